@@ -1,0 +1,113 @@
+"""TOML that a person wrote, read strictly: an unknown key or a wrong type is an error that names file, line and key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import typing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from adhere.errors import SpecError, nearest
+
+T = TypeVar("T")
+
+_LOCATION = re.compile(r" - at `(?:key in )?\$(?P<path>[^`]*)`$")
+_UNKNOWN = re.compile(r"unknown field `(?P<key>[^`]+)`")
+
+
+def load_toml(path: Path, kind: type[T]) -> T:
+    """Read a TOML file as `kind` (a msgspec Struct that forbids unknown fields).
+
+    Raises:
+        SpecError: The file is absent, is not TOML, has an unknown key (with the nearest valid one) or a bad value.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise SpecError(f"{path}: no such file") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: cannot be read as UTF-8 text: {error}") from error
+    return parse_toml(text, kind, name=str(path))
+
+
+def parse_toml(text: str, kind: type[T], *, name: str) -> T:
+    """As `load_toml`, from a string; `name` stands for the file in messages."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{name}: not valid TOML: {error}") from error
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise SpecError(_explain(str(error), text, kind, name)) from error
+
+
+def _explain(message: str, text: str, kind: Any, name: str) -> str:
+    located = _LOCATION.search(message)
+    path = re.findall(r"\.([A-Za-z0-9_-]+)|\[(\d+|\.\.\.)\]", located["path"]) if located else []
+    steps = [key or index for key, index in path]
+    unknown = _UNKNOWN.search(message)
+    if unknown:
+        key = unknown["key"]
+        known = sorted(_fields_at(kind, steps))
+        where = ".".join(step for step in steps if not step.isdigit()) or "the top level"
+        line = _line_of(text, [*steps, key])
+        return f"{name}:{line}: unknown key {key!r} in {where}.{nearest(key, known)} Valid keys: {', '.join(known)}"
+    problem = _LOCATION.sub("", message)
+    key = steps[-1] if steps else "the document"
+    return f"{name}:{_line_of(text, steps)}: {key}: {problem}"
+
+
+def _fields_at(kind: Any, steps: list[str]) -> set[str]:
+    """Names of the fields that the type at `steps` below `kind` may have."""
+    kinds = _structs(kind)
+    for step in steps:
+        if step.isdigit() or step == "...":
+            continue
+        below = [
+            field.type for struct in kinds for field in msgspec.structs.fields(struct) if field.encode_name == step
+        ]
+        kinds = [struct for found in below for struct in _structs(found)]
+    return {field.encode_name for struct in kinds for field in msgspec.structs.fields(struct)}
+
+
+def _structs(kind: Any) -> list[Any]:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return [kind]
+    return [struct for argument in typing.get_args(kind) for struct in _structs(argument)]
+
+
+def _line_of(text: str, steps: list[str]) -> int:
+    """The 1-based line of a key: tables are entered in order, arrays of tables by count; 1 where it cannot be told."""
+    table = [step for step in steps[:-1] if step != "..."]
+    leaf = steps[-1] if steps else ""
+    counts: dict[str, int] = {}
+    current: list[str] = []
+    best = 1
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*(\[\[?)\s*([^\]]+?)\s*\]", line)
+        if header:
+            names = [part.strip(" '\"") for part in header[2].split(".")]
+            if header[1] == "[[":
+                dotted = ".".join(names)
+                counts[dotted] = counts.get(dotted, -1) + 1
+            current = []
+            for depth, part in enumerate(names, start=1):
+                current.append(part)
+                dotted = ".".join(names[:depth])
+                if dotted in counts:
+                    current.append(str(counts[dotted]))
+            if current == [*table, leaf]:
+                return number
+            if current == table:
+                best = number
+        elif re.match(rf"\s*[\"']?{re.escape(leaf)}[\"']?\s*[=.]", line) and current == table:
+            return number
+    # Inline tables and dotted keys: the first line that has the key after a brace, comma or dot.
+    for number, line in enumerate(text.splitlines(), start=1):
+        if leaf and re.search(rf"[{{,.\s]{re.escape(leaf)}\s*=", f" {line}"):
+            return number
+    return best

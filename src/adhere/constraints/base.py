@@ -1,0 +1,253 @@
+"""The Constraint protocol: a rule with its parameters filled that can check a text, say itself in words and draw itself.
+
+A kind is one frozen dataclass with its parameters declared by `param(domain)`. The contract suite
+(`tests/contract/test_constraints.py`) runs every registered kind through the same questions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+
+from adhere.errors import BadParameter, nearest
+from adhere.plugins import Registry
+from adhere.schema import ConstraintRef, Json, Outcome, Part
+
+
+class Finding(NamedTuple):
+    """What one check of one text found.
+
+    `reason` is one sentence for a person: "found 212 words, needed at least 300". `score` in [0, 1] is closeness, where
+    it means something; `span` (start, end) is where the decisive piece of the text lies.
+    """
+
+    outcome: Outcome
+    reason: str
+    measured: Json = None
+    needed: Json = None
+    span: tuple[int, int] | None = None
+    score: float | None = None
+
+
+class Domain(Protocol):
+    """The values that a parameter may take."""
+
+    def problem(self, value: object) -> str | None:
+        """What is wrong with `value`, as "must be …", or None."""
+
+    def invalid(self) -> Sequence[object]:
+        """Values that `problem` rejects, for tests."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Whole:
+    """A whole number in [low, high]."""
+
+    low: int
+    high: int
+
+    def problem(self, value: object) -> str | None:
+        """See Domain."""
+        if type(value) is int and self.low <= value <= self.high:
+            return None
+        return f"must be a whole number from {self.low} to {self.high}"
+
+    def invalid(self) -> Sequence[object]:
+        """See Domain."""
+        return [self.low - 1, self.high + 1, 1.5, "three", None, True]
+
+
+@dataclasses.dataclass(frozen=True)
+class Words:
+    """A text of 1 to `longest` characters on one line, without blanks at its ends."""
+
+    longest: int = 200
+
+    def problem(self, value: object) -> str | None:
+        """See Domain."""
+        if (
+            isinstance(value, str)
+            and 0 < len(value) <= self.longest
+            and value == value.strip()
+            and len(value.splitlines()) == 1
+        ):
+            return None
+        return f"must be one line of 1 to {self.longest} characters without blanks at its ends"
+
+    def invalid(self) -> Sequence[object]:
+        """See Domain."""
+        return ["", " a", "a\nb", "x" * (self.longest + 1), 3, None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """One of a few names."""
+
+    names: tuple[str, ...]
+
+    def problem(self, value: object) -> str | None:
+        """See Domain."""
+        return (
+            None
+            if value in self.names and isinstance(value, str)
+            else f"must be one of {', '.join(map(repr, self.names))}"
+        )
+
+    def invalid(self) -> Sequence[object]:
+        """See Domain."""
+        return ["no such name", 3, None]
+
+
+@dataclasses.dataclass(frozen=True)
+class ListOf:
+    """A tuple of `fewest` to `most` different values of one domain."""
+
+    item: Domain
+    fewest: int
+    most: int
+
+    def problem(self, value: object) -> str | None:
+        """See Domain."""
+        if not isinstance(value, tuple) or not self.fewest <= len(value) <= self.most or len(set(value)) != len(value):
+            return f"must be {self.fewest} to {self.most} different values"
+        return next((f"each {problem}" for item in value if (problem := self.item.problem(item))), None)
+
+    def invalid(self) -> Sequence[object]:
+        """See Domain."""
+        return [("x",) * (self.most + 1), "text", None, 3, (self.item.invalid()[0],) * max(1, self.fewest)]
+
+
+def param(domain: Domain, *, default: Any = dataclasses.MISSING) -> Any:
+    """Declare a parameter of a kind with the values that it may take."""
+    return dataclasses.field(default=default, metadata={"domain": domain})
+
+
+@dataclasses.dataclass(frozen=True)
+class Constraint(ABC):
+    """Base of every kind. Subclasses are frozen dataclasses registered by `@kind`.
+
+    Class attributes:
+        id: `family:kind`; never changes meaning.
+        version: Raised when `check` changes its mind on any text.
+        part: `train` kinds may be trained on; `held-out` kinds never are.
+        phrasings: Ways to say the rule, as format strings over the parameters. The last one is kept for held-out prompts.
+        passing, failing: (params, text) that passes and one that fails; the contract suite runs both.
+
+    Raises:
+        BadParameter: On construction, naming the constraint, the parameter, the value got and what is allowed.
+    """
+
+    id: ClassVar[str]
+    version: ClassVar[int] = 1
+    part: ClassVar[Part] = "train"
+    phrasings: ClassVar[tuple[str, ...]]
+    passing: ClassVar[tuple[dict[str, Any], str]]
+    failing: ClassVar[tuple[dict[str, Any], str]]
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            domain: Domain = field.metadata["domain"]
+            value = getattr(self, field.name)
+            if isinstance(value, list):
+                value = tuple(value)
+                object.__setattr__(self, field.name, value)
+            problem = domain.problem(value)
+            if problem:
+                raise BadParameter(f"{self.id}: {field.name}={value!r} {problem}")
+
+    @classmethod
+    def family(cls) -> str:
+        """The part of the id before the colon."""
+        return cls.id.partition(":")[0]
+
+    @abstractmethod
+    def check(self, text: str) -> Finding:
+        """Judge `text` (any string, however odd) in linear time. Never raises, never says `pass` without having looked."""
+
+    def describe(self, phrasing: int = 0) -> str:
+        """The rule as one sentence addressed to the model; `phrasing` picks the wording (modulo their number)."""
+        return self.phrasings[phrasing % len(self.phrasings)].format(**self.wording())
+
+    def wording(self) -> dict[str, Any]:
+        """What the phrasings are filled with: the parameters, and whatever a kind derives from them."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @classmethod
+    @abstractmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """A constraint with parameters drawn for a query whose topic words are `words` (may be empty)."""
+
+    def repair(self, text: str) -> str | None:
+        """A small edit of `text` meant to pass, or None where no small edit can. Callers verify: `check` decides."""
+        return None
+
+    @abstractmethod
+    def witness(self) -> str:
+        """A text that passes, built for these parameters."""
+
+    @abstractmethod
+    def counter_witness(self) -> str:
+        """A short non-empty text that fails."""
+
+    def conflicts_with(self, other: Constraint) -> bool:
+        """Whether no sensible answer satisfies both. Must be asked both ways; by default only the same kind conflicts."""
+        return self.id == other.id
+
+    def ref(self) -> ConstraintRef:
+        """How this constraint is stored."""
+        params = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return ConstraintRef(
+            self.id, {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
+        )
+
+
+Kind = TypeVar("Kind", bound=type[Constraint])
+
+registry: Registry[type[Constraint]] = Registry(
+    "constraint", group="adhere.constraints", listing="adhere list constraints"
+)
+
+
+def kind(cls: Kind) -> Kind:
+    """Register a Constraint class; what is missing from it is an error that names it."""
+    for name in ("id", "phrasings", "passing", "failing"):
+        if not hasattr(cls, name):
+            raise TypeError(f"{cls.__module__}.{cls.__qualname__} lacks {name!r}")
+    if len(cls.phrasings) < 2:
+        raise TypeError(f"{cls.id}: at least two phrasings, because the last one is kept for held-out prompts")
+    registry.add(cls.id, cls, owner=cls.__module__)
+    return cls
+
+
+def make(id: str, **params: Any) -> Constraint:  # noqa: A002 - the field's word
+    """A constraint from its id and parameters.
+
+    Raises:
+        UnknownName: No such kind.
+        BadParameter: A parameter is unknown, missing or outside its domain.
+    """
+    cls = registry.get(id)
+    known = {field.name: field for field in dataclasses.fields(cls)}
+    for name in params:
+        if name not in known:
+            raise BadParameter(
+                f"{id}: unknown parameter {name!r}.{nearest(name, known)} It takes: {', '.join(known) or 'none'}"
+            )
+    missing = [name for name, field in known.items() if field.default is dataclasses.MISSING and name not in params]
+    if missing:
+        raise BadParameter(f"{id}: missing parameter {', '.join(missing)}")
+    return cls(**params)
+
+
+def from_ref(ref: ConstraintRef) -> Constraint:
+    """As `make`, from a stored reference."""
+    return make(ref.id, **ref.params)
+
+
+__all__ = [
+    "Choice", "Constraint", "Domain", "Finding", "ListOf", "Whole", "Words",
+    "from_ref", "kind", "make", "param", "registry",
+]  # fmt: skip

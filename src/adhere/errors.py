@@ -1,0 +1,107 @@
+"""The exceptions that adhere raises.
+
+    AdhereError                  anything below; printed without a traceback, exit code `exit_code`
+    ├── UsageError (ValueError)  the caller asked for something that cannot be (exit 2)
+    │   ├── SpecError            a TOML or JSON document is wrong: names file, line, key, nearest valid name
+    │   ├── UnknownName (KeyError)  no such constraint, suite, model or stage: did you mean …?
+    │   └── BadParameter         a constraint's parameter lies outside its declared domain
+    ├── MissingExtra (ImportError)   an optional package is absent: names the pip command
+    ├── MissingModel (FileNotFoundError)  a model's files are absent: names the path and the command that fetches it
+    ├── IntegrityError           bytes do not match their recorded hash, or a stored file cannot be understood
+    ├── ContaminationError       training data overlaps held-out prompts
+    ├── ResourceError (OSError)  too little disk or memory for what was asked
+    ├── RunMismatch              a stored Run or Study was made from another spec
+    └── Incomplete               coverage below the limit (exit 3)
+
+Our own bugs are not AdhereErrors and keep their traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "AdhereError",
+    "BadParameter",
+    "ContaminationError",
+    "Incomplete",
+    "IntegrityError",
+    "MissingExtra",
+    "MissingModel",
+    "ResourceError",
+    "RunMismatch",
+    "SpecError",
+    "UnknownName",
+    "UsageError",
+    "nearest",
+]
+
+
+class AdhereError(Exception):
+    """Base of every error that is not a bug of ours; `str(error)` says what to do."""
+
+    exit_code = 1
+
+
+class UsageError(AdhereError, ValueError):
+    """The caller asked for something that cannot be."""
+
+    exit_code = 2
+
+
+class SpecError(UsageError):
+    """A document that a person wrote is wrong; the message names file, line and key."""
+
+
+class UnknownName(UsageError, KeyError):
+    """A name that no registry knows; the message suggests the nearest one."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0])
+
+
+class BadParameter(UsageError):
+    """A constraint's parameter lies outside its declared domain."""
+
+
+class MissingExtra(AdhereError, ImportError):
+    """An optional package is not installed."""
+
+    exit_code = 2
+
+
+class MissingModel(AdhereError, FileNotFoundError):
+    """A model's files are not where they should be."""
+
+    exit_code = 2
+
+
+class IntegrityError(AdhereError):
+    """Stored bytes do not match what was recorded about them."""
+
+
+class ContaminationError(AdhereError):
+    """Training data overlaps the held-out prompts."""
+
+
+class ResourceError(AdhereError, OSError):
+    """Too little disk or memory for what was asked."""
+
+
+class RunMismatch(AdhereError):
+    """A directory holds a Run or Study made from another spec."""
+
+    exit_code = 2
+
+
+class Incomplete(AdhereError):
+    """Some measurements are missing; what was measured is stored."""
+
+    exit_code = 3
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`" Did you mean 'x'?"` for the closest known name, or `""` where none is close."""
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" Did you mean {matches[0]!r}?" if matches else ""

@@ -1,0 +1,32 @@
+"""What a Model is: it answers chat requests and knows nothing of what the answers are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from adhere.schema import EngineInfo, Message, Response, Sampling
+
+
+class Request(NamedTuple):
+    """One answer to be drawn: its key, the conversation so far and its own seed."""
+
+    prompt_id: str
+    turn: int
+    draw: int
+    messages: tuple[Message, ...]
+    seed: int
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Answers requests. A failed call is yielded as a Response with status `error`; it never raises for one request."""
+
+    name: str
+    engine: EngineInfo
+
+    def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
+        """Yield one Response a request, in any order, each as soon as it is known."""
+
+    def close(self) -> None:
+        """Free what the model holds; it answers nothing afterwards."""

@@ -1,0 +1,288 @@
+"""What goes to disk and between rooms: prompts, responses, verdicts, training rows.
+
+Every type is frozen and JSON-codable by `encode` / `decode`, which reject unknown keys and wrong types.
+msgspec rather than pydantic: the judge is imported by reward workers, where 100 ms of import time counts.
+
+Notation used across the package: `_P` prompts, `_G` responses per prompt, `_C` constraints, `_T` tokens, `_S` seeds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from adhere.errors import IntegrityError
+
+SCHEMA_VERSION = 1
+
+Json = None | bool | int | float | str | list[Any] | dict[str, Any]
+Status = Literal["ok", "truncated", "empty", "refused", "error"]
+Outcome = Literal["pass", "fail", "undecided"]
+View = Literal["strict", "loose"]
+Role = Literal["system", "user", "assistant"]
+Part = Literal["train", "held-out"]
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of everything stored."""
+
+
+class ConstraintRef(Record, frozen=True):
+    """A constraint as it is stored: its kind's id and its filled parameters."""
+
+    id: str
+    params: dict[str, Json] = {}
+
+
+class Turn(Record, frozen=True):
+    """One user turn and the constraints its answer must satisfy."""
+
+    text: str
+    constraints: tuple[ConstraintRef, ...] = ()
+
+
+class Prompt(Record, frozen=True):
+    """One item of a Suite or of training data.
+
+    `tags` hold what results are sliced by (`slice`, `topic`, `query`, `families`, `phrasing`); a model never sees them.
+    """
+
+    id: str
+    turns: tuple[Turn, ...]
+    system: str | None = None
+    source: str = ""
+    tags: dict[str, str] = {}
+
+    @property
+    def key(self) -> str:
+        """The id, under the name that IFEval's files use."""
+        return self.id
+
+    @property
+    def text(self) -> str:
+        """The first user turn."""
+        return self.turns[0].text
+
+    @property
+    def constraints(self) -> tuple[ConstraintRef, ...]:
+        """The constraints of the first turn."""
+        return self.turns[0].constraints
+
+
+class Message(Record, frozen=True):
+    """One chat message."""
+
+    role: Role
+    content: str
+
+
+class Usage(Record, frozen=True):
+    """Token counts of one answer; None where the model did not report it."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+class Response(Record, frozen=True):
+    """One answer, keyed by (prompt_id, turn, draw). A failed call is a Response with status `error`, never a missing row."""
+
+    prompt_id: str
+    turn: int
+    draw: int
+    text: str
+    status: Status
+    stop_reason: str | None = None
+    reasoning: str | None = None
+    usage: Usage = Usage()
+    latency_s: float | None = None
+    seed: int | None = None
+    served_model: str | None = None
+    error: str | None = None
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """(prompt_id, turn, draw)."""
+        return (self.prompt_id, self.turn, self.draw)
+
+
+class Verdict(Record, frozen=True):
+    """The outcome of one constraint on one Response under one view.
+
+    `index` is the constraint's position in its turn. `score` in [0, 1] says how close the answer came, for kinds where
+    closeness means something; it is never part of pass. `span` is (start, end) in the judged text.
+    """
+
+    prompt_id: str
+    turn: int
+    draw: int
+    index: int
+    constraint_id: str
+    view: View
+    outcome: Outcome
+    reason: str
+    measured: Json = None
+    needed: Json = None
+    span: tuple[int, int] | None = None
+    score: float | None = None
+    verifier_version: str = ""
+
+
+class EngineInfo(Record, frozen=True):
+    """What produced a Response, as far as it can change the answer. Part of a Run; arms are compared on one engine only."""
+
+    name: str
+    version: str
+    precision: str
+    weights_sha256: str | None = None
+    settings: dict[str, Json] = {}
+
+
+class Sampling(Record, frozen=True):
+    """How answers are drawn. `temperature` 0 is greedy. `seed` is the root from which each row's own seed is derived."""
+
+    max_new_tokens: int = 64
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+
+
+class SftRow(Record, frozen=True):
+    """One supervised row in TRL's columns. `origin` says how the completion was made: `sampled` or `repaired`."""
+
+    prompt_id: str
+    prompt: str
+    completion: str
+    origin: str
+    instruction_id_list: tuple[str, ...]
+    kwargs: tuple[dict[str, Json], ...]
+
+
+class PairRow(Record, frozen=True):
+    """One preference pair in TRL's columns. `origin`: `sampled` (pass against fail) or `repaired` (repaired against its original)."""
+
+    prompt_id: str
+    prompt: str
+    chosen: str
+    rejected: str
+    origin: str
+    instruction_id_list: tuple[str, ...]
+    kwargs: tuple[dict[str, Json], ...]
+
+
+class RlRow(Record, frozen=True):
+    """One online-RL prompt. `score_mean` and `score_variance` (unbiased) are over `draws` answers of the start model."""
+
+    prompt_id: str
+    prompt: str
+    draws: int
+    score_mean: float
+    score_variance: float
+    instruction_id_list: tuple[str, ...]
+    kwargs: tuple[dict[str, Json], ...]
+
+
+T = TypeVar("T")
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+def encode(value: object) -> bytes:
+    """Canonical JSON: keys sorted, no spaces, UTF-8. Lone surrogates become U+FFFD, because no JSON reader takes them.
+
+    Raises:
+        ValueError: A float is not finite; an undefined number is stored as None with a reason.
+    """
+    plain = _cleaned(msgspec.to_builtins(value))
+    return _encoder.encode(plain)
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if _is_utf8(value) else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"Cannot store {value}: an undefined number is stored as None with a reason")
+    if isinstance(value, dict):
+        return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(item) for item in value]
+    return value
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def decode(data: bytes | str, kind: type[T]) -> T:
+    """Read one JSON value as `kind`.
+
+    Raises:
+        IntegrityError: Not JSON, an unknown key, or a value of the wrong type; the message says where.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
+        raise IntegrityError(f"Not a stored {getattr(kind, '__name__', kind)}: {error}") from error
+
+
+def content_hash(value: object) -> str:
+    """The sha256 (hex) of a value's canonical JSON: equal values have equal hashes on every machine."""
+    return hashlib.sha256(encode(value)).hexdigest()
+
+
+def derive_seed(*parts: object) -> int:
+    """A 63-bit seed from a root seed and whatever names its use, e.g. `derive_seed(seed, prompt.id, turn, draw)`."""
+    digest = hashlib.sha256("\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a whole file so that a reader sees the old bytes or the new ones, never a part (temporary file, fsync, rename)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def write_rows(path: Path, rows: Iterable[object]) -> str:
+    """Write JSON lines atomically; the sha256 (hex) of the file."""
+    data = b"".join(encode(row) + b"\n" for row in rows)
+    write_atomic(path, data)
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_rows(path: Path, kind: type[T]) -> list[T]:
+    """Read JSON lines that `write_rows` wrote.
+
+    Raises:
+        IntegrityError: Naming the file and line that cannot be read.
+    """
+    rows = []
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        try:
+            rows.append(decode(line, kind))
+        except IntegrityError as error:
+            raise IntegrityError(f"{path}:{number}: {error}") from error
+    return rows
