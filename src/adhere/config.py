@@ -54,11 +54,11 @@ def _explain(message: str, text: str, kind: Any, name: str) -> str:
         key = unknown["key"]
         known = sorted(_fields_at(kind, steps))
         where = ".".join(step for step in steps if not step.isdigit()) or "the top level"
-        line = _line_of(text, [*steps, key])
+        line = locate(text, [*steps, key])
         return f"{name}:{line}: unknown key {key!r} in {where}.{nearest(key, known)} Valid keys: {', '.join(known)}"
     problem = _LOCATION.sub("", message)
     key = steps[-1] if steps else "the document"
-    return f"{name}:{_line_of(text, steps)}: {key}: {problem}"
+    return f"{name}:{locate(text, steps)}: {key}: {problem}"
 
 
 def _fields_at(kind: Any, steps: list[str]) -> set[str]:
@@ -80,7 +80,7 @@ def _structs(kind: Any) -> list[Any]:
     return [struct for argument in typing.get_args(kind) for struct in _structs(argument)]
 
 
-def _line_of(text: str, steps: list[str]) -> int:
+def locate(text: str, steps: list[str]) -> int:
     """The 1-based line of a key: tables are entered in order, arrays of tables by count; 1 where it cannot be told."""
     table = [step for step in steps[:-1] if step != "..."]
     leaf = steps[-1] if steps else ""

@@ -10,6 +10,7 @@
     ├── IntegrityError           bytes do not match their recorded hash, or a stored file cannot be understood
     ├── ContaminationError       training data overlaps held-out prompts
     ├── ResourceError (OSError)  too little disk or memory for what was asked
+    ├── Diverged                 training produced a loss or gradient that is not a number: names stage and step
     ├── RunMismatch              a stored Run or Study was made from another spec
     └── Incomplete               coverage below the limit (exit 3)
 
@@ -25,6 +26,7 @@ __all__ = [
     "AdhereError",
     "BadParameter",
     "ContaminationError",
+    "Diverged",
     "Incomplete",
     "IntegrityError",
     "MissingExtra",
@@ -72,9 +74,13 @@ class MissingExtra(AdhereError, ImportError):
 
 
 class MissingModel(AdhereError, FileNotFoundError):
-    """A model's files are not where they should be."""
+    """A model's files are not where they should be. `fetchable` is the name that `adhere fetch` takes, if any."""
 
     exit_code = 2
+
+    def __init__(self, message: str, *, fetchable: str | None = None) -> None:
+        super().__init__(message)
+        self.fetchable = fetchable
 
 
 class IntegrityError(AdhereError):
@@ -87,6 +93,10 @@ class ContaminationError(AdhereError):
 
 class ResourceError(AdhereError, OSError):
     """Too little disk or memory for what was asked."""
+
+
+class Diverged(AdhereError):
+    """Training produced a loss or a gradient that is not finite."""
 
 
 class RunMismatch(AdhereError):

@@ -6,7 +6,6 @@ A clash of names is an error that names both owners; an unknown name is an error
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
 from adhere.errors import AdhereError, UnknownName, nearest
@@ -60,6 +59,8 @@ class Registry(Generic[T]):
         if self._loaded:
             return
         self._loaded = True
+        from importlib.metadata import entry_points  # 45 ms, which only a look-up should pay
+
         for point in entry_points(group=self.group):
             owner = point.dist.name if point.dist else point.value
             try:

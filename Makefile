@@ -1,0 +1,51 @@
+# `make quickstart` and `make test` are the two commands a newcomer needs; each sets itself up in .venv.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: quickstart study test test-slow check format docs clean
+
+quickstart: $(STAMPS)/train  ## train and compare five arms from one small model; prints where the report lies
+	$(BIN)/adhere fetch local/smollm2-135m
+	$(BIN)/adhere study examples/quickstart.toml
+
+study: $(STAMPS)/train  ## three seeds, 500 held-out prompts, the equal-compute control: hours
+	$(BIN)/adhere fetch local/smollm2-135m
+	$(BIN)/adhere study examples/study.toml
+
+test: $(STAMPS)/dev  ## the default tests
+	$(BIN)/adhere fetch local/smollm2-135m
+	$(BIN)/python -m pytest
+
+test-slow: $(STAMPS)/dev
+	$(BIN)/python -m pytest -m slow
+
+check: $(STAMPS)/dev  ## lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMPS)/dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("adhere needs Python 3.11 or newer; this is %s (set PYTHON=...)" % sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+# torch first and alone: what is installed later finds it and pulls no other build.
+$(STAMPS)/train: $(BIN)/python pyproject.toml constraints.txt
+	mkdir -p $(STAMPS)
+	$(PIP) torch
+	$(PIP) --editable '.[all]'
+	touch $@
+
+$(STAMPS)/dev: $(STAMPS)/train
+	$(PIP) --editable '.[all,dev]'
+	touch $@

@@ -1,0 +1,5 @@
+"""`python -m adhere`."""
+
+from adhere.cli import main
+
+main()
