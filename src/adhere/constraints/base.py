@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from adhere.errors import BadParameter, nearest
@@ -135,6 +135,8 @@ class Constraint(ABC):
         part: `train` kinds may be trained on; `held-out` kinds never are.
         phrasings: Ways to say the rule, as format strings over the parameters. The last one is kept for held-out prompts.
         passing, failing: (params, text) that passes and one that fails; the contract suite runs both.
+        claims: Aspects of the answer that the kind fixes alone ("shape", "case", "start", …): two that claim one conflict.
+        order: When `repair_all` applies the repair: content first (10-39), then shape (40-69), ends, case, marks, wrapping.
 
     Raises:
         BadParameter: On construction, naming the constraint, the parameter, the value got and what is allowed.
@@ -146,6 +148,8 @@ class Constraint(ABC):
     phrasings: ClassVar[tuple[str, ...]]
     passing: ClassVar[tuple[dict[str, Any], str]]
     failing: ClassVar[tuple[dict[str, Any], str]]
+    claims: ClassVar[frozenset[str]] = frozenset()
+    order: ClassVar[int] = 50
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -157,6 +161,12 @@ class Constraint(ABC):
             problem = domain.problem(value)
             if problem:
                 raise BadParameter(f"{self.id}: {field.name}={value!r} {problem}")
+        if problem := self.problem():
+            raise BadParameter(f"{self.id}: {problem}")
+
+    def problem(self) -> str | None:
+        """What is wrong with the parameters together, as "low=5 must be below high=3", or None."""
+        return None
 
     @classmethod
     def family(cls) -> str:
@@ -181,8 +191,16 @@ class Constraint(ABC):
         """A constraint with parameters drawn for a query whose topic words are `words` (may be empty)."""
 
     def repair(self, text: str) -> str | None:
-        """A small edit of `text` meant to pass, or None where no small edit can. Callers verify: `check` decides."""
-        return None
+        """A small edit of `text` that passes and keeps its content, or None where no small edit does."""
+        return next((edited for edited in self.repairs(text) if self.check(edited).outcome == "pass"), None)
+
+    def repairs(self, text: str) -> Iterator[str]:
+        """Candidate edits, best first; unverified. A kind overrides this one."""
+        yield from ()
+
+    def tightened(self, level: int) -> Constraint:
+        """A stricter one of this kind that leaves room for what other repairs add; `level` 0 is itself, 5 the tightest."""
+        return self
 
     @abstractmethod
     def witness(self) -> str:
@@ -192,9 +210,34 @@ class Constraint(ABC):
     def counter_witness(self) -> str:
         """A short non-empty text that fails."""
 
+    def literals(self) -> tuple[str, ...]:
+        """Texts that every passing answer contains, in some case."""
+        return ()
+
+    def rules_out(self, literal: str) -> bool:
+        """Whether no passing answer can contain `literal`."""
+        return False
+
+    def fewest_words(self) -> int:
+        """Fewer words than this no sensible passing answer has."""
+        return 1
+
+    def most_words(self) -> int | None:
+        """No passing answer has more words than this (None: no limit)."""
+        return None
+
     def conflicts_with(self, other: Constraint) -> bool:
-        """Whether no sensible answer satisfies both. Must be asked both ways; by default only the same kind conflicts."""
-        return self.id == other.id
+        """Whether no sensible answer satisfies both, as far as this one knows; `conflict` asks both.
+
+        By default: the same kind, a shared claim, a literal that this one rules out, or too few words for the other.
+        """
+        most = self.most_words()
+        return (
+            self.id == other.id
+            or not self.claims.isdisjoint(other.claims)
+            or any(self.rules_out(literal) for literal in other.literals())
+            or (most is not None and most < other.fewest_words())
+        )
 
     def ref(self) -> ConstraintRef:
         """How this constraint is stored."""
@@ -202,6 +245,11 @@ class Constraint(ABC):
         return ConstraintRef(
             self.id, {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
         )
+
+
+def conflict(a: Constraint, b: Constraint) -> bool:
+    """Whether no sensible answer satisfies both; symmetric."""
+    return a.conflicts_with(b) or b.conflicts_with(a)
 
 
 Kind = TypeVar("Kind", bound=type[Constraint])
@@ -249,5 +297,5 @@ def from_ref(ref: ConstraintRef) -> Constraint:
 
 __all__ = [
     "Choice", "Constraint", "Domain", "Finding", "ListOf", "Whole", "Words",
-    "from_ref", "kind", "make", "param", "registry",
+    "conflict", "from_ref", "kind", "make", "param", "registry",
 ]  # fmt: skip

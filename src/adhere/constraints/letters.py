@@ -1,0 +1,400 @@
+"""Held-out family: which letters and digits the words of an answer are made of. Never trained on. Case is ignored."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+from adhere.constraints.base import Choice, Finding, Whole, kind, param
+from adhere.constraints.rule import MOST_SENTENCES, Rule, at_least, found, plural
+from adhere.schema import Part
+from adhere.text.words import sentence_spans, words
+
+_ALPHABET = tuple("abcdefghijklmnopqrstuvwxyz")
+_DIGIT = re.compile(r"\d")
+_DIGITS = re.compile(r"\d+")
+_OPENERS = " \t\r\n\"'“‘«([{*_#>-•+"
+
+
+def _starts(word: str) -> str:
+    return word[:1].lower()
+
+
+class _HeldOut(Rule):
+    part: ClassVar[Part] = "held-out"
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class Avoid(_HeldOut):
+    """The letter does not occur. With "z": "Cats sleep." passes, "Zoos sleep." fails."""
+
+    id = "letters:avoid"
+    phrasings = (
+        'Do not use the letter "{letter}" anywhere in your answer.',
+        'Your answer must not contain a single "{letter}".',
+        'Write without the letter "{letter}".',
+        'Avoid every word that has the letter "{letter}" in it.',
+        'The letter "{letter}" is broken on your keyboard: answer without it.',
+    )
+    passing = ({"letter": "z"}, "Cats sleep.")
+    failing = ({"letter": "z"}, "Zoos sleep.")
+
+    letter: str = param(Choice(_ALPHABET))
+
+    def judge(self, text: str) -> Finding:
+        """See Rule."""
+        lower = text.lower() if len(text.lower()) == len(text) else text
+        at = lower.find(self.letter)
+        count = lower.count(self.letter) + (text.count(self.letter.upper()) if lower is text else 0)
+        span = (at, at + 1) if at >= 0 else None
+        return found(
+            count == 0,
+            f'found "{self.letter}" {plural(count, "time")}, allowed none',
+            measured=count,
+            needed=0,
+            span=span,
+        )
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        # rare letters are easy to avoid, "o" and "c" are not
+        return cls(rng.choice(("z", "q", "x", "j", "k", "v", "b", "w", "g", "c", "o")))
+
+    def witness(self) -> str:
+        """See Constraint."""
+        return next(text for text in ("Cats run.", "Blue kid.", "My fox.") if self.letter not in text.lower())
+
+    def counter_witness(self) -> str:
+        """See Constraint."""
+        return f"It is {self.letter}."
+
+    def rules_out(self, literal: str) -> bool:
+        """See Constraint."""
+        return self.letter in literal.lower()
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class AtLeastLetter(_HeldOut):
+    """The letter occurs at least `count` times. With ("s", 2): "Cats sleep." passes, "Cats run." fails."""
+
+    id = "letters:at_least"
+    phrasings = (
+        'Use the letter "{letter}" at least {times}.',
+        'The letter "{letter}" must appear {times} or more in your answer.',
+        'Choose your words so that "{letter}" occurs no fewer than {times}.',
+        'Your answer has to contain {times} or more the letter "{letter}".',
+        'Count the letter "{letter}" in your answer: at least {times}, please.',
+    )
+    passing = ({"letter": "s", "count": 2}, "Cats sleep.")
+    failing = ({"letter": "s", "count": 2}, "Cats run.")
+
+    letter: str = param(Choice(_ALPHABET))
+    count: int = param(Whole(1, 1000))
+
+    def wording(self) -> dict[str, Any]:
+        """See Constraint."""
+        return {
+            "letter": self.letter,
+            "count": self.count,
+            "times": "once" if self.count == 1 else f"{self.count} times",
+        }
+
+    def judge(self, text: str) -> Finding:
+        """See Rule."""
+        measured = text.count(self.letter) + text.count(self.letter.upper())
+        return at_least(measured, self.count, f'occurrence of "{self.letter}"')
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        return cls(rng.choice("bcdfghlmpuwy"), rng.randint(2, 5))
+
+    def witness(self) -> str:
+        """See Constraint."""
+        return f"It is {self.letter * self.count}."
+
+    def counter_witness(self) -> str:
+        """See Constraint."""
+        return "Oh." if self.letter not in "oh" else "It."
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class FirstLetter(_HeldOut):
+    """The first word begins with the letter. With "c": "Cats sleep." passes, "The cats sleep." fails."""
+
+    id = "letters:first"
+    claims = frozenset({"start"})
+    phrasings = (
+        'The first word of your answer must start with the letter "{letter}".',
+        'Begin your answer with a word that starts with "{letter}".',
+        'Let the first letter of your answer be "{letter}".',
+        'Your answer has to open with the letter "{letter}".',
+        'Choose a first word which begins with "{letter}".',
+    )
+    passing = ({"letter": "c"}, "Cats sleep.")
+    failing = ({"letter": "c"}, "The cats sleep.")
+
+    letter: str = param(Choice(_ALPHABET))
+
+    def judge(self, text: str) -> Finding:
+        """See Rule."""
+        body = text.lstrip(_OPENERS)
+        start = len(text) - len(body)
+        reason = f'the answer begins with {body[:1]!r}, needed "{self.letter}"'
+        return found(
+            body[:1].lower() == self.letter, reason, measured=body[:1], needed=self.letter, span=(start, start + 1)
+        )
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        return cls(rng.choice("abcfhimnopstwy"))
+
+    def witness(self) -> str:
+        """See Constraint."""
+        return f"{self.letter}."
+
+    def counter_witness(self) -> str:
+        """See Constraint."""
+        return "Oh." if self.letter != "o" else "It."
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class Alliteration(_HeldOut):
+    """At least `count` words begin with the letter. With ("c", 2): "Cats can sleep." passes, "Cats sleep." fails."""
+
+    id = "letters:alliteration"
+    phrasings = (
+        'Use at least {words} starting with the letter "{letter}".',
+        'Your answer must contain {count} or more words that start with "{letter}".',
+        'Choose no fewer than {words} whose first letter is "{letter}".',
+        'Let {words} or more begin with the letter "{letter}".',
+        'Words beginning with "{letter}" must occur; I will count at least {count} of them.',
+    )
+    passing = ({"letter": "c", "count": 2}, "Cats can sleep.")
+    failing = ({"letter": "c", "count": 2}, "Cats sleep.")
+
+    letter: str = param(Choice(_ALPHABET))
+    count: int = param(Whole(1, 1000))
+
+    def wording(self) -> dict[str, Any]:
+        """See Constraint."""
+        return {"letter": self.letter, "count": self.count, "words": plural(self.count, "word")}
+
+    def judge(self, text: str) -> Finding:
+        """See Rule."""
+        measured = sum(1 for word in words(text) if _starts(word) == self.letter)
+        return at_least(measured, self.count, f'word starting with "{self.letter}"')
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        return cls(rng.choice("abcfhmopstw"), rng.choice((2, 2, 3)))
+
+    def witness(self) -> str:
+        """See Constraint."""
+        return " ".join([self.letter] * self.count) + "."
+
+    def counter_witness(self) -> str:
+        """See Constraint."""
+        return "Oh." if self.letter != "o" else "It."
+
+    def fewest_words(self) -> int:
+        """See Constraint."""
+        return self.count + 2
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class EverySentence(_HeldOut):
+    """Every sentence begins with the letter. With "c": "Cats sleep. Cows too." passes, "Cats sleep. Dogs too." fails."""
+
+    id = "letters:every_sentence"
+    claims = frozenset({"start", "sentence starts"})
+    phrasings = (
+        'Start every sentence with the letter "{letter}".',
+        'Each sentence of your answer must begin with a word that starts with "{letter}".',
+        'Let all of your sentences open with "{letter}".',
+        'The first letter of every sentence has to be "{letter}".',
+        'No sentence may begin with a letter other than "{letter}".',
+    )
+    passing = ({"letter": "c"}, "Cats sleep. Cows too.")
+    failing = ({"letter": "c"}, "Cats sleep. Dogs too.")
+
+    letter: str = param(Choice(_ALPHABET))
+
+    def judge(self, text: str) -> Finding:
+        """See Rule."""
+        starts = [text[at:end].lstrip(_OPENERS)[:1].lower() for at, end in sentence_spans(text, most=MOST_SENTENCES)]
+        right = starts.count(self.letter)
+        reason = f'{right} of {plural(len(starts), "sentence")} begin with "{self.letter}", needed all'
+        return found(
+            right == len(starts) > 0, reason, measured=right, needed=len(starts), score=right / max(len(starts), 1)
+        )
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        return cls(rng.choice("aist"))
+
+    def witness(self) -> str:
+        """See Constraint."""
+        return f"{self.letter.upper()} sleeps."
+
+    def counter_witness(self) -> str:
+        """See Constraint."""
+        return "Oh." if self.letter != "o" else "It."
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class NoDigits(_HeldOut):
+    """No digit occurs. "Nine cats sleep." passes, "9 cats sleep." fails."""
+
+    id = "letters:no_digits"
+    phrasings = (
+        "Do not use any digits (0-9).",
+        "Write every number as a word, without digits.",
+        "Your answer must not contain a digit.",
+        "Spell out all numbers; no digit may occur.",
+        "Answer without a single numeral such as 3 or 27.",
+    )
+    passing = ({}, "Nine cats sleep.")
+    failing = ({}, "9 cats sleep.")
+
+    def judge(self, text: str) -> Finding:
+        """See Rule."""
+        count = sum(1 for _ in _DIGIT.finditer(text))
+        first = _DIGIT.search(text)
+        return found(
+            count == 0,
+            f"found {plural(count, 'digit')}, allowed none",
+            measured=count,
+            needed=0,
+            span=first and first.span(),
+        )
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        return cls()
+
+    def repairs(self, text: str) -> Iterator[str]:
+        """See Constraint."""
+        names = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+        yield _DIGITS.sub(lambda hit: " ".join(names[int(digit)] for digit in hit.group()), text)
+
+    def witness(self) -> str:
+        """See Constraint."""
+        return "Nine cats sleep."
+
+    def counter_witness(self) -> str:
+        """See Constraint."""
+        return "9 cats sleep."
+
+    def rules_out(self, literal: str) -> bool:
+        """See Constraint."""
+        return _DIGIT.search(literal) is not None
+
+    def conflicts_with(self, other: Any) -> bool:
+        """See Constraint."""
+        return super().conflicts_with(other) or other.id == "structure:numbered"
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class ShortWords(_HeldOut):
+    """No word has more than `longest` letters. With 4: "Cats rest." passes, "Cats sleep." fails."""
+
+    id = "letters:short_words"
+    phrasings = (
+        "Use only words of at most {longest} letters.",
+        "Do not use any word that is longer than {longest} letters.",
+        "Every word of your answer must have {longest} letters or fewer.",
+        "Keep it simple: no word may exceed {longest} letters.",
+        "Short words only, please: {longest} letters are the limit.",
+    )
+    passing = ({"longest": 4}, "Cats rest.")
+    failing = ({"longest": 4}, "Cats sleep.")
+
+    longest: int = param(Whole(3, 40))
+
+    def judge(self, text: str) -> Finding:
+        """See Rule."""
+        every = words(text)
+        long = [word for word in every if len(word) > self.longest]
+        reason = f"found {plural(len(long), 'word')} of more than {self.longest} letters"
+        if long:
+            reason += f", the first is {long[0][:60]!r}"
+        return found(
+            not long, reason, measured=max(map(len, every)), needed=self.longest, score=1 - len(long) / len(every)
+        )
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        return cls(rng.choice((8, 10, 10, 12)))
+
+    def witness(self) -> str:
+        """See Constraint."""
+        return "Cat is in."
+
+    def counter_witness(self) -> str:
+        """See Constraint."""
+        return "Ca" + "t" * self.longest
+
+    def rules_out(self, literal: str) -> bool:
+        """See Constraint."""
+        return any(len(word) > self.longest for word in words(literal))
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class LongWord(_HeldOut):
+    """At least one word of `shortest` letters or more. With 8: "Elephants sleep." passes, "Cats sleep." fails."""
+
+    id = "letters:long_word"
+    phrasings = (
+        "Use at least one word that has {shortest} letters or more.",
+        "Your answer must contain a word of {shortest} or more letters.",
+        "Include a long word: {shortest} letters at least.",
+        "Let one of your words be at least {shortest} letters long.",
+        "Somewhere, a word with no fewer than {shortest} letters must occur.",
+    )
+    passing = ({"shortest": 8}, "Elephants sleep.")
+    failing = ({"shortest": 8}, "Cats sleep.")
+
+    shortest: int = param(Whole(2, 40))
+
+    def judge(self, text: str) -> Finding:
+        """See Rule."""
+        longest = max((len(word) for word in words(text)), default=0)
+        reason = f"the longest word has {plural(longest, 'letter')}, needed {self.shortest}"
+        return found(
+            longest >= self.shortest, reason, measured=longest, needed=self.shortest, score=longest / self.shortest
+        )
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        return cls(rng.choice((8, 9, 10, 11)))
+
+    def witness(self) -> str:
+        """See Constraint."""
+        return "Ca" + "t" * self.shortest
+
+    def counter_witness(self) -> str:
+        """See Constraint."""
+        return "A."
+
+    def conflicts_with(self, other: Any) -> bool:
+        """See Constraint."""
+        return super().conflicts_with(other) or (isinstance(other, ShortWords) and other.longest < self.shortest)

@@ -1,0 +1,126 @@
+"""What the package's own kinds share: no answer without words passes, findings are worded alike, draws have fallbacks."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, TypeVar, final
+
+from adhere.constraints.base import Constraint, Finding
+from adhere.schema import Json
+from adhere.text.words import has_words
+
+T = TypeVar("T")
+
+# Kinds that look at every sentence stop after so many: only a hostile text has more.
+MOST_SENTENCES = 1000
+# For queries that name no topic words.
+COMMON_TOPICS = (
+    "people",
+    "time",
+    "water",
+    "world",
+    "family",
+    "energy",
+    "food",
+    "life",
+    "city",
+    "music",
+    "health",
+    "work",
+)
+
+
+class Rule(Constraint):
+    """A Constraint whose `check` fails every text without a letter or digit before `judge` looks at it."""
+
+    @final
+    def check(self, text: str) -> Finding:
+        """See Constraint."""
+        if not has_words(text):
+            return Finding("fail", "the answer has no words")
+        return self.judge(text)
+
+    def repair(self, text: str) -> str | None:
+        """See Constraint; a text without words has nothing to keep, so it is never repaired."""
+        return super().repair(text) if has_words(text) else None
+
+    @abstractmethod
+    def judge(self, text: str) -> Finding:
+        """As `check`, for a text that holds at least one letter or digit."""
+
+
+def found(
+    ok: bool,  # noqa: FBT001 - the verdict itself
+    reason: str,
+    *,
+    measured: Json = None,
+    needed: Json = None,
+    span: tuple[int, int] | None = None,
+    score: float | None = None,
+) -> Finding:
+    """A Finding; `score` of a pass is 1 wherever the kind scores at all."""
+    if score is not None:
+        score = 1.0 if ok else max(0.0, min(score, 0.99))
+    return Finding("pass" if ok else "fail", reason, measured, needed, span, score)
+
+
+def passed(reason: str, **details: Any) -> Finding:
+    """`found`, for a check that has just seen what it needs."""
+    return found(ok=True, reason=reason, **details)
+
+
+def failed(reason: str, **details: Any) -> Finding:
+    """`found`, for a check that has just seen what breaks the rule."""
+    return found(ok=False, reason=reason, **details)
+
+
+def at_most(measured: int, limit: int, unit: str) -> Finding:
+    """Judge a count against an upper limit."""
+    reason = f"found {plural(measured, unit)}, allowed at most {limit}"
+    return found(measured <= limit, reason, measured=measured, needed=limit, score=limit / max(measured, 1))
+
+
+def at_least(measured: int, needed: int, unit: str, *, span: tuple[int, int] | None = None) -> Finding:
+    """Judge a count against a lower limit."""
+    reason = f"found {plural(measured, unit)}, needed at least {needed}"
+    return found(measured >= needed, reason, measured=measured, needed=needed, span=span, score=measured / needed)
+
+
+def exactly(measured: int, needed: int, unit: str) -> Finding:
+    """Judge a count against the one right number."""
+    reason = f"found {plural(measured, unit)}, needed exactly {needed}"
+    score = min(measured, needed) / max(measured, needed, 1)
+    return found(measured == needed, reason, measured=measured, needed=needed, score=score)
+
+
+def plural(count: int, noun: str) -> str:
+    """`"1 word"`, `"3 words"`; a noun phrase is pluralised at its first word: `"2 words in capitals"`."""
+    if count == 1:
+        return f"{count} {noun}"
+    head, blank, rest = noun.partition(" ")
+    if rest and not rest.startswith(("in ", "of ", "with ", "that ", "starting ")):
+        return f"{count} {noun}s"
+    return f"{count} {head}s{blank}{rest}"
+
+
+def quoted_list(words: Sequence[str]) -> str:
+    """`'"a"'`, `'"a" and "b"'`, `'"a", "b" and "c"'`."""
+    quoted = [f'"{word}"' for word in words]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def topic_words(rng: random.Random, words: Sequence[str], count: int) -> tuple[str, ...]:
+    """`count` different topic words, filled up with common ones where the query has too few."""
+    pool = list(dict.fromkeys(word.lower() for word in words if word.strip()))
+    rng.shuffle(pool)
+    spare = [word for word in COMMON_TOPICS if word not in pool]
+    rng.shuffle(spare)
+    return tuple((pool + spare)[:count])
+
+
+def pick(options: Sequence[T], *keys: str) -> T:
+    """One of `options`, fixed by the texts `keys`: repairs vary from answer to answer and are the same on every run."""
+    return options[zlib.crc32("\x1f".join(keys).encode("utf-8", "surrogatepass")) % len(options)]

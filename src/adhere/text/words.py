@@ -1,0 +1,127 @@
+"""The one definition of a word, a sentence, a paragraph and a line.
+
+Word: a longest run of letters, digits and combining marks; an apostrophe or hyphen between two such runs joins them
+("don't", "well-known"), and so does a point or comma between digits ("3.5", "1,000"). Underscores and all other
+characters separate. Sentence: a stretch of one line that ends in `.`, `!`, `?` or `…` (or a full-width one) followed by
+a blank, or at the end of the line, and that holds a word; a line break always ends it. Lower-case texts have sentences
+too, so a capital is not needed after a full stop. Paragraph: lines with no blank line between them. Line: what stands
+between line breaks.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Python's \w leaves out combining marks, which would cut Hindi or Arabic words to pieces.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    "\u0900-\u0963\u0971-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ece\u0f71-\u0f84"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe20-\ufe2f"
+)
+WORD_CHARACTER = rf"(?:[^\W_]|[{_MARKS}])"
+_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}]|['’\-‐‑](?=[^\W_])|(?<=\d)[.,](?=\d))*")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+
+# A stop: one or more marks, then closing quotes or brackets, then a blank or the end. The look-behind makes each run
+# of marks be tried once, and the possessive quantifiers keep a failed try from being walked back: linear.
+_STOP = re.compile(r"""(?<![.!?…。！？])(?:[。！？]++|[.!?…]++["'”’»)\]}*_]*+(?=\s|\Z))|\n\s*+""")
+_ABBREVIATIONS = frozenset({
+    "mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "vs", "e.g", "i.e", "cf", "fig", "no", "vol", "gen", "sen", "rep",
+    "capt", "lt", "col", "approx", "dept", "est", "u.s", "u.k", "a.m", "p.m",
+})  # fmt: skip
+# No sentence goes on past so many abbreviations; without the limit, looking for the first one reads a hostile text whole.
+_MOST_POINTS = 50
+_LIST_NUMBER = re.compile(r"\s*(?:\d{1,3}|[A-Za-z])\.\Z")
+
+
+def has_words(text: str) -> bool:
+    """Whether the text holds at least one letter or digit."""
+    return _LETTER_OR_DIGIT.search(text) is not None
+
+
+def words(text: str) -> list[str]:
+    """The words, in order, as written."""
+    return _WORD.findall(text)
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """(start, end) of each word."""
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def count_words(text: str) -> int:
+    """The number of words."""
+    return len(_WORD.findall(text))
+
+
+def sentence_spans(text: str, *, most: int | None = None) -> list[tuple[int, int]]:
+    """(start, end) of each sentence, without the blanks around it; it stops looking after `most` of them."""
+    spans: list[tuple[int, int]] = []
+    start = points = 0
+    first = _LETTER_OR_DIGIT.search(text)
+    for match in _STOP.finditer(text):
+        if first is None or len(spans) == most:
+            return spans
+        mark, end = match.start(), match.end()
+        if first.start() > mark:  # no word in this piece, so it is no sentence
+            start = end
+            continue
+        if text[mark] == "." and points < _MOST_POINTS and _goes_on(text, start, mark, end):
+            points += 1
+            continue
+        spans.append(_trimmed(text, start, end))
+        start, points = end, 0
+        first = _LETTER_OR_DIGIT.search(text, end)
+    if first is not None and len(spans) != most:
+        spans.append(_trimmed(text, start, len(text)))
+    return spans
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end].strip()
+    start = text.index(piece, start)
+    return start, start + len(piece)
+
+
+def _goes_on(text: str, start: int, mark: int, end: int) -> bool:
+    """Whether full stops do not end the sentence: an abbreviation, an initial, a list number, "..." before lower case.
+
+    `start` is where the sentence began, `mark` and `end` bound the stop and its closing quotes.
+    """
+    if text[end : end + 1] in {"", "\n"}:
+        return False
+    after = text[end + 1 : end + 2]
+    if end - mark > 1:
+        return text.startswith("..", mark) and after.islower()
+    if mark - start < 8 and _LIST_NUMBER.match(text, start, end):
+        return True
+    before = text[max(start, mark - 8) : mark].rpartition(" ")[2].lstrip("(\"'“‘[").lower()
+    if len(before) == 1:
+        return before.isalpha() and before != "i" and after.isupper()
+    return before in _ABBREVIATIONS or (before in {"etc", "inc", "ltd", "co"} and after.islower())
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences, in order, with their closing marks."""
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def lines(text: str) -> list[str]:
+    """The lines, empty ones too; CRLF and CR count as one line break."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def paragraphs(text: str) -> list[str]:
+    """The stretches of lines between blank lines, each with at least one visible character."""
+    found: list[str] = []
+    current: list[str] = []
+    for line in lines(text):
+        if not line or line.isspace():
+            if current:
+                found.append("\n".join(current))
+                current = []
+        else:
+            current.append(line)
+    if current:
+        found.append("\n".join(current))
+    return found

@@ -1,0 +1,91 @@
+import itertools
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adhere.text.words import (
+    count_words,
+    has_words,
+    lines,
+    paragraphs,
+    sentence_spans,
+    sentences,
+    word_spans,
+    words,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("don't stop", ["don't", "stop"]),
+        ("it’s a well-known fact", ["it’s", "a", "well-known", "fact"]),
+        ("3.5 and 1,000, or 2.", ["3.5", "and", "1,000", "or", "2"]),
+        ("one--two — three", ["one", "two", "three"]),
+        ("_snake_case_ *bold*", ["snake", "case", "bold"]),
+        ("'quoted'", ["quoted"]),
+        ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),
+        ("cafe\u0301 au lait", ["cafe\u0301", "au", "lait"]),
+        ("🙂 … ---", []),
+    ],
+)
+def test_words(text, expected):
+    assert words(text) == expected
+    assert count_words(text) == len(expected)
+    assert [text[start:end] for start, end in word_spans(text)] == expected
+    assert has_words(text) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dr. Smith went home. He slept!", ["Dr. Smith went home.", "He slept!"]),
+        ("It is 3.5 m long. Yes.", ["It is 3.5 m long.", "Yes."]),
+        ("Use tools, e.g. a saw. Done.", ["Use tools, e.g. a saw.", "Done."]),
+        ("Wait... what? No!", ["Wait... what?", "No!"]),
+        ("I see... Then go.", ["I see...", "Then go."]),
+        ('"Stop." He left.', ['"Stop."', "He left."]),
+        ("1. Buy milk.\n2. Go home.", ["1. Buy milk.", "2. Go home."]),
+        ("all lower case. still two.", ["all lower case.", "still two."]),
+        ("So do I. You too.", ["So do I.", "You too."]),
+        ("J. R. Tolkien wrote it.", ["J. R. Tolkien wrote it."]),
+        ("Cats, dogs, etc. are fine. Birds, etc. They sing.", ["Cats, dogs, etc. are fine.", "Birds, etc.", "They sing."]),
+        ("no end", ["no end"]),
+        ("one\ntwo", ["one", "two"]),
+        ("Really?! Yes.", ["Really?!", "Yes."]),
+        ("***\n. . .", []),
+        ("你好。再见！", ["你好。", "再见！"]),
+    ],
+)  # fmt: skip
+def test_sentences(text, expected):
+    assert sentences(text) == expected
+    assert sentence_spans(text, most=1) == sentence_spans(text)[:1]
+
+
+def test_paragraphs_and_lines():
+    assert paragraphs("a\nb\n\n \n\nc\r\n\r\nd\n") == ["a\nb", "c", "d"]
+    assert paragraphs(" \n\n") == []
+    assert lines("a\r\nb\rc\n") == ["a", "b", "c", ""]
+
+
+@given(st.text(alphabet="aB .!?…\n\"'1Mr*", max_size=60))
+def test_sentences_lose_no_word(text):
+    assert [word for sentence in sentences(text) for word in words(sentence)] == words(text) or "." in text
+    spans = sentence_spans(text)
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+    assert all(has_words(text[start:end]) for start, end in spans)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\n" * 10**6, "[" * 10**6, " " * 10**6 + "x", "\0" * 10**6, "\ud800" * 10**6, "\u202eش" * 500_000, "." * 10**6 + "x",
+     '."' * 500_000 + "x", "x\u0301" * 500_000, "a'" * 500_000, "1," * 500_000],
+)  # fmt: skip
+def test_hostile_texts_take_linear_time(text):
+    for measure in (count_words, paragraphs, lambda text: sentence_spans(text, most=1000)):
+        start = time.process_time()
+        measure(text)
+        assert time.process_time() - start < 0.5
