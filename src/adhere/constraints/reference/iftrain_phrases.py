@@ -1,0 +1,50 @@
+"""Finds the copies that `copy:repeat_phrase` counts: a first word, anything on one line, a last word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_META = frozenset(r"\.^$*+?{}[]|()")
+_LONGEST = 10_000
+"""Longer answers are not searched where a word holds regular-expression characters: that may take quadratic time."""
+
+
+def phrases(first: str, last: str) -> Callable[[str], list[str] | str]:
+    """What `re.findall(f"{first} .*? {last}", text)` finds; or, in words, why that cannot be said."""
+    if _META.isdisjoint(first) and _META.isdisjoint(last):
+        return lambda text: _literal_phrases(f"{first} ", f" {last}", text)
+    try:
+        pattern = re.compile(f"{first} .*? {last}")
+    except re.error as error:
+        problem = f"the phrase's first and last word are used as a regular expression and are none: {error}"
+        return lambda _text: problem
+
+    def find(text: str) -> list[str] | str:
+        if len(text) > _LONGEST:
+            return f"the phrase holds a regular expression and the answer is longer than {_LONGEST} characters"
+        return [match[0] for match in pattern.finditer(text)]
+
+    return find
+
+
+def _literal_phrases(first: str, last: str, text: str) -> list[str]:
+    """The same in linear time: one walk, in which a line without a further `last` is left at once."""
+    found: list[str] = []
+    at = text.find(first)
+    end_of_line = -1
+    while at >= 0:
+        body = at + len(first)
+        close = text.find(last, body)
+        if close < 0:
+            break
+        if end_of_line < body:
+            end_of_line = text.find("\n", body)
+            if end_of_line < 0:
+                end_of_line = len(text)
+        if close < end_of_line:
+            found.append(text[at : close + len(last)])
+            at = text.find(first, close + len(last))
+        else:
+            at = text.find(first, max(at + 1, end_of_line - len(first)))
+    return found

@@ -1,0 +1,320 @@
+"""Sentence boundaries as NLTK's English Punkt tokenizer finds them (NLTK 3.8.1 to 3.9.x), in linear time.
+
+Source: Kiss and Strunk (2006), and the behaviour of `nltk.tokenize.PunktTokenizer("english")` 3.9.1 with its quirks:
+only a stop that another mark or another word follows is looked at; of several stops without a blank between them only
+the last one is (and the first, where it begins the stretch); the decision is made on that stretch and the next word
+alone. Ours differs in how: a run of marks is taken at once, what needs no thought is accepted at once, and everything
+else is decided once per distinct context.
+
+NLTK 3.10.2 and later treat curly quotes as closing marks; published scores were made without that.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left as bisect
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib import resources
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+_CLOSING = r"""[)";}\]*:@'({\[!?]"""  # marks that make the stop before them a candidate
+_RUN = r"""[.)";}\]*:@'({\[!?]"""
+_MANY = r"(?:-{2,}|\.{2,}|(?:\.\s){2,}\.)"
+
+# A stop, then greedily the marks after it up to the last stop that is a candidate. A run is entered at its first stop
+# only (the look-behind), so a million marks are walked once.
+_CANDIDATE = re.compile(rf"[.?!](?<![.?!][.?!])(?:{_RUN}*[.?!])?(?=(?:{_CLOSING}|\s+(\S+)))")
+_TOKEN = re.compile(
+    rf"""{_MANY}
+    |(?=[^("`{{\[:;&\#*@)}}\]\-,])\S+?(?=\s|$|{_CLOSING}|{_MANY}|,(?=$|\s|{_CLOSING}|{_MANY}))
+    |\S""",
+    re.VERBOSE,
+)
+_REALIGN = re.compile(r"""["')\]}]+?(?:\s+|(?=--)|$)""", re.MULTILINE)
+_NUMBER = re.compile(r"-?[.,]?\d[\d,.\-]*\.?\Z")
+_INITIAL = re.compile(r"[^\W\d]\.\Z")
+_BLANKS = " \n\t\r\x0b\x0c"  # what counts as a blank before a stop; after it any white space does
+_NO_WORD_START = '("`{[:;&#*@)}],-'
+_CLOSING_MARKS = frozenset(")\";}]*:@'({[!?")
+_STOP_BEFORE_MARK = re.compile(rf"[.?!]{_CLOSING}")
+_OTHER_BLANK = re.compile(r"[^\S \t\n\r\x0b\x0c]")
+_LONGEST_CACHED = 80
+_LONG = 100_000
+
+
+class _Model(NamedTuple):
+    """What Punkt knows about English; see `punkt_english.NOTICE.txt`."""
+
+    abbreviations: frozenset[str]
+    collocations: frozenset[tuple[str, str]]
+    starters: frozenset[str]
+    never_names: frozenset[str]  # seen in lower case, never capitalised inside a sentence
+    lower: frozenset[str]  # seen in lower case
+    lower_begins: frozenset[str]  # never capitalised, and a sentence once began with it
+    hard: frozenset[str]  # words whose full stop may be no sentence end, whatever follows
+
+
+@lru_cache(maxsize=1)
+def _model() -> _Model:
+    data = resources.files(__package__).joinpath("punkt_english.txt").read_text(encoding="utf-8")
+    fields = {name: values for name, *values in (line.split("\t") for line in data.splitlines())}
+    collocations = {tuple(pair.split(" ")) for pair in fields["collocations"]}
+    abbreviations = frozenset(fields["abbreviations"])
+    never_names = frozenset(fields["lower-never-name"])
+    return _Model(
+        abbreviations,
+        frozenset((first, second) for first, second in collocations),
+        frozenset(fields["starters"]),
+        never_names,
+        never_names.union(fields["lower-also-name"]),
+        frozenset(fields["lower-begins"]),
+        abbreviations.union(first for first, _ in collocations),
+    )
+
+
+Break = tuple[int, int]
+"""(end of a sentence, start of the next)."""
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """(start, end) of each sentence. White space before the first sentence belongs to it; the rest is between them."""
+    return list(spans(text, _breaks(text)))
+
+
+def breaks(text: str) -> list[Break]:
+    """Where sentences end and begin, before closing marks are given to the sentence that they close."""
+    return list(_breaks(text))
+
+
+def inherited_breaks(text: str, whole: str, whole_breaks: list[Break], offset: int) -> list[Break]:
+    """As `breaks(text)`, for a `text` that stands at `offset` in `whole`, without looking at its stops again.
+
+    What is decided about a stop depends on its stretch and the next word only. So all but the last stretch of the text
+    inherit, where the text begins after a blank and no blank begins either.
+    """
+    begins_alike = offset == 0 or whole[offset - 1] in _BLANKS
+    if not text or not begins_alike or text[0] in _BLANKS or whole[0] in _BLANKS:
+        return breaks(text)
+    end = len(text.rstrip())
+    last = max(text.rfind(blank, 0, end) for blank in _BLANKS) + 1
+    first, behind = bisect(whole_breaks, (offset + 1,)), bisect(whole_breaks, (offset + last + 1,))
+    found = [(stop - offset, following - offset) for stop, following in whole_breaks[first:behind]]
+    found += [(last + stop, last + following) for stop, following in _breaks(text[last:end])]
+    return found
+
+
+def iterate_breaks(text: str) -> Iterator[Break]:
+    """As `breaks`, one at a time, for those who need only the first few of a long text."""
+    return iter(()) if len(text) > _LONG and _has_no_breaks(text) else _breaks(text)
+
+
+def iterate_spans(text: str) -> Iterator[tuple[int, int]]:
+    """As `sentence_spans`, one at a time, for those who need only the first few of a long text."""
+    return spans(text, iterate_breaks(text))
+
+
+def spans(text: str, found: Iterable[Break]) -> Iterator[tuple[int, int]]:
+    """The sentences between the breaks."""
+    start, end, next_start = 0, -1, 0
+    for next_end, following in chain(found, ((len(text.rstrip()), -1),)):
+        if end >= 0:
+            # Closing quotes and brackets at the start of a sentence go to the one before.
+            match = _REALIGN.match(text, next_start, next_end) if text[next_start] in "\"')]}" else None
+            if match:
+                yield start, next_start + len(match.group().rstrip())
+                next_start = match.end()
+            elif start < end:
+                yield start, end
+        start, end, next_start = next_start, next_end, following
+    if start < end:
+        yield start, end
+
+
+def _breaks(text: str) -> Iterator[Break]:  # noqa: C901, PLR0912, PLR0915 - one hot loop: a call a stop doubles its time
+    """(end of a sentence, start of the next) at every stop that ends one."""
+    hard = _model().hard
+    rare_blanks = [blank for blank in _BLANKS[2:] if blank in text]
+    start = 0  # of the stretch without blanks that the current candidate stands in
+    previous = -1
+    next_word = next_end = -1  # of the word after the candidate before
+    decided: dict[str, bool] = {}  # in this text, by stretch and next word
+    pending: tuple[int, int, int, int] | None = None  # a candidate that counts if it is the last of its stretch
+    for match in _CANDIDATE.finditer(text):
+        first, after = match.span()
+        stop = after - 1
+        following, end = match.span(1)
+        is_last = following >= 0 and text[after] in _BLANKS
+        if pending is None and is_last and first == stop:  # a shorter way for nearly all
+            if text[stop] != ".":
+                yield after, following
+                previous = stop
+                continue
+            blank = text.rfind(" ", previous + 1, stop)
+            word = text[blank + 1 : stop] if blank > 0 else ""
+            if len(word) > 1 and word.isalpha():
+                ends = word.lower() not in hard or decided.get(text[blank + 1 : end])
+                if ends is not None:
+                    if ends:
+                        yield after, following
+                    previous = stop
+                    continue
+        if stop < next_end:
+            blank = next_word - 1
+        else:
+            blank = text.rfind(" ", previous + 1, first)
+            blank = max(blank, text.rfind("\n", blank if blank >= 0 else previous + 1, first))
+            for rare in rare_blanks:
+                blank = max(blank, text.rfind(rare, previous + 1, first))
+        previous = stop
+        if blank > 0:  # NLTK takes a blank at 0, before the first word, for none
+            start = blank + 1
+            if pending is not None and _is_break(text, *pending):
+                yield pending[1] + 1, pending[2]
+        pending = None
+        if first == start < stop and text[first + 1] != ".":
+            yield first + 1, first + 1  # NLTK keeps the first of a stretch that has no word before it
+        if is_last:
+            next_word, next_end = (following, end) if text[following - 1] in _BLANKS else (-1, -1)
+            if _is_break(text, start, stop, following, end):
+                yield after, following
+            continue
+        next_end = -1
+        pending = (start, stop, following, end) if following >= 0 else (start, stop, after, after + 1)
+        if first == start == stop:
+            if _is_break(text, *pending):
+                yield after, pending[2]
+            pending = None
+    if pending is not None and _is_break(text, *pending):
+        yield pending[1] + 1, pending[2]
+
+
+def _has_no_breaks(text: str) -> bool:
+    """Whether a text of few different contexts (a million characters of `Mr. `) ends no sentence anywhere; may miss it."""
+    if _STOP_BEFORE_MARK.search(text) or _OTHER_BLANK.search(text):
+        return False
+    chunks = text.split()
+    ends = {(chunk, following) for chunk, following in pairwise(chunks) if chunk[-1] in ".?!"}
+    few = len(ends) < 1000 and sum(len(chunk) + len(following) for chunk, following in ends) < _LONG
+    return few and not any(chunk[-1] != "." or _decision(f"{chunk} {following}") for chunk, following in ends)
+
+
+def _is_break(text: str, start: int, stop: int, following: int, end: int) -> bool:
+    """Whether the stop ends a sentence; `start` bounds its stretch, `following` and `end` what follows."""
+    if text[stop] != ".":
+        return True
+    if stop - start > _LONGEST_CACHED:
+        return _decision(text[start:end])
+    word = text[start:stop]
+    if _ends_plainly(word):
+        return True
+    if word.isdecimal() and text[following:end].isalpha():
+        return _number_ends(text[following], text[following:end].lower())
+    return _cached_decision(text[start:end]) if end - start <= _LONGEST_CACHED else _decision(text[start:end])
+
+
+@lru_cache(maxsize=1 << 14)
+def _ends_plainly(stretch: str) -> bool:
+    """Whether a full stop after this ends a sentence whatever follows.
+
+    So it is after a mark, and after a word of letters that Punkt knows nothing about.
+    """
+    word = stretch.lstrip(_NO_WORD_START)  # each of these is a token of its own
+    if not word or word[-1] in _CLOSING_MARKS:
+        return True
+    if len(word) < 2 or not word.replace("-", "").isalpha() or "--" in word:
+        return False
+    word = word.lower()
+    hard = _model().hard
+    return word not in hard and word.rpartition("-")[2] not in hard
+
+
+def _number_ends(first: str, next_kind: str) -> bool:
+    """Whether the full stop after a number ends a sentence before a word of letters."""
+    model = _model()
+    if ("##number##", next_kind) in model.collocations:
+        return False
+    return not first.islower() or next_kind in model.lower_begins
+
+
+class _Token:
+    """A word or mark of a context, and what is decided about it."""
+
+    __slots__ = ("is_abbreviation", "is_break", "is_ellipsis", "kind", "text")
+
+    def __init__(self, text: str) -> None:
+        lower = text.lower()
+        self.text = text
+        self.kind = "##number##" if _NUMBER.match(text) else lower
+        self.is_break = text in {".", "?", "!"}
+        self.is_abbreviation = False
+        self.is_ellipsis = len(text) > 1 and not text.strip(".")
+        if not self.is_break and text[-1] == "." and text[-2] != ".":
+            known = _model().abbreviations
+            self.is_abbreviation = lower[:-1] in known or lower[:-1].rpartition("-")[2] in known
+            self.is_break = not self.is_abbreviation
+
+    def kind_without_period(self) -> str:
+        return self.kind[:-1] if len(self.kind) > 1 and self.kind[-1] == "." else self.kind
+
+    def kind_in_sentence(self) -> str:
+        return self.kind_without_period() if self.is_break else self.kind
+
+
+def _decision(context: str) -> bool:
+    """Whether a stretch and what follows it hold the end of a sentence before their last token."""
+    tokens = [token for line in context.split("\n") for token in _TOKEN.findall(line)]
+    pairs = pairwise(tokens)
+    # Each pair is decided by itself; a stretch of a million characters has few different ones.
+    return any(_ends_between(*pair) for pair in (set(pairs) if len(tokens) > 50 else pairs))
+
+
+def _ends_between(first: str, second: str) -> bool:
+    if first[-1] != ".":
+        return first in {"?", "!"}
+    token = _Token(first)
+    _reconsider(token, _Token(second))
+    return token.is_break
+
+
+_cached_decision = lru_cache(maxsize=1 << 15)(_decision)
+
+
+def _reconsider(token: _Token, following: _Token) -> None:
+    """Punkt's second pass: what the next token says about a token that ends in a full stop."""
+    model = _model()
+    kind, next_kind = token.kind_without_period(), following.kind_in_sentence()
+    is_initial = _INITIAL.match(token.text) is not None
+    is_upper = following.text[0].isupper()
+    if (kind, next_kind) in model.collocations:
+        token.is_break = False
+        return
+    starts = _starts_sentence(following, next_kind)
+    begins = starts or (is_upper and next_kind in model.starters)
+    if begins and not is_initial and (token.is_abbreviation or token.is_ellipsis):
+        token.is_break = True
+        return
+    if is_initial or kind == "##number##":
+        never_lower = next_kind not in model.lower
+        if starts is False or (starts is None and is_initial and is_upper and never_lower):
+            token.is_break = False
+
+
+def _starts_sentence(token: _Token, kind: str) -> bool | None:
+    """Whether the spelling of a token says that it begins a sentence; None where it does not say."""
+    if token.text in {";", ":", ",", ".", "!", "?"}:
+        return False
+    first = token.text[0]
+    model = _model()
+    if first.isupper() and kind in model.never_names:
+        return True
+    if first.islower() and kind not in model.lower_begins:
+        return False
+    return None
+
+
+def forget() -> None:
+    """Empty the caches of decisions, for measurements."""
+    _cached_decision.cache_clear()
+    _ends_plainly.cache_clear()
