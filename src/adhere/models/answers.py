@@ -1,0 +1,48 @@
+"""How local engines phrase their Responses: one meaning of `ok`, `truncated`, `empty` and `error` for all of them."""
+
+from __future__ import annotations
+
+from adhere.models.base import Request
+from adhere.schema import Response, Usage
+
+
+def answered(
+    request: Request, text: str, *, stopped: bool, tokens: tuple[int, int], latency_s: float, model: str
+) -> Response:
+    """An answer that was decoded.
+
+    Args:
+        request: What was asked.
+        text: The answer, without special tokens.
+        stopped: The model ended it (False: the limit did).
+        tokens: Of the prompt, and of the answer with its end token.
+        latency_s: Seconds since the request was handed over.
+        model: What served it.
+    """
+    empty = stopped and not text.strip()
+    return Response(
+        prompt_id=request.prompt_id,
+        turn=request.turn,
+        draw=request.draw,
+        text=text,
+        status="empty" if empty else "ok" if stopped else "truncated",
+        stop_reason="stop" if stopped else "length",
+        usage=Usage(prompt_tokens=tokens[0], completion_tokens=tokens[1]),
+        latency_s=latency_s,
+        seed=request.seed,
+        served_model=model,
+    )
+
+
+def failed(request: Request, error: BaseException, *, model: str) -> Response:
+    """A request that could not be answered: a row with its reason, never a missing row."""
+    return Response(
+        prompt_id=request.prompt_id,
+        turn=request.turn,
+        draw=request.draw,
+        text="",
+        status="error",
+        seed=request.seed,
+        served_model=model,
+        error=str(error) or type(error).__name__,
+    )

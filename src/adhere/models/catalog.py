@@ -1,0 +1,141 @@
+"""Names of models to Models: `local/NAME`, `hf/ID_OR_PATH`, `scripted/…`. Engines are imported when they are opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from adhere.errors import MissingModel, UnknownName, UsageError, nearest
+from adhere.models.base import Model
+from adhere.models.fetch import EMBEDDED, gguf_path, model_dir
+
+PROVIDERS = ("local", "hf", "scripted")
+ENGINES = ("openvino", "transformers")
+
+
+def open_model(
+    name: str,
+    *,
+    engine: str | None = None,
+    precision: str | None = None,
+    threads: int | None = None,
+    cache: Path | None = None,
+) -> Model:
+    """Open a model by name.
+
+    Args:
+        name: `local/smollm2-135m` (fetched), `hf/ID_OR_PATH`, `scripted/echo`, `scripted/fixed:TEXT`, `scripted/file:PATH`.
+        engine: `openvino` or `transformers`; None: openvino for local/…, transformers for hf/….
+        precision: `fp32`, `bf16` or `auto`, of the transformers engine; None: fp32.
+        threads: CPU threads; None: the engine's default.
+        cache: Where fetched models lie; None: `$ADHERE_CACHE` or ~/.cache/adhere.
+
+    Raises:
+        UnknownName: No such provider, model or engine.
+        MissingModel: The files are not here; the message has the command that fetches them.
+        MissingExtra: The engine is not installed.
+    """
+    provider, _, rest = name.partition("/")
+    if engine is not None and engine not in ENGINES:
+        raise UnknownName(f"Unknown engine {engine!r}.{nearest(engine, ENGINES)} Engines: {', '.join(ENGINES)}")
+    match provider:
+        case "local":
+            _embedded(name)
+            if engine == "transformers":
+                return _transformers(model_dir(name, cache), name, precision, threads)
+            if precision is not None:
+                raise UsageError(
+                    f"precision={precision!r} is set by the openvino engine itself; add --engine transformers"
+                )
+            from adhere.models.embedded import OpenVinoModel
+
+            return OpenVinoModel(gguf_path(name, cache), name=name, threads=threads)
+        case "hf":
+            if engine == "openvino":
+                raise UsageError("hf/… runs on the transformers engine only")
+            return _transformers(local_directory(rest), name, precision, threads)
+        case "scripted":
+            from adhere.models.scripted import scripted
+
+            return scripted(name)
+    known = ", ".join(f"{provider}/…" for provider in PROVIDERS)
+    raise UnknownName(
+        f"Unknown provider {provider!r} in model {name!r}.{nearest(provider, PROVIDERS)} Providers: {known}"
+    )
+
+
+def _transformers(directory: Path, name: str, precision: str | None, threads: int | None) -> Model:
+    from adhere.models.transformers_engine import TransformersModel
+
+    if precision not in {None, "fp32", "bf16", "auto"}:
+        raise UnknownName(f"Unknown precision {precision!r}. It is fp32, bf16 or auto")
+    chosen: Any = precision or "fp32"
+    return TransformersModel.load(directory, name=name, precision=chosen, threads=threads)
+
+
+def _embedded(name: str) -> None:
+    if name not in EMBEDDED:
+        raise UnknownName(f"Unknown embedded model {name!r}.{nearest(name, EMBEDDED)} Embedded: {', '.join(EMBEDDED)}")
+
+
+def local_directory(id_or_path: str) -> Path:
+    """A directory of transformers weights: a path, or a model of the Hugging Face hub that this machine has or can get.
+
+    Raises:
+        MissingModel: Neither a directory nor a model that can be had.
+    """
+    path = Path(id_or_path).expanduser()
+    if (path / "config.json").exists():
+        return path
+    if path.exists() or id_or_path.startswith((".", "/", "~")):
+        raise MissingModel(f"{path}: no model is there (no config.json). Give a directory that `save_pretrained` wrote")
+    from adhere.extras import need
+
+    hub = need("huggingface_hub", extra="train")
+    try:
+        return Path(hub.snapshot_download(id_or_path))
+    except (OSError, ValueError, RuntimeError) as error:  # the hub's errors are of many families; all derive from these
+        raise MissingModel(f"hf/{id_or_path}: not a directory, and the hub did not give it: {error}") from error
+
+
+def resolve_weights(name: str, cache: Path | None = None) -> tuple[Path, str]:
+    """The directory of a model's transformers weights, and their sha256.
+
+    Raises:
+        UsageError: The model has no such weights: it cannot be trained.
+        MissingModel: They are not here.
+    """
+    provider, _, rest = name.partition("/")
+    if provider == "local":
+        _embedded(name)
+        directory = model_dir(name, cache)
+    elif provider == "hf":
+        directory = local_directory(rest)
+    else:
+        raise UsageError(f"{name}: only local/… and hf/… have weights that can be trained")
+    from adhere.models.transformers_engine import weights_sha256
+
+    return directory, weights_sha256(directory)
+
+
+def known_models(cache: Path | None = None) -> list[dict[str, str]]:
+    """What `adhere list models` shows: embedded models with their state, and the forms that other names take."""
+    rows = []
+    for name, model in EMBEDDED.items():
+        try:
+            model_dir(name, cache)
+            state = "fetched"
+        except MissingModel:
+            state = f"not fetched: adhere fetch {name}"
+        rows.append({"name": name, "state": state, "about": model.about})
+    return [
+        *rows,
+        {"name": "hf/ID_OR_PATH", "state": "–", "about": "transformers weights in a directory or of the hub"},
+        {"name": "scripted/echo", "state": "–", "about": "public fake: answers with the prompt"},
+        {"name": "scripted/fixed:TEXT", "state": "–", "about": "public fake: answers TEXT"},
+        {
+            "name": "scripted/file:PATH",
+            "state": "–",
+            "about": "public fake: answers stored in JSON lines (key, response)",
+        },
+    ]

@@ -1,0 +1,43 @@
+"""Conversations to token ids, through the chat template that a model was trained with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from adhere.errors import UsageError
+from adhere.schema import Message
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+def render(
+    tokenizer: PreTrainedTokenizerBase, messages: Sequence[Message], *, generation_prompt: bool = True
+) -> list[int]:
+    """The token ids of a conversation.
+
+    Args:
+        tokenizer: A transformers tokenizer with a chat template.
+        messages: The conversation; the template decides what a missing system message means.
+        generation_prompt: End with the tokens that open an answer.
+
+    Raises:
+        UsageError: There is no chat template, or it refuses these messages.
+    """
+    from jinja2 import TemplateError
+
+    if not tokenizer.chat_template:
+        raise UsageError(
+            f"The tokenizer of {tokenizer.name_or_path or 'this model'} has no chat template: it is a base model. "
+            "Use its instruction-tuned version."
+        )
+    conversation = [{"role": message.role, "content": message.content} for message in messages]
+    try:
+        rendered: Any = tokenizer.apply_chat_template(
+            conversation, add_generation_prompt=generation_prompt, tokenize=True, return_dict=True
+        )
+    except TemplateError as error:
+        roles = ", ".join(message.role for message in messages)
+        raise UsageError(f"The chat template refuses a conversation of the roles {roles}: {error}") from error
+    return [int(token) for token in rendered["input_ids"]]

@@ -1,0 +1,92 @@
+"""Choosing tokens from logits: greedy, or by inverse transform from one uniform number a row.
+
+A row's token is a function of its own logits and its own number, so what stands beside it in the batch does not matter.
+Logits come as (vocabulary, rows). They are reduced in blocks of the vocabulary, because reductions over the outer
+dimension vectorise over rows, and a cumulative sum over 49,152 entries does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from adhere.errors import Diverged
+
+BLOCK = 256
+NUCLEUS = 1024  # candidates looked at before a row is sorted in full
+
+
+def uniforms(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The `count` numbers in [0, 1) that draw the tokens of one row: a Philox stream keyed by its seed."""
+    return np.random.Generator(np.random.Philox(key=seed)).random(count)
+
+
+def pick(logits: Tensor, draws: Sequence[float], *, temperature: float, top_p: float) -> Tensor:
+    """One token a row.
+
+    Args:
+        logits: (vocabulary, rows); overwritten.
+        draws: One number in [0, 1) a row; unused at temperature 0.
+        temperature: 0 takes the likeliest token, the first of equals.
+        top_p: Draw from the smallest set of likeliest tokens that holds this share of the probability.
+
+    Raises:
+        Diverged: A logit is NaN or infinite; nothing is drawn from it.
+    """
+    vocabulary, rows = logits.shape
+    blocks = -(-vocabulary // BLOCK)
+    if blocks * BLOCK != vocabulary:
+        logits = torch.cat((logits, logits.new_full((blocks * BLOCK - vocabulary, rows), float("-inf"))))
+    grouped = logits.view(blocks, BLOCK, rows)
+    block_best = grouped.amax(1)  # (blocks, rows); NaN stays NaN
+    best = block_best.amax(0)
+    if not bool(best.isfinite().all()):
+        raise Diverged("The model's logits are not finite (NaN or infinity): its weights are damaged or have diverged.")
+    every = torch.arange(rows)
+    if temperature == 0:
+        block = block_best.argmax(0)
+        return block * BLOCK + grouped[block, :, every].argmax(1)
+    logits.sub_(best)
+    if temperature != 1:
+        logits.div_(temperature)
+    weights, targets = logits.exp_(), torch.tensor(draws, dtype=torch.float64)
+    if top_p < 1:
+        return _nucleus(weights, targets, top_p)
+    cumulative = grouped.sum(1).double().cumsum(0)  # (blocks, rows)
+    targets *= cumulative[-1]
+    block = (cumulative <= targets).sum(0)
+    before = torch.where(block > 0, cumulative[(block - 1).clamp(min=0), every], 0.0)
+    return block * BLOCK + _first_above(grouped[block, :, every].double().cumsum(1), targets - before)
+
+
+def _first_above(cumulative: Tensor, targets: Tensor) -> Tensor:
+    """The first entry of each row of (rows, n) that exceeds its target; it has weight, because the sum grew there."""
+    # Rounding may leave a target at or above the row's total.
+    targets = torch.minimum(targets, cumulative[:, -1] * (1 - 1e-12))
+    return (cumulative <= targets[:, None]).sum(1)
+
+
+def _nucleus(weights: Tensor, draws: Tensor, top_p: float) -> Tensor:
+    """Draw from the likeliest tokens that together hold `top_p`; `weights` are unnormalised, (vocabulary, rows)."""
+    by_row = weights.t().contiguous()
+    needed = by_row.sum(1, dtype=torch.float64) * top_p
+    chosen = torch.empty(len(by_row), dtype=torch.long)
+    values, tokens = by_row.topk(min(NUCLEUS, by_row.shape[1]), dim=1)
+    enough = values.sum(1, dtype=torch.float64) >= needed
+    if enough.any():
+        chosen[enough] = _draw_sorted(values[enough], tokens[enough], needed[enough], draws[enough])
+    if not enough.all():
+        values, tokens = by_row[~enough].sort(1, descending=True)
+        chosen[~enough] = _draw_sorted(values, tokens, needed[~enough], draws[~enough])
+    return chosen
+
+
+def _draw_sorted(values: Tensor, tokens: Tensor, needed: Tensor, draws: Tensor) -> Tensor:
+    cumulative = values.double().cumsum(1)
+    last = (cumulative < needed[:, None]).sum(1, keepdim=True).clamp_(max=values.shape[1] - 1)
+    kept = cumulative.gather(1, last)[:, 0]
+    place = torch.minimum(_first_above(cumulative, draws * kept)[:, None], last)
+    return tokens.gather(1, place)[:, 0]

@@ -1,0 +1,115 @@
+"""The public fake: a Model whose answers are written beforehand, with faults on demand. For tests and examples.
+
+scripted/echo            answers with the last user turn
+scripted/fixed:TEXT      answers TEXT
+scripted/file:PATH       answers stored in JSON lines with `key` (the prompt's id) and `response`
+ScriptedModel(function)  anything: the function gets a Request and returns a text or a Response
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+
+from adhere.errors import SpecError, UnknownName
+from adhere.models.base import Request
+from adhere.schema import EngineInfo, Response, Sampling, Usage
+
+Script = Callable[[Request], str | Response]
+
+
+class ScriptedModel:
+    """A Model that answers by a function.
+
+    Args:
+        script: Gets a Request; returns the text, or a whole Response (with the request's key). What it raises becomes a
+            Response with status `error`, as a failed call would.
+        name: What the Run calls it.
+        latency_s: How long each answer takes.
+    """
+
+    def __init__(self, script: Script, *, name: str = "scripted/function", latency_s: float = 0.0) -> None:
+        self.script, self.name, self.latency_s = script, name, latency_s
+        self.engine = EngineInfo(name="scripted", version="1", precision="none")
+        self.asked: list[Request] = []
+        self.closed = False
+
+    def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
+        """See Model."""
+        return self._stream(requests, sampling)
+
+    async def _stream(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
+        if self.closed:
+            raise RuntimeError(f"{self.name} is closed")
+        for request in requests:
+            self.asked.append(request)
+            await asyncio.sleep(self.latency_s)
+            yield self._answer(request, sampling)
+
+    def _answer(self, request: Request, sampling: Sampling) -> Response:
+        try:
+            answer = self.script(request)
+        except Exception as error:  # noqa: BLE001 - one failed call is a row, as it is for a real model
+            return Response(
+                request.prompt_id,
+                request.turn,
+                request.draw,
+                text="",
+                status="error",
+                error=repr(error),
+                seed=request.seed,
+            )
+        if isinstance(answer, Response):
+            return answer
+        tokens = answer.split()
+        cut = len(tokens) > sampling.max_new_tokens
+        text = " ".join(tokens[: sampling.max_new_tokens]) if cut else answer
+        return Response(
+            request.prompt_id, request.turn, request.draw, text=text,
+            status="truncated" if cut else "ok" if text.strip() else "empty",
+            stop_reason="length" if cut else "stop",
+            usage=Usage(completion_tokens=min(len(tokens), sampling.max_new_tokens)),
+            latency_s=self.latency_s, seed=request.seed, served_model=self.name,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Answer nothing more."""
+        self.closed = True
+
+
+def scripted(name: str) -> ScriptedModel:
+    """The fake that a name on the command line stands for.
+
+    Raises:
+        UnknownName: No such script.
+        SpecError: A file of answers cannot be read; names file and line.
+    """
+    what, _, argument = name.removeprefix("scripted/").partition(":")
+    match what:
+        case "echo":
+            return ScriptedModel(lambda request: request.messages[-1].content, name=name)
+        case "fixed":
+            return ScriptedModel(lambda _: argument, name=name)
+        case "file":
+            answers = _answers(Path(argument))
+            return ScriptedModel(lambda request: answers[request.prompt_id], name=name)
+    raise UnknownName(f"Unknown script {what!r} in model {name!r}. Scripts: echo, fixed:TEXT, file:PATH")
+
+
+def _answers(path: Path) -> Mapping[str, str]:
+    answers: dict[str, str] = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+            answers[str(row["key"])] = str(row["response"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise SpecError(
+                f"{path}:{number}: wanted an object with `key` and `response`, got {line[:80]!r}"
+            ) from error
+    return answers

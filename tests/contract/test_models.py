@@ -1,0 +1,143 @@
+"""What every Model promises, on every Model that this machine can open."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from adhere.errors import AdhereError, MissingModel
+from adhere.models.base import Model, Request
+from adhere.models.catalog import open_model
+from adhere.models.fetch import gguf_path
+from adhere.models.scripted import ScriptedModel
+from adhere.schema import Message, Response, Sampling
+
+Opener = Callable[[], Model]
+GREEDY = Sampling(max_new_tokens=8)
+SAMPLED = Sampling(max_new_tokens=8, temperature=1.0)
+
+
+def request(number: int, text: str = "", *, seed: int = 0) -> Request:
+    return Request(f"p{number}", 0, 0, (Message("user", text or f"Write about the sea and {number} ships."),), seed)
+
+
+def ask(model: Model, requests: Sequence[Request], sampling: Sampling = GREEDY) -> list[Response]:
+    async def collect() -> list[Response]:
+        return [response async for response in model.respond(requests, sampling)]
+
+    return asyncio.run(collect())
+
+
+def by_key(responses: Sequence[Response]) -> dict[tuple[str, int, int], str]:
+    return {response.key: response.text for response in responses}
+
+
+@pytest.fixture(scope="module", params=["scripted", "transformers-llama", "transformers-qwen", "openvino"])
+def opened(request: pytest.FixtureRequest) -> Opener:
+    match request.param:
+        case "scripted":
+            return lambda: ScriptedModel(lambda asked: f"{asked.messages[-1].content} {asked.seed}")
+        case "openvino":
+            if importlib.util.find_spec("openvino_genai") is None:
+                pytest.skip("the `local` extra is not installed")
+            try:
+                gguf_path("local/smollm2-135m")
+            except MissingModel as error:
+                pytest.skip(str(error))
+            return lambda: open_model("local/smollm2-135m")
+        case name:
+            pytest.importorskip("torch")
+            directory: Path = request.getfixturevalue(f"tiny_{name.removeprefix('transformers-')}_dir")
+            return lambda: open_model(f"hf/{directory}", threads=1)
+
+
+@pytest.fixture(scope="module")
+def model(opened: Opener) -> Iterator[Model]:
+    model = opened()
+    yield model
+    model.close()
+
+
+def test_is_a_model_and_says_what_it_runs_on(model: Model) -> None:
+    assert isinstance(model, Model)
+    assert model.name
+    assert model.engine.name
+    assert model.engine.version
+    assert model.engine.precision
+
+
+def test_one_response_a_request_with_its_key_and_seed(model: Model) -> None:
+    requests = [request(number)._replace(turn=number % 2, draw=number, seed=number) for number in range(5)]
+    responses = ask(model, requests)
+    assert sorted(response.key for response in responses) == sorted((r.prompt_id, r.turn, r.draw) for r in requests)
+    seeds = {(r.prompt_id, r.turn, r.draw): r.seed for r in requests}
+    for response in responses:
+        assert response.seed == seeds[response.key]
+        assert response.status in {"ok", "truncated", "empty"}
+        assert response.stop_reason == ("length" if response.status == "truncated" else "stop")
+        assert 0 <= (response.usage.completion_tokens or 0) <= GREEDY.max_new_tokens
+
+
+def test_no_request_no_response(model: Model) -> None:
+    assert ask(model, []) == []
+
+
+def test_greedy_answers_are_the_same_again(model: Model) -> None:
+    requests = [request(number) for number in range(4)]
+    assert by_key(ask(model, requests)) == by_key(ask(model, requests))
+
+
+def test_seeds_matter_when_sampling_and_repeat(model: Model) -> None:
+    def texts(first: int) -> list[str]:
+        requests = [request(0)._replace(draw=draw, seed=first + draw) for draw in range(4)]
+        return list(by_key(ask(model, requests, SAMPLED)).values())
+
+    assert sorted(texts(0)) == sorted(texts(0))
+    assert len(set(texts(0))) > 1
+    assert sorted(texts(0)) != sorted(texts(100))
+
+
+def test_a_request_that_fails_is_a_row_and_spoils_no_other(model: Model) -> None:
+    if isinstance(model, ScriptedModel):
+
+        def script(asked: Request) -> str:
+            if asked.prompt_id == "p1":
+                raise ValueError("the server is down")
+            return "fine"
+
+        model = ScriptedModel(script)
+    responses = {r.prompt_id: r for r in ask(model, [request(0), request(1, "sea " * 20_000), request(2)])}
+    assert responses["p1"].status == "error"
+    assert responses["p1"].error
+    assert responses["p1"].text == ""
+    assert {responses["p0"].status, responses["p2"].status} <= {"ok", "truncated", "empty"}
+
+
+def test_a_consumer_may_leave_early(model: Model) -> None:
+    async def first() -> Response:
+        stream = model.respond([request(number) for number in range(6)], GREEDY)
+        async for response in stream:
+            await stream.aclose()  # type: ignore[attr-defined]  # every Model is an async generator
+            return response
+        raise AssertionError("no response")
+
+    assert asyncio.run(first()).prompt_id.startswith("p")
+    assert len(ask(model, [request(0)])) == 1, "and it answers again afterwards"
+
+
+@pytest.mark.parametrize("text", ["", " ", "é🙂\u200b", "<|im_end|>", "a\x00b", "{{ 7 * 7 }}"])
+def test_odd_text_is_answered_or_a_row_with_its_error(model: Model, text: str) -> None:
+    (response,) = ask(model, [Request("odd", 0, 0, (Message("user", text),), 0)])
+    assert response.key == ("odd", 0, 0)
+    assert response.status != "error" or response.error
+
+
+def test_a_closed_model_answers_nothing(opened: Opener) -> None:
+    model = opened()
+    model.close()
+    with pytest.raises((AdhereError, RuntimeError), match="closed"):
+        ask(model, [request(0)])

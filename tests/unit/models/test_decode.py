@@ -1,0 +1,258 @@
+"""The decoder says what `generate` says, whatever stands beside a row in the batch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adhere.errors import Diverged, UsageError
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from adhere.models.decode import Decoded, Decoder, DecodeRow  # noqa: E402
+from adhere.models.quiet import quiet  # noqa: E402
+from adhere.models.transformers_engine import load_weights  # noqa: E402
+
+LIMIT = 20
+KINDS = ("llama", "qwen2", "qwen3", "mistral")
+
+
+def _shaped(kind: str, tiny_llama_dir: Path, tiny_qwen_dir: Path) -> Any:
+    """A tiny random model of each supported architecture."""
+    if kind == "llama":
+        return load_weights(tiny_llama_dir)[0]
+    if kind == "qwen2":
+        return load_weights(tiny_qwen_dir)[0]
+    shape = {
+        "vocab_size": 300,
+        "hidden_size": 48,
+        "intermediate_size": 96,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 6,
+        "num_key_value_heads": 2,
+        "head_dim": 16,  # not hidden / heads: Qwen3 and Mistral set it apart
+        "max_position_embeddings": 256,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "initializer_range": 0.2,
+    }
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        if kind == "qwen3":
+            model = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**shape))
+            for layer in model.model.layers:
+                torch.nn.init.uniform_(layer.self_attn.q_norm.weight, 0.5, 1.5)
+                torch.nn.init.uniform_(layer.self_attn.k_norm.weight, 0.5, 1.5)
+        else:
+            model = transformers.MistralForCausalLM(transformers.MistralConfig(**shape, sliding_window=None))
+    return model.eval()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Threads only wait for each other on models this small, for milliseconds an operation where cores are shared."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def model(request: pytest.FixtureRequest, tiny_llama_dir: Path, tiny_qwen_dir: Path) -> Any:
+    return _shaped(request.param, tiny_llama_dir, tiny_qwen_dir)
+
+
+@pytest.fixture(scope="module")
+def llama(tiny_llama_dir: Path) -> Any:
+    return load_weights(tiny_llama_dir)[0]
+
+
+def _prompts(count: int, *, shared: int = 5) -> list[tuple[int, ...]]:
+    """Prompts of 6 to 30 tokens with a common beginning."""
+    random = torch.Generator().manual_seed(3)
+    beginning = torch.randint(3, 290, (shared,), generator=random).tolist()
+    lengths = torch.randint(1, 26, (count,), generator=random).tolist()
+    return [(*beginning, *torch.randint(3, 290, (n,), generator=random).tolist()) for n in lengths]
+
+
+def _generate(model: Any, ids: tuple[int, ...], end_ids: list[int], limit: int = LIMIT) -> Decoded:
+    """What transformers says to one prompt alone, greedily."""
+    with quiet(), torch.no_grad():
+        out = model.generate(
+            torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), max_new_tokens=limit,
+            do_sample=False, eos_token_id=end_ids, pad_token_id=0,
+        )  # fmt: skip
+    new = out[0, len(ids) :].tolist()
+    stopped = new[-1] in end_ids
+    return Decoded(tuple(new[:-1] if stopped else new), stopped)
+
+
+def _end_ids(model: Any, prompts: list[tuple[int, ...]]) -> list[int]:
+    """Ends that these random models really reach at different times: tokens that occur in some of their answers."""
+    said = Counter(token for ids in prompts[:8] for token in _generate(model, ids, [2]).ids[3:])
+    return [token for token, _ in said.most_common(3)]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7, 64])
+def test_greedy_is_what_generate_says_at_every_width(model: Any, rows: int) -> None:
+    prompts = _prompts(24)
+    end_ids = _end_ids(model, prompts)
+    wanted = [_generate(model, ids, end_ids) for ids in prompts]
+    assert {one.stopped for one in wanted} == {True, False}, "the test needs both kinds of end"
+    assert len({len(one.ids) for one in wanted}) > 3, "the test needs rows that end at different steps"
+    got = Decoder(model, end_ids=end_ids, rows=rows).decode(
+        [DecodeRow(ids, 0) for ids in prompts], max_new_tokens=LIMIT
+    )
+    assert got == wanted
+
+
+@pytest.mark.parametrize("top_p", [1.0, 0.9])
+def test_sampled_rows_depend_on_prompt_and_seed_only(model: Any, top_p: float) -> None:
+    prompts = _prompts(6)
+    rows = [DecodeRow(ids, seed) for ids in prompts for seed in range(8)]
+    settings: dict[str, Any] = {"max_new_tokens": LIMIT, "temperature": 1.0, "top_p": top_p}
+    wide = Decoder(model, end_ids=[2], rows=64).decode(rows, **settings)
+    narrow = Decoder(model, end_ids=[2], rows=7).decode(rows[::-1], **settings)[::-1]
+    alone = [Decoder(model, end_ids=[2], rows=1).decode([row], **settings)[0] for row in rows[:12]]
+    assert wide == narrow
+    assert wide[:12] == alone
+    assert len({one.ids for one in wide[:8]}) == 8, "eight seeds, eight answers"
+
+
+def test_first_token_follows_the_model_s_distribution(llama: Any) -> None:
+    ids = _prompts(1)[0]
+    with torch.no_grad():
+        chances = (llama(torch.tensor([ids])).logits[0, -1] / 1.5).softmax(-1)
+    draws = 4000
+    decoder = Decoder(llama, end_ids=[2], rows=500)
+    out = decoder.decode([DecodeRow(ids, seed) for seed in range(draws)], max_new_tokens=1, temperature=1.5)
+    seen = Counter(one.ids[0] if one.ids else 2 for one in out)
+    likely = chances.topk(8)
+    for chance, token in zip(likely.values.tolist(), likely.indices.tolist(), strict=True):
+        deviation = (chance * (1 - chance) / draws) ** 0.5
+        assert abs(seen[token] / draws - chance) < 4 * deviation
+
+
+def test_results_come_in_order_and_are_announced_once(llama: Any) -> None:
+    rows = [DecodeRow(ids, 0) for ids in _prompts(9)]
+    told: list[tuple[int, Decoded]] = []
+    got = Decoder(llama, end_ids=[2], rows=4).decode(
+        rows, max_new_tokens=5, on_done=lambda index, one: told.append((index, one))
+    )
+    assert sorted(told) == list(enumerate(got))
+    assert Decoder(llama, end_ids=[2]).decode([], max_new_tokens=5) == []
+
+
+def test_prompts_of_very_different_lengths(llama: Any) -> None:
+    """They are decoded in parts, so that short ones do not pay for the cache of long ones."""
+    prompts = [*_prompts(5), tuple(range(3, 250)), (7,)]
+    wanted = [_generate(llama, ids, [2]) for ids in prompts]
+    assert (
+        Decoder(llama, end_ids=[2], rows=4).decode([DecodeRow(i, 0) for i in prompts], max_new_tokens=LIMIT) == wanted
+    )
+
+
+def test_a_small_cache_narrows_the_batch_and_changes_nothing(llama: Any) -> None:
+    rows = [DecodeRow(ids, 0) for ids in _prompts(12)]
+    wide = Decoder(llama, end_ids=[2]).decode(rows, max_new_tokens=8)
+    assert Decoder(llama, end_ids=[2], cache_bytes=40_000).decode(rows, max_new_tokens=8) == wide
+    assert Decoder(llama, end_ids=[2], cache_bytes=1).decode(rows, max_new_tokens=8) == wide
+
+
+def test_a_decoder_is_used_again_and_sees_changed_weights(tiny_llama_dir: Path) -> None:
+    model = load_weights(tiny_llama_dir)[0]
+    rows = [DecodeRow(ids, 0) for ids in _prompts(6)]
+    decoder = Decoder(model, end_ids=[2], rows=4)
+    before = decoder.decode(rows, max_new_tokens=8)
+    assert decoder.decode(rows, max_new_tokens=8) == before
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(4)) * 0.3)
+    decoder.refresh()
+    after = decoder.decode(rows, max_new_tokens=8)
+    assert after != before
+    assert after == [_generate(model, row.ids, [2], 8) for row in rows]
+
+
+def test_fp32_weights_are_views_and_bf16_weights_follow_refresh(tiny_llama_dir: Path) -> None:
+    model = load_weights(tiny_llama_dir)[0]
+    exact, rounded = Decoder(model, end_ids=[2]), Decoder(model, end_ids=[2], precision="bf16")
+    source = model.model.layers[0].self_attn.q_proj.weight
+    assert exact._weights.layers[0].qkv[0].weight.data_ptr() == source.data_ptr()
+    with torch.no_grad():
+        source.zero_()
+    assert rounded._weights.layers[0].qkv[0].weight.abs().sum() > 0
+    rounded.refresh()
+    assert rounded._weights.layers[0].qkv[0].weight.abs().sum() == 0
+
+
+def test_bf16_computes_nearly_the_same_logits(llama: Any) -> None:
+    ids = _prompts(1)[0]
+    logits = []
+    for precision in ("fp32", "bf16"):
+        decoder = Decoder(llama, end_ids=[2], rows=1, precision=precision)
+        forward = decoder._cache([DecodeRow(ids, 0)], 0, 4)
+        with torch.inference_mode():
+            logits.append(forward.prefill([ids], [0])[:, 0].clone())
+    assert torch.nn.functional.cosine_similarity(logits[0], logits[1], dim=0) > 0.999
+    assert not torch.equal(logits[0], logits[1])
+
+
+@pytest.mark.parametrize("broken", [float("nan"), float("inf")])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_nothing_is_drawn_from_numbers_that_are_not_finite(
+    tiny_llama_dir: Path, broken: float, temperature: float
+) -> None:
+    model = load_weights(tiny_llama_dir)[0]
+    decoder = Decoder(model, end_ids=[2])
+    norm = model.model.norm.weight
+    kept = norm.detach().clone()
+    with torch.no_grad():
+        norm[0] = broken
+    rows = [DecodeRow((5, 6, 7), 0)]
+    with pytest.raises(Diverged, match="not finite"):
+        decoder.decode(rows, max_new_tokens=4, temperature=temperature)
+    with torch.no_grad():
+        norm.copy_(kept)
+    assert decoder.decode(rows, max_new_tokens=4), "a mended model decodes again"
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "message"),
+    [
+        ([DecodeRow((), 0)], {}, "0 prompt tokens"),
+        ([DecodeRow(tuple([5] * 510), 0)], {}, "510 prompt tokens; with 4 new tokens this model takes 1 to 508"),
+        ([DecodeRow((5, 100_000), 0)], {}, "outside 0"),
+        ([DecodeRow((5,), 0)], {"max_new_tokens": 0}, "max_new_tokens=0"),
+        ([DecodeRow((5,), 0)], {"temperature": -1.0}, "temperature=-1.0"),
+        ([DecodeRow((5,), 0)], {"temperature": float("nan")}, "temperature=nan"),
+        ([DecodeRow((5,), 0)], {"top_p": 0.0}, "top_p=0.0"),
+    ],
+)
+def test_refuses_what_cannot_be_decoded(
+    llama: Any, rows: list[DecodeRow], settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        Decoder(llama, end_ids=[2]).decode(rows, **{"max_new_tokens": 4, **settings})
+
+
+def test_refuses_architectures_that_it_would_compute_wrongly() -> None:
+    small = transformers.GPT2LMHeadModel(transformers.GPT2Config(n_embd=8, n_layer=1, n_head=1, vocab_size=10))
+    with pytest.raises(UsageError, match=r"LlamaForCausalLM.*this model is a GPT2LMHeadModel"):
+        Decoder(small, end_ids=[2])
+
+
+def test_a_sliding_window_limits_the_length(tiny_llama_dir: Path) -> None:
+    config = transformers.MistralConfig(
+        vocab_size=50, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+        num_key_value_heads=1, sliding_window=20, max_position_embeddings=128,
+    )  # fmt: skip
+    decoder = Decoder(transformers.MistralForCausalLM(config), end_ids=[2])
+    assert decoder.longest_prompt(8) == 12
+    with pytest.raises(UsageError, match="1 to 12"):
+        decoder.decode([DecodeRow(tuple(range(3, 16)), 0)], max_new_tokens=8)

@@ -1,0 +1,175 @@
+"""The transformers engine: what it loads, what it says about itself, and what it does when things go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adhere.errors import MissingModel, UsageError
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from adhere.models.base import Request  # noqa: E402
+from adhere.models.chat import render  # noqa: E402
+from adhere.models.precision import choose  # noqa: E402
+from adhere.models.quiet import quiet  # noqa: E402
+from adhere.models.transformers_engine import TransformersModel, load_weights, weights_sha256  # noqa: E402
+from adhere.schema import Message, Response, Sampling  # noqa: E402
+
+SEA = (Message("user", "Write about the sea."),)
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def ask(model: TransformersModel, requests: list[Request], sampling: Sampling) -> dict[str, Response]:
+    async def collect() -> dict[str, Response]:
+        return {response.prompt_id: response async for response in model.respond(requests, sampling)}
+
+    return asyncio.run(collect())
+
+
+def test_says_what_it_is(tiny_llama_dir: Path) -> None:
+    model = TransformersModel.load(tiny_llama_dir, name="hf/tiny")
+    digest = hashlib.sha256((tiny_llama_dir / "model.safetensors").read_bytes()).hexdigest()
+    assert model.engine.weights_sha256 == digest == weights_sha256(tiny_llama_dir)
+    assert (model.engine.name, model.engine.version, model.engine.precision) == (
+        "transformers",
+        transformers.__version__,
+        "fp32",
+    )
+    assert model.engine.settings["threads"] == 1
+
+
+def test_answers_as_generate_does(tiny_llama_dir: Path) -> None:
+    raw, tokenizer = load_weights(tiny_llama_dir)
+    ids = render(tokenizer, SEA)
+    with quiet(), torch.no_grad():
+        out = raw.generate(torch.tensor([ids]), max_new_tokens=12, do_sample=False)
+    model = TransformersModel.from_weights(raw, tokenizer, "tiny")
+    response = ask(model, [Request("a", 0, 0, SEA, 5)], Sampling(max_new_tokens=12))["a"]
+    assert response.text == tokenizer.decode(out[0, len(ids) :], skip_special_tokens=True)
+    assert response.usage.prompt_tokens == len(ids)
+    assert response.usage.completion_tokens == out.shape[1] - len(ids)
+    assert (response.status, response.stop_reason) == ("truncated", "length")
+    assert (response.seed, response.served_model) == (5, "tiny")
+
+
+def test_an_answer_without_words_is_empty(tiny_qwen_dir: Path) -> None:
+    raw, tokenizer = load_weights(tiny_qwen_dir)
+    with torch.no_grad():
+        raw.lm_head.weight.zero_()
+        # The last norm's output has a positive first feature for no prompt in general, so use both signs of it.
+        raw.lm_head.weight[2, 0] = 1.0
+        raw.model.norm.weight.zero_()
+        raw.model.norm.weight[0] = 1.0
+    model = TransformersModel.from_weights(raw, tokenizer, "tiny")
+    requests = [Request(f"p{n}", 0, 0, (Message("user", "x" * n),), 0) for n in range(1, 30)]
+    responses = ask(model, requests, Sampling(max_new_tokens=3)).values()
+    empty = [response for response in responses if response.status == "empty"]
+    assert empty, "for some prompt the feature is positive, and the end token comes at once"
+    assert all(response.text == "" and response.stop_reason == "stop" for response in empty)
+    assert 1 in {response.usage.completion_tokens for response in empty}
+
+
+def test_damaged_weights_give_rows_with_the_reason(tiny_llama_dir: Path) -> None:
+    raw, tokenizer = load_weights(tiny_llama_dir)
+    model = TransformersModel.from_weights(raw, tokenizer, "tiny")
+    with torch.no_grad():
+        raw.model.norm.weight[0] = float("nan")
+    model.refresh()
+    responses = ask(model, [Request(f"p{n}", 0, 0, SEA, n) for n in range(3)], Sampling(max_new_tokens=4))
+    assert {response.status for response in responses.values()} == {"error"}
+    assert all("not finite" in str(response.error) for response in responses.values())
+
+
+def test_leaving_early_ends_the_thread(tiny_llama_dir: Path) -> None:
+    model = TransformersModel.load(tiny_llama_dir, name="hf/tiny")
+
+    async def first() -> None:
+        stream = model.respond([Request(f"p{n}", 0, 0, SEA, n) for n in range(300)], Sampling(max_new_tokens=200))
+        async for _ in stream:
+            break
+        await stream.aclose()  # type: ignore[attr-defined]
+
+    before = threading.active_count()
+    asyncio.run(first())
+    assert threading.active_count() <= before + 1  # the event loop's own pool thread may linger
+
+
+def test_missing_weights_name_the_path(tmp_path: Path, tiny_llama_dir: Path) -> None:
+    with pytest.raises(MissingModel, match=r"nowhere: no \*\.safetensors"):
+        TransformersModel.load(tmp_path / "nowhere", name="hf/x")
+    shutil.copy(tiny_llama_dir / "config.json", tmp_path)
+    with pytest.raises(MissingModel, match="safetensors"):
+        weights_sha256(tmp_path)
+
+
+def test_a_base_model_has_no_chat(tiny_llama_dir: Path) -> None:
+    raw, tokenizer = load_weights(tiny_llama_dir)
+    tokenizer.chat_template = None
+    response = ask(
+        TransformersModel.from_weights(raw, tokenizer, "tiny"), [Request("a", 0, 0, SEA, 0)], Sampling(max_new_tokens=2)
+    )["a"]
+    assert response.status == "error"
+    assert "no chat template" in str(response.error)
+
+
+def test_a_template_that_refuses_roles_is_a_usage_error(tiny_llama_dir: Path) -> None:
+    tokenizer = load_weights(tiny_llama_dir)[1]
+    tokenizer.chat_template = "{{ raise_exception('no system messages') }}"
+    with pytest.raises(UsageError, match=r"roles system, user: no system messages"):
+        render(tokenizer, [Message("system", "a"), Message("user", "b")])
+
+
+def test_render_is_the_template(tiny_llama_dir: Path) -> None:
+    tokenizer = load_weights(tiny_llama_dir)[1]
+    text = tokenizer.decode(render(tokenizer, SEA))
+    assert text == (
+        "<|im_start|>system\nYou are a tiny model<|im_end|>\n<|im_start|>user\nWrite about the sea.<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+    assert tokenizer.decode(render(tokenizer, SEA, generation_prompt=False)) == text.removesuffix(
+        "<|im_start|>assistant\n"
+    )
+
+
+def test_loading_is_silent_and_leaves_transformers_as_it_was(
+    tiny_llama_dir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    logging = transformers.utils.logging
+    state = (logging.get_verbosity(), logging.is_progress_bar_enabled())
+    load_weights(tiny_llama_dir)
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == state
+    assert capfd.readouterr() == ("", "")
+
+
+def test_precision_is_what_the_cpu_can_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    from adhere.models import precision
+
+    def choice(features: dict[str, bool]) -> tuple[str, str]:
+        precision._automatic.cache_clear()
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: features)
+        return choose("auto")
+
+    assert choice({"avx2": True}) == (
+        "fp32",
+        "the CPU has none of amx_bf16, avx512_bf16, sve_bf16, bf16",
+    )
+    assert choice({"avx512_bf16": True}) == ("bf16", "the CPU has avx512_bf16")
+    precision._automatic.cache_clear()
+    assert choose("bf16").precision == "bf16"
+    with pytest.raises(UsageError, match="one of fp32, bf16, auto"):
+        choose("int8")
