@@ -1,0 +1,187 @@
+"""Measuring, on one page: ask what has no answer, judge what has no verdict, count, store.
+
+    run = Run.open(directory, spec)             resumes iff the spec matches
+    respond(model, run.missing())  -> responses/    a failed call is a row with its status
+    check(prompt, response)        -> verdicts/     the one judge
+    summarize(...)                 -> summary.json  counts, rates, intervals
+
+Whatever interrupts it, what was asked is stored, and the same call goes on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from adhere.models.base import Model
+from adhere.pipeline.check import check
+from adhere.pipeline.judge import VIEWS, verifier_version
+from adhere.pipeline.outcomes import passes
+from adhere.pipeline.respond import respond
+from adhere.pipeline.summarize import summarize
+from adhere.progress import Progress, Silent
+from adhere.schema import Prompt, Response, Sampling, Verdict
+from adhere.store.run import Run, RunSpec
+from adhere.store.summary import Summary
+from adhere.suites.base import Suite
+
+__all__ = ["evaluate", "evaluate_sync", "passes", "rescore", "run_directory", "run_spec"]
+
+GREEDY = Sampling()
+SILENT = Silent()
+
+
+async def evaluate(
+    model: Model,
+    suite: Suite,
+    directory: Path,
+    *,
+    sampling: Sampling = GREEDY,
+    draws: int = 1,
+    limit: int | None = None,
+    progress: Progress = SILENT,
+) -> Run:
+    """Measure `model` on `suite` and store everything in `directory`; a Run that is there is gone on with.
+
+    Asked is what has no answer yet or whose call failed; judged is what has no verdict of these verifiers.
+
+    Args:
+        model: Who is asked.
+        suite: What is asked.
+        directory: Of this one Run.
+        sampling: How answers are drawn; greedy with 64 new tokens by default.
+        draws: Answers per prompt.
+        limit: Ask only so many prompts, spread evenly over the suite.
+        progress: Where to report to.
+
+    Returns:
+        The sealed Run. Failed calls are counted in its summary; calling again asks for them once more.
+
+    Raises:
+        RunMismatch: `directory` holds another Run.
+        ResourceError: The disk is full; what was stored is safe.
+    """
+    prompts = _limited(suite.prompts, limit)
+    spec = run_spec(model, suite, sampling=sampling, draws=draws, limit=limit)
+    with Run.open(directory, spec, prompts) as run:  # leaving it, by whatever way, stores what was appended
+        await _ask(model, run, progress)
+        _judge(run, progress)
+        run.seal(_count(run, progress))
+    return run
+
+
+def evaluate_sync(
+    model: Model,
+    suite: Suite,
+    directory: Path,
+    *,
+    sampling: Sampling = GREEDY,
+    draws: int = 1,
+    limit: int | None = None,
+    progress: Progress = SILENT,
+) -> Run:
+    """As `evaluate`, for callers without an event loop."""
+    return asyncio.run(
+        evaluate(model, suite, directory, sampling=sampling, draws=draws, limit=limit, progress=progress)
+    )
+
+
+def rescore(directory: Path, progress: Progress = SILENT) -> Summary:
+    """Judge a stored Run with the verifiers of this version and count again. The model is not needed.
+
+    Verdicts of the same verifiers are kept; the others are judged anew, and the old rows stay on disk.
+    """
+    with Run.load(directory) as run:
+        _judge(run, progress)
+        summary = _count(run, progress)
+        run.seal(summary)
+    return summary
+
+
+def run_spec(model: Model, suite: Suite, *, sampling: Sampling, draws: int = 1, limit: int | None = None) -> RunSpec:
+    """What makes a Run this Run: everything that can change an answer, or a verdict on it."""
+    return RunSpec(
+        model=model.name,
+        engine=model.engine,
+        suite=suite.name,
+        suite_version=suite.version,
+        suite_sha256=suite.sha256,
+        sampling=sampling,
+        draws=draws,
+        limit=limit,
+        cut_answers=suite.cut_answers,
+        slices=suite.slices,
+    )
+
+
+def run_directory(
+    out: Path, model: Model, suite: Suite, *, sampling: Sampling, draws: int = 1, limit: int | None = None
+) -> Path:
+    """Where a Run lies below `out` when its name is its spec's: the same question finds the same Run."""
+    return out / run_spec(model, suite, sampling=sampling, draws=draws, limit=limit).id
+
+
+async def _ask(model: Model, run: Run, progress: Progress) -> None:
+    """Append a Response for everything that has none, or only a failed call."""
+    keys = run.missing()
+    if not keys:
+        return
+    answered = {response.key: response for response in run.responses() if response.status != "error"}
+    failed = 0
+    stream = respond(model, run.prompts(), sampling=run.spec.sampling, keys=keys, answered=answered)
+    with progress.step(f"{run.spec.model} answers {run.spec.suite}", len(keys), "answers") as step:
+        async with aclosing(stream):
+            async for response in stream:
+                run.append_response(response)
+                failed += response.status == "error"
+                step.advance(note=f"{failed} failed" if failed else "")
+    run.flush()
+
+
+def _judge(run: Run, progress: Progress) -> None:
+    """Append verdicts on every answer that lacks one of these verifiers."""
+    prompts = {prompt.id: prompt for prompt in run.prompts()}
+    unjudged = _unjudged(run, prompts)
+    if not unjudged:
+        return
+    with progress.step(f"judge {run.spec.suite}", len(unjudged), "answers") as step:
+        for response in unjudged:
+            run.append_verdicts(check(prompts[response.prompt_id], response, cut_answers=run.spec.cut_answers))
+            step.advance()
+    run.flush()
+
+
+def _unjudged(run: Run, prompts: dict[str, Prompt]) -> list[Response]:
+    """Answers that lack a verdict of today's version on any of their constraints, under any view."""
+    known = {_name(verdict): verdict.verifier_version for verdict in run.verdicts()}
+    return [
+        response
+        for response in run.responses()
+        if response.status != "error"
+        and any(
+            known.get((*response.key, index, view)) != verifier_version(ref.id)
+            for index, ref in enumerate(prompts[response.prompt_id].turns[response.turn].constraints)
+            for view in VIEWS
+        )
+    ]
+
+
+def _name(verdict: Verdict) -> tuple[str, int, int, int, str]:
+    return (verdict.prompt_id, verdict.turn, verdict.draw, verdict.index, verdict.view)
+
+
+def _count(run: Run, progress: Progress) -> Summary:
+    """The numbers of everything that is stored; lines that could not be read are named."""
+    verdicts = run.verdicts()
+    if run.damage:
+        progress.say(f"{run.directory}: left out {run.damage}")
+    return summarize(run.prompts(), run.spec.draws, run.responses(), verdicts, run.spec.slices, damage=run.damage.rows)
+
+
+def _limited(prompts: Sequence[Prompt], limit: int | None) -> Sequence[Prompt]:
+    """Every prompt, or `limit` of them at even distances, so that every slice keeps its share."""
+    if limit is None or limit >= len(prompts):
+        return prompts
+    return [prompts[rank * len(prompts) // limit] for rank in range(limit)]

@@ -1,0 +1,78 @@
+"""What stands beside every pass rate: whether an answer still says something. A rule can be kept by saying nothing."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from adhere.schema import Prompt
+from adhere.suites.generated.queries import queries
+from adhere.text.words import words
+
+FEWEST_FOR_REPETITION = 8
+
+
+class Guard(NamedTuple):
+    """One answer, measured without its constraints. A value is None where the text or prompt gives nothing to measure.
+
+    Attributes:
+        words: Number of words.
+        distinct_2: Share of different pairs among all pairs of neighbouring words; None below two words.
+        repetition: Share of runs of four words that occurred before; None below eight words.
+        content_share: Share of the query's topic words that the answer uses, of those that the prompt itself does not
+            name (a constraint may demand or forbid those); None where the prompt has none.
+        echo: Share of the answer's runs of four words that are the prompt's own; None below eight words.
+    """
+
+    words: int
+    distinct_2: float | None
+    repetition: float | None
+    content_share: float | None
+    echo: float | None
+
+    @property
+    def is_repetitive(self) -> bool | None:
+        """Whether more than half of the answer was said before."""
+        return None if self.repetition is None else self.repetition > 0.5
+
+    @property
+    def is_echo(self) -> bool | None:
+        """Whether more than half of the answer is the prompt."""
+        return None if self.echo is None else self.echo > 0.5
+
+
+def guard(prompt: Prompt, text: str, *, turn: int = 0) -> Guard:
+    """Measure one answer to one turn of `prompt`."""
+    said = [word.lower() for word in words(text)]
+    asked = [word.lower() for word in words(prompt.turns[turn].text)]
+    pairs, fours = _runs(said, 2), _runs(said, 4)
+    prompts_own = set(_runs(asked, 4))
+    long_enough = len(said) >= FEWEST_FOR_REPETITION
+    return Guard(
+        words=len(said),
+        distinct_2=len(set(pairs)) / len(pairs) if pairs else None,
+        repetition=1 - len(set(fours)) / len(fours) if long_enough else None,
+        content_share=_content_share(prompt, set(said), set(asked)),
+        echo=sum(run in prompts_own for run in fours) / len(fours) if long_enough else None,
+    )
+
+
+def _runs(tokens: list[str], length: int) -> list[tuple[str, ...]]:
+    return [tuple(tokens[start : start + length]) for start in range(len(tokens) - length + 1)]
+
+
+def _content_share(prompt: Prompt, said: set[str], asked: set[str]) -> float | None:
+    wanted = [word for word in _topic_words().get(prompt.tags.get("query", ""), ()) if not _uses(asked, word)]
+    if not wanted:
+        return None
+    return sum(_uses(said, word) for word in wanted) / len(wanted)
+
+
+def _uses(said: set[str], word: str) -> bool:
+    """Whether a word or one of its longer forms was said: "oven", "ovens"."""
+    return word in said or any(other.startswith(word) for other in said)
+
+
+@cache
+def _topic_words() -> dict[str, tuple[str, ...]]:
+    return {query.id: query.words for query in queries()}

@@ -1,0 +1,109 @@
+"""Verdicts gathered by answer and by prompt: which passed, which failed, and which were not measured."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from adhere.schema import Outcome, Prompt, Response, Verdict, View
+from adhere.store.run import Key, Run
+
+Unit = tuple[str, int]  # (prompt_id, draw): one whole conversation
+
+
+class Slot(NamedTuple):
+    """One constraint of one answer."""
+
+    constraint_id: str
+    strict: Outcome
+    loose: Outcome
+    completed: bool
+
+    def outcome(self, view: View) -> Outcome:
+        """Under one view."""
+        return self.strict if view == "strict" else self.loose
+
+
+class Answers:
+    """The answers to some prompts with their verdicts.
+
+    Args:
+        prompts: What was asked.
+        draws: How often.
+        responses: One per key that has any; failed calls too.
+        verdicts: One per (response, constraint, view).
+    """
+
+    def __init__(
+        self, prompts: Iterable[Prompt], draws: int, responses: Iterable[Response], verdicts: Iterable[Verdict]
+    ) -> None:
+        self.prompts, self.draws = tuple(prompts), draws
+        self.responses: dict[Key, Response] = {response.key: response for response in responses}
+        self._outcomes: dict[Key, dict[tuple[int, View], Outcome]] = defaultdict(dict)
+        for verdict in verdicts:
+            key = (verdict.prompt_id, verdict.turn, verdict.draw)
+            self._outcomes[key][verdict.index, verdict.view] = verdict.outcome
+
+    def slots(self, prompt: Prompt, draw: int) -> list[Slot]:
+        """Every constraint of every turn of one conversation that was judged under both views."""
+        found = []
+        for turn, asked in enumerate(prompt.turns):
+            key = (prompt.id, turn, draw)
+            response, outcomes = self.responses.get(key), self._outcomes.get(key, {})
+            if response is None or response.status == "error":
+                continue
+            for index, ref in enumerate(asked.constraints):
+                strict, loose = outcomes.get((index, "strict")), outcomes.get((index, "loose"))
+                if strict is not None and loose is not None:
+                    found.append(Slot(ref.id, strict, loose, response.status == "ok"))
+        return found
+
+    def passes(self, prompt: Prompt, draw: int, view: View = "strict") -> bool | None:
+        """Whether one conversation kept every constraint of every turn.
+
+        None where that was not measured: a turn has no answer, a verdict is missing or undecided, or the prompt has no
+        constraints. (A fail beside an undecided one is None too: were it False, prompts that the verifiers have trouble
+        with could only ever count as failures.)
+        """
+        wanted = sum(len(turn.constraints) for turn in prompt.turns)
+        outcomes = [slot.outcome(view) for slot in self.slots(prompt, draw)]
+        if not wanted or len(outcomes) < wanted or "undecided" in outcomes:
+            return None
+        return all(outcome == "pass" for outcome in outcomes)
+
+    def is_completed(self, prompt: Prompt, draw: int) -> bool:
+        """Whether the model finished every turn of one conversation (status `ok`)."""
+        keys = [(prompt.id, turn, draw) for turn in range(len(prompt.turns))]
+        return all(key in self.responses and self.responses[key].status == "ok" for key in keys)
+
+
+def answers_of(run: Run) -> Answers:
+    """Everything a stored Run holds."""
+    return Answers(run.prompts(), run.spec.draws, run.responses(), run.verdicts())
+
+
+def passes(run: Run, *, view: View = "strict", draw: int = 0) -> dict[str, bool | None]:
+    """Whether each prompt was passed, for paired statistics; None where it was not measured (see `Answers.passes`)."""
+    answers = answers_of(run)
+    return {prompt.id: answers.passes(prompt, draw, view) for prompt in answers.prompts}
+
+
+def pass_rates(run: Run, *, view: View = "strict") -> dict[str, float | None]:
+    """The share of each prompt's draws that pass; None where any draw was not measured. With one draw: 1.0 or 0.0."""
+    answers = answers_of(run)
+    rates: dict[str, float | None] = {}
+    for prompt in answers.prompts:
+        passed = [answers.passes(prompt, draw, view) for draw in range(answers.draws)]
+        rates[prompt.id] = None if None in passed else sum(map(bool, passed)) / len(passed)
+    return rates
+
+
+def by_slice(prompts: Iterable[Prompt], slices: Iterable[str]) -> Mapping[str, list[Prompt]]:
+    """The prompts of each slice, in the order of `slices`; a slice without prompts is left out."""
+    found: dict[str, list[Prompt]] = {name: [] for name in slices}
+    for prompt in prompts:
+        name = prompt.tags.get("slice")
+        if name in found:
+            found[name].append(prompt)
+    return {name: members for name, members in found.items() if members}

@@ -1,0 +1,107 @@
+"""Asking: prompts in, Responses out, one for every key that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+
+import msgspec
+
+from adhere.errors import AdhereError
+from adhere.models.base import Model, Request
+from adhere.schema import Message, Prompt, Response, Sampling, derive_seed
+from adhere.store.run import Key, all_keys
+from adhere.text.reasoning import split_reasoning
+
+
+async def respond(
+    model: Model,
+    prompts: Sequence[Prompt],
+    *,
+    sampling: Sampling,
+    draws: int = 1,
+    keys: Sequence[Key] | None = None,
+    answered: Mapping[Key, Response] | None = None,
+) -> AsyncGenerator[Response, None]:
+    """Yield one Response for every key, each as soon as it is known; the order is the model's.
+
+    The seed of a row depends on (sampling.seed, prompt, turn, draw) alone, so neither the order nor what else is asked
+    in the same call changes an answer. Turns are asked in order, each with the conversation so far; where an earlier
+    turn failed, the later ones are answered by a Response with status `error` that says so.
+
+    Args:
+        model: Who is asked.
+        prompts: Ids must be unique.
+        sampling: How answers are drawn.
+        draws: Answers per turn, when `keys` is None.
+        keys: Ask only for these; None asks for all.
+        answered: Responses that exist already, needed as the history of later turns.
+
+    Raises:
+        AdhereError: The model answered something that it was not asked.
+    """
+    by_id = {prompt.id: prompt for prompt in prompts}
+    wanted = list(dict.fromkeys(all_keys(prompts, draws) if keys is None else keys))
+    history: dict[Key, Response] = dict(answered or {})
+    for turn in sorted({key[1] for key in wanted}):
+        requests: list[Request] = []
+        for key in (key for key in wanted if key[1] == turn):
+            request = _request(by_id[key[0]], key, history, sampling)
+            if isinstance(request, Request):
+                requests.append(request)
+            else:
+                history[key] = request
+                yield request
+        async with aclosing(_ask(model, requests, sampling)) as responses:
+            async for response in responses:
+                history[response.key] = response
+                yield response
+
+
+def _request(prompt: Prompt, key: Key, history: Mapping[Key, Response], sampling: Sampling) -> Request | Response:
+    """The request for one turn, or the `error` Response where the conversation before it is broken."""
+    prompt_id, turn, draw = key
+    seed = derive_seed(sampling.seed, prompt_id, turn, draw)
+    messages = [Message("system", prompt.system)] if prompt.system is not None else []
+    for earlier in range(turn):
+        answer = history.get((prompt_id, earlier, draw))
+        if answer is None or answer.status == "error":
+            why = f"turn {earlier} has no answer{f': {answer.error}' if answer and answer.error else ''}"
+            return Response(prompt_id, turn, draw, text="", status="error", seed=seed, error=why)
+        messages += [Message("user", prompt.turns[earlier].text), Message("assistant", answer.text)]
+    messages.append(Message("user", prompt.turns[turn].text))
+    return Request(prompt_id, turn, draw, tuple(messages), seed)
+
+
+async def _ask(model: Model, requests: Sequence[Request], sampling: Sampling) -> AsyncGenerator[Response, None]:
+    """The model's answers, held to its contract: each request answered exactly once."""
+    if not requests:
+        return
+    open_keys = {(request.prompt_id, request.turn, request.draw): request.seed for request in requests}
+    stream = model.respond(requests, sampling)
+    try:
+        async for response in stream:
+            if response.key not in open_keys:
+                raise AdhereError(
+                    f"Model {model.name} answered {response.key}, which was not asked or is answered already"
+                )
+            del open_keys[response.key]
+            yield settled(response)
+    finally:
+        close = getattr(stream, "aclose", None)  # iterators that are not generators have nothing to close
+        if close is not None:
+            await close()
+    for (prompt_id, turn, draw), seed in open_keys.items():
+        why = f"the model {model.name} ended without answering"
+        yield Response(prompt_id, turn, draw, text="", status="error", seed=seed, error=why)
+
+
+def settled(response: Response) -> Response:
+    """The same Response with `<think>` passages moved to its `reasoning`, and `ok` without visible text called `empty`.
+
+    An unclosed `<think>` leaves no answer: its text is empty.
+    """
+    reasoning, text = split_reasoning(response.text)
+    kept = "\n".join(part for part in (response.reasoning, reasoning) if part) or None
+    status = "empty" if response.status == "ok" and not text.strip() else response.status
+    return msgspec.structs.replace(response, text=text, reasoning=kept, status=status)

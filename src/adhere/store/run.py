@@ -1,0 +1,277 @@
+"""A Run: one model's answers to one set of prompts and what the judge said, in a directory that survives kill -9.
+
+    manifest.json    the spec and its hash, versions; written once
+    prompts.jsonl    what was asked
+    responses/       segments of Responses, append-only
+    verdicts/        segments of Verdicts, append-only; apart, so that judging again needs no model
+    summary.json     the numbers; present only while nothing was appended since they were computed
+
+The segments are the truth and are never rewritten. Of several rows with one key the last counts, except that an answer is
+never replaced by a failed call. A Verdict names the answer that it judged by its hash, so a verdict can never be taken for
+one about another text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from adhere.errors import IntegrityError, ResourceError, RunMismatch, UsageError
+from adhere.schema import Prompt, Response, Verdict, content_hash, decode, encode, read_rows, write_atomic, write_rows
+from adhere.store.manifest import Manifest, RunSpec, differences, new_manifest
+from adhere.store.segments import Damage, SegmentWriter, read_segments
+from adhere.store.summary import Summary
+
+__all__ = ["Damage", "Key", "Manifest", "Run", "RunSpec", "Summary", "all_keys"]
+
+Key = tuple[str, int, int]
+
+
+class _StoredVerdict(Verdict, frozen=True, kw_only=True):
+    """A Verdict with the hash of the answer that it is about."""
+
+    answer: str
+
+
+def all_keys(prompts: Iterable[Prompt], draws: int) -> list[Key]:
+    """Every (prompt_id, turn, draw) that a measurement needs, in the order of the prompts."""
+    return [(prompt.id, turn, draw) for prompt in prompts for draw in range(draws) for turn in range(len(prompt.turns))]
+
+
+class Run:
+    """A stored Run. Make one by `Run.open` (to add to it) or `Run.load` (to read it, or to judge it again).
+
+    Responses are kept in memory once read (about 1 KB each); verdicts are read from disk when asked for.
+
+    Attributes:
+        directory: Where it lies.
+        manifest: What it was made from.
+    """
+
+    def __init__(self, directory: Path, manifest: Manifest, prompts: Sequence[Prompt]) -> None:
+        self.directory, self.manifest = directory, manifest
+        self._prompts = tuple(prompts)
+        self._keys = all_keys(self._prompts, self.spec.draws)
+        self._known_keys = frozenset(self._keys)
+        self._responses: dict[Key, Response] | None = None
+        self._response_damage, self._verdict_damage = Damage(), Damage()
+        self._response_writer: SegmentWriter[Response] = SegmentWriter(directory / "responses")
+        self._verdict_writer: SegmentWriter[_StoredVerdict] = SegmentWriter(directory / "verdicts")
+
+    @classmethod
+    def open(cls, directory: Path, spec: RunSpec, prompts: Sequence[Prompt]) -> Self:
+        """Start a Run in `directory`, or go on with the one that is there.
+
+        Raises:
+            RunMismatch: The Run that is there has another spec or other prompts; the message names each difference.
+            UsageError: There are no prompts, two share an id, or `draws` is below 1.
+            ResourceError: The directory cannot be written.
+        """
+        _check_prompts(prompts, spec)
+        if (directory / "manifest.json").exists():
+            run = cls.load(directory)
+            _refuse_other(run, spec, prompts)
+            return run
+        if any((directory / "responses").glob("*.jsonl")):
+            raise IntegrityError(f"{directory} holds responses but no manifest.json, so what they answer is unknown")
+        try:
+            prompts_sha256 = write_rows(directory / "prompts.jsonl", prompts)
+            manifest = new_manifest(spec, n_prompts=len(prompts), prompts_sha256=prompts_sha256)
+            (directory / "responses").mkdir(exist_ok=True)
+            write_atomic(directory / "manifest.json", encode(manifest) + b"\n")
+        except OSError as error:
+            raise ResourceError(f"Cannot start a Run in {directory}: {error.strerror or error}") from error
+        return cls(directory, manifest, prompts)
+
+    @classmethod
+    def load(cls, directory: Path) -> Self:
+        """Read the Run in `directory`; nothing is written unless something is appended.
+
+        Raises:
+            UsageError: There is no Run.
+            IntegrityError: Its manifest or prompts are damaged, or were changed after it was made.
+        """
+        file = directory / "manifest.json"
+        if not file.is_file():
+            raise UsageError(f"{directory} is no Run: it has no manifest.json (adhere list runs)")
+        try:
+            manifest = decode(file.read_bytes(), Manifest)
+        except IntegrityError as error:
+            raise IntegrityError(f"{file}: {error}") from error
+        prompts_file = directory / "prompts.jsonl"
+        if not prompts_file.is_file():
+            raise IntegrityError(f"{prompts_file} is missing, so what the Run asked is unknown")
+        if hashlib.sha256(prompts_file.read_bytes()).hexdigest() != manifest.prompts_sha256:
+            raise IntegrityError(f"{prompts_file} is not what this Run asked: its sha256 differs from the manifest's")
+        return cls(directory, manifest, read_rows(prompts_file, Prompt))
+
+    @property
+    def spec(self) -> RunSpec:
+        """What was asked of whom, and how."""
+        return self.manifest.spec
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether a summary of exactly these rows is stored."""
+        return (self.directory / "summary.json").exists()
+
+    @property
+    def damage(self) -> Damage:
+        """What could not be used of the rows read so far."""
+        return self._response_damage + self._verdict_damage
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The prompts, in the suite's order."""
+        return self._prompts
+
+    def responses(self) -> list[Response]:
+        """One Response per key that has any, in the order of the prompts; failed calls too."""
+        known = self._read_responses()
+        return [known[key] for key in self._keys if key in known]
+
+    def missing(self) -> list[Key]:
+        """Keys without an answer, in the order of the prompts: never asked, lost, or failed."""
+        known = self._read_responses()
+        return [key for key in self._keys if key not in known or known[key].status == "error"]
+
+    def verdicts(self) -> list[Verdict]:
+        """The last Verdict of every (response, constraint, view), in the order of prompts, constraints and views.
+
+        Verdicts on an answer that has since been replaced are left out and counted in `damage.stale`.
+        """
+        answers = {key: _answer_hash(response) for key, response in self._read_responses().items()}
+        damage, found = Damage(), {}
+        for row in read_segments(self.directory / "verdicts", _StoredVerdict, damage):
+            key = (row.prompt_id, row.turn, row.draw)
+            if answers.get(key) == row.answer:
+                found[key, row.index, row.view] = row
+            else:
+                damage.stale += 1
+        self._verdict_damage = damage
+        place = {key: number for number, key in enumerate(self._keys)}
+        order = sorted(found, key=lambda name: (place[name[0]], name[1], name[2] != "strict"))
+        return [Verdict(*(getattr(found[name], field) for field in Verdict.__struct_fields__)) for name in order]
+
+    def append_response(self, response: Response) -> None:
+        """Add one answer, or one failed call; it is safe at the next flush.
+
+        Raises:
+            ResourceError: The disk is full; earlier rows are safe.
+        """
+        if response.key not in self._known_keys:
+            raise ValueError(f"Response {response.key} answers nothing that {self.directory} asked")
+        known = self._read_responses()
+        self._unseal()
+        self._response_writer.append(response)
+        _take(known, response)
+
+    def append_verdicts(self, verdicts: Iterable[Verdict]) -> None:
+        """Add verdicts on answers that were appended before.
+
+        Raises:
+            ResourceError: The disk is full; earlier rows are safe.
+        """
+        known = self._read_responses()
+        for verdict in verdicts:
+            response = known.get((verdict.prompt_id, verdict.turn, verdict.draw))
+            if response is None:
+                raise ValueError(
+                    f"A verdict on {verdict.prompt_id!r} turn {verdict.turn} draw {verdict.draw}, which has no answer"
+                )
+            self._unseal()
+            fields = {name: getattr(verdict, name) for name in Verdict.__struct_fields__}
+            self._verdict_writer.append(_StoredVerdict(**fields, answer=_answer_hash(response)))
+
+    def flush(self) -> None:
+        """Make everything appended so far safe."""
+        self._response_writer.flush()  # first, so that a verdict never outlives its answer
+        self._verdict_writer.flush()
+
+    def seal(self, summary: Summary) -> None:
+        """Flush, and store the summary of all rows; appending removes it again."""
+        self.flush()
+        try:
+            write_atomic(self.directory / "summary.json", encode(summary) + b"\n")
+        except OSError as error:
+            raise ResourceError(f"Cannot write the summary into {self.directory}: {error.strerror or error}") from error
+
+    def summary(self) -> Summary:
+        """The stored summary.
+
+        Raises:
+            UsageError: The Run is not finished.
+        """
+        if not self.is_sealed:
+            raise UsageError(
+                f"{self.directory} has no summary: it is unfinished. Run the same command again, or: adhere rescore {self.directory}"
+            )
+        return decode((self.directory / "summary.json").read_bytes(), Summary)
+
+    def close(self) -> None:
+        """Flush and close the files."""
+        try:
+            self._response_writer.close()
+        finally:
+            self._verdict_writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read_responses(self) -> dict[Key, Response]:
+        if self._responses is None:
+            damage = Damage()
+            known: dict[Key, Response] = {}
+            for response in read_segments(self.directory / "responses", Response, damage):
+                if response.key in self._known_keys:
+                    _take(known, response)
+                else:
+                    damage.corrupt.append(f"responses: {response.key} answers nothing that this Run asked")
+            self._responses, self._response_damage = known, damage
+        return self._responses
+
+    def _unseal(self) -> None:
+        """A summary must not stand beside rows that it does not count."""
+        (self.directory / "summary.json").unlink(missing_ok=True)
+
+
+def _refuse_other(run: Run, spec: RunSpec, prompts: Sequence[Prompt]) -> None:
+    """Go on only if spec and prompts are what is stored."""
+    found = differences(run.spec, spec)
+    if not found and content_hash(list(prompts)) != content_hash(list(run.prompts())):
+        found = [f"prompts: stored {len(run.prompts())}, asked {len(prompts)}, with other ids or texts"]
+    if found:
+        raise RunMismatch(
+            f"{run.directory} holds another Run:\n  " + "\n  ".join(found) + "\n"
+            "Choose another directory, ask for what is stored, or delete the directory to start anew"
+        )
+
+
+def _take(known: dict[Key, Response], response: Response) -> None:
+    """Last writer wins, but a failed call never replaces an answer."""
+    before = known.get(response.key)
+    if before is None or before.status == "error" or response.status != "error":
+        known[response.key] = response
+
+
+def _answer_hash(response: Response) -> str:
+    return content_hash([response.text, response.status])[:16]
+
+
+def _check_prompts(prompts: Sequence[Prompt], spec: RunSpec) -> None:
+    if not prompts:
+        raise UsageError(f"Suite {spec.suite!r} has no prompts to ask")
+    if spec.draws < 1:
+        raise UsageError(f"draws={spec.draws} must be at least 1")
+    seen: set[str] = set()
+    for prompt in prompts:
+        if prompt.id in seen:
+            raise UsageError(f"Suite {spec.suite!r} has two prompts with the id {prompt.id!r}")
+        seen.add(prompt.id)

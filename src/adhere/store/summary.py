@@ -1,0 +1,115 @@
+"""The numbers of a Run, as `summary.json` holds them. They are computed by `pipeline.summarize`."""
+
+from __future__ import annotations
+
+from adhere.schema import Record
+
+
+class Rate(Record, frozen=True):
+    """A share of what was measured, under its two denominators.
+
+    `of_all` counts every answer that was judged: finished, cut, empty, refused. `of_completed` counts only answers that
+    the model finished (status `ok`). Failed calls, missing answers and undecided verdicts are measurements of neither.
+    [low, high] are 95 % Wilson intervals, widened for answers that share a prompt. A number is None, with the `reason`,
+    where its denominator is 0.
+    """
+
+    passed: int
+    n: int
+    of_all: float | None
+    low: float | None
+    high: float | None
+    passed_completed: int
+    n_completed: int
+    of_completed: float | None
+    low_completed: float | None
+    high_completed: float | None
+    reason: str = ""
+
+
+class Accounting(Record, frozen=True):
+    """What became of every answer that was asked for: n = ok + truncated + empty + refused + error + missing."""
+
+    n: int
+    ok: int
+    truncated: int
+    empty: int
+    refused: int
+    error: int
+    missing: int
+
+    @property
+    def checked(self) -> int:
+        """Answers that a verifier could look at."""
+        return self.ok + self.truncated + self.empty + self.refused
+
+
+class Tally(Record, frozen=True):
+    """Verdicts on one kind of constraint, or one family: passed + failed + undecided = checked (strict view)."""
+
+    checked: int
+    passed: int
+    failed: int
+    undecided: int
+    strict: Rate
+    loose: Rate
+
+
+class GuardMeans(Record, frozen=True):
+    """What stands beside every pass rate: whether answers became short, repetitive or empty of content.
+
+    Means are over the `n` answers with a visible text; shares named `…_share` of answers have the same denominator, except
+    `truncated_share`, which is of all answers that were checked. None where the denominator is 0, or where no prompt names
+    topic words.
+    """
+
+    n: int
+    mean_words: float | None
+    distinct_2: float | None
+    content_share: float | None
+    repetition_share: float | None
+    echo_share: float | None
+    truncated_share: float | None
+
+
+class SliceScore(Record, frozen=True):
+    """The numbers of one slice, or of all prompts.
+
+    `coverage` is the share of (prompt, draw) with a verdict on every constraint. A prompt passes when every constraint of
+    every turn does. `instruction_macro` is the mean over prompts of the share of their constraints that pass strictly;
+    `mean_of_four` averages the four rates above it (both of all answers).
+    """
+
+    n_prompts: int
+    accounting: Accounting
+    coverage: float
+    prompt_strict: Rate
+    instruction_strict: Rate
+    prompt_loose: Rate
+    instruction_loose: Rate
+    instruction_macro: float | None
+    mean_of_four: float | None
+    families: dict[str, Tally]
+    kinds: dict[str, Tally]
+    guard: GuardMeans
+
+
+class Summary(Record, frozen=True):
+    """All numbers of a Run. `verifier_versions` names the version that judged each kind; `damage` counts unreadable rows."""
+
+    version: int
+    draws: int
+    overall: SliceScore
+    slices: dict[str, SliceScore]
+    verifier_versions: dict[str, str]
+    damage: int = 0
+
+    @property
+    def coverage(self) -> float:
+        """Of all prompts; see SliceScore."""
+        return self.overall.coverage
+
+    @property
+    def accounting(self) -> Accounting:
+        """Of all prompts."""
+        return self.overall.accounting

@@ -1,0 +1,62 @@
+"""The queries that generated prompts are built on: written by us, split by topic into a train and a held-out part.
+
+Every query asks for an answer of one to three short sentences and says so, because answers are capped at 64 tokens and
+an answer that is cut counts as failed. It says so in one of two ways, in sentences or in words, and `asks` tells which: a
+constraint on the same quantity would contradict it. A query never uses its own topic words, so that including or avoiding
+one is a choice of the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from adhere.errors import IntegrityError
+from adhere.schema import Part, Record, decode
+
+_WORD_LIMIT = re.compile(r"\b\d+ words\b")
+
+
+class Query(Record, frozen=True):
+    """One thing to ask.
+
+    Attributes:
+        id: `q-<topic>-<n>`; never changes meaning.
+        topic: All queries of a topic lie in one part.
+        text: One request, with how long the answer should be.
+        words: 3 to 5 lower-case words that an answer may well use and the query does not.
+        part: Whether training prompts or held-out prompts are built on it.
+    """
+
+    id: str
+    topic: str
+    text: str
+    words: tuple[str, ...]
+    part: Part
+
+    @property
+    def asks(self) -> Literal["sentences", "words"]:
+        """The unit in which the query limits its answer."""
+        return "words" if _WORD_LIMIT.search(self.text) else "sentences"
+
+
+@cache
+def _all() -> tuple[Query, ...]:
+    data = resources.files(__package__).joinpath("queries.jsonl").read_bytes()
+    found = tuple(decode(line, Query) for line in data.splitlines())
+    if len({query.id for query in found}) != len(found):
+        raise IntegrityError("queries.jsonl of this installation holds an id twice; reinstall adhere")
+    return found
+
+
+def queries(part: Part | None = None) -> tuple[Query, ...]:
+    """The queries of one part, or of both, in the order of the file."""
+    return tuple(query for query in _all() if part is None or query.part == part)
+
+
+@cache
+def query_texts() -> dict[str, str]:
+    """Query id -> text, of both parts."""
+    return {query.id: query.text for query in _all()}

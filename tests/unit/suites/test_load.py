@@ -1,0 +1,54 @@
+"""Suites by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from adhere.errors import UnknownName, UsageError
+from adhere.suites import describe, load, names
+
+
+def test_core_by_name() -> None:
+    suite = load("core")
+    assert suite.name == "core"
+    assert suite.cut_answers == "fail"
+    assert suite.slices == ("in-family", "new-family")
+    assert len(suite.prompts) == 200
+    assert suite == load("core", seed=0)
+    assert suite.sha256 != load("core", seed=1).sha256
+
+
+def test_parts_and_sizes() -> None:
+    part = load("core:new-family")
+    assert part.slices == ("new-family",)
+    assert part.prompts == tuple(prompt for prompt in load("core").prompts if prompt.tags["slice"] == "new-family")
+    assert Counter(prompt.tags["slice"] for prompt in load("core:30+20").prompts) == {"in-family": 30, "new-family": 20}
+
+
+@pytest.mark.parametrize(
+    ("limit", "counts"), [(1, (1, 0)), (7, (4, 3)), (20, (10, 10)), (190, (110, 80)), (999, (120, 80))]
+)
+def test_a_limit_takes_an_even_share_of_the_slices(limit: int, counts: tuple[int, int]) -> None:
+    whole, suite = load("core"), load("core", limit=limit)
+    found = Counter(prompt.tags["slice"] for prompt in suite.prompts)
+    assert (found["in-family"], found["new-family"]) == counts
+    kept = {prompt.id for prompt in suite.prompts}
+    assert suite.prompts == tuple(prompt for prompt in whole.prompts if prompt.id in kept)
+
+
+def test_names_and_descriptions() -> None:
+    assert "core" in names()
+    row = next(row for row in describe() if row.name == "core")
+    assert (row.prompts, row.slices) == (200, ("in-family", "new-family"))
+    assert row.sha256 == load("core").sha256
+
+
+def test_what_is_unknown_is_named_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match=r"Unknown suite 'cors'\. Did you mean 'core'\?"):
+        load("cors")
+    with pytest.raises(UsageError, match=r"'new-famly'\. Did you mean 'new-family'\?"):
+        load("core:new-famly")
+    with pytest.raises(UsageError, match="limit=0"):
+        load("core", limit=0)
