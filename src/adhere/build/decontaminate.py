@@ -1,0 +1,265 @@
+"""Whether training prompts overlap held-out prompts, and which of them must go.
+
+What is compared:
+
+* **Query part.** What is asked, without the constraint sentences. Equality after normalisation means that the split itself is
+  broken, and so does a shared topic: both are *overlaps*, which fail the report.
+* **Near-duplicates**, by the rule of the Qwen2.5 report (arXiv 2412.15115, section 3): the longest common subsequence has at
+  least 13 tokens and at least 0.6 of the tokens of the shorter text. Tokens are lower-case words (`text.words`), not those
+  of a tokenizer. The training prompt is *dropped*, as there. The rule is applied twice. To query parts, where it means what
+  it says. And to whole prompts, where a match can also come from the constraint sentences, which are templates: such a
+  training prompt is dropped as well, because a drop costs little, and `rule` tells the two apart. A text of fewer than 13
+  words can never match; short queries are what the exact comparison is for.
+* **Families.** A training prompt with a kind that is held out, or of a family that a held-out prompt of the slice
+  `new-family` has: an overlap.
+* **Wordings.** A training prompt that says a constraint in the wording kept for held-out prompts: an overlap.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from adhere.constraints import from_ref, registry
+from adhere.errors import ContaminationError
+from adhere.schema import Prompt, Record
+from adhere.suites.generated.queries import query_texts
+from adhere.text.words import words
+
+FEWEST_TOKENS = 13
+SHARE = 0.6
+_BLOCK = 2_000  # training texts compared at once: bounds the memory of the prefilter
+
+
+class Drop(Record, frozen=True):
+    """A training prompt that is too like a held-out one.
+
+    `common` is the length of the longest common subsequence in tokens, `shorter` the length of the shorter text.
+    """
+
+    rule: Literal["query", "whole prompt"]
+    training_id: str
+    training_text: str
+    held_out_id: str
+    held_out_text: str
+    common: int
+    shorter: int
+
+
+class Overlap(Record, frozen=True):
+    """Something that both parts have and must not."""
+
+    what: Literal["query", "topic", "family", "wording"]
+    training_id: str
+    held_out_id: str | None
+    detail: str
+
+
+class Report(Record, frozen=True):
+    """What was compared and found. `drops` are mended by leaving the training prompts out; `overlaps` cannot be mended."""
+
+    training: int
+    held_out: int
+    query_pairs: int
+    prompt_pairs: int
+    drops: tuple[Drop, ...]
+    overlaps: tuple[Overlap, ...]
+    failed: bool
+    message: str
+
+    @property
+    def dropped_ids(self) -> frozenset[str]:
+        """The ids of the training prompts to leave out."""
+        return frozenset(drop.training_id for drop in self.drops)
+
+    def kept(self, prompts: Sequence[Prompt]) -> list[Prompt]:
+        """The training prompts without the dropped ones.
+
+        Raises:
+            ContaminationError: The report failed.
+        """
+        if self.failed:
+            raise ContaminationError(self.message)
+        return [prompt for prompt in prompts if prompt.id not in self.dropped_ids]
+
+
+def decontaminate(training: Sequence[Prompt], held_out: Sequence[Prompt]) -> Report:
+    """Compare every training prompt with every held-out prompt. Empty sides have nothing in common."""
+    overlaps = [
+        *_same_queries(training, held_out),
+        *_same_topics(training, held_out),
+        *_held_out_families(training, held_out),
+        *_held_out_wordings(training),
+    ]
+    drops = [
+        *_near_duplicates(training, held_out, "query"),
+        *_near_duplicates(training, held_out, "whole prompt"),
+    ]
+    pairs = len(training) * len(held_out)
+    return Report(
+        training=len(training),
+        held_out=len(held_out),
+        query_pairs=pairs,
+        prompt_pairs=pairs,
+        drops=tuple(drops),
+        overlaps=tuple(overlaps),
+        failed=bool(overlaps),
+        message=_message(training, held_out, drops, overlaps),
+    )
+
+
+def query_part(prompt: Prompt) -> str:
+    """What a prompt asks, without its constraints: its query's text where it was made from one of ours, else its whole text."""
+    text = query_texts().get(prompt.tags.get("query", ""))
+    return text if text is not None and prompt.text.startswith(text) else _whole(prompt)
+
+
+def normalised(text: str) -> str:
+    """Lower-case words in NFKC form, one blank between: what counts as the same query."""
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def common_subsequence(left: Sequence[str], right: Sequence[str]) -> int:
+    """The length of the longest common subsequence, in O(len(right)) operations on integers of len(left) bits.
+
+    Source: Crochemore, Iliopoulos, Pinzon, Reid (2001), "A fast and practical bit-vector algorithm for the LCS problem".
+    """
+    places: dict[str, int] = {}
+    for position, token in enumerate(left):
+        places[token] = places.get(token, 0) | 1 << position
+    everything = (1 << len(left)) - 1
+    state = everything  # bit i is 0 where the subsequence grows by left[i]
+    for token in right:
+        hits = state & places.get(token, 0)
+        state = ((state + hits) | (state - hits)) & everything
+    return len(left) - state.bit_count()
+
+
+def _whole(prompt: Prompt) -> str:
+    return "\n".join(turn.text for turn in prompt.turns)
+
+
+def _same_queries(training: Sequence[Prompt], held_out: Sequence[Prompt]) -> Iterator[Overlap]:
+    asked = {normalised(query_part(prompt)): prompt for prompt in held_out}
+    for prompt in training:
+        twin = asked.get(normalised(query_part(prompt)))
+        if twin is not None:
+            yield Overlap("query", prompt.id, twin.id, f"both ask: {query_part(prompt)}")
+
+
+def _same_topics(training: Sequence[Prompt], held_out: Sequence[Prompt]) -> Iterator[Overlap]:
+    topics = {prompt.tags["topic"]: prompt for prompt in held_out if prompt.tags.get("topic")}
+    for prompt in training:
+        twin = topics.get(prompt.tags.get("topic", ""))
+        if twin is not None:
+            yield Overlap("topic", prompt.id, twin.id, f"both are about {prompt.tags['topic']!r}")
+
+
+def _families(prompt: Prompt) -> set[str]:
+    return {ref.id.partition(":")[0] for turn in prompt.turns for ref in turn.constraints}
+
+
+def _held_out_families(training: Sequence[Prompt], held_out: Sequence[Prompt]) -> Iterator[Overlap]:
+    unseen: dict[str, str] = {}
+    for prompt in held_out:
+        if prompt.tags.get("slice") == "new-family":
+            unseen.update(dict.fromkeys(_families(prompt), prompt.id))
+    for prompt in training:
+        for family in sorted(_families(prompt) & unseen.keys()):
+            yield Overlap("family", prompt.id, unseen[family], f"both have the family {family!r}")
+        for ref in (ref for turn in prompt.turns for ref in turn.constraints):
+            if registry.get(ref.id).part == "held-out":
+                yield Overlap("family", prompt.id, None, f"{ref.id} is a held-out kind")
+
+
+def _held_out_wordings(training: Sequence[Prompt]) -> Iterator[Overlap]:
+    for prompt in training:
+        for turn in prompt.turns:
+            for ref in turn.constraints:
+                constraint = from_ref(ref)
+                reserved = constraint.describe(len(constraint.phrasings) - 1)
+                if normalised(reserved) in normalised(turn.text):
+                    yield Overlap("wording", prompt.id, None, f"the wording kept for held-out prompts: {reserved}")
+
+
+def _near_duplicates(
+    training: Sequence[Prompt], held_out: Sequence[Prompt], rule: Literal["query", "whole prompt"]
+) -> Iterator[Drop]:
+    """The first held-out match of every training prompt, by the rule of the module's docstring."""
+    part = query_part if rule == "query" else _whole
+    texts = [part(prompt) for prompt in training], [part(prompt) for prompt in held_out]
+    left, right = ([words(text.lower()) for text in side] for side in texts)
+    matched: set[int] = set()
+    for row, column in _candidates(left, right):
+        if row in matched:
+            continue
+        shorter = min(len(left[row]), len(right[column]))
+        common = common_subsequence(left[row], right[column])
+        if common >= FEWEST_TOKENS and common >= SHARE * shorter:
+            matched.add(row)
+            yield Drop(rule, training[row].id, texts[0][row], held_out[column].id, texts[1][column], common, shorter)
+
+
+def _candidates(left: Sequence[list[str]], right: Sequence[list[str]]) -> Iterator[tuple[int, int]]:
+    """Pairs that may match.
+
+    A common subsequence is no longer than the number of shared tokens (with repeats), and that is the product of two
+    sparse 0/1 matrices with a column for every (token, how often it came before).
+    """
+    if not left or not right:
+        return
+    columns: dict[tuple[str, int], int] = {}
+    first, second = _bags(left, columns), _bags(right, columns)
+    shape = len(columns)
+    transposed = _matrix(second, shape).T.tocsc()
+    lengths = np.array([len(tokens) for tokens in right])
+    for start in range(0, len(left), _BLOCK):
+        shared = (_matrix(first[start : start + _BLOCK], shape) @ transposed).tocoo()
+        shorter = np.minimum(
+            np.array([len(tokens) for tokens in left[start : start + _BLOCK]])[shared.row], lengths[shared.col]
+        )
+        possible = (shared.data >= FEWEST_TOKENS) & (shared.data >= SHARE * shorter)
+        pairs = zip(shared.row[possible].tolist(), shared.col[possible].tolist(), strict=True)
+        yield from ((start + row, column) for row, column in sorted(pairs))
+
+
+def _bags(texts: Sequence[list[str]], columns: dict[tuple[str, int], int]) -> list[list[int]]:
+    bags = []
+    for tokens in texts:
+        seen: Counter[str] = Counter()
+        bag = []
+        for token in tokens:
+            bag.append(columns.setdefault((token, seen[token]), len(columns)))
+            seen[token] += 1
+        bags.append(bag)
+    return bags
+
+
+def _matrix(bags: Sequence[list[int]], columns: int) -> sparse.csr_matrix:
+    indices = np.array([column for bag in bags for column in bag], dtype=np.int64)
+    pointers = np.cumsum([0, *(len(bag) for bag in bags)])
+    return sparse.csr_matrix((np.ones(len(indices), dtype=np.int64), indices, pointers), shape=(len(bags), columns))
+
+
+def _message(
+    training: Sequence[Prompt], held_out: Sequence[Prompt], drops: Sequence[Drop], overlaps: Sequence[Overlap]
+) -> str:
+    compared = f"{len(training)} training prompts against {len(held_out)} held-out prompts"
+    dropped = len({drop.training_id for drop in drops})
+    left_out = f"{dropped} training prompts too like a held-out one are left out" if dropped else "no near-duplicates"
+    if not overlaps:
+        return f"{compared}: no overlap of queries, topics, families or wordings; {left_out}."
+    counts = Counter(overlap.what for overlap in overlaps)
+    kinds = ", ".join(f"{count} of {what}" for what, count in sorted(counts.items()))
+    first = overlaps[0]
+    against = f" and held-out {first.held_out_id}" if first.held_out_id else ""
+    return (
+        f"{compared}: they overlap ({kinds}). The first: training {first.training_id}{against}: {first.detail}. "
+        f"Remove these training prompts, or measure on other prompts; {left_out}."
+    )

@@ -1,0 +1,119 @@
+"""Answers of the start model to the training prompts: a stored Run, so that a killed build goes on where it stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from adhere.errors import Incomplete
+from adhere.models.base import Model
+from adhere.pipeline.respond import respond
+from adhere.progress import Progress, Step
+from adhere.schema import Prompt, Record, Response, Sampling, content_hash, decode, encode, write_atomic
+from adhere.store.run import Run, RunSpec
+
+CLOCK_EVERY_S = 2.0
+
+
+class Ledger(Record, frozen=True):
+    """What the draws cost.
+
+    `tokens_generated` is None where the model did not report the tokens of every answer. `seconds` adds up all starts of
+    the build; of one that was killed, at most the last two seconds are missing.
+    """
+
+    answers_generated: int
+    tokens_generated: int | None
+    seconds: float
+
+
+class Draws(NamedTuple):
+    """Answers by prompt id, in the order of their draws, and their cost."""
+
+    by_prompt: dict[str, list[Response]]
+    ledger: Ledger
+
+
+class _Clock:
+    """Seconds spent inside `with`, added to those in a file, so that they survive a kill."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.before: float = decode(path.read_bytes(), float) if path.exists() else 0.0
+
+    def __enter__(self) -> Self:
+        self._start = self._saved = time.monotonic()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.save()
+        self.before = self._seconds()
+
+    def save(self, *, every_s: float = 0.0) -> None:
+        """Write the seconds, if they were not written within the last `every_s`."""
+        if time.monotonic() - self._saved >= every_s:
+            write_atomic(self.path, encode(self._seconds()))
+            self._saved = time.monotonic()
+
+    def _seconds(self) -> float:
+        return round(self.before + time.monotonic() - self._start, 3)
+
+
+def draw_answers(
+    model: Model, prompts: Sequence[Prompt], *, draws: int, sampling: Sampling, directory: Path, progress: Progress
+) -> Draws:
+    """Draw `draws` answers to every prompt; those that `directory` holds already are not drawn again.
+
+    Raises:
+        RunMismatch: The directory holds draws of another model, sampling or set of prompts.
+        Incomplete: Some calls failed; calling again tries those once more.
+    """
+    spec = RunSpec(
+        model=model.name,
+        engine=model.engine,
+        suite="training",
+        suite_version="1",
+        suite_sha256=content_hash(list(prompts)),
+        sampling=sampling,
+        draws=draws,
+        cut_answers="fail",
+    )
+    clock = _Clock(directory.parent / "draws-seconds.json")
+    with Run.open(directory, spec, prompts) as run:
+        missing = run.missing()
+        if missing:
+            answers = respond(model, prompts, sampling=sampling, keys=missing)
+            with clock, progress.step("draw answers", len(missing), "answers") as step:
+                asyncio.run(_store(answers, run, clock, step))
+        return _collect(run, prompts, clock.before)
+
+
+async def _store(answers: AsyncGenerator[Response], run: Run, clock: _Clock, step: Step) -> None:
+    async with aclosing(answers):
+        async for response in answers:
+            run.append_response(response)
+            clock.save(every_s=CLOCK_EVERY_S)
+            step.advance()
+
+
+def _collect(run: Run, prompts: Sequence[Prompt], seconds: float) -> Draws:
+    by_prompt: dict[str, list[Response]] = {prompt.id: [] for prompt in prompts}
+    for response in sorted(run.responses(), key=lambda response: response.draw):
+        by_prompt[response.prompt_id].append(response)
+    answers = [response for found in by_prompt.values() for response in found if response.status != "error"]
+    failed = [response for found in by_prompt.values() for response in found if response.status == "error"]
+    short = run.spec.draws * len(prompts) - len(answers)
+    if short:
+        why = f" The first error: {failed[0].error}." if failed else ""
+        raise Incomplete(
+            f"{run.directory}: {short} of {run.spec.draws * len(prompts)} answers are missing.{why} "
+            f"What was drawn is stored; run the same build again to draw the rest"
+        )
+    tokens = [response.usage.completion_tokens for response in answers]
+    known = [count for count in tokens if count is not None]
+    tokens_generated = sum(known) if len(known) == len(tokens) else None
+    return Draws(by_prompt, Ledger(len(answers), tokens_generated, seconds))

@@ -1,0 +1,145 @@
+"""Which answers may be trained on: those that pass, and those that a small edit makes pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from adhere.constraints import from_ref, repair_all
+from adhere.pipeline.check import check
+from adhere.pipeline.guard import guard
+from adhere.pipeline.judge import judge_text
+from adhere.pipeline.reward import RewardKind, reward
+from adhere.schema import Prompt, Response, Status, Verdict
+from adhere.text.words import sentence_spans, words
+
+# Words of an answer that are not the prompt's. With fewer it only says what it was told to say: "Good luck with it." keeps
+# the rule to end with that phrase.
+FEWEST_OWN_WORDS = 3
+
+
+class Answer(NamedTuple):
+    """One draw and what the judge says about it.
+
+    `passed`: it ended by itself and keeps every constraint. `score` is the reward, None where it is undecided.
+    """
+
+    draw: int
+    text: str
+    status: Status
+    verdicts: tuple[Verdict, ...]
+    passed: bool
+    score: float | None
+
+
+class Candidate(NamedTuple):
+    """A text that passes. `original` is what it was repaired from, None where the model wrote it so."""
+
+    draw: int
+    text: str
+    original: str | None
+
+
+def judge_draws(prompt: Prompt, responses: Sequence[Response], *, kind: RewardKind) -> list[Answer]:
+    """Judge one prompt's draws; a cut answer fails, as in the suites we measure with. Failed calls are not answers."""
+    answers = []
+    for response in responses:
+        if response.status == "error":
+            continue
+        verdicts = check(prompt, response, cut_answers="fail", views=("strict",))
+        answers.append(
+            Answer(
+                response.draw,
+                response.text.strip(),
+                response.status,
+                tuple(verdicts),
+                # stripped text is what gets trained on, so it is what must pass
+                response.status == "ok" and keeps_all(prompt, response.text.strip()),
+                reward(verdicts, kind=kind),
+            )
+        )
+    return answers
+
+
+def keeps_all(prompt: Prompt, text: str) -> bool:
+    """Whether the judge passes every constraint of `prompt` on `text`; undecided is not passing, no constraint neither."""
+    return _outcomes(prompt, text) == {"pass"}
+
+
+def breaks_one(prompt: Prompt, text: str) -> bool:
+    """Whether the judge fails `text` itself, not only the fact that it was cut."""
+    return "fail" in _outcomes(prompt, text)
+
+
+def _outcomes(prompt: Prompt, text: str) -> set[str]:
+    return {verdict.outcome for verdict in judge_text(text, prompt.constraints, ("strict",))}
+
+
+def is_sound(prompt: Prompt, text: str) -> bool:
+    """Whether a text says something of its own: not only the prompt's words, nor the same words over again."""
+    found = guard(prompt, text)
+    told = {word.lower() for word in words(prompt.text)}
+    own = [word for word in words(text) if word.lower() not in told]
+    return len(own) >= FEWEST_OWN_WORDS and not found.is_repetitive and not found.is_echo
+
+
+def sampled(prompt: Prompt, answers: Sequence[Answer]) -> list[Candidate]:
+    """The answers that pass as the model wrote them, without repeats, in the order of their draws."""
+    found: dict[str, Candidate] = {}
+    for answer in answers:
+        if answer.passed and answer.text not in found and is_sound(prompt, answer.text):
+            found[answer.text] = Candidate(answer.draw, answer.text, None)
+    return list(found.values())
+
+
+def repaired(prompt: Prompt, answers: Sequence[Answer], *, enough: int) -> list[Candidate]:
+    """At most `enough` failing answers after a small edit that the judge then passes; complete answers first, no repeats.
+
+    An answer that was cut is first shortened to its last full sentence; without one it is left aside.
+    """
+    constraints = [from_ref(ref) for ref in prompt.constraints]
+    found: dict[str, Candidate] = {}
+    for answer in sorted(answers, key=lambda answer: (answer.status != "ok", answer.draw)):
+        original = answer.text if answer.status == "ok" else _full_sentences(answer)
+        if len(found) == enough:
+            break
+        if not original or answer.passed or not breaks_one(prompt, original):
+            continue
+        text = repair_all(original, constraints)
+        if text is None or text == original or text in found:
+            continue
+        if keeps_all(prompt, text) and is_sound(prompt, text):
+            found[text] = Candidate(answer.draw, text, original)
+    return list(found.values())
+
+
+def _full_sentences(answer: Answer) -> str | None:
+    """The text of a cut answer without the sentence that was cut; None where there is no full one."""
+    if answer.status != "truncated":
+        return None
+    spans = sentence_spans(answer.text)
+    return answer.text[: spans[-2][1]].rstrip() if len(spans) > 1 else None
+
+
+def diverse(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
+    """At most `count`: first the one of median length, then each time the one least like those chosen, longer ones first.
+
+    Never simply the shortest: short answers keep length rules more easily, and a model trained on them grows terse.
+    """
+    ranked = sorted(candidates, key=lambda candidate: (len(words(candidate.text)), candidate.draw))
+    bags = {candidate: frozenset(words(candidate.text.lower())) for candidate in ranked}
+    chosen: list[Candidate] = []
+    while ranked and len(chosen) < count:
+        if chosen:
+            best = min(
+                range(len(ranked)),
+                key=lambda place: (max(_likeness(bags[ranked[place]], bags[other]) for other in chosen), -place),
+            )
+        else:
+            best = len(ranked) // 2
+        chosen.append(ranked.pop(best))
+    return chosen
+
+
+def _likeness(left: frozenset[str], right: frozenset[str]) -> float:
+    return len(left & right) / max(1, len(left | right))

@@ -1,0 +1,216 @@
+"""One pool of verified data, from which every stage of every arm takes its rows.
+
+Arms are compared on equal data by construction: SFT rows, pairs and RL prompts come from the same prompts and the same
+draws of the same start model, judged by the judge that measures. On disk:
+
+    draws/          the answers, a stored Run
+    prompts.jsonl   the training prompts that were kept, in order
+    sft.jsonl       prompt, completion
+    pairs.jsonl     prompt, chosen, rejected
+    rl.jsonl        prompt and how the start model scored on it
+    manifest.json   how it was made, what it yielded by kind, and the hashes of the files above
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from adhere.build.decontaminate import decontaminate
+from adhere.build.draws import Ledger, draw_answers
+from adhere.build.filter import judge_draws
+from adhere.build.manifest import MANIFEST, POOL_VERSION, Manifest, load_manifest, yields
+from adhere.build.rows import Limits, balanced, make_item, pair_rows, rl_row, sft_rows
+from adhere.errors import ContaminationError, IntegrityError, UsageError
+from adhere.models.base import Model
+from adhere.pipeline.judge import verifier_version
+from adhere.pipeline.reward import RewardKind
+from adhere.progress import Progress, Silent
+from adhere.schema import (
+    PairRow,
+    Prompt,
+    Record,
+    RlRow,
+    Sampling,
+    SftRow,
+    content_hash,
+    derive_seed,
+    encode,
+    read_rows,
+    write_atomic,
+    write_rows,
+)  # fmt: skip
+
+FILES: dict[str, type[Record]] = {
+    "prompts.jsonl": Prompt,
+    "sft.jsonl": SftRow,
+    "pairs.jsonl": PairRow,
+    "rl.jsonl": RlRow,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Pool:
+    """Prompts and the rows made from them. `sha256` names the pool: equal pools have equal hashes."""
+
+    directory: Path
+    prompts: list[Prompt]
+    sft: list[SftRow]
+    pairs: list[PairRow]
+    rl: list[RlRow]
+    manifest: Manifest
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the four data files; what it cost to draw them is not part of it."""
+        return content_hash(self.manifest.files)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What drawing the answers cost."""
+        return self.manifest.ledger
+
+    def chosen_rows(self) -> list[SftRow]:
+        """SFT rows from exactly the answers that pairs call chosen: the data-matched control of offline RL."""
+        return [
+            SftRow(row.prompt_id, row.prompt, row.chosen, row.origin, row.instruction_id_list, row.kwargs)
+            for row in self.pairs
+        ]
+
+
+def build_pool(
+    model: Model,
+    prompts: Sequence[Prompt],
+    *,
+    draws: int,
+    sampling: Sampling,
+    directory: Path,
+    seed: int = 0,
+    repair: bool = True,
+    exclude: Sequence[Prompt] = (),
+    reward: RewardKind = "dense",
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    progress: Progress | None = None,
+) -> Pool:
+    """Draw, judge, keep, pair, store. What a killed build had drawn is used again.
+
+    Args:
+        model: The start model, the one that every arm is trained from.
+        prompts: Training prompts of one turn, with constraints.
+        draws: Answers a prompt, at least 2 (a variance needs them).
+        sampling: How they are drawn; its seed is the root of theirs.
+        directory: Where the pool is stored.
+        seed: Order of the rows.
+        repair: Whether failing answers may be edited to pass. Without it, kinds that the model never manages have no rows.
+        exclude: Held-out prompts; training prompts too like them are left out, and an overlap of the parts is an error.
+        reward: What `score_mean` and `score_variance` of RL rows are over.
+        limits: How much is kept.
+        progress: Where to report.
+
+    Raises:
+        UsageError: Too few draws, no prompts, or prompts of several turns or without constraints.
+        ContaminationError: Training and held-out prompts share a query, topic, family or wording, or nothing is left.
+        RunMismatch: The directory holds another pool's draws.
+        Incomplete: Some calls failed; the same build again tries those once more.
+    """
+    _refuse(prompts, draws, limits)
+    report = decontaminate(prompts, exclude)
+    kept = report.kept(prompts)
+    if not kept:
+        raise ContaminationError(f"Every training prompt is too like a held-out one. {report.message}")
+    progress = progress or Silent()
+    drawn = draw_answers(model, kept, draws=draws, sampling=sampling, directory=directory / "draws", progress=progress)
+    items = []
+    with progress.step("judge and repair", len(kept), "prompts") as step:
+        for prompt in kept:
+            answers = judge_draws(prompt, drawn.by_prompt[prompt.id], kind=reward)
+            items.append(make_item(prompt, answers, limits, repair=repair))
+            step.advance()
+    sft = balanced([(item.prompt, sft_rows(item)) for item in items], limits.sft_rows, derive_seed(seed, "sft"))
+    paired = balanced([(item.prompt, pair_rows(item)) for item in items], limits.pair_rows, derive_seed(seed, "pairs"))
+    scored = [(item.prompt.id, rl_row(item)) for item in items]
+    rl = [row for _, row in scored if row is not None]
+    files: dict[str, Sequence[Record]] = dict(zip(FILES, (kept, sft, paired, rl), strict=True))
+    kinds = yields(items, sft, paired)
+    manifest = Manifest(
+        version=POOL_VERSION,
+        model=model.name,
+        engine=model.engine,
+        sampling=sampling,
+        draws=draws,
+        seed=seed,
+        repair=repair,
+        reward=reward,
+        limits=limits,
+        verifiers={found.kind: verifier_version(found.kind) for found in kinds},
+        prompts_sha256=content_hash(kept),
+        files={name: write_rows(directory / name, rows) for name, rows in files.items()},
+        rows={name: len(rows) for name, rows in files.items()},
+        origins={"sft": _origins(sft), "pairs": _origins(paired)},
+        answers_passed=sum(answer.passed for item in items for answer in item.answers),
+        prompts_without_sft=sum(not item.sft for item in items),
+        kinds=kinds,
+        unreachable=tuple(found.kind for found in kinds if found.sft_sampled + found.sft_repaired == 0),
+        not_scored=tuple(name for name, row in scored if row is None),
+        contamination=report,
+        ledger=drawn.ledger,
+    ).sealed()
+    write_atomic(directory / MANIFEST, encode(manifest) + b"\n")  # last: a pool without it is unfinished
+    return Pool(directory, kept, sft, paired, rl, manifest)
+
+
+def _origins(rows: Sequence[SftRow | PairRow]) -> dict[str, int]:
+    return dict(sorted(Counter(row.origin for row in rows).items()))
+
+
+def load_pool(directory: Path) -> Pool:
+    """Read a stored pool.
+
+    Raises:
+        IntegrityError: There is no finished pool, or a file is not what the manifest says.
+    """
+    manifest = load_manifest(directory)
+    rows: dict[str, list[Record]] = {}
+    for name, kind in FILES.items():
+        path = directory / name
+        if not path.exists():
+            raise IntegrityError(f"{path} is missing. Build the pool again: its draws are kept")
+        got = hashlib.sha256(path.read_bytes()).hexdigest()
+        if got != manifest.files.get(name):
+            raise IntegrityError(
+                f"{path} was changed after it was made: sha256 {got}, recorded {manifest.files.get(name)}. "
+                f"Build the pool again: its draws are kept"
+            )
+        rows[name] = read_rows(path, kind)
+    return Pool(
+        directory,
+        prompts=[row for row in rows["prompts.jsonl"] if isinstance(row, Prompt)],
+        sft=[row for row in rows["sft.jsonl"] if isinstance(row, SftRow)],
+        pairs=[row for row in rows["pairs.jsonl"] if isinstance(row, PairRow)],
+        rl=[row for row in rows["rl.jsonl"] if isinstance(row, RlRow)],
+        manifest=manifest,
+    )
+
+
+def _refuse(prompts: Sequence[Prompt], draws: int, limits: Limits) -> None:
+    if draws < 2:
+        raise UsageError(f"draws={draws} must be at least 2: the variance of a prompt's scores needs two")
+    if not prompts:
+        raise UsageError("No training prompts were given")
+    for name, value in msgspec.structs.asdict(limits).items():
+        if value is not None and value < 1:
+            raise UsageError(f"limits: {name}={value} must be at least 1")
+    repeated = [name for name, count in Counter(prompt.id for prompt in prompts).items() if count > 1]
+    if repeated:
+        raise UsageError(f"Training prompt id {repeated[0]!r} occurs more than once; ids must be unique")
+    for prompt in prompts:
+        if len(prompt.turns) != 1 or prompt.system is not None or not prompt.constraints:
+            raise UsageError(
+                f"Training prompt {prompt.id!r} has {len(prompt.turns)} turns, {len(prompt.constraints)} constraints and "
+                f"{'a' if prompt.system is not None else 'no'} system turn; a pool takes one turn with constraints, without system turn"
+            )

@@ -1,0 +1,114 @@
+"""From judged answers to rows in TRL's columns."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+from adhere.build.filter import Answer, Candidate, diverse, repaired, sampled
+from adhere.build.pairs import Pair, pairs
+from adhere.schema import Json, PairRow, Prompt, Record, RlRow, SftRow
+
+
+class Limits(Record, frozen=True):
+    """How much is kept of what passes; None keeps all. Under a limit on rows, kinds get equal shares.
+
+    Args:
+        per_prompt: SFT rows a prompt.
+        pairs_per_prompt: Pairs a prompt.
+        sft_rows: SFT rows in all.
+        pair_rows: Pairs in all.
+    """
+
+    per_prompt: int = 2
+    pairs_per_prompt: int = 1
+    sft_rows: int | None = None
+    pair_rows: int | None = None
+
+
+class Item(NamedTuple):
+    """One prompt with everything made of it."""
+
+    prompt: Prompt
+    answers: list[Answer]
+    sft: list[Candidate]
+    pairs: list[Pair]
+
+
+def make_item(prompt: Prompt, answers: list[Answer], limits: Limits, *, repair: bool) -> Item:
+    """Choose what is kept of one prompt: answers as the model wrote them first, repaired ones to fill up."""
+    passing = sampled(prompt, answers)
+    repairs = repaired(prompt, answers, enough=2 * max(limits.per_prompt, limits.pairs_per_prompt)) if repair else []
+    natural = diverse(passing, limits.per_prompt)
+    edited = diverse(
+        [candidate for candidate in repairs if candidate.text not in {kept.text for kept in natural}],
+        limits.per_prompt - len(natural),
+    )
+    made = pairs(
+        prompt,
+        answers,
+        diverse(passing, limits.pairs_per_prompt),
+        diverse(repairs, limits.pairs_per_prompt),
+        limits.pairs_per_prompt,
+    )
+    return Item(prompt, answers, natural + edited, made)
+
+
+def sft_rows(item: Item) -> list[SftRow]:
+    """The supervised rows of one prompt, best first."""
+    prompt = item.prompt
+    ids, kwargs = _constraint_columns(prompt)
+    return [
+        SftRow(prompt.id, prompt.text, kept.text, "sampled" if kept.original is None else "repaired", ids, kwargs)
+        for kept in item.sft
+    ]
+
+
+def pair_rows(item: Item) -> list[PairRow]:
+    """The preference pairs of one prompt, best first."""
+    prompt = item.prompt
+    ids, kwargs = _constraint_columns(prompt)
+    return [
+        PairRow(prompt.id, prompt.text, pair.chosen, pair.rejected, pair.origin, ids, kwargs) for pair in item.pairs
+    ]
+
+
+def rl_row(item: Item) -> RlRow | None:
+    """The RL row of one prompt; None where a draw has no score, because a verdict was undecided."""
+    scores = [answer.score for answer in item.answers]
+    known = [score for score in scores if score is not None]
+    if len(known) < max(2, len(scores)):
+        return None
+    prompt = item.prompt
+    mean, variance = statistics.fmean(known), statistics.variance(known)
+    return RlRow(prompt.id, prompt.text, len(known), mean, variance, *_constraint_columns(prompt))
+
+
+def _constraint_columns(prompt: Prompt) -> tuple[tuple[str, ...], tuple[dict[str, Json], ...]]:
+    return tuple(ref.id for ref in prompt.constraints), tuple(ref.params for ref in prompt.constraints)
+
+
+Row = TypeVar("Row", SftRow, PairRow)
+
+
+def balanced(found: Sequence[tuple[Prompt, list[Row]]], limit: int | None, seed: int) -> list[Row]:
+    """All rows, or `limit` of them: every prompt's first before any prompt's second, kinds in turn; in a seeded order."""
+    rng = random.Random(seed)
+    wanted = sum(len(rows) for _, rows in found) if limit is None else limit
+    chosen: list[Row] = []
+    for rank in range(max((len(rows) for _, rows in found), default=0)):
+        by_kind: dict[str, list[Row]] = {}
+        for prompt, rows in found:
+            if rank < len(rows):
+                by_kind.setdefault(rng.choice(prompt.constraints).id, []).append(rows[rank])
+        for rows in by_kind.values():
+            rng.shuffle(rows)
+        while by_kind and len(chosen) < wanted:
+            for kind in sorted(by_kind):
+                if len(chosen) < wanted:
+                    chosen.append(by_kind[kind].pop())
+            by_kind = {kind: rows for kind, rows in by_kind.items() if rows}
+    rng.shuffle(chosen)
+    return chosen

@@ -1,0 +1,271 @@
+"""GRPO: answers that score above the mean of their group become more likely, those below it less.
+
+Each step is one episode: some prompts, several answers each from the current policy, the judge's score as reward, and one
+optimizer step, as the Qwen2.5 report has it (2048 samples an episode, batch 2048). The answers then come from the very
+weights that are updated: the importance ratio is 1 and clipping does nothing, until `updates_per_episode` exceeds 1.
+
+Source: arXiv 2402.03300 (GRPO), 2503.14476 (DAPO's loss), 2503.20783 (Dr. GRPO's). Equal to TRL's GRPOTrainer on the same
+answers and advantages (tests/parity/test_trl_parity.py).
+
+Notation: K tokens of the rows of a part, one row after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+from msgspec import Meta
+
+from adhere.progress import Progress, Silent
+from adhere.schema import RlRow
+from adhere.train.ledger import LogRow, StageResult, Tally, peak_memory_bytes
+from adhere.train.loop import Count, Learner, Positive, checked, frozen_copy, learning
+from adhere.train.pack import Part, TokenRow, cut, log_probs
+from adhere.train.provenance import Provenance
+from adhere.train.rollout import Group, RolloutSettings, Sampler, Scorer, episodes, measures, spread
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["PROVENANCE", "Episode", "GrpoSettings", "Weighted", "advantages_of", "grpo", "grpo_loss", "select"]
+
+
+class GrpoSettings(RolloutSettings, frozen=True):
+    """GRPO.
+
+    Attributes:
+        scale_rewards: `group`: advantages are divided by the group's standard deviation + 1e-4; `none`: they are not.
+        loss_type: What the token losses are divided by. `dapo`: the completion tokens of the episode; `grpo`: each
+            answer's own tokens, then the number of answers; `dr_grpo`: the number of answers times `max_new_tokens`.
+        updates_per_episode: Optimizer steps on the same answers. Above 1 the ratio to the policy that drew them is clipped.
+        clip_low: The ratio is not rewarded for falling below 1 - clip_low.
+        clip_high: Nor for rising above 1 + clip_high.
+        kl_beta: Weight of the KL to the policy as the stage found it (k3 estimator, importance weighted as in TRL); 0 keeps
+            no reference.
+        max_trained_groups: Learn from at most this many groups an episode, those whose scores vary most; the others are left
+            out as if not drawn. None: from all. Halving it about halves the time of training on a CPU.
+    """
+
+    learning_rate: Positive = 3e-6
+    scale_rewards: Literal["group", "none"] = "group"
+    loss_type: Literal["dapo", "grpo", "dr_grpo"] = "dapo"
+    updates_per_episode: Count = 1
+    clip_low: Positive = 0.2
+    clip_high: Positive = 0.2
+    kl_beta: Annotated[float, Meta(ge=0)] = 0.0
+    max_trained_groups: Count | None = None
+
+
+PROVENANCE = {
+    "answers_per_prompt": Provenance("8", "8", "as stated"),
+    "order": Provenance(
+        "descending variance of scores, as evaluated by the reward model",
+        "variance",
+        "as stated, with the judge's score in place of a reward model's",
+    ),
+    "prompts_per_step": Provenance("256 (2048 samples)", "16 (128 samples)", "scaled: what two cores draw in seconds"),
+    "updates_per_episode": Provenance("1 (batch 2048 = episode 2048)", "1", "as stated"),
+    "learning_rate": Provenance(None, "3e-6", "scaled: TRL's 1e-6 is for models ten times larger"),
+    "kl_beta": Provenance(None, "0", "TRL's default"),
+    "loss_type": Provenance(None, "dapo", "TRL's default; no bias towards short or long answers"),
+    "scale_rewards": Provenance(None, "group", "the GRPO paper's and TRL's default"),
+    "steps": Provenance(None, "15", "scaled: minutes on two cores"),
+}
+
+
+class Weighted(NamedTuple):
+    """One answer to learn from: its tokens, its advantage, and what its token losses are multiplied by."""
+
+    row: TokenRow
+    advantage: float
+    weight: float
+
+
+class Episode(NamedTuple):
+    """What one episode teaches. `left_out`: groups with variance beyond `max_trained_groups`."""
+
+    answers: list[Weighted]
+    groups: int
+    left_out: int
+
+
+class TokenMeasures(NamedTuple):
+    """Detached sums over the tokens of a part."""
+
+    tokens: int
+    log_prob: float
+    clipped: int
+    kl: float
+
+
+def grpo(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    rows: Sequence[RlRow],
+    settings: GrpoSettings,
+    *,
+    seed: int,
+    score: Scorer,
+    progress: Progress | None = None,
+) -> StageResult:
+    """Train `model` in place on its own scored answers to `rows`.
+
+    Raises:
+        UsageError: There is no prompt, or the scorer's answer cannot be used.
+        Diverged: Naming the step whose loss is not finite.
+    """
+    settings = checked(settings)
+    order = list(episodes(rows, settings, seed=seed))
+    tally, log = Tally(), []
+    steps = len(order) * settings.updates_per_episode
+    with ExitStack() as stack:
+        reference = frozen_copy(model) if settings.kl_beta else None
+        learner = stack.enter_context(learning(model, settings, stage="grpo", steps=steps))
+        bar = stack.enter_context((progress or Silent()).step("grpo", len(order), "steps"))
+        sampler = Sampler(model, tokenizer, settings, score=score, seed=seed, tally=tally)
+        for step, batch in enumerate(order, start=1):
+            groups = sampler.draw(batch, step=step)
+            row = {"step": step} | measures(groups)
+            row |= _learn(model, reference, learner, select(groups, settings), settings=settings, tally=tally)
+            sampler.refresh()
+            log.append(row)
+            bar.advance(note=f"reward {row['reward_mean'] or 0:.2f}, pass {row['pass_rate'] or 0:.2f}")
+    return StageResult(log, tally.close())
+
+
+def select(groups: Sequence[Group], settings: GrpoSettings) -> Episode:
+    """The answers to learn from, weighted so that their losses add up to the loss of the whole episode.
+
+    Groups whose scores are all equal have advantage 0. They are not computed, but they count in what the loss is divided
+    by, as in TRL; with a KL term they are computed too. Answers without a score are no part of their group.
+    """
+    usable = [group for group in groups if len(group.scores) >= 2]
+    varied = sorted((g for g in usable if spread(g.scores) > 0), key=lambda g: spread(g.scores), reverse=True)
+    keep = len(varied) if settings.max_trained_groups is None else settings.max_trained_groups
+    dropped = {id(group) for group in varied[keep:]}
+    present = [group for group in usable if id(group) not in dropped]
+    counted = [answer.row for group in present for answer in group.measured]
+    answers = [
+        Weighted(answer.row, advantage, _weight(answer.row, counted, settings))
+        for group in present
+        if spread(group.scores) > 0 or settings.kl_beta
+        for answer, advantage in zip(group.measured, advantages_of(group.scores, settings), strict=True)
+    ]
+    return Episode(answers, sum(spread(group.scores) > 0 for group in present), len(dropped))
+
+
+def advantages_of(scores: Sequence[float], settings: GrpoSettings) -> list[float]:
+    """Score minus the group's mean, over its unbiased standard deviation + 1e-4 where rewards are scaled."""
+    mean = sum(scores) / len(scores)
+    scale = spread(scores) + 1e-4 if settings.scale_rewards == "group" else 1.0
+    return [(score - mean) / scale for score in scores]
+
+
+def _weight(row: TokenRow, counted: Sequence[TokenRow], settings: GrpoSettings) -> float:
+    match settings.loss_type:
+        case "dapo":
+            return 1 / sum(len(other.completion) for other in counted)
+        case "grpo":
+            return 1 / (len(row.completion) * len(counted))
+        case "dr_grpo":
+            return 1 / (len(counted) * settings.max_new_tokens)
+
+
+def _learn(
+    model: PreTrainedModel,
+    reference: PreTrainedModel | None,
+    learner: Learner,
+    episode: Episode,
+    *,
+    settings: GrpoSettings,
+    tally: Tally,
+) -> LogRow:
+    """The updates of one episode, or, where no group has variance, none (`loss` None)."""
+    row: LogRow = {"groups_trained": episode.groups, "groups_left_out": episode.left_out}
+    if not episode.answers:
+        rates = [learner.skip() for _ in range(settings.updates_per_episode)]
+        return row | {"loss": None, "learning_rate": rates[-1], "peak_memory_bytes": peak_memory_bytes()}
+    parts = cut([[answer.row] for answer in episode.answers], tree_tokens=settings.tree_tokens)
+    base = [_without_gradient(reference, part, settings, tally) for part in parts] if reference is not None else None
+    drawn: list[torch.Tensor] = []  # log-probs under the policy that drew the answers, by part
+    seen: list[TokenMeasures] = []
+
+    def loss_of(place: int) -> torch.Tensor:
+        found = log_probs(model, parts[place].tree, temperature=settings.temperature)
+        if len(drawn) == place:  # the first update of the episode: this *is* the policy that drew them
+            drawn.append(found.detach())
+        loss, measured = grpo_loss(
+            found,
+            [episode.answers[item] for item in parts[place].items],
+            drawn=drawn[place],
+            reference=base[place] if base is not None else None,
+            settings=settings,
+        )
+        seen.append(measured)
+        return loss
+
+    updates = []
+    for _ in range(settings.updates_per_episode):
+        updates.append(learner.update(range(len(parts)), loss_of))
+        tally.steps += 1
+        tally.tokens_trained += sum(len(answer.row.completion) for answer in episode.answers)
+        tally.tokens_processed += sum(len(part.tree) for part in parts)
+    tokens = sum(measured.tokens for measured in seen)
+    row |= {
+        "loss": sum(update.loss for update in updates) / len(updates),
+        "learning_rate": updates[-1].learning_rate,
+        "grad_norm": updates[-1].grad_norm,
+        "mean_log_prob": sum(measured.log_prob for measured in seen) / tokens,
+        "clipped_share": sum(measured.clipped for measured in seen) / tokens,
+        "peak_memory_bytes": peak_memory_bytes(),
+    }
+    return row | ({"kl": sum(measured.kl for measured in seen) / tokens} if reference is not None else {})
+
+
+def _without_gradient(model: PreTrainedModel, part: Part, settings: GrpoSettings, tally: Tally) -> torch.Tensor:
+    import torch
+
+    tally.tokens_scored += len(part.tree)
+    with torch.no_grad():
+        return log_probs(model, part.tree, temperature=settings.temperature)
+
+
+def grpo_loss(
+    found: torch.Tensor,
+    answers: Sequence[Weighted],
+    *,
+    drawn: torch.Tensor,
+    reference: torch.Tensor | None,
+    settings: GrpoSettings,
+) -> tuple[torch.Tensor, TokenMeasures]:
+    """This part's share of the episode's loss.
+
+    Args:
+        found: Log-probs of the answers' tokens under the policy (K), with gradient.
+        answers: The rows that K runs over.
+        drawn: The same under the policy that drew them (K).
+        reference: The same under the stage's start (K), where there is a KL term.
+        settings: The stage's.
+    """
+    import torch
+
+    lengths = torch.tensor([len(answer.row.completion) for answer in answers], device=found.device)
+    advantages, weights = (  # (K) each
+        found.new_tensor(values).repeat_interleave(lengths)
+        for values in ([answer.advantage for answer in answers], [answer.weight for answer in answers])
+    )
+    ratio = (found - drawn).exp()  # (K)
+    bounded = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)
+    losses = -torch.minimum(ratio * advantages, bounded * advantages)
+    kl = torch.zeros_like(found)
+    if reference is not None:
+        kl = ((reference - found).exp() - (reference - found) - 1) * ratio
+        losses = losses + settings.kl_beta * kl
+    clipped = ((ratio < 1 - settings.clip_low) & (advantages < 0)) | (
+        (ratio > 1 + settings.clip_high) & (advantages > 0)
+    )
+    measured = TokenMeasures(len(found), float(found.detach().sum()), int(clipped.sum()), float(kl.detach().sum()))
+    return (losses * weights).sum(), measured

@@ -1,0 +1,88 @@
+"""What a stage cost: counted while it runs, stored with its result, so that arms can be compared at equal cost."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from typing import NamedTuple
+
+from adhere.schema import Record
+
+__all__ = ["LogRow", "StageLedger", "StageResult", "Tally", "peak_memory_bytes"]
+
+LogRow = dict[str, float | None]
+
+
+class StageLedger(Record, frozen=True):
+    """The cost of one stage.
+
+    Attributes:
+        steps: Optimizer steps taken; a step without anything to learn from is not one.
+        prompts: Prompts answered (online) or rows and pairs read (offline), counted each time.
+        answers_generated: Answers drawn from the policy.
+        tokens_generated: Their tokens, end token included.
+        tokens_trained: Completion tokens through forward and backward, counted per row.
+        tokens_processed: Tree tokens through forward and backward: prompts included, shared beginnings once.
+        tokens_scored: Tree tokens through a forward pass without gradient (reference log-probs).
+        seconds: Wall-clock time of the whole stage.
+        seconds_generating: Of these, drawing answers.
+        seconds_scoring: Of these, judging answers.
+        peak_memory_bytes: High-water mark of the process so far; it cannot be lower than an earlier stage's.
+    """
+
+    steps: int = 0
+    prompts: int = 0
+    answers_generated: int = 0
+    tokens_generated: int = 0
+    tokens_trained: int = 0
+    tokens_processed: int = 0
+    tokens_scored: int = 0
+    seconds: float = 0.0
+    seconds_generating: float = 0.0
+    seconds_scoring: float = 0.0
+    peak_memory_bytes: int = 0
+
+    @property
+    def equivalent_tokens(self) -> int:
+        """Compute in tokens of forward and backward; a pass without gradient, or a drawn token, counts a third of one."""
+        return self.tokens_processed + (self.tokens_scored + self.tokens_generated) // 3
+
+
+class StageResult(NamedTuple):
+    """What a stage returns: one log row a step, and its cost. The model was trained in place."""
+
+    log: list[LogRow]
+    ledger: StageLedger
+
+
+class Tally:
+    """Counts a stage's cost while it runs; field names are the ledger's."""
+
+    def __init__(self) -> None:
+        self.started = time.perf_counter()
+        self.steps = self.prompts = self.answers_generated = 0
+        self.tokens_generated = self.tokens_trained = self.tokens_processed = self.tokens_scored = 0
+        self.seconds_generating = self.seconds_scoring = 0.0
+
+    def close(self) -> StageLedger:
+        """The ledger so far."""
+        return StageLedger(
+            steps=self.steps,
+            prompts=self.prompts,
+            answers_generated=self.answers_generated,
+            tokens_generated=self.tokens_generated,
+            tokens_trained=self.tokens_trained,
+            tokens_processed=self.tokens_processed,
+            tokens_scored=self.tokens_scored,
+            seconds=time.perf_counter() - self.started,
+            seconds_generating=self.seconds_generating,
+            seconds_scoring=self.seconds_scoring,
+            peak_memory_bytes=peak_memory_bytes(),
+        )
+
+
+def peak_memory_bytes() -> int:
+    """The most memory this process has held at once."""
+    unit = 1 if sys.platform == "darwin" else 1024  # getrusage counts kilobytes on Linux, bytes on macOS
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -1,0 +1,205 @@
+"""The optimizer loop that every stage shares: schedule, accumulation, clipping, checks.
+
+A stage cuts its optimizer batch into parts and gives a loss for each, already divided by what the *whole* batch is
+normalised over; the gradients of the parts add up, so results do not depend on where the cuts are.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from adhere.errors import Diverged, UsageError
+from adhere.schema import Record
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel
+
+__all__ = ["Learner", "OptimizerSettings", "Update", "checked", "frozen_copy", "learning", "rate_at"]
+
+ATTENTION = "sdpa"  # exact with a 4D mask, and faster than eager at these lengths (benchmarks/train.py)
+
+Part = TypeVar("Part")
+Settings = TypeVar("Settings", bound="OptimizerSettings")
+Positive = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+class OptimizerSettings(Record, frozen=True):
+    """What every stage lets one set.
+
+    Attributes:
+        learning_rate: The highest one, after warm-up.
+        schedule: Its shape after warm-up; `linear` and `cosine` fall to `final_share` of it at the last step.
+        final_share: Share of `learning_rate` at the last step (Qwen2.5's SFT ends at a tenth).
+        warmup_share: Share of the steps over which it rises from zero.
+        weight_decay: Decoupled; never on norms and biases.
+        clip: The gradient's norm is cut to this.
+        betas: AdamW's.
+        freeze_embeddings: Leave input and output embeddings as they are: a fifth of a small model's parameters, whose
+            rows for rare tokens would move by noise, and the costliest gradient.
+        tree_tokens: Micro-batches hold at most this many tree tokens. No effect on results beyond rounding; 384 to 768 are
+            equally fast (benchmarks/train.py), smaller share less, larger pay for attention and memory.
+    """
+
+    learning_rate: Positive = 1e-5
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    final_share: Share = 0.1
+    warmup_share: Share = 0.0
+    weight_decay: Annotated[float, Meta(ge=0)] = 0.0
+    clip: Positive = 1.0
+    betas: tuple[Share, Share] = (0.9, 0.999)
+    freeze_embeddings: bool = True
+    tree_tokens: Count = 512
+
+
+class Update(NamedTuple):
+    """What one optimizer step saw. `grad_norm` is before clipping."""
+
+    loss: float
+    grad_norm: float
+    learning_rate: float
+
+
+def checked(settings: Settings) -> Settings:
+    """The settings, after their declared domains were checked (msgspec checks them on reading, not on construction).
+
+    Raises:
+        UsageError: Naming the setting and its allowed values.
+    """
+    try:
+        return msgspec.convert(msgspec.to_builtins(settings), type(settings))
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{type(settings).__name__}: {error}") from error
+
+
+def rate_at(step: int, steps: int, settings: OptimizerSettings) -> float:
+    """The learning rate of step `step` (0-based) of `steps`."""
+    warmup = math.ceil(settings.warmup_share * steps)
+    if step < warmup:
+        return settings.learning_rate * (step + 1) / (warmup + 1)
+    done = (step - warmup) / max(1, steps - 1 - warmup)  # 0 at the first step after warm-up, 1 at the last
+    match settings.schedule:
+        case "constant":
+            left = 1.0
+        case "linear":
+            left = 1.0 - done
+        case "cosine":
+            left = (1.0 + math.cos(math.pi * done)) / 2
+    return settings.learning_rate * (settings.final_share + (1 - settings.final_share) * left)
+
+
+class Learner:
+    """Updates a model's weights, one optimizer step a call. Made by `learning`."""
+
+    def __init__(self, model: PreTrainedModel, settings: OptimizerSettings, *, stage: str, steps: int) -> None:
+        import torch
+
+        self.settings, self.stage, self.steps = settings, stage, steps
+        self.step = 0
+        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        _refuse_coarse_weights(self.parameters, settings.learning_rate, stage)
+        groups = [
+            {"params": [p for p in self.parameters if p.ndim >= 2], "weight_decay": settings.weight_decay},
+            {"params": [p for p in self.parameters if p.ndim < 2], "weight_decay": 0.0},
+        ]
+        self.optimizer = torch.optim.AdamW(
+            [group for group in groups if group["params"]],
+            lr=settings.learning_rate,
+            betas=settings.betas,
+            fused=all(parameter.device.type in {"cpu", "cuda"} for parameter in self.parameters),
+        )
+
+    def update(self, parts: Iterable[Part], loss_of: Callable[[Part], torch.Tensor]) -> Update:
+        """Add up the gradients of all parts and step once.
+
+        Raises:
+            Diverged: A loss or the gradient is not finite; the weights are those of the step before.
+        """
+        import torch
+
+        rate = self._next_rate()
+        total = 0.0
+        for part in parts:
+            loss = loss_of(part)
+            value = float(loss.detach())
+            self._refuse_unbounded("loss", value, rate)
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += value
+        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, self.settings.clip))
+        self._refuse_unbounded("gradient norm", norm, rate)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.step += 1
+        return Update(total, norm, rate)
+
+    def skip(self) -> float:
+        """Let a step pass without an update; the learning rate it would have had."""
+        rate = self._next_rate()
+        self.step += 1
+        return rate
+
+    def _next_rate(self) -> float:
+        rate = rate_at(self.step, self.steps, self.settings)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        return rate
+
+    def _refuse_unbounded(self, noun: str, value: float, rate: float) -> None:
+        if not math.isfinite(value):
+            raise Diverged(
+                f"{self.stage}: the {noun} of step {self.step + 1} of {self.steps} is {value} at learning rate {rate:.3g}; "
+                "that step was not taken. Lower learning_rate, or look for a broken row in its batch"
+            )
+
+
+@contextmanager
+def learning(model: PreTrainedModel, settings: OptimizerSettings, *, stage: str, steps: int) -> Iterator[Learner]:
+    """A Learner on `model`, which is put back into its former mode afterwards.
+
+    Dropout is off throughout: log-probs of the same weights must be equal in generation, reference and training.
+    """
+    embeddings = [model.get_input_embeddings(), model.get_output_embeddings()]  # type: ignore[no-untyped-call]
+    frozen = [p for module in embeddings if module is not None for p in module.parameters() if p.requires_grad]
+    if not settings.freeze_embeddings:
+        frozen = []
+    attention, training = model.config._attn_implementation, model.training  # noqa: SLF001 (no public reader)
+    for parameter in frozen:
+        parameter.requires_grad_(False)  # noqa: FBT003 (torch's own signature)
+    model.set_attn_implementation(ATTENTION)
+    model.train(False)  # noqa: FBT003
+    try:
+        yield Learner(model, settings, stage=stage, steps=steps)
+    finally:
+        for parameter in frozen:
+            parameter.requires_grad_(True)  # noqa: FBT003
+        model.zero_grad(set_to_none=True)
+        model.set_attn_implementation(attention)
+        model.train(training)
+
+
+def frozen_copy(model: PreTrainedModel) -> PreTrainedModel:
+    """A second copy of the weights as they are now, to be read as the reference of a stage."""
+    model = copy.deepcopy(model)
+    model.requires_grad_(False)  # noqa: FBT003
+    model.train(False)  # noqa: FBT003
+    model.set_attn_implementation(ATTENTION)
+    return model
+
+
+def _refuse_coarse_weights(parameters: list[torch.nn.Parameter], rate: float, stage: str) -> None:
+    """At lr 7e-7 a step changes 1 % of bf16 weights, the rest round back: training would silently stand still."""
+    coarse = sorted({str(p.dtype) for p in parameters if p.dtype.itemsize < 4})
+    if coarse and rate < 1e-5:
+        raise UsageError(
+            f"{stage}: weights in {', '.join(coarse)} cannot take steps of learning_rate {rate:g} (they round back to "
+            "where they were). Load the model in float32, or use a learning rate of at least 1e-5"
+        )

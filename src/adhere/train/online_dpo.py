@@ -1,0 +1,114 @@
+"""Online DPO: the earlier online technique that GRPO is compared with.
+
+Each step draws answers from the current policy, pairs the best with the worst answer to each prompt where their scores
+differ, and takes one DPO step. The reference is the policy as the stage found it, kept as a second copy of the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from adhere.progress import Progress, Silent
+from adhere.schema import RlRow
+from adhere.train.dpo import reference_sums, update_on_pairs
+from adhere.train.ledger import LogRow, StageResult, Tally, peak_memory_bytes
+from adhere.train.loop import Learner, Positive, checked, frozen_copy, learning
+from adhere.train.provenance import Provenance
+from adhere.train.rollout import Group, RolloutSettings, Sampler, Scorer, episodes, measures
+from adhere.train.rows import TokenPair
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["PROVENANCE", "OnlineDpoSettings", "best_against_worst", "online_dpo"]
+
+
+class OnlineDpoSettings(RolloutSettings, frozen=True):
+    """Online DPO. Draws as many answers to as many prompts as GRPO does by default, so that the two are matched.
+
+    Attributes:
+        beta: How strongly the policy is held to its start.
+    """
+
+    learning_rate: Positive = 2e-6
+    beta: Positive = 0.1
+
+
+PROVENANCE = {
+    "learning_rate": Provenance(None, "2e-6", "as for offline DPO here"),
+    "beta": Provenance(None, "0.1", "as for offline DPO here"),
+    "answers_per_prompt": Provenance(None, "8", "as many as GRPO, so that both see equally many answers"),
+    "prompts_per_step": Provenance(None, "16", "as many as GRPO"),
+}
+
+
+def online_dpo(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    rows: Sequence[RlRow],
+    settings: OnlineDpoSettings,
+    *,
+    seed: int,
+    score: Scorer,
+    progress: Progress | None = None,
+) -> StageResult:
+    """Train `model` in place on pairs of its own answers to `rows`.
+
+    Raises:
+        UsageError: There is no prompt, or the scorer's answer cannot be used.
+        Diverged: Naming the step whose loss is not finite.
+    """
+    settings = checked(settings)
+    order = list(episodes(rows, settings, seed=seed))
+    tally, log = Tally(), []
+    reference = frozen_copy(model)
+    with (
+        learning(model, settings, stage="online-dpo", steps=len(order)) as learner,
+        (progress or Silent()).step("online-dpo", len(order), "steps") as bar,
+    ):
+        sampler = Sampler(model, tokenizer, settings, score=score, seed=seed, tally=tally)
+        for step, batch in enumerate(order, start=1):
+            groups = sampler.draw(batch, step=step)
+            pairs = [pair for group in groups if (pair := best_against_worst(group)) is not None]
+            row: LogRow = (
+                {"step": step}
+                | measures(groups)
+                | _step(model, reference, learner, pairs, settings=settings, tally=tally)
+            )
+            sampler.refresh()
+            log.append(row)
+            bar.advance(note=f"reward {row['reward_mean'] or 0:.2f}, {len(pairs)} pairs")
+    return StageResult(log, tally.close())
+
+
+def _step(
+    model: PreTrainedModel,
+    reference: PreTrainedModel,
+    learner: Learner,
+    pairs: Sequence[TokenPair],
+    *,
+    settings: OnlineDpoSettings,
+    tally: Tally,
+) -> LogRow:
+    """One update, or, where no prompt has answers that differ in score, a step that changes nothing (`loss` None)."""
+    if not pairs:
+        rate = learner.skip()
+        return {
+            "loss": None,
+            "learning_rate": rate,
+            "pairs": 0,
+            "peak_memory_bytes": peak_memory_bytes(),
+        }
+    base = reference_sums(reference, pairs, tree_tokens=settings.tree_tokens, tally=tally)
+    return update_on_pairs(model, learner, pairs, base, beta=settings.beta, tally=tally) | {"pairs": len(pairs)}
+
+
+def best_against_worst(group: Group) -> TokenPair | None:
+    """The answers with the highest and the lowest score (the first drawn of equals); None where all scores are equal."""
+    scores = group.scores
+    if len(set(scores)) < 2:
+        return None
+    answers = group.measured
+    best, worst = scores.index(max(scores)), scores.index(min(scores))
+    return TokenPair(answers[best].row, answers[worst].row)

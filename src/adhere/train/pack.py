@@ -1,0 +1,190 @@
+"""Prefix-tree packing: what several rows share is computed once.
+
+On a CPU that already multiplies matrices at its peak, the only way to train faster is to compute fewer tokens. The rows
+of a micro-batch are merged into a tree (a trie over token ids): the system message all rows share, the prompt the answers
+of one group share and the words two answers begin with become one path each. The tree is laid out as one flat sequence
+without padding; every node carries its depth as position and sees its ancestors and itself only, so each row is computed
+as if it stood alone. A node with several children predicts several next tokens from the same logits.
+
+Notation: N nodes of a tree, E completion nodes (one log-prob each), K completion tokens summed over the rows, R rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from adhere.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import torch
+    from transformers import PreTrainedModel
+
+__all__ = ["Part", "TokenRow", "Tree", "cut", "grow", "log_probs", "row_sums"]
+
+
+class TokenRow(NamedTuple):
+    """One row of token ids; the loss is on the completion only."""
+
+    prompt: tuple[int, ...]
+    completion: tuple[int, ...]
+
+
+class Tree:
+    """Rows merged by their common beginnings. Nodes are numbered so that a parent comes before its children."""
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []  # (N)
+        self.depths: list[int] = []  # (N) the position of the node in every row that passes through it
+        self.parents: list[int] = []  # (N) -1 for a first token
+        self.completions: list[list[int]] = []  # (R) the nodes of each row's completion, in order
+        self._child: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def lengths(self) -> list[int]:
+        """Completion tokens of each row (R)."""
+        return [len(nodes) for nodes in self.completions]
+
+    def add(self, row: TokenRow) -> None:
+        """Merge one row.
+
+        Raises:
+            UsageError: The prompt or the completion has no token, so there is nothing to predict from or to learn.
+        """
+        if not row.prompt or not row.completion:
+            side = "completion" if row.prompt else "prompt"
+            raise UsageError(f"A training row needs at least one token in prompt and completion; its {side} has none")
+        path = self._walk(-1, row.prompt)
+        self.completions.append(self._walk(path[-1], row.completion))
+
+    def _walk(self, node: int, tokens: Sequence[int]) -> list[int]:
+        path = []
+        for token in tokens:
+            child = self._child.get((node, token))
+            if child is None:
+                child = len(self.tokens)
+                self._child[node, token] = child
+                self.tokens.append(token)
+                self.parents.append(node)
+                self.depths.append(self.depths[node] + 1 if node >= 0 else 0)
+            node = child
+            path.append(node)
+        return path
+
+    def fresh(self, row: TokenRow) -> int:
+        """How many nodes adding `row` would make."""
+        node, tokens = -1, row.prompt + row.completion
+        for index, token in enumerate(tokens):
+            child = self._child.get((node, token))
+            if child is None:
+                return len(tokens) - index
+            node = child
+        return 0
+
+    def sees(self) -> npt.NDArray[np.bool_]:
+        """(N, N): may node i attend to node j? Its ancestors and itself."""
+        size = len(self)
+        sees = np.zeros((size, size), dtype=np.bool_)
+        for node, parent in enumerate(self.parents):
+            if parent >= 0:
+                sees[node] = sees[parent]
+            sees[node, node] = True
+        return sees
+
+
+class Part(NamedTuple):
+    """A micro-batch: a tree and which of the caller's items it holds, in the order of the tree's rows."""
+
+    tree: Tree
+    items: tuple[int, ...]
+
+
+def grow(rows: Sequence[TokenRow]) -> Tree:
+    """One tree of all rows."""
+    tree = Tree()
+    for row in rows:
+        tree.add(row)
+    return tree
+
+
+def cut(items: Sequence[Sequence[TokenRow]], *, tree_tokens: int) -> list[Part]:
+    """Cut an optimizer batch into micro-batches of at most `tree_tokens` nodes.
+
+    An item is one or more rows whose loss is computed together (a preference pair) and is never divided; one larger than
+    `tree_tokens` makes a micro-batch of its own. Items are sorted by their tokens, which puts the answers to one prompt
+    side by side, so that a cut loses as little sharing as can be.
+    """
+    return list(_parts(items, tree_tokens))
+
+
+def _parts(items: Sequence[Sequence[TokenRow]], tree_tokens: int) -> Iterator[Part]:
+    tree, held = Tree(), list[int]()
+    order = sorted(range(len(items)), key=lambda index: [row.prompt + row.completion for row in items[index]])
+    for index in order:
+        # Counted row by row: an item whose rows share a beginning is over-counted a little, which only cuts earlier.
+        if held and len(tree) + sum(tree.fresh(row) for row in items[index]) > tree_tokens:
+            yield Part(tree, tuple(held))
+            tree, held = Tree(), []
+        for row in items[index]:
+            tree.add(row)
+        held.append(index)
+    if held:
+        yield Part(tree, tuple(held))
+
+
+def log_probs(model: PreTrainedModel, tree: Tree, *, temperature: float = 1.0) -> torch.Tensor:
+    """Log-probability of every completion token of every row (K), rows one after the other.
+
+    Equal to a forward over each row alone up to rounding. `temperature` divides the logits, so that log-probs are those
+    of the distribution that the answers were drawn from.
+    """
+    import torch
+
+    device = model.device
+    nodes = sorted({node for path in tree.completions for node in path})  # (E)
+    parents = [tree.parents[node] for node in nodes]  # (E)
+    needed = sorted(set(parents))  # logits are computed here only
+    slot_of = {parent: slot for slot, parent in enumerate(needed)}
+    edge_of = {node: edge for edge, node in enumerate(nodes)}
+
+    def indices(values: Sequence[int]) -> torch.Tensor:
+        return torch.tensor(values, dtype=torch.long, device=device)
+
+    logits = _logits(model, tree, indices(needed)) / temperature  # (len(needed), V)
+    slots = indices([slot_of[parent] for parent in parents])
+    targets = indices([tree.tokens[node] for node in nodes])
+    # Each (slot, target) occurs once, and index_select accumulates in order: gradients are the same bits in every run.
+    edges = logits[slots, targets] - logits.logsumexp(dim=-1).index_select(0, slots)  # (E)
+    return edges.index_select(0, indices([edge_of[node] for path in tree.completions for node in path]))
+
+
+def _logits(model: PreTrainedModel, tree: Tree, needed: torch.Tensor) -> torch.Tensor:
+    import torch
+
+    device = model.device
+    sees = torch.from_numpy(tree.sees()).to(device)
+    mask = torch.zeros(sees.shape, dtype=model.dtype, device=device)
+    mask.masked_fill_(~sees, torch.finfo(model.dtype).min)
+    # use_cache=False: with the default cache a raw forward builds its own causal mask for packed rows.
+    output = model(
+        input_ids=torch.tensor([tree.tokens], device=device),
+        position_ids=torch.tensor([tree.depths], device=device),
+        attention_mask=mask[None, None],
+        use_cache=False,
+        logits_to_keep=needed,
+    )
+    logits: torch.Tensor = output.logits[0].float()
+    return logits
+
+
+def row_sums(values: torch.Tensor, tree: Tree) -> torch.Tensor:
+    """Sum of per-token values (K) over each row (R)."""
+    import torch
+
+    return torch.stack([part.sum() for part in torch.split(values, tree.lengths)])

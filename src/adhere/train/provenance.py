@@ -1,0 +1,21 @@
+"""Where a default comes from: what the Qwen2.5 report states, what we use at our scale, and why."""
+
+from __future__ import annotations
+
+from adhere.schema import Record
+
+__all__ = ["Provenance"]
+
+
+class Provenance(Record, frozen=True):
+    """One setting's origin.
+
+    Attributes:
+        stated: What the report (arXiv 2412.15115, section 4) states; None where it states nothing.
+        ours: What we use by default.
+        why: Why ours differs, or where it comes from.
+    """
+
+    stated: str | None
+    ours: str
+    why: str

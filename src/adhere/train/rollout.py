@@ -1,0 +1,213 @@
+"""Answers of the current policy, scored: what both online stages learn from.
+
+Both draw the same prompts in the same order with the same per-answer seeds, so that arms differ in what they learn from
+the answers and in nothing else.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+from msgspec import Meta
+
+from adhere.errors import UsageError
+from adhere.schema import RlRow, derive_seed
+from adhere.train.ledger import LogRow, Tally
+from adhere.train.loop import Count, OptimizerSettings, Positive
+from adhere.train.pack import TokenRow
+from adhere.train.rows import end_of_turn, prompt_ids
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["Answer", "Group", "Order", "RolloutSettings", "Sampler", "Scored", "Scorer", "episodes", "measures"]
+
+Order = Literal["variance", "ascending", "random"]
+
+
+class Answer(NamedTuple):
+    """One drawn answer as the judge sees it. `truncated`: it hit the token limit without ending its turn."""
+
+    text: str
+    truncated: bool
+
+
+Scorer = Callable[[str, Sequence[Answer]], list[float | None]]
+"""score(prompt_id, answers) -> one score in [0, 1] each; None: no measurement, so the answer is left out, not scored 0."""
+
+
+class Scored(NamedTuple):
+    """One drawn answer with its tokens (end token included where one was drawn) and its score."""
+
+    row: TokenRow
+    answer: Answer
+    score: float | None
+
+
+class Group(NamedTuple):
+    """The answers drawn for one prompt."""
+
+    prompt_id: str
+    answers: tuple[Scored, ...]
+
+    @property
+    def measured(self) -> list[Scored]:
+        """Those that have a score and a token to learn."""
+        return [answer for answer in self.answers if answer.score is not None and answer.row.completion]
+
+    @property
+    def scores(self) -> list[float]:
+        """Scores of `measured`."""
+        return [answer.score for answer in self.measured if answer.score is not None]
+
+
+class RolloutSettings(OptimizerSettings, frozen=True):
+    """What both online stages let one set.
+
+    Attributes:
+        steps: Episodes; each answers `prompts_per_step` prompts.
+        prompts_per_step: Prompts an episode.
+        answers_per_prompt: Answers a prompt.
+        max_new_tokens: Limit of an answer.
+        temperature: Of the draws; log-probs are taken at the same.
+        order: `variance`: prompts whose scores vary most under the start model first; `ascending`: least first;
+            `random`. Prompts are passed over again from the front when they run out.
+        decode_rows: Answers drawn side by side.
+        rollout_precision: Of drawing; bf16 pays only on CPUs with AMX or AVX-512 and on GPUs.
+    """
+
+    steps: Count = 15
+    prompts_per_step: Count = 16
+    answers_per_prompt: Annotated[int, Meta(ge=2)] = 8
+    max_new_tokens: Count = 64
+    temperature: Positive = 1.0
+    order: Order = "variance"
+    decode_rows: Count = 64
+    rollout_precision: Literal["fp32", "bf16"] = "fp32"
+
+
+def episodes(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int) -> Iterator[list[RlRow]]:
+    """The prompts of each episode. Ties in variance are broken by a seeded shuffle, anew on each pass over the rows.
+
+    Raises:
+        UsageError: There is no prompt.
+    """
+    if not rows:
+        raise UsageError("There are no prompts for online training")
+    queue: list[RlRow] = []
+    passes = 0
+    for _ in range(settings.steps):
+        while len(queue) < settings.prompts_per_step:
+            queue += ordered(rows, settings.order, seed=derive_seed(seed, "order", passes))
+            passes += 1
+        yield queue[: settings.prompts_per_step]
+        queue = queue[settings.prompts_per_step :]
+
+
+def ordered(rows: Sequence[RlRow], order: Order, *, seed: int) -> list[RlRow]:
+    """The rows in `order`; sorting is stable, so equal variances stay in their shuffled order."""
+    shuffled = list(rows)
+    random.Random(seed).shuffle(shuffled)
+    if order == "random":
+        return shuffled
+    return sorted(shuffled, key=lambda row: row.score_variance, reverse=order == "variance")
+
+
+class Sampler:
+    """Draws answers from the current policy and has them scored."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        settings: RolloutSettings,
+        *,
+        score: Scorer,
+        seed: int,
+        tally: Tally,
+    ) -> None:
+        from adhere.models.decode import Decoder
+
+        self.tokenizer, self.settings, self.score, self.seed, self.tally = tokenizer, settings, score, seed, tally
+        self.end = end_of_turn(tokenizer)
+        self.decoder = Decoder(
+            model, end_ids=[self.end], rows=settings.decode_rows, precision=settings.rollout_precision
+        )
+
+    def refresh(self) -> None:
+        """Take over the model's changed weights."""
+        self.decoder.refresh()
+
+    def draw(self, rows: Sequence[RlRow], *, step: int) -> list[Group]:
+        """One Group a row."""
+        from adhere.models.decode import DecodeRow
+
+        started = time.perf_counter()
+        each = self.settings.answers_per_prompt
+        prompts = [prompt_ids(self.tokenizer, row.prompt) for row in rows]
+        wanted = [
+            DecodeRow(prompt, derive_seed(self.seed, "rollout", step, row.prompt_id, draw))
+            for row, prompt in zip(rows, prompts, strict=True)
+            for draw in range(each)
+        ]
+        drawn = self.decoder.decode(
+            wanted, max_new_tokens=self.settings.max_new_tokens, temperature=self.settings.temperature
+        )
+        completions = [(*answer.ids, self.end) if answer.stopped else answer.ids for answer in drawn]
+        self.tally.seconds_generating += time.perf_counter() - started
+        self.tally.prompts += len(rows)
+        self.tally.answers_generated += len(drawn)
+        self.tally.tokens_generated += sum(map(len, completions))
+        groups = []
+        for index, (row, prompt) in enumerate(zip(rows, prompts, strict=True)):
+            span = slice(index * each, (index + 1) * each)
+            answers = [Answer(self._text(answer.ids), not answer.stopped) for answer in drawn[span]]
+            token_rows = [TokenRow(prompt, completion) for completion in completions[span]]
+            groups.append(self._scored(row.prompt_id, token_rows, answers))
+        return groups
+
+    def _text(self, ids: Sequence[int]) -> str:
+        text = self.tokenizer.decode(list(ids), skip_special_tokens=True)
+        return text if isinstance(text, str) else "".join(text)  # a list only for a batch of ids
+
+    def _scored(self, prompt_id: str, rows: Sequence[TokenRow], answers: Sequence[Answer]) -> Group:
+        started = time.perf_counter()
+        scores = self.score(prompt_id, answers)
+        self.tally.seconds_scoring += time.perf_counter() - started
+        if len(scores) != len(answers):
+            raise UsageError(
+                f"The scorer gave {len(scores)} scores for the {len(answers)} answers to prompt {prompt_id!r}; "
+                "it must give one each, None where there is no measurement"
+            )
+        return Group(prompt_id, tuple(Scored(*three) for three in zip(rows, answers, scores, strict=True)))
+
+
+def measures(groups: Sequence[Group]) -> LogRow:
+    """What an episode's answers were like, over all groups, learned from or not. None where nothing was measured.
+
+    `reward_std` is the mean over groups of the standard deviation (unbiased) within the group; `pass_rate` counts answers
+    with the full score 1.
+    """
+    answers = [answer for group in groups for answer in group.answers]
+    scores = [score for group in groups for score in group.scores]
+    spreads = [spread(group.scores) for group in groups if len(group.scores) >= 2]
+    return {
+        "reward_mean": sum(scores) / len(scores) if scores else None,
+        "reward_std": sum(spreads) / len(spreads) if spreads else None,
+        "pass_rate": sum(score >= 1.0 for score in scores) / len(scores) if scores else None,
+        "frac_zero_variance": sum(value == 0.0 for value in spreads) / len(spreads) if spreads else None,
+        "mean_tokens": sum(len(answer.row.completion) for answer in answers) / len(answers),
+        "truncated_share": sum(answer.answer.truncated for answer in answers) / len(answers),
+        "unmeasured": sum(answer.score is None for answer in answers),
+    }
+
+
+def spread(scores: Sequence[float]) -> float:
+    """Unbiased standard deviation of two or more scores; exactly 0 when all are equal, whatever rounding would say."""
+    if len(set(scores)) == 1:
+        return 0.0
+    mean = sum(scores) / len(scores)
+    return float((sum((score - mean) ** 2 for score in scores) / (len(scores) - 1)) ** 0.5)

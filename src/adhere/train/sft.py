@@ -1,0 +1,155 @@
+"""Supervised fine-tuning on verified answers.
+
+The loss is the mean negative log-likelihood of the completion tokens of an optimizer batch, end of turn included; prompt
+tokens are not learned. Equal to TRL's SFTTrainer with prompt/completion columns (tests/parity/test_trl_parity.py).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
+
+from adhere.errors import UsageError
+from adhere.progress import Progress, Silent
+from adhere.schema import SftRow, derive_seed
+from adhere.train.ledger import LogRow, StageResult, Tally, peak_memory_bytes
+from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, Share, checked, learning
+from adhere.train.pack import Part, TokenRow, cut, log_probs
+from adhere.train.provenance import Provenance
+from adhere.train.rows import sft_rows
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["PROVENANCE", "MoreSftSettings", "SftSettings", "batches", "planned_steps", "sft", "sft_loss"]
+
+
+class SftSettings(OptimizerSettings, frozen=True):
+    """Supervised fine-tuning.
+
+    Attributes:
+        epochs: Passes over the data.
+        batch_rows: Rows an optimizer step.
+        data: `sft`: the verified answers; `chosen`: the chosen half of the preference pairs.
+    """
+
+    learning_rate: Positive = 2e-5
+    schedule: Literal["constant", "linear", "cosine"] = "linear"
+    weight_decay: Annotated[float, Meta(ge=0)] = 0.1
+    warmup_share: Share = 0.05
+    epochs: Count = 2
+    batch_rows: Count = 16
+    data: Literal["sft", "chosen"] = "sft"
+
+
+class MoreSftSettings(SftSettings, frozen=True):
+    """More supervised fine-tuning: the control that gets the compute another arm spends on preference or online learning.
+
+    Attributes:
+        equivalent_tokens: Train until this much compute (`StageLedger.equivalent_tokens`) is spent, passing over the data
+            as often as that takes; None: `epochs` passes.
+    """
+
+    learning_rate: Positive = 1e-5  # between SFT's first and last: it starts where SFT's schedule has come down
+    equivalent_tokens: Count | None = None
+
+
+PROVENANCE = {
+    "epochs": Provenance("2", "2", "as stated"),
+    "learning_rate": Provenance(
+        "7e-6, decayed to 7e-7", "2e-5, decayed to a tenth", "scaled: small models take and need larger steps"
+    ),
+    "schedule": Provenance(None, "linear", "'gradually decreased' leaves the shape open"),
+    "weight_decay": Provenance("0.1", "0.1", "as stated"),
+    "clip": Provenance("1.0", "1.0", "as stated"),
+    "batch_rows": Provenance(None, "16", "scaled: a few hundred rows, not a million"),
+    "warmup_share": Provenance(None, "0.05", "one or two steps, until Adam's moments mean something"),
+}
+
+
+def sft(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    rows: Sequence[SftRow],
+    settings: SftSettings,
+    *,
+    seed: int,
+    progress: Progress | None = None,
+) -> StageResult:
+    """Train `model` in place on `rows`; the order is drawn from `seed`.
+
+    Raises:
+        UsageError: There is no row, or one cannot be learned from.
+        Diverged: Naming the step whose loss is not finite.
+    """
+    settings = checked(settings)
+    if not rows:
+        raise UsageError("sft: no rows to train on. Build a pool with more draws or with repair")
+    data = sft_rows(tokenizer, rows)
+    order = batches(data, settings, seed=seed)
+    tally, log = Tally(), []
+    with (
+        learning(model, settings, stage="sft", steps=len(order)) as learner,
+        (progress or Silent()).step("sft", len(order), "steps") as bar,
+    ):
+        for batch in order:
+            tally.prompts += len(batch)
+            row = _step(model, learner, batch, settings, tally)
+            log.append(row)
+            bar.advance(note=f"loss {row['loss']:.3f}")
+    return StageResult(log, tally.close())
+
+
+def _step(
+    model: PreTrainedModel, learner: Learner, batch: Sequence[TokenRow], settings: SftSettings, tally: Tally
+) -> LogRow:
+    parts = cut([[row] for row in batch], tree_tokens=settings.tree_tokens)
+    tokens = sum(len(row.completion) for row in batch)
+
+    def loss_of(part: Part) -> torch.Tensor:
+        return sft_loss(model, part, tokens=tokens)
+
+    update = learner.update(parts, loss_of)
+    tally.steps += 1
+    tally.tokens_trained += tokens
+    tally.tokens_processed += sum(len(part.tree) for part in parts)
+    return {
+        "step": learner.step,
+        "loss": update.loss,
+        "learning_rate": update.learning_rate,
+        "grad_norm": update.grad_norm,
+        "mean_tokens": tokens / len(batch),
+        "peak_memory_bytes": peak_memory_bytes(),
+    }
+
+
+def sft_loss(model: PreTrainedModel, part: Part, *, tokens: int) -> torch.Tensor:
+    """This part's share of the mean negative log-likelihood over the `tokens` completion tokens of the whole batch."""
+    return -log_probs(model, part.tree).sum() / tokens
+
+
+def batches(data: Sequence[TokenRow], settings: SftSettings, *, seed: int) -> list[list[TokenRow]]:
+    """Optimizer batches of all passes, each pass in its own seeded order; the last batch of a pass may be smaller."""
+    budget = settings.equivalent_tokens if isinstance(settings, MoreSftSettings) else None
+    made: list[list[TokenRow]] = []
+    spent, epoch = 0, 0
+    while (epoch < settings.epochs) if budget is None else (spent < budget):
+        order = list(range(len(data)))
+        random.Random(derive_seed(seed, "sft", epoch)).shuffle(order)
+        for start in range(0, len(order), settings.batch_rows):
+            made.append([data[index] for index in order[start : start + settings.batch_rows]])
+            if budget is not None:
+                spent += sum(len(part.tree) for part in cut([[r] for r in made[-1]], tree_tokens=settings.tree_tokens))
+                if spent >= budget:
+                    break
+        epoch += 1
+    return made
+
+
+def planned_steps(rows: int, settings: SftSettings) -> int:
+    """Optimizer steps of `epochs` passes over `rows` rows."""
+    return settings.epochs * -(-rows // settings.batch_rows)

@@ -1,0 +1,228 @@
+"""Our losses against TRL's trainers, on the same rows and the same tiny model.
+
+The trainers are built but not run: each gives the loss of one batch (`compute_loss`, for GRPO `_compute_loss`), in
+evaluation mode, in which TRL does not divide by accumulation steps. The DPO reference is passed explicitly: left out, TRL
+reloads it from where the model's config says it came from, which need not be the model that training starts from.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+trl = pytest.importorskip("trl")
+datasets = pytest.importorskip("datasets")
+transformers = pytest.importorskip("transformers")
+
+from adhere.schema import PairRow, SftRow  # noqa: E402
+from adhere.train.dpo import margins_of, reference_sums  # noqa: E402
+from adhere.train.grpo import GrpoSettings, Weighted, advantages_of, grpo_loss, select  # noqa: E402
+from adhere.train.ledger import Tally  # noqa: E402
+from adhere.train.pack import TokenRow, cut, log_probs  # noqa: E402
+from adhere.train.rollout import Answer, Group, Scored  # noqa: E402
+from adhere.train.rows import pair_rows, sft_rows  # noqa: E402
+from adhere.train.sft import sft_loss  # noqa: E402
+
+# TRL itself still uses the names that transformers replaced.
+pytestmark = pytest.mark.filterwarnings("ignore:`(is_)?gradient_checkpointing` is deprecated:FutureWarning")
+
+TEXTS = ["the sea is wide", "no commas here", "the sea is deep and cold", "foxes jump", "lazy dogs sleep all day long"]
+
+
+def load(directory: Path) -> Any:
+    return transformers.AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32).train(mode=False)
+
+
+def shaken(model: Any, seed: int) -> Any:
+    """The model with a little noise on its weights: another policy, near enough that ratios stay near 1."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.01)
+    return model
+
+
+@pytest.fixture(params=["tiny_llama_dir", "tiny_qwen_dir"])
+def directory(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def common(tmp_path: Path) -> dict[str, Any]:
+    logging.getLogger("trl").setLevel(logging.ERROR)
+    return {
+        "output_dir": str(tmp_path),
+        "use_cpu": True,
+        "bf16": False,
+        "report_to": "none",
+        "disable_tqdm": True,
+    }
+
+
+def first_batch(trainer: Any) -> Any:
+    trainer.model.train(mode=False)
+    return trainer._prepare_inputs(next(iter(trainer.get_train_dataloader())))
+
+
+def test_sft_loss_and_gradient_equal_trls(directory: Path, common: dict[str, Any]) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
+    rows = sft_rows(
+        tokenizer,
+        [SftRow(f"p{i}", f"Write about thing {i}.", text, "sampled", (), ()) for i, text in enumerate(TEXTS)],
+    )
+    data = [
+        {"prompt": tokenizer.decode(row.prompt), "completion": tokenizer.decode(row.completion[:-1])} for row in rows
+    ]
+    trainer = trl.SFTTrainer(
+        load(directory),
+        args=trl.SFTConfig(per_device_train_batch_size=len(rows), max_length=None, **common),
+        train_dataset=datasets.Dataset.from_list(data),
+        processing_class=tokenizer,
+    )
+    theirs = trainer.compute_loss(trainer.model, first_batch(trainer))
+    theirs.backward()
+    model = load(directory)
+    tokens = sum(len(row.completion) for row in rows)
+    ours = 0.0
+    for part in cut([[row] for row in rows], tree_tokens=80):
+        loss = sft_loss(model, part, tokens=tokens)
+        loss.backward()
+        ours += loss.item()
+    assert ours == pytest.approx(theirs.item(), rel=1e-5)
+    for (name, mine), (_, other) in zip(model.named_parameters(), trainer.model.named_parameters(), strict=True):
+        torch.testing.assert_close(mine.grad, other.grad, atol=2e-5, rtol=1e-3, msg=name)
+
+
+def test_dpo_loss_equals_trls(directory: Path, common: dict[str, Any]) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
+    pairs = pair_rows(
+        tokenizer,
+        [
+            PairRow(f"p{i}", f"Write about thing {i}.", chosen, rejected, "repaired", (), ())
+            for i, (chosen, rejected) in enumerate(itertools.pairwise(TEXTS))
+        ],
+    )
+    data = [
+        {
+            "prompt": tokenizer.decode(pair.chosen.prompt),
+            "chosen": tokenizer.decode(pair.chosen.completion[:-1]),
+            "rejected": tokenizer.decode(pair.rejected.completion[:-1]),
+        }
+        for pair in pairs
+    ]
+    trainer = trl.DPOTrainer(
+        load(directory),
+        ref_model=shaken(load(directory), 1),
+        args=trl.DPOConfig(per_device_train_batch_size=len(pairs), beta=0.3, **common),
+        train_dataset=datasets.Dataset.from_list(data),
+        processing_class=tokenizer,
+    )
+    theirs = trainer.compute_loss(trainer.model, first_batch(trainer)).item()
+    model = load(directory)
+    reference = reference_sums(shaken(load(directory), 1), pairs, tree_tokens=10_000, tally=Tally())
+    (part,) = cut(pairs, tree_tokens=10_000)
+    with torch.no_grad():
+        margin = margins_of(model, part, reference, beta=0.3).margin
+    ours = -torch.nn.functional.logsigmoid(margin).mean().item()
+    assert abs(theirs - 0.6931) > 0.01  # the reference is another model, or this would compare constants
+    assert ours == pytest.approx(theirs, rel=1e-4)
+
+
+def grpo_answers() -> tuple[list[TokenRow], list[list[float]]]:
+    """Two prompts with four answers each, of 1 to 8 tokens; token 2 ends a turn."""
+    rows, scores = [], [[1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 1.0, 0.25]]
+    for place in range(2):
+        prompt = (*range(5, 20), 30 + place)
+        for answer in range(4):
+            length = 1 + (3 * answer + 4 * place) % 8
+            rows.append(TokenRow(prompt, (*(40 + (7 * answer + k) % 90 for k in range(length - 1)), 2)))
+    return rows, scores
+
+
+def padded(rows: list[TokenRow], advantages: list[float]) -> dict[str, Any]:
+    """The tensors that TRL's `_compute_loss` takes; prompts here have one length."""
+    longest = max(len(row.completion) for row in rows)
+    return {
+        "prompt_ids": torch.tensor([row.prompt for row in rows]),
+        "prompt_mask": torch.ones(len(rows), len(rows[0].prompt), dtype=torch.long),
+        "completion_ids": torch.tensor([row.completion + (2,) * (longest - len(row.completion)) for row in rows]),
+        "completion_mask": torch.tensor(
+            [[1] * len(row.completion) + [0] * (longest - len(row.completion)) for row in rows]
+        ),
+        "advantages": torch.tensor(advantages),
+        "num_items_in_batch": torch.tensor(sum(len(row.completion) for row in rows)),
+    }
+
+
+def in_rows(values: Any, rows: list[TokenRow], longest: int) -> Any:
+    """Flat values (K) padded with zeros to (R, longest)."""
+    parts = torch.split(values, [len(row.completion) for row in rows])
+    return torch.stack([torch.nn.functional.pad(part, (0, longest - len(part))) for part in parts])
+
+
+@pytest.mark.parametrize("kl_beta", [0.0, 0.04])
+@pytest.mark.parametrize("on_policy", [True, False])
+@pytest.mark.parametrize("loss_type", ["dapo", "grpo", "dr_grpo"])
+def test_grpo_loss_and_gradient_equal_trls(
+    tiny_llama_dir: Path, common: dict[str, Any], loss_type: Any, *, on_policy: bool, kl_beta: float
+) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_llama_dir)
+    rows, scores = grpo_answers()
+    settings = GrpoSettings(loss_type=loss_type, kl_beta=kl_beta, clip_low=0.05, clip_high=0.1, max_new_tokens=16)
+    advantages = [value for group in scores for value in advantages_of(group, settings)]
+    config = trl.GRPOConfig(
+        per_device_train_batch_size=8, num_generations=4, max_completion_length=16, loss_type=loss_type,
+        beta=kl_beta, epsilon=0.05, epsilon_high=0.1, temperature=1.0, **common,
+    )  # fmt: skip
+    trainer = trl.GRPOTrainer(
+        load(tiny_llama_dir),
+        reward_funcs=lambda completions, **_: [0.0] * len(completions),
+        args=config,
+        train_dataset=datasets.Dataset.from_list([{"prompt": "unused"}] * 8),
+        processing_class=tokenizer,
+    )
+    trainer.model.train(mode=False)
+    inputs = padded(rows, advantages)
+    longest = inputs["completion_ids"].shape[1]
+    (part,) = cut([[row] for row in rows], tree_tokens=10_000)
+    laid = [rows[item] for item in part.items]
+    back = [part.items.index(row) for row in range(len(rows))]
+    with torch.no_grad():
+        drawn = log_probs(shaken(load(tiny_llama_dir), 2), part.tree)
+        reference = log_probs(shaken(load(tiny_llama_dir), 3), part.tree)
+    if not on_policy:
+        inputs["old_per_token_logps"] = in_rows(drawn, laid, longest)[back]
+    if kl_beta:
+        inputs["ref_per_token_logps"] = in_rows(reference, laid, longest)[back]
+    theirs = trainer._compute_loss(trainer.model, inputs)
+    theirs.backward()
+
+    model = load(tiny_llama_dir)
+    groups = [
+        Group(
+            str(place), tuple(Scored(row, Answer("", truncated=False), s) for row, s in zip(some, scored, strict=True))
+        )
+        for place, (some, scored) in enumerate(zip((rows[:4], rows[4:]), scores, strict=True))
+    ]
+    by_row = {answer.row: answer for answer in select(groups, settings).answers}
+    answers: list[Weighted] = [by_row[row] for row in laid]
+    found = log_probs(model, part.tree)
+    ours, measured = grpo_loss(
+        found,
+        answers,
+        drawn=found.detach() if on_policy else drawn,
+        reference=reference if kl_beta else None,
+        settings=settings,
+    )
+    ours.backward()
+    assert (measured.clipped > 0) is not on_policy
+    assert ours.item() == pytest.approx(theirs.item(), rel=1e-4, abs=1e-6)
+    grads = {name: p.grad for name, p in trainer.model.named_parameters() if p.grad is not None}
+    for name, parameter in model.named_parameters():
+        torch.testing.assert_close(parameter.grad, grads[name], atol=2e-5, rtol=1e-3, msg=name)
