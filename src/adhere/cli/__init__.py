@@ -1,1 +1,86 @@
-"""cli."""
+"""The command line: one file a command, no logic. Commands are imported when they run, so `adhere --help` stays instant."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from adhere import __version__
+from adhere.errors import AdhereError
+
+# name -> (module, what --help says). The line stands here so that listing the commands imports none of them.
+COMMANDS = {
+    "study": ("adhere.cli.study", "Prove what training bought: arms × seeds from one start on equal data."),
+    "eval": ("adhere.cli.eval", "Measure models on a suite of prompts whose constraints a program checks."),
+    "rescore": ("adhere.cli.rescore", "Judge a stored run again, without the model."),
+    "compare": ("adhere.cli.compare", "Paired statistics between stored runs."),
+    "report": ("adhere.cli.report", "Draw stored runs or a study as HTML, or print them."),
+    "fetch": ("adhere.cli.fetch", "Get an embedded model, pinned by hash."),
+    "list": ("adhere.cli.list", "List constraints, suites, models, stages or runs."),
+    "doctor": ("adhere.cli.doctor", "Check this machine and installation."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of COMMANDS: the main job first."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a command and return its `command`."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        loaded: click.Command = importlib.import_module(module).command
+        return loaded
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's, with the nearest name where a command is misspelt."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from adhere.errors import nearest
+
+            ctx.fail(f"No such command {args[0]!r}.{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="adhere")
+def adhere() -> None:
+    """Measure whether language models do what they are told, and prove which training makes them do so more often."""
+
+
+def main() -> None:
+    """Entry point. Users' mistakes print without a traceback; our own bugs keep it."""
+    # Threads that spin while they wait make a busy laptop three times slower (docs/LOG.md, 2026-11-21). Torch reads this once.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    try:
+        adhere(standalone_mode=False)
+    except click.exceptions.Abort:
+        _leave("Interrupted. What was finished is stored; run the same command again to go on.", 130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except AdhereError as error:
+        _leave(f"Error: {error}", error.exit_code)
+    except KeyboardInterrupt:
+        _leave("Interrupted. What was finished is stored; run the same command again to go on.", 130)
+    except BrokenPipeError:  # the reader of our stdout (head, less) went away: not an error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _leave(message: str, code: int) -> None:
+    print(message, file=sys.stderr)  # noqa: T201
+    sys.exit(code)

@@ -1,1 +1,1 @@
-"""report."""
+"""Draws what was stored: pages and terminal texts that are pure functions of Runs, Studies and Claims."""

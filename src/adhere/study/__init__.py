@@ -1,1 +1,1 @@
-"""study."""
+"""Proves what each alignment step bought: arms from one start model on equal data, several seeds, paired statistics."""

@@ -1,0 +1,83 @@
+"""`adhere doctor`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import click
+
+PACKAGES = {
+    "core": ("msgspec", "numpy", "scipy", "click", "rich", "jinja2"),
+    "local": ("openvino-genai",),
+    "train": ("torch", "transformers", "trl", "gguf", "safetensors", "accelerate"),
+}
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(as_json: bool) -> None:
+    """Say what this machine and installation can do, and what is missing with the command that brings it."""
+    from adhere import __version__
+    from adhere.schema import encode
+
+    facts = {
+        "adhere": __version__,
+        "python": sys.version.split()[0],
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_gb_available": _available_gb(),
+        "disk_gb_free": round(shutil.disk_usage(Path.cwd()).free / 1e9, 1),
+        "packages": {extra: {name: _version(name) for name in names} for extra, names in PACKAGES.items()},
+        "models": _models(),
+    }
+    click.echo(encode(facts).decode() if as_json else "\n".join(_lines(facts)))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _available_gb() -> float | None:
+    """Memory that a new process may take, in GB; None where the system does not say."""
+    meminfo = Path("/proc/meminfo")
+    if not meminfo.exists():
+        return None
+    for line in meminfo.read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return round(int(line.split()[1]) * 1024 / 1e9, 1)
+    return None
+
+
+def _models() -> dict[str, str]:
+    from adhere.models.catalog import known_models
+
+    return {row["name"]: row["state"] for row in known_models() if row["name"].startswith("local/")}
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    lines = [f"{name:20} {facts[name]}" for name in ("adhere", "python", "system", "cores")]
+    lines.append(f"{'memory available':20} {_shown(facts['memory_gb_available'])} GB")
+    lines.append(f"{'disk free':20} {facts['disk_gb_free']} GB")
+    for extra, packages in facts["packages"].items():
+        missing = [name for name, found in packages.items() if found is None]
+        have = ", ".join(f"{name} {found}" for name, found in packages.items() if found is not None)
+        lines.append(f"{'extra ' + extra if extra != 'core' else 'core':20} {have or '–'}")
+        if missing:
+            lines.append(
+                f"{'':20} missing: {', '.join(missing)}. Run: pip install 'adhere[{extra}]' -c constraints.txt"
+            )
+    lines += [f"{name:20} {state}" for name, state in facts["models"].items()]
+    return lines
+
+
+def _shown(value: object) -> str:
+    return "–" if value is None else str(value)

@@ -1,0 +1,113 @@
+"""`adhere list WHAT`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+WHAT = ("constraints", "suites", "models", "stages", "runs")
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(WHAT))
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where runs lie.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
+def command(what: str, directory: Path, as_json: bool) -> None:
+    """List what there is."""
+    from adhere.schema import encode
+
+    listings: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "constraints": _constraints,
+        "suites": _suites,
+        "models": _models,
+        "stages": _stages,
+        "runs": lambda: _runs(directory),
+    }
+    rows = listings[what]()
+    if as_json:
+        click.echo(encode(rows).decode())
+    elif rows:
+        click.echo(_table(rows))
+    else:
+        click.echo(f"No {what}" + (f" in {directory}" if what == "runs" else ""), err=True)
+
+
+def _constraints() -> list[dict[str, Any]]:
+    import dataclasses
+
+    from adhere.constraints import registry
+
+    kinds = [registry.get(name) for name in registry]
+    return [
+        {
+            "id": cls.id,
+            "part": cls.part,
+            "params": ", ".join(field.name for field in dataclasses.fields(cls)) or "–",
+            "says": cls(**cls.passing[0]).describe(),
+        }
+        for cls in kinds
+    ]
+
+
+def _suites() -> list[dict[str, Any]]:
+    from msgspec import to_builtins
+
+    from adhere.suites import describe
+
+    return [to_builtins(row) for row in describe()]
+
+
+def _models() -> list[dict[str, Any]]:
+    from adhere.models.catalog import known_models
+
+    return known_models()
+
+
+def _stages() -> list[dict[str, Any]]:
+    from adhere.train.stages import STAGES
+
+    stages = [STAGES.get(name) for name in STAGES]
+    return [{"stage": stage.name, "learns from": stage.data, "about": stage.summary} for stage in stages]
+
+
+def _runs(directory: Path) -> list[dict[str, Any]]:
+    from adhere.store.run import Run
+
+    rows = []
+    for manifest in sorted(directory.glob("**/manifest.json")):
+        if not (manifest.parent / "responses").is_dir():
+            continue
+        run = Run.load(manifest.parent)
+        missing = len(run.missing())
+        rows.append(
+            {
+                "run": str(manifest.parent),
+                "model": run.spec.model,
+                "suite": run.spec.suite,
+                "engine": f"{run.spec.engine.name} {run.spec.engine.precision}",
+                "state": "sealed" if run.is_sealed else "open",
+                "missing": missing,
+            }
+        )
+    return rows
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    """Columns as wide as their widest value; the last one is left as it is."""
+    names = list(rows[0])
+    cells = [names] + [[str(row[name]) for name in names] for row in rows]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(names) - 1)]
+    return "\n".join(
+        "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[-1]]).rstrip()
+        for line in cells
+    )

@@ -1,0 +1,56 @@
+"""`adhere report RUN…` and `adhere report STUDY`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from adhere.progress import for_terminal
+
+
+@click.command("report")
+@click.argument(
+    "directories", type=click.Path(path_type=Path, file_okay=False), nargs=-1, required=True, metavar="DIR..."
+)
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one self-contained page.")
+def command(directories: tuple[Path, ...], html: Path | None) -> None:
+    """Print stored runs or one study; with --html, draw them. No model is needed.
+
+    A directory with a `result.json` is a study; one with a `manifest.json` is a run.
+    """
+    from adhere.errors import UsageError
+    from adhere.schema import write_atomic
+
+    studies = [directory for directory in directories if (directory / "result.json").exists()]
+    runs = [directory for directory in directories if directory not in studies]
+    for directory in runs:
+        if not (directory / "manifest.json").exists():
+            raise UsageError(f"{directory}: neither a study (result.json) nor a run (manifest.json) is stored there")
+    if studies and (runs or len(studies) > 1):
+        raise UsageError("A report shows one study, or any number of runs; got " + ", ".join(map(str, directories)))
+    text, page = _study(studies[0], wanted=html is not None) if studies else _runs(runs, wanted=html is not None)
+    click.echo(text)
+    if html is not None:
+        write_atomic(html, page.encode("utf-8", "replace"))
+        for_terminal().say(f"Report: {html}")
+
+
+def _study(directory: Path, *, wanted: bool) -> tuple[str, str]:
+    from adhere.cli.study import TEXT_WIDTH
+    from adhere.report.study_html import study_html
+    from adhere.report.study_text import study_text
+    from adhere.schema import decode
+    from adhere.study.result import StudyResult
+
+    result = decode((directory / "result.json").read_bytes(), StudyResult)
+    return study_text(result, width=TEXT_WIDTH), study_html(result) if wanted else ""
+
+
+def _runs(directories: list[Path], *, wanted: bool) -> tuple[str, str]:
+    from adhere.report.run_html import runs_html
+    from adhere.report.run_text import runs_text
+    from adhere.store.run import Run
+
+    runs = [Run.load(directory) for directory in directories]
+    return runs_text(runs), runs_html(runs) if wanted else ""

@@ -1,0 +1,52 @@
+"""Two Runs compared, for the terminal: what is shown in words, then the numbers. Plain text, safe to print."""
+
+from __future__ import annotations
+
+from adhere.pipeline.compare import Comparison, Difference
+from adhere.report.numbers import count, p_value, percent, points, points_interval
+from adhere.report.text_table import heading, paragraph, text_table
+from adhere.report.untrusted import one_line
+from adhere.report.wording import effect, level
+from adhere.study.result import Contrast
+
+
+def compare_text(comparison: Comparison, *, width: int = 100) -> str:
+    """The comparison in at most `width` columns where words allow it; without control characters or escape sequences."""
+    contrasts = [_contrast(comparison, "all", comparison.overall)]
+    contrasts += [_contrast(comparison, name, found) for name, found in comparison.slices.items()]
+    title = f"{comparison.a} − {comparison.b} on {comparison.suite} ({comparison.view}, points, {level(contrasts[0])} intervals)"
+    lines = [heading(one_line(title))]
+    for contrast in contrasts:
+        found = effect(contrast)
+        where = "" if contrast.slice == "all" else f" [{contrast.slice}]"
+        lines.append(paragraph(found.sentence + where, width=width, label=found.short[0], hang=2))
+    lines += [paragraph(note, width=width, label="!", hang=2) for note in comparison.notes]
+    rows = [["slice", "n", "left out", "rates", "diff", "interval", "gained/lost", "p", "finds"]]
+    rows += [_row(name, found) for name, found in {"all": comparison.overall, **comparison.slices}.items()]
+    lines += ["", text_table(rows, width=width)]
+    methods = dict.fromkeys(contrast.method for contrast in contrasts if contrast.method)
+    if methods:
+        lines += [
+            "",
+            paragraph(f"Intervals: {'; '.join(methods)}. finds: difference found with 80 % power.", width=width),
+        ]
+    return "\n".join(lines)
+
+
+def _contrast(comparison: Comparison, name: str, found: Difference) -> Contrast:
+    """The difference in the form whose wording is shared with studies; nothing is computed."""
+    return Contrast(
+        name=f"{comparison.a} − {comparison.b}", role="primary", treatment=comparison.a, control=comparison.b, slice=name,
+        n_prompts=found.n, n_seeds=1, rate_treatment=found.rate_a, rate_control=found.rate_b, difference=found.difference,
+        low=found.low, high=found.high, confidence=comparison.confidence, gained=found.gained, lost=found.lost,
+        p_value=found.p_value, p_adjusted=None, minimum_detectable=found.minimum_detectable, method=found.method,
+        reason=found.reason,
+    )  # fmt: skip
+
+
+def _row(name: str, found: Difference) -> list[str]:
+    return [
+        name, count(found.n), count(found.left_out), f"{percent(found.rate_a)} − {percent(found.rate_b)}",
+        points(found.difference), points_interval(found.low, found.high), f"{count(found.gained)}/{count(found.lost)}",
+        p_value(found.p_value), points(found.minimum_detectable, signed=False),
+    ]  # fmt: skip

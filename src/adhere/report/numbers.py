@@ -1,0 +1,63 @@
+"""Numbers as a reader sees them. The only place where a rate becomes a percentage.
+
+An undefined number (None) is always `DASH`; whoever prints it says why beside it.
+"""
+
+from __future__ import annotations
+
+DASH = "–"
+_MINUS = "\u2212"
+
+
+def percent(rate: float | None, *, digits: int = 1) -> str:
+    """`0.342` as `34.2 %`."""
+    return DASH if rate is None else f"{100 * rate:.{digits}f}\u00a0%"
+
+
+def points(difference: float | None, *, signed: bool = True) -> str:
+    """A difference of rates in percentage points: `0.012` as `+1.2`, with a real minus sign."""
+    if difference is None:
+        return DASH
+    size = f"{abs(100 * difference):.1f}"
+    if size == "0.0" or (not signed and difference >= 0):
+        return size
+    return ("+" if difference > 0 else _MINUS) + size
+
+
+def percent_interval(low: float | None, high: float | None) -> str:
+    """`28.1…40.9`, in percent."""
+    return DASH if low is None or high is None else f"{100 * low:.1f}…{100 * high:.1f}"
+
+
+def points_interval(low: float | None, high: float | None) -> str:
+    """`−2.0…+4.4`, in percentage points."""
+    return DASH if low is None or high is None else f"{points(low)}…{points(high)}"
+
+
+def count(value: int | None) -> str:
+    """`1234567` as `1,234,567`."""
+    return DASH if value is None else f"{value:,}".replace("-", _MINUS)
+
+
+def decimal(value: float | None, *, digits: int = 1) -> str:
+    """A plain number, grouped, with a fixed number of decimals."""
+    return DASH if value is None else f"{value:,.{digits}f}".replace("-", _MINUS)
+
+
+def p_value(value: float | None) -> str:
+    """Three decimals; `<0.001` below."""
+    if value is None:
+        return DASH
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def significant(value: float | None) -> str:
+    """A number of unknown size to three significant digits: a loss, a learning rate, a tick of an axis."""
+    if value is None:
+        return DASH
+    return f"{value:.3g}".replace("-", _MINUS)
+
+
+def counted(value: int, noun: str) -> str:
+    """`1 seed`, `3 seeds`, `200 prompts`: for nouns whose plural takes an s."""
+    return f"{count(value)} {noun}" if value == 1 else f"{count(value)} {noun}s"

@@ -1,0 +1,180 @@
+"""What a report of Runs needs, read from their directories: spec, numbers, and some real answers that failed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from adhere.report.numbers import count, counted, decimal
+from adhere.schema import Prompt, Response, Sampling, Verdict, derive_seed
+from adhere.store.manifest import Manifest, RunSpec
+from adhere.store.run import Run
+from adhere.store.summary import Accounting, SliceScore, Summary
+
+SLICE_NOTES = {
+    "all": "every prompt of the suite",
+    "in-family": "kinds of constraint that training data may use",
+    "new-family": "kinds of constraint kept out of training data",
+}
+
+
+class Failure(NamedTuple):
+    """One answer that failed a constraint, with the judge's reason (strict view)."""
+
+    kind: str
+    prompt_id: str
+    prompt: str
+    answer: str
+    status: str
+    reason: str
+
+
+class RunFacts(NamedTuple):
+    """One Run as a report shows it. `errors` are different messages of failed calls, `undecided` reasons of verdicts."""
+
+    directory: str
+    manifest: Manifest
+    summary: Summary
+    failures: tuple[Failure, ...]
+    errors: tuple[str, ...]
+    undecided: tuple[str, ...]
+
+    @property
+    def spec(self) -> RunSpec:
+        """What was asked of whom."""
+        return self.manifest.spec
+
+    @property
+    def slices(self) -> dict[str, SliceScore]:
+        """`all`, then the suite's slices in their order."""
+        return slices_of(self.summary)
+
+
+class Group(NamedTuple):
+    """Runs on the same prompts, best first: only these can be ranked against each other."""
+
+    suite: str
+    runs: tuple[RunFacts, ...]
+    labels: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def slices_of(summary: Summary) -> dict[str, SliceScore]:
+    """`all`, then the suite's slices in their order."""
+    return {"all": summary.overall, **summary.slices}
+
+
+def suite_name(spec: RunSpec, n_prompts: int) -> str:
+    """`core 1, 220 prompts`."""
+    version = f" {spec.suite_version}" if spec.suite_version else ""
+    return f"{spec.suite}{version}, {counted(n_prompts, 'prompt')}"
+
+
+def run_facts(run: Run, *, failures_per_kind: int = 3) -> RunFacts:
+    """Read what a report shows of a finished Run; failing answers are drawn by a seed, not by hand.
+
+    Raises:
+        UsageError: The Run has no summary: it is unfinished.
+    """
+    summary = run.summary()
+    responses = {response.key: response for response in run.responses()}
+    verdicts = [verdict for verdict in run.verdicts() if verdict.view == "strict"]
+    errors = dict.fromkeys(
+        response.error or "no message" for response in responses.values() if response.status == "error"
+    )
+    undecided = dict.fromkeys(
+        f"{verdict.constraint_id}: {verdict.reason}" for verdict in verdicts if verdict.outcome == "undecided"
+    )
+    failures = _failures(run, verdicts, responses, failures_per_kind)
+    return RunFacts(str(run.directory), run.manifest, summary, failures, tuple(errors)[:5], tuple(undecided)[:5])
+
+
+def _failures(
+    run: Run, verdicts: Sequence[Verdict], responses: dict[tuple[str, int, int], Response], most: int
+) -> tuple[Failure, ...]:
+    prompts = {prompt.id: prompt for prompt in run.prompts()}
+    by_kind: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        if verdict.outcome == "fail":
+            by_kind.setdefault(verdict.constraint_id, []).append(verdict)
+    shown = []
+    for kind in sorted(by_kind):
+        rng = random.Random(derive_seed("shown failures", run.spec.sha256, kind))
+        for verdict in rng.sample(by_kind[kind], min(most, len(by_kind[kind]))):
+            response = responses[verdict.prompt_id, verdict.turn, verdict.draw]
+            shown.append(_failure(prompts[verdict.prompt_id], verdict, response))
+    return tuple(shown)
+
+
+def _failure(prompt: Prompt, verdict: Verdict, response: Response) -> Failure:
+    text = prompt.turns[verdict.turn].text
+    return Failure(verdict.constraint_id, prompt.id, text, response.text, response.status, verdict.reason)
+
+
+def groups(runs: Sequence[RunFacts]) -> list[Group]:
+    """Runs by what they were asked, each group ordered by its strict prompt rate; an undefined rate comes last."""
+    keys = dict.fromkeys(_asked(run) for run in runs)
+    return [_group([run for run in runs if _asked(run) == key]) for key in keys]
+
+
+def _asked(run: RunFacts) -> tuple[str, str]:
+    return run.spec.suite, run.manifest.prompts_sha256
+
+
+def _group(runs: list[RunFacts]) -> Group:
+    def rank(run: RunFacts) -> tuple[bool, float, str]:
+        rate = run.summary.overall.prompt_strict.of_all
+        return rate is None, -(rate or 0.0), run.spec.model
+
+    ordered = tuple(sorted(runs, key=rank))
+    spec = ordered[0].spec
+    return Group(suite_name(spec, ordered[0].manifest.n_prompts), ordered, _labels(ordered), _warnings(ordered))
+
+
+def _labels(runs: Sequence[RunFacts]) -> tuple[str, ...]:
+    """The model's name, with as much more as it takes to tell the Runs apart."""
+    forms = (
+        lambda run: run.spec.model,
+        lambda run: f"{run.spec.model} ({run.spec.engine.name} {run.spec.engine.precision})",
+        lambda run: f"{run.spec.model} ({run.spec.engine.name} {run.spec.engine.precision}, {run.spec.id[-12:]})",
+        lambda run: run.directory,
+    )
+    for form in forms:
+        labels = tuple(form(run) for run in runs)
+        if len(set(labels)) == len(labels):
+            break
+    return labels
+
+
+def _warnings(runs: Sequence[RunFacts]) -> tuple[str, ...]:
+    """What keeps the Runs of a group from being compared, or a Run from being believed."""
+    warnings = []
+    if len({run.spec.sampling for run in runs}) > 1 or len({run.spec.draws for run in runs}) > 1:
+        warnings.append("these Runs were sampled differently: a difference may come from that")
+    if len({(run.spec.engine.name, run.spec.engine.precision) for run in runs}) > 1:
+        warnings.append("these Runs come from different engines or precisions: a difference may come from that")
+    if len({tuple(sorted(run.summary.verifier_versions.items())) for run in runs}) > 1:
+        warnings.append("these Runs were judged by different verifier versions: run adhere rescore on the older ones")
+    for run in runs:
+        accounting = run.summary.accounting
+        lost = accounting.error + accounting.missing
+        if lost:
+            warnings.append(
+                f"{run.spec.model}: {count(lost)} of {counted(accounting.n, 'answer')} failed or are missing"
+            )
+        if run.summary.damage:
+            warnings.append(f"{run.spec.model}: {counted(run.summary.damage, 'stored row')} could not be read")
+    return tuple(warnings)
+
+
+def accounting_line(accounting: Accounting) -> str:
+    """`n 220 = 212 ok + 8 truncated + 0 empty + 0 refused + 0 error + 0 missing`."""
+    parts = ("ok", "truncated", "empty", "refused", "error", "missing")
+    return f"n {count(accounting.n)} = " + " + ".join(f"{count(getattr(accounting, part))} {part}" for part in parts)
+
+
+def sampling_line(sampling: Sampling, draws: int) -> str:
+    """`greedy, at most 64 tokens, 1 draw, seed 0`."""
+    how = "greedy" if sampling.temperature == 0 else f"temperature {decimal(sampling.temperature, digits=2)}, top-p {decimal(sampling.top_p, digits=2)}"  # fmt: skip
+    return f"{how}, at most {counted(sampling.max_new_tokens, 'token')}, {counted(draws, 'draw')}, seed {sampling.seed}"

@@ -1,0 +1,63 @@
+"""Plain text in columns: no colour, no box characters, no markup that a terminal or a library could act on."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+
+from adhere.report.untrusted import for_terminal, one_line
+
+
+def text_table(rows: Sequence[Sequence[str]], *, width: int, left: int = 1, indent: int = 2) -> str:
+    """Rows (the first is the heading) in aligned columns.
+
+    The first `left` columns are aligned left, the others right. Where the table is wider than `width`, the first column
+    is cut with an ellipsis; columns of numbers are never cut.
+    """
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(_width(row[column]) for row in cells) for column in range(len(cells[0]))]
+    excess = indent + sum(widths) + 2 * (len(widths) - 1) - width
+    if excess > 0:
+        widths[0] = max(min(widths[0], 8), widths[0] - excess)
+    lines = []
+    for row in cells:
+        fitted = [_cut(row[0], widths[0]), *row[1:]]
+        padded = [
+            cell + " " * (size - _width(cell)) if column < left else " " * (size - _width(cell)) + cell
+            for column, (cell, size) in enumerate(zip(fitted, widths, strict=True))
+        ]
+        lines.append((" " * indent + "  ".join(padded)).rstrip())
+    return "\n".join(lines)
+
+
+def paragraph(text: str, *, width: int, indent: int = 2, label: str = "", hang: int = 0) -> str:
+    """One wrapped paragraph of a text that somebody else may have written; `label` stands before it in `hang` columns."""
+    first = " " * indent + label.ljust(hang)
+    return textwrap.fill(
+        one_line(text), width=max(width, 40), initial_indent=first, subsequent_indent=" " * (indent + hang)
+    )
+
+
+def heading(text: str) -> str:
+    """A heading with a line under it."""
+    plain = for_terminal(text)
+    return f"{plain}\n{'─' * _width(plain)}"
+
+
+def _width(text: str) -> int:
+    """Columns that a terminal gives the text: wide East Asian characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def _cut(text: str, size: int) -> str:
+    if _width(text) <= size:
+        return text
+    kept = ""
+    for char in text:
+        if _width(kept) + _width(char) > size - 1:
+            break
+        kept += char
+    return kept + "…"

@@ -1,0 +1,68 @@
+"""Trained cells on disk. A cell is finished when its `cell.json` exists; it is written last, so a killed one is redone.
+
+cells/<stages>-s<seed>-<key>/
+    model/       weights (fp32 safetensors) and tokenizer, loadable by transformers
+    cell.json    CellRecord: what was trained from what, its ledger and its log
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from adhere.errors import IntegrityError
+from adhere.schema import Json, Record, decode, encode, write_atomic
+from adhere.study.plan import Cell, cell_folder
+from adhere.train.ledger import StageLedger
+
+
+class CellRecord(Record, frozen=True):
+    """What is known of a trained cell. `log` has one row a step (see the stages for their columns)."""
+
+    key: str
+    path: list[str]
+    seed: int
+    method: str
+    settings: dict[str, Json]
+    parent: str | None
+    pool_sha256: str
+    weights_sha256: str
+    rows: int
+    ledger: StageLedger
+    log: list[dict[str, Json]]
+
+
+def load_cell(directory: Path, cell: Cell) -> CellRecord | None:
+    """The record of a finished cell, or None where it has yet to be trained.
+
+    Raises:
+        IntegrityError: A record is there but cannot be read, or belongs to another cell.
+    """
+    file = cell_folder(directory, cell) / "cell.json"
+    if not file.exists():
+        return None
+    try:
+        record = decode(file.read_bytes(), CellRecord)
+    except IntegrityError as error:
+        raise IntegrityError(f"{file}: {error}. Remove the folder {file.parent} to train this cell again") from error
+    if record.key != cell.key:
+        raise IntegrityError(f"{file} belongs to cell {record.key}. Remove the folder {file.parent} to train it again")
+    return record
+
+
+def save_cell(directory: Path, record: CellRecord, cell: Cell) -> None:
+    """Write the record of a cell whose weights are already in place: from now on it is finished."""
+    write_atomic(cell_folder(directory, cell) / "cell.json", encode(record))
+
+
+def clear_unfinished(directory: Path, cell: Cell) -> Path:
+    """An empty folder for a cell that is about to be trained; what an interrupted attempt left is removed."""
+    folder = cell_folder(directory, cell)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def drop_weights(directory: Path, cell: Cell) -> None:
+    """Free the disk space of a finished cell; its record stays."""
+    shutil.rmtree(cell_folder(directory, cell) / "model", ignore_errors=True)

@@ -1,0 +1,196 @@
+"""What a Study will cost on this machine, told before it starts: tokens, minutes, memory, disk.
+
+Minutes come from a half-second probe of this machine's matrix multiplication, against the machine on which the defaults of
+`train.estimate.Speed` were measured. They are an estimate and labelled so; the ledger holds what was measured.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from adhere.errors import ResourceError
+from adhere.extras import need
+from adhere.study.cells import load_cell
+from adhere.study.plan import Cell, Plan
+from adhere.study.spec import StudySpec
+from adhere.train.estimate import Estimate as StageEstimate
+from adhere.train.estimate import Shape, Speed
+from adhere.train.estimate import estimate as estimate_stage
+
+REFERENCE_GFLOPS = 160.0  # fp32, of the machine on which Speed's defaults were measured
+PROMPT_TOKENS, ANSWER_TOKENS = 60.0, 40.0  # rendered prompt with its constraints; mean answer of at most 64 tokens
+EVALUATION_BYTES = 2.2e9  # weights, the decoder's fused copies, key/value cache, the process
+
+
+class CellCost(NamedTuple):
+    """One cell and what it is expected to cost; `done` cells cost nothing."""
+
+    cell: Cell
+    stage: StageEstimate
+    done: bool
+
+
+class Estimate(NamedTuple):
+    """Of a whole study. Minutes and tokens are of what is left to do."""
+
+    cells: tuple[CellCost, ...]
+    data_minutes: float
+    evaluation_minutes: float
+    evaluations_left: int
+    memory_bytes: float
+    disk_bytes: float
+    gflops: float
+
+    @property
+    def minutes(self) -> float:
+        """All that is left."""
+        training = sum(cost.stage.minutes for cost in self.cells if not cost.done)
+        return self.data_minutes + training + self.evaluation_minutes
+
+    def describe(self, spec: StudySpec, plan: Plan) -> str:
+        """The plan as a person reads it before the start."""
+        prompts = spec.evaluation.in_family + spec.evaluation.new_family
+        lines = [
+            f"Study {spec.name}: {len(spec.arms)} arms, seeds {', '.join(map(str, spec.seeds))}, start {spec.start}",
+            f"  data        {spec.data.prompts} training prompts × {spec.data.draws} answers{_left(self.data_minutes)}",
+        ]
+        for cost in self.cells:
+            label = f"{'+'.join(cost.cell.path)} (seed {cost.cell.seed})"
+            tokens = f"{cost.stage.tokens_processed / 1000:.0f}k tokens trained"
+            if cost.stage.tokens_generated:
+                tokens += f", {cost.stage.tokens_generated / 1000:.0f}k generated"
+            lines.append(
+                f"  train       {label}: {'finished' if cost.done else f'{tokens}{_left(cost.stage.minutes)}'}"
+            )
+        lines.append(
+            f"  evaluate    {len(plan.evaluations)} times {prompts} held-out prompts, {self.evaluations_left} left"
+            f"{_left(self.evaluation_minutes)}"
+        )
+        lines.append(
+            f"  in all      about {self.minutes:.0f} minutes (estimated from {self.gflops:.0f} GFLOPS), "
+            f"up to {self.memory_bytes / 1e9:.1f} GB of memory, {self.disk_bytes / 1e9:.1f} GB of disk"
+        )
+        return "\n".join(lines)
+
+
+def _left(minutes: float) -> str:
+    return f", about {minutes:.1f} min" if minutes else ", finished"
+
+
+def estimate(
+    spec: StudySpec, plan: Plan, directory: Path, *, start: Path, finished_evaluations: int, data_done: bool
+) -> Estimate:
+    """Estimate what is left of a study.
+
+    Args:
+        spec: The study.
+        plan: Its cells.
+        directory: Where it is stored: finished cells are found there.
+        start: Directory of the start model, for its size.
+        finished_evaluations: How many of the plan's evaluations are stored.
+        data_done: Whether the common data are stored.
+    """
+    gflops = measured_gflops(spec.threads)
+    speed = _speed(start, gflops)
+    data, held_out = spec.data, spec.evaluation
+    costs = []
+    for cell in plan.cells:
+        stage = spec.stage(cell.stage)
+        shape = Shape(rows=_rows(spec, stage.stage.data), prompt_tokens=PROMPT_TOKENS, answer_tokens=ANSWER_TOKENS)
+        cost = estimate_stage(stage.stage, stage.settings, shape, speed)
+        costs.append(CellCost(cell, cost, load_cell(directory, cell) is not None))
+    drawn = data.prompts * data.draws * ANSWER_TOKENS / speed.generated_per_s
+    read = data.prompts * PROMPT_TOKENS / speed.scored_per_s
+    prompts = held_out.in_family + held_out.new_family
+    once = prompts * (ANSWER_TOKENS / speed.generated_per_s + PROMPT_TOKENS / speed.scored_per_s)
+    left = len(plan.evaluations) - finished_evaluations
+    unfinished = [cost for cost in costs if not cost.done]
+    return Estimate(
+        cells=tuple(costs),
+        data_minutes=0.0 if data_done else (drawn + read) / 60,
+        evaluation_minutes=left * once / 60,
+        evaluations_left=left,
+        memory_bytes=max([EVALUATION_BYTES, *(cost.stage.memory_bytes for cost in unfinished)]),
+        disk_bytes=len(unfinished) * 4 * speed.parameters + 5e7,
+        gflops=gflops,
+    )
+
+
+def _rows(spec: StudySpec, eats: str) -> int:
+    """An upper bound on the rows of a stage, before the data exist."""
+    limits, prompts = spec.data.limits, spec.data.prompts
+    match eats:
+        case "sft":
+            return min(prompts * limits.per_prompt, limits.sft_rows or sys.maxsize)
+        case "pairs" | "chosen":
+            return min(prompts * limits.pairs_per_prompt, limits.pair_rows or sys.maxsize)
+    return prompts
+
+
+def _speed(start: Path, gflops: float) -> Speed:
+    """The default speeds, scaled to this machine and this model."""
+    default = Speed()
+    config = json.loads((start / "config.json").read_text(encoding="utf-8"))
+    weights = sum(file.stat().st_size for file in start.glob("*.safetensors"))
+    width = {"float32": 4, "bfloat16": 2, "float16": 2}.get(str(config.get("dtype") or config.get("torch_dtype")), 4)
+    parameters = max(1, weights // width)
+    scale = gflops / REFERENCE_GFLOPS * default.parameters / parameters
+    return msgspec.structs.replace(
+        default,
+        parameters=parameters,
+        frozen=config["vocab_size"] * config["hidden_size"],
+        trained_per_s=default.trained_per_s * scale,
+        scored_per_s=default.scored_per_s * scale,
+        generated_per_s=default.generated_per_s * scale,
+    )
+
+
+def measured_gflops(threads: int | None) -> float:
+    """fp32 matrix multiplication of this machine, in 1e9 operations a second; takes half a second."""
+    torch = need("torch", extra="train")
+    if threads is not None:
+        torch.set_num_threads(threads)
+    left, right = torch.ones(512, 1536), torch.ones(1536, 576)
+    left @ right
+    rounds, started = 0, time.perf_counter()
+    while time.perf_counter() - started < 0.5:
+        left @ right
+        rounds += 1
+    return rounds * 2 * 512 * 1536 * 576 / (time.perf_counter() - started) / 1e9
+
+
+def require_resources(estimate: Estimate, directory: Path) -> None:
+    """Refuse what cannot end well.
+
+    Raises:
+        ResourceError: Less free disk or available memory than the estimate needs; says how much, and what to change.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(directory).free
+    if free < estimate.disk_bytes:
+        raise ResourceError(
+            f"{directory}: {free / 1e9:.1f} GB of disk are free, the study needs {estimate.disk_bytes / 1e9:.1f} GB. "
+            "Free space, use --out on another disk, or set keep_weights = false"
+        )
+    available = available_memory_bytes()
+    if available is not None and available < estimate.memory_bytes:
+        raise ResourceError(
+            f"{available / 1e9:.1f} GB of memory are available, the study needs {estimate.memory_bytes / 1e9:.1f} GB. "
+            "Close other programs, or lower tree_tokens in the [stages]"
+        )
+
+
+def available_memory_bytes() -> int | None:
+    """Memory that this process may still take; None where the system does not say (not Linux)."""
+    meminfo = Path("/proc/meminfo")
+    if not meminfo.exists():
+        return None
+    lines = meminfo.read_text(encoding="ascii").splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)

@@ -1,0 +1,103 @@
+"""Trains one cell: loads the weights it starts from, runs its stage on the common data, saves the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from adhere.build.pool import Pool
+from adhere.extras import need
+from adhere.models.quiet import quiet
+from adhere.models.transformers_engine import load_weights, weights_sha256
+from adhere.pipeline.check import check
+from adhere.pipeline.reward import RewardKind, reward
+from adhere.progress import Progress
+from adhere.schema import PairRow, Prompt, Response, RlRow, SftRow, Status, derive_seed
+from adhere.study.cells import CellRecord
+from adhere.study.plan import Cell
+from adhere.study.spec import NamedStage, StudySpec
+from adhere.train.ledger import StageLedger
+from adhere.train.loop import OptimizerSettings
+from adhere.train.rollout import Answer
+from adhere.train.rows import chosen_rows
+
+
+def train_cell(
+    spec: StudySpec,
+    cell: Cell,
+    pool: Pool,
+    *,
+    start: Path,
+    into: Path,
+    matched: Sequence[StageLedger],
+    progress: Progress,
+) -> CellRecord:
+    """Train `cell` from the weights in `start`; the trained model is saved in `into`.
+
+    Args:
+        spec: The study.
+        cell: What to train.
+        pool: The common data.
+        start: Directory of the parent's weights and tokenizer.
+        into: Directory for the trained ones.
+        matched: Ledgers of the cells whose compute this one is given; empty: its settings say how much.
+        progress: Where to report to.
+    """
+    torch = need("torch", extra="train")
+    if spec.threads is not None:
+        torch.set_num_threads(spec.threads)
+    torch.manual_seed(derive_seed(cell.seed, cell.key) % 2**32)
+    stage = spec.stage(cell.stage)
+    settings = _with_budget(stage, matched)
+    model, tokenizer = load_weights(start)
+    rows = rows_for(stage, settings, pool)
+    online: dict[str, Any] = {"score": scorer(pool.prompts, spec.reward)} if stage.stage.online else {}
+    progress.say(f"Training {' + '.join(cell.path)} (seed {cell.seed}) on {len(rows)} rows")
+    result = stage.stage.run(model, tokenizer, rows, settings, seed=cell.seed, progress=progress, **online)
+    with quiet():
+        model.save_pretrained(into)
+        tokenizer.save_pretrained(into)
+    return CellRecord(
+        key=cell.key, path=list(cell.path), seed=cell.seed, method=stage.stage.name,
+        settings=msgspec.to_builtins(settings), parent=cell.parent, pool_sha256=pool.sha256,
+        weights_sha256=weights_sha256(into), rows=len(rows), ledger=result.ledger, log=[dict(row) for row in result.log],
+    )  # fmt: skip
+
+
+def _with_budget(stage: NamedStage, matched: Sequence[StageLedger]) -> OptimizerSettings:
+    if stage.equal_compute_to is None:
+        return stage.settings
+    budget = sum(ledger.equivalent_tokens for ledger in matched)
+    return msgspec.structs.replace(stage.settings, equivalent_tokens=budget)
+
+
+def rows_for(stage: NamedStage, settings: OptimizerSettings, pool: Pool) -> Sequence[SftRow | PairRow | RlRow]:
+    """The part of the common data that a stage learns from."""
+    rows: Mapping[str, Callable[[], Sequence[SftRow | PairRow | RlRow]]] = {
+        "sft": lambda: pool.sft,
+        "pairs": lambda: pool.pairs,
+        "rl": lambda: pool.rl,
+        "chosen": lambda: chosen_rows(pool.pairs),
+    }
+    return rows[stage.stage.eats(settings)]()
+
+
+def scorer(prompts: Sequence[Prompt], kind: RewardKind) -> Callable[[str, Sequence[Answer]], list[float | None]]:
+    """The judge as a reward: the same `check` as in evaluation, with its rule that a cut answer fails."""
+    by_id = {prompt.id: prompt for prompt in prompts}
+
+    def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
+        prompt = by_id[prompt_id]
+        return [
+            reward(check(prompt, _response(prompt_id, answer), cut_answers="fail"), kind=kind) for answer in answers
+        ]
+
+    return score
+
+
+def _response(prompt_id: str, answer: Answer) -> Response:
+    status: Status = "truncated" if answer.truncated else "ok" if answer.text.strip() else "empty"
+    return Response(prompt_id, 0, 0, text=answer.text, status=status)

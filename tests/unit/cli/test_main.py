@@ -1,0 +1,69 @@
+"""The command line starts fast, leaves with the right code and explains itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from adhere.cli import COMMANDS, adhere
+
+HEAVY = ("torch", "transformers", "openvino_genai", "scipy", "numpy", "msgspec", "rich")
+
+
+def run(*arguments: str, code: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code] if code else [sys.executable, "-m", "adhere", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_help_imports_no_engine_and_is_fast() -> None:
+    program = (
+        "import sys; sys.argv = ['adhere', '--help']\n"
+        "from adhere.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        f"print('HEAVY', [name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        done = run(code=program)
+        seconds.append(time.perf_counter() - start)
+    assert done.stdout.rstrip().endswith("HEAVY []")
+    assert all(name in done.stdout for name in COMMANDS)
+    assert min(seconds) < 0.3
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_explains_itself(name: str) -> None:
+    from click.testing import CliRunner
+
+    done = CliRunner().invoke(adhere, [name, "--help"])
+    assert done.exit_code == 0, done.output
+    assert "Usage:" in done.output
+
+
+def test_unknown_command_suggests_and_exits_2() -> None:
+    done = run("studdy")
+    assert done.returncode == 2
+    assert "Did you mean 'study'?" in done.stderr
+
+
+def test_a_user_error_has_no_traceback(tmp_path) -> None:
+    done = run("study", str(tmp_path / "absent.toml"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: ")
+    assert "no such file" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_list_constraints_as_json() -> None:
+    import json
+
+    done = run("list", "constraints", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert len(rows) >= 15
+    assert {row["part"] for row in rows} == {"train", "held-out"}

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import re
+import runpy
+import unicodedata
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from adhere.errors import UsageError
+from adhere.pipeline.compare import compare_runs
+from adhere.report.compare_text import compare_text
+from adhere.report.numbers import points
+from adhere.report.run_html import runs_html
+from adhere.report.run_text import run_text, runs_text
+from adhere.report.run_view import groups, run_facts
+from adhere.store.run import Run
+
+factory = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("run_factory.py"))))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    root = tmp_path_factory.mktemp("runs")
+    made = [("local/weak", 0.3), ("local/<b>strong</b>\u202e", 0.9), ("local/middle", 0.6)]
+    return [factory.store(root / str(index), *pair) for index, pair in enumerate(made)]
+
+
+def test_accounting_rates_and_denominators_are_those_of_the_summary(runs: list[Run]) -> None:
+    text = runs_text(runs[:1])
+    rate = runs[0].summary().overall.prompt_strict
+    assert "n 24 = 20 ok + 3 truncated + 0 empty + 0 refused + 1 error + 0 missing" in text
+    assert f"{rate.passed}/{rate.n}" in text
+    assert rate.of_all is not None
+    assert rate.of_completed is not None
+    assert rate.of_all != rate.of_completed
+    for value in (rate.of_all, rate.of_completed):
+        assert f"{100 * value:.1f}\u00a0%" in text.replace(" %", "\u00a0%")
+    for name in ("in-family", "new-family", "length:at_most", "format:sections", "prompts loose", "constraints strict"):
+        assert name in text
+
+
+def test_leaderboard_ranks_best_first(runs: list[Run]) -> None:
+    (group,) = groups([run_facts(run) for run in runs])
+    rates = [run.summary.overall.prompt_strict.of_all or 0 for run in group.runs]
+    assert rates == sorted(rates, reverse=True)
+    text = runs_text(runs)
+    assert text.index("strong") < text.index("local/middle") < text.index("local/weak")
+
+
+def test_runs_on_other_prompts_are_not_ranked_together(runs: list[Run], tmp_path: Path) -> None:
+    other = factory.store(tmp_path / "other", "local/other", 0.5, count=12)
+    assert [len(group.runs) for group in groups([run_facts(run) for run in [*runs, other]])] == [3, 1]
+
+
+def test_same_model_twice_gets_labels_that_differ_and_a_warning(runs: list[Run], tmp_path: Path) -> None:
+    fp32 = factory.store(tmp_path / "fp32", "local/weak", 0.5, precision="fp32")
+    (group,) = groups([run_facts(runs[0]), run_facts(fp32)])
+    assert sorted(group.labels) == ["local/weak (scripted fp32)", "local/weak (scripted int8)"]
+    assert any("different engines or precisions" in warning for warning in group.warnings)
+
+
+def test_lost_answers_and_undecided_verdicts_are_said(runs: list[Run]) -> None:
+    text = runs_text(runs[:1])
+    assert "1 of 24 answers failed or are missing" in text
+    assert "failed call: timed out" in text
+    assert "undecided: length:at_most: verifier said" in text
+
+
+def test_unfinished_run_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    run = factory.store(tmp_path / "run", "local/x", 0.5)
+    (run.directory / "summary.json").unlink()
+    with pytest.raises(UsageError, match="unfinished"):
+        run_facts(Run.load(run.directory))
+
+
+def test_failures_are_real_answers_at_most_three_a_kind(runs: list[Run]) -> None:
+    weak = run_facts(runs[0])
+    kinds = [failure.kind for failure in weak.failures]
+    assert set(kinds) == {"length:at_most", "case:lower", "format:sections"}
+    assert max(kinds.count(kind) for kind in kinds) == 3
+    stored = {response.prompt_id: response.text for response in Run.load(Path(weak.directory)).responses()}
+    assert all(stored[failure.prompt_id] == failure.answer for failure in weak.failures)
+
+
+def test_texts_cannot_act_on_a_terminal(runs: list[Run]) -> None:
+    text = runs_text(runs)
+    assert all(char == "\n" or unicodedata.category(char) not in {"Cc", "Cf", "Cs"} for char in text)
+    assert "evil.example" not in text
+
+
+def test_page_escapes_loads_nothing_and_is_deterministic(runs: list[Run]) -> None:
+    html = runs_html(runs)
+    assert html == runs_html(runs)
+    assert "<script" not in html
+    assert "<b>strong" not in html
+    assert "&lt;b&gt;strong" in html
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", html)
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', html)) <= {"data:,", "#content"}
+    assert html.count('<div class="card">') == sum(len(run_facts(run).failures) for run in runs)
+
+
+def test_slice_without_topic_words_shows_a_dash_with_its_reason(runs: list[Run]) -> None:
+    assert runs[0].summary().overall.guard.content_share is None
+    assert "no prompt names topic words" in " ".join(runs_text(runs[:1]).split())
+    assert "None" not in runs_html(runs)
+
+
+def test_one_run_from_its_summary_alone(runs: list[Run]) -> None:
+    run = runs[0]
+    text = run_text(run.spec, run.summary())
+    assert text.startswith("local/weak on core 1, 24 prompts\n")
+    assert text.split("\n", 2)[2] in runs_text([run])
+
+
+def test_comparison_says_what_is_shown(runs: list[Run]) -> None:
+    comparison = compare_runs(runs[1], runs[0])
+    text = compare_text(comparison)
+    assert "▲ local/<b>strong</b> over local/weak: " in text
+    assert "more prompts pass." in text
+    assert points(comparison.overall.difference) in text
+    assert f"{comparison.overall.gained}/{comparison.overall.lost}" in text
+    assert "\u202e" not in text
+    assert [line.split()[0] for line in text.splitlines()[-5:-2]] == ["all", "in-family", "new-family"]

@@ -1,0 +1,71 @@
+"""What a study refuses before it trains: too little disk or memory, a directory of another study, a second process."""
+
+from __future__ import annotations
+
+import fcntl
+from typing import NamedTuple
+
+import pytest
+
+from adhere.errors import AdhereError, IntegrityError, ResourceError
+from adhere.study import estimate as estimate_room
+from adhere.study.cells import clear_unfinished, load_cell
+from adhere.study.estimate import Estimate, require_resources
+from adhere.study.execute import _only_process
+from adhere.study.plan import Cell
+
+NEEDS = Estimate((), 1.0, 1.0, 1, memory_bytes=4e9, disk_bytes=2e9, gflops=100.0)
+CELL = Cell(("sft",), 0, "a" * 64, None, (), ("sft",))
+
+
+class Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
+def test_enough_is_enough(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(estimate_room.shutil, "disk_usage", lambda _: Usage(9, 0, 3_000_000_000))
+    monkeypatch.setattr(estimate_room, "available_memory_bytes", lambda: 5_000_000_000)
+    require_resources(NEEDS, tmp_path)
+
+
+def test_too_little_disk_says_how_much_and_what_to_do(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(estimate_room.shutil, "disk_usage", lambda _: Usage(9, 0, 1_000_000_000))
+    with pytest.raises(ResourceError, match=r"1\.0 GB of disk are free, the study needs 2\.0 GB.*keep_weights"):
+        require_resources(NEEDS, tmp_path)
+
+
+def test_too_little_memory_says_how_much_and_what_to_do(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(estimate_room, "available_memory_bytes", lambda: 3_000_000_000)
+    with pytest.raises(ResourceError, match=r"3\.0 GB of memory are available, the study needs 4\.0 GB.*tree_tokens"):
+        require_resources(NEEDS, tmp_path)
+
+
+def test_where_memory_is_unknown_nothing_is_claimed(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(estimate_room, "available_memory_bytes", lambda: None)
+    require_resources(NEEDS, tmp_path)
+
+
+def test_one_process_a_study(tmp_path) -> None:
+    with (tmp_path / ".lock").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(AdhereError, match="another process is running this study"), _only_process(tmp_path):
+            pass
+    with _only_process(tmp_path):
+        pass
+
+
+def test_an_unfinished_cell_is_no_cell_and_is_cleared(tmp_path) -> None:
+    folder = clear_unfinished(tmp_path, CELL)
+    (folder / "model").mkdir()
+    (folder / "model" / "model.safetensors").write_bytes(b"half")
+    assert load_cell(tmp_path, CELL) is None
+    assert list(clear_unfinished(tmp_path, CELL).iterdir()) == []
+
+
+def test_a_damaged_record_names_the_folder(tmp_path) -> None:
+    folder = clear_unfinished(tmp_path, CELL)
+    (folder / "cell.json").write_bytes(b'{"key": ')
+    with pytest.raises(IntegrityError, match=r"cell\.json.*Remove the folder"):
+        load_cell(tmp_path, CELL)

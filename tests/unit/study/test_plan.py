@@ -1,0 +1,87 @@
+"""Shared prefixes are trained once, and what a cell depends on is in its key."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from adhere.config import parse_toml
+from adhere.study.plan import Plan, make_plan
+from adhere.study.spec import StudySpec
+
+SPEC = parse_toml(
+    """
+name = "small"
+start = "x"
+seeds = [0, 1]
+arms = [
+  { name = "start" },
+  { name = "sft", stages = ["sft"] },
+  { name = "sft+dpo", stages = ["sft", "dpo"] },
+  { name = "sft+dpo+grpo", stages = ["sft", "dpo", "grpo"] },
+  { name = "sft+more", stages = ["sft", "more"] },
+]
+[stages]
+sft = { method = "sft" }
+dpo = { method = "dpo" }
+grpo = { method = "grpo" }
+more = { method = "more-sft", equal_compute_to = "sft+dpo+grpo" }
+[verdict]
+question = "?"
+treatment = "sft+dpo"
+control = "sft"
+""",
+    StudySpec,
+    name="small.toml",
+)
+
+
+def plan(spec: StudySpec = SPEC, inputs: str = "a") -> Plan:
+    return make_plan(spec, inputs_sha256=inputs)
+
+
+def test_shared_prefixes_are_one_cell() -> None:
+    cells = plan().cells
+    assert [cell.path for cell in cells if cell.seed == 0] == [
+        ("sft",), ("sft", "dpo"), ("sft", "dpo", "grpo"), ("sft", "more"),
+    ]  # fmt: skip
+    assert len(cells) == 8
+    assert cells[0].arms == ("sft", "sft+dpo", "sft+dpo+grpo", "sft+more")
+    assert len({cell.folder for cell in cells}) == 8
+
+
+def test_parents_come_first_and_the_start_is_evaluated_once() -> None:
+    made = plan()
+    seen: set[str] = set()
+    for cell in made.cells:
+        assert cell.parent is None or cell.parent in seen
+        assert set(cell.matched) <= seen
+        seen.add(cell.key)
+    assert [(e.arm, e.seed) for e in made.evaluations if e.cell is None] == [("start", None)]
+    assert len(made.evaluations) == 1 + 2 * 4
+
+
+def test_the_control_is_matched_to_what_it_does_not_share() -> None:
+    by_path = {cell.path: cell for cell in plan().cells if cell.seed == 0}
+    assert by_path["sft", "more"].matched == (by_path["sft", "dpo"].key, by_path["sft", "dpo", "grpo"].key)
+
+
+@pytest.mark.parametrize("changed", ["inputs", "settings of sft", "settings of dpo"])
+def test_a_change_makes_other_cells_of_itself_and_what_follows_only(changed: str) -> None:
+    before = {cell.path: cell.key for cell in plan().cells if cell.seed == 0}
+    match changed:
+        case "inputs":
+            after_plan, same = plan(inputs="b"), set()
+        case "settings of sft":
+            stages = {**SPEC.stages, "sft": {"method": "sft", "learning_rate": 1e-6}}
+            after_plan, same = plan(msgspec.structs.replace(SPEC, stages=stages)), set()
+        case _:
+            stages = {**SPEC.stages, "dpo": {"method": "dpo", "beta": 0.3}}
+            after_plan, same = plan(msgspec.structs.replace(SPEC, stages=stages)), {("sft",)}
+    after = {cell.path: cell.key for cell in after_plan.cells if cell.seed == 0}
+    assert {path for path in before if before[path] == after[path]} == same
+
+
+def test_names_and_questions_do_not_retrain() -> None:
+    other = msgspec.structs.replace(SPEC, name="other", shown_prompts=2)
+    assert [cell.key for cell in plan(other).cells] == [cell.key for cell in plan().cells]

@@ -1,0 +1,118 @@
+"""A study's TOML is read strictly, and what it names exists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adhere.errors import SpecError
+from adhere.study.spec import load_study
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+SMALL = """
+name = "small"
+start = "local/smollm2-135m"
+
+[stages.sft]
+method = "sft"
+learning_rate = 1e-5
+
+[stages.dpo]
+method = "dpo"
+
+[stages.more]
+method = "more-sft"
+equal_compute_to = "sft+dpo"
+
+[[arms]]
+name = "start"
+
+[[arms]]
+name = "sft"
+stages = ["sft"]
+
+[[arms]]
+name = "sft+dpo"
+stages = ["sft", "dpo"]
+
+[[arms]]
+name = "sft+more"
+stages = ["sft", "more"]
+
+[verdict]
+question = "Is dpo better than more sft?"
+treatment = "sft+dpo"
+control = "sft+more"
+"""
+
+
+def load(tmp_path: Path, text: str, **options: int):
+    file = tmp_path / "study.toml"
+    file.write_text(text)
+    return load_study(file, **options)
+
+
+@pytest.mark.parametrize("name", ["quickstart.toml", "study.toml", "ci.toml"])
+def test_shipped_examples_load(name: str) -> None:
+    spec = load_study(EXAMPLES / name)
+    assert spec.arm(spec.verdict.treatment).stages
+    assert spec.sha256 == load_study(EXAMPLES / name).sha256
+
+
+def test_the_long_study_is_what_the_verdict_needs() -> None:
+    spec = load_study(EXAMPLES / "study.toml")
+    assert len(spec.seeds) >= 3
+    assert spec.evaluation.in_family + spec.evaluation.new_family >= 500
+    assert any(spec.stage(name).equal_compute_to for name in spec.stages)
+
+
+def test_settings_are_typed_by_their_method(tmp_path) -> None:
+    spec = load(tmp_path, SMALL)
+    assert spec.stage("sft").settings.learning_rate == 1e-5
+    assert spec.stage("dpo").stage.name == "dpo"
+    assert spec.stage("more").equal_compute_to == "sft+dpo"
+
+
+def test_seeds_can_be_asked_for(tmp_path) -> None:
+    assert load(tmp_path, SMALL, seeds=3).seeds == [0, 1, 2]
+    with pytest.raises(SpecError, match="at least one seed"):
+        load(tmp_path, SMALL, seeds=0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("learning_rate", "learning_rte", r"study\.toml:7: unknown key 'learning_rte' in stages\.sft\. Did you mean 'learning_rate'\?"),
+        ('method = "dpo"', 'method = "dop"', r"study\.toml:10: Unknown stage 'dop'\. Did you mean 'dpo'\?"),
+        ("question", "qestion", r"study\.toml:\d+: unknown key 'qestion' in verdict\. Did you mean 'question'\?"),
+        ('name = "small"', 'nam = "small"', r"study\.toml:2: unknown key 'nam'"),
+        ("1e-5", '"fast"', r"stages\.sft.*learning_rate"),
+        ('stages = ["sft", "dpo"]', 'stages = ["sft", "dop"]', r"arms\.sft\+dpo\.stages: unknown name 'dop'\. Did you mean 'dpo'\?"),
+        ('treatment = "sft+dpo"', 'treatment = "sft+dop"', r"verdict\.treatment: unknown name .* Did you mean 'sft\+dpo'\?"),
+        ('control = "sft+more"', 'control = "sft+dpo"', "compared with itself"),
+        ('name = "sft+more"', 'name = "sft"', "arm sft is given twice"),
+        ('equal_compute_to = "sft+dpo"', 'equal_compute_to = "sft+more"', "must stand before arm"),
+        ('method = "dpo"', 'method = "dpo"\nequal_compute_to = "sft"', "cannot train to a budget"),
+        ('method = "dpo"', "", "needs a method"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_explained(tmp_path, old: str, new: str, message: str) -> None:
+    assert old in SMALL
+    with pytest.raises(SpecError, match=message):
+        load(tmp_path, SMALL.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("[data]\ndraws = 1\n", r"data\.draws: got 1, must be at least 2"),
+        ("[data]\ntemperature = 0.0\n", r"data\.temperature: got 0\.0, must be above 0"),
+        ("[data]\nprompts = 0\n", r"data\.prompts: got 0"),
+        ("[evaluation]\nin_family = 0\nnew_family = 0\n", "in_family"),
+    ],
+)
+def test_numbers_out_of_range(tmp_path, table: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        load(tmp_path, SMALL + table)
