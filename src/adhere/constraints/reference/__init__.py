@@ -6,7 +6,6 @@ from adhere.constraints.reference.features import Text, forget
 from adhere.constraints.reference.published import (
     Check,
     Kind,
-    Mode,
     Param,
     Published,
     both_views,
@@ -19,6 +18,6 @@ from adhere.constraints.reference.published import (
 )
 
 __all__ = [
-    "Check", "Kind", "Mode", "Param", "Published", "Text",
+    "Check", "Kind", "Param", "Published", "Text",
     "both_views", "constraint", "find", "forget", "ids", "is_published", "kinds", "register",
 ]  # fmt: skip

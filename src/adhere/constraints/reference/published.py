@@ -2,7 +2,7 @@
 
 A `Kind` is one published id with its parameters as published. `constraint` turns an id and stored parameters into a
 `Published`, which checks texts as a `Constraint` does. Where profiles of one suite differ (`ifbench-2025` and
-`ifbench-2026`), each has its own Kind under the same id. Mode `fixed` looks for a mended Kind first (`fixes`).
+`ifbench-2026`), each has its own Kind under the same id.
 
 What the published code would draw at random (an absent threshold, the letter `#`) is `undecided`, always for the same
 stated reason. `random_seed` is the compatibility switch: those parameters are then drawn from that seed, once, and both
@@ -22,9 +22,7 @@ from adhere.errors import AdhereError, BadParameter, UnknownName, nearest
 from adhere.schema import ConstraintRef, Json
 
 Check = Callable[[Text], Finding]
-Mode = Literal["reference", "fixed"]
-FIXED = "fixed"
-PROFILES = ("ifeval", "ifbench-2026", "ifbench-2025", "iftrain", FIXED)
+PROFILES = ("ifeval", "ifbench-2026", "ifbench-2025", "iftrain")
 
 EMPTY = Finding("fail", "the answer is empty")
 
@@ -87,7 +85,7 @@ def _load(module: str) -> None:
 
 def ids(profile: str | None = None) -> list[str]:
     """All published ids, or those of one profile, sorted."""
-    for module, profiles in (*_MODULES.items(), ("fixes", (FIXED,))):
+    for module, profiles in _MODULES.items():
         if profile is None or profile in profiles:
             _load(module)
     return sorted(name for name, known in _kinds.items() if profile is None or profile in known)
@@ -112,7 +110,7 @@ def _profiles_of(id: str) -> dict[str, Kind] | None:  # noqa: A002
     return None
 
 
-def find(id: str, *, profile: str | None = None, mode: Mode = "reference") -> Kind:  # noqa: A002
+def find(id: str, *, profile: str | None = None) -> Kind:  # noqa: A002
     """The kind called `id`; of several profiles the newest, unless `profile` names one.
 
     Raises:
@@ -121,10 +119,6 @@ def find(id: str, *, profile: str | None = None, mode: Mode = "reference") -> Ki
     known = _profiles_of(id)
     if known is None:
         raise UnknownName(f"Unknown published constraint {id!r}.{nearest(id, ids())} (adhere list constraints)")
-    if mode == "fixed":
-        _load("fixes")
-        if FIXED in known:
-            return known[FIXED]
     if profile is None:
         return next(iter(known.values()))
     if profile not in known:
@@ -167,7 +161,6 @@ def constraint(
     id: str,  # noqa: A002 - the field's word
     params: Mapping[str, Json] | None = None,
     *,
-    mode: Mode = "reference",
     profile: str | None = None,
     random_seed: int | None = None,
 ) -> Published:
@@ -176,7 +169,6 @@ def constraint(
     Args:
         id: As published: `length_constraints:number_words`.
         params: Under their published names.
-        mode: `reference`, or `fixed` for the mended rule where there is one.
         profile: Which version of the suite, where there are several.
         random_seed: Draw what the published code would draw at random, as if it had been seeded with this number right
             before it built the instruction, instead of leaving the answer undecided.
@@ -185,7 +177,7 @@ def constraint(
         UnknownName: No such id.
         BadParameter: A parameter is unknown, of the wrong type, or one with which the published code raises.
     """
-    kind = find(id, profile=profile, mode=mode)
+    kind = find(id, profile=profile)
     values = _validated(kind, params or {})
     rng = None if random_seed is None else random.Random(random_seed)
     reasons = []
