@@ -1,8 +1,10 @@
 """How fast the judge is beside lm-eval's IFEval functions: strict and loose verdicts of 541 answers, one core.
 
-Two processes, one for each, stay alive and take turns, so that both see the same machine; each is asked for the CPU time
-of one pass over a model's answers, and the medians of the passes are compared. Ours includes the verdict objects with
-their reasons; lm-eval's returns booleans. Both seed language detection with 0.
+Processes of the two sides stay alive and take turns, so that both see the same machine; each is asked for the CPU time of
+one pass over a model's answers, and the medians of the passes are compared. Ours makes the records that are stored: one
+Verdict a constraint and view, with its reason, through `Judge.verdicts`; the second row of a model is the same without
+the records (findings, which hold the reasons too). lm-eval's functions return booleans. Both seed language detection
+with 0, and ours forgets before each pass what it remembers of these very texts.
 
     python -m venv REF && REF/bin/pip install nltk==3.9.1 langdetect==1.0.9 immutabledict packaging
     REF/bin/pip install --no-deps lm-eval==0.4.13
@@ -21,9 +23,11 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import types
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,25 +48,31 @@ def answers(model: str) -> list[tuple[dict[str, Any], str]]:
     return [(prompts[row["key"]], row["response"]) for row in rows(DATA / "responses" / f"{model}.jsonl")]
 
 
-def ours() -> Callable[[str], list[list[bool]]]:
+def ours(*, records: bool) -> Callable[[str], list[list[bool]]]:
     """A pass with the package: constraints are compiled once a prompt, as the pipeline does."""
-    from adhere.constraints.reference import Text, constraint, forget
+    from adhere.constraints.reference import forget
+    from adhere.pipeline.judge import Judge
+    from adhere.schema import ConstraintRef
 
-    compiled: dict[int, list[Any]] = {}
+    judges: dict[int, Judge] = {}
     pairs = {model: answers(model) for model in MODELS}
     for prompt, _ in pairs[MODELS[0]]:
         kwargs = zip(prompt["instruction_id_list"], prompt["kwargs"], strict=True)
-        compiled[prompt["key"]] = [constraint(name, values) for name, values in kwargs]
+        judges[prompt["key"]] = Judge([ConstraintRef(name, values) for name, values in kwargs], profile="ifeval")
 
-    def one_pass(model: str) -> list[list[bool]]:
-        forget()  # what it remembers of these very texts from the pass before
-        verdicts = []
-        for prompt, answer in pairs[model]:
-            text = Text(answer)
-            verdicts.append([found.both_views(text) for found in compiled[prompt["key"]]])
-        return [[view.outcome == "pass" for both in found for view in both] for found in verdicts]
+    def with_records(model: str) -> list[list[bool]]:
+        forget()
+        verdicts = [
+            judges[prompt["key"]].verdicts(answer, key=(str(prompt["key"]), 0, 0)) for prompt, answer in pairs[model]
+        ]
+        return [[verdict.outcome == "pass" for verdict in found] for found in verdicts]
 
-    return one_pass
+    def without(model: str) -> list[list[bool]]:
+        forget()
+        findings = [judges[prompt["key"]].findings(answer) for prompt, answer in pairs[model]]
+        return [[view.outcome == "pass" for both in found for view in both] for found in findings]
+
+    return with_records if records else without
 
 
 def theirs() -> Callable[[str], list[list[bool]]]:
@@ -110,6 +120,9 @@ def serve(make: Callable[[], Callable[[str], list[list[bool]]]]) -> None:
         print(json.dumps({"seconds": seconds, "sums": sums, "memory_mb": memory}), flush=True)
 
 
+SIDES = {"records": partial(ours, records=True), "findings": partial(ours, records=False), "theirs": theirs}
+
+
 def worker(python: str, role: str, environment: dict[str, str]) -> subprocess.Popen[str]:
     """One side of the pair."""
     command = [python, __file__, "--serve", role]
@@ -126,32 +139,33 @@ def ask(side: subprocess.Popen[str], model: str) -> dict[str, Any]:
     return dict(json.loads(side.stdout.readline()))
 
 
-def import_cost() -> tuple[float, float]:
-    """(milliseconds, megabytes) that importing the verifier adds to a bare Python: medians of 9 processes."""
+IMPORTS = (
+    "import adhere; adhere.judge",
+    "from adhere.constraints.reference import constraint; constraint('punctuation:no_comma')",
+)
 
-    def measure(statement: str) -> tuple[float, float]:
-        code = (
-            "import time, resource; t = time.perf_counter(); " + statement + "; print((time.perf_counter() - t) * 1e3, "
-            "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
-        )
-        found = [
-            tuple(
-                map(
-                    float,
-                    subprocess.run(
-                        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-                    ).stdout.split(),
-                )
-            )
-            for _ in range(9)
-        ]
-        return statistics.median(x[0] for x in found), statistics.median(x[1] for x in found)
 
-    bare, loaded = (
-        measure("pass"),
-        measure("from adhere.constraints.reference import constraint; constraint('punctuation:no_comma')"),
+def import_cost(statement: str) -> tuple[float, float]:
+    """(milliseconds of CPU, megabytes) that a statement adds to a bare Python: medians of 15 processes, bytecode cached."""
+    measured = (
+        "import time; start = time.process_time(); {}; seconds = time.process_time() - start; "
+        "pages = int(open('/proc/self/statm').read().split()[1]); print(seconds * 1e3, pages / 256)"
     )
-    return loaded[0] - bare[0], loaded[1] - bare[1]
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
+
+        def run(code: str) -> list[float]:
+            command = [sys.executable, "-c", measured.format(code)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+            return list(map(float, done.stdout.split()))
+
+        run(statement)
+        bare, loaded = zip(*((run("pass"), run(statement)) for _ in range(15)), strict=True)
+    milliseconds, megabytes = (
+        statistics.median(column) - statistics.median(base)
+        for column, base in zip(zip(*loaded, strict=True), zip(*bare, strict=True), strict=True)
+    )
+    return milliseconds, megabytes
 
 
 def main() -> None:
@@ -160,33 +174,41 @@ def main() -> None:
     parser.add_argument("--reference", help="the Python that has lm-eval and NLTK 3.9.1")
     parser.add_argument("--nltk-data", help="a folder with tokenizers/punkt_tab")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--serve", choices=("ours", "theirs"), help=argparse.SUPPRESS)
+    parser.add_argument("--serve", choices=SIDES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(ours if options.serve == "ours" else theirs)
+        serve(SIDES[options.serve])
         return
-    print("| answers | lm-eval, answers/s | adhere, answers/s | adhere, µs an answer | ratio | asked for |")
-    print("|---|---|---|---|---|---|")
-    left = worker(sys.executable, "ours", {})
-    right = worker(options.reference, "theirs", {"NLTK_DATA": options.nltk_data})
+    print(
+        "| answers | adhere makes | lm-eval, answers/s | adhere, answers/s | adhere, µs an answer | ratio | asked for |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    sides = {name: worker(sys.executable, name, {}) for name in ("records", "findings")}
+    sides["theirs"] = worker(options.reference, "theirs", {"NLTK_DATA": options.nltk_data})
     for model in MODELS:
-        ask(left, model), ask(right, model)  # the first pass loads profiles and fills caches
-        times: dict[str, list[float]] = {"ours": [], "theirs": []}
+        sums = {name: ask(side, model)["sums"] for name, side in sides.items()}  # a first pass, which fills caches
+        print(f"{model}: prompts and instructions passed, strict and loose: {sums}", file=sys.stderr)
+        times: dict[str, list[float]] = {name: [] for name in sides}
         for _ in range(options.rounds):
-            times["theirs"].append(ask(right, model)["seconds"])
-            times["ours"].append(ask(left, model)["seconds"])
-        slow, fast = statistics.median(times["theirs"]), statistics.median(times["ours"])
-        ratio = statistics.median(b / a for a, b in zip(times["ours"], times["theirs"], strict=True))
-        print(
-            f"| {model} | {541 / slow:,.0f} | {541 / fast:,.0f} | {fast / 541 * 1e6:.1f} | {ratio:.1f} | {LEAST[model]} |"
-        )
-        print(f"|  sums {ask(left, model)['sums']} {ask(right, model)['sums']}", file=sys.stderr)
-    for side in (left, right):
+            for name, side in sides.items():
+                times[name].append(ask(side, model)["seconds"])
+        slow = statistics.median(times["theirs"])
+        for name, makes in (("records", "stored verdicts"), ("findings", "findings only")):
+            fast = statistics.median(times[name])
+            ratio = statistics.median(b / a for a, b in zip(times[name], times["theirs"], strict=True))
+            least = LEAST[model] if name == "records" else "–"
+            print(
+                f"| {model} | {makes} | {541 / slow:,.0f} | {541 / fast:,.0f} | {fast / 541 * 1e6:.1f} | {ratio:.1f} "
+                f"| {least} |"
+            )
+    for side in sides.values():
         assert side.stdin is not None
         side.stdin.close()
         side.wait()
-    milliseconds, megabytes = import_cost()
-    print(f"\nImporting the verifier: {milliseconds:.0f} ms and {megabytes:.1f} MB more than bare Python.")
+    print("\n| import | CPU ms more than bare Python | MB more |\n|---|---|---|")
+    for statement in IMPORTS:
+        milliseconds, megabytes = import_cost(statement)
+        print(f"| `{statement}` | {milliseconds:.0f} | {megabytes:.1f} |")
 
 
 if __name__ == "__main__":

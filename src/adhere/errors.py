@@ -12,14 +12,14 @@
     ├── ResourceError (OSError)  too little disk or memory for what was asked
     ├── Diverged                 training produced a loss or gradient that is not a number: names stage and step
     ├── RunMismatch              a stored Run or Study was made from another spec
-    └── Incomplete               coverage below the limit (exit 3)
+    ├── Incomplete               coverage below the limit (exit 3)
+    └── OutOfCredit              the endpoint wants money first (exit 4)
 
 Our own bugs are not AdhereErrors and keep their traceback.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "IntegrityError",
     "MissingExtra",
     "MissingModel",
+    "OutOfCredit",
     "ResourceError",
     "RunMismatch",
     "SpecError",
@@ -111,7 +112,15 @@ class Incomplete(AdhereError):
     exit_code = 3
 
 
+class OutOfCredit(AdhereError):
+    """An endpoint has no credit left, or less than what is asked for costs; what was measured is stored."""
+
+    exit_code = 4
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """`" Did you mean 'x'?"` for the closest known name, or `""` where none is close."""
+    import difflib  # needed when something went wrong only
+
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f" Did you mean {matches[0]!r}?" if matches else ""

@@ -1,72 +1,154 @@
 """Registries of named things, filled by the package and by entry points of other packages.
 
-A clash of names is an error that names both owners; an unknown name is an error that suggests the nearest one.
+The name of an entry point is the name of its thing, so a plug-in is imported when its own name is looked up, and never for
+another one: what is wrong with it is an error there, and hides nothing else.
+
+* Two plug-ins of one name: looking it up is an error that names both.
+* A plug-in with a name of the package: the package's thing is what is meant; listing the names says who else claims it.
+* A plug-in that cannot be imported, or holds something that does not belong here: looking it up is an error that names
+  the distribution, the entry point and what is wrong. Listing the names leaves it out, with a warning that says so.
+* An unknown name is an error that suggests the nearest one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Generic, TypeVar
+import importlib
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from adhere.errors import AdhereError, UnknownName, nearest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
 
+class PluginWarning(UserWarning):
+    """A plug-in is left out of a listing; the message says which and why."""
+
+
 class Registry(Generic[T]):
-    """Names to things of one kind. Entry points of `group` are loaded on the first look-up.
+    """Names to things of one kind; modules of the package and entry points of others are imported when a name needs them.
 
     Args:
         noun: What it holds, for messages: `"constraint"`.
-        group: Entry-point group of third parties: `"adhere.constraints"`; loading one must call `add`.
+        group: Entry-point group of third parties: `"adhere.constraints"`; each names one thing and loads it.
         listing: The command that lists what there is: `"adhere list constraints"`.
+        modules: The package's own modules by the part of the name before the colon; importing one must call `add`.
+        problem: What is wrong with a thing that a plug-in offers under a name, as "must be …", or None.
     """
 
-    def __init__(self, noun: str, *, group: str, listing: str) -> None:
+    def __init__(
+        self,
+        noun: str,
+        *,
+        group: str,
+        listing: str,
+        modules: Mapping[str, str] | None = None,
+        problem: Callable[[str, Any], str | None] | None = None,
+    ) -> None:
         self.noun, self.group, self.listing = noun, group, listing
+        self._modules = dict(modules or {})
+        self._problem = problem
         self._things: dict[str, T] = {}
         self._owners: dict[str, str] = {}
-        self._loaded = False
+        self._points: dict[str, list[EntryPoint]] | None = None
+        self._lock = threading.RLock()
 
     def add(self, name: str, thing: T, *, owner: str) -> None:
-        """Register `thing`; `owner` (a module or distribution) is named when two clash."""
+        """Register `thing`; `owner` (a module or distribution) is named when two clash.
+
+        Raises:
+            AdhereError: Another thing has that name.
+        """
+        if not _is_ours(owner):
+            self._import_family(name)  # so that nobody takes a name of the package before the package does
         if name in self._things and self._things[name] is not thing:
             raise AdhereError(f"Two {self.noun}s are called {name!r}: one from {self._owners[name]}, one from {owner}")
         self._things[name] = thing
-        self._owners[name] = owner
+        self._owners.setdefault(name, owner)
+
+    def own(self, name: str) -> T | None:
+        """The thing of that name if the package itself has it (or it was added already), without loading any plug-in."""
+        if name not in self._things:
+            self._import_family(name)
+        return self._things.get(name)
 
     def get(self, name: str) -> T:
         """The thing called `name`.
 
         Raises:
             UnknownName: Nothing has that name; unknown names fail closed.
+            AdhereError: The plug-in that has it is broken, or two have it.
         """
-        self._load()
-        try:
-            return self._things[name]
-        except KeyError:
-            raise UnknownName(f"Unknown {self.noun} {name!r}.{nearest(name, self._things)} ({self.listing})") from None
+        if self.own(name) is None:
+            points = self._plugins().get(name)
+            if points is None:
+                raise UnknownName(f"Unknown {self.noun} {name!r}.{nearest(name, self._names())} ({self.listing})")
+            self._load(name, points)
+        return self._things[name]
 
     def __contains__(self, name: str) -> bool:
-        self._load()
-        return name in self._things
+        """Whether somebody has that name; a broken plug-in has its name, too, and `get` says what is wrong with it."""
+        return self.own(name) is not None or name in self._plugins()
 
     def __iter__(self) -> Iterator[str]:
-        self._load()
-        return iter(sorted(self._things))
-
-    def _load(self) -> None:
-        if self._loaded:
-            return
-        self._loaded = True
-        from importlib.metadata import entry_points  # 45 ms, which only a look-up should pay
-
-        for point in entry_points(group=self.group):
-            owner = point.dist.name if point.dist else point.value
+        names = self._names()
+        for name, points in self._plugins().items():
             try:
-                thing = point.load()
-            except Exception as error:
-                raise AdhereError(
-                    f"The {self.noun} plug-in {point.name!r} of {owner} cannot be loaded: {error!r}"
-                ) from error
-            self.add(point.name, thing, owner=owner)
+                self._load(name, points)
+            except AdhereError as error:
+                warnings.warn(str(error), PluginWarning, stacklevel=2)
+                names.discard(name)
+        return iter(sorted(names | self._things.keys()))
+
+    def _names(self) -> set[str]:
+        """All names, without importing a plug-in."""
+        for module in self._modules.values():
+            importlib.import_module(module)
+        return {*self._things, *self._plugins()}
+
+    def _import_family(self, name: str) -> None:
+        module = self._modules.get(name.partition(":")[0])
+        if module is not None:
+            importlib.import_module(module)
+
+    def _plugins(self) -> dict[str, list[EntryPoint]]:
+        """The entry points of the group by name; none is loaded."""
+        with self._lock:
+            if self._points is None:
+                from importlib.metadata import entry_points  # 45 ms, which only a look-up of a foreign name should pay
+
+                found: dict[str, list[EntryPoint]] = {}
+                for point in entry_points(group=self.group):
+                    found.setdefault(point.name, []).append(point)
+                self._points = found
+            return self._points
+
+    def _load(self, name: str, points: list[EntryPoint]) -> None:
+        """Register the thing of the entry points of one name, of which there should be one."""
+        if len(points) > 1:
+            owners = " and ".join(map(_owner, points))
+            raise AdhereError(f"Two {self.noun}s are called {name!r}: {owners} both have it. Uninstall one of them")
+        point = points[0]
+        try:
+            thing = point.load()
+        except Exception as error:
+            raise AdhereError(
+                f"The {self.noun} plug-in {name!r} of {_owner(point)} cannot be loaded ({point.value}): {error!r}"
+            ) from error
+        problem = self._problem(name, thing) if self._problem is not None else None
+        if problem is not None:
+            raise AdhereError(f"The {self.noun} plug-in {name!r} of {_owner(point)} ({point.value}): {problem}")
+        self.add(name, thing, owner=_owner(point))
+
+
+def _owner(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+
+
+def _is_ours(owner: str) -> bool:
+    return owner.partition(".")[0] == __name__.partition(".")[0]

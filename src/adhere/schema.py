@@ -8,16 +8,18 @@ Notation used across the package: `_P` prompts, `_G` responses per prompt, `_C` 
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
 from adhere.errors import IntegrityError
+
+if TYPE_CHECKING:
+    import hashlib
+    from pathlib import Path
 
 SCHEMA_VERSION = 1
 
@@ -50,7 +52,8 @@ class Turn(Record, frozen=True):
 class Prompt(Record, frozen=True):
     """One item of a Suite or of training data.
 
-    `tags` hold what results are sliced by (`slice`, `topic`, `query`, `families`, `phrasing`); a model never sees them.
+    `tags` hold what results are sliced by (`slice`, `topic`, `query`, `families`, `phrasing`) and, for published prompts,
+    whose semantics their constraints have (`profile`); a model never sees them.
     """
 
     id: str
@@ -60,9 +63,9 @@ class Prompt(Record, frozen=True):
     tags: dict[str, str] = {}
 
     @property
-    def key(self) -> str:
-        """The id, under the name that IFEval's files use."""
-        return self.id
+    def key(self) -> int | str:
+        """The id under the name, and as the number, that a published file gives it (`tags["key"]` is then `"int"`)."""
+        return int(self.id) if self.tags.get("key") == "int" else self.id
 
     @property
     def text(self) -> str:
@@ -92,7 +95,11 @@ class Usage(Record, frozen=True):
 
 
 class Response(Record, frozen=True):
-    """One answer, keyed by (prompt_id, turn, draw). A failed call is a Response with status `error`, never a missing row."""
+    """One answer, keyed by (prompt_id, turn, draw). A failed call is a Response with status `error`, never a missing row.
+
+    Of endpoints only: `provider` is who served it behind a gateway, `first_token_s` the time to the first token of a
+    streamed answer, `evidence` what the server said where the status is not `ok` (shortened, without account names).
+    """
 
     prompt_id: str
     turn: int
@@ -106,6 +113,9 @@ class Response(Record, frozen=True):
     seed: int | None = None
     served_model: str | None = None
     error: str | None = None
+    provider: str | None = None
+    first_token_s: float | None = None
+    evidence: str | None = None
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -133,6 +143,16 @@ class Verdict(Record, frozen=True):
     span: tuple[int, int] | None = None
     score: float | None = None
     verifier_version: str = ""
+
+    @property
+    def status(self) -> Outcome:
+        """The outcome, under the name that other verifiers give it."""
+        return self.outcome
+
+    @property
+    def instruction_id(self) -> str:
+        """The constraint's id, under the name that IFEval's files and `adhere verify` give it."""
+        return self.constraint_id
 
 
 class EngineInfo(Record, frozen=True):
@@ -235,14 +255,20 @@ def decode(data: bytes | str, kind: type[T]) -> T:
         raise IntegrityError(f"Not a stored {getattr(kind, '__name__', kind)}: {error}") from error
 
 
+def _sha256(data: bytes) -> hashlib._Hash:
+    import hashlib  # 3 ms that a reward worker need not pay
+
+    return hashlib.sha256(data)
+
+
 def content_hash(value: object) -> str:
     """The sha256 (hex) of a value's canonical JSON: equal values have equal hashes on every machine."""
-    return hashlib.sha256(encode(value)).hexdigest()
+    return _sha256(encode(value)).hexdigest()
 
 
 def derive_seed(*parts: object) -> int:
     """A 63-bit seed from a root seed and whatever names its use, e.g. `derive_seed(seed, prompt.id, turn, draw)`."""
-    digest = hashlib.sha256("\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")).digest()
+    digest = _sha256("\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
@@ -270,7 +296,7 @@ def write_rows(path: Path, rows: Iterable[object]) -> str:
     """Write JSON lines atomically; the sha256 (hex) of the file."""
     data = b"".join(encode(row) + b"\n" for row in rows)
     write_atomic(path, data)
-    return hashlib.sha256(data).hexdigest()
+    return _sha256(data).hexdigest()
 
 
 def read_rows(path: Path, kind: type[T]) -> list[T]:

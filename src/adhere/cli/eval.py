@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -29,6 +30,13 @@ from adhere.progress import for_terminal
 )
 @click.option("--temperature", type=click.FloatRange(0), default=0.0, show_default=True, help="0 is greedy.")
 @click.option("--max-new-tokens", type=click.IntRange(1), default=64, show_default=True, help="Longer answers are cut.")
+@click.option(
+    "--mode",
+    type=click.Choice(["reference", "fixed"]),
+    default="reference",
+    show_default=True,
+    help="Judge published kinds as published, or with their defects mended.",
+)
 @click.option("--engine", help="openvino or transformers, where a model has both [local/…: openvino].")
 @click.option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")
 @click.option("--threads", type=click.IntRange(1), help="CPU threads [all].")
@@ -42,7 +50,7 @@ from adhere.progress import for_terminal
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a run.")
 def command(
     models: tuple[str, ...], suites: tuple[str, ...], out: Path, draws: int, limit: int | None, seed: int, temperature: float,
-    max_new_tokens: int, engine: str | None, precision: str | None, threads: int | None, min_coverage: float, as_json: bool,
+    max_new_tokens: int, mode: Literal["reference", "fixed"], engine: str | None, precision: str | None, threads: int | None, min_coverage: float, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure models: ask every prompt, judge every answer, print the rates with their denominators.
 
@@ -65,8 +73,10 @@ def command(
         model = fetched(opened, progress)
         try:
             for suite in loaded:
-                directory = run_directory(out, model, suite, sampling=sampling, draws=draws)
-                run = evaluate_sync(model, suite, directory, sampling=sampling, draws=draws, progress=progress)
+                directory = run_directory(out, model, suite, sampling=sampling, draws=draws, mode=mode)
+                run = evaluate_sync(
+                    model, suite, directory, sampling=sampling, draws=draws, mode=mode, progress=progress
+                )
                 summary = run.summary()
                 click.echo(encode(summary).decode() if as_json else run_text(run.spec, summary))
                 progress.say(f"Run: {directory}")

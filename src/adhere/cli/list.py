@@ -21,9 +21,16 @@ WHAT = ("constraints", "suites", "models", "stages", "runs")
     show_default=True,
     help="Where runs lie.",
 )
+@click.option(
+    "--problems",
+    "problems_of",
+    metavar="SUITE[:PATH]",
+    help="With `suites`: what is wrong with the data of ifeval, ifbench or iftrain; with a PATH also what rules find there.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
-def command(what: str, directory: Path, as_json: bool) -> None:
+def command(what: str, directory: Path, problems_of: str | None, as_json: bool) -> None:
     """List what there is."""
+    from adhere.errors import UsageError
     from adhere.schema import encode
 
     listings: dict[str, Callable[[], list[dict[str, Any]]]] = {
@@ -33,13 +40,18 @@ def command(what: str, directory: Path, as_json: bool) -> None:
         "stages": _stages,
         "runs": lambda: _runs(directory),
     }
+    if problems_of is not None:
+        if what != "suites":
+            raise UsageError(f"--problems {problems_of} goes with `adhere list suites`, not with `adhere list {what}`")
+        listings["suites"] = lambda: _problems(problems_of)
     rows = listings[what]()
     if as_json:
         click.echo(encode(rows).decode())
     elif rows:
         click.echo(_table(rows))
     else:
-        click.echo(f"No {what}" + (f" in {directory}" if what == "runs" else ""), err=True)
+        subject = f"problems of {problems_of}" if problems_of else what
+        click.echo(f"No {subject}" + (f" in {directory}" if what == "runs" else ""), err=True)
 
 
 def _constraints() -> list[dict[str, Any]]:
@@ -65,6 +77,25 @@ def _suites() -> list[dict[str, Any]]:
     from adhere.suites import describe
 
     return [to_builtins(row) for row in describe()]
+
+
+def _problems(name: str) -> list[dict[str, Any]]:
+    """What is known of the suite; with a path, what is known of the keys in that file, and what rules find there."""
+    from msgspec import to_builtins
+
+    from adhere.suites import load
+    from adhere.suites.published.problems import find_problems, problems
+
+    suite, _, path = name.partition(":")
+    known = list(problems(suite))
+    if path:
+        prompts = load(name).prompts
+        keys = {prompt.key for prompt in prompts}
+        known = [problem for problem in known if problem.key in keys]
+        listed = {(problem.key, problem.index) for problem in known}
+        found = find_problems(prompts, suite=suite)
+        known += [problem for problem in found if (problem.key, problem.index) not in listed]
+    return [to_builtins(problem) for problem in known]
 
 
 def _models() -> list[dict[str, Any]]:
@@ -105,7 +136,7 @@ def _runs(directory: Path) -> list[dict[str, Any]]:
 def _table(rows: list[dict[str, Any]]) -> str:
     """Columns as wide as their widest value; the last one is left as it is."""
     names = list(rows[0])
-    cells = [names] + [[str(row[name]) for name in names] for row in rows]
+    cells = [names] + [["–" if row[name] is None else str(row[name]) for name in names] for row in rows]
     widths = [max(len(line[column]) for line in cells) for column in range(len(names) - 1)]
     return "\n".join(
         "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[-1]]).rstrip()

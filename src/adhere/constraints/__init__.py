@@ -1,28 +1,46 @@
-"""The judge: constraints that a program can check. Importing this room registers every kind of the package.
+"""The judge: constraints that a program can check. A family's module is imported when one of its kinds is asked for.
 
-Families that may be trained on: length, keywords, case, punctuation, startend, structure. Held out: format, letters.
+base.py       what a Constraint is; the registry of our own kinds (`make`, `from_ref`)
+resolve.py    any constraint from how it is stored: our own, a published one, a plug-in's
+reference/    published kinds (IFEval, IFBench, IFTrain), bit for bit
+repair.py     small edits that make an answer pass
 """
 
-from adhere.constraints import case, format, keywords, length, letters, punctuation, start_end, structure  # noqa: A004
-from adhere.constraints.base import (
-    Choice,
-    Constraint,
-    Domain,
-    Finding,
-    ListOf,
-    Whole,
-    Words,
-    conflict,
-    from_ref,
-    kind,
-    make,
-    param,
-    registry,
-)  # fmt: skip
-from adhere.constraints.repair import passes_all, repair_all
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adhere.constraints.base import (
+        Choice,
+        Constraint,
+        Domain,
+        Finding,
+        ListOf,
+        Whole,
+        Words,
+        conflict,
+        from_ref,
+        kind,
+        make,
+        param,
+        registry,
+    )
+    from adhere.constraints.repair import passes_all, repair_all
+    from adhere.constraints.resolve import Mode, known_ids, version_of
 
 __all__ = [
-    "Choice", "Constraint", "Domain", "Finding", "ListOf", "Whole", "Words", "case", "conflict", "format", "from_ref",
-    "keywords", "kind", "length", "letters", "make", "param", "passes_all", "punctuation", "registry", "repair_all",
-    "start_end", "structure",
+    "Choice", "Constraint", "Domain", "Finding", "ListOf", "Mode", "Whole", "Words", "conflict", "from_ref", "kind",
+    "known_ids", "make", "param", "passes_all", "registry", "repair_all", "version_of",
 ]  # fmt: skip
+_MODULES = {
+    **dict.fromkeys(("passes_all", "repair_all"), "repair"),
+    **dict.fromkeys(("Mode", "known_ids", "version_of"), "resolve"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'base')}"), name)

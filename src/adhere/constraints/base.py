@@ -10,26 +10,12 @@ import dataclasses
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
+from adhere.constraints.finding import Finding
 from adhere.errors import BadParameter, nearest
 from adhere.plugins import Registry
-from adhere.schema import ConstraintRef, Json, Outcome, Part
-
-
-class Finding(NamedTuple):
-    """What one check of one text found.
-
-    `reason` is one sentence for a person: "found 212 words, needed at least 300". `score` in [0, 1] is closeness, where
-    it means something; `span` (start, end) is where the decisive piece of the text lies.
-    """
-
-    outcome: Outcome
-    reason: str
-    measured: Json = None
-    needed: Json = None
-    span: tuple[int, int] | None = None
-    score: float | None = None
+from adhere.schema import ConstraintRef, Part
 
 
 class Domain(Protocol):
@@ -137,6 +123,8 @@ class Constraint(ABC):
         passing, failing: (params, text) that passes and one that fails; the contract suite runs both.
         claims: Aspects of the answer that the kind fixes alone ("shape", "case", "start", …): two that claim one conflict.
         order: When `repair_all` applies the repair: content first (10-39), then shape (40-69), ends, case, marks, wrapping.
+        reads_reasoning: Whether `check_with` looks at the model's reasoning, which is no part of the answer.
+        is_made_of_others: Whether it holds other constraints, on whose versions its verdicts depend (`nested.py`).
 
     Raises:
         BadParameter: On construction, naming the constraint, the parameter, the value got and what is allowed.
@@ -150,6 +138,8 @@ class Constraint(ABC):
     failing: ClassVar[tuple[dict[str, Any], str]]
     claims: ClassVar[frozenset[str]] = frozenset()
     order: ClassVar[int] = 50
+    reads_reasoning: ClassVar[bool] = False
+    is_made_of_others: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -176,6 +166,16 @@ class Constraint(ABC):
     @abstractmethod
     def check(self, text: str) -> Finding:
         """Judge `text` (any string, however odd) in linear time. Never raises, never says `pass` without having looked."""
+
+    def check_with(self, text: str, reasoning: str | None) -> Finding:
+        """As `check`, with the model's reasoning beside the answer; called where `reads_reasoning` is true."""
+        return self.check(text)
+
+    def with_mode(
+        self, *, mode: Literal["reference", "fixed"], profile: str | None, random_seed: int | None
+    ) -> Constraint:
+        """The same with published constraints inside it judged so (see `resolve`); itself where it holds none."""
+        return self
 
     def describe(self, phrasing: int = 0) -> str:
         """The rule as one sentence addressed to the model; `phrasing` picks the wording (modulo their number)."""
@@ -254,8 +254,64 @@ def conflict(a: Constraint, b: Constraint) -> bool:
 
 Kind = TypeVar("Kind", bound=type[Constraint])
 
+# The package's own kinds: the part of the id before the colon, and the module of this room that holds them.
+FAMILIES = {
+    "case": "case",
+    "compose": "compose",
+    "copying": "copying",
+    "counting": "counting",
+    "data": "data",
+    "exact": "exact",
+    "format": "format",
+    "keywords": "keywords",
+    "language": "language",
+    "length": "length",
+    "letters": "letters",
+    "markdown": "markdown",
+    "position": "position",
+    "punctuation": "punctuation",
+    "scope": "scope",
+    "startend": "start_end",
+    "structure": "structure",
+    "style": "style",
+}
+
+
+def kind_problem(name: object, cls: object) -> str | None:
+    """Why `cls` cannot be the kind called `name`, in words for its author, or None."""
+    if not (isinstance(cls, type) and issubclass(cls, Constraint)):
+        return f"must be a subclass of adhere.constraints.Constraint, is {cls!r}"
+    return next((f"{cls.__qualname__}{problem}" for problem in _problems(name, cls)), None)
+
+
+def _problems(name: object, cls: type[Constraint]) -> Iterator[str]:
+    missing = [attribute for attribute in ("id", "phrasings", "passing", "failing") if not hasattr(cls, attribute)]
+    if missing:
+        yield f" must have the class attributes {', '.join(missing)}"
+    if cls.id != name or not isinstance(cls.id, str) or ":" not in cls.id:
+        yield f".id must be the name of its entry point, 'family:kind'; it is {cls.id!r}, not {name!r}"
+    from adhere.constraints.reference import published  # only authors and plug-ins come here
+
+    if published.is_published(cls.id):
+        profiles = " and ".join(published.find(cls.id).profiles)
+        yield f".id {cls.id!r} is taken: it is a published kind of {profiles}. Choose another family"
+    if cls.__abstractmethods__:
+        yield f" must define {', '.join(sorted(cls.__abstractmethods__))}"
+    if not isinstance(cls.phrasings, tuple) or len(cls.phrasings) < 2:
+        yield ".phrasings must be a tuple of two or more: the last one is kept for held-out prompts"
+    if "__dataclass_params__" not in vars(cls) or not vars(cls)["__dataclass_params__"].frozen:
+        yield " must be decorated with @dataclasses.dataclass(frozen=True)"
+    for field in dataclasses.fields(cls):
+        if "domain" not in field.metadata:
+            yield f".{field.name} must declare its domain: `{field.name}: … = param(Whole(1, 10))`"
+
+
 registry: Registry[type[Constraint]] = Registry(
-    "constraint", group="adhere.constraints", listing="adhere list constraints"
+    "constraint",
+    group="adhere.constraints",
+    listing="adhere list constraints",
+    modules={family: f"adhere.constraints.{module}" for family, module in FAMILIES.items()},
+    problem=kind_problem,
 )
 
 

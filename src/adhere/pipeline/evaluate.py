@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+from adhere.constraints.resolve import Mode
 from adhere.models.base import Model
 from adhere.pipeline.check import check
 from adhere.pipeline.judge import VIEWS, verifier_version
@@ -41,6 +42,7 @@ async def evaluate(
     sampling: Sampling = GREEDY,
     draws: int = 1,
     limit: int | None = None,
+    mode: Mode = "reference",
     progress: Progress = SILENT,
 ) -> Run:
     """Measure `model` on `suite` and store everything in `directory`; a Run that is there is gone on with.
@@ -54,6 +56,7 @@ async def evaluate(
         sampling: How answers are drawn; greedy with 64 new tokens by default.
         draws: Answers per prompt.
         limit: Ask only so many prompts, spread evenly over the suite.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
         progress: Where to report to.
 
     Returns:
@@ -64,7 +67,7 @@ async def evaluate(
         ResourceError: The disk is full; what was stored is safe.
     """
     prompts = _limited(suite.prompts, limit)
-    spec = run_spec(model, suite, sampling=sampling, draws=draws, limit=limit)
+    spec = run_spec(model, suite, sampling=sampling, draws=draws, limit=limit, mode=mode)
     with Run.open(directory, spec, prompts) as run:  # leaving it, by whatever way, stores what was appended
         await _ask(model, run, progress)
         _judge(run, progress)
@@ -80,11 +83,12 @@ def evaluate_sync(
     sampling: Sampling = GREEDY,
     draws: int = 1,
     limit: int | None = None,
+    mode: Mode = "reference",
     progress: Progress = SILENT,
 ) -> Run:
     """As `evaluate`, for callers without an event loop."""
     return asyncio.run(
-        evaluate(model, suite, directory, sampling=sampling, draws=draws, limit=limit, progress=progress)
+        evaluate(model, suite, directory, sampling=sampling, draws=draws, limit=limit, mode=mode, progress=progress)
     )
 
 
@@ -100,7 +104,15 @@ def rescore(directory: Path, progress: Progress = SILENT) -> Summary:
     return summary
 
 
-def run_spec(model: Model, suite: Suite, *, sampling: Sampling, draws: int = 1, limit: int | None = None) -> RunSpec:
+def run_spec(
+    model: Model,
+    suite: Suite,
+    *,
+    sampling: Sampling,
+    draws: int = 1,
+    limit: int | None = None,
+    mode: Mode = "reference",
+) -> RunSpec:
     """What makes a Run this Run: everything that can change an answer, or a verdict on it."""
     return RunSpec(
         model=model.name,
@@ -113,14 +125,22 @@ def run_spec(model: Model, suite: Suite, *, sampling: Sampling, draws: int = 1, 
         limit=limit,
         cut_answers=suite.cut_answers,
         slices=suite.slices,
+        mode=mode,
     )
 
 
 def run_directory(
-    out: Path, model: Model, suite: Suite, *, sampling: Sampling, draws: int = 1, limit: int | None = None
+    out: Path,
+    model: Model,
+    suite: Suite,
+    *,
+    sampling: Sampling,
+    draws: int = 1,
+    limit: int | None = None,
+    mode: Mode = "reference",
 ) -> Path:
     """Where a Run lies below `out` when its name is its spec's: the same question finds the same Run."""
-    return out / run_spec(model, suite, sampling=sampling, draws=draws, limit=limit).id
+    return out / run_spec(model, suite, sampling=sampling, draws=draws, limit=limit, mode=mode).id
 
 
 async def _ask(model: Model, run: Run, progress: Progress) -> None:
@@ -148,7 +168,9 @@ def _judge(run: Run, progress: Progress) -> None:
         return
     with progress.step(f"judge {run.spec.suite}", len(unjudged), "answers") as step:
         for response in unjudged:
-            run.append_verdicts(check(prompts[response.prompt_id], response, cut_answers=run.spec.cut_answers))
+            run.append_verdicts(
+                check(prompts[response.prompt_id], response, cut_answers=run.spec.cut_answers, mode=run.spec.mode)
+            )
             step.advance()
     run.flush()
 
@@ -156,12 +178,14 @@ def _judge(run: Run, progress: Progress) -> None:
 def _unjudged(run: Run, prompts: dict[str, Prompt]) -> list[Response]:
     """Answers that lack a verdict of today's version on any of their constraints, under any view."""
     known = {_name(verdict): verdict.verifier_version for verdict in run.verdicts()}
+    mode = run.spec.mode
     return [
         response
         for response in run.responses()
         if response.status != "error"
         and any(
-            known.get((*response.key, index, view)) != verifier_version(ref.id)
+            known.get((*response.key, index, view))
+            != verifier_version(ref, mode=mode, profile=prompts[response.prompt_id].tags.get("profile"))
             for index, ref in enumerate(prompts[response.prompt_id].turns[response.turn].constraints)
             for view in VIEWS
         )
@@ -177,7 +201,10 @@ def _count(run: Run, progress: Progress) -> Summary:
     verdicts = run.verdicts()
     if run.damage:
         progress.say(f"{run.directory}: left out {run.damage}")
-    return summarize(run.prompts(), run.spec.draws, run.responses(), verdicts, run.spec.slices, damage=run.damage.rows)
+    spec = run.spec
+    return summarize(
+        run.prompts(), spec.draws, run.responses(), verdicts, spec.slices, damage=run.damage.rows, mode=spec.mode
+    )
 
 
 def _limited(prompts: Sequence[Prompt], limit: int | None) -> Sequence[Prompt]:

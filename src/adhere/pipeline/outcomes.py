@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from adhere.schema import Outcome, Prompt, Response, Verdict, View
@@ -23,6 +23,18 @@ class Slot(NamedTuple):
     def outcome(self, view: View) -> Outcome:
         """Under one view."""
         return self.strict if view == "strict" else self.loose
+
+
+def keeps_all(outcomes: Sequence[Outcome], wanted: int) -> bool | None:
+    """Whether every one of `wanted` constraints passed.
+
+    None where that was not measured: a turn has no answer, a verdict is missing or undecided, or there are no
+    constraints. (A fail beside an undecided one is None too: were it False, prompts that the verifiers have trouble with
+    could only ever count as failures.)
+    """
+    if not wanted or len(outcomes) < wanted or "undecided" in outcomes:
+        return None
+    return all(outcome == "pass" for outcome in outcomes)
 
 
 class Answers:
@@ -60,17 +72,9 @@ class Answers:
         return found
 
     def passes(self, prompt: Prompt, draw: int, view: View = "strict") -> bool | None:
-        """Whether one conversation kept every constraint of every turn.
-
-        None where that was not measured: a turn has no answer, a verdict is missing or undecided, or the prompt has no
-        constraints. (A fail beside an undecided one is None too: were it False, prompts that the verifiers have trouble
-        with could only ever count as failures.)
-        """
+        """Whether one conversation kept every constraint of every turn; None where that was not measured (`keeps_all`)."""
         wanted = sum(len(turn.constraints) for turn in prompt.turns)
-        outcomes = [slot.outcome(view) for slot in self.slots(prompt, draw)]
-        if not wanted or len(outcomes) < wanted or "undecided" in outcomes:
-            return None
-        return all(outcome == "pass" for outcome in outcomes)
+        return keeps_all([slot.outcome(view) for slot in self.slots(prompt, draw)], wanted)
 
     def is_completed(self, prompt: Prompt, draw: int) -> bool:
         """Whether the model finished every turn of one conversation (status `ok`)."""

@@ -1,5 +1,13 @@
-"""The judge as a reward function for trainers of other houses. There is no second verifier here, only another door."""
+"""The judge as a reward function for trainers of other houses. There is no second verifier here, only other doors.
+
+judge.py      TRL: f(prompts, completions, **columns)
+verl.py       verl: compute_score(data_source, solution_str, ground_truth, extra_info)
+openrlhf.py   OpenRLHF: reward_func(queries, prompts, labels)
+verifiers.py  verifiers: f(completion, info, answer, **others)
+rows.py       what they share: a row's constraints, its answer, its number
+"""
 
 from adhere.rewards.judge import judge_reward
+from adhere.rewards.verifiers import verifiers_reward
 
-__all__ = ["judge_reward"]
+__all__ = ["judge_reward", "verifiers_reward"]

@@ -5,22 +5,29 @@ paired.py        two measurements of the same prompts: exact McNemar, score inte
 bootstrap.py     BCa over prompts or clusters; seeds × prompts
 seeds.py         one number per training seed
 multiple.py      Holm, Benjamini-Hochberg
+ranks.py         many measured on the same prompts: ranges of ranks
 power.py         minimum detectable effect, power, prompts needed
 """
 
-from adhere.stats.bootstrap import (
-    Estimate,
-    paired_bootstrap,
-    two_sided_p,
-    two_way_bootstrap,
-    two_way_interval,
-    unanimous_bound,
-)  # fmt: skip
-from adhere.stats.multiple import benjamini_hochberg, holm
-from adhere.stats.paired import PairedDifference, mcnemar_exact, paired_difference, score_interval, sign_flip
-from adhere.stats.power import mde_from_error, mde_paired, mde_seeds, power_paired, prompts_needed
-from adhere.stats.proportions import Interval, clopper_pearson, wilson, wilson_clustered
-from adhere.stats.seeds import SeedSummary, over_seeds
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adhere.stats.bootstrap import (
+        Estimate,
+        paired_bootstrap,
+        two_sided_p,
+        two_way_bootstrap,
+        two_way_interval,
+        unanimous_bound,
+    )
+    from adhere.stats.multiple import benjamini_hochberg, holm
+    from adhere.stats.paired import PairedDifference, mcnemar_exact, paired_difference, score_interval, sign_flip
+    from adhere.stats.power import mde_from_error, mde_paired, mde_seeds, power_paired, prompts_needed
+    from adhere.stats.proportions import Interval, clopper_pearson, wilson, wilson_clustered
+    from adhere.stats.seeds import SeedSummary, over_seeds
 
 __all__ = [
     "Estimate", "Interval", "PairedDifference", "SeedSummary", "benjamini_hochberg", "clopper_pearson", "holm",
@@ -28,3 +35,23 @@ __all__ = [
     "power_paired", "prompts_needed", "score_interval", "sign_flip", "two_sided_p", "two_way_bootstrap", "two_way_interval",
     "unanimous_bound", "wilson", "wilson_clustered",
 ]  # fmt: skip
+# A module is imported when one of its names is first used: most of them bring scipy, which takes 0.3 s.
+_HOMES = {
+    **dict.fromkeys(
+        ("Estimate", "paired_bootstrap", "two_sided_p", "two_way_bootstrap", "two_way_interval", "unanimous_bound"),
+        "bootstrap",
+    ),
+    **dict.fromkeys(("benjamini_hochberg", "holm"), "multiple"),
+    **dict.fromkeys(
+        ("PairedDifference", "mcnemar_exact", "paired_difference", "score_interval", "sign_flip"), "paired"
+    ),
+    **dict.fromkeys(("mde_from_error", "mde_paired", "mde_seeds", "power_paired", "prompts_needed"), "power"),
+    **dict.fromkeys(("Interval", "clopper_pearson", "wilson", "wilson_clustered"), "proportions"),
+    **dict.fromkeys(("SeedSummary", "over_seeds"), "seeds"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

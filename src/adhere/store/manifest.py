@@ -7,7 +7,9 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +24,8 @@ PACKAGES = ("msgspec", "numpy", "scipy", "openvino-genai", "openvino", "torch", 
 class RunSpec(Record, frozen=True):
     """Everything that can change an answer or how it is judged. Two Runs with one spec are one Run.
 
-    `limit` is how many of the suite's prompts are asked; None is all. `cut_answers` and `slices` are the suite's.
+    `limit` is how many of the suite's prompts are asked; None is all. `cut_answers` and `slices` are the suite's;
+    `mode` says whose semantics published kinds have.
     """
 
     model: str
@@ -35,11 +38,15 @@ class RunSpec(Record, frozen=True):
     limit: int | None = None
     cut_answers: Literal["fail", "judge"] = "judge"
     slices: tuple[str, ...] = ()
+    mode: Literal["reference", "fixed"] = "reference"
 
     @property
     def sha256(self) -> str:
-        """The hash of all fields."""
-        return content_hash(self)
+        """The hash of all fields; without `mode` where it is `reference`, so that Runs from before it was there go on."""
+        fields = msgspec.to_builtins(self)
+        if self.mode == "reference":
+            del fields["mode"]
+        return content_hash(fields)
 
     @property
     def id(self) -> str:
@@ -70,15 +77,27 @@ def new_manifest(spec: RunSpec, *, n_prompts: int, prompts_sha256: str) -> Manif
         version=SCHEMA_VERSION,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         adhere=adhere.__version__,
-        git_commit=git_commit(Path(adhere.__file__).parent),
+        git_commit=_own_commit(),
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.machine()}",
-        packages=package_versions(),
+        packages=dict(_own_packages()),
         n_prompts=n_prompts,
         prompts_sha256=prompts_sha256,
         spec_sha256=spec.sha256,
         spec=spec,
     )
+
+
+@cache  # a sweep starts hundreds of Runs, and asking git and pip takes 0.1 s each time
+def _own_commit() -> str | None:
+    """The commit of the code that runs."""
+    return git_commit(Path(adhere.__file__).parent)
+
+
+@cache
+def _own_packages() -> Mapping[str, str]:
+    """The packages beside it."""
+    return package_versions()
 
 
 def package_versions() -> dict[str, str]:

@@ -2,11 +2,13 @@
 
 base.py       what a Suite is
 generated/    our own: seeded, with held-out parts
-published/    the field's
+published/    the field's, from files in their own format
+jsonl.py      files of JSON lines, plain or compressed
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -28,18 +30,20 @@ class Source(NamedTuple):
         load: From what stands behind the colon of the name (None: nothing does) and the seed (None: not given).
         what: One sentence for `adhere list suites`.
         usage: The names it answers to.
+        needs_path: Whether the prompts lie in a file that the name must give, so that nothing is known without it.
     """
 
     load: Callable[[str | None, int | None], Suite]
     what: str
     usage: str
+    needs_path: bool = False
 
 
 class Description(Record, frozen=True):
-    """One row of `adhere list suites`."""
+    """One row of `adhere list suites`; `prompts` is None where a file must be given first."""
 
     name: str
-    prompts: int
+    prompts: int | None
     slices: tuple[str, ...]
     sha256: str
     what: str
@@ -58,13 +62,15 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
     """The suite of a name.
 
     Args:
-        name: `core`, `core:in-family`, `core:360+240`, …: see `adhere list suites`.
+        name: `core`, `core:in-family`, `core:360+240`, `ifeval:PATH`, …: see `adhere list suites`.
         limit: At most so many prompts, an even share of each slice; None takes all.
-        seed: For generated suites; None is the suite's own default.
+        seed: For generated suites; None is the suite's own default. Published suites draw nothing and ignore it, so that
+            one seed can be given to several suites.
 
     Raises:
-        UnknownName: No such suite.
-        UsageError: What stands behind the colon, the limit or the seed means nothing to the suite.
+        UnknownName: No such suite, or a constraint of a file that nobody has.
+        UsageError: What stands behind the colon or the limit means nothing to the suite, or a file cannot be used; the
+            message names file, line and key.
     """
     prefix, colon, argument = name.partition(":")
     suite = registry.get(prefix).load(argument if colon else None, seed)
@@ -74,10 +80,14 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
 
 
 def describe() -> list[Description]:
-    """Every suite with its default settings."""
+    """Every suite with its default settings; of those that need a file, only how to name it."""
     rows = []
     for name in registry:
-        suite, source = load(name), registry.get(name)
+        source = registry.get(name)
+        if source.needs_path:
+            rows.append(Description(name, None, (), "", source.what, source.usage))
+            continue
+        suite = load(name)
         rows.append(Description(name, len(suite.prompts), suite.slices, suite.sha256, source.what, source.usage))
     return rows
 
@@ -129,3 +139,47 @@ registry.add(
     ),
     owner=__name__,
 )
+
+
+def _diagnostic(argument: str | None, seed: int | None) -> Suite:
+    from adhere.suites.generated.diagnostic import load_diagnostic  # the registry of constraints loads with it
+
+    return load_diagnostic(argument, seed)
+
+
+registry.add(
+    "diagnostic",
+    Source(
+        _diagnostic,
+        "Twenty templates in five categories whose answers are checked exactly: strings, sums, data, formats, rules.",
+        "diagnostic, diagnostic:x25 (items of each template), diagnostic:seed7, diagnostic:x25+seed7",
+    ),
+    owner=__name__,
+)
+
+
+def _published(module: str, constant: str) -> Callable[[str | None, int | None], Suite]:
+    def load_file(argument: str | None, seed: int | None) -> Suite:  # noqa: ARG001 - see `load`
+        from adhere.suites.published.rows import load as load_rows  # the published kinds load with it
+
+        published = getattr(importlib.import_module(f"adhere.suites.published.{module}"), constant)
+        return load_rows(published, argument)
+
+    return load_file
+
+
+for _name, _module, _what in (
+    ("ifeval", "ifeval", "IFEval: 25 kinds; the published file has 541 prompts and 834 instructions."),
+    (
+        "ifbench",
+        "ifbench",
+        "IFBench: 58 kinds, checkers of 2026; the published file has 300 prompts and 344 instructions.",
+    ),
+    ("ifbench-2025", "ifbench_2025", "IFBench with the checkers of 2025; then 294 prompts and 335 instructions."),
+    ("iftrain", "iftrain", "IFTrain: the 29 training kinds of open-instruct, and IFEval's."),
+):
+    registry.add(
+        _name,
+        Source(_published(_module, _module.upper()), _what, f"{_name}:PATH (JSON lines in IFEval's format)", True),  # noqa: FBT003
+        owner=__name__,
+    )

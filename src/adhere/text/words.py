@@ -10,6 +10,7 @@ between line breaks.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 # Python's \w leaves out combining marks, which would cut Hindi or Arabic words to pieces.
@@ -44,9 +45,9 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def word_spans(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each word."""
-    return [match.span() for match in _WORD.finditer(text)]
+def word_spans(text: str, *, most: int | None = None) -> list[tuple[int, int]]:
+    """(start, end) of each word; it stops looking after `most` of them."""
+    return [match.span() for match in itertools.islice(_WORD.finditer(text), most)]
 
 
 def count_words(text: str) -> int:
@@ -109,6 +110,11 @@ def sentences(text: str) -> list[str]:
 def lines(text: str) -> list[str]:
     """The lines, empty ones too; CRLF and CR count as one line break."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def word_lines(text: str, *, most: int | None = None) -> list[str]:
+    """The lines that hold a word; it stops looking after `most` of them."""
+    return list(itertools.islice((line for line in lines(text) if line and has_words(line)), most))
 
 
 def paragraphs(text: str) -> list[str]:

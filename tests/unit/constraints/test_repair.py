@@ -4,6 +4,7 @@ import random
 import pytest
 
 from adhere.constraints import conflict, edits, make, passes_all, registry, repair_all
+from adhere.suites.generated.deal import kinds_of
 from adhere.text.words import words
 
 TEXTS = (
@@ -14,7 +15,8 @@ TEXTS = (
     ("A budget shows where your money goes. Write down what you earn, and then decide what to save.", ("budget", "money")),
     ("The Moon pulls on the oceans, and the water rises. Most coasts have two high tides every day.", ("moon", "tides")),
 )  # fmt: skip
-TRAIN = [kind for kind in map(registry.get, registry) if kind.part == "train"]
+# The kinds whose answers `adhere build` makes by repair unless others are named.
+TRAIN = kinds_of("train")
 SEEDS = 6
 # Pairs for which more than a third of the draws find no joint answer by small edits, with the reason.
 HARD = {

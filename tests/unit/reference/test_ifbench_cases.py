@@ -245,3 +245,16 @@ def test_a_missing_threshold_is_undecided_or_drawn_once_by_seed() -> None:
 def test_a_missing_request_is_an_error_that_names_it() -> None:
     with pytest.raises(BadParameter, match="repeat:repeat_change: missing parameter prompt_to_repeat"):
         published.constraint("repeat:repeat_change", {})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("x" * 200_000, "a field has more than 131,072 characters"),
+        (f'"{"x" * 200_000}"', "a field has more than 131,072 characters"),
+        (CITY.replace("\n", "\r"), "a carriage return stands in a field"),
+    ],
+)
+def test_a_broken_table_is_named_in_words_of_no_python(text: str, why: str) -> None:
+    finding = published.constraint("custom:csv_city", {}).check(text)
+    assert finding.reason == f"the answer is no comma-delimited table: {why}"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import pytest
 
 from adhere.constraints.reference import published
 from adhere.constraints.reference.features import Text
+from adhere.constraints.reference.fixes import mended
 
 PROFILES = ("ifbench-2026", "ifbench-2025", "iftrain")
 SIZE = 1_000_000
 LIMIT_S = 0.5
+NOISE = 2
+"""In the run of every change, which shares its cores with others, a check may take this many times the limit."""
+EVERY_TENTH = 10
 HOSTILE = {
     "newlines": "\n" * SIZE + "x",
     "blanks": "x" + " " * SIZE + "x",
@@ -40,6 +45,23 @@ HOSTILE = {
     "hyphens": "a-" * (SIZE // 2),
     "digits": "1" * SIZE,
 }
+MORE = {
+    repr(unit): unit * (SIZE // len(unit))
+    for unit in (
+        "a.b.", "x.)", "x.) ", "\"'", "e.g. ", "...", ". ", "!\n", "*\n", "- \n", "<<>>", ",\n", "\u0301", "a,b,c\n", '[{"a":',
+        "* x\n", "\r", "\u2028", "\x85", "1. ", "P.S. x\n", "a? ", ".:", "don't ", "WE'LL ", "👍🏽", "İ ", "Inc. He ",
+    )
+}  # fmt: skip
+MORE |= {
+    repr(unit): unit * (SIZE // len(unit))
+    for unit in (
+        "* A. b.\n", "* A b.\n\n", "*a* b. C? D!\n", '"A b" c.\n', "*A. ", "p. s.", "A. ", "A.B.", "[\n", "[]\n", "?\n", "x. ", "x\n",
+        "x.)", "*a\n", "a*b. ", "O'Neil's. ", "*\n.\n", "Emma\n",
+    )
+}  # fmt: skip
+MORE["distinct sentences"] = " ".join(f"w{n}." for n in range(120_000))
+MORE["distinct quotations"] = " ".join(f'"W{n}."' for n in range(110_000))
+MORE["distinct bullets"] = "\n".join(f"* A{n}. b{n}." for n in range(70_000))
 ODD = [
     "",
     " \n\t ",
@@ -68,44 +90,58 @@ PARAMS = {
 
 
 def constraints(profile: str) -> list[published.Published]:
+    """Every kind of a profile, and those with mended defects a second time."""
     found = []
     for kind in published.kinds(profile):
         params = {name: PARAMS[name] for name in kind.params}
-        found.append(published.constraint(kind.id, params, profile=profile))
+        found.append(published.fill(kind, params))
+        if mended(kind) is not kind:
+            found.append(published.fill(mended(kind), params, mode="fixed"))
     return found
 
 
-def slowest(text: str, profile: str, *, fresh: bool) -> tuple[float, str]:
-    """The longest CPU time of one check; the features are shared by all checks unless `fresh`."""
+def slowest(text: str, profile: str, *, views: bool) -> tuple[float, str]:
+    """The longest CPU time of one check: of the features that all checks share, or with `views` from nothing, both views."""
     times = []
     shared = Text(text)
     for constraint in constraints(profile):
-        subject = Text(text) if fresh else shared
-        start = time.process_time()
-        finding = constraint.judge(subject)
-        times.append((time.process_time() - start, constraint.id))
-        assert finding.outcome in {"pass", "fail", "undecided"}
-        assert len(finding.reason) < 500
+        best = math.inf
+        for attempt in range(3):  # another process on the core may have been in the way
+            subject = Text(text) if views or attempt else shared
+            start = time.process_time()
+            findings = constraint.both_views(subject) if views else (constraint.judge(subject),)
+            best = min(best, time.process_time() - start)
+            if best < LIMIT_S:
+                break
+        times.append((best, f"{constraint.id} ({constraint.mode})"))
+        for finding in findings:
+            assert finding.outcome in {"pass", "fail", "undecided"}
+            assert len(finding.reason) < 500
     return max(times)
 
 
-@pytest.mark.slow  # a few kinds still take 0.5 to 0.6 s on a loaded machine; the limit stays, a quiet machine runs it
+def assert_quick(text: str, profile: str, *, views: bool, limit_s: float = LIMIT_S) -> None:
+    took, constraint = slowest(text, profile, views=views)
+    assert took < limit_s, f"{constraint} took {took:.2f} s"
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_one_megabyte_takes_under_half_a_second(name: str) -> None:
-    for profile in PROFILES:
-        took, constraint = slowest(HOSTILE[name], profile, fresh=False)
-        for _ in range(2):  # another process on the core may have been in the way
-            if took > LIMIT_S:
-                took, constraint = min((took, constraint), slowest(HOSTILE[name], profile, fresh=False))
-        assert took < LIMIT_S, f"{constraint} took {took:.2f} s"
+def test_one_megabyte_takes_under_half_a_second(name: str, profile: str) -> None:
+    assert_quick(HOSTILE[name], profile, views=False)
+
+
+@pytest.mark.parametrize("name", [*(HOSTILE | MORE)][::EVERY_TENTH])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_both_views_of_some_megabytes_take_under_half_a_second(name: str, profile: str) -> None:
+    assert_quick((HOSTILE | MORE)[name], profile, views=True, limit_s=NOISE * LIMIT_S)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HOSTILE)
-def test_one_megabyte_with_nothing_shared(name: str) -> None:
-    for profile in PROFILES:
-        took, constraint = min(slowest(HOSTILE[name], profile, fresh=True) for _ in range(2))
-        assert took < LIMIT_S, f"{constraint} took {took:.2f} s"
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("name", HOSTILE | MORE)
+def test_both_views_of_any_megabyte_take_under_half_a_second(name: str, profile: str) -> None:
+    assert_quick((HOSTILE | MORE)[name], profile, views=True)
 
 
 @pytest.mark.parametrize("text", ODD)

@@ -13,7 +13,7 @@ from adhere.errors import AdhereError, UsageError
 from adhere.schema import Prompt, content_hash
 from adhere.suites.generated.compose import CONTRADICTS, compose
 from adhere.suites.generated.core import core
-from adhere.suites.generated.deal import Dealer, kinds_of, topics_in_turn
+from adhere.suites.generated.deal import CORE_KINDS, Dealer, kinds_of, topics_in_turn
 from adhere.suites.generated.queries import Query, queries, query_texts
 from adhere.suites.generated.training import training_prompts
 
@@ -190,3 +190,31 @@ def test_core_refuses_odd_sizes(in_family: int, new_family: int) -> None:
 def test_training_refuses_no_prompts() -> None:
     with pytest.raises(UsageError, match="count=0"):
         training_prompts(0, 0)
+
+
+def test_the_default_kinds_are_those_of_version_1() -> None:
+    assert len(CORE_KINDS) == len(set(CORE_KINDS)) == 50
+    assert [kind.id for kind in (*kinds_of("train"), *kinds_of("held-out"))] == sorted(
+        CORE_KINDS, key=lambda name: (registry.get(name).part != "train", name)
+    )
+    assert (len(kinds_of("train")), len(kinds_of("held-out"))) == (35, 15)
+
+
+def test_any_kind_can_be_named() -> None:
+    """Every own kind of one part, the later families included, gets into prompts and goes with some query."""
+    named: dict[str, list[str]] = {"train": [], "held-out": []}
+    for name in registry:
+        kind = registry.get(name)
+        if kind.__module__.startswith("adhere.constraints.") and kind.family() not in {"compose", "scope"}:
+            named[kind.part].append(name)
+    suite = core(0, 400, 300, kinds=named["train"], new_kinds=named["held-out"])
+    assert set(counts_of_kinds(list(suite.prompts))) == {*named["train"], *named["held-out"]}
+    assert suite.settings["new_kinds"] == ", ".join(named["held-out"])
+    four = ["copying:spelled", "counting:words_of_length", "counting:number_sum", "position:near"]
+    assert set(counts_of_kinds(list(training_prompts(0, 40, kinds=four)))) == set(four)
+    assert core(0, 1, 1, new_kinds=["style:no_to_be"]).prompts[1].constraints[0].id == "style:no_to_be"
+
+
+def test_a_kind_of_the_other_part_is_refused() -> None:
+    with pytest.raises(UsageError, match="data:csv is a train kind; a held-out kind is wanted"):
+        core(0, 1, 1, new_kinds=["data:csv"])

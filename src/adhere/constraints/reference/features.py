@@ -7,13 +7,14 @@ Every feature takes linear time on any text and raises on none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, tee
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
 _WORD = re.compile(r"\w+")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 # Bytes of ASCII text as "w" (word character) or "." (any other), so that a word begins wherever ".w" stands.
 _WORD_BYTES = bytes(ord("w") if chr(code).isalnum() or chr(code) == "_" else ord(".") for code in range(128)) + bytes(
     128
@@ -34,6 +35,49 @@ def up_to(limit: int, counts: Iterable[int]) -> int:
         if total >= limit:
             break
     return total
+
+
+class Grown(Sequence[T]):
+    """A list that is made as far as it is asked for: its length asks for all of it, its truth for the first item."""
+
+    __slots__ = ("_known", "_source")
+
+    def __init__(self, source: Iterable[T]) -> None:
+        self._known: list[T] = []
+        self._source = iter(source)
+
+    def _reach(self, count: int | None) -> None:
+        self._known.extend(islice(self._source, None if count is None else max(0, count - len(self._known))))
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        """As of the list."""
+        last = index.stop if isinstance(index, slice) else index + 1
+        self._reach(None if last is None or last <= 0 else last)
+        return self._known[index]
+
+    def __iter__(self) -> Iterator[T]:
+        """The items; several may iterate in turns."""
+        known, at = self._known, 0
+        while True:
+            part = known[at:]
+            yield from part
+            at += len(part)
+            if at == len(known):
+                self._reach(at + 256)
+                if at == len(known):
+                    return
+
+    def __bool__(self) -> bool:
+        self._reach(1)
+        return bool(self._known)
+
+    def __len__(self) -> int:
+        self._reach(None)
+        return len(self._known)
 
 
 def _recorded(source: Iterable[T], seen: list[T]) -> Iterator[T]:
@@ -66,9 +110,9 @@ class lazy(Generic[T]):  # noqa: N801 - used as a decorator, like property
 
 
 def _count_words(raw: str) -> int:
-    if not raw.isascii():
+    if not raw.isascii() and any(map(str.isalnum, _NOT_ASCII.findall(raw))):
         return len(_WORD.findall(raw))
-    kinds = raw.encode("ascii").translate(_WORD_BYTES)
+    kinds = raw.encode("ascii", "replace").translate(_WORD_BYTES)  # what is replaced is no word character
     return kinds.count(b".w") + kinds.startswith(b"w")
 
 
@@ -179,10 +223,21 @@ class Text:
         return list(punkt.spans(self.raw, self.sentence_breaks))
 
     @lazy
-    def sentences(self) -> list[str]:
-        """As NLTK's `sent_tokenize(raw)` (Punkt, English, NLTK 3.8.1 to 3.9.x)."""
+    def sentences(self) -> Sequence[str]:
+        """As NLTK's `sent_tokenize(raw)` (Punkt, English, NLTK 3.8.1 to 3.9.x); those of a long text as they are asked for."""
         raw = self.raw
-        return [raw[start:end] for start, end in self.sentence_spans]
+        if len(raw) <= LONG or "sentence_breaks" in (self if self.whole is None else self.whole).__dict__:
+            return [raw[start:end] for start, end in self.sentence_spans]
+        return Grown(self._sentences_as_asked_for())
+
+    def _sentences_as_asked_for(self) -> Iterator[str]:
+        from adhere.constraints.reference import punkt
+
+        raw = self.raw
+        source, again = tee(punkt.iterate_breaks(raw))
+        for start, end in punkt.spans(raw, source):
+            yield raw[start:end]
+        self.__dict__["sentence_breaks"] = list(again)  # all were seen, and variants can inherit them
 
     def sentence_count(self, limit: int) -> int:
         """How many `sentences` there are; in a text beyond all ordinary length, counting stops at `limit`."""

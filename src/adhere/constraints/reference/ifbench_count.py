@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-from adhere.constraints.base import Finding
+from adhere.constraints.finding import Finding, amount
 from adhere.constraints.reference.features import Text
 from adhere.constraints.reference.ifbench_features import EDGES, bare, lower_chunks
 from adhere.constraints.reference.ifbench_kind import (
@@ -52,7 +52,9 @@ def word_count_range(min_words: float, max_words: float) -> Check:
     def check(text: Text) -> Finding:
         found = text.word_count
         needed = f"{min_words} to {max_words}"
-        return verdict(min_words <= found <= max_words, f"found {found} words, needed {needed}", found, needed)
+        return verdict(
+            min_words <= found <= max_words, f"found {amount(found, 'words')}, needed {needed}", found, needed
+        )
 
     return check
 
@@ -134,7 +136,8 @@ _NAMES = [
     "Stella",
     "Jonathan",
 ]
-_NAME_SET = frozenset(_NAMES)
+# The name first, so that it is looked for by plain search.
+_WHOLE_NAMES = [(name, re.compile(rf"{name}(?<!\w{name})(?!\w)")) for name in _NAMES]
 _NAMES_SAID = "Mention at least {N} different names of this list: " + ", ".join(_NAMES) + "."
 
 
@@ -143,7 +146,9 @@ def person_names(N: float) -> Check:
     """A name counts where no word character touches it."""
 
     def check(text: Text) -> Finding:
-        return at_least(len(_NAME_SET.intersection(text.words)), N, "different names of the list")
+        raw = text.raw
+        found = sum(name in raw and whole.search(raw) is not None for name, whole in _WHOLE_NAMES)
+        return at_least(found, N, "different names of the list")
 
     return check
 
@@ -245,17 +250,16 @@ def keywords_multiple(keyword1: str, keyword2: str, keyword3: str, keyword4: str
     return check
 
 
+_EVERY = number(1, 30)._replace(required=True)  # absent or 0, it makes the published code raise; below 0, draw
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
-@rule("count:words_japanese", BOTH, "Write every {N}th word in Japanese.", N=number(1, 30))
+@rule("count:words_japanese", BOTH, "Write every {N}th word in Japanese.", N=_EVERY)
 def words_japanese(N: float) -> Check:
     """White-space words; one of digits or of marks only is excused. One Japanese character makes a word Japanese."""
 
     def check(text: Text) -> Finding:
         words = text.chunks
-        if not N:
-            return Finding("undecided", "every 0th word is not defined (the published code divides by zero)")
         chosen = words[N - 1 :: N] if isinstance(N, int) else [word for i, word in enumerate(words, 1) if i % N == 0]
         for order, word in enumerate(chosen, 1):
             core = word.strip(EDGES)

@@ -13,11 +13,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from adhere.constraints.base import Finding
+from adhere.constraints.finding import Finding, amount
 from adhere.constraints.reference.features import Text
 from adhere.constraints.reference.ifbench_features import EDGES, lower_then_bare_words
 from adhere.constraints.reference.ifbench_kind import BOTH, NEW, OLD, Check, failed, passed, rule, shown, verdict
-from adhere.constraints.reference.ifbench_ratio import Sentences, punkt
+from adhere.constraints.reference.ifbench_ratio import Sentences, has_more, punkt
 from adhere.constraints.reference.ifbench_splitter import pieces
 
 _DIGITS = re.compile(r"\d+")
@@ -57,7 +57,7 @@ def mcq_count_length() -> Check:
             return failed('the answer does not begin with "Question"')
         found = [question for piece in _QUESTION.split(text.raw) if (question := piece.strip())]
         if len(found) != 4:
-            return failed(f"found {len(found)} questions, needed 4", len(found), 4)
+            return failed(f"found {amount(len(found), 'questions')}, needed 4", len(found), 4)
         lengths: list[int] = []
         for order, question in enumerate(found, 1):
             options, length = _question(question)
@@ -115,7 +115,7 @@ def reverse_newline() -> Check:
         start = next(at for at, line in enumerate(lines) if "Zimbabwe" in line)
         listed = [_plain(line) for line in lines[start:]]
         if len(listed) < 52:
-            return failed(f"found {len(listed)} lines from Zimbabwe on, needed at least 52", len(listed), 52)
+            return failed(f"found {amount(len(listed), 'lines')} from Zimbabwe on, needed at least 52", len(listed), 52)
         for before, after in itertools.pairwise(listed):
             if before < after:
                 return failed(f"{shown(after)} stands after {shown(before)}")
@@ -150,8 +150,10 @@ def _sentence_alphabet(sentences: Sentences) -> Callable[[], Check]:
     def sentence_alphabet() -> Check:
         def check(text: Text) -> Finding:
             found = sentences(text)
+            if has_more(found, 26):
+                return failed("found more than 26 sentences, needed 26", needed=26)
             if len(found) != 26:
-                return failed(f"found {len(found)} sentences, needed 26", len(found), 26)
+                return failed(f"found {amount(len(found), 'sentences')}, needed 26", len(found), 26)
             for order, sentence in enumerate(found):
                 letter = chr(ord("a") + order)
                 start = sentence.lstrip()[:1].lower()[:1]
@@ -210,7 +212,7 @@ def european_capitals_sort() -> Check:
     def check(text: Text) -> Finding:
         found = [name for piece in _plain(text.raw).split(",") if (name := piece.strip())]
         if len(found) != len(_CAPITALS):
-            return failed(f"found {len(found)} names, needed {len(_CAPITALS)}", len(found), len(_CAPITALS))
+            return failed(f"found {amount(len(found), 'names')}, needed {len(_CAPITALS)}", len(found), len(_CAPITALS))
         for order, (name, wanted) in enumerate(zip(found, _CAPITALS, strict=True), 1):
             if name != wanted:
                 return failed(f"name {order} is {shown(name)}, needed {wanted}", name[:40], wanted)
@@ -220,18 +222,20 @@ def european_capitals_sort() -> Check:
 
 
 _LONGEST_FIELD = 131_072  # Python's default, past which the published code stops with an error
+_TOO_LONG = "field larger than field limit"  # how the `csv` module's own error begins
 
 
 def _rows(text: str, *, delimiter: str = ",", most: int) -> list[list[str]]:
     """The rows of a csv text, one more than `most` at the longest.
 
     Raises:
-        csv.Error: As the `csv` module does, and for a field that is longer than its default limit.
+        csv.Error: As the `csv` module does, and for a field that is longer than its default limit. What it says differs
+            from one Python to the next.
     """
     rows: list[list[str]] = []
     for row in csv.reader(io.StringIO(text), delimiter=delimiter):
         if any(len(field) > _LONGEST_FIELD for field in row):
-            raise csv.Error("field larger than field limit (131072)")
+            raise csv.Error(_TOO_LONG)
         rows.append(row)
         if len(rows) > most:
             break
@@ -243,7 +247,11 @@ def _table(name: str, rows: int, text: str, delimiter: str = ",") -> list[list[s
     try:
         found = _rows(text, delimiter=delimiter, most=rows)
     except csv.Error as error:
-        return failed(f"the answer is no {name}: {error}")
+        is_long = str(error).startswith(_TOO_LONG)
+        why = (
+            f"a field has more than {_LONGEST_FIELD:,} characters" if is_long else "a carriage return stands in a field"
+        )
+        return failed(f"the answer is no {name}: {why}")
     if len(found) == rows:
         return found
     counted = f"more than {rows - 1}" if len(found) > rows else str(max(0, len(found) - 1))
@@ -363,7 +371,7 @@ def date_format_list() -> Check:
             if not 1769 <= year <= 1821 or month > 12 or day > _LAST_DAY.get(month, 99):
                 return failed(f"{date} is no date from 1769 to 1821", date)
             count += 1
-        return passed(f"found {count} dates", count)
+        return passed(f"found {amount(count, 'dates')}", count)
 
     return check
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
-from adhere.constraints.base import Finding
-from adhere.constraints.reference.features import Text
+from adhere.constraints.finding import Finding, amount
+from adhere.constraints.reference.features import LONG, Text
 from adhere.constraints.reference.ifbench_emoji import is_emoji
 from adhere.constraints.reference.ifbench_features import EDGES, MARKS, bare, bare_words, without_marks
 from adhere.constraints.reference.ifbench_kind import (
@@ -29,12 +30,25 @@ from adhere.constraints.reference.ifbench_kind import (
     verdict,
 )
 from adhere.constraints.reference.ifbench_ratio import Sentences, punkt
-from adhere.constraints.reference.ifbench_splitter import pieces, split
-from adhere.constraints.reference.ifbench_tokens import CONTRACTED, stretch
-from adhere.constraints.reference.punkt import sentence_spans
+from adhere.constraints.reference.ifbench_splitter import iterate, pieces
+from adhere.constraints.reference.ifbench_tokens import some_tokens
+from adhere.constraints.reference.punkt import iterate_spans
+from adhere.constraints.reference.treebank import is_contracted, windows
 
-_BRACKET = re.compile(r"[()\[\]{}]")
+_OPENS, _CLOSES = re.compile(r"[(\[{]"), re.compile(r"[)\]}]")
 _PARTNER = {")": "(", "]": "[", "}": "{"}
+_NO_BRACKETS = bytes(code for code in range(256) if chr(code) not in "()[]{}")
+_PAIRS = (b"()", b"[]", b"{}")
+_NEEDED_LEVELS = 5
+
+
+def _brackets(raw: str) -> str:
+    """The brackets of a text; of several empty pairs in a row, one."""
+    brackets = raw.encode("ascii", "ignore").translate(None, _NO_BRACKETS)
+    for pair in _PAIRS:
+        while pair + pair in brackets:
+            brackets = brackets.replace(pair + pair, pair)
+    return brackets.decode("ascii")
 
 
 @rule("format:parentheses", BOTH, "Nest parentheses, brackets and braces at least 5 levels deep.")
@@ -42,21 +56,35 @@ def parentheses() -> Check:
     """A closing bracket that does not fit starts the count afresh."""
 
     def check(text: Text) -> Finding:
+        brackets = _brackets(text.raw)
         levels: list[str] = []
-        deepest = depth = 0
-        for bracket in _BRACKET.findall(text.raw):
+        deepest = depth = at = 0
+        while at < len(brackets):
+            bracket = brackets[at]
             partner = _PARTNER.get(bracket)
+            at += 1
             if partner is None:
                 levels.append(bracket)
                 depth = max(depth, len(levels))
+                if depth < _NEEDED_LEVELS:
+                    continue
+                closing = _CLOSES.search(brackets, at)  # whether it fits decides
+                if closing is None:
+                    break
+                if brackets[closing.start() - 1] == _PARTNER[closing[0]]:
+                    depth += closing.start() - at
+                    return passed(f"found brackets {depth} levels deep", depth, _NEEDED_LEVELS)
+                at = closing.end()
             elif levels and levels[-1] == partner:
                 levels.pop()
                 deepest = max(deepest, depth)
-                if depth >= 5:
-                    return passed(f"found brackets {depth} levels deep", depth, 5)
-            else:
-                levels, depth = [], 0
-        return failed(f"found brackets {deepest} levels deep, needed 5", deepest, 5)
+                continue
+            levels, depth = [], 0
+            opening = _OPENS.search(brackets, at)
+            if opening is None:
+                break
+            at = opening.start()
+        return failed(f"found brackets {deepest} levels deep, needed 5", deepest, _NEEDED_LEVELS)
 
     return check
 
@@ -115,7 +143,9 @@ def newline() -> Check:
     def check(text: Text) -> Finding:
         lines = bare(text).strip().split("\n")
         found, words = len(lines) - lines.count(""), len(bare_words(text))
-        return verdict(found == words, f"found {found} lines and {words} words, needed as many", found, words)
+        return verdict(
+            found == words, f"found {amount(found, 'lines')} and {amount(words, 'words')}, needed as many", found, words
+        )
 
     return check
 
@@ -132,7 +162,7 @@ def _emoji(sentences: Sentences) -> Callable[[], Check]:
                     return failed(f"sentence {order}, {shown(sentence)}, holds only marks")
                 if is_emoji(core[-1]) or is_emoji(core[-2:-1]):
                     continue
-                after = without_marks(found[order]).strip() if order < len(found) else ""
+                after = without_marks("".join(found[order : order + 1])).strip()
                 if not after or not is_emoji(after[0]):
                     return failed(f"sentence {order} ends without an emoji: {shown(sentence[-40:])}")
             return passed(f"all {len(found)} sentences end with an emoji", len(found))
@@ -147,11 +177,19 @@ emoji_2026 = rule("format:emoji", NEW, _EMOJI_SAID)(_emoji(punkt))
 emoji_2025 = rule("format:emoji", OLD, _EMOJI_SAID)(_emoji(pieces))
 
 
+_MANY_LINES = 10_000
+
+
 @rule("format:line_indent", BOTH, "Indent each line further than the one before, like stairs.")
 def line_indent() -> Check:
     """Blanks at the start of each line; blank lines are taken out as the published loop does it, which misses some."""
 
     def check(text: Text) -> Finding:
+        # At least half of the lines stay, and stairs of so many would take more characters than there are.
+        count = text.raw.count("\n") + 1
+        stairs = count // 2
+        if stairs > _MANY_LINES and stairs * (stairs - 1) // 2 > len(text.raw):
+            return failed(f"found {count} lines, too many to be indented like stairs", count)
         lines = _without_blank_lines(text.lines)
         before = -1
         for order, line in enumerate(lines, 1):
@@ -203,19 +241,20 @@ _QUOTE_SAID = "Follow every quoted phrase by an explanation without quotes."
 
 @rule("format:quote_unquote", NEW, _QUOTE_SAID)
 def quote_unquote() -> Check:
-    """No two double quotes side by side, and none at the end; an answer without quotes passes."""
-    return _quote_unquote(bare_passes=True)
+    """No two straight double quotes side by side, and none at the end; an answer without them passes."""
+    return _quote_unquote(curly=False, bare_passes=True)
 
 
 @rule("format:quote_unquote", OLD, _QUOTE_SAID)
 def quote_unquote_2025() -> Check:
-    """An answer of digits and marks only fails: those checkers stop there with an error."""
-    return _quote_unquote(bare_passes=False)
+    """Curly quotes count too; an answer of digits and marks only fails: those checkers stop there with an error."""
+    return _quote_unquote(curly=True, bare_passes=False)
 
 
-def _quote_unquote(*, bare_passes: bool) -> Check:
+def _quote_unquote(*, curly: bool, bare_passes: bool) -> Check:
     def check(text: Text) -> Finding:
-        raw = text.raw.replace("“", '"').replace("”", '"').replace("'\"'", "")
+        raw = text.raw.replace("“", '"').replace("”", '"') if curly else text.raw
+        raw = raw.replace("'\"'", "")
         packed = "".join(raw.split())
         if '""' in packed:
             return failed("two quotation marks follow each other")
@@ -286,6 +325,8 @@ def sub_bullets() -> Check:
 
 
 def _no_bullets_bullets(count: Callable[[str], int]) -> Callable[[], Check]:
+    """`count` says how many sentences a line holds; past two it need not go on."""
+
     def no_bullets_bullets() -> Check:
         """Sentences line by line until a blank line, then only lines that begin with a star."""
 
@@ -304,7 +345,9 @@ def _no_bullets_bullets(count: Callable[[str], int]) -> Callable[[], Check]:
                 if not found and at + 1 < first:
                     return failed("a blank line stands between the sentences")
             if sentences < 2:
-                return failed(f"found {sentences} sentences before the bullet points, needed 2", sentences, 2)
+                return failed(
+                    f"found {amount(sentences, 'sentences')} before the bullet points, needed 2", sentences, 2
+                )
             return at_least(len(bullets), 2, "bullet points after the sentences")
 
         return check
@@ -314,16 +357,20 @@ def _no_bullets_bullets(count: Callable[[str], int]) -> Callable[[], Check]:
 
 _BULLETS_SAID = "Write at least two sentences that end in a full stop, then at least two bullet points (*)."
 no_bullets_2026 = rule("format:no_bullets_bullets", NEW, _BULLETS_SAID)(
-    _no_bullets_bullets(lambda line: len(sentence_spans(line)))
+    _no_bullets_bullets(lambda line: len(list(islice(iterate_spans(line), 2))))
 )
 no_bullets_2025 = rule("format:no_bullets_bullets", OLD, _BULLETS_SAID)(
-    _no_bullets_bullets(lambda line: len(split(line)))
+    _no_bullets_bullets(lambda line: len(list(islice(iterate(line), 2))))
 )
 
 
 # A word with marks that the Treebank rules cut off, but for a full stop, which may stay on it.
 _SIMPLE = re.compile(r"""["(\[{*]*([^\W_]+)[.,!?;:)\]}"*]*""")
 
+
+# A word between commas that the Treebank rules cut off whatever stands around them.
+_LISTED = re.compile(r"(?<![:,]),([a-z]+)(?=,[^\d:,])")
+_FEW = 1000
 
 # A small letter and what the Treebank rules may leave on it.
 _PAIR = re.compile(r"""[a-z][^,;@#$%&?!*()\[\]{}<>"]""")
@@ -343,14 +390,25 @@ def _first_wrong(text: Text, is_wrong: Callable[[str], bool]) -> str | None:
         simple = _SIMPLE.fullmatch(chunk)
         word = simple[1] if simple else chunk
         stays = "." not in chunk or is_wrong(word) == is_wrong(f"{word}.")
-        if simple and stays and word.lower() not in CONTRACTED:
+        if simple and stays and not is_contracted(word):
             if is_wrong(word):
                 return word
         else:
             doubtful = doubtful or _may_be_wrong(chunk, is_wrong)
     if not doubtful:
         return None
-    return next(filter(is_wrong, stretch(text)), None) or next(filter(is_wrong, text.tokens), None)
+    listed = islice(_LISTED.finditer(text.raw), _FEW) if len(text.raw) > LONG else ()
+    for word in (match[1] for match in listed):
+        if is_wrong(word) and not is_contracted(word):
+            return word
+    return next(filter(is_wrong, some_tokens(text)), None) or next(filter(is_wrong, _different_tokens(text)), None)
+
+
+def _different_tokens(text: Text) -> Iterator[str]:
+    """Each of `Text.tokens`, not always when it stands again."""
+    for sentence in text.sentences:
+        for window in windows(sentence):
+            yield from dict.fromkeys(window)
 
 
 def _title_case(is_wrong: Callable[[str], bool]) -> Callable[[], Check]:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adhere.constraints.base import Finding
+from adhere.constraints.finding import Finding, amount
 from adhere.constraints.reference.published import Check, Kind, Param
 from adhere.schema import Json
 
@@ -115,12 +115,12 @@ def failed(reason: str, measured: Json = None, needed: Json = None, span: tuple[
 
 def at_least(found: int, needed: float, what: str) -> Finding:
     """Judge a count that must reach `needed`."""
-    return verdict(found >= needed, f"found {found} {what}, needed at least {needed}", found, needed)
+    return verdict(found >= needed, f"found {amount(found, what)}, needed at least {needed}", found, needed)
 
 
 def exactly(found: int, needed: float, what: str) -> Finding:
     """Judge a count that must equal `needed`."""
-    return verdict(found == needed, f"found {found} {what}, needed exactly {needed}", found, needed)
+    return verdict(found == needed, f"found {amount(found, what)}, needed exactly {needed}", found, needed)
 
 
 def shown(piece: str) -> str:

@@ -84,7 +84,7 @@ def _in_sentence(sentence: str) -> int:
         return _count(tokenize(sentence))
     if "'" in body and _OTHER_BLANK.search(body):  # a clitic is only cut off before a plain blank
         return _count(tokenize(sentence))
-    start_of_end = len(body) - len(chunks.pop())
+    start_of_end = len(body.rstrip()) - len(chunks.pop())
     found = _in_end(sentence[start_of_end:])
     for chunk in chunks:
         if chunk in _NEW:
@@ -96,7 +96,8 @@ def _in_sentence(sentence: str) -> int:
 
 _FUSED = frozenset(["gimme", "lemme"])  # which the Treebank rules cut before the "me"
 _MAY_BE = _NEW | _FUSED
-_LETTERS = re.compile("[a-z]+")
+# Runs of small letters; but the "i" of a lower-cased dotted I is never a word.
+_LETTERS = re.compile("[a-z]{2,}|[a-hj-z]|i(?!\u0307)")
 _LONGEST_CACHED = 40
 _LONG = 10_000
 

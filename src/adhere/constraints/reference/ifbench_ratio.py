@@ -6,11 +6,13 @@ Source: allenai/IFBench at db69a6f and its checkers of July 2025; the latter cut
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
+from itertools import islice
+from operator import add, sub
 
-from adhere.constraints.base import Finding
-from adhere.constraints.reference.features import Text
+from adhere.constraints.finding import Finding, amount
+from adhere.constraints.reference.features import LONG, Grown, Text
 from adhere.constraints.reference.ifbench_kind import (
     BOTH,
     NEW,
@@ -23,8 +25,14 @@ from adhere.constraints.reference.ifbench_kind import (
     verdict,
 )
 from adhere.constraints.reference.ifbench_splitter import pieces
+from adhere.constraints.reference.ifbench_trigrams import shared_characters, trigrams
 
 Sentences = Callable[[Text], Sequence[str]]
+
+
+def has_more(sentences: Sequence[str], most: int) -> bool:
+    """Whether there are more than `most`, without cutting the rest of a long text into sentences."""
+    return isinstance(sentences, Grown) and len(sentences[: most + 1]) > most
 
 
 def punkt(text: Text) -> Sequence[str]:
@@ -75,36 +83,62 @@ def stop_words(percentage: float) -> Check:
 )
 def overlap(reference_text: str, percentage: float) -> Check:
     """Trigrams of characters, as published (the prompt means words)."""
-    wanted = _trigrams(reference_text)
+    wanted = trigrams(reference_text)
 
     def check(text: Text) -> Finding:
-        found = _trigrams(text.raw)
+        shared, found = shared_characters(text, wanted)
         needed = f"{percentage - 2} to {percentage + 2}"
         if not found:
             return failed("found no three characters to compare", needed=needed)
-        share = len(found & wanted) / len(found) * 100
+        share = shared / found * 100
         reason = f"{share:.1f}% of the character trigrams are in the text given, needed {needed}%"
         return verdict(percentage - 2 <= share <= percentage + 2, reason, share, needed)
 
     return check
 
 
-def _trigrams(text: str) -> set[tuple[str, str, str]]:
-    return set(zip(text, text[1:], text[2:], strict=False))
+_ENDS = ".?!"
+_BATCH = 512
+Decide = Callable[[list[int], list[int]], bool | None]
+"""Of how many sentences ended in each mark so far, and at most how many more can, whether the rule holds; None: unknown."""
+
+
+def _end_marks(text: Text, sentences: Iterable[str], decide: Decide) -> tuple[list[int], bool | None, str]:
+    """How many sentences end in each of the marks `.?!`, whether the rule holds, and how far a long text was counted."""
+    counts, at = [0, 0, 0], 0
+    is_long = len(text.raw) > LONG
+    # The published cutting takes a literal "<prd>" for a full stop.
+    behind = [text.raw.count(mark) + (text.raw.count("<prd>") if mark == "." else 0) for mark in _ENDS]
+    holds = decide(counts, behind) if is_long else None
+    found = iter(sentences)
+    while holds is None and (batch := list(islice(found, _BATCH))):
+        ends = [sentence[-1:] for sentence in batch]
+        counts = list(map(add, counts, map(ends.count, _ENDS)))
+        at += len(batch)
+        if is_long:
+            behind = list(map(sub, behind, map("".join(batch).count, _ENDS)))
+            holds = decide(counts, behind)
+    if holds is None:
+        return counts, decide(counts, [0, 0, 0]), ""
+    return counts, holds, f" (counted in the first {at} of a very long answer, where the rest changes nothing)"
+
+
+def judge_types(text: Text, sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
+    """Two statements to a question; `vacuous`: none of both will do."""
+
+    def decide(counts: list[int], behind: list[int]) -> bool | None:
+        (stated, asked, _), (stops, marks, _) = counts, behind
+        if stated > 2 * (asked + marks) or 2 * asked > stated + stops or not (vacuous or asked + marks):
+            return False
+        return None if stops or marks else stated == 2 * asked
+
+    (stated, asked, _), holds, where = _end_marks(text, sentences, decide)
+    said = f"{amount(stated, 'sentences')} with a full stop and {asked} with a question mark"
+    return verdict(holds is True, f"found {said}{where}, needed 2 to 1", [stated, asked], "2 to 1")
 
 
 def _sentence_type(sentences: Sentences) -> Callable[[], Check]:
-    def sentence_type() -> Check:
-        def check(text: Text) -> Finding:
-            found = sentences(text)
-            stated = sum(sentence.endswith(".") for sentence in found)
-            asked = sum(sentence.endswith("?") for sentence in found)
-            reason = f"found {stated} sentences with a full stop and {asked} with a question mark, needed 2 to 1"
-            return verdict(stated == 2 * asked, reason, [stated, asked], "2 to 1")
-
-        return check
-
-    return sentence_type
+    return lambda: lambda text: judge_types(text, sentences(text))
 
 
 _TYPE_SAID = "Keep a 2:1 ratio of declarative to interrogative sentences."
@@ -112,17 +146,23 @@ sentence_type_2026 = rule("ratio:sentence_type", NEW, _TYPE_SAID)(_sentence_type
 sentence_type_2025 = rule("ratio:sentence_type", OLD, _TYPE_SAID)(_sentence_type(pieces))
 
 
+def judge_balance(text: Text, sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
+    """As many statements as questions and exclamations; `vacuous`: none of them will do."""
+
+    def decide(counts: list[int], behind: list[int]) -> bool | None:
+        most = min(count + rest for count, rest in zip(counts, behind, strict=True))
+        if max(counts) > most or not (vacuous or most):
+            return False
+        return None if any(behind) else min(counts) == max(counts)
+
+    counts, holds, where = _end_marks(text, sentences, decide)
+    stated, asked, exclaimed = counts
+    said = f"{amount(stated, 'sentences')} with a full stop, {asked} with a question mark and {exclaimed} with an exclamation mark"
+    return verdict(holds is True, f"found {said}{where}, needed as many of each", counts, "as many of each")
+
+
 def _sentence_balance(sentences: Sentences) -> Callable[[], Check]:
-    def sentence_balance() -> Check:
-        def check(text: Text) -> Finding:
-            found = sentences(text)
-            counts = [sum(sentence.endswith(mark) for sentence in found) for mark in ".?!"]
-            reason = "found {} sentences with a full stop, {} with a question mark and {} with an exclamation mark, needed as many of each"
-            return verdict(counts[0] == counts[1] == counts[2], reason.format(*counts), counts, "as many of each")
-
-        return check
-
-    return sentence_balance
+    return lambda: lambda text: judge_balance(text, sentences(text))
 
 
 _BALANCE_SAID = "Use as many declarative as interrogative and exclamatory sentences."
@@ -136,8 +176,10 @@ def _sentence_words(sentences: Sentences) -> Callable[[], Check]:
 
         def check(text: Text) -> Finding:
             found = sentences(text)
+            if has_more(found, 3):
+                return failed("found more than 3 sentences, needed 3", needed=3)
             if len(found) != 3:
-                return failed(f"found {len(found)} sentences, needed 3", len(found), 3)
+                return failed(f"found {amount(len(found), 'sentences')}, needed 3", len(found), 3)
             lengths = [len(sentence.strip()) for sentence in found]
             reason = f"the sentences have {lengths[0]}, {lengths[1]} and {lengths[2]} characters, needed three times the same"
             return verdict(len(set(lengths)) == 1, reason, lengths, "equal lengths")

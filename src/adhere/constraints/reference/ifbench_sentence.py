@@ -7,12 +7,13 @@ Where the published code fails with an exception (an empty sentence), ours fails
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from adhere.constraints.base import Finding
+from adhere.constraints.finding import Finding, amount
 from adhere.constraints.reference.features import Text
 from adhere.constraints.reference.ifbench_features import EDGES, without_marks
 from adhere.constraints.reference.ifbench_kind import (
@@ -45,7 +46,7 @@ def _increment(sentences: Sentences) -> Callable[..., Check]:
             if not found:
                 return failed("found no sentence")
             before = len(without_marks(found[0]).split())
-            for order, sentence in enumerate(found[1:], 2):
+            for order, sentence in enumerate(itertools.islice(found, 1, None), 2):
                 words = len(without_marks(sentence).split())
                 if words != before + small_n:
                     reason = (
@@ -99,9 +100,9 @@ alliteration_2026 = rule("sentence:alliteration_increment", NEW, _ALLITERATION_S
 alliteration_2025 = rule("sentence:alliteration_increment", OLD, _ALLITERATION_SAID)(_alliteration_increment(pieces))
 
 
-def _nth(found: list[str], position: float) -> str | None:
+def _nth(found: Sequence[str], position: float) -> str | None:
     """The sentence at a position that counts from 1; position 0 is the last one, as published."""
-    if len(found) < position or not found:
+    if len(found[: max(1, math.ceil(position))]) < position or not found:
         return None
     return found[int(position - 1)]
 
@@ -118,7 +119,9 @@ def keyword_2026(word: str, N: float) -> Check:
         sentence = _nth(text.sentences, N)
         if sentence is None:
             return failed(
-                f"found {len(text.sentences)} sentences, needed {word!r} in sentence {N}", len(text.sentences), N
+                f"found {amount(len(text.sentences), 'sentences')}, needed {word!r} in sentence {N}",
+                len(text.sentences),
+                N,
             )
         held = pattern.search(sentence) is not None
         return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {shown(sentence)}", held, word)
@@ -135,7 +138,7 @@ def keyword_2025(word: str, N: float) -> Check:
         found = pieces(text)
         sentence = _nth(found, N)
         if sentence is None:
-            return failed(f"found {len(found)} sentences, needed {word!r} in sentence {N}", len(found), N)
+            return failed(f"found {amount(len(found), 'sentences')}, needed {word!r} in sentence {N}", len(found), N)
         held = lowered in sentence.lower()
         return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {shown(sentence)}", held, word)
 
@@ -186,7 +189,9 @@ def repeat_change(prompt_to_repeat: str) -> Check:
         pairs = zip(text.chunks[1:], rest, strict=False)
         at = next((i for i, (got, wanted) in enumerate(pairs, 2) if got != wanted), None)
         if at is None:
-            return failed(f"found {len(text.chunks)} words, needed {len(rest) + 1}", len(text.chunks), len(rest) + 1)
+            return failed(
+                f"found {amount(len(text.chunks), 'words')}, needed {len(rest) + 1}", len(text.chunks), len(rest) + 1
+            )
         return failed(f"word {at} is {shown(text.chunks[at - 1])}, needed {shown(rest[at - 2])}")
 
     return check

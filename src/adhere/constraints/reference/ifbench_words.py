@@ -11,7 +11,7 @@ import re
 import string
 from collections import Counter
 
-from adhere.constraints.base import Finding
+from adhere.constraints.finding import Finding, amount
 from adhere.constraints.reference.features import Text
 from adhere.constraints.reference.ifbench_features import (
     EDGES,
@@ -40,8 +40,7 @@ from adhere.constraints.reference.ifbench_kind import (
 from adhere.constraints.reference.ifbench_splitter import pieces
 from adhere.constraints.reference.ifbench_syllables import syllables
 from adhere.constraints.reference.ifbench_tagger import first_tag
-from adhere.constraints.reference.ifbench_tokens import first_tokens, last_tokens, leading_tokens
-from adhere.constraints.reference.treebank import tokenize
+from adhere.constraints.reference.ifbench_tokens import first_tokens, iterate_tokens, last_tokens, leading_tokens
 
 _ALPHABET = string.ascii_lowercase
 
@@ -242,7 +241,7 @@ def words_position(keyword: str) -> Check:
             return failed(f"found no {wanted!r}", needed=wanted)
         first, last = first_tokens(text, 3), last_tokens(text, 3)
         if len(first) < 2:
-            return failed(f"found {len(first)} words, needed {wanted!r} as second and second to last")
+            return failed(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
         back = -3 if last[-1] in MARKS else -2
         if len(last) < -back:
             return failed(f"found too few words for {wanted!r} as second and second to last")
@@ -263,7 +262,7 @@ def words_position_2025(keyword: str) -> Check:
             return failed(f"found no {wanted!r}", needed=wanted)
         first, last = first_tokens(text, 2), last_tokens(text, 2)
         if len(first) < 2:
-            return failed(f"found {len(first)} words, needed {wanted!r} as second and second to last")
+            return failed(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
         reason = f"token 2 is {shown(first[1])}, the second to last {shown(last[-2])}, needed {wanted!r}"
         return verdict(first[1] == last[-2] == wanted, reason, [first[1][:40], last[-2][:40]], wanted)
 
@@ -281,10 +280,12 @@ def keywords_specific_position(keyword: str, n: int, m: int) -> Check:
 
     def check(text: Text) -> Finding:
         sentences = text.sentences
-        if not 0 < n <= len(sentences):
-            return failed(f"found {len(sentences)} sentences, needed at least {n}", len(sentences), n)
-        words = [token for token in tokenize(sentences[n - 1]) if any(map(str.isalnum, token))]
-        return _word_at(words, m, wanted, lower=lowered)
+        if not 0 < n <= len(sentences[:n]):
+            return failed(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
+        if wanted.isalnum() and lowered not in text.lower:
+            return failed(f"found no {wanted!r}", needed=wanted)
+        words = (token for token in iterate_tokens(sentences[n - 1]) if any(map(str.isalnum, token)))
+        return _word_at(list(itertools.islice(words, max(m, 0))), m, wanted, lower=lowered)
 
     return check
 
@@ -296,8 +297,8 @@ def keywords_specific_position_2025(keyword: str, n: int, m: int) -> Check:
 
     def check(text: Text) -> Finding:
         sentences = pieces(text)
-        if not 0 < n <= len(sentences):
-            return failed(f"found {len(sentences)} sentences, needed at least {n}", len(sentences), n)
+        if not 0 < n <= len(sentences[:n]):
+            return failed(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
         return _word_at(leading_tokens(sentences[n - 1], m), m, wanted)
 
     return check

@@ -5,7 +5,6 @@ Source: google-research `instruction_following_eval` at 26d8ccdab, with NLTK 3.8
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -55,7 +54,8 @@ _NTH = Param(
     is_drawn=_is_no_such_paragraph,
     draw=lambda rng, values: rng.randint(1, int(str(values["num_paragraphs"])) + 1),
 )
-_LETTER = Param("string", is_drawn=words.letter_is_drawn, draw=lambda rng, _: rng.choice(string.ascii_letters))
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LETTER = Param("string", is_drawn=words.letter_is_drawn, draw=lambda rng, _: rng.choice(_LETTERS))
 
 
 def _kind(

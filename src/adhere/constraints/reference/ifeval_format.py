@@ -6,10 +6,9 @@ quadratically there (bullets, placeholders, titles, postscripts) is a linear sca
 
 from __future__ import annotations
 
-import json
 import re
 
-from adhere.constraints.base import Finding
+from adhere.constraints.finding import Finding, amount
 from adhere.constraints.reference.features import Text
 from adhere.constraints.reference.ifeval_words import AT_LEAST, Values, counted
 from adhere.constraints.reference.patterns import Undecidable, marker_pattern, section_pattern
@@ -25,7 +24,7 @@ _HIGHLIGHT = re.compile(r"\*[^\n*]*\*")
 _DOUBLE_HIGHLIGHT = re.compile(r"\*\*[^\n*]*\*\*")
 _PS = {"P.P.S": re.compile(r"p\.\s?p\.\s?s"), "P.S.": re.compile(r"p\.\s?s\.")}
 _JSON_MARKS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
-_DEEPEST_JSON = 500
+DEEPEST_JSON = 500
 OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
 
@@ -35,18 +34,25 @@ def placeholders(values: Values) -> Check:
     def count(text: Text) -> int:
         return _PLACEHOLDER.findall(text.raw).count("]") if "[" in text.raw else 0
 
-    return counted(count, AT_LEAST, values["num_placeholders"], "placeholders")
+    return counted(count, AT_LEAST, values["num_placeholders"], "placeholders", only_shrinks=True)
 
 
 def bullets(values: Values) -> Check:
     """Lines that start with one star, or with a dash (rules and minus signs included); exactly as many as asked."""
     needed = values["num_bullets"]
-    tail = f" bullet points, needed exactly {needed}"
+    tail = f", needed exactly {needed}"
 
     def check(text: Text) -> Finding:
         found = count_bullets(text.raw)
         score = 1.0 if found == needed else min(found, needed) / max(found, needed)
-        return Finding("pass" if found == needed else "fail", f"found {found}{tail}", found, needed, None, score)
+        return Finding(
+            "pass" if found == needed else "fail",
+            f"found {amount(found, 'bullet points')}{tail}",
+            found,
+            needed,
+            None,
+            score,
+        )
 
     return check
 
@@ -84,7 +90,7 @@ def highlights(values: Values) -> Check:
         double = sum(1 for part in _DOUBLE_HIGHLIGHT.findall(raw) if part[2:-2].strip()) if "**" in raw else 0
         return single + double
 
-    return counted(count, AT_LEAST, values["num_highlights"], "highlighted sections")
+    return counted(count, AT_LEAST, values["num_highlights"], "highlighted sections", only_shrinks=True)
 
 
 def sections(values: Values) -> Check:
@@ -151,8 +157,10 @@ def json_format(values: Values) -> Check:  # noqa: ARG001 - no parameters
 
 def json_trouble(value: str) -> str | None:
     """Why the text is not JSON, or None. Nesting deeper than 500 levels is none; the published code dies of it."""
-    if value.count("[") + value.count("{") > _DEEPEST_JSON and _is_deep(value):
-        return f"nested deeper than {_DEEPEST_JSON} levels"
+    if value.count("[") + value.count("{") > DEEPEST_JSON and is_deep(value):
+        return f"nested deeper than {DEEPEST_JSON} levels"
+    import json  # here: not every prompt asks for it
+
     try:
         json.loads(value)
     except (ValueError, RecursionError) as error:
@@ -160,13 +168,14 @@ def json_trouble(value: str) -> str | None:
     return None
 
 
-def _is_deep(value: str) -> bool:
+def is_deep(value: str) -> bool:
+    """Whether brackets outside of texts nest deeper than `DEEPEST_JSON` levels."""
     depth = 0
     for match in _JSON_MARKS.finditer(value):
         mark = value[match.start()]
         if mark in "[{":
             depth += 1
-            if depth > _DEEPEST_JSON:
+            if depth > DEEPEST_JSON:
                 return True
         elif mark in "]}":
             depth -= 1
@@ -202,7 +211,9 @@ def two_responses(values: Values) -> Check:  # noqa: ARG001 - no parameters
             return Finding("fail", "a piece between two ****** dividers is blank")
         answers = [piece for piece in pieces if piece]
         if len(answers) != 2:
-            return Finding("fail", f"found {len(answers)} answers divided by ******, needed 2", len(answers), 2)
+            return Finding(
+                "fail", f"found {amount(len(answers), 'answers')} divided by ******, needed 2", len(answers), 2
+            )
         if answers[0] == answers[1]:
             return Finding("fail", "the two answers are the same", 1, 2)
         return Finding("pass", "found two different answers divided by ******", 2, 2)
@@ -257,6 +268,6 @@ def no_comma(values: Values) -> Check:  # noqa: ARG001 - no parameters
         if position < 0:
             return clean
         found = text.raw.count(",")
-        return Finding("fail", f"found {found} commas, allowed none", found, 0, (position, position + 1))
+        return Finding("fail", f"found {amount(found, 'commas')}, allowed none", found, 0, (position, position + 1))
 
     return check

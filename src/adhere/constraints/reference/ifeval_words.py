@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adhere.constraints.base import Finding
+from adhere.constraints.finding import FinalFailure, Finding, amount
 from adhere.constraints.reference.features import LONG, Text
 from adhere.constraints.reference.patterns import Undecidable, keyword_pattern, word_pattern
 from adhere.constraints.reference.published import Check
@@ -19,24 +19,32 @@ LESS_THAN, AT_LEAST = "less than", "at least"
 RELATIONS = (LESS_THAN, AT_LEAST)
 
 
-def counted(count: Callable[[Text], int], relation: str, needed: int, unit: str) -> Check:
-    """Judge a count against `less than` or `at least` `needed`; the score is how near a failing count comes."""
-    tail = f" {unit}, needed {'fewer than' if relation == LESS_THAN else 'at least'} {needed}"
+def counted(
+    count: Callable[[Text], int], relation: str, needed: int, unit: str, *, only_shrinks: bool = False
+) -> Check:
+    """Judge a count against `less than` or `at least` `needed`; the score is how near a failing count comes.
+
+    `only_shrinks` says that no text counts higher once lines, or all its stars, are taken out of it.
+    """
+    failure = FinalFailure if only_shrinks else Finding
+    tail = f", needed {'fewer than' if relation == LESS_THAN else 'at least'} {needed}"
     if relation == LESS_THAN:
 
         def fewer(text: Text) -> Finding:
             found = count(text)
             if found < needed:
-                return Finding("pass", f"found {found}{tail}", found, needed, None, 1.0)
-            return Finding("fail", f"found {found}{tail}", found, needed, None, max(0, needed - 1) / max(found, 1))
+                return Finding("pass", f"found {amount(found, unit)}{tail}", found, needed, None, 1.0)
+            return Finding(
+                "fail", f"found {amount(found, unit)}{tail}", found, needed, None, max(0, needed - 1) / max(found, 1)
+            )
 
         return fewer
 
     def at_least(text: Text) -> Finding:
         found = count(text)
         if found >= needed:
-            return Finding("pass", f"found {found}{tail}", found, needed, None, 1.0)
-        return Finding("fail", f"found {found}{tail}", found, needed, None, found / needed)
+            return Finding("pass", f"found {amount(found, unit)}{tail}", found, needed, None, 1.0)
+        return failure("fail", f"found {amount(found, unit)}{tail}", found, needed, None, found / needed)
 
     return at_least
 
@@ -49,10 +57,14 @@ def keywords_exist(values: Values) -> Check:
     complete = Finding("pass", f"found all {needed} keywords", needed, needed, None, 1.0)
 
     def check(text: Text) -> Finding:
+        missing: list[str] = []
         try:
-            missing = [name for name, wanted in zip(names, patterns, strict=True) if not wanted.is_in(text)]
+            for name, wanted in zip(names, patterns, strict=True):
+                if not wanted.is_in(text):
+                    missing.append(name)  # what is missing before one that cannot be read decides
         except Undecidable as reason:
-            return Finding("undecided", str(reason))
+            if not missing:
+                return Finding("undecided", str(reason))
         if not missing:
             return complete
         found = needed - len(missing)
@@ -100,7 +112,11 @@ def letter_count(values: Values) -> Check:
     """Occurrences of the lower-cased letter in the lower-cased text."""
     letter = values["letter"].strip().lower()
     return counted(
-        lambda text: text.lower.count(letter), values["let_relation"], values["let_frequency"], f"times {letter!r}"
+        lambda text: text.lower.count(letter),
+        values["let_relation"],
+        values["let_frequency"],
+        f"times {letter!r}",
+        only_shrinks=True,
     )
 
 
@@ -111,26 +127,36 @@ def letter_is_drawn(letter: Any, values: Values) -> bool:  # noqa: ARG001 - the 
 
 def word_count(values: Values) -> Check:
     r"""Runs of `\w`: `don't` is two, `snake_case` one, a run of Chinese characters one."""
-    return counted(lambda text: text.word_count, values["relation"], values["num_words"], "words")
+    return counted(lambda text: text.word_count, values["relation"], values["num_words"], "words", only_shrinks=True)
 
 
 def sentence_count(values: Values) -> Check:
     """Sentences by Punkt: a line break ends none."""
-    needed = values["num_sentences"]
-    return _counted_while_it_matters(
-        counted(lambda text: text.sentence_count(needed), values["relation"], needed, "sentences")
-    )
+    needed, relation = values["num_sentences"], values["relation"]
+    judge = counted_while_it_matters(counted(lambda text: text.sentence_count(needed), relation, needed, "sentences"))
+    if relation == LESS_THAN:
+        return judge
+
+    def check(text: Text) -> Finding:
+        finding = judge(text)
+        if (
+            finding.outcome == "fail" and sum(map(text.raw.count, ".?!")) + 1 < needed
+        ):  # each but the last ends with one
+            return FinalFailure(*finding)
+        return finding
+
+    return check
 
 
 def capital_word_count(values: Values) -> Check:
     """Treebank tokens in capitals: `DON'T` is two, `U.S.A.` one."""
     needed = values["capital_frequency"]
-    return _counted_while_it_matters(
+    return counted_while_it_matters(
         counted(lambda text: text.capital_count(needed), values["capital_relation"], needed, "words in capitals")
     )
 
 
-def _counted_while_it_matters(judge: Check) -> Check:
+def counted_while_it_matters(judge: Check) -> Check:
     """Say so where counting may have stopped at the number that decides."""
 
     def check(text: Text) -> Finding:
@@ -145,7 +171,7 @@ def _counted_while_it_matters(judge: Check) -> Check:
 def paragraph_count(values: Values) -> Check:
     """Pieces between `***` dividers, wherever they stand; blank pieces are forgiven at the ends only."""
     needed = values["num_paragraphs"]
-    tail = f" paragraphs between *** dividers, needed exactly {needed}"
+    tail = f" between *** dividers, needed exactly {needed}"
 
     def check(text: Text) -> Finding:
         pieces = text.raw.split("***")
@@ -154,7 +180,9 @@ def paragraph_count(values: Values) -> Check:
             found -= not piece or piece.isspace()
         if any(not piece or piece.isspace() for piece in pieces[1:-1]):
             return Finding("fail", "a piece between two *** dividers is blank", None, needed)
-        return Finding("pass" if found == needed else "fail", f"found {found}{tail}", found, needed)
+        return Finding(
+            "pass" if found == needed else "fail", f"found {amount(found, 'paragraphs')}{tail}", found, needed
+        )
 
     return check
 
@@ -170,13 +198,15 @@ def nth_paragraph_first_word(values: Values) -> Check:
         pieces = text.raw.split("\n\n")
         found = len(pieces) - sum(not piece or piece.isspace() for piece in pieces)
         if nth > found:
-            return Finding("fail", f"found {found} paragraphs, needed {total}, the {nth}. to judge", found, total)
+            return Finding(
+                "fail", f"found {amount(found, 'paragraphs')}, needed {total}, the {nth}. to judge", found, total
+            )
         piece = pieces[nth - 1]
         if not piece or piece.isspace():
             return Finding("fail", f"paragraph {nth} is blank", found, total)
         word = first_word(piece)
         if found != total:
-            return Finding("fail", f"found {found} paragraphs, needed exactly {total}", found, total)
+            return Finding("fail", f"found {amount(found, 'paragraphs')}, needed exactly {total}", found, total)
         reason = f"paragraph {nth} starts with {word[:40]!r}, needed {wanted!r}"
         return Finding("pass" if word == wanted else "fail", reason, word[:40], wanted)
 
@@ -214,7 +244,7 @@ def english_capitals(values: Values) -> Check:  # noqa: ARG001 - no parameters
     def check(text: Text) -> Finding:
         if not text.raw.isupper():
             return _not_all(text.raw, _SMALL, "lower-case")
-        return _english(text.language)
+        return english(text.language)
 
     return check
 
@@ -225,7 +255,7 @@ def english_lowercase(values: Values) -> Check:  # noqa: ARG001 - no parameters
     def check(text: Text) -> Finding:
         if not text.raw.islower():
             return _not_all(text.raw, _CAPITAL, "capital")
-        return _english(text.language)
+        return english(text.language)
 
     return check
 
@@ -237,7 +267,8 @@ def _not_all(raw: str, ascii_wrong: re.Pattern[str], wrong: str) -> Finding:
     return Finding("fail", f"found no letters, or one beyond ASCII, where no {wrong} letters are allowed")
 
 
-def _english(language: str | None) -> Finding:
+def english(language: str | None) -> Finding:
+    """Whether what was detected is English; nothing counts as English."""
     if language == "en":
         return _ENGLISH
     if language is None:

@@ -5,13 +5,15 @@ Source: allenai/open-instruct IFEvalG (profile `iftrain`), behaviour reproduced 
 
 from __future__ import annotations
 
+import math
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import cast
 
-from adhere.constraints.base import Finding
-from adhere.constraints.reference.features import Text
+from adhere.constraints.finding import Finding, amount
+from adhere.constraints.reference.features import LONG, Text
 from adhere.constraints.reference.ifbench_features import kept
 from adhere.constraints.reference.ifbench_kind import (
     IFTRAIN,
@@ -26,7 +28,8 @@ from adhere.constraints.reference.ifbench_kind import (
     verdict,
     whole,
 )
-from adhere.constraints.reference.ifbench_splitter import split
+from adhere.constraints.reference.ifbench_splitter import iterate, pieces
+from adhere.constraints.reference.ifbench_tokens import iterate_tokens
 from adhere.constraints.reference.iftrain_phrases import phrases
 from adhere.schema import Json
 
@@ -62,7 +65,7 @@ def copying_multiple(prompt_to_repeat: str, N: float) -> Check:
     def check(text: Text) -> Finding:
         copies = text.raw.split("******")
         if len(copies) != N:
-            return failed(f"found {len(copies)} parts between ******, needed {N}", len(copies), N)
+            return failed(f"found {amount(len(copies), 'parts')} between ******, needed {N}", len(copies), N)
         for order, part in enumerate(copies, 1):
             if part.strip().lower() != wanted:
                 return failed(f"part {order} is {shown(part.strip())}, needed {shown(prompt_to_repeat)}")
@@ -95,7 +98,7 @@ def repeat_phrase(phrase: str, small_n: float) -> Check:
         for piece in found:
             got = piece.split()
             changed = sum(left != right for left, right in zip(got, words, strict=False))
-            if changed > 1 or len(got) > len(words):
+            if changed > 1 or len(got) != len(words):
                 return failed(f"{shown(piece)} differs from the phrase in more than one word")
         # As published: of the copies before the last one, an unchanged one is let pass.
         return verdict(changed == 1, f"the last copy differs in {changed} words, needed 1", changed, 1)
@@ -132,7 +135,7 @@ def sentence_hyphens() -> Check:
     """The pieces between hyphens, compared with the sentences there would be if hyphens were blanks, pair by pair."""
 
     def check(text: Text) -> Finding:
-        sentences = split(text.raw.replace("-", " "))
+        sentences = iterate(text.raw.replace("-", " "))
         for order, (piece, sentence) in enumerate(zip(text.raw.split("-"), sentences, strict=False), 1):
             if piece != sentence:
                 return failed(f"piece {order} between hyphens is {shown(piece)}, the sentence {shown(sentence)}")
@@ -175,7 +178,7 @@ _DIVIDER = re.compile(r"\s?\*\*\*\s?")
 
 @kept
 def _divided(text: Text) -> list[str]:
-    return _DIVIDER.split(text.raw)
+    return _DIVIDER.split(text.raw) if "***" in text.raw else [text.raw]
 
 
 def _two_paragraphs(paragraphs: list[str]) -> Finding:
@@ -186,7 +189,7 @@ def _two_paragraphs(paragraphs: list[str]) -> Finding:
             if 0 < at < len(paragraphs) - 1:
                 return failed(f"paragraph {at + 1} is empty")
             found -= 1
-    return verdict(found == 2, f"found {found} paragraphs, needed 2", found, 2)
+    return verdict(found == 2, f"found {amount(found, 'paragraphs')}, needed 2", found, 2)
 
 
 @rule("paragraphs:paragraphs", IFTRAIN, "Write two paragraphs, separated by ***.")
@@ -201,6 +204,16 @@ def paragraphs2() -> Check:
     return lambda text: _two_paragraphs(text.raw.split("\n\n"))
 
 
+def wrong_length(sentence: str, words: Iterable[str], needed: float) -> Finding | None:
+    """That a sentence has not as many words as needed; in a very long one they are counted as far as that takes."""
+    most = len(sentence) if len(sentence) <= LONG else max(0, math.floor(needed) + 1)
+    found = sum(1 for _ in islice(words, most))
+    if found == needed:
+        return None
+    said = "words" if len(sentence) <= LONG or found < most else "words or more"
+    return failed(f"{shown(sentence)} has {found} {said}, needed {needed}", found, needed)
+
+
 @rule(
     "count:counting_composition",
     IFTRAIN,
@@ -210,20 +223,21 @@ def paragraphs2() -> Check:
 )
 def counting_composition(n_sent: float, n_words: float) -> Check:
     """Sentences cut by substitution, Treebank tokens with marks among them; no divider may stand at either end."""
+    most = max(1000, math.ceil(n_sent) + 1)  # counting on would change no verdict
 
     def check(text: Text) -> Finding:
         found = _divided(text)
         for order, paragraph in enumerate(found, 1):
-            sentences = split(paragraph)
+            sentences = list(islice(pieces(text) if len(found) == 1 else iterate(paragraph), most))
             if len(sentences) != n_sent or not paragraph.strip():
                 return failed(
                     f"paragraph {order} has {len(sentences)} sentences, needed {n_sent}", len(sentences), n_sent
                 )
             for sentence in sentences:
-                words = len(Text(sentence).tokens)
-                if words != n_words:
-                    return failed(f"{shown(sentence)} has {words} words, needed {n_words}", words, n_words)
-        return verdict(len(found) == 3, f"found {len(found)} paragraphs, needed 3", len(found), 3)
+                wrong = wrong_length(sentence, iterate_tokens(sentence), n_words)
+                if wrong is not None:
+                    return wrong
+        return verdict(len(found) == 3, f"found {amount(len(found), 'paragraphs')}, needed 3", len(found), 3)
 
     return check
 

@@ -5,30 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from adhere.constraints.reference.patterns import Pattern, Undecidable
+
 _META = frozenset(r"\.^$*+?{}[]|()")
-_LONGEST = 10_000
-"""Longer answers are not searched where a word holds regular-expression characters: that may take quadratic time."""
 
 
 def phrases(first: str, last: str) -> Callable[[str], list[str] | str]:
     """What `re.findall(f"{first} .*? {last}", text)` finds; or, in words, why that cannot be said."""
     if _META.isdisjoint(first) and _META.isdisjoint(last):
-        return lambda text: _literal_phrases(f"{first} ", f" {last}", text)
-    try:
-        pattern = re.compile(f"{first} .*? {last}")
-    except re.error as error:
-        problem = f"the phrase's first and last word are used as a regular expression and are none: {error}"
-        return lambda _text: problem
+        return lambda text: literal_phrases(f"{first} ", f" {last}", text)
+    pattern = Pattern(f"{first} .*? {last}", flags=re.NOFLAG)
 
     def find(text: str) -> list[str] | str:
-        if len(text) > _LONGEST:
-            return f"the phrase holds a regular expression and the answer is longer than {_LONGEST} characters"
-        return [match[0] for match in pattern.finditer(text)]
+        try:
+            return [match[0] for match in pattern.regex(text).finditer(text)]
+        except Undecidable as why:
+            return str(why)
 
     return find
 
 
-def _literal_phrases(first: str, last: str, text: str) -> list[str]:
+def literal_phrases(first: str, last: str, text: str) -> list[str]:
     """The same in linear time: one walk, in which a line without a further `last` is left at once."""
     found: list[str] = []
     at = text.find(first)

@@ -7,14 +7,16 @@ Ours differs in that nothing is drawn, nothing raises, and every verdict says wh
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
-from adhere.constraints.base import Finding
-from adhere.constraints.reference.features import Text
+from adhere.constraints.finding import Finding, amount
+from adhere.constraints.reference.features import LONG, Text
 from adhere.constraints.reference.ifbench_features import kept
 from adhere.constraints.reference.ifbench_kind import (
     IFTRAIN,
@@ -44,7 +46,7 @@ def _is_no_letter(value: Any, _params: Mapping[str, Json]) -> bool:
     return not value or len(value) > 1 or not "a" <= value.lower()[:1] <= "z"
 
 
-LETTER = Param("string", is_drawn=_is_no_letter, draw=lambda rng, _params: rng.choice(string.ascii_lowercase))
+LETTER = Param("string", is_drawn=_is_no_letter, draw=lambda rng, _params: rng.choice(string.ascii_letters).lower())
 """One letter from a to z; anything else is drawn at random."""
 
 
@@ -54,7 +56,7 @@ def _word(value: str | list[str]) -> str:
 
 
 def _compared(found: int, relation: str, needed: float, what: str) -> Finding:
-    reason = f"found {found} {what}, needed {relation} {needed}"
+    reason = f"found {amount(found, what)}, needed {relation} {needed}"
     if relation == "less than":
         return verdict(found < needed, reason, found, f"less than {needed}")
     if relation == "at least":
@@ -163,8 +165,10 @@ def keyword_specific_position(keyword: str | list[str], n: int, m: int) -> Check
 
     def check(text: Text) -> Finding:
         sentences = pieces(text)
-        if not 0 < n <= len(sentences):
-            return failed(f"found {len(sentences)} sentences, needed at least {n}", len(sentences), n)
+        if not 0 < n <= len(sentences[:n]):
+            return failed(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
+        if wanted.isalnum() and wanted not in text.raw:
+            return failed(f"found no {wanted!r}", needed=wanted)
         tokens = leading_tokens(sentences[n - 1], m)
         if not 0 < m <= len(tokens):
             return failed(f"sentence {n} has {len(tokens)} words, needed at least {m}", len(tokens), m)
@@ -183,7 +187,7 @@ def start_end() -> Check:
     def check(text: Text) -> Finding:
         first, last = first_tokens(text, 2), last_tokens(text, 1)
         if len(first) < 2:
-            return failed(f"found {len(first)} words, needed at least 2", len(first), 2)
+            return failed(f"found {amount(len(first), 'words')}, needed at least 2", len(first), 2)
         reason = f"the answer begins with {shown(first[0])} and ends with {shown(last[0])}, needed the same word"
         return verdict(first[0].lower() == last[0].lower(), reason, [first[0][:40], last[0][:40]], "the same word")
 
@@ -207,6 +211,8 @@ def no_adjacent_consecutive() -> Check:
 
 
 _LONG = 10_000
+_TOKENS_ALONE = ";@#$%&?!*[](){}<>"
+"""Marks that are tokens of their own wherever they stand."""
 
 
 def _repeated(tokens: Iterable[str]) -> str | None:
@@ -231,6 +237,8 @@ def count_unique() -> Check:
     def check(text: Text) -> Finding:
         word = _repeated(plain_chunks(text))
         if word is None and len(text.raw) > _LONG:
+            word = next((mark for mark in _TOKENS_ALONE if text.raw.count(mark) > 1), None)
+        if word is None and len(text.raw) > _LONG:
             word = _repeated(leading_tokens(text.raw, 50)) if len(text.chunks) > 1 else _repeated(stretch(text))
         if word is not None:
             return failed(f"{shown(word)} stands more than once", word[:40], "each word once")
@@ -253,8 +261,11 @@ def lowercase_counting(N: float) -> Check:
     """Runs of a to z between word boundaries: "don't" is two words."""
 
     def check(text: Text) -> Finding:
-        found = len(_LOWERCASE.findall(text.raw))
-        return verdict(found <= N, f"found {found} words in lower case, needed at most {N}", found, N)
+        if len(text.raw) <= LONG:
+            found = len(_LOWERCASE.findall(text.raw))
+        else:
+            found = sum(1 for _ in islice(_LOWERCASE.finditer(text.raw), max(0, math.floor(N) + 1)))
+        return verdict(found <= N, f"found {amount(found, 'words in lower case')}, needed at most {N}", found, N)
 
     return check
 
@@ -296,10 +307,10 @@ def letter_counting2(letter: str, let_frequency: float, let_relation: str) -> Ch
     return check
 
 
-@rule("first_word:first_word_sent", IFTRAIN, "Begin each sentence with the word {first_word}.", first_word=WORD)
-def first_word_sent(first_word: str) -> Check:
+@rule("first_word:first_word_sent", IFTRAIN, "Begin each sentence with the word {first_word}.", first_word=WORDS)
+def first_word_sent(first_word: str | list[str]) -> Check:
     """A mark that touches the word belongs to it."""
-    wanted = first_word.strip()
+    wanted = _word(first_word)
     lowered = wanted.lower()
 
     def check(text: Text) -> Finding:
@@ -331,11 +342,11 @@ def first_word_answer(first_word: str) -> Check:
     return check
 
 
-_MARK = re.compile(r"[^\w\s]")
+_NO_MARKS = re.compile(r"[\w\s]+")
 
 
 def _core(word: str) -> str:
-    return _MARK.sub("", word)
+    return "".join(_NO_MARKS.findall(word))
 
 
 @rule("last_word:last_word_sent", IFTRAIN, "End each sentence with the word {last_word}.", last_word=WORDS)

@@ -1,21 +1,26 @@
-"""Keywords as the published code looks for them: unescaped regular expressions; here in linear time.
+"""Keywords as the published code looks for them: unescaped regular expressions; here in bounded time.
 
-A keyword without metacharacters is found with plain string search where that gives the same. A regular expression with
-a repetition is run on texts of ordinary length only, and one that may backtrack without bound is not run at all: the
-answer is `undecided`, with the reason, because a guess would be a number without a measurement.
+A keyword without metacharacters is found with plain string search where that gives the same. A regular expression is
+run where the steps that it may take on the text are bounded by what takes a fraction of a second; else the answer is
+`undecided`, with the reason, because a guess would be a number without a measurement. No published keyword is.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from adhere.constraints.reference.features import Text
 
+if TYPE_CHECKING:
+    from adhere.constraints.reference.regex_cost import Cost
+
 _META = frozenset(r".^$*+?{}[]\|()")
-_REPEAT = re.compile(r"(?<!\\)(?:\\\\)*[*+{]\+?")
-_REPEATED_GROUP = re.compile(r"\)\s*[*+{]")
-_LONGEST_FOR_REPEAT = 10_000
+_REPEATS = frozenset("*+{\\(")
+"""Without any of these, a pattern takes a fixed number of steps a character."""
+_MOST_STEPS = 20_000_000
 
 
 class Undecidable(Exception):
@@ -28,25 +33,36 @@ class Pattern:
     Args:
         keyword: As in the data; may hold metacharacters, by intent or by accident (`C++`, `$5`).
         before, after: What the published code puts around it.
-        ignores_case: Whether it looks with `re.IGNORECASE`.
+        flags: With which it looks.
     """
 
-    __slots__ = ("_lower", "_regex", "_repeats", "_trouble", "is_plain", "keyword")
+    __slots__ = ("_cost", "_lower", "_regex", "_trouble", "is_plain", "keyword")
 
-    def __init__(self, keyword: str, *, before: str = "", after: str = "", ignores_case: bool = True) -> None:
+    def __init__(self, keyword: str, *, before: str = "", after: str = "", flags: re.RegexFlag = re.IGNORECASE) -> None:
         self.keyword = keyword
         self.is_plain = _META.isdisjoint(keyword)
-        self._lower = keyword.lower() if ignores_case and self.is_plain and keyword.isascii() else None
-        self._repeats = 0 if self.is_plain else len(_REPEAT.findall(keyword))
+        self._lower = keyword.lower() if flags & re.IGNORECASE and self.is_plain and keyword.isascii() else None
         self._trouble: str | None = None
         self._regex: re.Pattern[str] | None = None
-        if self._repeats > 1 or (self._repeats and _REPEATED_GROUP.search(keyword)):
-            self._trouble = f"{keyword!r} is a regular expression that may not end in reasonable time"
-            return
+        self._cost: Cost | None = None
+        whole = f"{before}{keyword}{after}"
         try:
-            self._regex = re.compile(f"{before}{keyword}{after}", re.MULTILINE | (re.IGNORECASE if ignores_case else 0))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # `[[` may mean something else one day
+                self._regex = re.compile(whole, flags)
+                if not self.is_plain and not _REPEATS.isdisjoint(keyword):
+                    self._measure(whole, flags)
         except (re.error, RecursionError, OverflowError) as error:
+            self._regex = None
             self._trouble = f"the published code reads {keyword!r} as a regular expression, and it is none: {error}"
+
+    def _measure(self, whole: str, flags: int) -> None:
+        from adhere.constraints.reference.regex_cost import cost
+
+        self._cost = cost(whole, flags)
+        if self._cost is None:
+            self._regex = None
+            self._trouble = f"{self.keyword!r} is a regular expression that may not end in reasonable time"
 
     def is_ruled_out(self, text: Text) -> bool:
         """Whether plain string search says that the keyword is nowhere."""
@@ -80,10 +96,9 @@ class Pattern:
         """
         if self._regex is None:
             raise Undecidable(self._trouble)
-        if self._repeats and len(raw) > _LONGEST_FOR_REPEAT:
+        if self._cost is not None and self._cost.steps(raw, self._regex.flags) > _MOST_STEPS:
             raise Undecidable(
-                f"{self.keyword!r} is a regular expression with a repetition, and the text is longer than "
-                f"{_LONGEST_FOR_REPEAT:,} characters"
+                f"{self.keyword!r} is a regular expression that may take more than {_MOST_STEPS:,} steps on this text"
             )
         return self._regex
 
@@ -104,11 +119,16 @@ def word_pattern(word: str) -> Pattern:
 def section_pattern(splitter: str) -> Pattern:
     """A section's mark and its number; the white space around them that the published code takes changes no count."""
     if _META.isdisjoint(splitter):
-        return Pattern(splitter, after=r"\s?\d+", ignores_case=False)
-    return Pattern(splitter, before=r"\s?", after=r"\s?\d+\s?", ignores_case=False)
+        return Pattern(splitter, after=r"\s?\d+", flags=re.NOFLAG)
+    return Pattern(splitter, before=r"\s?", after=r"\s?\d+\s?", flags=re.NOFLAG)
 
 
 @lru_cache(maxsize=1024)
 def marker_pattern(marker: str) -> Pattern:
-    """A postscript's mark, to be looked for in lower-cased text."""
-    return Pattern(marker, ignores_case=False)
+    """A postscript's mark, to be looked for in lower-cased text: the one keyword for which `^` and `$` mean lines.
+
+    The white space before it and the rest of its line, which the published code takes too, change no verdict but where
+    they change what the mark means.
+    """
+    before = r"\s*" if marker[:1] in {"?", "+", "*", "{"} else ""
+    return Pattern(marker, before=before, after=".*$" if marker[-1:] == "\\" else "", flags=re.MULTILINE)

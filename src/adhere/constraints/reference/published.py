@@ -7,21 +7,27 @@ A `Kind` is one published id with its parameters as published. `constraint` turn
 What the published code would draw at random (an absent threshold, the letter `#`) is `undecided`, always for the same
 stated reason. `random_seed` is the compatibility switch: those parameters are then drawn from that seed, once, and both
 views use the same draw, so that such an instruction has a verdict, and the same one in every process.
+
+`mode="fixed"` judges with the listed defects of the published code mended (`fixes.py`); kinds without a listed defect are
+judged as in reference mode, and nothing is ever drawn.
 """
 
 from __future__ import annotations
 
 import importlib
-import random
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from adhere.constraints.base import Finding
+from adhere.constraints.finding import FinalFailure, Finding
 from adhere.constraints.reference.features import Text
 from adhere.errors import AdhereError, BadParameter, UnknownName, nearest
 from adhere.schema import ConstraintRef, Json
 
+if TYPE_CHECKING:
+    import random
+
 Check = Callable[[Text], Finding]
+Mode = Literal["reference", "fixed"]
 PROFILES = ("ifeval", "ifbench-2026", "ifbench-2025", "iftrain")
 
 EMPTY = Finding("fail", "the answer is empty")
@@ -110,6 +116,11 @@ def _profiles_of(id: str) -> dict[str, Kind] | None:  # noqa: A002
     return None
 
 
+def is_in(id: str, profile: str) -> bool:  # noqa: A002
+    """Whether that profile has the id."""
+    return profile in (_profiles_of(id) or ())
+
+
 def find(id: str, *, profile: str | None = None) -> Kind:  # noqa: A002
     """The kind called `id`; of several profiles the newest, unless `profile` names one.
 
@@ -129,10 +140,11 @@ def find(id: str, *, profile: str | None = None) -> Kind:  # noqa: A002
 class Published:
     """A published kind with its parameters: checks and describes, and is stored, as a Constraint is."""
 
-    __slots__ = ("id", "judge", "kind", "params")
+    __slots__ = ("id", "judge", "kind", "mode", "params")
 
-    def __init__(self, kind: Kind, params: Mapping[str, Json], judge: Check) -> None:
+    def __init__(self, kind: Kind, params: Mapping[str, Json], judge: Check, mode: Mode = "reference") -> None:
         self.id = kind.id
+        self.mode: Mode = mode
         self.kind = kind
         self.params = dict(params)
         self.judge = judge
@@ -154,13 +166,15 @@ class Published:
         return ConstraintRef(self.id, self.params)
 
     def __repr__(self) -> str:
-        return f"Published({self.id!r}, {self.params!r})"
+        mode = "" if self.mode == "reference" else f", mode={self.mode!r}"
+        return f"Published({self.id!r}, {self.params!r}{mode})"
 
 
 def constraint(
     id: str,  # noqa: A002 - the field's word
     params: Mapping[str, Json] | None = None,
     *,
+    mode: Mode = "reference",
     profile: str | None = None,
     random_seed: int | None = None,
 ) -> Published:
@@ -169,17 +183,34 @@ def constraint(
     Args:
         id: As published: `length_constraints:number_words`.
         params: Under their published names.
+        mode: `reference` judges as the published code does, `fixed` with its listed defects mended.
         profile: Which version of the suite, where there are several.
         random_seed: Draw what the published code would draw at random, as if it had been seeded with this number right
-            before it built the instruction, instead of leaving the answer undecided.
+            before it built the instruction, instead of leaving the answer undecided. In reference mode only.
 
     Raises:
         UnknownName: No such id.
-        BadParameter: A parameter is unknown, of the wrong type, or one with which the published code raises.
+        BadParameter: A parameter is unknown, of the wrong type, or one with which the published code raises; or a
+            random seed for fixed mode, which draws nothing.
     """
     kind = find(id, profile=profile)
-    values = _validated(kind, params or {})
-    rng = None if random_seed is None else random.Random(random_seed)
+    if mode == "reference":
+        return fill(kind, params or {}, random_seed=random_seed)
+    if random_seed is not None:
+        raise BadParameter(
+            f"{id}: random_seed={random_seed} has no meaning in fixed mode, which draws nothing; leave it out"
+        )
+    from adhere.constraints.reference.fixes import mended
+
+    return fill(mended(kind), params or {}, mode=mode)
+
+
+def fill(
+    kind: Kind, params: Mapping[str, Json], *, mode: Mode = "reference", random_seed: int | None = None
+) -> Published:
+    """A kind with its parameters; see `constraint`."""
+    values = _validated(kind, params)
+    rng = None if random_seed is None else _seeded(random_seed)
     reasons = []
     for name, param in kind.params.items():
         value = values.get(name)
@@ -191,9 +222,15 @@ def constraint(
             reasons.append(f"{name} is missing" if value is None else f"{name} is {value!r}")
     if reasons:
         reason = f"{' and '.join(reasons)}, and then the published code draws one at random"
-        undecided = Finding("undecided", reason)
-        return Published(kind, values, lambda text: undecided)  # noqa: ARG005
-    return Published(kind, values, kind.compile(values))
+        undecided = Finding("undecided", reason if mode == "reference" else f"{reason}; fixed mode draws nothing")
+        return Published(kind, values, lambda text: undecided, mode)  # noqa: ARG005
+    return Published(kind, values, kind.compile(values), mode)
+
+
+def _seeded(seed: int) -> random.Random:
+    import random
+
+    return random.Random(seed)
 
 
 def _validated(kind: Kind, params: Mapping[str, Json]) -> dict[str, Json]:
@@ -253,7 +290,7 @@ def both_views(judge: Check, text: Text) -> tuple[Finding, Finding]:
     if text.is_blank:
         return EMPTY, EMPTY
     strict = judge(text)
-    if strict.outcome == "pass":
+    if strict.outcome == "pass" or type(strict) is FinalFailure:
         return strict, strict
     undecided = strict if strict.outcome == "undecided" else None
     for variant in text.variants():

@@ -16,16 +16,16 @@ from bisect import bisect_left as bisect
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import resources
-from itertools import chain, pairwise
+from itertools import accumulate, chain, compress, pairwise
+from operator import add
 from typing import NamedTuple
 
 _CLOSING = r"""[)";}\]*:@'({\[!?]"""  # marks that make the stop before them a candidate
-_RUN = r"""[.)";}\]*:@'({\[!?]"""
 _MANY = r"(?:-{2,}|\.{2,}|(?:\.\s){2,}\.)"
 
-# A stop, then greedily the marks after it up to the last stop that is a candidate. A run is entered at its first stop
-# only (the look-behind), so a million marks are walked once.
-_CANDIDATE = re.compile(rf"[.?!](?<![.?!][.?!])(?:{_RUN}*[.?!])?(?=(?:{_CLOSING}|\s+(\S+)))")
+# A stop, then greedily what follows it without a blank up to the last stop that is a candidate. Where none is, the rest
+# is taken too (the second group), so a million marks are walked once.
+_CANDIDATE = re.compile(rf"[.?!](?:(?:\S*[.?!])?(?=(?:{_CLOSING}|\s+(\S+)))|\S*())")
 _TOKEN = re.compile(
     rf"""{_MANY}
     |(?=[^("`{{\[:;&\#*@)}}\]\-,])\S+?(?=\s|$|{_CLOSING}|{_MANY}|,(?=$|\s|{_CLOSING}|{_MANY}))
@@ -38,10 +38,12 @@ _INITIAL = re.compile(r"[^\W\d]\.\Z")
 _BLANKS = " \n\t\r\x0b\x0c"  # what counts as a blank before a stop; after it any white space does
 _NO_WORD_START = '("`{[:;&#*@)}],-'
 _CLOSING_MARKS = frozenset(")\";}]*:@'({[!?")
-_STOP_BEFORE_MARK = re.compile(rf"[.?!]{_CLOSING}")
 _OTHER_BLANK = re.compile(r"[^\S \t\n\r\x0b\x0c]")
 _LONGEST_CACHED = 80
-_LONG = 100_000
+_BLOCK = 1 << 15
+_BLOCK_END = re.compile(r"[ \t\n\r\x0b\x0c](?=\S)")
+_WORD_AFTER = re.compile(r"\S+")
+_BLANK_RUN = re.compile(r"(\s+)")
 
 
 class _Model(NamedTuple):
@@ -98,7 +100,7 @@ def inherited_breaks(text: str, whole: str, whole_breaks: list[Break], offset: i
     if not text or not begins_alike or text[0] in _BLANKS or whole[0] in _BLANKS:
         return breaks(text)
     end = len(text.rstrip())
-    last = max(text.rfind(blank, 0, end) for blank in _BLANKS) + 1
+    last = max([text.rfind(blank, 0, end) for blank in _BLANKS]) + 1
     first, behind = bisect(whole_breaks, (offset + 1,)), bisect(whole_breaks, (offset + last + 1,))
     found = [(stop - offset, following - offset) for stop, following in whole_breaks[first:behind]]
     found += [(last + stop, last + following) for stop, following in _breaks(text[last:end])]
@@ -107,7 +109,7 @@ def inherited_breaks(text: str, whole: str, whole_breaks: list[Break], offset: i
 
 def iterate_breaks(text: str) -> Iterator[Break]:
     """As `breaks`, one at a time, for those who need only the first few of a long text."""
-    return iter(()) if len(text) > _LONG and _has_no_breaks(text) else _breaks(text)
+    return _breaks(text)
 
 
 def iterate_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -132,16 +134,75 @@ def spans(text: str, found: Iterable[Break]) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _breaks(text: str) -> Iterator[Break]:  # noqa: C901, PLR0912, PLR0915 - one hot loop: a call a stop doubles its time
+def _breaks(text: str) -> Iterator[Break]:
+    """(end of a sentence, start of the next) at every stop that ends one; a long text is taken block by block."""
+    if len(text) <= _BLOCK:
+        return _walk(text)
+    return _walk_blocks(text)
+
+
+def _walk_blocks(text: str) -> Iterator[Break]:
+    start, end = 0, _block_end(text, 0)
+    while end < len(text):
+        behind = _WORD_AFTER.match(text, end)
+        block, length = text[start : behind.end() if behind else end], end - start
+        repeated = _walk_repetitive(block)
+        # A stop in the word behind the block belongs to the next block, which begins with that word.
+        if repeated is not None:
+            yield from [(start + stop, start + following) for stop, following in repeated if stop <= length]
+        else:
+            for stop, following in _walk(block):
+                if stop > length:
+                    break
+                yield start + stop, start + following
+        start, end = end, _block_end(text, end)
+    for stop, following in _walk(text[start:]):
+        yield start + stop, start + following
+
+
+def _block_end(text: str, start: int) -> int:
+    """Behind a blank that a word follows: stops before it see no more than that word, those behind it nothing before it."""
+    blank = _BLOCK_END.search(text, start + _BLOCK)
+    return blank.end() if blank else len(text)
+
+
+def _walk_repetitive(block: str) -> list[Break] | None:
+    """As `_walk`, for a block that is dense with stops in few different contexts; None for another one."""
+    stops = block.count(".") + block.count("?") + block.count("!")
+    if stops * 20 < len(block) or block[0] in _BLANKS or _OTHER_BLANK.search(block):
+        return None
+    parts = _BLANK_RUN.split(block)
+    pairs = list(pairwise(parts[::2]))
+    contexts = set(pairs)
+    if len(contexts) * 8 > len(pairs) or not parts[-1]:
+        return None
+    # What follows is the next word, unless the break lies inside the word.
+    found = {
+        (word, behind): [(stop, following) for stop, following in _walk(f"{word} {behind}") if stop <= len(word)]
+        for word, behind in contexts
+    }
+    starts = [0, *accumulate(map(len, parts))][::2]
+    if all(len(inside) <= 1 and all(stop == len(word) for stop, _ in inside) for (word, _), inside in found.items()):
+        ends = map(add, starts, map(len, parts[::2]))
+        return list(compress(zip(ends, starts[1:], strict=False), map(found.__getitem__, pairs)))
+    return [
+        (start + stop, following_start if stop == length else start + following)
+        for start, length, following_start, pair in zip(starts, map(len, parts[::2]), starts[1:], pairs, strict=False)
+        for stop, following in found[pair]
+    ]
+
+
+def _walk(text: str) -> Iterator[Break]:  # noqa: C901, PLR0912, PLR0915 - one hot loop: a call a stop doubles its time
     """(end of a sentence, start of the next) at every stop that ends one."""
     hard = _model().hard
     rare_blanks = [blank for blank in _BLANKS[2:] if blank in text]
     start = 0  # of the stretch without blanks that the current candidate stands in
     previous = -1
     next_word = next_end = -1  # of the word after the candidate before
-    decided: dict[str, bool] = {}  # in this text, by stretch and next word
     pending: tuple[int, int, int, int] | None = None  # a candidate that counts if it is the last of its stretch
     for match in _CANDIDATE.finditer(text):
+        if match.lastindex == 2:
+            continue
         first, after = match.span()
         stop = after - 1
         following, end = match.span(1)
@@ -153,13 +214,10 @@ def _breaks(text: str) -> Iterator[Break]:  # noqa: C901, PLR0912, PLR0915 - one
                 continue
             blank = text.rfind(" ", previous + 1, stop)
             word = text[blank + 1 : stop] if blank > 0 else ""
-            if len(word) > 1 and word.isalpha():
-                ends = word.lower() not in hard or decided.get(text[blank + 1 : end])
-                if ends is not None:
-                    if ends:
-                        yield after, following
-                    previous = stop
-                    continue
+            if len(word) > 1 and word.isalnum() and not word.isdecimal() and word.lower() not in hard:
+                yield after, following
+                previous = stop
+                continue
         if stop < next_end:
             blank = next_word - 1
         else:
@@ -173,7 +231,7 @@ def _breaks(text: str) -> Iterator[Break]:  # noqa: C901, PLR0912, PLR0915 - one
             if pending is not None and _is_break(text, *pending):
                 yield pending[1] + 1, pending[2]
         pending = None
-        if first == start < stop and text[first + 1] != ".":
+        if first == start < stop and text[first + 1] in _CLOSING_MARKS:
             yield first + 1, first + 1  # NLTK keeps the first of a stretch that has no word before it
         if is_last:
             next_word, next_end = (following, end) if text[following - 1] in _BLANKS else (-1, -1)
@@ -190,16 +248,6 @@ def _breaks(text: str) -> Iterator[Break]:  # noqa: C901, PLR0912, PLR0915 - one
         yield pending[1] + 1, pending[2]
 
 
-def _has_no_breaks(text: str) -> bool:
-    """Whether a text of few different contexts (a million characters of `Mr. `) ends no sentence anywhere; may miss it."""
-    if _STOP_BEFORE_MARK.search(text) or _OTHER_BLANK.search(text):
-        return False
-    chunks = text.split()
-    ends = {(chunk, following) for chunk, following in pairwise(chunks) if chunk[-1] in ".?!"}
-    few = len(ends) < 1000 and sum(len(chunk) + len(following) for chunk, following in ends) < _LONG
-    return few and not any(chunk[-1] != "." or _decision(f"{chunk} {following}") for chunk, following in ends)
-
-
 def _is_break(text: str, start: int, stop: int, following: int, end: int) -> bool:
     """Whether the stop ends a sentence; `start` bounds its stretch, `following` and `end` what follows."""
     if text[stop] != ".":
@@ -211,6 +259,11 @@ def _is_break(text: str, start: int, stop: int, following: int, end: int) -> boo
         return True
     if word.isdecimal() and text[following:end].isalpha():
         return _number_ends(text[following], text[following:end].lower())
+    if word.isalnum():
+        behind = text[following:end]
+        core = behind[:-1] if behind[-1] in ".,;:?!" else behind
+        if core.isalnum():  # both are one token, and what mark follows the second one does not matter
+            return _cached_ends_between(f"{word}.", behind if behind[-1] == "." else core)
     return _cached_decision(text[start:end]) if end - start <= _LONGEST_CACHED else _decision(text[start:end])
 
 
@@ -218,12 +271,13 @@ def _is_break(text: str, start: int, stop: int, following: int, end: int) -> boo
 def _ends_plainly(stretch: str) -> bool:
     """Whether a full stop after this ends a sentence whatever follows.
 
-    So it is after a mark, and after a word of letters that Punkt knows nothing about.
+    So it is after a mark, and after a word that is no number and that Punkt knows nothing about.
     """
     word = stretch.lstrip(_NO_WORD_START)  # each of these is a token of its own
     if not word or word[-1] in _CLOSING_MARKS:
         return True
-    if len(word) < 2 or not word.replace("-", "").isalpha() or "--" in word:
+    joined = word.replace("-", "")
+    if len(word) < 2 or not joined.isalnum() or joined.isdecimal() or "--" in word:
         return False
     word = word.lower()
     hard = _model().hard
@@ -264,10 +318,18 @@ class _Token:
 
 def _decision(context: str) -> bool:
     """Whether a stretch and what follows it hold the end of a sentence before their last token."""
-    tokens = [token for line in context.split("\n") for token in _TOKEN.findall(line)]
-    pairs = pairwise(tokens)
-    # Each pair is decided by itself; a stretch of a million characters has few different ones.
-    return any(_ends_between(*pair) for pair in (set(pairs) if len(tokens) > 50 else pairs))
+    tokens = (token for line in context.split("\n") for token in _TOKEN.findall(line))
+    if len(context) <= _LONGEST_CACHED:
+        return any(_ends_between(*pair) for pair in pairwise(tokens))
+    # A stretch of a million characters has few different pairs, and one that ends a sentence stands near its beginning.
+    tokens = (match[0] for line in context.split("\n") for match in _TOKEN.finditer(line))
+    seen: set[tuple[str, str]] = set()
+    for pair in pairwise(tokens):
+        if pair not in seen:
+            if _ends_between(*pair):
+                return True
+            seen.add(pair)
+    return False
 
 
 def _ends_between(first: str, second: str) -> bool:
@@ -279,6 +341,7 @@ def _ends_between(first: str, second: str) -> bool:
 
 
 _cached_decision = lru_cache(maxsize=1 << 15)(_decision)
+_cached_ends_between = lru_cache(maxsize=1 << 15)(_ends_between)
 
 
 def _reconsider(token: _Token, following: _Token) -> None:
@@ -317,4 +380,5 @@ def _starts_sentence(token: _Token, kind: str) -> bool | None:
 def forget() -> None:
     """Empty the caches of decisions, for measurements."""
     _cached_decision.cache_clear()
+    _cached_ends_between.cache_clear()
     _ends_plainly.cache_clear()

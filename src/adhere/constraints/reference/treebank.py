@@ -9,8 +9,10 @@ tokenised one by one and remembered, and only the last few go through the rules 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain, filterfalse, repeat
 
 from adhere.constraints.reference.punkt import iterate_spans
 
@@ -40,6 +42,10 @@ _CONTRACTIONS = tuple(
     )
 )
 _CONTRACTED = frozenset(("cannot", "gimme", "gonna", "gotta", "lemme", "wanna"))
+# Besides contracted words, only these rules cut a run of letters and digits; else a token in capitals takes a run in
+# capitals.
+_CUTS_RUNS = re.compile("n't|'t(?:is|was)", re.IGNORECASE)
+_RUN = re.compile(r"[^\W_]+")
 _CONTRACTED_INSIDE = re.compile("cannot|gimme|gonna|gotta|lemme|wanna", re.IGNORECASE)
 # What separates the tokens of a chunk without apostrophes, as far as it can stand between two letters.
 _BETWEEN_WORDS = re.compile(r"""[«“‘„»”’`";@#$%&?!*\]\[(){}<>]|--|\.{2,}|[:,](?=\D|\Z)""")
@@ -50,6 +56,25 @@ _OTHER_BLANK = re.compile(r"[^\S ]")
 _CHUNK = re.compile(r"\S+")
 _STOP_INSIDE = re.compile(r"""[.?!][)";}\]*:@'({\[!?]""")
 _LONGEST_CACHED = 40
+_MOST_DOUBTFUL = 1000
+LONG = 10_000
+_WINDOW = 4096
+_BLANK = re.compile(r"\s")
+_TAIL_OR_BLANK = "])}>\"'»”’\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+
+
+def _lower(text: str) -> str:
+    """In lower case, and as `re.IGNORECASE` compares: dotted and dotless I are i's, a long s is an s.
+
+    U+0307 is what is left of a lower-cased dotted I.
+    """
+    lower = text.lower()
+    return lower if lower.isascii() else lower.replace("\u0131", "i").replace("\u017f", "s").replace("\u0307", "")
+
+
+def is_contracted(word: str) -> bool:
+    """Whether a word of letters is two tokens, such as "cannot"."""
+    return 4 < len(word) < 7 and _lower(word) in _CONTRACTED
 
 
 def tokenize(sentence: str) -> list[str]:
@@ -63,7 +88,7 @@ def tokenize(sentence: str) -> list[str]:
     tokens: list[str] = []
     for start, end in chunks[:last]:
         chunk = sentence[start:end]
-        if chunk.isalnum() and chunk.lower() not in _CONTRACTED:
+        if chunk.isalnum() and not is_contracted(chunk):
             tokens.append(chunk)
             continue
         before = "" if start == 0 else " " if sentence[start - 1] == " " else "\n"
@@ -73,6 +98,28 @@ def tokenize(sentence: str) -> list[str]:
         )
     rest = sentence[chunks[last][0] - 1 :]
     return tokens + list(_cached_end(rest) if len(rest) <= _LONGEST_CACHED else _end(rest))
+
+
+def windows(sentence: str) -> Iterator[list[str]]:
+    """As `tokenize`, some at a time, for those who need only the first few of a long sentence."""
+    start = 0
+    if len(sentence) > LONG:
+        # The full stop that may be final, and all that is looked at with it, stands in the last chunk with other marks.
+        last = len(sentence.rstrip(_TAIL_OR_BLANK))
+        while (blank := _BLANK.search(sentence, start + _WINDOW, last)) is not None:
+            after = " " if blank[0] == " " else "\n"
+            window = sentence[start : blank.start()]
+            if start:
+                yield tokenize(f"x{window}{after}x")[1:-1]
+            else:
+                yield tokenize(f"{window}{after}x")[:-1]
+            start = blank.start()
+    yield tokenize(f"x{sentence[start:]}")[1:] if start else tokenize(sentence)
+
+
+def iterate(sentence: str) -> Iterator[str]:
+    """As `tokenize`, one at a time."""
+    return chain.from_iterable(windows(sentence))
 
 
 def _end(rest: str) -> list[str]:
@@ -118,7 +165,9 @@ def _middle_rules(text: str) -> str:
         if _TAIL.issuperset(rest):
             text = f"{text[:period]} . {rest} "
     if ":" in text or "," in text:
-        text = _COLON_OR_COMMA.sub(r" \1 \2", text)
+        parts = _COLON_OR_COMMA.split(text)
+        parts[1::3] = [f" {mark} " for mark in parts[1::3]]
+        text = "".join(parts)
         if text[-1] in ":,":
             text = f"{text[:-1]} {text[-1]} "
     if ".." in text:
@@ -142,7 +191,7 @@ def _ending_rules(text: str) -> list[str]:
         text = f" {' '.join(parts)} "
         text = _LONG_CLITIC.sub(r"\1 \2 ", _CLITIC.sub(r"\1 \2 ", text))
         parts = text.split()
-    lower = text.lower()
+    lower = _lower(text)
     contracted = [pattern for part, pattern in _CONTRACTIONS if part in lower]
     if not contracted:
         return parts
@@ -155,22 +204,34 @@ def _ending_rules(text: str) -> list[str]:
 def capitals_by_chunk(text: str) -> int | None:
     """How many tokens of the text are in capitals, or None where only tokenising its sentences can tell.
 
-    A chunk is counted by itself where its count cannot depend on what stands around it or on where sentences end.
+    A chunk is counted by itself where its count cannot depend on what stands around it or on where sentences end. Each
+    doubtful one costs as much as tokenising ten, so a text with many is left to the tokens.
     """
-    if text.islower() and text.isascii():
+    if text.isascii() and text == text.lower():
         return 0
+    if len(text) <= LONG:
+        return _sum_of_capitals(zip(filterfalse(str.islower, text.split()), repeat(1)))
+    return _sum_of_capitals(Counter(text.split()).items())
+
+
+def _sum_of_capitals(chunks: Iterable[tuple[str, int]]) -> int | None:
+    """Of chunks and how often each stands."""
     total = 0
-    for chunk in text.split():
-        if chunk.islower():
-            continue
+    doubtful: set[str] = set()
+    for chunk, times in chunks:
         core = chunk.strip(_EDGE_MARKS)
-        if core.isalnum() and not (len(core) in {5, 6} and core.lower() in _CONTRACTED):
-            total += core.isupper()
+        if core.isalnum() and not is_contracted(core):
+            if core.isupper():
+                total += times
             continue
         count = _cached_capitals(chunk) if len(chunk) <= _LONGEST_CACHED else _capitals(chunk)
         if count is None:
             return None
-        total += count
+        if "'" in chunk and any(map(str.isupper, _RUN.findall(chunk))):
+            doubtful.add(chunk)
+            if len(doubtful) > _MOST_DOUBTFUL:
+                return None
+        total += count * times
     return total
 
 
@@ -185,6 +246,8 @@ def _capitals(chunk: str) -> int | None:
     if chunk.isascii() and chunk == chunk.lower():
         return 0
     contracted = _CONTRACTED_INSIDE.search(chunk) is not None
+    if not any(map(str.isupper, _RUN.findall(chunk))) and not contracted and not _CUTS_RUNS.search(chunk):
+        return 0
     if _STOP_INSIDE.search(chunk) and ("'" in chunk or ":" in chunk or contracted):
         return None
     if "'" not in chunk and not contracted:

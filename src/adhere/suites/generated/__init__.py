@@ -5,4 +5,5 @@ compose.py    one query + some kinds -> one Prompt
 deal.py       many Prompts, kinds and topics in equal shares
 core.py       the suite `core`: held-out queries, held-out wordings, seen and unseen families
 training.py   what may be trained on: the other part of everything
+diagnostic*.py  the suite `diagnostic`: twenty templates with exact answers
 """

@@ -17,17 +17,25 @@ VERSION = "1"
 SLICES = ("in-family", "new-family")
 
 
-def core(seed: int = 0, in_family: int = 120, new_family: int = 80, *, kinds: Sequence[str] = ()) -> Suite:
+def core(
+    seed: int = 0,
+    in_family: int = 120,
+    new_family: int = 80,
+    *,
+    kinds: Sequence[str] = (),
+    new_kinds: Sequence[str] = (),
+) -> Suite:
     """The suite `core` of these sizes; the same arguments give the same prompts, byte for byte.
 
     Args:
         seed: The root of what is drawn.
         in_family: Prompts with kinds of the train families.
         new_family: Prompts with kinds of the held-out families.
-        kinds: Ids of the train kinds that `in-family` uses; empty: all of them.
+        kinds: Ids of the train kinds that `in-family` uses; empty: those of version 1 (`deal.CORE_KINDS`).
+        new_kinds: Ids of the held-out kinds that `new-family` uses; empty: those of version 1.
 
     Raises:
-        UsageError: A size is negative, or both are zero, or a kind is held out.
+        UsageError: A size is negative, or both are zero, or a kind is of the other part.
         UnknownName: No such kind.
         AdhereError: A query for which no prompt can be made.
     """
@@ -38,7 +46,7 @@ def core(seed: int = 0, in_family: int = 120, new_family: int = 80, *, kinds: Se
     dealer = Dealer(queries("held-out"), seed=seed, phrasings="held-out", source="core")
     prompts = [
         *dealer.deal("in-family", in_family, kinds_of("train", kinds)),
-        *dealer.deal("new-family", new_family, kinds_of("held-out")),
+        *dealer.deal("new-family", new_family, kinds_of("held-out", new_kinds)),
     ]
     return Suite(
         name="core",
@@ -51,5 +59,6 @@ def core(seed: int = 0, in_family: int = 120, new_family: int = 80, *, kinds: Se
             "in_family": in_family,
             "new_family": new_family,
             **({"kinds": ", ".join(sorted(kinds))} if kinds else {}),
+            **({"new_kinds": ", ".join(sorted(new_kinds))} if new_kinds else {}),
         },
     )

@@ -13,13 +13,29 @@ from adhere.suites.generated.compose import Phrasings, compose, fits
 from adhere.suites.generated.queries import Query
 
 COUNTS = (1, 1, 1, 1, 1, 1, 2, 2, 2, 3)  # constraints a prompt, in every ten prompts
+# The kinds that `core` and training prompts use unless others are named: those of version 1, so that what was generated
+# once comes out again, however many kinds there are by now.
+CORE_KINDS = (
+    "case:capital_words", "case:keyword", "case:lower", "case:sentences", "case:title", "case:upper",
+    "format:hashtags", "format:highlights", "format:placeholders", "format:postscript", "format:sections", "format:tags",
+    "format:title",
+    "keywords:exactly", "keywords:forbid", "keywords:include", "keywords:opening", "keywords:times",
+    "length:at_least", "length:at_most", "length:between", "length:characters", "length:paragraphs", "length:sentences",
+    "letters:alliteration", "letters:at_least", "letters:avoid", "letters:every_sentence", "letters:first",
+    "letters:long_word", "letters:no_digits", "letters:short_words",
+    "punctuation:ends_with", "punctuation:exclamations", "punctuation:no_commas", "punctuation:no_exclamation",
+    "punctuation:no_periods", "punctuation:parentheses", "punctuation:semicolons",
+    "startend:end_phrase", "startend:first_word", "startend:last_word", "startend:quotes", "startend:same_word",
+    "startend:start_phrase",
+    "structure:bullets", "structure:json_object", "structure:labels", "structure:lines", "structure:numbered",
+)  # fmt: skip
 REDRAWS = 20  # a prompt that exists already is drawn again this often
 
 
 def kinds_of(part: Part, only: Sequence[str] = ()) -> tuple[type[Constraint], ...]:
-    """The package's own generated kinds of one part, in the order of their ids; of these those in `only`, if it names any.
+    """Kinds of one part to generate prompts with, in the order of their ids: those in `only`, else those of CORE_KINDS.
 
-    Kinds of plug-ins are left out: with them the same seed would give other prompts on another machine.
+    Kinds of plug-ins have to be named: with them the same seed would give other prompts on another machine.
 
     Raises:
         UnknownName: `only` names a kind that does not exist.
@@ -30,8 +46,8 @@ def kinds_of(part: Part, only: Sequence[str] = ()) -> tuple[type[Constraint], ..
             raise UsageError(
                 f"{name} is a {registry.get(name).part} kind; a {part} kind is wanted (adhere list constraints)"
             )
-    kinds = (registry.get(name) for name in registry if not only or name in only)
-    return tuple(kind for kind in kinds if kind.part == part and kind.__module__.startswith("adhere.constraints."))
+    kinds = (registry.get(name) for name in sorted(set(only or CORE_KINDS)))
+    return tuple(kind for kind in kinds if kind.part == part)
 
 
 def topics_in_turn(queries: Sequence[Query], rng: random.Random) -> list[Query]:

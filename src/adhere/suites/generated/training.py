@@ -16,7 +16,7 @@ def training_prompts(seed: int, count: int, *, kinds: Sequence[str] = ()) -> tup
     Args:
         seed: The root of what is drawn.
         count: How many.
-        kinds: Ids of the train kinds to use; empty: all of them.
+        kinds: Ids of the train kinds to use; empty: those of version 1 of `core` (`deal.CORE_KINDS`).
 
     Raises:
         UsageError: `count` is below 1, or a kind is held out.

@@ -1,0 +1,101 @@
+"""`adhere verify RESPONSES.jsonl --suite S`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from adhere.progress import for_terminal
+
+
+@click.command("verify")
+@click.argument("responses", type=click.Path(path_type=Path, allow_dash=True), metavar="RESPONSES.jsonl")
+@click.option(
+    "--suite", "suite_name", required=True, help="What was answered: ifeval:PATH, ifbench:PATH, iftrain:PATH, core, …"
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["reference", "fixed"]),
+    default="reference",
+    show_default=True,
+    help="Judge published kinds as published, or with their defects mended.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--verdicts",
+    type=click.Path(path_type=Path),
+    metavar="OUT.jsonl",
+    help="Write a row for each instruction (.gz and .zst compress).",
+)
+@click.option("--keep-reasoning", is_flag=True, help="Judge <think> blocks as part of the answer.")
+@click.option(
+    "--jobs", type=click.IntRange(0), default=1, show_default=True, help="Processes that judge; 0: one for each core."
+)
+@click.option(
+    "--random-in-reference",
+    type=int,
+    metavar="SEED",
+    help="Draw from this seed what the published code draws at random [left undecided].",
+)
+@click.option(
+    "--bad-rows",
+    type=click.Choice(["error", "skip"]),
+    default="error",
+    show_default=True,
+    help="What a row does that cannot be used.",
+)
+@click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 1),
+    default=0.98,
+    show_default=True,
+    help="Exit 3 below this share of answers with a verdict on every instruction.",
+)
+def command(
+    responses: Path, suite_name: str, mode: Literal["reference", "fixed"], as_json: bool, verdicts: Path | None,
+    keep_reasoning: bool, jobs: int, random_in_reference: int | None, bad_rows: Literal["error", "skip"], min_coverage: float,
+) -> None:  # fmt: skip
+    """Judge answers that you already have: JSON lines (plain, .gz, .zst, or - for the standard input).
+
+    A row has `response`, and `key` or `prompt`: it answers the prompt of that key (1000 and "1000" are one key), else the
+    prompt of that text, exactly or without white space at its ends. `status`, `stop_reason` or `finish_reason`, `reasoning`
+    and `draw` are used where present; other columns are ignored.
+
+    Reasoning is no part of the answer: leading <think>…</think> blocks are cut, and so is everything before a </think> that
+    no leading tag opens; a leading <think> that is never closed leaves an empty answer. --keep-reasoning judges the whole
+    text.
+
+    What cannot be decided is in no denominator, and is listed. Exit codes: 0 done, 2 something in the files or options is
+    wrong, 3 too few answers were judged (everything is printed all the same), 130 interrupted.
+    """
+    from adhere import suites
+    from adhere.errors import Incomplete
+    from adhere.pipeline.verify import cores, verify
+    from adhere.report.verify_text import verify_text
+    from adhere.schema import encode
+
+    progress = for_terminal()
+    found = verify(
+        suites.load(suite_name),
+        responses,
+        mode=mode,
+        random_in_reference=random_in_reference,
+        keep_reasoning=keep_reasoning,
+        bad_rows=bad_rows,
+        verdicts=verdicts,
+        jobs=jobs or cores(),
+        progress=progress,
+    )
+    click.echo(encode(found).decode() if as_json else verify_text(found))
+    rows = found.accounting.rows
+    if rows.skipped:
+        progress.say(f"Warning: skipped {rows.skipped} of {rows.read} rows, the first: {found.skipped[0]}")
+    if found.coverage < min_coverage:
+        counts = found.accounting.responses
+        raise Incomplete(
+            f"Coverage {found.coverage:.1%} is below {min_coverage:.0%}: of {counts.n} answers {counts.missing} are missing, "
+            f"{counts.error} failed, and {found.rates['prompt_strict'].n} have a verdict on every instruction. "
+            "Add the missing answers, or say how many are enough with --min-coverage"
+        )

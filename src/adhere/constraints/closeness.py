@@ -1,0 +1,113 @@
+"""How close a wrong answer came, in [0, 1]: for the partial score, which is reported apart and never part of a pass.
+
+Both measures are bit-parallel, a big whole number holding one column of the usual table: what takes difflib a product of
+lengths (and more) takes here one pass over the answer, with numbers as wide as the expected answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+
+def edit_distance(found: Sequence[Hashable], needed: Sequence[Hashable]) -> int:
+    """Levenshtein's distance: the fewest insertions, deletions and replacements of single elements.
+
+    Source: G. Myers, J. ACM 46 (1999) 395, in the form of H. Hyyrö (2003) for the distance of whole sequences.
+    """
+    if not needed:
+        return len(found)
+    places = _places(needed)
+    every, last = (1 << len(needed)) - 1, 1 << (len(needed) - 1)
+    rises, falls, distance = every, 0, len(needed)
+    for element in found:
+        equal = places.get(element, 0)
+        diagonal = (((equal & rises) + rises) ^ rises) | equal | falls
+        right_rises = falls | (every & ~(diagonal | rises))
+        right_falls = rises & diagonal
+        if right_rises & last:
+            distance += 1
+        elif right_falls & last:
+            distance -= 1
+        right_rises = (right_rises << 1) | 1
+        right_falls <<= 1
+        rises = every & (right_falls | ~(diagonal | right_rises))
+        falls = every & right_rises & diagonal
+    return distance
+
+
+def in_order(found: Iterable[Hashable], needed: Sequence[Hashable]) -> int:
+    """The length of the longest common subsequence: how many elements of `needed` stand in `found` in this order.
+
+    Source: H. Hyyrö, Bit-parallel LCS-length computation revisited (2004).
+    """
+    places = _places(needed)
+    every = (1 << len(needed)) - 1
+    free = every
+    for element in found:
+        taken = free & places.get(element, 0)
+        free = ((free + taken) | (free - taken)) & every
+    return len(needed) - free.bit_count()
+
+
+def _places(needed: Sequence[Hashable]) -> dict[Hashable, int]:
+    places: dict[Hashable, int] = {}
+    for number, element in enumerate(needed):
+        places[element] = places.get(element, 0) | 1 << number
+    return places
+
+
+def of_texts(found: str, needed: str) -> float:
+    """1 - edit distance / length of the longer one: the share of characters that need no edit."""
+    longer = max(len(found), len(needed))
+    return 1 - edit_distance(found, needed) / longer if longer else 1.0
+
+
+def of_lists(found: Sequence[Hashable], needed: Sequence[Hashable]) -> float:
+    """Elements that are right and in the right order, as a share of the longer list."""
+    longer = max(len(found), len(needed))
+    return in_order(found, needed) / longer if longer else 1.0
+
+
+def of_tables(found: Sequence[tuple[str, ...]], needed: Sequence[tuple[str, ...]]) -> float:
+    """The larger of two shares: rows that are right and in the right order, and cells that are right in their place."""
+    cells = max(sum(map(len, found)), sum(map(len, needed)))
+    right = sum(
+        one == other
+        for row, wanted in zip(found, needed, strict=False)
+        for one, other in zip(row, wanted, strict=False)
+    )
+    return max(of_lists(found, needed), right / cells if cells else 0.0)
+
+
+def leaves(value: Any) -> Counter[tuple[Hashable, ...]]:
+    """The plain values of a JSON value, each with the keys and positions that lead to it; an empty container is one.
+
+    Two values are equal if their leaves are: numbers by value, while `true` is not 1 and "1" is not 1.
+    """
+    found: Counter[tuple[Hashable, ...]] = Counter()
+    left: list[tuple[tuple[Hashable, ...], Any]] = [((), value)]
+    while left:
+        path, item = left.pop()
+        if isinstance(item, dict) and item:
+            left.extend(((*path, key), child) for key, child in item.items())
+        elif isinstance(item, list) and item:
+            left.extend(((*path, number), child) for number, child in enumerate(item))
+        else:
+            found[(*path, *_plain(item))] += 1
+    return found
+
+
+def _plain(item: Any) -> tuple[str, Hashable]:
+    if isinstance(item, dict | list):
+        return type(item).__name__, None
+    if isinstance(item, bool) or not isinstance(item, int | float):
+        return type(item).__name__, item
+    return "number", item
+
+
+def of_values(found: Counter[tuple[Hashable, ...]], needed: Counter[tuple[Hashable, ...]]) -> float:
+    """Leaves that are right and in their place, as a share of those of the value that has more."""
+    more = max(found.total(), needed.total())
+    return (found & needed).total() / more if more else 1.0

@@ -1,0 +1,417 @@
+"""Constraints made of others: all of them, any of them, one if another, one after the other. Never trained on.
+
+What an inner constraint cannot decide stays undecided unless the others settle it: a known fail settles `all_of`, a known
+pass `any_of` and the consequence of `if_then`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Self, TypeVar
+
+from adhere.constraints import edits
+from adhere.constraints.base import Choice, Constraint, Finding, conflict, kind, param, registry
+from adhere.constraints.nested import Nested, Ref, Refs, named, quoted, run, unfit_for_parts
+from adhere.constraints.repair import repair_all
+from adhere.constraints.rule import MOST_SENTENCES, found, plural
+from adhere.errors import AdhereError
+from adhere.schema import ConstraintRef
+from adhere.text.parts import Span, Unit, spans
+
+Made = TypeVar("Made", bound=Nested)
+
+# What is drawn inside: plain kinds of the train families, so that nothing but the composition is new to a trained model.
+DRAWN = (
+    "case:lower", "keywords:forbid", "keywords:include", "length:at_least", "length:at_most", "punctuation:no_commas",
+    "punctuation:no_exclamation", "startend:end_phrase", "startend:start_phrase",
+)  # fmt: skip
+_REDRAWS = 50
+
+
+def draw_with_witness(
+    rng: random.Random,
+    words: Sequence[str],
+    count: int,
+    make: Callable[..., Made],
+    *,
+    among: Sequence[str] = DRAWN,
+) -> Made:
+    """What `make` makes of `count` constraints of different plain kinds, drawn again until a text is known that passes it.
+
+    Raises:
+        AdhereError: None was found, which the contract suite rules out for the kinds of the package.
+    """
+    for _ in range(_REDRAWS):
+        drawn = [registry.get(name).draw(rng, words=words) for name in rng.sample(among, count)]
+        if any(conflict(one, other) for number, one in enumerate(drawn) for other in drawn[:number]):
+            continue
+        made = make(*(one.ref() for one in drawn))
+        if any(made.check(text).outcome == "pass" for text in made.texts()):
+            return made
+    raise AdhereError(
+        f"Drew {_REDRAWS} times {count} of {', '.join(among)}, and no text was found that passes them together"
+    )
+
+
+def numbered(sentences: Sequence[str]) -> str:
+    """`"(1) Use no commas. (2) Be brief."`."""
+    return " ".join(f"({number}) {sentence}" for number, sentence in enumerate(sentences, start=1))
+
+
+def mean_score(findings: Sequence[Finding]) -> float | None:
+    """The mean of the scores, where all have one."""
+    scores = [finding.score for finding in findings if finding.score is not None]
+    return sum(scores) / len(scores) if len(scores) == len(findings) > 0 else None
+
+
+class _Several(Nested):
+    """Base of the kinds that hold a list of constraints."""
+
+    of: tuple[ConstraintRef, ...]
+
+    def said(self, inner: Sequence[str]) -> dict[str, str]:
+        """See Nested."""
+        return {"rules": numbered(inner)}
+
+    def _ids(self) -> str:
+        return ", ".join(one.id for one in self.inner)
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class AllOf(_Several):
+    """Every inner constraint passes. With case:lower and punctuation:no_commas: "cats sleep." passes, "cats, dogs" fails.
+
+    The first that fails decides; if none fails, the first that is undecided. The score is the mean of the inner ones.
+    """
+
+    id = "compose:all_of"
+    phrasings = (
+        "Follow all of these rules: {rules}",
+        "Your answer must satisfy every one of the following: {rules}",
+        "All of this applies to your answer at once: {rules}",
+        "Do each of the following: {rules}",
+        "None of these rules may be broken: {rules}",
+    )
+    passing = ({"of": [{"id": "case:lower"}, {"id": "punctuation:no_commas"}]}, "cats sleep.")
+    failing = ({"of": [{"id": "case:lower"}, {"id": "punctuation:no_commas"}]}, "cats, dogs")
+
+    of: tuple[ConstraintRef, ...] = param(Refs(2, 10))
+
+    def judge_with(self, text: str, reasoning: str | None) -> Finding:
+        """See Nested."""
+        findings = [run(one, text, reasoning) for one in self.inner]
+        for outcome in ("fail", "undecided"):
+            for one, finding in zip(self.inner, findings, strict=True):
+                if finding.outcome == outcome:
+                    score = mean_score(findings) if outcome == "fail" else None
+                    score = None if score is None else min(score, 0.99)
+                    return finding._replace(reason=named(one, finding), score=score)
+        return found(ok=True, reason=f"all {len(findings)} rules hold: {self._ids()}", score=mean_score(findings))
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        return draw_with_witness(rng, words, rng.choice((2, 2, 3)), lambda *refs: cls(refs))
+
+    def texts(self) -> Iterator[str]:
+        """See Nested."""
+        own = self.own_inner() or ()
+        for one in own:
+            if (text := repair_all(one.witness(), own)) is not None:
+                yield text
+
+    def repairs(self, text: str) -> Iterator[str]:
+        """See Constraint."""
+        own = self.own_inner()
+        if own and (edited := repair_all(text, own)) is not None:
+            yield edited
+
+    def literals(self) -> tuple[str, ...]:
+        """See Constraint."""
+        return tuple(literal for one in self.inner if isinstance(one, Constraint) for literal in one.literals())
+
+    def rules_out(self, literal: str) -> bool:
+        """See Constraint."""
+        return any(one.rules_out(literal) for one in self.inner if isinstance(one, Constraint))
+
+    def fewest_words(self) -> int:
+        """See Constraint."""
+        return max((one.fewest_words() for one in self.inner if isinstance(one, Constraint)), default=1)
+
+    def most_words(self) -> int | None:
+        """See Constraint."""
+        limits = [one.most_words() for one in self.inner if isinstance(one, Constraint)]
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def conflicts_with(self, other: Constraint) -> bool:
+        """See Constraint; what conflicts with one conflicts with all together."""
+        inner = (one for one in self.inner if isinstance(one, Constraint))
+        return super().conflicts_with(other) or any(conflict(one, other) for one in inner)
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class AnyOf(_Several):
+    """At least one inner constraint passes. With case:lower and punctuation:no_commas: "Cats." passes, "Cats, dogs." fails.
+
+    The first that passes decides; if none passes, the first that is undecided. The score is the highest of the inner ones.
+    """
+
+    id = "compose:any_of"
+    phrasings = (
+        "Follow at least one of these rules: {rules}",
+        "Your answer must satisfy one or more of the following: {rules}",
+        "Choose at least one of these rules and keep to it: {rules}",
+        "Do this or that, or both: {rules}",
+        "It is enough that your answer keeps one of these rules, but one it must keep: {rules}",
+    )
+    passing = ({"of": [{"id": "case:lower"}, {"id": "punctuation:no_commas"}]}, "Cats.")
+    failing = ({"of": [{"id": "case:lower"}, {"id": "punctuation:no_commas"}]}, "Cats, dogs.")
+
+    of: tuple[ConstraintRef, ...] = param(Refs(2, 10))
+
+    def judge_with(self, text: str, reasoning: str | None) -> Finding:
+        """See Nested."""
+        findings = []
+        for one in self.inner:
+            finding = run(one, text, reasoning)
+            if finding.outcome == "pass":
+                return finding._replace(reason=named(one, finding))
+            findings.append(finding)
+        for one, finding in zip(self.inner, findings, strict=True):
+            if finding.outcome == "undecided":
+                return finding._replace(reason=named(one, finding), score=None)
+        # The closest one speaks for all; without scores the first does.
+        closest = max(range(len(findings)), key=lambda number: findings[number].score or 0.0)
+        has_scores = all(finding.score is not None for finding in findings)
+        reason = f"none of {len(findings)} rules holds; {named(self.inner[closest], findings[closest])}"
+        return findings[closest]._replace(reason=reason, score=findings[closest].score if has_scores else None)
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        return draw_with_witness(rng, words, 2, lambda *refs: cls(refs))
+
+    def texts(self) -> Iterator[str]:
+        """See Nested."""
+        for one in self.inner:
+            if isinstance(one, Constraint):
+                yield one.witness()
+
+    def counter_texts(self) -> Iterator[str]:
+        """See Nested."""
+        counters = [one.counter_witness() for one in self.own_inner() or ()]
+        yield from counters
+        yield " ".join(counters)
+
+    def repairs(self, text: str) -> Iterator[str]:
+        """See Constraint."""
+        for one in self.inner:
+            if isinstance(one, Constraint):
+                yield from one.repairs(text)
+
+    def rules_out(self, literal: str) -> bool:
+        """See Constraint."""
+        own = self.own_inner()
+        return own is not None and all(one.rules_out(literal) for one in own)
+
+    def fewest_words(self) -> int:
+        """See Constraint."""
+        return min((one.fewest_words() for one in self.own_inner() or ()), default=1)
+
+    def most_words(self) -> int | None:
+        """See Constraint."""
+        limits = [one.most_words() for one in self.own_inner() or ()]
+        known = [limit for limit in limits if limit is not None]
+        return max(known) if known and len(known) == len(limits) else None
+
+    def conflicts_with(self, other: Constraint) -> bool:
+        """See Constraint; only what conflicts with each inner one conflicts with the choice."""
+        own = self.own_inner()
+        return super().conflicts_with(other) or (own is not None and all(conflict(one, other) for one in own))
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class IfThen(Nested):
+    """If the condition passes, the consequence does. With case:lower, no_commas: "Cats, dogs" passes, "cats, dogs" fails.
+
+    An answer for which the condition does not hold passes, and the reason says so. An undecided condition leaves it
+    undecided, unless the consequence passes anyway.
+    """
+
+    id = "compose:if_then"
+    phrasings = (
+        "If your answer keeps to the rule {if_rule}, then it must also keep to this one: {then_rule}.",
+        "Should your answer happen to follow {if_rule}, it has to follow {then_rule} as well.",
+        "An answer that satisfies {if_rule} must satisfy {then_rule}, too; any other answer is free to ignore this.",
+        "You may ignore {if_rule}, but if you do follow it, then this is required as well: {then_rule}.",
+        "The rule {then_rule} is binding for an answer to which {if_rule} applies, and for no other.",
+    )
+    passing = ({"condition": {"id": "case:lower"}, "consequence": {"id": "punctuation:no_commas"}}, "Cats, dogs")
+    failing = ({"condition": {"id": "case:lower"}, "consequence": {"id": "punctuation:no_commas"}}, "cats, dogs")
+
+    condition: ConstraintRef = param(Ref())  # noqa: RUF009 - declares a field
+    consequence: ConstraintRef = param(Ref())  # noqa: RUF009 - declares a field
+
+    def said(self, inner: Sequence[str]) -> dict[str, str]:
+        """See Nested."""
+        return {"if_rule": quoted(inner[0]), "then_rule": quoted(inner[1])}
+
+    def judge_with(self, text: str, reasoning: str | None) -> Finding:
+        """See Nested."""
+        condition, consequence = self.inner
+        given = run(condition, text, reasoning)
+        if given.outcome == "fail":
+            return Finding("pass", f"the condition does not hold, so nothing is asked ({named(condition, given)})")
+        finding = run(consequence, text, reasoning)
+        if given.outcome == "undecided" and finding.outcome != "pass":
+            return Finding("undecided", f"the condition could not be decided ({named(condition, given)})")
+        start = "the condition holds, and" if given.outcome == "pass" else "the condition could not be decided, but"
+        return finding._replace(reason=f"{start} {named(consequence, finding)}")
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        return draw_with_witness(rng, words, 2, cls)
+
+    def texts(self) -> Iterator[str]:
+        """See Nested; answers to which the rule applies come first."""
+        own = self.own_inner()
+        if own is not None:
+            for one in own:
+                if (text := repair_all(one.witness(), own)) is not None:
+                    yield text
+        if isinstance(self.inner[1], Constraint):
+            yield self.inner[1].witness()
+        if isinstance(self.inner[0], Constraint):
+            yield self.inner[0].counter_witness()
+
+    def counter_texts(self) -> Iterator[str]:
+        """See Nested."""
+        own = self.own_inner()
+        if own is not None:
+            yield own[1].counter_witness()
+            yield own[0].witness()
+            if (text := own[0].repair(own[1].counter_witness())) is not None:
+                yield text
+
+    def repairs(self, text: str) -> Iterator[str]:
+        """See Constraint."""
+        if isinstance(self.inner[1], Constraint):
+            yield from self.inner[1].repairs(text)
+
+
+_UNITS: dict[str, tuple[Unit, str]] = {
+    "paragraphs": ("paragraph", "\n\n"),
+    "lines": ("line", "\n"),
+    "sentences": ("sentence", " "),
+}
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class InOrder(_Several):
+    r"""Different parts of the answer pass one inner constraint each, in the order of these; other parts may stand between.
+
+    So there are parts p1 < p2 < … such that p1 passes the first constraint on its own, p2 the second, and so on. Only the
+    first 1000 parts are looked at. With case:lower, case:upper by lines: "cats\nDOGS" passes, "DOGS\ncats" fails.
+    """
+
+    id = "compose:in_order"
+    many_parts = True
+    phrasings = (
+        "Different {parts} of your answer must keep to these rules, one each and in this order: {rules}",
+        "Going through the {parts} of your answer, one must satisfy the first of these rules, a later one the next, and so on: {rules}",
+        "Among the {parts} of your answer there must be, in this sequence, one for each of these rules: {rules}",
+        "Write {parts} that follow these rules one after the other, each read on its own: {rules}",
+        "Take these rules in turn, and give each a place of its own among the {parts} of the answer, later rules further down: {rules}",
+    )
+    passing = ({"of": [{"id": "case:lower"}, {"id": "case:upper"}], "parts": "lines"}, "cats\nDOGS")
+    failing = ({"of": [{"id": "case:lower"}, {"id": "case:upper"}], "parts": "lines"}, "DOGS\ncats")
+
+    of: tuple[ConstraintRef, ...] = param(Refs(2, 10))
+    parts: str = param(Choice(tuple(_UNITS)))
+
+    def inner_problem(self) -> str | None:
+        """See Nested."""
+        return unfit_for_parts(self.inner, f"compose:in_order by {self.parts}")
+
+    def judge_with(self, text: str, reasoning: str | None) -> Finding:
+        """See Nested. Taking the earliest part for each constraint leaves most to the others, so no plan is missed."""
+        unit = _UNITS[self.parts][0]
+        places = spans(text, unit, most=MOST_SENTENCES)
+        known: dict[tuple[int, int], Finding] = {}
+        taken = self._plan(text, places, known, {"pass"})
+        reached = len(taken)
+        unsure = [key for key, finding in known.items() if finding.outcome == "undecided"]
+        if (
+            reached < len(self.inner)
+            and unsure
+            and len(self._plan(text, places, known, {"pass", "undecided"})) == len(self.inner)
+        ):
+            rule, number = unsure[0]
+            reason = f"{unit} {number + 1}: {named(self.inner[rule], known[rule, number])}"
+            return Finding("undecided", reason, reached, len(self.inner))
+        if reached == len(self.inner):
+            reason = f"the rules hold in {self.parts} {', '.join(str(number + 1) for number in taken)}"
+        else:
+            missing = f"rule {reached + 1} of {len(self.inner)} ({self.inner[reached].id})"
+            reason = (
+                f"{unit} {taken[-1] + 1} keeps to rule {reached}, but no later {unit} keeps to {missing}"
+                if taken
+                else f"none of {plural(len(places), unit)} keeps to {missing}"
+            )
+        return found(
+            reached == len(self.inner),
+            reason,
+            measured=reached,
+            needed=len(self.inner),
+            span=(places[taken[0]][0], places[taken[-1]][1]) if taken else None,
+            score=reached / len(self.inner),
+        )
+
+    def _plan(
+        self, text: str, places: Sequence[Span], known: dict[tuple[int, int], Finding], wanted: set[str]
+    ) -> list[int]:
+        """The numbers of the earliest parts that have one of the `wanted` outcomes, constraint by constraint."""
+        taken: list[int] = []
+        for number, (start, end) in enumerate(places):
+            if len(taken) == len(self.inner):
+                break
+            key = (len(taken), number)
+            if key not in known:
+                known[key] = run(self.inner[len(taken)], text[start:end], None)
+            if known[key].outcome in wanted:
+                taken.append(number)
+        return taken
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        """See Constraint."""
+        parts = rng.choice(tuple(_UNITS))
+        return draw_with_witness(rng, words, 2, lambda *refs: cls(refs, parts))
+
+    def texts(self) -> Iterator[str]:
+        """See Nested."""
+        own = self.own_inner()
+        if own is not None:
+            yield _UNITS[self.parts][1].join(one.witness() for one in own)
+            yield _UNITS[self.parts][1].join(edits.ended(one.witness()) for one in own)
+
+    def repairs(self, text: str) -> Iterator[str]:
+        """See Constraint; pieces of the answer are made to pass in turn."""
+        unit, gap = _UNITS[self.parts]
+        pieces = [text[start:end] for start, end in spans(text, unit, most=MOST_SENTENCES)]
+        if len(pieces) < len(self.inner):
+            pieces = edits.split_into(text, len(self.inner)) or []
+        own = self.own_inner()
+        if own is None or len(pieces) < len(own):
+            return
+        for number, one in enumerate(own):
+            if one.check(pieces[number]).outcome != "pass":
+                pieces[number] = one.repair(pieces[number]) or pieces[number]
+        yield gap.join(pieces)

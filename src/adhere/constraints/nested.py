@@ -1,0 +1,328 @@
+"""What constraints made of other constraints share: how these are stored, resolved, limited and said.
+
+An inner constraint is stored as `{"id": …, "params": {…}}`, so a composition survives storage and fits into a `kwargs` of
+IFEval's row format. Inner ids are those of anyone: our own, published ones, plug-ins'.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, final
+
+from adhere.constraints.base import Constraint, Finding
+from adhere.constraints.reference.published import Published
+from adhere.constraints.resolve import Mode, resolve
+from adhere.constraints.rule import Rule
+from adhere.errors import AdhereError, BadParameter, UnknownName
+from adhere.schema import ConstraintRef, Json, Part
+from adhere.text.words import has_words
+
+Inner: TypeAlias = Constraint | Published
+
+DEEPEST = 4  # compositions inside each other
+LARGEST = 32  # constraints in one composition, inner and innermost ones alike
+_DEEPEST_JSON = 40  # containers inside each other: more is refused before anything is resolved
+_LONGEST_REASON = 240
+# A short text that every kind of the package fails: it has no words.
+WORDLESS = "..."
+
+
+class Settings(NamedTuple):
+    """What published inner constraints depend on beside their parameters; see `resolve`."""
+
+    mode: Mode = "reference"
+    profile: str | None = None
+    random_seed: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Ref:
+    """Domain: one constraint as it is stored, `{"id": …, "params": {…}}`; `params` may be left out."""
+
+    def problem(self, value: object) -> str | None:
+        """See Domain; which ids and parameters there are is checked when the constraint is resolved."""
+        return None if isinstance(value, ConstraintRef) else f"must be a constraint, {_SHAPE}"
+
+    def invalid(self) -> Sequence[object]:
+        """See Domain."""
+        return [
+            "length:at_most",
+            None,
+            3,
+            {},
+            {"id": 3},
+            {"id": "case:lower", "params": []},
+            {"id": "case:lower", "x": 1},
+        ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Refs:
+    """Domain: a tuple of `fewest` to `most` constraints as they are stored."""
+
+    fewest: int
+    most: int
+
+    def problem(self, value: object) -> str | None:
+        """See Domain."""
+        if (
+            isinstance(value, tuple)
+            and self.fewest <= len(value) <= self.most
+            and all(isinstance(item, ConstraintRef) for item in value)
+        ):
+            return None
+        return f"must be a list of {self.fewest} to {self.most} constraints, each {_SHAPE}"
+
+    def invalid(self) -> Sequence[object]:
+        """See Domain."""
+        good = {"id": "case:lower", "params": {}}
+        return ["text", None, 3, good, [good] * (self.most + 1), [good] * (self.fewest - 1), [good, *Ref().invalid()]]
+
+
+_SHAPE = '{"id": …, "params": {…}}'
+
+
+@dataclasses.dataclass(frozen=True)
+class Nested(Rule):
+    """Base of the kinds that are made of other constraints.
+
+    Parameters whose domain is `Ref` or `Refs` hold the inner ones: as ConstraintRefs, given as these, as Constraints or as
+    stored. Parameters that are null count as absent, as in IFEval's files.
+
+    As every kind of the package it fails an answer without letters and digits, whatever the inner ones say of it.
+
+    Args:
+        settings: How published inner constraints are resolved; no parameter, and not stored. See `with_mode`.
+
+    Raises:
+        BadParameter: On construction; also for an inner constraint, whose place is named (`of[1]`).
+        UnknownName: Nobody has an inner id.
+    """
+
+    part: ClassVar[Part] = "held-out"
+    is_made_of_others = True
+    many_parts: ClassVar[bool] = False  # whether it runs the inner ones on many parts of the answer
+    # Not fields, because they follow from the parameters; each object gets its own on construction.
+    inner: ClassVar[tuple[Inner, ...]]
+    depth: ClassVar[int]
+    size: ClassVar[int]
+    _settings: ClassVar[Settings]
+    settings: dataclasses.InitVar[Settings] = dataclasses.field(default=Settings(), kw_only=True)
+
+    def __post_init__(self, settings: Settings) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(field.metadata["domain"], Ref):
+                object.__setattr__(self, field.name, _stored(value))
+            elif isinstance(field.metadata["domain"], Refs) and isinstance(value, list | tuple):
+                object.__setattr__(self, field.name, tuple(_stored(item) for item in value))
+        super().__post_init__()
+        inner = tuple(self._resolved(place, ref, settings) for place, ref in self._places())
+        deepest = 1 + max((one.depth for one in inner if isinstance(one, Nested)), default=0)
+        size = sum(one.size if isinstance(one, Nested) else 1 for one in inner) + 1
+        if deepest > DEEPEST:
+            raise BadParameter(
+                f"{self.id}: compositions must be at most {DEEPEST} deep, these are {deepest}. Flatten them"
+            )
+        if size > LARGEST:
+            raise BadParameter(
+                f"{self.id}: a composition must hold at most {LARGEST} constraints, this one holds {size}. Split it"
+            )
+        for name, made in {
+            "inner": inner,
+            "depth": deepest,
+            "size": size,
+            "_settings": settings,
+            "reads_reasoning": self.is_about_reasoning()
+            or any(isinstance(one, Constraint) and one.reads_reasoning for one in inner),
+        }.items():
+            object.__setattr__(self, name, made)
+        if problem := self.inner_problem():
+            raise BadParameter(f"{self.id}: {problem}")
+
+    def is_about_reasoning(self) -> bool:
+        """Whether the inner constraints judge the reasoning."""
+        return False
+
+    def inner_problem(self) -> str | None:
+        """What is wrong with the inner constraints together, or None."""
+        return None
+
+    def _places(self) -> Iterator[tuple[str, ConstraintRef]]:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, ConstraintRef):
+                yield field.name, value
+            elif isinstance(field.metadata["domain"], Refs):
+                yield from ((f"{field.name}[{number}]", ref) for number, ref in enumerate(value))
+
+    def _resolved(self, place: str, ref: ConstraintRef, settings: Settings) -> Inner:
+        if _too_deep(ref.params):
+            raise BadParameter(f"{self.id}: compositions must be at most {DEEPEST} deep; {place} is deeper. Flatten it")
+        try:
+            made = resolve(ref, **settings._asdict())
+        except (BadParameter, UnknownName) as error:
+            raise type(error)(f"{self.id}: {place}: {error}") from None
+        return made.with_mode(**settings._asdict()) if isinstance(made, Nested) else made
+
+    def with_mode(
+        self, *, mode: Mode = "reference", profile: str | None = None, random_seed: int | None = None
+    ) -> Self:
+        """The same with its published inner constraints judged so; arguments as in `resolve`, which calls this."""
+        settings = Settings(mode, profile, random_seed)
+        return self if settings == self._settings else dataclasses.replace(self, settings=settings)
+
+    @final
+    def judge(self, text: str) -> Finding:
+        """See Rule."""
+        return self.judge_with(text, None)
+
+    @final
+    def check_with(self, text: str, reasoning: str | None) -> Finding:
+        """See Constraint; the answer has to have words, the reasoning need not."""
+        return self.judge_with(text, reasoning) if has_words(text) else self.check(text)
+
+    @abstractmethod
+    def judge_with(self, text: str, reasoning: str | None) -> Finding:
+        """As `check_with`, for a text that holds at least one letter or digit."""
+
+    def ref(self) -> ConstraintRef:
+        """See Constraint."""
+        return ConstraintRef(
+            self.id, {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        )
+
+    def describe(self, phrasing: int = 0) -> str:
+        """See Constraint; inner ones keep their own last wording, too, for ours."""
+        number = phrasing % len(self.phrasings)
+        is_last = number == len(self.phrasings) - 1
+        said = [describe(one, number, is_last=is_last) for one in self.inner]
+        return self.phrasings[number].format(**{**self.wording(), **self.said(said)})
+
+    @abstractmethod
+    def said(self, inner: Sequence[str]) -> dict[str, str]:
+        """What the phrasings are filled with beside the parameters, from the sentences of the inner constraints."""
+
+    def own_inner(self) -> tuple[Constraint, ...] | None:
+        """The inner constraints, or None where one is published: such a one has neither repair nor witness."""
+        own = tuple(one for one in self.inner if isinstance(one, Constraint))
+        return own if len(own) == len(self.inner) else None
+
+    def counter_witness(self) -> str:
+        """See Constraint."""
+        return next((text for text in self.counter_texts() if self.check(text).outcome == "fail"), WORDLESS)
+
+    def counter_texts(self) -> Iterator[str]:
+        """Candidates for the counter-witness, best first; unverified."""
+        for one in self.own_inner() or ():
+            yield one.counter_witness()
+
+    def witness(self) -> str:
+        """See Constraint.
+
+        Raises:
+            AdhereError: None was found: the inner ones exclude each other, or a published one knows no text that passes it.
+        """
+        for text in self.texts():
+            if self.check(text).outcome == "pass":
+                return text
+        ids = ", ".join(one.id for one in self.inner)
+        raise AdhereError(f"{self.id}: found no text that passes it, with {ids} inside")
+
+    @abstractmethod
+    def texts(self) -> Iterator[str]:
+        """Candidates for the witness, best first; unverified."""
+
+
+def run(inner: Inner, text: str, reasoning: str | None) -> Finding:
+    """One inner constraint on one text."""
+    if isinstance(inner, Constraint) and inner.reads_reasoning:
+        return inner.check_with(text, reasoning)
+    return inner.check(text)
+
+
+def unfit_for_parts(inner: Sequence[Inner], outer: str, *, many: bool = True) -> str | None:
+    """Why one of `inner` cannot judge parts of the answer (`many` of them), or None.
+
+    One that looks at many parts would look at each part of each part, which is not linear in the text.
+    """
+    for one in inner:
+        if isinstance(one, Nested):
+            if one.is_about_reasoning():
+                return f"{one.id} is about the reasoning, which is no part of the answer, so it must not stand inside {outer}"
+            if many and one.many_parts:
+                return f"{one.id} looks at many parts of the answer, so it must not stand inside {outer}, which does so too"
+            if problem := unfit_for_parts(one.inner, outer, many=many):
+                return problem
+    return None
+
+
+def describe(inner: Inner, number: int, *, is_last: bool) -> str:
+    """An inner constraint in words: its last wording where `is_last`, which is kept for held-out prompts, else another."""
+    if isinstance(inner, Published):
+        return inner.describe()
+    others = len(inner.phrasings) - 1
+    return inner.describe(others if is_last else number % others)
+
+
+def named(inner: Inner, finding: Finding) -> str:
+    """The reason of an inner finding behind the id of who gave it."""
+    return f"{inner.id}: {shortened(finding.reason)}"
+
+
+def shortened(reason: str) -> str:
+    """A reason cut to what another reason can hold."""
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"
+
+
+def quoted(sentence: str) -> str:
+    """A sentence between quotation marks that it does not hold."""
+    return f"‘{sentence}’" if "“" in sentence else f"“{sentence}”"
+
+
+def _stored(value: object) -> object:
+    """A given inner constraint as a ConstraintRef; what is none stays as it is, for the domain to refuse."""
+    if isinstance(value, Constraint | Published):
+        value = value.ref()
+    if isinstance(value, Mapping) and isinstance(value.get("id"), str) and set(value) <= {"id", "params"}:
+        params = value.get("params")
+        if params is None or isinstance(params, dict):
+            value = ConstraintRef(value["id"], params or {})
+    if not isinstance(value, ConstraintRef) or _too_deep(value.params):
+        return value
+    return ConstraintRef(value.id, {name: _plain(item) for name, item in value.params.items() if item is not None})
+
+
+def _plain(value: Any) -> Json:
+    """A parameter as JSON has it."""
+    if isinstance(value, ConstraintRef):
+        return {"id": value.id, "params": _plain(value.params)}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    plain: Json = value
+    return plain
+
+
+def _too_deep(value: object) -> bool:
+    """Whether more than `_DEEPEST_JSON` lists and objects stand inside each other."""
+    level: list[object] = [value]
+    for _ in range(_DEEPEST_JSON):
+        level = [
+            item
+            for container in level
+            if isinstance(container, list | tuple | dict | ConstraintRef)
+            for item in _items(container)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _items(container: list[Any] | tuple[Any, ...] | dict[str, Any] | ConstraintRef) -> Iterator[Any]:
+    if isinstance(container, ConstraintRef):
+        return iter([container.params])
+    return iter(container.values() if isinstance(container, dict) else container)

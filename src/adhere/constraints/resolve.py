@@ -1,0 +1,115 @@
+"""Any constraint from how it is stored: our own kinds, published ones, and those of plug-ins, each under its own id.
+
+No id is in two of these; a test keeps our own apart from the published ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from adhere.constraints.reference import published
+from adhere.errors import UnknownName, nearest
+from adhere.schema import ConstraintRef
+
+if TYPE_CHECKING:
+    from adhere.constraints.base import Constraint
+    from adhere.constraints.reference.published import Published
+
+Mode = Literal["reference", "fixed"]
+"""Whose semantics published kinds have: the published code's, quirks included, or ours with its defects mended."""
+
+
+def resolve(
+    ref: ConstraintRef, *, mode: Mode = "reference", profile: str | None = None, random_seed: int | None = None
+) -> Constraint | Published:
+    """The constraint that `ref` stores.
+
+    Args:
+        ref: Its id and parameters.
+        mode: For published kinds; our own have one semantics.
+        profile: Which version of a published suite, where there are several (`ifbench-2025`); None: the newest. A kind
+            that is not in that profile is taken from the one that has it.
+        random_seed: See `published.constraint`.
+
+    Raises:
+        UnknownName: Nobody has that id; unknown ids fail closed.
+        BadParameter: A parameter is unknown, missing or outside its domain.
+    """
+    if is_published(ref.id):
+        return published.constraint(
+            ref.id, ref.params, mode=mode, profile=_profile(ref.id, profile), random_seed=random_seed
+        )
+    from adhere.constraints.base import from_ref
+
+    return from_ref(ref).with_mode(mode=mode, profile=profile, random_seed=random_seed)
+
+
+def is_published(id: str) -> bool:  # noqa: A002 - the field's word
+    """Whether the id is of a published suite.
+
+    Raises:
+        UnknownName: It is neither that nor one of ours or of a plug-in's.
+    """
+    if published.is_loaded(id):  # the ids of IFEval: no other module has to be imported for them
+        return True
+    from adhere.constraints.base import registry  # 12 ms that those who ask for IFEval's kinds only need not pay
+
+    if registry.own(id) is not None:
+        return False
+    if published.is_published(id):
+        return True
+    if id in registry:
+        return False
+    raise UnknownName(f"Unknown constraint {id!r}.{nearest(id, known_ids())} (adhere list constraints)")
+
+
+def known_ids() -> list[str]:
+    """All ids: our own, plug-ins' and published ones, sorted."""
+    from adhere.constraints.base import registry
+
+    return sorted({*registry, *published.ids()})
+
+
+def version_of(id: str, *, mode: Mode = "reference", profile: str | None = None) -> str:  # noqa: A002
+    """What a verdict of this kind depends on beside the judge: `"2"` for our own, `"ifbench-2026.1"` for a published one.
+
+    Raises:
+        UnknownName: Nobody has that id.
+    """
+    if not is_published(id):
+        from adhere.constraints.base import registry
+
+        return str(registry.get(id).version)
+    profile = _profile(id, profile)
+    kind = published.find(id, profile=profile)
+    if mode == "fixed":
+        from adhere.constraints.reference.fixes import mended
+
+        kind = mended(kind)
+    return f"{'' if mode == 'reference' else 'fixed-'}{profile or kind.profiles[0]}.{kind.version}"
+
+
+def version_of_ref(ref: ConstraintRef, *, mode: Mode = "reference", profile: str | None = None) -> str:
+    """As `version_of`, with the versions of what a composition holds: `"1(1, ifeval.1)"`.
+
+    Raises:
+        UnknownName, BadParameter: See `resolve`; only a composition has to be made for this.
+    """
+    from adhere.constraints.base import registry
+
+    if not is_published(ref.id) and registry.get(ref.id).is_made_of_others:
+        return version_at_hand(resolve(ref, mode=mode, profile=profile), profile=profile)
+    return version_of(ref.id, mode=mode, profile=profile)
+
+
+def version_at_hand(constraint: Constraint | Published, *, profile: str | None = None) -> str:
+    """As `version_of_ref`, of a constraint that is made already, and need not be registered."""
+    if isinstance(constraint, published.Published):
+        return version_of(constraint.id, mode=constraint.mode, profile=profile)
+    inner: tuple[Constraint | Published, ...] = getattr(constraint, "inner", ()) if constraint.is_made_of_others else ()
+    inside = ", ".join(version_at_hand(one, profile=profile) for one in inner)
+    return f"{constraint.version}({inside})" if inside else str(constraint.version)
+
+
+def _profile(id: str, wanted: str | None) -> str | None:  # noqa: A002
+    return wanted if wanted is not None and published.is_in(id, wanted) else None

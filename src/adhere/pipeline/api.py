@@ -1,0 +1,206 @@
+"""The judge from Python, as `import adhere` offers it: one prompt, many prompts, or constraints alone.
+
+For example:
+
+    suite = adhere.load_suite("ifeval:input_data.jsonl")
+    for verdict in adhere.judge(suite.prompts[0], "Some answer."):
+        print(verdict.view, verdict.outcome, verdict.reason)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from adhere.constraints.resolve import Mode, resolve
+from adhere.errors import UsageError
+from adhere.pipeline.judge import VIEWS, Judge, judge_text
+from adhere.schema import ConstraintRef, Json, Prompt, Verdict, View
+from adhere.text.reasoning import split_reasoning
+
+if TYPE_CHECKING:
+    from adhere.constraints.base import Constraint
+    from adhere.constraints.reference.published import Published
+
+Rules = Iterable["Constraint | Published | ConstraintRef | Mapping[str, Any]"]
+
+
+def judge(
+    prompt: Prompt,
+    text: str,
+    mode: Mode = "reference",
+    *,
+    turn: int = 0,
+    views: Sequence[View] = VIEWS,
+    random_seed: int | None = None,
+    keep_reasoning: bool = False,
+) -> list[Verdict]:
+    """The verdicts on one answer: for each constraint of the prompt one a view, in that order.
+
+    Args:
+        prompt: What was asked.
+        text: The answer. Its reasoning (`text.reasoning.split_reasoning`) is set aside unless `keep_reasoning`.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
+        turn: Which turn of the prompt was answered.
+        views: Which views to report.
+        random_seed: Judge what the published code draws at random with what it draws after this seed; None leaves it
+            `undecided`.
+        keep_reasoning: Judge the reasoning as part of the answer.
+
+    Raises:
+        UnknownName, BadParameter: The prompt holds a constraint that cannot be judged.
+        UsageError: `text` is no text, or the prompt has no such turn.
+    """
+    if not isinstance(text, str):
+        raise UsageError(f"Prompt {prompt.id!r}: the answer must be a text, got {type(text).__name__}")
+    if not 0 <= turn < len(prompt.turns):
+        raise UsageError(
+            f"Prompt {prompt.id!r} has {len(prompt.turns)} turns, numbered from 0; there is no turn {turn}"
+        )
+    reasoning, answer = (None, text) if keep_reasoning else split_reasoning(text)
+    return judge_text(
+        answer,
+        prompt.turns[turn].constraints,
+        views,
+        key=(prompt.id, turn, 0),
+        mode=mode,
+        profile=prompt.tags.get("profile"),
+        random_seed=random_seed,
+        reasoning=reasoning,
+    )
+
+
+def judge_many(
+    prompts: Iterable[Prompt],
+    texts: Iterable[str],
+    mode: Mode = "reference",
+    *,
+    jobs: int = 1,
+    random_seed: int | None = None,
+    keep_reasoning: bool = False,
+) -> list[list[Verdict]]:
+    """`judge` of each pair, in order.
+
+    Args:
+        prompts: What was asked.
+        texts: As many answers, each to the prompt at its place.
+        jobs: Processes to judge in. Worth it from some ten thousand answers on.
+        mode: As for `judge`.
+        random_seed: As for `judge`.
+        keep_reasoning: As for `judge`.
+
+    Raises:
+        UsageError: There are more prompts than texts, or fewer.
+        UnknownName, BadParameter: See `judge`.
+    """
+    asked, answered = list(prompts), list(texts)
+    if len(asked) != len(answered):
+        raise UsageError(
+            f"Got {len(asked)} prompts and {len(answered)} texts; each text answers the prompt at its place"
+        )
+    one = partial(_judge_all, mode=mode, random_seed=random_seed, keep_reasoning=keep_reasoning)
+    if jobs <= 1 or len(asked) <= _SHARE:
+        return one((asked, answered))
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        return list(chain.from_iterable(pool.map(one, _shares(asked, answered))))
+
+
+_SHARE = 1000
+
+
+def _shares(prompts: list[Prompt], texts: list[str]) -> Iterator[tuple[list[Prompt], list[str]]]:
+    for start in range(0, len(prompts), _SHARE):
+        yield prompts[start : start + _SHARE], texts[start : start + _SHARE]
+
+
+def _judge_all(
+    share: tuple[list[Prompt], list[str]], *, mode: Mode, random_seed: int | None, keep_reasoning: bool
+) -> list[list[Verdict]]:
+    return [
+        judge(prompt, text, mode, random_seed=random_seed, keep_reasoning=keep_reasoning)
+        for prompt, text in zip(*share, strict=True)
+    ]
+
+
+def check(text: str, constraints: Rules, mode: Mode = "reference", *, views: Sequence[View] = VIEWS) -> list[Verdict]:
+    """The verdicts on a text, as it stands, by constraints alone: for each one a view, in that order.
+
+    Args:
+        text: Any text; nothing is set aside.
+        constraints: What `adhere.constraint` made, stored references, or mappings with `id` and `params`.
+        mode: For those that are published kinds, and are not made yet.
+        views: Which views to report.
+
+    Raises:
+        UnknownName, BadParameter: A constraint that cannot be judged.
+        UsageError: `text` is no text, or one of the constraints is none.
+    """
+    return check_many([text], constraints, mode, views=views)[0]
+
+
+def check_many(
+    texts: Iterable[str], constraints: Rules, mode: Mode = "reference", *, views: Sequence[View] = VIEWS
+) -> list[list[Verdict]]:
+    """`check` of each text by the same constraints, which are made ready once."""
+    rules = Judge.of([_made(rule, mode) for rule in _listed(constraints)])
+    found = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise UsageError(f"What is judged must be a text, got {type(text).__name__}")
+        found.append(rules.verdicts(text, views))
+    return found
+
+
+def constraint(
+    id: str,  # noqa: A002 - the field's word
+    kwargs: Mapping[str, Json] | None = None,
+    /,
+    *,
+    mode: Mode = "reference",
+    profile: str | None = None,
+    random_seed: int | None = None,
+    **params: Json,
+) -> Constraint | Published:
+    """A constraint, ready to `check` a text and to `describe` itself: ours, a published one, or a plug-in's.
+
+    Args:
+        id: `length:at_most`, `length_constraints:number_words`, …: see `adhere list constraints`.
+        kwargs: Parameters as a row of IFEval's files has them, where that is handier than by name; None counts as absent.
+        mode: See `resolve`.
+        profile: See `resolve`.
+        random_seed: See `resolve`.
+        params: Parameters by name.
+
+    Raises:
+        UnknownName: Nobody has that id.
+        BadParameter: A parameter is unknown, missing or outside its domain.
+    """
+    stored: dict[str, Json] = {name: value for name, value in {**(kwargs or {}), **params}.items() if value is not None}
+    return resolve(ConstraintRef(id, stored), mode=mode, profile=profile, random_seed=random_seed)
+
+
+def _listed(constraints: Rules) -> list[Any]:
+    if isinstance(constraints, str | Mapping) or not isinstance(constraints, Iterable):
+        raise UsageError(f"Constraints are given as a list, got {type(constraints).__name__}")
+    return list(constraints)
+
+
+def _made(rule: Any, mode: Mode) -> Constraint | Published:
+    if isinstance(rule, Mapping):
+        if "id" not in rule:
+            raise UsageError(f"A constraint given as a mapping has `id` and `params`, got {', '.join(map(repr, rule))}")
+        rule = ConstraintRef(rule["id"], dict(rule.get("params") or {}))
+    if isinstance(rule, ConstraintRef):
+        return resolve(rule, mode=mode)
+    if not hasattr(rule, "check") or not hasattr(rule, "ref"):
+        raise UsageError(
+            f"A constraint is what adhere.constraint(id, …) makes, a ConstraintRef, or a mapping with id and params; "
+            f"got {type(rule).__name__}"
+        )
+    made: Constraint | Published = rule
+    return made

@@ -1,0 +1,178 @@
+"""From outcomes to rates: the one place that divides. `summarize` and `verify` both count here.
+
+Answers to one prompt, and the constraints of one answer, are a cluster: they are not independent, and intervals say so.
+Only what each prompt adds up to is kept, so that a million answers take no more room than one to each prompt.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from adhere.pipeline.outcomes import Slot, keeps_all
+from adhere.schema import View
+from adhere.stats import wilson_clustered
+from adhere.store.summary import Rate, Tally
+
+NO_PROMPT = "no prompt was measured"
+NO_CONSTRAINT = "no constraint was measured"
+
+
+class Trials:
+    """Things that pass or do not, by the prompt that they belong to: conversations, or constraints of them."""
+
+    def __init__(self) -> None:
+        self._of_prompt: dict[str, list[int]] = {}  # trials, passed, trials of finished answers, passed of those
+
+    def add(self, prompt_id: str, passed: int, n: int, *, completed: bool) -> None:
+        """Count `n` trials of which `passed` passed; `completed`: of answers that the model finished."""
+        known = self._of_prompt.get(prompt_id)
+        if known is None:
+            self._of_prompt[prompt_id] = [n, passed, n, passed] if completed else [n, passed, 0, 0]
+            return
+        known[0] += n
+        known[1] += passed
+        if completed:
+            known[2] += n
+            known[3] += passed
+
+    def rate(self, nothing: str) -> Rate:
+        """The share that passed under both denominators; `nothing` is the reason where there was no trial."""
+        rows = self._of_prompt.values()
+        every = _share([row[1] for row in rows], [row[0] for row in rows])
+        finished = [row for row in rows if row[2]]
+        if sum(row[2] for row in finished) == every.n:
+            completed = every
+        else:
+            completed = _share([row[3] for row in finished], [row[2] for row in finished])
+        return Rate(
+            *every, *completed, reason=nothing if not every.n else "no answer was finished" if not completed.n else ""
+        )
+
+    def equals(self, other: Trials) -> bool:
+        """Whether the same trials passed, so that every rate is the same."""
+        return self._of_prompt == other._of_prompt
+
+    def mean_share(self) -> float | None:
+        """The mean over prompts of the share of their trials that passed."""
+        return mean(row[1] / row[0] for row in self._of_prompt.values())
+
+
+class _Share(NamedTuple):
+    """A share with its interval, in the order of Rate's fields."""
+
+    passed: int
+    n: int
+    share: float | None
+    low: float | None
+    high: float | None
+
+
+def _share(passed_K: Sequence[int], n_K: Sequence[int]) -> _Share:
+    interval = wilson_clustered(passed_K, n_K)
+    if interval is None:
+        return _Share(0, 0, None, None, None)
+    passed, n = sum(passed_K), sum(n_K)
+    return _Share(passed, n, passed / n, interval.low, interval.high)
+
+
+class _KindCounts:
+    """Verdicts on one kind, or one family."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.strict, self.loose = Trials(), Trials()
+
+    def tally(self) -> Tally:
+        """What was counted."""
+        strict = self.strict.rate(NO_CONSTRAINT)
+        tally = Tally(
+            checked=self.outcomes.total(),
+            passed=self.outcomes["pass"],
+            failed=self.outcomes["fail"],
+            undecided=self.outcomes["undecided"],
+            strict=strict,
+            loose=strict if self.loose.equals(self.strict) else self.loose.rate(NO_CONSTRAINT),
+        )
+        insist(tally.checked == tally.passed + tally.failed + tally.undecided, f"verdicts do not add up: {tally}")
+        return tally
+
+
+class Counts:
+    """What came of some conversations: prompts and constraints that passed, by view, kind and family."""
+
+    def __init__(self) -> None:
+        self._prompt: dict[View, Trials] = {"strict": Trials(), "loose": Trials()}
+        self._instruction: dict[View, Trials] = {"strict": Trials(), "loose": Trials()}
+        self._kinds: dict[str, _KindCounts] = {}
+        self._families: dict[str, _KindCounts] = {}
+
+    def add(self, prompt_id: str, slots: Sequence[Slot], wanted: int, *, completed: bool, times: int = 1) -> None:
+        """Count one conversation.
+
+        Args:
+            prompt_id: Whose it is.
+            slots: Its constraints that were judged.
+            wanted: How many constraints it has.
+            completed: Whether the model finished every turn.
+            times: As if it had been met so often.
+        """
+        for view in _VIEWS:
+            keeps = keeps_all([slot.outcome(view) for slot in slots], wanted)
+            if keeps is not None:
+                self._prompt[view].add(prompt_id, times * keeps, times, completed=completed)
+        for slot in slots:
+            kind = self._kinds.get(slot.constraint_id) or self._kinds.setdefault(slot.constraint_id, _KindCounts())
+            family_name = slot.constraint_id.partition(":")[0]
+            family = self._families.get(family_name) or self._families.setdefault(family_name, _KindCounts())
+            kind.outcomes[slot.strict] += times
+            family.outcomes[slot.strict] += times
+            if slot.strict != "undecided":
+                passed = times if slot.strict == "pass" else 0
+                for trials in (self._instruction["strict"], kind.strict, family.strict):
+                    trials.add(prompt_id, passed, times, completed=slot.completed)
+            if slot.loose != "undecided":
+                passed = times if slot.loose == "pass" else 0
+                for trials in (self._instruction["loose"], kind.loose, family.loose):
+                    trials.add(prompt_id, passed, times, completed=slot.completed)
+
+    def prompt(self, view: View) -> Rate:
+        """Of conversations: every constraint passed."""
+        return self._prompt[view].rate(NO_PROMPT)
+
+    def instruction(self, view: View) -> Rate:
+        """Of constraints, each counting once (the micro average)."""
+        return self._instruction[view].rate(NO_CONSTRAINT)
+
+    def instruction_macro(self) -> float | None:
+        """The mean over prompts of the share of their constraints that pass strictly."""
+        return self._instruction["strict"].mean_share()
+
+    def kinds(self) -> dict[str, Tally]:
+        """By constraint id, sorted."""
+        return {name: self._kinds[name].tally() for name in sorted(self._kinds)}
+
+    def families(self) -> dict[str, Tally]:
+        """By the part of the id before the colon, sorted."""
+        return {name: self._families[name].tally() for name in sorted(self._families)}
+
+
+_VIEWS: tuple[View, ...] = ("strict", "loose")
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of what was measured; None where nothing was."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def mean_of_all(*rates: float | None) -> float | None:
+    """The mean of several rates; None where any was not measured."""
+    return None if None in rates else mean(rates)
+
+
+def insist(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - it reads as assert, and stays under python -O
+    """Raise an AssertionError: the counts do not add up, which is a bug of ours."""
+    if not holds:
+        raise AssertionError(otherwise)

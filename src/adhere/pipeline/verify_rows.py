@@ -1,0 +1,415 @@
+"""One block of answers that someone already has: parse, match, judge, encode. Runs in this process or in a worker.
+
+A row says whose answer it is by `key` (compared as a text, so that 1000 and "1000" are one key), else by the prompt's
+text, exactly or without white space at its ends.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from adhere.constraints.base import Finding
+from adhere.constraints.resolve import Mode
+from adhere.errors import SpecError, UsageError, nearest
+from adhere.pipeline.check import CUT
+from adhere.pipeline.judge import Judge
+from adhere.schema import ConstraintRef, Json, Outcome, Prompt, Status
+from adhere.suites import Suite
+from adhere.suites.jsonl import Block, WrongColumn, parse_line
+from adhere.text.reasoning import split_reasoning
+
+BadRows = Literal["error", "skip"]
+
+STATUSES: tuple[Status, ...] = ("ok", "truncated", "empty", "refused", "error")
+# How servers say why a model stopped, where the row itself has no `status`.
+STOPS: dict[object, Status] = {
+    "length": "truncated",
+    "max_tokens": "truncated",
+    "max_output_tokens": "truncated",
+    "model_length": "truncated",
+    "MAX_TOKENS": "truncated",
+    "content_filter": "refused",
+    "refusal": "refused",
+}
+
+# (strict, loose) of one constraint as one character: what came of a whole answer is then a short text, which is cheap to
+# count and to send between processes.
+_CODES: dict[tuple[Outcome, Outcome], str] = {
+    ("pass", "pass"): "p",
+    ("fail", "pass"): "l",
+    ("fail", "fail"): "f",
+    ("fail", "undecided"): "F",
+    ("undecided", "pass"): "L",
+    ("undecided", "undecided"): "U",
+}
+OUTCOMES: dict[str, tuple[Outcome, Outcome]] = {code: pair for pair, code in _CODES.items()}
+
+
+class Settings(NamedTuple):
+    """How answers are judged.
+
+    Attributes:
+        mode: Whose semantics published kinds have.
+        random_seed: What the published code would draw at random is drawn from this; None: undecided.
+        keep_reasoning: Judge the whole text, `<think>` blocks and all.
+        bad_rows: Whether a row that cannot be used ends everything, or is skipped and counted.
+        wants_rows: Whether verdict rows are encoded.
+    """
+
+    mode: Mode = "reference"
+    random_seed: int | None = None
+    keep_reasoning: bool = False
+    bad_rows: BadRows = "error"
+    wants_rows: bool = False
+
+
+class ResponseRow(msgspec.Struct, gc=False):
+    """One line of an answer file; other columns are ignored."""
+
+    key: int | str | float | None = None
+    prompt: str | list[Any] | None = None
+    response: str | None = None
+    reasoning: str | None = None
+    status: str | int | None = None
+    stop_reason: str | int | None = None
+    finish_reason: str | int | None = None
+    draw: int | None = None
+
+
+class VerdictRow(msgspec.Struct, omit_defaults=True, gc=False):
+    """One line of a verdict file: one constraint of one answer under both views.
+
+    `reason`, `measured`, `needed`, `span` and `score` are the strict view's; `loose_reason` stands there where it differs.
+    """
+
+    key: int | str
+    index: int
+    instruction_id: str
+    strict: Outcome
+    loose: Outcome
+    reason: str
+    loose_reason: str | None = None
+    measured: Json = None
+    needed: Json = None
+    span: tuple[int, int] | None = None
+    score: float | None = None
+    draw: int | None = None
+
+
+class Problem(NamedTuple):
+    """A row that cannot be used. `what` is a short name to count by, `message` the whole of it with file and line."""
+
+    line: int
+    what: str
+    message: str
+
+
+class Noted(NamedTuple):
+    """A verdict worth showing: of which prompt and constraint, and why."""
+
+    prompt: int
+    position: int
+    reason: str
+
+
+class Judged(NamedTuple):
+    """What came of one block.
+
+    Attributes:
+        answers: (line, prompt, draw) of each row that was used; prompts are numbered as in the suite.
+        statuses: How many rows have which status.
+        outcomes: How often each (prompt, finished, codes) was met; see OUTCOMES.
+        rows: The verdict rows, encoded; empty where none are wanted.
+        failures: The first strict failure of each constraint id.
+        undecided: How many answers have each of these.
+        problems: Rows that were not used, in the order of the file; where `bad_rows` is `error` at most one, and
+            nothing after it was looked at.
+    """
+
+    answers: list[tuple[int, int, int]]
+    statuses: Counter[Status]
+    outcomes: Counter[tuple[int, bool, str]]
+    rows: bytes
+    failures: dict[str, Noted]
+    undecided: Counter[Noted]
+    problems: list[Problem]
+
+
+class Unusable(SpecError):
+    """A row that cannot be used; `what` is its short name."""
+
+    def __init__(self, what: str, message: str) -> None:
+        super().__init__(message)
+        self.what = what
+
+
+class Desk:
+    """Judges blocks of answers to one suite.
+
+    Args:
+        suite: What was asked.
+        settings: How to judge.
+        name: Of the file of answers, for messages.
+
+    Raises:
+        UsageError: A prompt has several turns, and a row of this format answers one.
+        UnknownName, BadParameter: A constraint cannot be judged.
+    """
+
+    def __init__(self, suite: Suite, settings: Settings, name: str) -> None:
+        self.prompts, self.suite_name, self.settings, self.name = suite.prompts, suite.name, settings, name
+        self._cut_answers_fail = suite.cut_answers == "fail"
+        self._judges = _judges(suite.prompts, settings)
+        self._by_key = _by_key(suite.prompts)
+        self._keys = [prompt.key for prompt in suite.prompts]
+        self._ids = [tuple(ref.id for ref in prompt.constraints) for prompt in suite.prompts]
+        self._by_text: dict[str, int] | None = None
+        self._by_stripped: dict[str, int] | None = None
+        self._keeps_reasoning, self._wants_rows = settings.keep_reasoning, settings.wants_rows
+        self._decoder = msgspec.json.Decoder(ResponseRow)
+        self._decode = self._decoder.decode
+        self._encoder = msgspec.json.Encoder()
+
+    def judge(self, block: Block, without: frozenset[int] = frozenset()) -> Judged:
+        """What came of a block, apart from the lines `without`."""
+        judged = Judged([], Counter(), Counter(), b"", {}, Counter(), [])
+        rows: list[VerdictRow] = []
+        for line, data in block.lines():
+            if line in without:
+                continue
+            try:
+                self._judge_row(line, data, judged, rows)
+            except Unusable as error:
+                judged.problems.append(Problem(line, error.what, f"{self.name}:{line}: {error}"))
+                if self.settings.bad_rows == "error":
+                    break
+        judged.statuses["ok"] = len(judged.answers) - judged.statuses.total()
+        return judged._replace(rows=self._encoded(rows)) if rows else judged
+
+    def _judge_row(self, line: int, data: bytes, judged: Judged, rows: list[VerdictRow]) -> None:
+        """One row. What nearly every row needs stands here; what few need has a function of its own, for speed."""
+        try:
+            row = self._decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            row = self._look_again(data)
+        prompt = self._by_key.get(row.key) if row.prompt is None else None  # type: ignore[arg-type]
+        if prompt is None:
+            prompt = self._prompt_of(row)
+        draw, text, reasoning = row.draw or 0, row.response, row.reasoning
+        if draw < 0 or text is None:
+            text = _text_of_failure(row, data)
+        elif "think>" in text and not self._keeps_reasoning:
+            found, text = split_reasoning(text)
+            reasoning = reasoning or found
+        status = _status(row, text)
+        judged.answers.append((line, prompt, draw))
+        if status != "ok":
+            judged.statuses[status] += 1
+            if status == "error":
+                return
+        judge = self._judges[prompt]
+        if status == "truncated" and self._cut_answers_fail and text.strip():
+            findings = [(CUT, CUT)] * len(judge)
+        else:
+            findings = judge.findings(text, reasoning=reasoning)
+        codes = "".join([_CODES[strict[0], loose[0]] for strict, loose in findings])
+        judged.outcomes[prompt, status == "ok", codes] += 1
+        if codes.strip("p"):
+            self._note(prompt, findings, judged)
+        if self._wants_rows:
+            key, ids = self._keys[prompt], self._ids[prompt]
+            for index, both in enumerate(findings):
+                rows.append(_verdict_row(key, index, ids[index], both, row.draw))
+
+    def _note(self, prompt: int, findings: list[tuple[Finding, Finding]], judged: Judged) -> None:
+        """Keep what a reader will want to see of an answer that did not pass everything."""
+        refs = self.prompts[prompt].constraints
+        for index, (strict, loose) in enumerate(findings):
+            if strict[0] == "fail" and refs[index].id not in judged.failures:
+                judged.failures[refs[index].id] = Noted(prompt, index, strict.reason)
+            if "undecided" in (strict[0], loose[0]):
+                reason = strict.reason if strict[0] == "undecided" else loose.reason
+                judged.undecided[Noted(prompt, index, reason)] += 1
+
+    def _encoded(self, rows: Sequence[VerdictRow]) -> bytes:
+        try:
+            return self._encoder.encode_lines(rows)
+        except UnicodeEncodeError:
+            return b"".join(map(_encoded_without_surrogates, rows))
+
+    def _look_again(self, data: bytes) -> ResponseRow:
+        """What the fast decoder refused: read it with more patience, or say what is wrong with it."""
+        try:
+            return parse_line(data, self._decoder)
+        except WrongColumn as error:
+            raise Unusable("a wrong column", str(error)) from error
+        except SpecError as error:
+            raise Unusable("not JSON", str(error)) from error
+
+    def _prompt_of(self, row: ResponseRow) -> int:
+        """The number of the prompt that a row answers."""
+        key, text = row.key, row.prompt
+        number = None if key is None else self._by_key.get(key)
+        if number is not None:
+            if text is not None and text != self.prompts[number].text:
+                self._insist_on_one(key, number, text)
+            return number
+        if text is None:
+            if key is None:
+                raise Unusable("no key or prompt", "the row has neither `key` nor `prompt`. Give it one of them")
+            raise Unusable("no such prompt", f"{self._no_such_key(key)}, and the row has no `prompt` to match by")
+        if not isinstance(text, str):
+            raise Unusable(
+                "a wrong column",
+                f"`prompt` is a list of messages, which matches nothing{f', and {self._no_such_key(key)}' if key is not None else ''}. "
+                "Give the row the `key` of its prompt, or the prompt's text",
+            )
+        number = self._by_prompt(text)
+        if number is None:
+            and_key = "" if key is None else f"{self._no_such_key(key)}, and "
+            raise Unusable(
+                "no such prompt",
+                f"{and_key}no prompt of {self.suite_name} has the text {_shortened(text)}. "
+                "Is this the suite that was answered?",
+            )
+        return number
+
+    def _by_prompt(self, text: str) -> int | None:
+        """Of the prompt with that text, exactly or else without white space at both ends; None where none has."""
+        if self._by_text is None or self._by_stripped is None:
+            self._by_text = _index(prompt.text for prompt in self.prompts)
+            self._by_stripped = _index(prompt.text.strip() for prompt in self.prompts)
+        number = self._by_text.get(text)
+        if number is None:
+            number = self._by_stripped.get(text.strip())
+        if number is not None and number < 0:
+            raise Unusable(
+                "an ambiguous prompt",
+                f"several prompts of {self.suite_name} have the text {_shortened(text)}. Give the row the `key` of its prompt",
+            )
+        return number
+
+    def _insist_on_one(self, key: object, number: int, text: str | list[Any]) -> None:
+        """Refuse a row whose key names one prompt and whose text is another's; edited prompts pass."""
+        if not isinstance(text, str) or text.strip() == self.prompts[number].text.strip():
+            return
+        other = self._by_prompt(text)
+        if other is not None:
+            raise Unusable(
+                "key and prompt disagree",
+                f"key {key!r} is one prompt of {self.suite_name}, but the row's `prompt` is that of key "
+                f"{self.prompts[other].key!r}. Which did it answer? Correct one of the two",
+            )
+
+    def _no_such_key(self, key: object) -> str:
+        ids = [prompt.id for prompt in self.prompts[:_MOST_SUGGESTED]]
+        known = nearest(str(key), ids) if len(self.prompts) <= _MOST_SUGGESTED else ""
+        return f"no prompt of {self.suite_name} has key {key!r}.{known}".removesuffix(".")
+
+
+_WHOLE_NUMBER = re.compile("0|-?[1-9][0-9]{0,18}")
+_MOST_SUGGESTED = 20_000  # looking for the nearest of more names takes seconds
+
+
+def _by_key(prompts: Iterable[Prompt]) -> dict[int | str | float, int]:
+    """Numbers by key, as the suite has it and as the other of text and number: 1000, "1000" and pandas' 1000.0 are one."""
+    numbers: dict[int | str | float, int] = {}
+    for number, prompt in enumerate(prompts):
+        numbers[prompt.id] = number
+        if _WHOLE_NUMBER.fullmatch(prompt.id):
+            numbers[int(prompt.id)] = number
+    return numbers
+
+
+def _judges(prompts: Iterable[Prompt], settings: Settings) -> list[Judge]:
+    """A Judge for each prompt; prompts with the same constraints share one."""
+    made: dict[tuple[int, str | None], tuple[tuple[ConstraintRef, ...], Judge]] = {}
+    judges = []
+    for prompt in prompts:
+        if len(prompt.turns) != 1:
+            raise UsageError(
+                f"Prompt {prompt.id!r} of {prompt.source or 'this suite'} has {len(prompt.turns)} turns; adhere verify "
+                "judges one answer to a prompt. Use adhere eval, which asks every turn"
+            )
+        profile, refs = prompt.tags.get("profile"), prompt.constraints
+        known = made.get((id(refs), profile))
+        if known is None:
+            judge = Judge(refs, mode=settings.mode, profile=profile, random_seed=settings.random_seed)
+            known = made[id(refs), profile] = refs, judge
+        judges.append(known[1])
+    return judges
+
+
+def _verdict_row(
+    key: int | str, index: int, constraint_id: str, findings: tuple[Finding, Finding], draw: int | None
+) -> VerdictRow:
+    strict, loose = findings
+    return VerdictRow(
+        key,
+        index,
+        constraint_id,
+        strict.outcome,
+        loose.outcome,
+        strict.reason,
+        None if loose is strict or loose.reason == strict.reason else loose.reason,
+        strict.measured,
+        strict.needed,
+        strict.span,
+        strict.score,
+        draw,
+    )
+
+
+def _encoded_without_surrogates(row: VerdictRow) -> bytes:
+    """A row that quotes lone surrogates, which UTF-8 cannot hold: each becomes U+FFFD."""
+    text = json.dumps(msgspec.to_builtins(row), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode() + b"\n"
+
+
+def _text_of_failure(row: ResponseRow, data: bytes) -> str:
+    """The empty text of a failed call; any other row without a text, or with an impossible draw, is unusable."""
+    if row.draw is not None and row.draw < 0:
+        raise Unusable("a wrong column", f"draw={row.draw} must be 0 or more")
+    if row.status != "error":
+        raise Unusable("no response", _no_response(data))
+    return ""
+
+
+def _status(row: ResponseRow, text: str) -> Status:
+    status: Status = "ok"
+    if row.status is None:
+        if row.finish_reason is not None or row.stop_reason is not None:
+            status = STOPS.get(row.finish_reason) or STOPS.get(row.stop_reason) or "ok"
+    elif row.status in STATUSES:
+        status = row.status
+    else:
+        raise Unusable(
+            "a wrong column",
+            f"status={row.status!r} must be one of {', '.join(STATUSES)}. Leave the column out where it means something else",
+        )
+    return "empty" if status == "ok" and (not text or text.isspace()) else status
+
+
+def _no_response(data: bytes) -> str:
+    columns: dict[str, Any] = json.loads(data)
+    if "response" in columns:
+        return '`response` is null. Leave the row out (it is then counted as missing), or give it status "error"'
+    return f"the row has no `response`. It has: {', '.join(columns)}"
+
+
+def _index(texts: Iterable[str]) -> dict[str, int]:
+    """Text to its number; -1 where several have it."""
+    numbers: dict[str, int] = {}
+    for number, text in enumerate(texts):
+        numbers[text] = -1 if text in numbers else number
+    return numbers
+
+
+def _shortened(text: str) -> str:
+    return repr(text if len(text) <= 80 else f"{text[:77]}…")

@@ -1,0 +1,79 @@
+"""The judge as a reward function for `verifiers`, of both its generations. Nothing here imports verifiers.
+
+Tasksets (verifiers.v1; a task's data have the fields `instruction_id_list` and `kwargs`):
+
+    --env.taskset.task.rewards.obeys.fn adhere.rewards.verifiers:judge_dense
+
+Rubrics (a row's `info`, or else its `answer`, is a mapping with these two, or its JSON text):
+
+    rubric = vf.Rubric(funcs=[verifiers_reward("dense")])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from adhere.constraints.resolve import Mode
+from adhere.pipeline.reward import RewardKind
+from adhere.rewards.rows import COLUMNS, answer_of, checked_kind, refs_in, reward_of
+
+
+def verifiers_reward(
+    kind: RewardKind = "dense", *, mode: Mode = "reference", profile: str | None = None
+) -> Callable[..., float | None]:
+    """A reward function `f(completion, info, answer, **others) -> float | None` for one rollout.
+
+    The last message of the completion is judged, its reasoning set aside, under the strict view. Where nothing was
+    measured the reward is None, never 0. (Rubrics of some releases turn what a reward raises, and None with it, into 0
+    with a logged error: look at the log.)
+
+    Args:
+        kind: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
+        mode: Whose semantics published kinds have.
+        profile: Which version of a published suite, where there are several.
+
+    Raises:
+        UsageError: `kind` is unknown. When called: neither `info` nor `answer` names constraints.
+        UnknownName, BadParameter: When called: one of them cannot be judged.
+    """
+    kind = checked_kind(kind)
+
+    def judge(completion: Any, info: Any = None, answer: Any = None, **others: Any) -> float | None:  # noqa: ARG001
+        names = isinstance(info, str) or (isinstance(info, Mapping) and COLUMNS[0] in info)
+        refs = refs_in(info, where="info") if names else refs_in(answer, where="Neither info nor answer: answer")
+        return reward_of(answer_of(completion), refs, kind=kind, mode=mode, profile=profile)
+
+    judge.__name__ = f"judge_{kind}"  # rubrics report rewards under the function's name
+    return judge
+
+
+async def judge_dense(task: Any, trace: Any) -> float | None:
+    """The share of constraints that the trace's reply passes, for a taskset of verifiers.v1.
+
+    None, never 0, where nothing was measured; verifiers has no place for it, records an error and leaves the reward open.
+
+    Args:
+        task: Its `data` have `instruction_id_list` and `kwargs`.
+        trace: Its last reply is judged as it was written, its reasoning set aside.
+
+    Raises:
+        UsageError: The task's data name no constraints.
+        UnknownName, BadParameter: They name one that cannot be judged.
+    """
+    return _reward_of_trace(task, trace, kind="dense")
+
+
+async def judge_binary(task: Any, trace: Any) -> float | None:
+    """1.0 where the trace's reply passes all constraints, else 0.0; otherwise as `judge_dense`."""
+    return _reward_of_trace(task, trace, kind="binary")
+
+
+def _reward_of_trace(task: Any, trace: Any, *, kind: RewardKind) -> float | None:
+    label = {name: getattr(task.data, name) for name in COLUMNS if hasattr(task.data, name)}
+    # `trace.last_reply` would strip blanks, which some constraints are about.
+    reply = trace.root_reply
+    if reply is None:
+        messages = trace.assistant_messages
+        reply = (messages[-1].content or "") if messages else ""
+    return reward_of(answer_of(reply), refs_in(label, where="The task's data"), kind=kind, mode="reference")

@@ -1,0 +1,252 @@
+"""Files of JSON lines, plain or compressed: read in blocks of whole lines, written whole or not at all.
+
+The ending of the name says how a file is compressed: `.gz` or `.zst`, anything else is plain. Blocks rather than lines,
+because a block can be handed to another process and its lines cut there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from adhere.errors import SpecError, UsageError
+
+BLOCK_BYTES = 1 << 18  # fits into a core's own cache, where lines are then parsed from
+_CHUNK_BYTES = 1 << 16
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+T = TypeVar("T")
+
+
+class WrongColumn(SpecError):
+    """A line is a JSON object, but a column has another type than it should, or is missing."""
+
+
+class Block(NamedTuple):
+    """Some whole lines with their newlines, which only the last line of a file may lack. `first_line` counts from 1."""
+
+    first_line: int
+    data: list[bytes]
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """(line number, line), blank lines left out."""
+        for number, line in enumerate(self.data, start=self.first_line):
+            if not line.isspace():
+                yield number, line
+
+
+class LineFile:
+    """A file of JSON lines that is read once, from front to back; `-` is the standard input.
+
+    Attributes:
+        name: For messages.
+        size: Bytes of the file as it lies, or None where that is unknown.
+        bytes_read: Of those, how many have been read.
+        sha256: Of the lines read so far, uncompressed (hex): the same for a file and its compressed copies.
+
+    Raises:
+        UsageError: There is no such file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._is_stdin = str(path) == "-"
+        self.name = "<stdin>" if self._is_stdin else str(path)
+        if not self._is_stdin and not path.is_file():
+            what = "a directory" if path.is_dir() else "no such file" if not path.exists() else None
+            if what:
+                raise UsageError(f"{path}: {what}. Give a file of JSON lines: plain, .gz or .zst")
+        self.size = path.stat().st_size if path.is_file() and not self._is_stdin else None
+        self.bytes_read = 0
+        self._hash = hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        """See the class."""
+        return self._hash.hexdigest()
+
+    def blocks(self, size: int = BLOCK_BYTES) -> Iterator[Block]:
+        """The lines in blocks of about `size` bytes, or of one line where that is longer.
+
+        Raises:
+            SpecError: The compressed data is damaged, or ends before its end.
+        """
+        number = 1
+        with ExitStack() as stack:
+            file = sys.stdin.buffer if self._is_stdin else stack.enter_context(self._path.open("rb"))
+            decompressor = _decompressor(self.name)
+            if decompressor is not None:
+                file = io.BufferedReader(_Decompressed(file, decompressor, self), _CHUNK_BYTES)
+            while lines := file.readlines(size):
+                for line in lines:
+                    self._hash.update(line)
+                if decompressor is None:
+                    self.bytes_read += sum(map(len, lines))
+                if number == 1:
+                    lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
+                yield Block(number, lines)
+                number += len(lines)
+
+
+class _Decompressor(Protocol):
+    """What zlib and zstandard both call a decompressobj."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _decompressor(name: str) -> Callable[[], _Decompressor] | None:
+    if name.endswith(".gz"):
+        return lambda: zlib.decompressobj(wbits=31)
+    if name.endswith(".zst"):
+        import zstandard  # only whoever reads or writes such a file pays for it
+
+        return lambda: zstandard.ZstdDecompressor().decompressobj()
+    return None
+
+
+class _Decompressed(io.RawIOBase):
+    """The data of one or several compressed streams behind each other, as `cat a.gz b.gz` makes them."""
+
+    def __init__(self, file: BinaryIO, make: Callable[[], _Decompressor], source: LineFile) -> None:
+        self._file, self._make, self._source = file, make, source
+        self._decompressor = make()
+        self._is_begun = False
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        """For io.BufferedReader."""
+        return True
+
+    def readinto(self, target: Any) -> int:
+        """Fill `target` as far as one piece of data goes; 0 at the end."""
+        while not self._ready:
+            chunk = self._file.read(_CHUNK_BYTES)
+            if not chunk:
+                self._check_end()
+                return 0
+            self._source.bytes_read += len(chunk)
+            self._ready = memoryview(b"".join(self._pieces(chunk)))
+        n = min(len(target), len(self._ready))
+        target[:n] = self._ready[:n]
+        self._ready = self._ready[n:]
+        return n
+
+    def _pieces(self, chunk: bytes) -> Iterator[bytes]:
+        rest = chunk
+        while rest:
+            if self._decompressor.eof:
+                rest = rest.lstrip(b"\0")  # some writers pad the end of a stream
+                self._decompressor, self._is_begun = self._make(), False
+                continue
+            self._is_begun = True
+            try:
+                yield self._decompressor.decompress(rest)
+            except Exception as error:
+                if not _is_of_decompressor(error):
+                    raise
+                raise SpecError(
+                    f"{self._source.name}: cannot be decompressed ({error}). Copy or make the file again"
+                ) from error
+            rest = self._decompressor.unused_data if self._decompressor.eof else b""
+
+    def _check_end(self) -> None:
+        if self._is_begun and not self._decompressor.eof:
+            raise SpecError(
+                f"{self._source.name}: the compressed data ends too early; the file looks cut off. Copy or make it again"
+            )
+
+
+def _is_of_decompressor(error: Exception) -> bool:
+    return isinstance(error, zlib.error) or type(error).__module__.partition(".")[0] == "zstandard"
+
+
+def parse_line(line: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+    """One line as a record.
+
+    What msgspec refuses and Python's own `json` writes (a lone surrogate, `NaN` in another column) is read all the same.
+
+    Args:
+        line: The line; without a newline at its end it is taken for the last of a file that may have been cut off.
+        decoder: Of the type that it should have.
+
+    Raises:
+        WrongColumn: A column has another type, or is missing.
+        SpecError: It is no JSON object; file and line are for the caller to add, here too.
+    """
+    try:
+        return decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _second_look(line, decoder, error)
+
+
+def _second_look(line: bytes, decoder: msgspec.json.Decoder[T], error: Exception) -> T:
+    import json
+
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        if not line.endswith(b"\n"):
+            raise SpecError(
+                f"the last line looks cut off: it is no whole JSON value and has no newline at its end ({error}). "
+                "Write the file again, or delete that line"
+            ) from error
+        raise SpecError(f"not JSON: {error}. Each line must be one JSON object") from error
+    if not isinstance(value, dict):
+        found = {list: "a list", str: "a text", type(None): "null", bool: "a truth value"}.get(type(value), "a number")
+        raise SpecError(f"found {found}; each line must be one JSON object") from error
+    try:
+        return msgspec.convert(value, decoder.type)
+    except msgspec.ValidationError as problem:
+        raise WrongColumn(f"{_in_words(problem)}. Columns of this row: {', '.join(map(str, value))}") from error
+
+
+def _in_words(problem: msgspec.ValidationError) -> str:
+    """`key: Expected `int | str`, got `array`` rather than `Expected …, got … - at `$.key``."""
+    what, _, where = str(problem).partition(" - at `$.")
+    return f"{where.rstrip('`')}: {what}" if where else what
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Callable[[bytes], object]]:
+    """A function that writes to `path`, compressed as its name says; readers see the whole file, or what was there before.
+
+    Anything that is raised inside, an interruption too, leaves no trace of the new file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            with ExitStack() as stack:
+                yield _writer(path.name, file, stack)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _writer(name: str, file: BinaryIO, stack: ExitStack) -> Callable[[bytes], object]:
+    """Neither format stores a name or a time here: equal rows make equal files."""
+    if name.endswith(".gz"):
+        import gzip
+
+        return stack.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)).write
+    if name.endswith(".zst"):
+        import zstandard
+
+        return stack.enter_context(zstandard.ZstdCompressor().stream_writer(file, closefd=False)).write
+    return file.write

@@ -1,0 +1,175 @@
+"""IFEval's row format: `key`, `prompt`, `instruction_id_list`, `kwargs`; other columns are ignored.
+
+A prompt that cannot be judged as it was published is an error, with file, line and key: it never becomes a prompt with
+fewer constraints, other parameters or another id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from adhere.constraints.reference.published import Published
+from adhere.constraints.resolve import resolve
+from adhere.errors import BadParameter, SpecError, UnknownName, UsageError
+from adhere.schema import ConstraintRef, Json, Prompt, Turn, content_hash
+from adhere.suites.base import Suite
+from adhere.suites.jsonl import LineFile, parse_line
+
+
+class PublishedFile(NamedTuple):
+    """What is known about a suite that others publish.
+
+    Attributes:
+        name: Of the suite, without a path.
+        profile: Whose semantics its constraints have.
+        where: Where the file can be had.
+        citation: Of the paper.
+        prompts, instructions: How many the published file holds; None where there is no one published file.
+        sha256: Of the published file's bytes; None where its bytes are not known to us.
+        content_sha256: Of what its rows say, whatever their layout.
+    """
+
+    name: str
+    profile: str
+    where: str
+    citation: str
+    prompts: int | None = None
+    instructions: int | None = None
+    sha256: str | None = None
+    content_sha256: str | None = None
+
+
+class PromptRow(msgspec.Struct, gc=False):
+    """One line of the file."""
+
+    key: int | str
+    prompt: str
+    instruction_id_list: list[str]
+    kwargs: list[dict[str, Any] | None]
+
+
+_decoder = msgspec.json.Decoder(PromptRow)
+
+
+def load(published: PublishedFile, argument: str | None) -> Suite:
+    """The suite of the file that `argument` names.
+
+    Raises:
+        UsageError: No path was given, or there is no such file.
+        SpecError, UnknownName, BadParameter: A row cannot be used; the message names file, line and key.
+    """
+    if not argument:
+        raise UsageError(
+            f"Suite {published.name!r} needs the file that holds its prompts: {published.name}:PATH. "
+            f"It is published as {published.where}"
+        )
+    file = LineFile(Path(argument))
+    if file.size is None:
+        raise UsageError(f"{published.name}:{argument}: a suite is a file (plain, .gz or .zst), not the standard input")
+    prompts = tuple(_prompts(file, published))
+    if not prompts:
+        raise SpecError(f"{file.name}: no rows. Suite {published.name!r} is published as {published.where}")
+    return Suite(
+        name=f"{published.name}:{argument}",
+        version="1",
+        prompts=prompts,
+        settings={"file_sha256": file.sha256, "note": _note(published, prompts, file.sha256)},
+        citation=published.citation,
+    )
+
+
+def content_sha256(prompts: Sequence[Prompt]) -> str:
+    """The hash of what a file's rows say: equal for two layouts of the same rows (other columns, null parameters)."""
+    return content_hash([[prompt.key, prompt.text, list(prompt.constraints)] for prompt in prompts])
+
+
+def _note(published: PublishedFile, prompts: Sequence[Prompt], sha256: str) -> str:
+    """How the file stands to the published one."""
+    counts = _counts(len(prompts), sum(len(prompt.constraints) for prompt in prompts))
+    if published.prompts is None or published.instructions is None:
+        return counts
+    theirs = _counts(published.prompts, published.instructions)
+    if sha256 == published.sha256:
+        return f"{counts}: the published file"
+    if counts != theirs:
+        return f"{counts}: differs from the published file, which has {theirs}"
+    if published.content_sha256 is None:
+        return f"{counts}, as many as the published file"
+    if content_sha256(prompts) == published.content_sha256:
+        return f"{counts}: the rows of the published file in another layout"
+    return f"{counts}: as many as in the published file, but differs from it in some row"
+
+
+def _counts(prompts: int, instructions: int) -> str:
+    return f"{prompts:,} prompt{'s' * (prompts != 1)}, {instructions:,} instruction{'s' * (instructions != 1)}"
+
+
+def _prompts(file: LineFile, published: PublishedFile) -> Iterator[Prompt]:
+    lines_of_keys: dict[str, int] = {}
+    known: dict[bytes, tuple[ConstraintRef, ...]] = {}
+    tags = {kind: {"profile": published.profile, "key": kind} for kind in ("int", "str")}
+    for block in file.blocks():
+        for number, line in block.lines():
+            try:
+                row = parse_line(line, _decoder)
+            except SpecError as error:
+                raise SpecError(f"{file.name}:{number}: {error}") from error
+            at = f"{file.name}:{number}: key {row.key!r}"
+            id = str(row.key)  # noqa: A001 - the field's word
+            first = lines_of_keys.setdefault(id, number)
+            if first != number:
+                raise SpecError(
+                    f"{at}: line {first} has the same key. Keys must differ; delete one row or give it another"
+                )
+            constraints = _constraints(row, at, published.profile, known)
+            kind = "int" if isinstance(row.key, int) else "str"
+            yield Prompt(id, (Turn(row.prompt, constraints),), source=published.name, tags=tags[kind])
+
+
+def _constraints(
+    row: PromptRow, at: str, profile: str, known: dict[bytes, tuple[ConstraintRef, ...]]
+) -> tuple[ConstraintRef, ...]:
+    """The row's constraints; rows that say the same share them, so that a large file is checked once a kind of row."""
+    if not row.instruction_id_list:
+        raise SpecError(f"{at}: instruction_id_list is empty, so there is nothing to judge. Delete the row")
+    if len(row.instruction_id_list) != len(row.kwargs):
+        raise SpecError(
+            f"{at}: {len(row.instruction_id_list)} ids in instruction_id_list, but {len(row.kwargs)} entries in kwargs. "
+            "kwargs needs one object for each id, {} where it takes no parameter"
+        )
+    filled = [{name: value for name, value in (kwargs or {}).items() if value is not None} for kwargs in row.kwargs]
+    try:
+        what = msgspec.json.encode((row.instruction_id_list, filled))
+    except UnicodeEncodeError:  # a lone surrogate
+        what = repr((row.instruction_id_list, filled)).encode("utf-8", "surrogatepass")
+    if what not in known:
+        pairs = zip(row.instruction_id_list, filled, strict=True)
+        known[what] = tuple(_checked(ConstraintRef(*pair), at, profile) for pair in pairs)
+    return known[what]
+
+
+def _checked(ref: ConstraintRef, at: str, profile: str) -> ConstraintRef:
+    try:
+        constraint = resolve(ref, profile=profile)
+    except (UnknownName, BadParameter) as error:
+        raise type(error)(f"{at}: {error}") from error
+    if isinstance(constraint, Published) and (absent := _drawn_because_absent(constraint)):
+        parameters = "parameter" if len(absent) == 1 else "parameters"
+        raise BadParameter(
+            f"{at}: {ref.id}: missing {parameters} {', '.join(absent)}. The published code would draw "
+            f"{'it' if len(absent) == 1 else 'them'} at random, anew for every answer; add {parameters} to kwargs"
+        )
+    return ref
+
+
+def _drawn_because_absent(constraint: Published) -> list[str]:
+    values: dict[str, Json] = constraint.params
+    return [
+        name
+        for name, param in constraint.kind.params.items()
+        if values.get(name) is None and param.is_drawn(None, values)
+    ]

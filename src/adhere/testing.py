@@ -1,0 +1,551 @@
+"""The contract of a constraint as questions that any kind must answer, for the tests of the package and of plug-ins.
+
+    from adhere.testing import check_constraint
+
+    def test_contract():
+        check_constraint(SaysArr)
+
+Needs neither pytest nor hypothesis. What breaks the contract raises ContractViolation, which names the kind, the question,
+the input and what to do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from adhere.constraints import Constraint, Finding, from_ref, make, registry
+from adhere.constraints.base import kind_problem
+from adhere.constraints.reference import Kind, Published, Text, forget
+from adhere.constraints.reference.published import fill
+from adhere.errors import AdhereError, BadParameter
+from adhere.pipeline.judge import both_views
+from adhere.schema import ConstraintRef, Json, decode, encode
+
+LIMIT_S = 0.5
+"""CPU seconds that both views of 1 MB may take."""
+
+TOPICS: tuple[tuple[str, ...], ...] = (("cats", "sleep", "energy"), ("budget",), (), ("sea level", "Zürich", "don't"))
+ORDINARY = (
+    "Cats sleep a lot because hunting takes energy. They wake up in the evening and look for food, water and company.",
+    "A budget helps you see where your money goes. Write down what you earn and spend, and then decide what to save.",
+    "Paris is the capital of France, and it has about 2.1 million inhabitants.",
+    '# Plan\n\nFirst, a list:\n\n- one *thing*\n- another\n\n```python\nx = [1, 2]\n```\n\nSecond: that is "all", isn\'t it?',
+)
+BLANK = ("", " ", "\n\n", "\t", "\0", "\u200b", "...")
+ODD = (
+    "", " ", "\n", "\t\n ", "\0", "…", "🙂", "***", "{}", "[]", '""', "{", '{"a"', "\ud800", "a\ud800b", "\u202eabc", "İ", "ß",
+    "ﬁ", "ǅ", "e\u0301", "1.", "- ", "-", "<<>>", "[ ]", "()", "P.S.", "<answer></answer>", '"', "“", '{"a": NaN}', "'", "*",
+    '{"a": 1e999}', '{"a": ' + "9" * 5000 + "}", "1" * 5000, "a\r\nb\rc", "\r\n\r\n", "नमस्ते दुनिया।", "你好。再见！", "#", "*a",
+    "مرحبا بالعالم", "\u202e\u200f", "A. B. C.", "(" * 1000, "[" * 2000 + "]" * 2000, "\u03a3", "```", "```\n```", "|a|\n|-|",
+    "ProductID,Category\r1,2", '"a","b"\n"",', "a\u2028b\x85c\x1cd",
+)  # fmt: skip
+MEGABYTE = 1_000_000
+_HOSTILE: dict[str, tuple[str, str, str]] = {  # what stands before, what is repeated, what stands behind
+    "newlines": ("", "\n", "x"),
+    "blank lines": ("x", " \n", "x"),
+    "blanks": ("x", " ", "x"),
+    "tabs": ("x", "\t", "x"),
+    "opening brackets": ("", "[", "x"),
+    "opening braces": ("", "{", ""),
+    "opening parentheses": ("", "(x", ""),
+    "empty brackets": ("", "[]", ""),
+    "brackets a line": ("", "[\n", ""),
+    "angles": ("", "<", "x"),
+    "angles a line": ("", "<<\n", ""),
+    "tags": ("", "<answer>", ""),
+    "JSON objects": ("", '{"a":', ""),
+    "JSON lists": ("[", "[],", "[]]"),
+    "digits": ("", "1", ""),
+    "stars": ("x", "*", "x"),
+    "stars and words": ("", "*a ", ""),
+    "star bullets": ("", "* ", ""),
+    "bullets a line": ("", "-\n", ""),
+    "bullet lines": ("", "- a\n", ""),
+    "blank bullet": ("x\n-", " ", ""),
+    "dividers": ("", "***\n", ""),
+    "fences": ("", "```\n", ""),
+    "open fences": ("", "```\n~~~\n", ""),
+    "headings": ("", "# a\n", ""),
+    "table rows": ("|a|\n|-|\n", "|", ""),
+    "stops": ("x", ".", "x"),
+    "stops and marks": ("", "!?", ""),
+    "abbreviations": ("", "Mr. ", ""),
+    "sentences": ("", "x. ", ""),
+    "lines": ("", "x\n", ""),
+    "paragraphs": ("", "x\n\n", ""),
+    "CRLF": ("", "a b.\r\n", ""),
+    "carriage returns": ("", "a\r", ""),
+    "quotes": ("", 'x."', ""),
+    "double quotes": ("", '"', ""),
+    "apostrophes": ("", "'S ", ""),
+    "commas": ("", "a,", ""),
+    "hyphens": ("", "a-", ""),
+    "backticks": ("", "`", "x"),
+    "addresses": ("", "http://a@b.c.", ""),
+    "one word": ("", "a", ""),
+    "capitals": ("", "A", ""),
+    "short words": ("", "a ", ""),
+    "English": ("", "The quick brown fox jumps over the lazy dog. ", ""),
+    "English lines": ("", "A line of plain words, with a comma.\n", ""),
+    "P.S.": ("", "p. s.", ""),
+    "NUL": ("x", "\0", ""),
+    "lone surrogates": ("x", "\ud800", ""),
+    "right to left": ("", "\u202eش", ""),
+    "Hebrew": ("", "שלום עולם. ", ""),
+    "marks": ("a", "\u0301\u0323", ""),
+    "emoji": ("", "👨\u200d👩\u200d👧 ", ""),
+    "dotted capitals": ("", "İ", ""),
+    "Chinese": ("", "你好。", ""),
+}
+HOSTILE = tuple(_HOSTILE)
+
+Q = TypeVar("Q", bound=Callable[..., None])
+
+
+class ContractViolation(AssertionError):
+    """A kind breaks its contract; the message names the kind, the question, the input and what to do."""
+
+
+class _Broken(Exception):
+    """What a question found; `_question` makes a ContractViolation of it."""
+
+
+def hostile_text(name: str, size: int = MEGABYTE) -> str:
+    """One of the HOSTILE texts, of about `size` characters."""
+    before, repeated, behind = _HOSTILE[name]
+    return before + repeated * (size // len(repeated)) + behind
+
+
+def _question(remedy: str) -> Callable[[Q], Q]:
+    """Make a function of a kind a question: whatever it raises names the kind and the question, and ends in `remedy`."""
+
+    def wrap(ask: Q) -> Q:
+        @functools.wraps(ask)
+        def asked(kind: Any, *args: Any, **options: Any) -> None:
+            try:
+                ask(kind, *args, **options)
+            except _Broken as broken:
+                raise ContractViolation(f"{kind.id}: {ask.__name__}: {broken}. {remedy}") from None
+            except Exception as error:
+                what = f"raised {type(error).__name__}: {error}"
+                raise ContractViolation(f"{kind.id}: {ask.__name__}: {what}. {remedy}") from error
+
+        return asked  # type: ignore[return-value]
+
+    return wrap
+
+
+def _require(ok: object, what: str, *given: object) -> None:
+    if not ok:
+        raise _Broken(what + "".join(f"; {_shown(one)}" for one in given))
+
+
+def _shown(given: object) -> str:
+    shown = f"text {given!r}" if isinstance(given, str) else repr(given)
+    return shown if len(shown) <= 300 else f"{shown[:300]}… ({len(shown)} characters)"
+
+
+def _found(judge: Constraint | Published, text: str) -> Finding:
+    """One check; what it raises names the text."""
+    try:
+        return judge.check(text)
+    except Exception as error:
+        raise _Broken(f"check raised {type(error).__name__}: {error}; {judge!r}; {_shown(text)}") from error
+
+
+def _outcome(judge: Constraint, text: str, wanted: str) -> None:
+    finding = _found(judge, text)
+    _require(finding.outcome == wanted, f"must {wanted}, got {finding.outcome} ({finding.reason})", judge, text)
+
+
+def drawn(kind: type[Constraint], count: int = 4) -> list[Constraint]:
+    """Constraints of one kind, drawn for several topics and seeds."""
+    return [kind.draw(random.Random(seed), words=words) for seed in range(count) for words in TOPICS]
+
+
+@_question("Correct the class, then run the question again")
+def declares_itself(kind: type[Constraint]) -> None:
+    """The class is what a registry accepts, and says what it is."""
+    problem = kind_problem(kind.id, kind)
+    _require(problem is None, str(problem))
+    _require(kind.id.partition(":")[0] == kind.family() and kind.id.partition(":")[2], "id must be 'family:kind'")
+    _require(kind.part in {"train", "held-out"}, f"part must be 'train' or 'held-out', got {kind.part!r}")
+    _require(kind.version >= 1, f"version must be at least 1, got {kind.version!r}")
+    _require(len(kind.phrasings) >= 4, f"there must be at least 4 phrasings, got {len(kind.phrasings)}")
+    _require(len(set(kind.phrasings)) == len(kind.phrasings), "phrasings must differ", kind.phrasings)
+    _require(kind.__doc__, "there must be a docstring that shows a passing and a failing answer")
+
+
+@_question("Make `passing` and `failing` (parameters, text) hold")
+def examples_hold(kind: type[Constraint]) -> None:
+    """Its own examples pass and fail."""
+    _outcome(make(kind.id, **kind.passing[0]), kind.passing[1], "pass")
+    _outcome(make(kind.id, **kind.failing[0]), kind.failing[1], "fail")
+
+
+@_question("Keep everything that `check` needs in parameters that JSON can hold")
+def survives_storage(kind: type[Constraint]) -> None:
+    """Stored and read back it is the same."""
+    for one in drawn(kind):
+        ref = one.ref()
+        _require(from_ref(decode(encode(ref), ConstraintRef)) == one, "must equal itself after storage", one)
+        _require(make(ref.id, **ref.params) == one, "must equal what is made of its parameters", one)
+
+
+@_question("Draw from `rng` alone")
+def draws_the_same_for_a_seed(kind: type[Constraint]) -> None:
+    """A seed fixes what is drawn."""
+    for one, other in zip(drawn(kind), drawn(kind), strict=True):
+        _require(one == other, "must draw the same twice", one, other)
+
+
+@_question("Say every parameter in every phrasing, so that the model can know it")
+def says_its_parameters(kind: type[Constraint]) -> None:
+    """Each wording differs and holds each parameter, those of inner constraints too, but no answer key (`said` is False)."""
+    keys = {field.name for field in dataclasses.fields(kind) if not field.metadata.get("said", True)}
+    for one in drawn(kind):
+        sentences = [one.describe(number) for number in range(len(kind.phrasings))]
+        _require(len(set(sentences)) == len(sentences), "wordings must differ", sentences)
+        params = one.ref().params
+        for sentence in sentences:
+            told = next((name for name in keys if str(params[name]) in sentence), None)
+            _require(told is None, f"must not say the answer key {told!r}", one, sentence)
+        for value in _innermost({name: value for name, value in params.items() if name not in keys}):
+            said = [str(value), "once"] if value == 1 else [str(value)]
+            for sentence in sentences:
+                _require(any(form in sentence for form in said), f"must say {value!r}", one, sentence)
+
+
+def _innermost(value: Json) -> Iterator[Json]:
+    """The values of parameters; an inner constraint `{"id", "params"}` counts for its own parameters."""
+    if isinstance(value, dict):
+        for item in (value["params"] if set(value) == {"id", "params"} else value).values():
+            yield from _innermost(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _innermost(item)
+    elif value is not None:
+        yield value
+
+
+@_question("Build `witness` and `counter_witness` for the parameters of the constraint")
+def witnesses_hold(kind: type[Constraint]) -> None:
+    """The witness passes, the counter-witness fails and is not blank."""
+    for one in drawn(kind):
+        _outcome(one, one.witness(), "pass")
+        _require(one.counter_witness().strip(), "the counter-witness must not be blank", one)
+        _outcome(one, one.counter_witness(), "fail")
+
+
+@_question("See Finding for what its fields mean")
+def findings_are_complete(kind: type[Constraint]) -> None:
+    """Findings have a reason, a score that agrees with the outcome and a span inside the text, and do not change."""
+    for one in drawn(kind, count=2):
+        for text in (*ORDINARY, one.witness(), one.counter_witness()):
+            finding = _found(one, text)
+            given = (finding, one, text)
+            _require(finding == _found(one, text), "must find the same twice", *given)
+            _require(finding.outcome in {"pass", "fail"}, "must pass or fail", *given)
+            _require(0 < len(finding.reason) < 1000, "the reason must have 1 to 999 characters", *given)
+            _score_fits(finding, given)
+            span = finding.span
+            _require(span is None or 0 <= span[0] <= span[1] <= len(text), "the span must lie in the text", *given)
+            encode(finding)
+
+
+def _score_fits(finding: Finding, given: tuple[object, ...]) -> None:
+    if finding.score is not None:
+        _require(0 <= finding.score <= 1, "the score must lie in [0, 1]", *given)
+        _require((finding.score == 1) == (finding.outcome == "pass"), "the score must be 1 for a pass only", *given)
+
+
+@_question("Answer nothing and you followed nothing: derive from `Rule`, which sees to it")
+def blank_answers_fail(kind: type[Constraint]) -> None:
+    """An answer without a word fails."""
+    for one in drawn(kind, count=1):
+        for text in BLANK:
+            _outcome(one, text, "fail")
+
+
+@_question("Declare each parameter by `param(domain)`, and raise BadParameter through `Constraint.__post_init__`")
+def rejects_parameters(kind: type[Constraint]) -> None:
+    """Unknown, missing and impossible parameters are refused in the words of the house."""
+    good = drawn(kind, count=1)[0].ref().params
+    for field in dataclasses.fields(kind):
+        for value in field.metadata["domain"].invalid():
+            _refused(kind, {**good, field.name: value}, f"{kind.id}: {field.name}=", " must be ")
+        if field.default is dataclasses.MISSING:
+            others = {name: value for name, value in good.items() if name != field.name}
+            _refused(kind, others, f"{kind.id}: missing parameter ", field.name)
+    _refused(kind, {**good, "no_such_parameter": 1}, f"{kind.id}: unknown parameter 'no_such_parameter'", "")
+
+
+def _refused(kind: type[Constraint], params: Mapping[str, Any], start: str, held: str) -> None:
+    try:
+        make(kind.id, **params)
+    except BadParameter as error:
+        message = str(error)
+    else:
+        raise _Broken(f"must refuse the parameters {_shown(params)}")
+    _require(message.startswith(start) and held in message, f"must say {start}…{held}…", message)
+
+
+@_question("Leave what no small edit can mend: yield nothing from `repairs`")
+def repairs_pass_or_decline(kind: type[Constraint]) -> None:
+    """A repaired answer passes, and so does one repaired twice."""
+    for one in drawn(kind):
+        for text in ORDINARY:
+            repaired = one.repair(text)
+            if repaired is not None:
+                _outcome(one, repaired, "pass")
+                again = one.repair(repaired)
+                if again is not None:
+                    _outcome(one, again, "pass")
+
+
+@_question("Any string is an answer: lone surrogates, NUL, CRLF, unfinished JSON")
+def never_raises_on_odd_texts(kind: type[Constraint]) -> None:
+    """Odd texts pass or fail, and the finding can be stored."""
+    for one in drawn(kind, count=1):
+        for text in ODD:
+            finding = _found(one, text)
+            _require(finding.outcome in {"pass", "fail"}, "must pass or fail", one, text)
+            _score_fits(finding, (one, text))
+            encode(finding)
+
+
+@_question("Let `check` depend on nothing but its text and the parameters")
+def strict_pass_is_loose_pass(kind: type[Constraint]) -> None:
+    """What passes strictly passes loosely."""
+    for one in drawn(kind, count=1):
+        for text in (*ORDINARY, *ODD, one.witness()):
+            strict, loose = both_views(one, Text(text))
+            _require(
+                strict.outcome != "pass" or loose.outcome == "pass", "a strict pass must be a loose pass", one, text
+            )
+
+
+@_question("Two of one kind conflict: leave that to `Constraint.conflicts_with`")
+def conflicts_with_itself(kind: type[Constraint]) -> None:
+    """Two of one kind are never asked for together."""
+    one = drawn(kind, count=1)[0]
+    _require(one.conflicts_with(one), "must conflict with itself", one)
+
+
+@_question("Make `check` linear in the text: no nested quantifiers, no search from every position")
+def hostile_texts_take_no_time(
+    kind: type[Constraint], *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE
+) -> None:
+    """Both views of 1 MB take at most `limit_s` CPU seconds."""
+    one = drawn(kind, count=1)[0]
+    for name in names:
+        _timed(one, name, limit_s)
+
+
+def _timed(one: Constraint | Published, name: str, limit_s: float) -> None:
+    text = hostile_text(name)
+    took = 0.0
+    for _ in range(3):  # the clock is the processor's, but another process may have emptied its caches
+        start = time.process_time()
+        findings = both_views(one, Text(text))
+        took = time.process_time() - start
+        for finding in findings:
+            _require(" raised " not in finding.reason or finding.outcome != "undecided", finding.reason, one)
+        if took <= limit_s:
+            return
+    raise _Broken(f"1 MB of {name} took {took:.2f} CPU seconds, allowed {limit_s}; {one!r}")
+
+
+QUESTIONS: tuple[Callable[[type[Constraint]], None], ...] = (
+    declares_itself, examples_hold, survives_storage, draws_the_same_for_a_seed, says_its_parameters, witnesses_hold,
+    findings_are_complete, blank_answers_fail, rejects_parameters, repairs_pass_or_decline, never_raises_on_odd_texts,
+    strict_pass_is_loose_pass, conflicts_with_itself,
+)  # fmt: skip
+
+
+def check_constraint(kind: type[Constraint], *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE) -> None:
+    """Ask a kind every question; it returns where all are answered well.
+
+    A class that no registry holds yet is registered first, as its entry point would do it.
+
+    Args:
+        kind: The class.
+        limit_s: CPU seconds that both views of 1 MB may take.
+        names: Which hostile texts to judge.
+
+    Raises:
+        ContractViolation: The first question that is not answered well.
+    """
+    problem = kind_problem(getattr(kind, "id", None), kind)
+    if problem is not None:
+        raise ContractViolation(f"{getattr(kind, '__qualname__', kind)!s}: {problem}")
+    try:
+        if registry.own(kind.id) is not kind:
+            registry.add(kind.id, kind, owner=kind.__module__)
+    except AdhereError as error:
+        raise ContractViolation(str(error)) from None
+    for question in QUESTIONS:
+        question(kind)
+    hostile_texts_take_no_time(kind, limit_s=limit_s, names=names)
+
+
+# Values for parameters that the published code takes from its caller alone.
+_GIVEN: dict[str, tuple[Json, ...]] = {
+    "prompt_to_repeat": ("Write a poem about the quick brown fox.", "the quick brown fox jumps over"),
+    "reference_text": ("the quick brown fox jumps over",),
+    "options": ("yes/no/maybe", "I am good, I am fine"),
+    "sep": ("...", "-", "!?!?"),
+    "phrase": ("the quick brown fox", "a b"),
+    "letter": ("a", "q"),
+    "relation": ("at least", "less than"),
+    "language": ("en", "de", "ar"),
+    "postscript_marker": ("P.S.", "P.P.S"),
+    "section_spliter": ("Section", "SECTION"),
+    "n_start": (2,),
+    "n_end": (9,),
+}
+_BY_TYPE: dict[str, tuple[Json, ...]] = {
+    "integer": (1, 2, 3, 50),
+    "number": (1, 2, 3, 50),
+    "string": ("fox", "the", "dog"),
+    "strings": (["fox", "dog"], ["zebra"]),
+}
+
+
+def published_params(kind: Kind, seed: int = 0) -> dict[str, Json]:
+    """Parameters of a published kind, all of them, drawn from what the kind declares."""
+    rng = random.Random(seed)
+    params: dict[str, Json] = {}
+    for name, declared in kind.params.items():
+        if declared.choices:
+            params[name] = rng.choice(declared.choices)
+        else:
+            params[name] = rng.choice(_GIVEN.get(name, _BY_TYPE[declared.type]))
+    return params
+
+
+def published(kind: Kind, count: int = 2) -> list[Published]:
+    """Constraints of a published kind with drawn parameters, and one with what the published code would draw at random."""
+    complete = [fill(kind, published_params(kind, seed)) for seed in range(count)]
+    required = {name: value for name, value in published_params(kind).items() if kind.params[name].required}
+    return [*complete, fill(kind, required, random_seed=7)]
+
+
+@_question("Any string is an answer")
+def published_never_raises(kind: Kind) -> None:
+    """Odd texts have a finding with a reason that can be stored."""
+    for one in published(kind):
+        for text in (*ORDINARY, *ODD):
+            finding = _found(one, text)
+            _require(0 < len(finding.reason) < 1000, "the reason must have 1 to 999 characters", finding, one, text)
+            encode(finding)
+
+
+@_question("Published code fails an answer without a visible character")
+def published_blank_answers_fail(kind: Kind) -> None:
+    """Nothing visible is no answer, even where the constraint is undecided."""
+    for one in published(kind, count=1):
+        for text in ("", " ", "\n\t"):
+            _require(_found(one, text).outcome == "fail", "must fail", one, text)
+
+
+@_question("Let features depend on the text alone")
+def published_is_deterministic(kind: Kind) -> None:
+    """The same text has the same findings, whatever was judged before."""
+    for one in published(kind, count=1):
+        first = [one.both_views(Text(text)) for text in (*ORDINARY, *ODD)]
+        forget()
+        again = [one.both_views(Text(text)) for text in reversed((*ORDINARY, *ODD))]
+        for text, a, b in zip((*ORDINARY, *ODD), first, reversed(again), strict=True):
+            _require(a == b, "must find the same again", a, b, one, text)
+
+
+@_question("Loose is any variant of the text, the text itself first")
+def published_strict_pass_is_loose_pass(kind: Kind) -> None:
+    """What passes strictly passes loosely, and the views agree with `check`."""
+    for one in published(kind, count=1):
+        for text in (*ORDINARY, *ODD):
+            strict, loose = one.both_views(Text(text))
+            _require(strict == _found(one, text), "check must be the strict view", one, text)
+            _require(
+                strict.outcome != "pass" or loose.outcome == "pass", "a strict pass must be a loose pass", one, text
+            )
+
+
+@_question("Keep everything that the check needs in published parameters")
+def published_survives_storage(kind: Kind) -> None:
+    """Stored and read back it finds the same, also with whole numbers as floats and null for what is absent."""
+    for one in published(kind):
+        ref = decode(encode(one.ref()), ConstraintRef)
+        floats = {name: float(value) if type(value) is int else value for name, value in ref.params.items()}
+        nulls = dict.fromkeys((name for name in ("keywords", "N", "language") if name not in kind.params), None)
+        for params in (ref.params, {**floats, **nulls}):
+            again = fill(kind, params)
+            _require(again.params == one.params, "must have the same parameters", again, one)
+            for text in ORDINARY:
+                _require(_found(again, text) == _found(one, text), "must find the same", one, text)
+
+
+@_question("Unknown, missing and mistyped parameters are refused before anything is judged")
+def published_rejects_parameters(kind: Kind) -> None:
+    """Wrong parameters are refused in the words of the house."""
+    good = published_params(kind)
+    cases: list[tuple[dict[str, Json], str, str]] = [
+        ({**good, "no_such_parameter": 1}, "unknown parameter 'no_such_parameter'", "It takes: ")
+    ]
+    for name, declared in kind.params.items():
+        cases.append(({**good, name: {"a": 1}}, f"{name}=", " must be "))
+        if declared.choices:
+            cases.append(({**good, name: "no such name"}, f"{name}='no such name' must be one of ", ""))
+        if declared.type in {"integer", "number"}:
+            cases.append(({**good, name: "three"}, f"{name}='three' must be ", "number"))
+            cases.append(({**good, name: True}, f"{name}=True must be ", "number"))
+        if declared.required:
+            cases.append(({other: value for other, value in good.items() if other != name}, "missing parameter ", name))
+    for params, start, held in cases:
+        try:
+            fill(kind, params)
+        except BadParameter as error:
+            message = str(error)
+        else:
+            raise _Broken(f"must refuse the parameters {_shown(params)}")
+        _require(
+            message.startswith(f"{kind.id}: {start}") and held in message,
+            f"must say {kind.id}: {start}…{held}…",
+            message,
+        )
+
+
+@_question("Make the check linear in the text")
+def published_hostile_texts_take_no_time(
+    kind: Kind, *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE
+) -> None:
+    """Both views of 1 MB take at most `limit_s` CPU seconds."""
+    one = published(kind, count=1)[0]
+    for name in names:
+        _timed(one, name, limit_s)
+
+
+PUBLISHED_QUESTIONS: tuple[Callable[[Kind], None], ...] = (
+    published_never_raises, published_blank_answers_fail, published_is_deterministic, published_strict_pass_is_loose_pass,
+    published_survives_storage, published_rejects_parameters,
+)  # fmt: skip
+
+
+def check_published(kind: Kind, *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE) -> None:
+    """Ask a published kind every question; arguments and errors as in `check_constraint`."""
+    for question in PUBLISHED_QUESTIONS:
+        question(kind)
+    published_hostile_texts_take_no_time(kind, limit_s=limit_s, names=names)
+
+
+__all__ = [
+    "HOSTILE", "LIMIT_S", "ODD", "ORDINARY", "PUBLISHED_QUESTIONS", "QUESTIONS", "ContractViolation", "check_constraint",
+    "check_published", "drawn", "hostile_text", "hostile_texts_take_no_time", "published",
+    "published_hostile_texts_take_no_time", "published_params",
+]  # fmt: skip

@@ -1,0 +1,133 @@
+"""The one definition of the pieces of Markdown that a program can count: fenced code, headings, bullets, tables.
+
+Everything is found line by line. What stands in a closed fence is code and nothing else; a fence that nothing closes is
+text. A heading has one to six `#` and a blank behind them. A table is a header row, a row of dashes with as many cells,
+and the rows below it up to the first line without a `|`.
+
+Past MOST_PIECES headings, bullets or rows nobody looks on: only a hostile text has more.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import NamedTuple
+
+from adhere.text.words import has_words, lines
+
+MOST_PIECES = 1000
+_FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})[ \t]*+([^`]*)\Z")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]++(.*)\Z", re.DOTALL)
+_BULLET = re.compile(r"([ \t]*+)([-*•+])[ \t]++(.*)\Z", re.DOTALL)
+_DASHES = re.compile(r":?-+:?\Z")
+
+
+class CodeBlock(NamedTuple):
+    """A closed fence: the first word behind the opening marks, in small letters, and the lines between the fences."""
+
+    language: str
+    body: str
+
+
+class Heading(NamedTuple):
+    """A heading: its level from 1 to 6 and its text without marks around it."""
+
+    level: int
+    text: str
+
+
+class Bullet(NamedTuple):
+    """A line behind a bullet that holds a word; `indent` is the width of the blanks before it (a tab is four)."""
+
+    indent: int
+    marker: str
+    text: str
+
+
+class Table(NamedTuple):
+    """A table: the cells of its header and of each row below the dashes, blanks around them gone."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def code_blocks(text: str) -> list[CodeBlock]:
+    """The closed fences, in order."""
+    return _split(text)[0]
+
+
+def prose_lines(text: str) -> list[str]:
+    """The lines that are neither a closed fence nor inside one."""
+    return _split(text)[1]
+
+
+def _split(text: str) -> tuple[list[CodeBlock], list[str]]:
+    every = lines(text)
+    if "```" not in text and "~~~" not in text:
+        return [], every
+    blocks: list[CodeBlock] = []
+    prose: list[str] = []
+    opened: tuple[int, str, str] | None = None
+    for number, line in enumerate(every):
+        fence = _FENCE.match(line)
+        if opened is None:
+            if fence is None:
+                prose.append(line)
+            else:
+                opened = number, fence[1], fence[2].strip()
+        elif fence is not None and not fence[2] and fence[1].startswith(opened[1]):
+            start, _, info = opened
+            blocks.append(CodeBlock(info.split()[0].lower() if info else "", "\n".join(every[start + 1 : number])))
+            opened = None
+    if opened is not None:
+        prose += every[opened[0] :]
+    return blocks, prose
+
+
+def headings(text: str) -> list[Heading]:
+    """The headings outside code, in order; one without a word is none."""
+    hits = (_HEADING.match(line) for line in prose_lines(text) if "#" in line)
+    every = (Heading(len(hit[1]), hit[2].rstrip().rstrip("#").strip().strip("*_")) for hit in hits if hit)
+    return list(itertools.islice((heading for heading in every if has_words(heading.text)), MOST_PIECES))
+
+
+def bullets(text: str) -> list[Bullet]:
+    """The bullets outside code, in order."""
+    hits = (_BULLET.match(line) for line in prose_lines(text) if line)
+    every = (Bullet(len(hit[1].expandtabs(4)), hit[2], hit[3].rstrip()) for hit in hits if hit)
+    return list(itertools.islice((bullet for bullet in every if has_words(bullet.text)), MOST_PIECES))
+
+
+def tables(text: str) -> list[Table]:
+    """The tables outside code, in order."""
+    found: list[Table] = []
+    every = prose_lines(text)
+    if "|" not in text:
+        return found
+    at = pieces = 0
+    while at + 1 < len(every) and pieces < MOST_PIECES:
+        if "|" not in every[at] or not _is_ruler(every[at + 1]):
+            at += 1
+            continue
+        header, ruler = cells(every[at]), cells(every[at + 1])
+        if len(header) != len(ruler):
+            at += 1
+            continue
+        at += 2
+        rows: list[tuple[str, ...]] = []
+        while at < len(every) and "|" in every[at] and len(rows) < MOST_PIECES:
+            rows.append(cells(every[at]))
+            at += 1
+        found.append(Table(header, tuple(rows)))
+        pieces += 1 + len(rows)
+    return found
+
+
+def cells(line: str) -> tuple[str, ...]:
+    r"""The cells of one row of a table; a `\|` does not divide."""
+    bare = line.strip().replace(r"\|", "\0").removeprefix("|").removesuffix("|")
+    return tuple(cell.strip().replace("\0", "|") for cell in bare.split("|"))
+
+
+def _is_ruler(line: str) -> bool:
+    return "-" in line and all(_DASHES.match(cell) for cell in cells(line))

@@ -1,0 +1,122 @@
+"""The parts of an answer, as spans of the text: paragraphs, lines, sentences, bullet points, code blocks.
+
+They are those of `text.words` (paragraph, line, sentence) and `text.markdown` (bullet point, without its marker, and code
+block, without its fences), which give the texts only. All but code blocks count only where they hold a letter or digit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from adhere.text.words import sentence_spans
+
+Unit = Literal["paragraph", "line", "sentence", "bullet point", "code block"]
+Span = tuple[int, int]
+
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_BREAK = re.compile(r"[\r\n]")
+_NOT_BLANK = re.compile(r"\S")
+# The possessive `?+` keeps CRLF one line break.
+_BLANK_LINES = re.compile(r"(?:\r\n?+|\n)\s*[\r\n]\s*")
+_LINE_START = r"(?:^|(?<=\r)(?!\n))"
+_BULLET = re.compile(_LINE_START + r"[ \t]*+[-*•+][ \t]++(?=[^\r\n]*[^\W_])", re.MULTILINE)
+_FENCE = re.compile(_LINE_START + r"[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\r\n]*)(?:\r\n?+|\n|\Z)", re.MULTILINE)
+_FIRST_WINDOW = 4096
+
+
+class Fenced(NamedTuple):
+    """A code block: `span` is the code, `outer` includes the fences and the line break behind them."""
+
+    span: Span
+    outer: Span
+
+
+def spans(text: str, unit: Unit, *, most: int | None = None) -> list[Span]:
+    """(start, end) of each part, in order, without the blanks around it; it stops looking after `most` of them."""
+    if unit == "sentence":
+        return sentence_spans(text, most=most)
+    return list(islice(_FINDERS[unit](text), most))
+
+
+def last_span(text: str, unit: Unit) -> Span | None:
+    """(start, end) of the last part, or None where there is none.
+
+    It looks at ever longer ends of the text: a part that is not the first of such an end is whole.
+    """
+    window = _FIRST_WINDOW
+    while window < len(text) and unit in {"paragraph", "line", "sentence"}:
+        start = len(text) - window
+        found = spans(text[start:], unit)
+        if len(found) >= 3:
+            return start + found[-1][0], start + found[-1][1]
+        window *= 4
+    found = spans(text, unit)
+    return found[-1] if found else None
+
+
+def code_blocks(text: str) -> Iterator[Fenced]:
+    """The closed fences, in order."""
+    if "```" not in text and "~~~" not in text:
+        return
+    opening: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        if opening is None:
+            opening = fence
+        elif fence[1].startswith(opening[1]) and not fence[2]:
+            yield Fenced((opening.end(), max(opening.end(), fence.start())), (opening.start(), fence.end()))
+            opening = None
+
+
+def _code(text: str) -> Iterator[Span]:
+    for block in code_blocks(text):
+        yield block.span
+
+
+def _lines(text: str) -> Iterator[Span]:
+    end = 0
+    while (letter := _LETTER_OR_DIGIT.search(text, end)) is not None:
+        at = letter.start()
+        start = max(end, text.rfind("\n", end, at) + 1, text.rfind("\r", end, at) + 1)
+        stop = _BREAK.search(text, at)
+        end = stop.start() if stop else len(text)
+        yield _trimmed(text, start, end)
+
+
+def _paragraphs(text: str) -> Iterator[Span]:
+    start = 0
+    for gap in _BLANK_LINES.finditer(text):
+        if _LETTER_OR_DIGIT.search(text, start, gap.start()):
+            yield _trimmed(text, start, gap.start())
+        start = gap.end()
+    if _LETTER_OR_DIGIT.search(text, start):
+        yield _trimmed(text, start, len(text))
+
+
+def _bullets(text: str) -> Iterator[Span]:
+    blocks = code_blocks(text)
+    block = next(blocks, None)
+    for marker in _BULLET.finditer(text):
+        while block is not None and block.outer[1] <= marker.start():
+            block = next(blocks, None)
+        if block is None or marker.start() < block.outer[0]:
+            stop = _BREAK.search(text, marker.end())
+            yield _trimmed(text, marker.end(), stop.start() if stop else len(text))
+
+
+def _trimmed(text: str, start: int, end: int) -> Span:
+    """The span without the blanks at its ends; it holds a letter."""
+    first = _NOT_BLANK.search(text, start, end)
+    return (first.start() if first else start), start + len(text[start:end].rstrip())
+
+
+_FINDERS: dict[Unit, Callable[[str], Iterator[Span]]] = {
+    "paragraph": _paragraphs,
+    "line": _lines,
+    "bullet point": _bullets,
+    "code block": _code,
+}
+
+__all__ = ["Fenced", "Span", "Unit", "code_blocks", "last_span", "spans"]

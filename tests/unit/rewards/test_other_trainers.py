@@ -1,0 +1,205 @@
+"""The reward as verl, OpenRLHF and verifiers call it, and as a real GRPOTrainer of TRL runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from adhere.constraints.base import Constraint, registry
+from adhere.errors import BadParameter, UnknownName, UsageError
+from adhere.rewards import judge_reward, verifiers_reward
+from adhere.rewards.openrlhf import reward_func
+from adhere.rewards.rows import refs_in, refs_of, without_end_tokens
+from adhere.rewards.verifiers import judge_binary, judge_dense
+from adhere.rewards.verl import compute_score, compute_score_batch
+
+TRUTH = {
+    "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"],
+    "kwargs": [{"num_words": None}, {"num_words": 3, "relation": "at least"}],
+}
+UNDECIDABLE = {"instruction_id_list": ["keywords:letter_frequency"], "kwargs": [{"letter": "#"}]}
+TEXTS = ["one two three", "one, two", "one, two, three", ""]
+DENSE, BINARY = [1.0, 0.0, 0.5, 0.0], [1.0, 0.0, 0.0, 0.0]
+
+
+def test_verl_calls_by_name_with_a_ground_truth_in_any_form():
+    assert list(inspect.signature(compute_score).parameters)[:4] == [
+        "data_source", "solution_str", "ground_truth", "extra_info"
+    ]  # fmt: skip
+    assert [compute_score("adhere", text, TRUTH, extra_info={"index": 0}) for text in TEXTS] == DENSE
+    for truth in (json.dumps(TRUTH), [TRUTH], json.dumps([TRUTH]), {**TRUTH, "instruction_id": 7}):
+        assert [
+            compute_score(data_source=None, solution_str=text, ground_truth=truth, kind="binary", reward_router=None)
+            for text in TEXTS
+        ] == BINARY
+    assert compute_score_batch(["x"] * 4, TEXTS, [TRUTH] * 4, [None] * 4) == DENSE
+    assert compute_score("x", "<think>a, b, c, d</think>one two three", TRUTH) == 1.0
+
+
+def test_verl_rows_from_parquet_are_arrays():
+    numpy = pytest.importorskip("numpy")
+    truth = {
+        "instruction_id": numpy.array(TRUTH["instruction_id_list"], dtype=object),
+        "kwargs": numpy.array(
+            [{"num_words": None}, {"num_words": numpy.int64(3), "relation": "at least"}], dtype=object
+        ),
+    }
+    assert compute_score("x", "one, two, three", truth) == 0.5
+
+
+def test_openrlhf_gets_tensors_for_queries_with_their_prompts():
+    torch = pytest.importorskip("torch")
+    assert list(inspect.signature(reward_func).parameters)[:3] == ["queries", "prompts", "labels"]
+    prompt = "<|im_start|>user\nSay, three words<|im_end|>\n<|im_start|>assistant\n"
+    found = reward_func(
+        [f"{prompt}{text}<|im_end|>\n" for text in TEXTS], [prompt] * 4, [json.dumps(TRUTH)] * 4, step=3
+    )
+    assert found["rewards"].tolist() == DENSE
+    assert found["scores"].tolist() == BINARY
+    assert found["rewards"].dtype == torch.float32
+    assert set(found["extra_logs"]) == {"constraints_passed", "all_passed"}
+    with pytest.raises(UsageError, match="begin with its prompt"):
+        reward_func(["other"], ["prompt"], [TRUTH])
+    with pytest.raises(UsageError, match="2 queries, 1 prompts"):
+        reward_func(["a", "b"], ["a"], [TRUTH])
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("end.<|im_end|>", "end."),
+        ("end.</s>", "end."),
+        ("end.<|eot_id|>\n<|end_of_text|>", "end."),
+        ("end.<end_of_turn>\n", "end."),
+        ("end.<｜end▁of▁sentence｜>", "end."),
+        ("<|im_end|> in the middle", "<|im_end|> in the middle"),
+        ("a <b> c</b>", "a <b> c</b>"),
+        ("<<title>>", "<<title>>"),
+    ],
+)  # fmt: skip
+def test_only_special_tokens_at_the_end_are_taken_off(text: str, bare: str):
+    assert without_end_tokens(text) == bare
+
+
+def test_a_rubric_of_verifiers_passes_messages_and_info():
+    reward = verifiers_reward("dense")
+    for number, text in enumerate(TEXTS):
+        messages = [{"role": "user", "content": "x"}, {"role": "assistant", "content": text}]
+        assert reward(completion=messages, info=TRUTH, answer="", state={}, prompt="p", task="t") == DENSE[number]
+        assert verifiers_reward("binary")(completion=text, info=json.dumps(TRUTH)) == BINARY[number]
+        assert reward(completion=text, info={}, answer=json.dumps(TRUTH)) == DENSE[number]
+    assert verifiers_reward("binary").__name__ == "judge_binary"
+    assert {"completion", "info", "answer"} <= set(inspect.signature(reward).parameters)
+
+
+def trace(*replies: str, root: str | None = None) -> SimpleNamespace:
+    return SimpleNamespace(root_reply=root, assistant_messages=[SimpleNamespace(content=text) for text in replies])
+
+
+def test_a_taskset_of_verifiers_names_the_function():
+    task = SimpleNamespace(data=SimpleNamespace(**TRUTH, idx=0))
+    for function, expected in ((judge_dense, DENSE), (judge_binary, BINARY)):
+        assert list(inspect.signature(function).parameters) == ["task", "trace"]
+        assert [asyncio.run(function(task=task, trace=trace("draft, of", text))) for text in TEXTS] == expected
+    assert asyncio.run(judge_dense(task, trace("a, b", root="one two three"))) == 1.0
+    assert asyncio.run(judge_dense(task, trace())) == 0.0
+    with pytest.raises(UsageError, match="task's data names no constraints"):
+        asyncio.run(judge_dense(SimpleNamespace(data=SimpleNamespace(prompt="x")), trace("x")))
+
+
+def test_no_measurement_is_none_never_zero(monkeypatch: pytest.MonkeyPatch):
+    def crash(self: Constraint, text: str) -> None:
+        raise RuntimeError("broken verifier")
+
+    monkeypatch.setattr(registry.get("length:at_least"), "check", crash)
+    broken = {"instruction_id_list": ["length:at_least"], "kwargs": [{"least": 3}]}
+    nothing: dict[str, Any] = {"instruction_id_list": [], "kwargs": []}
+    for truth in (broken, UNDECIDABLE, nothing):
+        assert compute_score("x", "some text", truth) is None
+        assert verifiers_reward()(completion="some text", info=truth) is None
+        found = reward_func(["some text", "one two three"], ["some", ""], [truth, TRUTH])
+        assert found["rewards"] == [None, 1.0]
+        assert found["scores"] == [None, 1.0]
+    ids, kwargs = UNDECIDABLE["instruction_id_list"], UNDECIDABLE["kwargs"]
+    assert judge_reward()(completions=["a"], instruction_id_list=[ids], kwargs=[kwargs]) == [None]
+
+
+def test_wrong_rows_stop_the_training():
+    with pytest.raises(UnknownName, match=r"letter_frequncy.*Did you mean 'keywords:letter_frequency'"):
+        compute_score("x", "text", {"instruction_id_list": ["keywords:letter_frequncy"], "kwargs": [{}]})
+    with pytest.raises(BadParameter, match="relation"):
+        compute_score(
+            "x", "t", {"instruction_id_list": TRUTH["instruction_id_list"][1:], "kwargs": [{"relation": "about"}]}
+        )
+    for label in ("42", "yes", {"answer": 3}, None, "", [TRUTH, TRUTH]):
+        with pytest.raises(UsageError, match="instruction_id_list and kwargs"):
+            refs_in(label, where="the label")
+    with pytest.raises(UsageError, match="names 2 constraints"):
+        refs_in({**TRUTH, "kwargs": [{}]}, where="the label")
+    with pytest.raises(UsageError, match="'dense', 'binary'"):
+        compute_score("x", "text", TRUTH, kind="sum")
+    with pytest.raises(UsageError, match="JSON values, got object"):
+        refs_of(["a:b"], [{"x": object()}])
+
+
+def test_fixed_mode_reaches_the_verifiers():
+    truth = {"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": ["art"]}]}
+    assert compute_score("x", "I went to a party", truth) == 1.0
+    assert compute_score("x", "I went to a party", truth, mode="fixed") == 0.0
+    assert verifiers_reward(mode="fixed")(completion="I went to a party", info=truth) == 0.0
+
+
+def test_they_need_no_training_stack():
+    code = (
+        "import sys, adhere.rewards, adhere.rewards.verl, adhere.rewards.openrlhf, adhere.rewards.verifiers\n"
+        "sys.exit(any(name in sys.modules for name in ('trl', 'torch', 'transformers', 'verl', 'openrlhf', 'verifiers')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.filterwarnings("ignore:`(is_)?gradient_checkpointing\\w*` is deprecated:FutureWarning")
+def test_a_real_trainer_of_trl_trains_on_it(tiny_llama_dir: Path, tmp_path: Path):
+    """Two steps of GRPO: the logged rewards are the judge's own, a row without a measurement stays out of them."""
+    pytest.importorskip("torch")
+    trl, datasets = pytest.importorskip("trl"), pytest.importorskip("datasets")
+    transformers = pytest.importorskip("transformers")
+    logging.getLogger("trl").setLevel(logging.ERROR)
+    seen: list[list[float | None]] = []
+    dense = judge_reward("dense")
+
+    def recorded(prompts: Any, completions: Any, **columns: Any) -> list[float | None]:
+        seen.append(dense(prompts=prompts, completions=completions, **columns))
+        return seen[-1]
+
+    rows = [
+        {"prompt": "the sea is", **TRUTH},
+        {"prompt": "no commas", "instruction_id_list": UNDECIDABLE["instruction_id_list"], "kwargs": [{"letter": "#"}]},
+    ]
+    trainer = trl.GRPOTrainer(
+        transformers.AutoModelForCausalLM.from_pretrained(tiny_llama_dir),
+        reward_funcs=recorded,
+        args=trl.GRPOConfig(
+            output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none", disable_tqdm=True, max_steps=2,
+            per_device_train_batch_size=4, num_generations=2, max_completion_length=8, logging_steps=1, seed=0,
+        ),
+        train_dataset=datasets.Dataset.from_list(rows),
+        processing_class=transformers.AutoTokenizer.from_pretrained(tiny_llama_dir),
+    )  # fmt: skip
+    trainer.train()
+    flat = [value for batch in seen for value in batch]
+    assert len(flat) == 8
+    assert flat.count(None) == 4
+    assert all(0 <= value <= 1 for value in flat if value is not None)
+    logged = [entry["rewards/recorded/mean"] for entry in trainer.state.log_history if "rewards/recorded/mean" in entry]
+    for batch, mean in zip(seen, logged, strict=True):
+        measured = [value for value in batch if value is not None]
+        assert mean == pytest.approx(sum(measured) / len(measured))
