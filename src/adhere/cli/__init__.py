@@ -16,6 +16,7 @@ COMMANDS = {
     "study": ("adhere.cli.study", "Prove what training bought: arms × seeds from one start on equal data."),
     "eval": ("adhere.cli.eval", "Measure models on a suite of prompts whose constraints a program checks."),
     "verify": ("adhere.cli.verify", "Judge answers that you already have."),
+    "claims": ("adhere.cli.claims", "Check the numbers that documents print."),
     "rescore": ("adhere.cli.rescore", "Judge a stored run again, without the model."),
     "compare": ("adhere.cli.compare", "Paired statistics between stored runs."),
     "report": ("adhere.cli.report", "Draw stored runs or a study as HTML, or print them."),

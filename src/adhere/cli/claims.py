@@ -1,0 +1,84 @@
+"""`adhere claims DOC…`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from adhere.progress import for_terminal
+
+TEXT_WIDTH = 110
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("claims")
+@click.argument("documents", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="DOC...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: claims, conflicts, what agrees.")
+@click.option("--html", type=_FILE, help="Write a page: each conflict beside its lines.")
+@click.option("--tsv", type=_FILE, help="Write every claim, tab-separated.")
+@click.option(
+    "--question", type=_FILE, help="A TOML file that names a contrast; answer it as far as the numbers reach."
+)
+@click.option("--markdown", type=_FILE, help="Write the answer to --question as a page.")
+@click.option(
+    "--runs",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Test claims against the Runs stored in or below DIR.",
+)
+@click.option(
+    "--reviewers",
+    multiple=True,
+    metavar="MODEL",
+    help="Ask a model whether each conflict is one (repeatable). Off by default.",
+)
+def command(
+    documents: tuple[Path, ...],
+    as_json: bool,
+    html: Path | None,
+    tsv: Path | None,
+    question: Path | None,
+    markdown: Path | None,
+    runs: Path | None,
+    reviewers: tuple[str, ...],
+) -> None:
+    """Read documents, extract every number about a model on a benchmark, and say what cannot all be right.
+
+    Markdown, HTML, plain text and PDF are read. Exit code 1 where a conflict of severity `error` is found, else 0.
+    """
+    from adhere.errors import UsageError
+    from adhere.evidence.examine import examine
+    from adhere.report.claims_answer import answer_markdown, answer_text, panel_text, runs_text
+    from adhere.report.claims_html import claims_html
+    from adhere.report.claims_text import claims_text, claims_tsv
+    from adhere.schema import encode, write_atomic
+
+    if markdown is not None and question is None:
+        raise UsageError("--markdown writes the answer to a question; name it with --question FILE.toml")
+    examined = examine(documents, question=question, runs=runs, reviewers=reviewers)
+    written: list[tuple[Path, str]] = []
+    if tsv is not None:
+        written.append((tsv, claims_tsv(examined.findings.claims)))
+    if html is not None:
+        written.append((html, claims_html(examined)))
+    if markdown is not None and examined.answer is not None:
+        written.append((markdown, answer_markdown(examined.answer, _command_line(documents, question))))
+    for path, text in written:
+        write_atomic(path, text.encode("utf-8", "replace"))
+        for_terminal().say(f"Written: {path}")
+    if as_json:
+        click.echo(encode(examined.as_json()).decode())
+    else:
+        parts = [claims_text(examined.findings, width=TEXT_WIDTH)]
+        parts += [runs_text(examined.tested, width=TEXT_WIDTH)] if examined.tested is not None else []
+        parts += [panel_text(examined.panel, width=TEXT_WIDTH)] if examined.panel else []
+        parts += [answer_text(examined.answer, width=TEXT_WIDTH)] if examined.answer else []
+        click.echo("\n\n".join(parts))
+    if examined.findings.errors:
+        sys.exit(1)
+
+
+def _command_line(documents: tuple[Path, ...], question: Path | None) -> str:
+    names = " ".join(path.name for path in documents)
+    return f"adhere claims {names} --question {question.name if question else ''} --markdown …"

@@ -1,0 +1,40 @@
+"""One call of `adhere claims`: documents, and optionally a question, stored Runs and reviewers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from adhere.evidence.against_runs import runs_below, tested_claims
+from adhere.evidence.check import findings_of, gather, read_all
+from adhere.evidence.examined import Examined
+from adhere.evidence.question import answer, load_question
+from adhere.evidence.reviewers import open_reviewers, review
+
+
+def examine(
+    documents: Sequence[Path], *, question: Path | None = None, runs: Path | None = None, reviewers: Sequence[str] = ()
+) -> Examined:
+    """Check documents; answer a question, test claims against Runs and ask reviewers where told to.
+
+    Raises:
+        UsageError: A document, the question or the Runs cannot be read.
+    """
+    asked = load_question(question) if question else None
+    stored = runs_below(runs) if runs else None
+    evidence = gather(read_all(documents))
+    findings = findings_of(evidence)
+    panel = None
+    if reviewers:
+        models = open_reviewers(reviewers)
+        try:
+            panel = review(findings, models)
+        finally:
+            for model in models:
+                model.close()
+    return Examined(
+        findings,
+        answer(asked, evidence) if asked else None,
+        tested_claims(evidence.values(), stored) if stored is not None else None,
+        panel,
+    )

@@ -1,0 +1,113 @@
+"""What `adhere claims` finds, as it is stored and printed: claims, conflicts, and the lines they rest on."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from adhere.schema import Record
+
+VERSION = 1
+Status = Literal["confirmed", "contradicted", "unsupported", "not comparable"]
+
+
+class Line(Record, frozen=True):
+    """One line of a document, quoted as it stands there."""
+
+    document: str
+    line: int
+    text: str
+
+
+class Claim(Record, frozen=True):
+    """One printed number about a model on a benchmark.
+
+    `table`, `row` and `column` are as printed; None for a number in a sentence. `confidence` is the share of claims of this
+    status and `basis` that were right on documents with planted errors; None where that was not measured. `guesses` says
+    what was assumed to read the names.
+    """
+
+    id: str
+    model: str
+    benchmark: str
+    metric: str
+    value: float
+    document: str
+    table: str | None
+    row: str | None
+    column: str | None
+    line: int
+    printed: str
+    variant: str = ""
+    setting: str = ""
+    unit: str = ""
+    tuning: str = ""
+    direction: str = "higher"
+    status: Status = "unsupported"
+    basis: str = ""
+    confidence: float | None = None
+    confidence_n: int | None = None
+    evidence: tuple[Line, ...] = ()
+    guesses: tuple[str, ...] = ()
+
+
+class Conflict(Record, frozen=True):
+    """Something that cannot all be right. `documents[i]` and `lines[i]` name one line; `evidence` quotes them."""
+
+    id: str
+    type: str
+    severity: Literal["error", "warning", "info"]
+    claims: tuple[str, ...]
+    message: str
+    documents: tuple[str, ...]
+    lines: tuple[int, ...]
+    evidence: tuple[Line, ...] = ()
+    explains: tuple[str, ...] = ()
+
+
+class Reconciled(Record, frozen=True):
+    """One number in two places. `difference` is second minus first; `allowed` what sampling of both allows (95 %)."""
+
+    first: str
+    second: str
+    standing: Literal["agree", "differ", "not comparable"]
+    reason: str
+    difference: float | None
+    allowed: float | None
+
+
+class Unread(Record, frozen=True):
+    """Something of a document that could not be read as meant."""
+
+    document: str
+    line: int
+    message: str
+
+
+class DocumentFacts(Record, frozen=True):
+    """What was read of one document."""
+
+    name: str
+    path: str
+    format: str
+    sha256: str
+    lines: int
+    tables: int
+    sentences: int
+    claims: int
+
+
+class Findings(Record, frozen=True):
+    """Everything that one call of `adhere claims` found."""
+
+    version: int
+    documents: tuple[DocumentFacts, ...]
+    claims: tuple[Claim, ...]
+    conflicts: tuple[Conflict, ...]
+    reconciled: tuple[Reconciled, ...]
+    unread: tuple[Unread, ...]
+    checks: dict[str, dict[str, int]]
+
+    @property
+    def errors(self) -> int:
+        """Conflicts of severity `error`."""
+        return sum(conflict.severity == "error" for conflict in self.conflicts)

@@ -1,0 +1,162 @@
+"""A number as it is printed: its value, how many decimals were shown, its unit, and what rounding allows."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_MINUS = str.maketrans({"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": " ", "\u2009": " ", "\u202f": " "})
+_SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+_NUMBER = re.compile(
+    r"(?P<lead>[~≈↑↓▲▼]?\s*)(?P<sign>[+-]?)\s?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+    r"(?:\s*(?:×|x|\\times)\s*10\^?\{?(?P<power>[+-]?\d+)\}?|[eE](?P<exponent>[+-]?\d+))?"
+    r"(?:\s*(?P<unit>%|[kKMBT](?![A-Za-z])|points?\b|pts?\b|pp\b))?"
+)
+_SPREAD = re.compile(r"^\s*[_^]?\{?\s*(?:±|\\pm|\+/-|\+-)\s*(?P<spread>\d+(?:\.\d+)?)\s*%?\s*\}?")
+_TRAILING = re.compile(
+    r"^\s*(?:\((?:±?\s*\d+(?:\.\d+)?%?|[+-]\d+(?:\.\d+)?%?|\d+-shots?|[a-z])\))?[\s*†‡§¶↑↓▲▼^a-d\d\[\]]{0,4}$"
+)
+_BESIDE = re.compile(r"^\s*\((?P<value>[+-]\d+(?:\.\d+)?)%?\)")
+_LATEX_WRAPPER = re.compile(
+    r"\\(?:mathbf|textbf|mathrm|text|boldsymbol|underline|mathit|textit|emph|bf)\s*\{([^{}]*)\}"
+)
+ABSENT = frozenset({"", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "nan", "none", "/", "?", "tbd", "·", "x"})
+
+
+class Beside(NamedTuple):
+    """A signed number in parentheses behind another one: `70.6 (−0.1)`."""
+
+    value: float
+    decimals: int
+
+
+class Printed(NamedTuple):
+    """One printed number.
+
+    `half` is half a unit of the last place shown: the true value lies within value ± half if it was rounded. `unit` is
+    `""`, `"%"` or `"points"`, or the scale letter `K`, `M`, `B`, `T` (the value is then as printed, not multiplied out).
+    `spread` is a printed ± behind it, `beside` a signed difference in parentheses.
+    """
+
+    value: float
+    decimals: int
+    unit: str
+    text: str
+    spread: float | None = None
+    beside: Beside | None = None
+
+    @property
+    def half(self) -> float:
+        """Half a unit of the last decimal shown."""
+        return 0.5 * 10.0**-self.decimals
+
+    @property
+    def magnitude(self) -> float:
+        """The value with its scale letter multiplied out: `32K` is 32000."""
+        return self.value * _SCALES.get(self.unit, 1.0)
+
+    def scaled(self, factor: float) -> Printed:
+        """The same number in another unit: a fraction as percent with factor 100 (two decimals fewer)."""
+        shift = round(len(str(int(factor))) - 1) if factor >= 1 else 0
+        return self._replace(value=self.value * factor, decimals=max(self.decimals - shift, 0))
+
+
+EPSILON = 1e-9
+MAX_DIGITS = 30
+
+
+def agree(one: Printed, other: Printed) -> bool:
+    """Whether two printed numbers can be roundings of one value."""
+    return abs(one.value - other.value) <= max(one.half, other.half) + EPSILON
+
+
+def plain(text: str) -> str:
+    """The text of a cell or label without markup: emphasis, LaTeX wrappers, HTML tags, footnote marks."""
+    text = text.translate(_MINUS)
+    if "$" in text or "\\" in text:
+        text = re.sub(r"\$([^$]*)\$", r"\1", text)
+        for _ in range(3):
+            text, changed = _LATEX_WRAPPER.subn(r"\1", text)
+            if not changed:
+                break
+        text = re.sub(r"\\[,;:! ]|\\(?:quad|qquad)\b", " ", text)
+        text = re.sub(r"\\([%&_#$|{}-])", r"\1", text)
+    if "<" in text:
+        text = re.sub(r"<sup>[^<]*</sup>", "", text)
+        text = re.sub(r"</?[A-Za-z][^<>]*>", "", text)
+    text = re.sub(r"\[\^[^\]]*\]|(?<=\S)\^\{?\d+\}?(?=\s|$)", "", text)
+    text = re.sub(r"(?<!\w)(\*{1,3}|_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)", r"\2", text)
+    text = text.replace("**", "").replace("`", "")
+    return " ".join(text.split())
+
+
+def is_absent(text: str) -> bool:
+    """Whether a cell says that nothing was measured: empty, a dash, `N/A`."""
+    return plain(text).strip("*_ ").lower() in ABSENT
+
+
+def number_of(text: str) -> Printed | None:
+    r"""The number that a whole cell states, or None where it holds something else.
+
+    `82.3`, `**82.3**`, `$\mathbf{82.3}$`, `82.3%`, `1,234`, `7e-6`, `82.3 ± 0.4`, `82.3†` and `82.3 (5-shot)` are numbers;
+    `14/2`, `Yes`, `v1` and `2024-08-06` are not.
+    """
+    shown = plain(text).strip("*_ ")
+    match = _NUMBER.match(shown)
+    if match is None:
+        return None
+    rest = shown[match.end() :]
+    spread = _SPREAD.match(rest)
+    if spread:
+        rest = rest[spread.end() :]
+    if not _TRAILING.match(rest):
+        return None
+    printed = _printed(match)
+    if printed is None:
+        return None
+    signed = _BESIDE.match(rest)
+    beside = Beside(float(signed["value"]), len(signed["value"].partition(".")[2])) if signed else None
+    return printed._replace(spread=float(spread["spread"]) if spread else None, beside=beside)
+
+
+def numbers_in(text: str) -> list[tuple[int, int, Printed]]:
+    """Every number in a sentence, with where it starts and ends; numbers inside names (`Qwen2.5-72B`) are left out."""
+    shown = text.translate(_MINUS)
+    found = []
+    for match in _NUMBER.finditer(shown):
+        start, end = match.start("digits"), match.end()
+        before, after = shown[start - 1 : start], shown[end : end + 1]
+        sign = match["sign"]
+        if sign and start >= 2 and shown[match.start("sign") - 1 : match.start("sign")].isalnum():
+            continue
+        if before.isalnum() or before in {"_", "/", ".", "#"} or (before == "-" and not sign):
+            continue
+        is_points = shown.startswith(("-point", "-pt"), end)
+        if (
+            after.isalnum()
+            or after in {"_", "/"}
+            or (after == "-" and shown[end + 1 : end + 2].isalnum() and not is_points)
+        ):
+            continue
+        if after == "." and shown[end + 1 : end + 2].isdigit():
+            continue
+        printed = _printed(match)
+        if printed is not None:
+            found.append((match.start("sign") if sign else start, end, printed))
+    return found
+
+
+def _printed(match: re.Match[str]) -> Printed | None:
+    """The number of a match; None for digits or powers that no measurement has (hashes, identifiers)."""
+    digits = match["digits"].replace(",", "")
+    decimals = len(digits.partition(".")[2])
+    power = int(match["power"] or match["exponent"] or 0)
+    if len(digits) > MAX_DIGITS or abs(power) > MAX_DIGITS:
+        return None
+    value = float(digits) * 10.0**power * (-1.0 if match["sign"] == "-" else 1.0)
+    unit = (match["unit"] or "").strip()
+    if unit in {"k", "K"}:
+        unit = "K"
+    elif unit.startswith(("point", "pt", "pp")):
+        unit = "points"
+    return Printed(value, max(decimals - power, 0), unit, match.group().strip())

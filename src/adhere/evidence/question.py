@@ -1,0 +1,390 @@
+"""Answers a question only as far as printed numbers reach: effects with intervals, what changed together, and no cause.
+
+The question is a TOML file that names a contrast of two series of models, the measures, and what a causal reading would have to
+hold fixed. The answer is computed from the claims; sentences that name what else changed are quoted from the documents.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from adhere.config import load_toml
+from adhere.errors import SpecError
+from adhere.evidence.check import Evidence
+from adhere.evidence.findings import Line
+from adhere.evidence.names import ModelName, benchmark_key, model_name
+from adhere.evidence.reconcile import described
+from adhere.evidence.values import Value
+from adhere.schema import Record
+
+_Z = 1.959964
+MAX_QUOTES = 6
+
+
+class Contrast(Record, frozen=True):
+    """Two series compared model by model at equal size. `sizes` empty: every size that both have."""
+
+    treatment: str
+    control: str
+    tuning: str = "instruct"
+    sizes: tuple[str, ...] = ()
+
+
+class Measure(Record, frozen=True):
+    """One benchmark, as names.toml calls it; `in_house` names the heading of sets that only their authors have."""
+
+    benchmark: str
+    variant: str = ""
+    metric: str = ""
+    in_house: str = ""
+    primary: bool = False
+
+
+class Confounder(Record, frozen=True):
+    """Something that may have changed together with what the question asks about; `patterns` find the sentences that say so."""
+
+    name: str
+    patterns: tuple[str, ...]
+
+
+class Cause(Record, frozen=True):
+    """What the question would call the cause, and what would have to be held fixed for that.
+
+    `ablation` finds sentences that report such a comparison; without any, no causal verdict is given.
+    """
+
+    asked: str
+    held_fixed: str
+    ablation: tuple[str, ...] = ()
+
+
+class Question(Record, frozen=True):
+    """A question file."""
+
+    version: int
+    title: str
+    question: str
+    contrast: Contrast
+    measure: tuple[Measure, ...]
+    cause: Cause
+    confounder: tuple[Confounder, ...] = ()
+    design: tuple[str, ...] = ()
+
+
+class Printed(Record, frozen=True):
+    """One place that prints a number of the contrast; `note` says what is wrong with it."""
+
+    document: str
+    line: int
+    value: float
+    note: str = ""
+
+
+class Effect(Record, frozen=True):
+    """Treatment minus control at one size on one measure.
+
+    Where places differ, `low_effect` and `high_effect` are the extremes over the numbers that are printed; they are equal else.
+    [low, high] is the 95 % interval of two independent evaluations around them; None, with the reason, where the number of
+    items is not known or the score is no proportion.
+    """
+
+    measure: str
+    primary: bool
+    size: str
+    treatment: str
+    control: str
+    treatment_places: tuple[Printed, ...]
+    control_places: tuple[Printed, ...]
+    low_effect: float | None
+    high_effect: float | None
+    low: float | None
+    high: float | None
+    n: int | None
+    reason: str = ""
+    finds: str = ""
+
+
+class Found(Record, frozen=True):
+    """A confounder with the sentences that name it; empty where none does."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+
+class Answer(Record, frozen=True):
+    """What the documents let one say, and what they do not."""
+
+    title: str
+    question: str
+    effects: tuple[Effect, ...]
+    confounders: tuple[Found, ...]
+    ablations: tuple[Line, ...]
+    said: tuple[str, ...]
+    refused: str
+    design: tuple[str, ...]
+
+
+def load_question(path: Path) -> Question:
+    """Read a question file.
+
+    Raises:
+        SpecError: Naming file, line and key; or a pattern that is no regular expression.
+    """
+    question = load_toml(path, Question)
+    if question.version != 1:
+        raise SpecError(f"{path}: version = {question.version}; this program reads version 1")
+    if not question.measure:
+        raise SpecError(f"{path}: no [[measure]]: name at least one benchmark")
+    for pattern in (*(p for c in question.confounder for p in c.patterns), *question.cause.ablation):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise SpecError(f"{path}: pattern {pattern!r} is no regular expression: {error}") from error
+    return question
+
+
+def answer(question: Question, evidence: Evidence) -> Answer:
+    """The effects, confounders and limits that the documents hold for a question."""
+    notes = _notes(evidence)
+    effects = [
+        effect for measure in question.measure for effect in _effects(question.contrast, measure, evidence, notes)
+    ]
+    confounders = tuple(Found(c.name, _quotes(evidence, c.patterns)) for c in question.confounder)
+    series = [re.escape(name) for name in (question.contrast.treatment, question.contrast.control)]
+    ablations = tuple(
+        line for line in _quotes(evidence, question.cause.ablation, most=1000) if re.search("|".join(series), line.text)
+    )
+    named = [found.name for found in confounders if found.lines]
+    return Answer(
+        title=question.title,
+        question=question.question,
+        effects=tuple(effects),
+        confounders=confounders,
+        ablations=ablations,
+        said=tuple(_said(question.contrast, effects)),
+        refused=_refusal(question, named, has_ablation=bool(ablations)),
+        design=question.design,
+    )
+
+
+# ── effects ──
+
+
+def _notes(evidence: Evidence) -> dict[str, str]:
+    """What is known to be wrong with a number, by id."""
+    notes: dict[str, str] = {}
+    for rotation in evidence.rotations:
+        for value in rotation.values:
+            notes[value.id] = "its header seems to stand over the wrong columns"
+    for swap in evidence.swaps:
+        for value, other in ((swap.one, swap.other), (swap.other, swap.one)):
+            notes[value.id] = f"looks exchanged with {other.printed.text}"
+    return notes
+
+
+def _effects(contrast: Contrast, measure: Measure, evidence: Evidence, notes: dict[str, str]) -> list[Effect]:
+    treatment, control = model_name(contrast.treatment), model_name(contrast.control)
+    ours = _by_size(treatment, contrast, measure, evidence)
+    theirs = _by_size(control, contrast, measure, evidence)
+    sizes = [
+        size
+        for size in (contrast.sizes or sorted(ours.keys() & theirs.keys(), key=_size))
+        if ours.get(size.lower()) or theirs.get(size.lower())
+    ]
+    return [
+        _effect(measure, size, ours.get(size.lower(), []), theirs.get(size.lower(), []), evidence, notes)
+        for size in sizes
+    ]
+
+
+def _size(text: str) -> float:
+    match = re.match(r"[\d.]+", text)
+    return float(match.group()) if match else math.inf
+
+
+def _by_size(series: ModelName, contrast: Contrast, measure: Measure, evidence: Evidence) -> dict[str, list[Value]]:
+    found: dict[str, list[Value]] = {}
+    for value in evidence.values():
+        if (
+            value.model is None
+            or value.benchmark is None
+            or value.role != "score"
+            or value.setting
+            or not value.is_firm
+        ):
+            continue
+        if value.model.tuning != contrast.tuning or not _is_measure(value, measure):
+            continue
+        rest = value.model.key.removeprefix(f"{series.key}-")
+        if rest != value.model.key and re.fullmatch(r"\d+(?:\.\d+)?[bm]", rest):
+            found.setdefault(rest, []).append(value)
+    return found
+
+
+def _is_measure(value: Value, measure: Measure) -> bool:
+    benchmark = value.benchmark
+    if benchmark is None:
+        return False
+    if measure.in_house:
+        return benchmark.key == f"in-house {measure.in_house}:{benchmark_key(measure.benchmark)}".lower()
+    return (
+        benchmark.key == benchmark_key(measure.benchmark)
+        and benchmark.variant.lower() == measure.variant.lower()
+        and (not measure.metric or benchmark.metric in {"", measure.metric})
+    )
+
+
+def _effect(  # noqa: PLR0917 -- one row of the answer
+    measure: Measure,
+    size: str,
+    ours: Sequence[Value],
+    theirs: Sequence[Value],
+    evidence: Evidence,
+    notes: dict[str, str],
+) -> Effect:
+    a, b = _numbers(ours, evidence), _numbers(theirs, evidence)
+    sample = [*ours, *theirs][0]
+    name = described(sample.benchmark)
+    unit = sample.benchmark
+    suspect = any(notes.get(value.id, "").startswith("its header") for value in (*ours, *theirs))
+    n = unit.n if unit and unit.top == 100.0 and not suspect else None
+    if not a or not b or suspect:
+        reason = (
+            "no document prints a number for both"
+            if not a or not b
+            else "the header of its table is suspect: the numbers may belong to another column"
+        )
+        low_effect = high_effect = low = high = None
+    else:
+        low_effect, high_effect = min(a) - max(b), max(a) - min(b)
+        low = high = None
+        reason = (
+            ""
+            if n
+            else "no interval: the number of scored items is not known"
+            if unit and unit.top == 100
+            else "no interval: the score is no proportion of passed items"
+        )
+        if n:
+            reach = 100 * _Z * math.sqrt((_variance(max(a)) + _variance(max(b))) / n)
+            low, high = low_effect - reach, high_effect + reach
+    finds = (
+        "" if low is None or high is None else "higher" if low > 0 else "lower" if high < 0 else "no clear difference"
+    )
+    return Effect(
+        measure=name,
+        primary=measure.primary,
+        size=size.upper(),
+        treatment=ours[0].model.name if ours and ours[0].model else "",
+        control=theirs[0].model.name if theirs and theirs[0].model else "",
+        treatment_places=_places(ours, notes),
+        control_places=_places(theirs, notes),
+        low_effect=_rounded(low_effect),
+        high_effect=_rounded(high_effect),
+        low=_rounded(low),
+        high=_rounded(high),
+        n=n,
+        reason=reason,
+        finds=finds,
+    )
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 4)
+
+
+def _variance(percent: float) -> float:
+    rate = min(max(percent / 100, 0.0), 1.0)
+    return rate * (1 - rate)
+
+
+def _numbers(values: Sequence[Value], evidence: Evidence) -> list[float]:
+    """The numbers to reckon with: a cell that looks exchanged counts as what stands in the cell it was exchanged with."""
+    swapped = {v.id: o for swap in evidence.swaps for v, o in ((swap.one, swap.other), (swap.other, swap.one))}
+    return [swapped.get(value.id, value).printed.value for value in values]
+
+
+def _places(values: Sequence[Value], notes: dict[str, str]) -> tuple[Printed, ...]:
+    return tuple(Printed(value.document, value.line, value.printed.value, notes.get(value.id, "")) for value in values)
+
+
+# ── words ──
+
+
+def _said(contrast: Contrast, effects: Sequence[Effect]) -> list[str]:
+    lines = []
+    for primary in (True, False):
+        chosen = [effect for effect in effects if effect.primary == primary and effect.low_effect is not None]
+        if not chosen:
+            continue
+        with_interval = [effect for effect in chosen if effect.finds]
+        for measure in dict.fromkeys(effect.measure for effect in chosen):
+            of_measure = [effect for effect in chosen if effect.measure == measure]
+            sizes = ", ".join(f"{effect.size} {_range(effect)}" for effect in of_measure)
+            clear = [effect.size for effect in with_interval if effect.measure == measure and effect.finds == "higher"]
+            text = f"{measure}: {contrast.treatment} minus {contrast.control}, in points: {sizes}."
+            if any(effect.finds for effect in of_measure):
+                text += (
+                    f" The interval excludes zero at {', '.join(clear)}." if clear else " No interval excludes zero."
+                )
+            disputed = [effect.size for effect in of_measure if effect.low_effect != effect.high_effect]
+            exchanged = [
+                effect.size
+                for effect in of_measure
+                if any("exchanged" in p.note for p in (*effect.treatment_places, *effect.control_places))
+            ]
+            if exchanged:
+                text += f" At {', '.join(exchanged)} one document's number is read as exchanged with its neighbour's (see the notes); taken as printed, it gives another difference."
+            if disputed:
+                text += f" At {', '.join(disputed)} the documents print different numbers; both ends are given."
+            lines.append(text)
+    return lines
+
+
+def _range(effect: Effect) -> str:
+    if effect.low_effect is None or effect.high_effect is None:
+        return "–"
+    low, high = _signed(effect.low_effect), _signed(effect.high_effect)
+    return low if low == high else f"{low} to {high}"
+
+
+def _signed(number: float) -> str:
+    """With a sign, and two decimals where one would not do."""
+    digits = 1 if abs(number * 10 - round(number * 10)) < 1e-6 else 2
+    return f"{number:+.{digits}f}".replace("-", "−")
+
+
+def _refusal(question: Question, named: Sequence[str], *, has_ablation: bool) -> str:
+    if has_ablation:
+        return (
+            f"The documents report comparisons that may hold {question.cause.held_fixed} fixed (quoted below). Whether {question.cause.asked} "
+            "is the cause is for a reader of those comparisons to judge; tables of finished models do not show it."
+        )
+    together = (
+        f" Between the two series these changed together, by the documents' own words: {', '.join(named)}."
+        if named
+        else ""
+    )
+    return (
+        f"No causal verdict. The numbers compare finished models; no table holds {question.cause.held_fixed} fixed and varies "
+        f"{question.cause.asked}, so a difference cannot be put down to it.{together}"
+    )
+
+
+def _quotes(evidence: Evidence, patterns: Sequence[str], *, most: int = MAX_QUOTES) -> tuple[Line, ...]:
+    found: list[Line] = []
+    compiled = [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
+    # Only documents that print numbers of models: an abstract about something else may use the same words.
+    printing = {sheet.document.name for sheet in evidence.sheets if sheet.models_in}
+    for document in evidence.documents:
+        if document.name not in printing:
+            continue
+        for sentence in document.sentences:
+            if any(pattern.search(sentence.text) for pattern in compiled):
+                found.append(Line(document.name, sentence.line, sentence.text))
+                if len(found) == most:
+                    return tuple(found)
+    return tuple(found)

@@ -1,0 +1,123 @@
+"""What `adhere claims` found, for the terminal and as tab-separated values. Plain text; text of documents is made safe to print."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from adhere.evidence.findings import Claim, Conflict, Findings, Status
+from adhere.report.text_table import heading, paragraph, text_table
+from adhere.report.untrusted import one_line
+
+TYPE_WORDS = {
+    "swap": "cells that look exchanged",
+    "header_rotation": "headers over the wrong columns",
+    "cross_document": "one number, printed differently in two places",
+    "arithmetic": "averages, sums, differences, shares",
+    "invariant": "what must hold by construction",
+    "emphasis": "bold marks",
+    "prose_table": "text against tables",
+    "duplicate_value": "numbers that another model has",
+}
+STATUSES: tuple[Status, ...] = ("confirmed", "contradicted", "unsupported", "not comparable")
+_COLUMNS = (
+    "id", "model", "benchmark", "variant", "metric", "setting", "value", "printed", "unit", "document", "table", "row", "column",
+    "line", "status", "basis", "confidence", "confidence_n", "guesses",
+)  # fmt: skip
+
+
+def claims_text(findings: Findings, *, width: int = 100) -> str:
+    """Conflicts by type, then what was read and what became of the claims."""
+    blocks = [
+        _conflicts(findings, width),
+        heading("What was read"),
+        _read(findings, width),
+        heading("Claims"),
+        _claims(findings, width),
+    ]
+    if findings.unread:
+        blocks.append(heading("Not read as meant"))
+        blocks += [
+            paragraph(f"{item.document}:{item.line}: {item.message}", width=width, label="!", hang=2)
+            for item in findings.unread[:20]
+        ]
+        if len(findings.unread) > 20:
+            blocks.append(f"  … and {len(findings.unread) - 20} more (--json lists all)")
+    blocks.append(_verdict(findings))
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _conflicts(findings: Findings, width: int) -> str:
+    lines: list[str] = []
+    for kind, words in TYPE_WORDS.items():
+        members = [conflict for conflict in findings.conflicts if conflict.type == kind]
+        if not members:
+            continue
+        counted = Counter(conflict.severity for conflict in members)
+        lines += ["", heading(f"{words} ({', '.join(f'{n} {severity}' for severity, n in counted.items())})")]
+        for conflict in members:
+            lines.append(
+                paragraph(conflict.message, width=width, label="✗" if conflict.severity == "error" else "!", hang=2)
+            )
+            lines.append(paragraph(places(conflict), width=width, label="", hang=4))
+    return "\n".join(lines).strip("\n")
+
+
+def places(conflict: Conflict, *, most: int = 6) -> str:
+    """Where a conflict stands: `a.md:30,31 b.md:326`."""
+    by_document: dict[str, list[int]] = {}
+    for document, line in zip(conflict.documents, conflict.lines, strict=True):
+        by_document.setdefault(document, []).append(line)
+    shown = []
+    for document, lines in by_document.items():
+        numbers = ",".join(map(str, lines[:most])) + (",…" if len(lines) > most else "")
+        shown.append(f"{document}:{numbers}")
+    return "at " + " ".join(shown)
+
+
+def _read(findings: Findings, width: int) -> str:
+    rows = [["document", "format", "lines", "tables", "claims"]]
+    rows += [[d.name, d.format, str(d.lines), str(d.tables), str(d.claims)] for d in findings.documents]
+    checks = [["check", "held", "failed", "explained by a swap or header"]]
+    checks += [[kind, str(n["held"]), str(n["failed"]), str(n["explained"])] for kind, n in findings.checks.items()]
+    table = text_table(rows, width=width, left=2)
+    return f"{table}\n\n{text_table(checks, width=width)}" if len(checks) > 1 else table
+
+
+def _claims(findings: Findings, width: int) -> str:
+    counted = Counter(claim.status for claim in findings.claims)
+    rows = [["status", "claims"]] + [[status, str(counted[status])] for status in STATUSES]
+    compared = Counter(item.standing for item in findings.reconciled)
+    line = (
+        f"Numbers printed in two places: {compared['agree']} agree, {compared['differ']} differ, "
+        f"{compared['not comparable']} are not comparable. --tsv FILE writes every claim."
+    )
+    return f"{text_table(rows, width=width)}\n\n{paragraph(line, width=width)}"
+
+
+def _verdict(findings: Findings) -> str:
+    warnings = len(findings.conflicts) - findings.errors
+    return f"{_counted(findings.errors, 'error')}, {_counted(warnings, 'warning')}."
+
+
+def _counted(n: int, word: str) -> str:
+    return f"{n} {word}{'s' * (n != 1)}"
+
+
+def claims_tsv(claims: Sequence[Claim]) -> str:
+    """Every claim, one a line, with a heading line. Tabs and line breaks of texts become spaces."""
+    lines = ["\t".join(_COLUMNS)]
+    for claim in claims:
+        cells = [getattr(claim, name) for name in _COLUMNS]
+        lines.append("\t".join(_cell(cell) for cell in cells))
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        value = "; ".join(map(str, value))
+    text = one_line(str(value))
+    # A spreadsheet would take a leading = + - @ of a text for a formula.
+    return f"'{text}" if isinstance(value, str) and text[:1] in {"=", "+", "@"} else text

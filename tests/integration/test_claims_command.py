@@ -1,0 +1,234 @@
+"""`adhere claims` from the command line: exit codes, the JSON contract, the page, the table, bad input, the four documents."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from adhere.cli.claims import command
+from adhere.errors import UsageError
+from adhere.models.scripted import ScriptedModel
+from adhere.pipeline.evaluate import evaluate_sync
+from adhere.schema import ConstraintRef, Prompt, Turn
+from adhere.suites.base import Suite
+
+PAPERS = Path(os.environ.get("ADHERE_PAPERS", Path(__file__).parents[3] / "shared" / "papers"))
+QUESTION = Path(__file__).parents[2] / "examples" / "question.toml"
+BAD = """# T <script>alert(1)</script>
+
+**Table 1: Instruct models.** \x1b[31m
+
+| Models | Math | Code | Avg. |
+|---|---|---|---|
+| A-7B | 10.0 | 20.0 | 15.0 |
+| <img src=x onerror=alert(1)>-7B | 30.0 | 40.0 | 36.0 |
+| C-7B | 50.0 | 61.0 | 55.5 |
+"""
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    path = tmp_path / "bad.md"
+    path.write_text(BAD)
+    return path
+
+
+@pytest.fixture
+def papers() -> list[Path]:
+    names = ("abstracts.md", "qwen2-instruct-evaluation.md", "qwen2.5-report.md", "synthesis-report.md")
+    found = [PAPERS / name for name in names]
+    if not all(path.is_file() for path in found):
+        pytest.skip(f"the four documents are not in {PAPERS} (set ADHERE_PAPERS)")
+    return found
+
+
+def test_exit_code_and_contract(bad: Path) -> None:
+    done = run(bad, "--json")
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    assert {"id", "model", "benchmark", "metric", "value", "document", "table", "row", "column", "line"} <= found[
+        "claims"
+    ][0].keys()
+    conflict = found["conflicts"][0]
+    assert {"type", "severity", "claims", "message", "documents", "lines"} <= conflict.keys()
+    assert (conflict["type"], conflict["severity"], conflict["documents"], conflict["lines"]) == (
+        "arithmetic",
+        "error",
+        ["bad.md"],
+        [8],
+    )
+    assert set(conflict["claims"]) <= {claim["id"] for claim in found["claims"]}
+
+
+def test_a_document_without_conflicts_exits_with_0(tmp_path: Path) -> None:
+    path = tmp_path / "good.md"
+    path.write_text(BAD.replace("36.0", "35.0"))
+    done = run(path)
+    assert done.exit_code == 0
+    assert "0 errors, 0 warnings." in done.stdout
+
+
+def test_text_page_and_table_show_foreign_text_safely(bad: Path, tmp_path: Path) -> None:
+    page, table = tmp_path / "page.html", tmp_path / "claims.tsv"
+    done = run(bad, "--html", page, "--tsv", table)
+    assert "\x1b" not in done.stdout
+    html = page.read_text()
+    assert "<img" not in html
+    assert "<script" not in html
+    assert "default-src 'none'" in html
+    assert "<mark>36.0</mark>" in html
+    lines = table.read_text().splitlines()
+    assert lines[0].split("\t")[:3] == ["id", "model", "benchmark"]
+    assert len(lines) == 10
+
+
+def test_what_cannot_be_read_is_a_usage_error(tmp_path: Path, bad: Path) -> None:
+    empty = tmp_path / "empty.md"
+    empty.write_text("")
+    for arguments, says in (
+        ((empty,), "empty"),
+        ((bad, bad), "given twice"),
+        ((bad, "--markdown", tmp_path / "x.md"), "--question"),
+    ):
+        done = run(*arguments)
+        assert isinstance(done.exception, UsageError)
+        assert says in str(done.exception)
+
+
+def test_reviewers_are_asked_only_where_named(bad: Path) -> None:
+    done = run(bad, "--json", "--reviewers", 'scripted/fixed:{"vote": "conflict", "reason": "as quoted"}')
+    panel = json.loads(done.stdout)["panel"]
+    assert (panel["asked"], panel["valid"]) == (1, 1)
+    assert "panel" not in json.loads(run(bad, "--json").stdout)
+
+
+CLAIM = """# A
+
+**Table 1: Instruct models.**
+
+| Datasets | Qwen2-7B | Qwen2-72B |
+|---|---|---|
+| IFEval strict-prompt | {value} | 77.6 |
+| IFEval (multilingual) | 51.4 | 79.7 |
+"""
+
+
+def stored_run(directory: Path, n: int) -> None:
+    """A finished Run of `n` prompts of which every second one is passed."""
+    prompts = tuple(
+        Prompt(f"p{i}", (Turn(f"Say {i}.", (ConstraintRef("length:at_least", {"least": 3 if i % 2 else 30}),)),))
+        for i in range(n)
+    )
+    model = ScriptedModel(lambda _: "one two three four", name="scripted/Qwen2-7B-Instruct")
+    evaluate_sync(model, Suite("ifeval:local", "1", prompts), directory)
+
+
+@pytest.mark.parametrize(("value", "standing"), [("52.0", "confirmed"), ("62.0", "contradicted")])
+def test_a_claim_is_tested_against_a_stored_run(tmp_path: Path, value: str, standing: str) -> None:
+    stored_run(tmp_path / "runs" / "one", 541)
+    document = tmp_path / "a.md"
+    document.write_text(CLAIM.format(value=value))
+    tested = {
+        item["claim"]: item
+        for item in json.loads(run(document, "--json", "--runs", tmp_path / "runs").stdout)["tested"]
+    }
+    assert set(tested) == {"a:t1:r1c1", "a:t1:r2c1"}
+    first = tested["a:t1:r1c1"]
+    assert first["standing"] == standing
+    assert first["measured"] == pytest.approx(100 * 270 / 541, abs=0.01)
+    assert first["low"] < first["difference"] < first["high"]
+    assert tested["a:t1:r2c1"]["standing"] == "not comparable"
+    assert "multilingual" in tested["a:t1:r2c1"]["reason"]
+
+
+def test_a_run_of_other_prompts_is_not_comparable(tmp_path: Path) -> None:
+    stored_run(tmp_path / "runs", 20)
+    document = tmp_path / "a.md"
+    document.write_text(CLAIM.format(value="52.0"))
+    first = json.loads(run(document, "--json", "--runs", tmp_path / "runs").stdout)["tested"][0]
+    assert first["standing"] == "not comparable"
+    assert "asked 20 prompts, the public set has 541" in first["reason"]
+    done = run(document, "--runs", tmp_path)
+    assert "not comparable" in done.stdout
+    (tmp_path / "none").mkdir()
+    assert isinstance(run(document, "--runs", tmp_path / "none").exception, UsageError)
+
+
+def test_the_four_documents(papers: list[Path]) -> None:
+    start = time.process_time()
+    done = run(*papers, "--json", "--question", QUESTION)
+    spent = time.process_time() - start
+    found = json.loads(done.stdout)
+    errors = Counter(c["type"] for c in found["conflicts"] if c["severity"] == "error")
+    assert errors == {
+        "arithmetic": 8,
+        "cross_document": 6,
+        "emphasis": 3,
+        "invariant": 6,
+        "prose_table": 5,
+        "swap": 8,
+    }
+    places = {
+        (c["type"], document, line)
+        for c in found["conflicts"]
+        for document, line in zip(c["documents"], c["lines"], strict=True)
+    }
+    for line in (324, 325, 326, 328, 333, 334, 335):  # Llama-3.1-405B and Qwen2-72B exchanged in seven rows of Table 6
+        assert ("swap", "qwen2.5-report.md", line) in places
+    for kind, document, line in (
+        ("header_rotation", "qwen2.5-report.md", 437),
+        ("arithmetic", "qwen2-instruct-evaluation.md", 233),
+        ("arithmetic", "qwen2-instruct-evaluation.md", 269),
+        ("cross_document", "qwen2.5-report.md", 424),
+        ("duplicate_value", "qwen2.5-report.md", 424),
+        ("prose_table", "qwen2.5-report.md", 337),
+        ("emphasis", "qwen2-instruct-evaluation.md", 139),
+    ):
+        assert (kind, document, line) in places, (kind, document, line)
+    assert found["answer"]["refused"].startswith("No causal verdict.")
+    assert spent < 20  # about 1.5 s alone; the bound only says that nothing grows out of hand on a busy machine
+
+
+def test_versions_and_private_sets_of_the_four_documents_are_not_compared(papers: list[Path]) -> None:
+    found = json.loads(run(*papers, "--json").stdout)
+    reasons = Counter(
+        re.sub(r":.*", "", item["reason"]) for item in found["reconciled"] if item["standing"] == "not comparable"
+    )
+    assert reasons["different versions of LiveCodeBench"] == 3
+    assert reasons["a set that only its authors have"] == 36
+
+
+def test_the_answer_page_of_the_docs_is_what_the_command_writes(papers: list[Path], tmp_path: Path) -> None:
+    page = tmp_path / "answer.md"
+    run(*papers, "--question", QUESTION, "--markdown", page)
+    assert page.read_text() == (Path(__file__).parents[2] / "docs" / "guide" / "claims-answer.md").read_text()
+
+
+def test_time_grows_with_the_number_of_tables_and_not_with_its_square(tmp_path: Path) -> None:
+    def seconds(tables: int) -> float:
+        row = "| MMLU | {a} | {b} |\n| MATH | {b} | {a} |\n"
+        text = "# T\n\n" + "".join(
+            f"**Table {i}: Instruct models.**\n\n| Datasets | A{i}-7B | B-7B |\n|---|---|---|\n"
+            + row.format(a=30 + i % 50, b=20 + i % 37)
+            + f"\nA{i}-7B scores {30 + i % 50} on MMLU.\n\n"
+            for i in range(tables)
+        )
+        path = tmp_path / f"{tables}.md"
+        path.write_text(text)
+        start = time.process_time()
+        run(path, "--json")
+        return time.process_time() - start
+
+    seconds(10)
+    assert seconds(400) < 9 * seconds(100)  # 4 times the tables; 16 times if it were quadratic

@@ -1,0 +1,124 @@
+"""Checks within one document: arithmetic, marks, invariants, text against tables."""
+
+from __future__ import annotations
+
+HEAD = "# T\n\n**Table 1: Performance of the instruction-tuned models.** {extra}\n\n"
+
+
+def table(rows: str, extra: str = "") -> str:
+    return HEAD.format(extra=extra) + rows + "\n"
+
+
+MEANS = """| Models | Math | Code | Avg. |
+|---|---|---|---|
+| A-7B | 10.0 | 20.0 | 15.0 |
+| B-7B | 30.0 | 40.0 | {b} |
+| C-7B | 50.0 | 61.0 | 55.5 |
+| D-7B | 11.0 | 12.0 | 11.5 |"""
+
+
+def test_a_wrong_average_is_found_with_the_computed_one(conflicts) -> None:
+    found = conflicts(table(MEANS.format(b="36.0")))
+    assert [(c.type, c.severity, c.lines) for c in found] == [("arithmetic", "error", (8,))]
+    assert "mean of its 2 numbers (30.0, 40.0) is 35.00" in found[0].message
+
+
+def test_right_averages_are_no_conflict(conflicts) -> None:
+    assert conflicts(table(MEANS.format(b="35.0"))) == []
+
+
+def test_an_average_that_never_is_the_mean_says_nothing(conflicts) -> None:
+    text = MEANS.replace("15.0", "19.0").replace("55.5", "58.1").replace("11.5", "13.7").format(b="38.2")
+    assert conflicts(table(text)) == []
+
+
+def test_an_average_that_leaves_out_its_first_row_is_understood(conflicts) -> None:
+    rows = "| Metric | A-7B | B-7B | C-7B |\n|---|---|---|---|\n| Preference | 1.0 | 2.0 | 3.0 |\n| IF | 10.0 | 20.0 | 30.0 |\n| QA | 20.0 | 30.0 | 40.0 |\n| Objective-Avg | 15.0 | 25.0 | 36.0 |\n"
+    assert [c.lines for c in conflicts(table(rows))] == [(10,)]
+
+
+def test_a_lost_sign_is_called_that(conflicts) -> None:
+    rows = "| Set | A-7B | | |\n|---|---|---|---|\n| | Original | Clean | Delta |\n| X | 10.0 | 9.0 | -1.0 |\n| Y | 20.0 | 19.5 | 0.5 |\n| Z | 30.0 | 31.0 | 1.0 |\n| W | 40.0 | 41.0 | 1.0 |\n"
+    found = conflicts(table(rows))
+    assert [(c.type, c.lines) for c in found] == [("arithmetic", (9,))]
+    assert found[0].message.endswith("(the sign is lost)")
+
+
+def test_totals_and_shares(conflicts) -> None:
+    rows = "| Source | # Examples | Share (%) |\n|---|---|---|\n| Web | 50 | 50.0 |\n| Code | 30 | 33.0 |\n| Books | 20 | 20.0 |\n| Total | 100 | 100.0 |\n"
+    found = conflicts("# T\n\n" + rows)
+    assert {c.type for c in found} == {"arithmetic"}
+    assert any("30 of 100 is 30.0" in c.message for c in found)
+
+
+def test_an_ablation_is_held_against_its_first_row(conflicts) -> None:
+    rows = "| Setting | MMLU | Δ | GSM8K | Δ |\n|---|---|---|---|---|\n| base | 60.0 | - | 70.0 | - |\n| + A | 61.0 | +1.0 | 72.0 | +2.0 |\n| + B | 62.0 | +2.0 | 73.0 | +9.0 |\n"
+    assert [c.lines for c in conflicts("# T\n\n" + rows)] == [(7,)]
+
+
+def test_a_bold_number_that_is_not_the_best(conflicts) -> None:
+    rows = "| Datasets | A-7B | B-7B |\n|---|---|---|\n| MMLU | 60.0 | **61.0** |\n| MATH | **50.0** | 40.0 |\n| GSM8K | **70.0** | 71.0 |\n| BBH | 30.0 | **33.0** |\n"
+    found = conflicts(table(rows, "Best results are in bold."))
+    assert [(c.type, c.lines) for c in found] == [("emphasis", (9,))]
+    assert "70.0 is marked as best, but B-7B has 71.0" in found[0].message
+
+
+def test_marks_of_one_model_are_a_highlight_not_a_ranking(conflicts) -> None:
+    rows = "| Datasets | A-7B | B-7B |\n|---|---|---|\n| MMLU | 60.0 | **61.0** |\n| MATH | 50.0 | **40.0** |\n| GSM8K | 70.0 | **71.0** |\n| BBH | 30.0 | **33.0** |\n"
+    assert conflicts(table(rows)) == []
+
+
+def test_a_promise_of_no_change_is_checked_below_its_length_only(conflicts) -> None:
+    text = (
+        "# T\n\n**Table 1: Qwen2 on RULER. YARN does not change the model behavior within 32K tokens.**\n\n"
+        "| Model | 16K | 64K |\n|---|---|---|\n| Qwen2-7B-Instruct | 95.0 | 80.0 |\n| w/o YARN | 94.0 | 70.0 |\n"
+    )
+    found = conflicts(text)
+    assert [(c.type, c.lines) for c in found] == [("invariant", (7, 8, 3))]
+
+
+def test_scales_and_bounds_between_benchmarks(conflicts) -> None:
+    rows = "| Datasets | A-7B | B-7B |\n|---|---|---|\n| MMLU | 601.0 | 61.0 |\n| HumanEval | 50.0 | 40.0 |\n| HumanEval+ | 45.0 | 47.0 |\n"
+    found = {(c.severity, c.lines) for c in conflicts(table(rows)) if c.type == "invariant"}
+    assert found == {("error", (7,)), ("warning", (9, 8))}
+
+
+SCORES = "| Datasets | A-7B | B-7B | C-7B |\n|---|---|---|---|\n| MMLU | 60.0 | 61.0 | 50.0 |\n| MATH | 50.0 | 40.0 | 30.0 |\n| GSM8K | 70.0 | 71.0 | 20.0 |\n\n"
+
+
+def told(conflicts, sentence: str) -> list[str]:
+    return [c.type for c in conflicts(table(SCORES + sentence))]
+
+
+def test_numbers_in_sentences(conflicts) -> None:
+    assert told(conflicts, "A-7B scores 60.0 on MMLU and 50.0 on MATH.") == []
+    assert told(conflicts, "A-7B scores 62.0 on MMLU.") == ["prose_table"]
+    assert told(conflicts, "A-7B reaches 50.0 on MMLU, with 60.0 on MATH.") == ["prose_table"]
+    assert told(conflicts, "A-7B achieves scores of 60.0 and 70.0 on MMLU and GSM8K, respectively.") == []
+    assert told(conflicts, "It is 2024, and 3.5 days were spent.") == []
+
+
+def test_differences_and_their_direction(conflicts) -> None:
+    assert told(conflicts, "A-7B is 10.0 points ahead of B-7B on MATH.") == []
+    assert told(conflicts, "B-7B is 10.0 points ahead of A-7B on MATH.") == ["prose_table"]
+    assert told(conflicts, "A-7B outperforms B-7B by at least 8 points on MATH.") == []
+    assert told(conflicts, "A-7B outperforms B-7B by 12.0 points on MATH.") == ["prose_table"]
+    assert told(conflicts, "Compared with B-7B, A-7B improves MATH from 40.0 to 50.0.") == []
+    assert told(conflicts, "Compared with B-7B, A-7B improves MATH from 42.0 to 50.0.") == ["prose_table"]
+
+
+def test_orders_counts_and_exceptions(conflicts) -> None:
+    assert told(conflicts, "A-7B outperforms C-7B on all benchmarks.") == []
+    assert told(conflicts, "A-7B outperforms B-7B on all benchmarks except MMLU and GSM8K.") == []
+    assert told(conflicts, "A-7B outperforms B-7B on all benchmarks except MMLU.") == ["prose_table"]
+    assert told(conflicts, "A-7B outperforms C-7B on all benchmarks except MATH.") == ["prose_table"]
+    assert told(conflicts, "A-7B beats B-7B on one of the three benchmarks.") == []
+    assert told(conflicts, "A-7B beats B-7B on two of the three benchmarks.") == ["prose_table"]
+    assert told(conflicts, "C-7B is outperformed by A-7B on MATH.") == []
+    assert told(conflicts, "A-7B achieves the highest score on GSM8K.") == ["prose_table"]
+    assert told(conflicts, "The highest score on MATH is 50.0, obtained by A-7B.") == []
+
+
+def test_a_stated_count_against_its_table(conflicts) -> None:
+    text = "3 claims were extracted; 1 independently verified.\n\nClaim\tVerified\nx\t✓\ny\t×\n"
+    assert ["lists 2 claims" in c.message for c in conflicts(text)] == [True]
