@@ -5,6 +5,8 @@
     def test_contract():
         check_constraint(SaysArr)
 
+`FakeEndpoint` and `FakeModel` are the public fake of an endpoint: hundreds of models with scripted answers and faults.
+
 Needs neither pytest nor hypothesis. What breaks the contract raises ContractViolation, which names the kind, the question,
 the input and what to do.
 """
@@ -16,7 +18,7 @@ import functools
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from adhere.constraints import Constraint, Finding, from_ref, make, registry
 from adhere.constraints.base import kind_problem
@@ -25,6 +27,9 @@ from adhere.constraints.reference.published import fill
 from adhere.errors import AdhereError, BadParameter
 from adhere.pipeline.judge import both_views
 from adhere.schema import ConstraintRef, Json, decode, encode
+
+if TYPE_CHECKING:
+    from adhere.models.fake import FakeEndpoint, FakeModel
 
 LIMIT_S = 0.5
 """CPU seconds that both views of 1 MB may take."""
@@ -544,8 +549,17 @@ def check_published(kind: Kind, *, limit_s: float = LIMIT_S, names: Sequence[str
     published_hostile_texts_take_no_time(kind, limit_s=limit_s, names=names)
 
 
+def __getattr__(name: str) -> Any:
+    """The public fake endpoint and its models; they bring a web server, which only those pay for who ask."""
+    if name not in {"FakeEndpoint", "FakeModel"}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from adhere.models import fake
+
+    return getattr(fake, name)
+
+
 __all__ = [
-    "HOSTILE", "LIMIT_S", "ODD", "ORDINARY", "PUBLISHED_QUESTIONS", "QUESTIONS", "ContractViolation", "check_constraint",
+    "HOSTILE", "LIMIT_S", "ODD", "ORDINARY", "PUBLISHED_QUESTIONS", "QUESTIONS", "ContractViolation", "FakeEndpoint", "FakeModel", "check_constraint",
     "check_published", "drawn", "hostile_text", "hostile_texts_take_no_time", "published",
     "published_hostile_texts_take_no_time", "published_params",
 ]  # fmt: skip

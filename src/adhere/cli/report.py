@@ -14,19 +14,32 @@ from adhere.progress import for_terminal
     "directories", type=click.Path(path_type=Path, file_okay=False), nargs=-1, required=True, metavar="DIR..."
 )
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one self-contained page.")
-def command(directories: tuple[Path, ...], html: Path | None) -> None:
-    """Print stored runs or one study; with --html, draw them. No model is needed.
+@click.option(
+    "--xlsx", type=click.Path(path_type=Path, dir_okay=False), help="Write a workbook: of a sweep, or of runs."
+)
+def command(directories: tuple[Path, ...], html: Path | None, xlsx: Path | None) -> None:
+    """Print stored runs, one study or one sweep; with --html, draw them. No model is needed.
 
-    A directory with a `result.json` is a study; one with a `manifest.json` is a run.
+    A directory with a `result.json` is a study; one with a `sweep.json` is a sweep; one with a `manifest.json` is a run.
     """
     from adhere.errors import UsageError
     from adhere.schema import write_atomic
 
+    sweeps = [directory for directory in directories if (directory / "sweep.json").exists()]
+    if sweeps:
+        if len(directories) > 1:
+            raise UsageError("A report shows one sweep at a time; got " + ", ".join(map(str, directories)))
+        _sweep(sweeps[0], html=html, xlsx=xlsx)
+        return
     studies = [directory for directory in directories if (directory / "result.json").exists()]
     runs = [directory for directory in directories if directory not in studies]
     for directory in runs:
         if not (directory / "manifest.json").exists():
-            raise UsageError(f"{directory}: neither a study (result.json) nor a run (manifest.json) is stored there")
+            raise UsageError(
+                f"{directory}: neither a study (result.json), a sweep (sweep.json) nor a run (manifest.json) is stored there"
+            )
+    if studies and xlsx is not None:
+        raise UsageError("A workbook shows a sweep or runs, not a study; --html draws one")
     if studies and (runs or len(studies) > 1):
         raise UsageError("A report shows one study, or any number of runs; got " + ", ".join(map(str, directories)))
     text, page = _study(studies[0], wanted=html is not None) if studies else _runs(runs, wanted=html is not None)
@@ -34,6 +47,27 @@ def command(directories: tuple[Path, ...], html: Path | None) -> None:
     if html is not None:
         write_atomic(html, page.encode("utf-8", "replace"))
         for_terminal().say(f"Report: {html}")
+    if xlsx is not None:
+        from adhere.pipeline.leaderboard import leaderboard_of_runs
+        from adhere.report.leaderboard_xlsx import write_leaderboard_xlsx
+
+        write_leaderboard_xlsx(None, leaderboard_of_runs(runs), xlsx)
+        for_terminal().say(f"Workbook: {xlsx}")
+
+
+def _sweep(directory: Path, *, html: Path | None, xlsx: Path | None) -> None:
+    from adhere.cli.sweep import text_width, write_reports
+    from adhere.pipeline.leaderboard import leaderboard
+    from adhere.pipeline.sweep import load_sweep
+    from adhere.report.leaderboard_text import leaderboard_text
+
+    sweep = load_sweep(directory)
+    board = leaderboard(sweep)
+    click.echo(leaderboard_text(board, width=text_width()))
+    write_reports(sweep, board, html=html, xlsx=xlsx)
+    for written, path in (("Report", html), ("Workbook", xlsx)):
+        if path is not None:
+            for_terminal().say(f"{written}: {path}")
 
 
 def _study(directory: Path, *, wanted: bool) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Names of models to Models: `local/NAME`, `hf/ID_OR_PATH`, `scripted/…`. Engines are imported when they are opened."""
+"""Names of models to Models: `local/NAME`, `hf/ID_OR_PATH`, endpoints, `scripted/…`. Engines are imported when they are opened."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adhere.errors import MissingModel, UnknownName, UsageError, nearest
 from adhere.models.base import Model
 from adhere.models.fetch import EMBEDDED, gguf_path, model_dir
 
-PROVIDERS = ("local", "hf", "scripted")
+PROVIDERS = ("local", "hf", "openrouter", "openai", "scripted")
 ENGINES = ("openvino", "transformers")
 
 
@@ -24,7 +24,8 @@ def open_model(
     """Open a model by name.
 
     Args:
-        name: `local/smollm2-135m` (fetched), `hf/ID_OR_PATH`, `scripted/echo`, `scripted/fixed:TEXT`, `scripted/file:PATH`.
+        name: `local/smollm2-135m` (fetched), `hf/ID_OR_PATH`, `http://127.0.0.1:8000/v1#NAME`, `openrouter/AUTHOR/SLUG`,
+            `openai/NAME`, `scripted/echo`, `scripted/fixed:TEXT`, `scripted/file:PATH`.
         engine: `openvino` or `transformers`; None: openvino for local/…, transformers for hf/….
         precision: `fp32`, `bf16` or `auto`, of the transformers engine; None: fp32.
         threads: CPU threads; None: the engine's default.
@@ -38,6 +39,12 @@ def open_model(
     provider, _, rest = name.partition("/")
     if engine is not None and engine not in ENGINES:
         raise UnknownName(f"Unknown engine {engine!r}.{nearest(engine, ENGINES)} Engines: {', '.join(ENGINES)}")
+    if provider in {"http:", "https:", "openrouter", "openai"}:
+        if engine is not None or precision is not None or threads is not None:
+            raise UsageError(f"{name} runs elsewhere: engine, precision and threads are not ours to set")
+        from adhere.models.endpoint import EndpointModel
+
+        return EndpointModel(name)
     match provider:
         case "local":
             _embedded(name)
@@ -131,6 +138,9 @@ def known_models(cache: Path | None = None) -> list[dict[str, str]]:
     return [
         *rows,
         {"name": "hf/ID_OR_PATH", "state": "–", "about": "transformers weights in a directory or of the hub"},
+        {"name": "BASE_URL#NAME", "state": "–", "about": "any server with OpenAI's chat completions"},
+        {"name": "openrouter/AUTHOR/SLUG", "state": "–", "about": "OpenRouter; key in $OPENROUTER_API_KEY"},
+        {"name": "openai/NAME", "state": "–", "about": "OpenAI; key in $OPENAI_API_KEY"},
         {"name": "scripted/echo", "state": "–", "about": "public fake: answers with the prompt"},
         {"name": "scripted/fixed:TEXT", "state": "–", "about": "public fake: answers TEXT"},
         {

@@ -1,7 +1,8 @@
-"""Renders templates to one self-contained page: escaping on, style sheet inlined and pinned by hash, no script at all.
+"""Renders templates to one self-contained page: escaping on, style sheet and script inlined and pinned by hash.
 
 Two nets lie under every expression of a template: autoescape, and a `finalize` that writes out hidden characters and
-shows None as a dash. The policy forbids every request, every script and every style that is not ours.
+shows None as a dash. The policy forbids every request, every script and every style that is not ours; most pages have no
+script at all.
 """
 
 from __future__ import annotations
@@ -22,17 +23,38 @@ from adhere.report.wording import level, reason_of, sentence
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render(template: str, **values: object) -> str:
-    """A page as text that encodes as UTF-8; the same values give the same bytes."""
-    css = _style_sheet()
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    page: str = _environment().get_template(template).render(css=Markup(css), css_hash=f"sha256-{digest}", **values)  # noqa: S704 -- our own file
+def render(
+    template: str, *, style: str | None = None, script: str | None = None, asks_itself: bool = False, **values: object
+) -> str:
+    """A page as text that encodes as UTF-8; the same values give the same bytes.
+
+    Args:
+        template: Its file.
+        style: A file of style rules that come after those of every page.
+        script: The file of the page's one script.
+        asks_itself: Whether that script may fetch from where the page came from.
+        values: What the template shows.
+    """
+    css = _own("report.css") + (_own(style) if style else "")
+    code = _own(script) if script else ""
+    policy = f"script-src '{_hash(code)}'; " if code else ""
+    page: str = _environment().get_template(template).render(
+        css=Markup(css),  # noqa: S704 -- our own files
+        css_hash=_hash(css),
+        script=Markup(code),  # noqa: S704
+        more_policy=Markup(policy + ("connect-src 'self'; " if asks_itself else "")),  # noqa: S704
+        **values,
+    )  # fmt: skip
     return page
 
 
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
 @functools.cache
-def _style_sheet() -> str:
-    return (_TEMPLATES / "report.css").read_text(encoding="utf-8")
+def _own(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
 
 
 @functools.cache

@@ -14,7 +14,9 @@ one about another text.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,12 +27,12 @@ from adhere.store.manifest import Manifest, RunSpec, differences, new_manifest
 from adhere.store.segments import Damage, SegmentWriter, read_segments
 from adhere.store.summary import Summary
 
-__all__ = ["Damage", "Key", "Manifest", "Run", "RunSpec", "Summary", "all_keys"]
+__all__ = ["Damage", "Key", "Manifest", "Run", "RunSpec", "Summary", "all_keys", "alone"]
 
 Key = tuple[str, int, int]
 
 
-class _StoredVerdict(Verdict, frozen=True, kw_only=True):
+class StoredVerdict(Verdict, frozen=True, kw_only=True):
     """A Verdict with the hash of the answer that it is about."""
 
     answer: str
@@ -59,7 +61,7 @@ class Run:
         self._responses: dict[Key, Response] | None = None
         self._response_damage, self._verdict_damage = Damage(), Damage()
         self._response_writer: SegmentWriter[Response] = SegmentWriter(directory / "responses")
-        self._verdict_writer: SegmentWriter[_StoredVerdict] = SegmentWriter(directory / "verdicts")
+        self._verdict_writer: SegmentWriter[StoredVerdict] = SegmentWriter(directory / "verdicts")
 
     @classmethod
     def open(cls, directory: Path, spec: RunSpec, prompts: Sequence[Prompt]) -> Self:
@@ -76,6 +78,8 @@ class Run:
             _refuse_other(run, spec, prompts)
             return run
         if any((directory / "responses").glob("*.jsonl")):
+            if (directory / "manifest.json").exists():  # another process started this very Run since we looked
+                return cls.open(directory, spec, prompts)
             raise IntegrityError(f"{directory} holds responses but no manifest.json, so what they answer is unknown")
         try:
             prompts_sha256 = write_rows(directory / "prompts.jsonl", prompts)
@@ -142,9 +146,9 @@ class Run:
 
         Verdicts on an answer that has since been replaced are left out and counted in `damage.stale`.
         """
-        answers = {key: _answer_hash(response) for key, response in self._read_responses().items()}
+        answers = {key: answer_hash(response) for key, response in self._read_responses().items()}
         damage, found = Damage(), {}
-        for row in read_segments(self.directory / "verdicts", _StoredVerdict, damage):
+        for row in read_segments(self.directory / "verdicts", StoredVerdict, damage):
             key = (row.prompt_id, row.turn, row.draw)
             if answers.get(key) == row.answer:
                 found[key, row.index, row.view] = row
@@ -183,7 +187,7 @@ class Run:
                 )
             self._unseal()
             fields = {name: getattr(verdict, name) for name in Verdict.__struct_fields__}
-            self._verdict_writer.append(_StoredVerdict(**fields, answer=_answer_hash(response)))
+            self._verdict_writer.append(StoredVerdict(**fields, answer=answer_hash(response)))
 
     def flush(self) -> None:
         """Make everything appended so far safe."""
@@ -242,6 +246,34 @@ class Run:
         (self.directory / "summary.json").unlink(missing_ok=True)
 
 
+@contextmanager
+def alone(directory: Path) -> Iterator[None]:
+    """Hold a Run's directory among all processes that ask for it like this; one that is killed lets go.
+
+    Rows need no such thing. A summary does, where two processes write the same Run: one would count its rows while the
+    other adds some. Where the system has no `flock`, nothing is held.
+
+    Raises:
+        ResourceError: The directory cannot be made.
+    """
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # Windows
+        yield
+        return
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(directory, os.O_RDONLY)
+    except OSError as error:
+        raise ResourceError(f"Cannot start a Run in {directory}: {error.strerror or error}") from error
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _refuse_other(run: Run, spec: RunSpec, prompts: Sequence[Prompt]) -> None:
     """Go on only if spec and prompts are what is stored."""
     found = differences(run.spec, spec)
@@ -261,7 +293,8 @@ def _take(known: dict[Key, Response], response: Response) -> None:
         known[response.key] = response
 
 
-def _answer_hash(response: Response) -> str:
+def answer_hash(response: Response) -> str:
+    """By which a stored verdict names the answer that it is about."""
     return content_hash([response.text, response.status])[:16]
 
 

@@ -155,10 +155,11 @@ def _new_path(folder: Path) -> Path:
 def read_segments(folder: Path, kind: type[T], damage: Damage) -> Iterator[T]:
     """Every readable row of every segment in `folder`, oldest segment first; what is not readable goes to `damage`."""
     for path in sorted(folder.glob("*.jsonl")):
-        yield from _read_segment(path, kind, damage)
+        yield from read_segment(path, kind, damage)
 
 
-def _read_segment(path: Path, kind: type[T], damage: Damage) -> Iterator[T]:
+def read_segment(path: Path, kind: type[T], damage: Damage) -> Iterator[T]:
+    """Every readable row of one segment; what is not readable goes to `damage`."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):

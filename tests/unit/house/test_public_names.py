@@ -19,6 +19,15 @@ def test_the_exported_names_are_these():
     assert adhere.load_suite.__module__ == "adhere.suites"
 
 
+def test_the_fake_endpoint_is_public_and_costs_nothing_until_it_is_used():
+    code = (
+        "import sys, adhere.testing; print('aiohttp' in sys.modules, adhere.testing.FakeEndpoint.__name__, "
+        "adhere.testing.FakeModel.__name__, 'aiohttp' in sys.modules, hasattr(adhere.testing, 'Fake'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "FakeEndpoint", "FakeModel", "True", "False"]
+
+
 def test_a_name_that_is_none_is_an_attribute_error():
     assert not hasattr(adhere, "no_such_name")
 

@@ -182,3 +182,17 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, pieces: Any, monkeypatch
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ResourceError, match="No space left"):
         _open(tmp_path / "new", pieces)
+
+
+def test_one_process_at_a_time_holds_a_run(tmp_path: Path):
+    import subprocess
+    import sys
+
+    from adhere.store.run import alone
+
+    code = "import sys; from pathlib import Path; from adhere.store.run import alone\nwith alone(Path(sys.argv[1])): print('in', flush=True)"
+    with alone(tmp_path / "run"):
+        other = subprocess.Popen([sys.executable, "-c", code, tmp_path / "run"], stdout=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.communicate(timeout=3)
+    assert other.communicate(timeout=60)[0] == "in\n"

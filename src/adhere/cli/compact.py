@@ -1,0 +1,57 @@
+"""`adhere compact DIR…`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from adhere.progress import for_terminal
+
+
+@click.command("compact")
+@click.argument("directories", type=click.Path(path_type=Path, file_okay=False, exists=True), nargs=-1, required=True,
+                metavar="DIR...")  # fmt: skip
+@click.option("--check", is_flag=True, help="Write nothing; say whether the Parquet is current, hashing everything.")
+@click.option("--groups", is_flag=True, help="Write nothing; print counts and rates by model.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a directory.")
+def command(directories: tuple[Path, ...], check: bool, groups: bool, as_json: bool) -> None:
+    """Copy the answers and verdicts of a run, of a sweep or of a directory of runs into two sorted Parquet files.
+
+    They lie in DIR/compact and may be deleted at any time: the segments stay what counts. `--check` exits 3 where the files
+    are out of date.
+    """
+    from adhere.errors import Incomplete, UsageError
+    from adhere.report.grouped_text import grouped_text
+    from adhere.schema import encode
+    from adhere.store.compact import FOLDER, compact, made_from, whats_stale
+    from adhere.store.grouped import grouped
+
+    if check and groups:
+        raise UsageError("--check and --groups are two things: choose one")
+    stale = []
+    for directory in directories:
+        if groups:
+            found = grouped(directory)
+            click.echo(encode(found._asdict()).decode() if as_json else grouped_text(found))
+        elif check:
+            reason = whats_stale(directory, made_from(directory), thoroughly=True)
+            stale += [f"{directory}: {reason}"] if reason else []
+            said = {"directory": str(directory), "is_current": not reason, "reason": reason}
+            click.echo(encode(said).decode() if as_json else f"{directory}: {reason or 'current'}")
+        else:
+            made = compact(directory, progress=for_terminal())
+            counts = {
+                "cells": len(made.cells), "responses": made.responses, "verdicts": made.verdicts,
+                "damage": made.damage, "stale": made.stale,
+            }  # fmt: skip
+            if as_json:
+                click.echo(encode({"directory": str(directory), **counts}).decode())
+                continue
+            left_out = f"; left out {made.damage} unreadable lines" if made.damage else ""
+            click.echo(
+                f"{made.responses:,} answers and {made.verdicts:,} verdicts of {len(made.cells)} runs -> "
+                f"{directory / FOLDER}{left_out}"
+            )
+    if stale:
+        raise Incomplete(f"Out of date: {'; '.join(stale)}. Run: adhere compact DIR")

@@ -1,0 +1,171 @@
+"""What a running sweep shows: a live table on a terminal, plain lines elsewhere, or one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from adhere.models.dispatch import Counts, Dispatcher, lane_states
+from adhere.pipeline.sweep import Unwatched, Watcher
+
+LABELS = {"alive": "who answers", "ask": "asking"}
+
+
+def watcher_for(shown: str, out: TextIO) -> Watcher:
+    """The watcher of a `--progress` value: auto, lines, jsonl or none."""
+    if shown == "none":
+        return Unwatched()
+    if shown == "jsonl":
+        return _Json(out)
+    return _Table(out) if shown == "auto" and out.isatty() else _Lines(out)
+
+
+@contextmanager
+def watching(shown: str, out: TextIO) -> Iterator[Watcher]:
+    """`watcher_for`, and a terminal that is left as it was found, whatever ends the sweep."""
+    watcher = watcher_for(shown, out)
+    try:
+        yield watcher
+    finally:
+        if isinstance(watcher, _Watching):
+            watcher.end()
+
+
+class _Watching:
+    """Knows the dispatcher at work, and when something was last shown."""
+
+    every_s = 10.0
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+        self.name, self.total = "", 0
+        self.dispatcher: Dispatcher | None = None
+        self.start = self.last = time.monotonic()
+        self._is_done = False
+
+    def stage(self, name: str, dispatcher: Dispatcher, total: int) -> None:
+        """See Watcher."""
+        self.name, self.total, self.dispatcher = name, total, dispatcher
+        self.start = time.monotonic()
+        self.last, self._is_done = 0.0, False
+        self.tick()
+
+    def tick(self) -> None:
+        """See Watcher."""
+        now, counts = time.monotonic(), self._counts()
+        is_done = counts.answered + counts.failed >= self.total
+        if now - self.last >= self.every_s or (is_done and not self._is_done):
+            self.last, self._is_done = now, is_done
+            self.show()
+
+    def _counts(self) -> Counts:
+        assert self.dispatcher is not None, "tick() before stage()"  # noqa: S101
+        return self.dispatcher.counts
+
+    def state(self) -> dict[str, Any]:
+        """What there is to show, as JSON values."""
+        counts, elapsed = self._counts(), max(1e-9, time.monotonic() - self.start)
+        dispatcher = self.dispatcher
+        assert dispatcher is not None  # noqa: S101
+        done = counts.answered + counts.failed
+        rate, total = done / elapsed, max(self.total, done)  # later turns are not in the first total
+        return {
+            "stage": self.name,
+            "done": done,
+            "total": total,
+            "failed": counts.failed,
+            "per_second": round(rate, 2),
+            "left_s": round((total - done) / rate, 1) if done else None,
+            "spent_usd": round(counts.spent_usd, 6),
+            "in_flight": dispatcher.in_flight,
+            "limited_share": round(counts.limited_share, 4),
+            "models": dict(lane_states(dispatcher)),
+        }
+
+    def show(self) -> None:
+        """Show the state."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Nothing more will be shown."""
+
+
+class _Json(_Watching):
+    every_s = 1.0
+
+    def show(self) -> None:
+        print(json.dumps(self.state()), file=self.out, flush=True)
+
+
+class _Lines(_Watching):
+    def show(self) -> None:
+        print("  " + said(self.state()), file=self.out, flush=True)
+
+
+class _Table(_Watching):
+    """rich's Live: one line of totals, then the models that still have something to do."""
+
+    every_s = 0.3
+
+    def __init__(self, out: TextIO) -> None:
+        super().__init__(out)
+        self._live: Any = None
+
+    def show(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        if self._live is None:
+            self._live = Live(console=Console(file=self.out), transient=True, auto_refresh=False)
+            self._live.start()
+        self._live.update(self._drawn(), refresh=True)
+        state = self.state()
+        if self._is_done:
+            self.end()
+            print("  " + said(state), file=self.out, flush=True)
+
+    def end(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _drawn(self) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        from adhere.report.untrusted import one_line
+
+        state, dispatcher = self.state(), self.dispatcher
+        assert dispatcher is not None  # noqa: S101
+        table = Table(title=Text(said(state)), title_justify="left", box=None, pad_edge=False)
+        for name in ("model", "state", "answered", "failed", "at once", "limit"):
+            table.add_column(name, justify="left" if name in {"model", "state"} else "right")
+        lanes = [lane for lane in dispatcher.lanes.values() if lane.open_requests or lane.stopped]
+        lanes.sort(key=lambda lane: (bool(lane.stopped), -lane.limiter.in_flight, lane.name))
+        for lane in lanes[:12]:
+            cells = (
+                one_line(lane.name),
+                one_line(lane.stopped)[:60] or lane.state,
+                lane.counts.answered,
+                lane.counts.failed,
+                lane.limiter.in_flight,
+                int(lane.limiter.limit),
+            )
+            table.add_row(*(Text(str(cell)) for cell in cells))
+        if len(lanes) > 12:
+            table.add_row(Text(f"… and {len(lanes) - 12} more"))
+        return table
+
+
+def said(state: dict[str, Any]) -> str:
+    """The state as one line for a person."""
+    models = ", ".join(f"{count} {name}" for name, count in sorted(state["models"].items()))
+    left = f", {state['left_s']:.0f} s left" if state["left_s"] is not None and state["done"] < state["total"] else ""
+    spent = f", ${state['spent_usd']:.4f}" if state["spent_usd"] else ""
+    return (
+        f"{LABELS.get(state['stage'], state['stage'])}: {state['done']:,}/{state['total']:,} ({state['failed']:,} failed), "
+        f"{state['per_second']:.{2 if state['per_second'] < 1 else 1}f}/s{left}{spent}, {state['in_flight']} at once, {state['limited_share']:.1%} rejected; {models}"
+    )

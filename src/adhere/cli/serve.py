@@ -1,0 +1,81 @@
+"""`adhere serve local/NAME`."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+import click
+
+from adhere.progress import for_terminal
+
+
+@click.command("serve")
+@click.argument("name", metavar="MODEL")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 takes any port that is free."
+)
+@click.option(
+    "--queue",
+    type=click.IntRange(0),
+    default=8,
+    show_default=True,
+    help="Requests that may wait; more are rejected (429).",
+)
+@click.option(
+    "--max-new-tokens",
+    type=click.IntRange(1),
+    default=512,
+    show_default=True,
+    help="Length of answers to requests that set none.",
+)
+@click.option("--engine", help="openvino or transformers, where a model has both [local/…: openvino].")
+@click.option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")
+@click.option("--threads", type=click.IntRange(1), help="CPU threads [all].")
+def command(
+    name: str,
+    port: int,
+    queue: int,
+    max_new_tokens: int,
+    engine: str | None,
+    precision: str | None,
+    threads: int | None,
+) -> None:
+    """Serve a local model (local/…, hf/…, scripted/…) as OpenAI's chat completions, on 127.0.0.1 only.
+
+    Prints the base URL, and serves until Ctrl-C.
+    """
+    import asyncio
+
+    from adhere.cli.offer import fetched
+    from adhere.errors import UsageError
+    from adhere.models.catalog import open_model
+    from adhere.models.server import ModelServer
+
+    if name.partition("/")[0] in {"http:", "https:", "openrouter", "openai"}:
+        raise UsageError(f"{name} is served elsewhere already; serve takes local/…, hf/… and scripted/… models")
+    model = fetched(partial(open_model, name, engine=engine, precision=precision, threads=threads), for_terminal())
+
+    async def serve() -> None:
+        try:
+            async with ModelServer(model, port=port, most_waiting=queue, max_new_tokens=max_new_tokens) as server:
+                click.echo(server.url)
+                sys.stdout.flush()
+                click.echo(
+                    f"{name} answers one request at a time; Ctrl-C ends it. In another terminal:\n"
+                    f"  adhere sweep {server.url} --suite core:in-family --limit 20 --max-new-tokens 64 --model-concurrency 1 --timeout 60",
+                    err=True,
+                )
+                await asyncio.Event().wait()
+        except OSError as error:
+            raise UsageError(
+                f"Port {port} cannot be used: {error.strerror or error}. --port 0 takes a free one"
+            ) from error
+
+    try:
+        asyncio.run(serve())
+    except KeyboardInterrupt:
+        click.echo(f"{name} is no longer served.", err=True)
+        sys.exit(130)
+    finally:
+        model.close()

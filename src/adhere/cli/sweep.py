@@ -1,0 +1,188 @@
+"""`adhere sweep BASE_URL_OR_PROVIDER --suite S…`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+if TYPE_CHECKING:
+    from adhere.pipeline.board import Leaderboard
+    from adhere.pipeline.sweep import Sweep
+
+
+@click.command("sweep")
+@click.argument("where", metavar="BASE_URL_OR_PROVIDER")
+@click.option(
+    "--models",
+    "globs",
+    multiple=True,
+    help="Only models that match, e.g. 'qwen/*'; '!*:free' leaves out. May be repeated.",
+)
+@click.option(
+    "--max-price", type=click.FloatRange(0), help="Only models up to so many USD a million completion tokens."
+)
+@click.option("--min-context", type=click.IntRange(1), help="Only models that read so many tokens.")
+@click.option("--modality", default="text", show_default=True, help="Only models that put this out.")
+@click.option(
+    "--suite", "suites", multiple=True, default=("diagnostic",), show_default=True, help="A suite; may be repeated."
+)
+@click.option(
+    "--items-per-template", type=click.IntRange(1), help="Of the diagnostic suite: items of each of its templates."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("sweeps"), show_default=True, help="Where sweeps are stored."
+)
+@click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers per prompt.")
+@click.option("--limit", type=click.IntRange(1), help="Only so many prompts of each suite.")
+@click.option("--seed", type=int, help="Of generated suites and of sampled answers [the suites' public seed].")
+@click.option("--temperature", type=click.FloatRange(0), default=0.0, show_default=True, help="0 is greedy.")
+@click.option(
+    "--max-new-tokens", type=click.IntRange(1), default=1024, show_default=True, help="Longer answers are cut."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Seconds for a whole answer; later is a time-out, an outcome of its own.",
+)
+@click.option("--stream", is_flag=True, help="Stream answers, which measures the time to the first token.")
+@click.option(
+    "--mode",
+    type=click.Choice(["reference", "fixed"]),
+    default="reference",
+    show_default=True,
+    help="Semantics of published kinds.",
+)
+@click.option("--dialect", help="What kind of server it is [guessed].")
+@click.option(
+    "--concurrency", type=click.IntRange(1), default=1000, show_default=True, help="Requests at once, at most."
+)
+@click.option(
+    "--model-concurrency", type=click.IntRange(1), help="The same for one model [100; 1 where the server has one slot]."
+)
+@click.option("--rpm", type=click.FloatRange(min=0.1), help="Requests a minute to one model, at most.")
+@click.option("--tpm", type=click.FloatRange(min=1), help="Tokens a minute to one model, at most.")
+@click.option(
+    "--max-cost", type=click.FloatRange(0), help="USD; asks before going above, and never spends more without a yes."
+)
+@click.option("--yes", is_flag=True, help="Spend what was estimated without asking.")
+@click.option("--recheck", is_flag=True, help="Ask models that were dead once more.")
+@click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 1),
+    default=0.98,
+    show_default=True,
+    help="Exit 3 if a living model is below.",
+)
+@click.option(
+    "--progress",
+    "shown",
+    type=click.Choice(["auto", "lines", "jsonl", "none"]),
+    default="auto",
+    show_default=True,
+    help="A live table on a terminal, lines elsewhere, or one JSON object a line.",
+)
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the leaderboard as one HTML page.")
+@click.option("--xlsx", type=click.Path(path_type=Path, dir_okay=False), help="Write the workbook.")
+@click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as one JSON object.")
+def command(
+    where: str, globs: tuple[str, ...], max_price: float | None, min_context: int | None, modality: str,
+    suites: tuple[str, ...], items_per_template: int | None, out: Path, draws: int, limit: int | None, seed: int | None,
+    temperature: float, max_new_tokens: int, timeout: float, stream: bool, mode: Literal["reference", "fixed"],
+    dialect: str | None, concurrency: int, model_concurrency: int | None, rpm: float | None, tpm: float | None,
+    max_cost: float | None, yes: bool, recheck: bool, min_coverage: float, shown: str, html: Path | None, xlsx: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Measure every model of an endpoint: list them, see who answers, ask all of them the same, rank what was measured.
+
+    BASE_URL_OR_PROVIDER is a URL such as http://127.0.0.1:8000/v1, or openrouter, or openai; keys come from the
+    environment. The same command again goes on where it stopped, and asks nothing twice.
+    """
+    import json
+    import sys
+
+    from adhere.cli.live import watching
+    from adhere.errors import Incomplete, OutOfCredit
+    from adhere.models.dispatch import Policy
+    from adhere.models.endpoint import Settings
+    from adhere.pipeline.leaderboard import leaderboard
+    from adhere.pipeline.sweep import Filter
+    from adhere.pipeline.sweep_run import SweepRequest, run_sweep
+    from adhere.progress import Silent, for_terminal
+    from adhere.report.leaderboard_text import leaderboard_text
+    from adhere.report.untrusted import one_line
+    from adhere.schema import Sampling, encode
+
+    names = tuple(_with_items(name, items_per_template) for name in suites)
+    with watching(shown, sys.stderr) as watcher:
+        found = run_sweep(
+            SweepRequest(
+                where=where,
+                suites=names,
+                seed=seed,
+                wanted=Filter(globs, max_price, min_context, modality or None),
+                sampling=Sampling(max_new_tokens=max_new_tokens, temperature=temperature, seed=seed or 0),
+                draws=draws,
+                limit=limit,
+                mode=mode,
+                dialect=dialect,
+                settings=Settings(total_s=timeout, stream=stream),
+                policy=Policy(
+                    concurrency=concurrency,
+                    requests_per_minute=rpm,
+                    tokens_per_minute=tpm,
+                ),
+                model_concurrency=model_concurrency,
+                max_cost_usd=max_cost,
+                recheck=recheck,
+                out=out,
+            ),
+            watcher=watcher,
+            progress=Silent() if shown in {"jsonl", "none"} else for_terminal(),
+            agree=lambda question: yes or (sys.stdin.isatty() and click.confirm(question, err=True)),
+        )
+    board = leaderboard(found)
+    click.echo(encode(board).decode() if as_json else leaderboard_text(board, width=text_width()))
+    write_reports(found, board, html=html, xlsx=xlsx)
+    if shown == "jsonl":
+        click.echo(json.dumps({"stage": "stored", "sweep": str(found.directory), "stopped": found.stopped}), err=True)
+    else:
+        for written, path in (("Sweep", found.directory), ("Report", html), ("Workbook", xlsx)):
+            if path is not None:
+                click.echo(f"{written}: {path}", err=True)
+    if found.stopped == "interrupted":
+        raise KeyboardInterrupt
+    if found.stopped.startswith("out of credit"):
+        raise OutOfCredit(f"{found.stopped}. What was answered is stored; the same command goes on from there")
+    lacking = [row.model for row in board.rows if row.coverage < min_coverage]
+    if found.stopped or lacking:
+        why = found.stopped or f"coverage below {min_coverage:.0%}: {', '.join(sorted(set(lacking))[:10])}"
+        raise Incomplete(f"Incomplete: {one_line(why)}. Run the same command again to ask what is missing")
+
+
+def text_width() -> int:
+    """Columns for the leaderboard: the terminal's, but never so few that names of models are cut to nothing."""
+    import shutil
+
+    return max(110, shutil.get_terminal_size((120, 24)).columns)
+
+
+def write_reports(sweep: Sweep, board: Leaderboard, *, html: Path | None, xlsx: Path | None) -> None:
+    """The page and the workbook, where they are wanted."""
+    if html is not None:
+        from adhere.report.leaderboard_html import write_leaderboard_html
+
+        write_leaderboard_html(sweep, board, html)
+    if xlsx is not None:
+        from adhere.report.leaderboard_xlsx import write_leaderboard_xlsx
+
+        write_leaderboard_xlsx(sweep, board, xlsx)
+
+
+def _with_items(name: str, items: int | None) -> str:
+    """`diagnostic` with so many items of each template; other suites as they are."""
+    prefix, colon, _ = name.partition(":")
+    return f"diagnostic:x{items}" if items is not None and prefix == "diagnostic" and not colon else name

@@ -1,0 +1,50 @@
+"""`adhere view [DIR]`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command("view")
+@click.argument(
+    "directory", type=click.Path(path_type=Path, exists=True, file_okay=False), default=Path(), metavar="[DIR]"
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 takes any port that is free."
+)
+@click.option("--open", "opens", is_flag=True, help="Open it in the browser of this desktop.")
+def command(directory: Path, port: int, opens: bool) -> None:
+    """Browse the runs, sweeps and studies below DIR (default: here), live while they run.
+
+    Prints an address on 127.0.0.1 with a random token; only who has it can look. Nothing is written. Ctrl-C ends it.
+    """
+    import asyncio
+    import webbrowser
+
+    from adhere.cli.browser import Browser
+    from adhere.errors import UsageError
+
+    shown = directory.resolve()
+
+    async def serve() -> None:
+        try:
+            async with Browser(directory, port=port) as browser:
+                click.echo(browser.url)
+                sys.stdout.flush()
+                click.echo(f"Showing what is stored below {shown}. Ctrl-C ends it.", err=True)
+                if opens:
+                    await asyncio.to_thread(webbrowser.open, browser.url)
+                await asyncio.Event().wait()
+        except OSError as error:
+            raise UsageError(
+                f"Port {port} cannot be used: {error.strerror or error}. --port 0 takes a free one"
+            ) from error
+
+    try:
+        asyncio.run(serve())
+    except KeyboardInterrupt:
+        click.echo("No longer shown.", err=True)
+        sys.exit(130)

@@ -1,0 +1,200 @@
+"""What a chat completions request asks of a local model: read strictly, because an ignored parameter is a wrong measurement.
+
+A field that would change the answer and that no engine here has is an error; one that changes nothing (`user`), or that is
+given its neutral value (`n` 1, no penalties), is accepted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from adhere.errors import UsageError, nearest
+from adhere.schema import Message, Role, Sampling
+
+TEMPERATURE = 1.0
+"""Where a request says nothing, as with OpenAI."""
+
+_READ = {
+    "model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stream", "stream_options",
+}  # fmt: skip
+_WITHOUT_EFFECT = {"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"}
+_NEUTRAL: dict[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "presence_penalty": (0,),
+    "frequency_penalty": (0,),
+    "repetition_penalty": (1,),
+    "logit_bias": ({},),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "stop": ([],),
+    "tools": ([],),
+    "tool_choice": ("none", "auto"),
+    "parallel_tool_calls": (True, False),
+    "response_format": ({"type": "text"},),
+    "modalities": (["text"],),
+}
+_ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+
+
+class BadRequest(UsageError):
+    """A request that cannot be answered as it stands; `field` is what is wrong with it, `code` a name for programs."""
+
+    def __init__(self, message: str, *, field: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.field, self.code = field, code
+
+
+class ChatRequest(NamedTuple):
+    """A request, read.
+
+    Attributes:
+        model: Who is asked.
+        messages: The conversation.
+        sampling: How the answer is drawn; its seed is the answer's own.
+        is_streamed: Whether the answer goes out as events.
+        with_usage: Whether the events end with the usage.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    is_streamed: bool
+    with_usage: bool
+
+
+def read(data: bytes, *, max_new_tokens: int, seed: int) -> ChatRequest:
+    """Read a request's body.
+
+    Args:
+        data: JSON.
+        max_new_tokens: Where it says nothing.
+        seed: The same.
+
+    Raises:
+        BadRequest: Not JSON, a field that is missing, unknown or of the wrong type, or a value that is not offered.
+    """
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"The body is not JSON: {error}", code="invalid_json") from error
+    if not isinstance(body, dict):
+        raise BadRequest(f"The body must be a JSON object, got {type(body).__name__}")
+    body = {name: value for name, value in body.items() if value is not None}
+    _refuse_unknown(body)
+    model = body.get("model")
+    if not isinstance(model, str) or not model:
+        raise BadRequest("model must be a name; GET /v1/models lists them", field="model")
+    options = body.get("stream_options", {})
+    if not isinstance(options, dict):
+        raise BadRequest("stream_options must be an object", field="stream_options")
+    return ChatRequest(
+        model,
+        _messages(body.get("messages")),
+        Sampling(
+            max_new_tokens=_limit(body, max_new_tokens),
+            temperature=_number(body, "temperature", TEMPERATURE, low=0.0, high=2.0),
+            top_p=_number(body, "top_p", 1.0, low=1e-9, high=1.0),
+            seed=_whole(body, "seed", seed),
+        ),
+        _flag(body, "stream"),
+        _flag(options, "include_usage"),
+    )
+
+
+def _refuse_unknown(body: Mapping[str, Any]) -> None:
+    for name, value in body.items():
+        if name in _READ or name in _WITHOUT_EFFECT:
+            continue
+        if name not in _NEUTRAL:
+            known = sorted(_READ)
+            raise BadRequest(
+                f"{name} is not known here and might change the answer.{nearest(name, known)} Known: {', '.join(known)}",
+                field=name,
+                code="unknown_parameter",
+            )
+        # 0 == False in Python, and 1 == True: types are compared too
+        if not any(value == neutral and _is_alike(value, neutral) for neutral in _NEUTRAL[name]):
+            neutral = " or ".join(json.dumps(value) for value in _NEUTRAL[name])
+            raise BadRequest(
+                f"{name} would change the answer, and no engine here has it: leave it out (or {neutral})",
+                field=name,
+                code="unsupported_value",
+            )
+
+
+def _is_alike(value: Any, neutral: Any) -> bool:
+    return isinstance(value, bool) == isinstance(neutral, bool)
+
+
+def _messages(found: Any) -> tuple[Message, ...]:
+    if not isinstance(found, list) or not found:
+        raise BadRequest("messages must be a list with at least one message", field="messages")
+    return tuple(_message(message, f"messages[{place}]") for place, message in enumerate(found))
+
+
+def _message(found: Any, where: str) -> Message:
+    if not isinstance(found, dict):
+        raise BadRequest(f"{where} must be an object with role and content", field=where)
+    fields = {name: value for name, value in found.items() if value is not None}
+    if unknown := sorted(set(fields) - {"role", "content"}):
+        raise BadRequest(f"{where}.{unknown[0]} is not known here: a message has role and content", field=where)
+    role = _ROLES.get(str(fields.get("role")))
+    if role is None:
+        raise BadRequest(
+            f"{where}.role is {fields.get('role')!r}; it must be one of {', '.join(_ROLES)}", field=f"{where}.role"
+        )
+    return Message(role, _content(fields.get("content", ""), f"{where}.content"))
+
+
+def _content(found: Any, where: str) -> str:
+    """A text, or the texts of its parts put together; pictures and sound are refused."""
+    if isinstance(found, str):
+        return found
+    if not isinstance(found, list):
+        raise BadRequest(f"{where} must be a text or a list of text parts", field=where)
+    texts = []
+    for part in found:
+        if not isinstance(part, dict) or part.get("type") != "text" or not isinstance(part.get("text"), str):
+            raise BadRequest(f"{where}: only parts of type text are read here", field=where)
+        texts.append(part["text"])
+    return "".join(texts)
+
+
+def _limit(body: Mapping[str, Any], default: int) -> int:
+    names = [name for name in ("max_completion_tokens", "max_tokens") if name in body]
+    limits = {_whole(body, name, default) for name in names} or {default}
+    if len(limits) > 1 or min(limits) < 1:
+        raise BadRequest(
+            f"{' and '.join(names)} must be one number of at least 1, got {', '.join(map(str, sorted(limits)))}",
+            field=names[0],
+        )
+    return limits.pop()
+
+
+def _number(body: Mapping[str, Any], name: str, default: float, *, low: float, high: float) -> float:
+    value = body.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise BadRequest(f"{name} must be a number, got {json.dumps(value)[:80]}", field=name)
+    if not low <= value <= high:
+        raise BadRequest(f"{name} must lie between {low:g} and {high:g}, got {value:g}", field=name)
+    return float(value)
+
+
+def _whole(body: Mapping[str, Any], name: str, default: int) -> int:
+    value = body.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**63:
+        raise BadRequest(f"{name} must be a whole number of 64 bits, got {json.dumps(value)[:80]}", field=name)
+    return value
+
+
+def _flag(body: Mapping[str, Any], name: str) -> bool:
+    value = body.get(name, False)
+    if not isinstance(value, bool):
+        raise BadRequest(f"{name} must be true or false, got {json.dumps(value)[:80]}", field=name)
+    return value
+
+
+__all__ = ["BadRequest", "ChatRequest", "read"]

@@ -1,0 +1,89 @@
+"""What servers with OpenAI's chat completions do differently, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adhere.errors import UnknownName, nearest
+from adhere.schema import Json
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One kind of server.
+
+    Args:
+        name: As on the command line.
+        max_tokens: The parameter that limits the answer.
+        sends_seed: Whether it takes a seed.
+        pinned: Sent with every request, so that nothing is changed silently on the way.
+        about: What is pinned and why, for the docs and the stored settings.
+        in_flight: How many requests it can answer at once, unless a person says more; None: that is found by trying.
+    """
+
+    name: str
+    max_tokens: str = "max_tokens"
+    sends_seed: bool = True
+    pinned: Mapping[str, Json] = field(default_factory=dict)
+    about: str = ""
+    in_flight: int | None = None
+
+
+GENERIC = Dialect(
+    "openai-compatible", about="Nothing is pinned: what such a server does with unknown parameters differs."
+)
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        GENERIC,
+        Dialect(
+            "openrouter",
+            pinned={
+                "provider": {"require_parameters": True},
+                "plugins": [{"id": "context-compression", "enabled": False}],
+            },
+            about="Only providers that take every parameter (require_parameters), and no compression of long prompts: both "
+            "happen silently otherwise. Answers may come from several providers; each response names its own.",
+        ),
+        Dialect(
+            "openai", max_tokens="max_completion_tokens", about="max_completion_tokens, which newer models insist on."
+        ),
+        Dialect("vllm", about="It queues without bound and never rejects, so the limits here are the only ones."),
+        Dialect("llama.cpp", in_flight=1, about="Requests beyond its slots wait; the model's name is ignored."),
+        Dialect("ollama", in_flight=1, about="Prompts longer than num_ctx are cut silently: compare prompt_tokens."),
+        Dialect("lmstudio", in_flight=1, about="One model is loaded at a time."),
+        Dialect("adhere", in_flight=1, about="One answer at a time; further requests wait, or get 429."),
+        Dialect("sglang", about="Reasoning arrives as reasoning_content."),
+    )
+}
+_HOSTS = {"openrouter.ai": "openrouter", "api.openai.com": "openai"}
+_OWNERS = {
+    "vllm": "vllm",
+    "llamacpp": "llama.cpp",
+    "library": "ollama",
+    "organization_owner": "lmstudio",
+    "sglang": "sglang",
+    "adhere": "adhere",
+}
+
+
+def dialect(name: str) -> Dialect:
+    """The dialect of a name.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    if name not in DIALECTS:
+        raise UnknownName(f"Unknown dialect {name!r}.{nearest(name, DIALECTS)} Dialects: {', '.join(DIALECTS)}")
+    return DIALECTS[name]
+
+
+def guess(host: str, models: Sequence[Mapping[str, Any]] = ()) -> Dialect:
+    """The dialect of a server, from its host and from who it says owns its models."""
+    for suffix, name in _HOSTS.items():
+        if host == suffix or host.endswith(f".{suffix}"):
+            return DIALECTS[name]
+    owners = {str(row.get("owned_by", "")) for row in models}
+    return next((DIALECTS[name] for owner, name in _OWNERS.items() if owner in owners), GENERIC)

@@ -1,0 +1,25 @@
+"""Counts by model as `adhere compact --groups` prints them."""
+
+from __future__ import annotations
+
+from adhere.report.numbers import count, percent
+from adhere.report.text_table import paragraph, text_table
+from adhere.store.grouped import Group, Grouped
+
+_HEADING = (
+    "model", "suite", "ok", "cut", "empty", "refused", "failed", "missing", "prompts, strict", "loose",
+    "constraints, strict", "loose",
+)  # fmt: skip
+
+
+def grouped_text(found: Grouped, *, width: int = 160) -> str:
+    """One line a model, suite and run; rates are of what was measured, failed calls and missing answers excluded."""
+    table = text_table([_HEADING, *map(_cells, found.groups)], width=width, left=2)
+    said = "Counted from the Parquet." if not found.reason else f"Counted from the segments: {found.reason}."
+    return f"{table}\n\n{paragraph(said, width=width)}"
+
+
+def _cells(group: Group) -> list[str]:
+    shares = (group.prompt_strict, group.prompt_loose, group.instruction_strict, group.instruction_loose)
+    numbers = (group.ok, group.truncated, group.empty, group.refused, group.error, group.missing)
+    return [group.model, group.suite, *map(count, numbers), *(percent(share.rate) for share in shares)]

@@ -1,0 +1,123 @@
+"""Pictures of the leaderboard page: an interval for every row, and cost against score with what nothing beats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup, escape
+
+from adhere.report.charts import element, ticks
+from adhere.report.numbers import percent, percent_interval
+from adhere.report.untrusted import visible
+
+_HEIGHT, _HEAD, _FOOT, _LEFT = 360, 12, 36, 44
+
+
+class Point(NamedTuple):
+    """One model: what its answers cost together, in USD, and its rate. `front` numbers those that nothing beats, from 1."""
+
+    model: str
+    cost_usd: float
+    rate: float
+    front: int | None = None
+
+
+def interval_bar(rate: float | None, low: float | None, high: float | None, *, is_bound: bool = False) -> Markup:
+    """A rate from 0 to 100 % with its interval, thin enough for a table; without a rate only what is possible."""
+    if low is None or high is None:
+        return Markup("")
+    left, wide = 100 * low, max(0.6, 100 * (high - low))
+    kind = "range bound" if is_bound else "range"
+    dot = "" if rate is None else f'<circle class="dot" cx="{100 * rate:.1f}%" cy="7" r="3.4"/>'
+    label = percent_interval(low, high)
+    # numbers only: nothing here is anybody's text
+    return Markup(  # noqa: S704
+        f'<svg class="interval" role="img" aria-label="{label}" width="100%" height="14">'
+        '<line class="axis" x1="0" x2="100%" y1="7" y2="7"/>'
+        f'<rect class="{kind}" x="{left:.1f}%" y="4" width="{wide:.1f}%" height="6" rx="3"/>{dot}</svg>'
+    )
+
+
+def front(points: Sequence[Point]) -> list[Point]:
+    """All points, those on the Pareto front numbered from the cheapest: no model is both cheaper (or as cheap) and better."""
+    best = -1.0
+    numbered: dict[int, int] = {}
+    for place in sorted(range(len(points)), key=lambda place: (points[place].cost_usd, -points[place].rate)):
+        if points[place].rate > best:
+            best = points[place].rate
+            numbered[place] = len(numbered) + 1
+    return [point._replace(front=numbered.get(place)) for place, point in enumerate(points)]
+
+
+def scatter(points: Sequence[Point]) -> Markup:
+    """Cost (logarithmic, unless all are alike; what is free stands at the left) against score."""
+    paid = [point.cost_usd for point in points if point.cost_usd > 0]
+    low, high = (math.log10(min(paid)), math.log10(max(paid))) if paid else (-1.0, 0.0)
+    low, high = math.floor(low * 2) / 2, math.ceil(high * 2 + 1e-9) / 2
+    if high - low < 0.5:
+        low, high = low - 0.5, high + 0.5
+
+    has_free = any(point.cost_usd <= 0 for point in points)
+    begin = 12 if has_free else 2  # percent of the width
+
+    def across(cost: float) -> float:
+        return 0.0 if cost <= 0 else begin + (100 - begin) * (math.log10(cost) - low) / (high - low)
+
+    top = max((point.rate for point in points), default=1.0)
+    top = min(1.0, math.ceil(top * 10 + 0.3) / 10)
+
+    def down(rate: float) -> float:
+        return _HEAD + (1 - rate / top) * _HEIGHT
+
+    bottom = _HEAD + _HEIGHT
+    drawn: list[Markup] = []
+    for tick in ticks(0, top, most=7):
+        y = f"{down(tick):.1f}"
+        drawn.append(element("line", x1="0", x2="100%", y1=y, y2=y, class_="grid"))
+        drawn.append(
+            element("text", percent(tick, digits=0), x=-8, y=f"{down(tick) + 4:.1f}", text_anchor="end", class_="tick")
+        )
+    powers = range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
+    for power in powers[:: max(1, math.ceil(len(powers) / 5))]:
+        x = f"{across(10.0**power):.2f}%"
+        drawn.append(element("line", x1=x, x2=x, y1=_HEAD, y2=bottom + 4, class_="grid"))
+        drawn.append(element("text", _usd(10.0**power), x=x, y=bottom + 18, text_anchor="middle", class_="tick"))
+    if has_free:
+        drawn.append(element("text", "free", x="0", y=bottom + 18, text_anchor="start", class_="tick"))
+    ordered = sorted(points, key=lambda point: point.front or 0)
+    drawn += [_dot(point, f"{across(point.cost_usd):.2f}%", f"{down(point.rate):.1f}") for point in ordered]
+    name = f"Cost of all answers in USD against the pass rate of {len(points)} models"
+    return element(
+        "svg", element("title", name), *drawn, class_="chart scatter", role="img", aria_label=name, width="100%",
+        height=bottom + _FOOT,
+    )  # fmt: skip
+
+
+def _dot(point: Point, x: str, y: str) -> Markup:
+    title = Markup("<title>{}</title>").format(
+        escape(visible(f"{point.model}: {percent(point.rate)} for {usd(point.cost_usd)}"))
+    )
+    if point.front is None:
+        return Markup('<circle class="model" cx="{}" cy="{}" r="4">{}</circle>').format(x, y, title)
+    return Markup(
+        '<svg class="best" x="{}" y="{}" overflow="visible"><circle r="9">{}</circle><text y="4" text-anchor="middle">{}</text></svg>'
+    ).format(x, y, title, point.front)
+
+
+def usd(cost: float | None) -> str:
+    """An amount with three significant digits: `$0.0123`, `$12.3`, `$1,230`; `–` where nobody said."""
+    if cost is None:
+        return "–"
+    if cost == 0:
+        return "$0"
+    digits = max(0, 2 - math.floor(math.log10(abs(cost)) + 1e-12))
+    return f"${cost:,.{min(digits, 12)}f}"
+
+
+def _usd(cost: float) -> str:
+    return f"${cost:g}" if cost >= 1e-4 else f"${cost:.0e}".replace("e-0", "e−").replace("e-", "e−")
+
+
+__all__ = ["Point", "front", "interval_bar", "scatter", "usd"]

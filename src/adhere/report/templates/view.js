@@ -1,0 +1,110 @@
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+  // Text of others: characters that a reader would not see are written out, everything goes in as text.
+  const visible = (text) => String(text).replace(HIDDEN, (char) => (char === "\n" || char === "\t" ? char : `⟨U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`));
+  const element = (name, text, className) => {
+    const made = document.createElement(name);
+    if (text !== undefined) made.textContent = visible(text);
+    if (className) made.className = className;
+    return made;
+  };
+  const count = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en-US"));
+  const seconds = (value) => (value === null ? "–" : value < 90 ? `${Math.round(value)} s` : value < 5400 ? `${Math.round(value / 60)} min` : `${(value / 3600).toFixed(1)} h`);
+  const link = (href, text) => { const made = element("a", text); made.href = href; return made; };
+  const cell = (content, className) => {
+    const made = element("td", undefined, className);
+    if (content instanceof Node) made.append(content); else made.textContent = visible(content);
+    return made;
+  };
+  const bar = (done, total) => {
+    if (!total) return document.createTextNode("");
+    const made = document.createElement("progress");
+    made.max = total; made.value = Math.min(done, total);
+    made.title = `${(100 * done / total).toFixed(1)} %`;
+    return made;
+  };
+  const STATES = new Set(["running", "judging", "complete", "stopped", "dead", "answering", "unasked"]);
+  const badge = (state) => element("span", state, STATES.has(state) ? `state ${state}` : "state");
+  const ratio = (done, total) => (total === null ? count(done) : `${count(done)} / ${count(total)}`);
+  const rate = (value) => (value === null ? "–" : value.toFixed(value < 10 ? 2 : 0));
+
+  const showIndex = (items) => {
+    const body = byId("index").tBodies[0];
+    body.replaceChildren(...items.map((item) => {
+      const row = document.createElement("tr");
+      const name = element("td", undefined, "name");
+      name.append(link(`item/${item.id}`, item.name), element("div", item.title, "quiet small"));
+      row.append(name, cell(item.kind, "left"), cell(badge(item.state), "left"), cell(ratio(item.done, item.total), "nowrap"),
+        cell(bar(item.done, item.total), "left"), cell(rate(item.per_second)), cell(count(item.failed)),
+        cell(item.has_report ? link(`item/${item.id}/report`, "report") : "", "left"));
+      return row;
+    }));
+    byId("nothing").hidden = items.length > 0;
+  };
+
+  const fact = (name, big, small) => {
+    const made = document.createElement("div");
+    const value = element("dd");
+    value.append(element("span", big, "big"));
+    if (small) value.append(small);
+    made.append(element("dt", name), value);
+    return made;
+  };
+  const pairs = (counts) => Object.entries(counts).sort().map(([name, number]) => `${count(number)} ${name}`).join(", ");
+
+  let models = [];
+  const showModels = () => {
+    const wanted = byId("filter").value.toLowerCase();
+    const shown = models.filter((model) => model.model.toLowerCase().includes(wanted) || model.state === wanted);
+    byId("models").tBodies[0].replaceChildren(...shown.map((model) => {
+      const row = document.createElement("tr");
+      const name = element("th", model.model, "wrap");
+      name.scope = "row";
+      row.append(name, cell(badge(model.state), "left"), cell(model.state === "dead" ? "–" : ratio(model.done, model.total), "nowrap"),
+        cell(model.state === "dead" ? "" : bar(model.done, model.total), "left"), cell(count(model.failed)), cell(count(model.troubles)), cell(model.reason, "left reason"));
+      return row;
+    }));
+    byId("shown").textContent = `${count(shown.length)} of ${count(models.length)} models`;
+  };
+
+  const showItem = (item, address) => {
+    byId("title").textContent = visible(item.title);
+    const facts = [fact("State", item.state, item.left_s === null ? "" : `about ${seconds(item.left_s)} left`), fact("Answers", ratio(item.done, item.total), pairs(item.statuses)),
+      fact("Per second", rate(item.per_second), item.per_second === null ? "nothing came while this page looked" : "over the last minute"), fact("Failed", count(item.failed), item.done ? `${(100 * item.failed / item.done).toFixed(1)} % of answers` : "")];
+    if (item.alive !== null) facts.push(fact("Models", `${count(item.alive)} alive`, `${count(item.dead)} dead, ${count(item.unasked)} not asked yet`));
+    byId("facts").replaceChildren(...facts);
+    const troubles = pairs(item.troubles);
+    byId("note").textContent = visible([item.note, troubles ? `Attempts that were no answer: ${troubles}.` : ""].filter(Boolean).join(" "));
+    const report = byId("report");
+    report.href = address;
+    report.hidden = !item.has_report;
+    const order = ["answering", "unasked", "stopped", "complete", "dead"];
+    models = item.models.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+    byId("models-section").hidden = !models.length;
+    if (models.length) showModels();
+  };
+
+  const isIndex = byId("index") !== null;
+  const here = location.pathname.split("/").pop();
+  const source = isIndex ? "state.json" : `${here}/state.json`;
+  let pause = 1500;
+  const look = async () => {
+    try {
+      const answer = await fetch(source, { cache: "no-store" });
+      if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
+      const found = await answer.json();
+      if (isIndex) showIndex(found); else showItem(found, `${here}/report`);
+      const isLive = isIndex ? found.some((item) => item.state === "running") : found.state === "running";
+      byId("pulse").textContent = `${isLive ? "live, " : ""}read at ${new Date().toLocaleTimeString()}`;
+      pause = isLive ? 1500 : 4000;
+    } catch (error) {
+      byId("pulse").textContent = `cannot be read just now (${error.message}); trying again`;
+      pause = 5000;
+    }
+    setTimeout(look, document.hidden ? 10000 : pause);
+  };
+  if (!isIndex) byId("filter").addEventListener("input", showModels);
+  look();
+})();

@@ -1,0 +1,120 @@
+"""Ranks of many that were measured on the same prompts, and how sure they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import bdtr, ndtri, stdtr
+
+from adhere.stats.proportions import check_confidence
+
+Floats = NDArray[np.float64]
+
+
+class RankRange(NamedTuple):
+    """The ranks that one model may truly have: from 1 + those certainly better, to n - those certainly worse."""
+
+    low: int
+    high: int
+
+
+class Ranks(NamedTuple):
+    """Of each model, in the order given.
+
+    Attributes:
+        ranges: See RankRange.
+        resolvable: The smallest difference of two rates that is called certain between two typical models (the median over
+            pairs of what the first step of Holm's method asks for, by the normal approximation, but never fewer prompts
+            than an exact test needs if all of them agree). 1.0: not even that can be. None with fewer than two models, or
+            where no two share a prompt.
+    """
+
+    ranges: list[RankRange]
+    resolvable: float | None
+
+
+def ranks_of(rates: Sequence[float]) -> list[int]:
+    """1 + the number of higher rates: equal rates have equal ranks."""
+    ordered = np.sort(np.asarray(rates, dtype=np.float64))
+    return [int(len(ordered) - np.searchsorted(ordered, rate, side="right")) + 1 for rate in rates]
+
+
+def rank_ranges(values_M_P: ArrayLike, *, confidence: float = 0.95) -> Ranks:
+    """The range of ranks of each model, each holding that model's true rank with at least `confidence`.
+
+    A model is compared with every other on the prompts that both answered, in both directions: by the exact binomial test
+    of discordant prompts (McNemar's, one-sided) where values are pass or fail, else by the t-test of paired differences.
+    The 2·(M - 1) one-sided p-values of one model are adjusted by Holm's method, so the chance that *any* claim in its
+    range is false is at most 1 - confidence. The guarantee holds for each model, not for all ranges at once.
+
+    Worked: two models on 20 prompts, 9 pass only under the first, 0 only under the second: p = 2^-9, times 2 = 0.004, so
+    the ranges are 1…1 and 2…2. With 4 against 0 it is 2·2^-4 = 0.125, and both are 1…2.
+
+    Args:
+        values_M_P: What each model (row) made of each prompt, in [0, 1]; NaN where that was not measured.
+        confidence: Of each range.
+
+    Source: M. Mogstad et al., Rev. Econ. Stud. 91 (2024) 476: ranks from multiple tests of differences. Ours tests
+        pairs exactly instead of bootstrapping their maximum, which is wider.
+    """
+    check_confidence(confidence)
+    values = np.asarray(values_M_P, dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"One row a model and one column a prompt, got {values.ndim} dimension(s)")
+    count = len(values)
+    if count < 2:
+        return Ranks([RankRange(1, 1)] * count, None)
+    measured = (~np.isnan(values)).astype(np.float64)
+    known = np.where(measured > 0, values, 0.0)
+    shared_M_M = measured @ measured.T
+    square_M_M = (known**2) @ measured.T
+    squares_M_M = np.maximum(square_M_M + square_M_M.T - 2 * known @ known.T, 0.0)  # sums of squared differences
+    if bool(np.isin(known, (0.0, 1.0)).all()):
+        only_M_M = np.rint(known @ (measured - known).T)  # passes under the row's model only
+        better_M_M = bdtr(only_M_M.T, (only_M_M + only_M_M.T).astype(np.int64), 0.5)
+    else:
+        better_M_M = _paired_t(known @ measured.T, squares_M_M, shared_M_M)
+    alpha = 1 - confidence
+    off = ~np.eye(count, dtype=bool)
+    better = better_M_M[off].reshape(count, count - 1)
+    worse = better_M_M.T[off].reshape(count, count - 1)
+    certain = _holm_rejects(np.concatenate([better, worse], axis=1), alpha)
+    is_better, is_worse = certain[:, : count - 1], certain[:, count - 1 :]
+    ranges = [
+        RankRange(1 + int(above), count - int(below))
+        for above, below in zip(is_worse.sum(axis=1), is_better.sum(axis=1), strict=True)
+    ]
+    apart = off & (shared_M_M > 0)
+    if not apart.any():
+        return Ranks(ranges, None)
+    z = -float(ndtri(alpha / (2 * (count - 1))))
+    typical = z * float(np.median(np.sqrt(squares_M_M[apart]) / shared_M_M[apart]))
+    fewest = math.ceil(math.log2(2 * (count - 1) / alpha)) / float(np.median(shared_M_M[apart]))  # all of one sign
+    return Ranks(ranges, min(1.0, max(typical, fewest)))
+
+
+def _paired_t(sums_M_M: Floats, squares_M_M: Floats, shared_M_M: Floats) -> Floats:
+    """One-sided p-values of "the row's model is no better than the column's"."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (sums_M_M - sums_M_M.T) / shared_M_M
+        variance = np.maximum(squares_M_M - shared_M_M * mean**2, 0.0) / (shared_M_M - 1)
+        t = mean / np.sqrt(variance / shared_M_M)
+        p = stdtr(np.maximum(shared_M_M - 1, 1), -t)
+    # With equal differences there is no spread to judge by; then, and never below it, all signs agree by chance.
+    p = np.maximum(np.where(np.isnan(t), 1.0, p), 0.5**shared_M_M)
+    return np.asarray(np.where(shared_M_M < 2, 1.0, p), dtype=np.float64)
+
+
+def _holm_rejects(p_M_H: Floats, alpha: float) -> NDArray[np.bool_]:
+    """Which hypotheses of each row Holm's method rejects; see `stats.multiple.holm`, of which this is the vector form."""
+    order = np.argsort(p_M_H, axis=1, kind="stable")
+    steps = np.arange(p_M_H.shape[1], 0, -1)
+    holds = np.take_along_axis(p_M_H, order, axis=1) * steps <= alpha
+    rejected = np.logical_and.accumulate(holds, axis=1)
+    found = np.empty_like(rejected)
+    np.put_along_axis(found, order, rejected, axis=1)
+    return found

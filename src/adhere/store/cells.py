@@ -1,0 +1,322 @@
+"""Where the rows of a Run, of a sweep or of a directory of Runs lie, and which of them count.
+
+A *cell* is one model on one suite: a Run, or, in a sweep that still runs, what its journal holds of a model that has no Run
+yet. Rows are chosen as `store.run` chooses them, in the order of the segments' names: the last answer counts, a failed
+call never replaces one, and a verdict about another text is left out. What a Run holds goes before the journal, which may
+have more: answers that came since, or twice, from two processes that ran the same sweep.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from adhere.errors import IntegrityError, UsageError
+from adhere.schema import Prompt, Record, Response, Status, decode, read_rows
+from adhere.store.manifest import Manifest
+from adhere.store.run import Key, StoredVerdict, answer_hash
+from adhere.store.segments import Damage
+
+BLOCK_BYTES = 16 << 20
+T = TypeVar("T", bound=Record)
+Rank = tuple[bool, bool, str, int]
+"""(is an answer, is in the Run, segment's name, line): of the rows with one key the greatest counts."""
+
+
+class Cell(NamedTuple):
+    """One model on one suite.
+
+    Attributes:
+        model: As its Run names it.
+        suite: The suite's name.
+        run: The Run's directory; None while there is none.
+        place: (model, number of the suite) under which the sweep's journal has it; None outside of sweeps.
+        manifest: Of the Run.
+    """
+
+    model: str
+    suite: str
+    run: Path | None
+    place: tuple[str, int] | None
+    manifest: Manifest | None
+
+    @property
+    def name(self) -> str:
+        """The Run's folder; empty while there is none."""
+        return self.run.name if self.run is not None else ""
+
+
+class Found(NamedTuple):
+    """What a directory holds: its cells, sorted, and the sweep's journal where it is one."""
+
+    cells: list[Cell]
+    journal: Path | None
+
+
+class _Asked(Record, frozen=True, forbid_unknown_fields=False):
+    """What is needed of `sweep.json`; `suites` are (name, version, sha256)."""
+
+    base_url: str
+    suites: tuple[tuple[str, str, str], ...]
+
+
+class _Entry(Record, frozen=True):
+    """A line of a sweep's journal."""
+
+    model: str
+    suite: int
+    response: Response
+
+
+class Spot(NamedTuple):
+    """Where the row that counts lies in the journal."""
+
+    rank: Rank
+    status: Status
+    path: Path
+    offset: int
+    length: int
+
+
+Journal = dict[tuple[str, int], dict[Key, Spot]]
+
+
+class Segment(Record, frozen=True):
+    """One file as it was read. `path` is below the compacted directory."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+class Reader:
+    """Reads files once, remembering what they were.
+
+    Args:
+        root: Paths of `segments` are below it.
+
+    Attributes:
+        segments: Every file that was read.
+        damage: Lines that could not be used.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.segments: list[Segment] = []
+        self.damage = Damage()
+        self._prompts: dict[str, tuple[Prompt, ...]] = {}
+
+    def found(self) -> Found:
+        """The cells below `root`, without those that only the journal has (see `with_journal`).
+
+        Raises:
+            UsageError: There is no Run and no sweep.
+            IntegrityError: A manifest is damaged, or a Run is about a suite that the sweep did not ask.
+        """
+        if (self.root / "manifest.json").is_file():
+            return Found([self._cell(self.root, None)], None)
+        sweep = self.root / "sweep.json"
+        asked = decode(self._file(sweep), _Asked) if sweep.is_file() else None
+        folder = self.root / "runs" if asked is not None else self.root
+        cells = [self._cell(file.parent, asked) for file in sorted(folder.glob("*/manifest.json"))]
+        if asked is None and not cells:
+            raise UsageError(f"{self.root} holds no Run and no sweep (adhere list runs)")
+        return Found(_sorted(cells), self.root / "journal" if asked is not None else None)
+
+    def with_journal(self, found: Found, journal: Iterable[tuple[str, int]]) -> list[Cell]:
+        """The cells, with those that only the journal has."""
+        if found.journal is None:
+            return found.cells
+        asked = decode((self.root / "sweep.json").read_bytes(), _Asked)
+        known = {cell.place for cell in found.cells}
+        more = []
+        for model, place in journal:
+            if (model, place) not in known:
+                if not 0 <= place < len(asked.suites):
+                    raise IntegrityError(f"{found.journal} has answers to suite {place}, which the sweep did not ask")
+                more.append(Cell(f"{asked.base_url}#{model}", asked.suites[place][0], None, (model, place), None))
+        return _sorted([*found.cells, *more])
+
+    def prompts(self, cell: Cell) -> tuple[Prompt, ...]:
+        """What a Run asked; Runs that asked the same share it in memory.
+
+        Raises:
+            IntegrityError: It is not what the manifest says.
+        """
+        assert cell.run is not None and cell.manifest is not None, "a cell without a Run has no prompts"  # noqa: S101, PT018
+        file, wanted = cell.run / "prompts.jsonl", cell.manifest.prompts_sha256
+        if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != wanted:
+            raise IntegrityError(f"{file} is not what this Run asked: it is missing, or its sha256 is another")
+        if wanted not in self._prompts:
+            self._prompts[wanted] = tuple(read_rows(file, Prompt))
+        return self._prompts[wanted]
+
+    def journal(self, folder: Path) -> Journal:
+        """Where the rows that count lie, by cell, so that their texts are read a cell at a time."""
+        decoder = msgspec.json.Decoder(_Entry)
+        found: Journal = {}
+        for path in sorted(folder.glob("*.jsonl")):
+            for block in self._blocks(path):
+                rows = self._decode(block, decoder, _Entry)
+                for line, offset, length, row in rows:
+                    call = row.response
+                    cell = found.setdefault((row.model, row.suite), {})
+                    key, rank = (call.prompt_id, call.turn, call.draw), (call.status != "error", False, path.name, line)
+                    before = cell.get(key)
+                    if before is None or before.rank < rank:
+                        cell[key] = Spot(rank, call.status, path, block.offset + offset, length)
+        return found
+
+    def responses(self, cell: Cell, journal: Journal) -> dict[Key, Response]:
+        """The Response of every key that has any, of the journal and of the Run."""
+        found: dict[Key, tuple[Rank, Response]] = {}
+        known = self._keys(cell)
+        spots = journal.get(cell.place, {}) if cell.place is not None else {}
+        for rank, response in _at(spots.values()):
+            self._take(found, rank, response, known)
+        if cell.run is not None:
+            decoder = msgspec.json.Decoder(Response)
+            for path in sorted((cell.run / "responses").glob("*.jsonl")):
+                for block in self._blocks(path):
+                    for line, _, _, response in self._decode(block, decoder, Response):
+                        self._take(found, (response.status != "error", True, path.name, line), response, known)
+        return {key: response for key, (_, response) in found.items()}
+
+    def verdicts(self, cell: Cell, responses: dict[Key, Response]) -> dict[tuple[Key, int, str], StoredVerdict]:
+        """The last verdict on each of these answers, by (key, constraint's index, view)."""
+        found: dict[tuple[Key, int, str], StoredVerdict] = {}
+        if cell.run is None:
+            return found
+        hashes: dict[Key, str] = {}
+        decoder = msgspec.json.Decoder(StoredVerdict)
+        for path in sorted((cell.run / "verdicts").glob("*.jsonl")):
+            for block in self._blocks(path):
+                for _, _, _, row in self._decode(block, decoder, StoredVerdict):
+                    key = (row.prompt_id, row.turn, row.draw)
+                    if key not in hashes and key in responses:
+                        hashes[key] = answer_hash(responses[key])
+                    if hashes.get(key) == row.answer:
+                        found[key, row.index, row.view] = row
+                    else:
+                        self.damage.stale += 1
+        return found
+
+    def _take(
+        self, found: dict[Key, tuple[Rank, Response]], rank: Rank, response: Response, known: frozenset[Key] | None
+    ) -> None:
+        if known is not None and response.key not in known:
+            self.damage.corrupt.append(f"responses: {response.key} answers nothing that this Run asked")
+            return
+        before = found.get(response.key)
+        if before is None or before[0] < rank:
+            found[response.key] = (rank, response)
+
+    def _keys(self, cell: Cell) -> frozenset[Key] | None:
+        from adhere.store.run import all_keys
+
+        if cell.manifest is None:
+            return None
+        return frozenset(all_keys(self.prompts(cell), cell.manifest.spec.draws))
+
+    def _cell(self, directory: Path, asked: _Asked | None) -> Cell:
+        try:
+            manifest = decode(self._file(directory / "manifest.json"), Manifest)
+        except IntegrityError as error:
+            raise IntegrityError(f"{directory / 'manifest.json'}: {error}") from error
+        spec, place = manifest.spec, None
+        if asked is not None:
+            numbers = [
+                n
+                for n, (name, _, sha256) in enumerate(asked.suites)
+                if (name, sha256) == (spec.suite, spec.suite_sha256)
+            ]
+            if not numbers:
+                raise IntegrityError(f"{directory} is about a suite that {self.root} did not ask")
+            place = (spec.model.partition("#")[2], numbers[0])
+        return Cell(spec.model, spec.suite, directory, place, manifest)
+
+    def _file(self, path: Path) -> bytes:
+        """A small file, remembered as a source."""
+        data = path.read_bytes()
+        self._remember(path, path.stat().st_mtime_ns, len(data), hashlib.sha256(data).hexdigest())
+        return data
+
+    def _remember(self, path: Path, mtime_ns: int, size: int, sha256: str) -> None:
+        self.segments.append(Segment(path.relative_to(self.root).as_posix(), size, mtime_ns, sha256))
+
+    def _blocks(self, path: Path) -> Iterator[Block]:
+        """The whole lines of a segment in pieces; an unfinished last line goes to `damage`."""
+        digest, offset, line, rest = hashlib.sha256(), 0, 0, b""
+        with path.open("rb") as file:
+            mtime_ns = path.stat().st_mtime_ns  # before reading: what comes later makes it stale
+            while data := file.read(BLOCK_BYTES):
+                digest.update(data)
+                data = rest + data
+                end = data.rfind(b"\n") + 1
+                rest = data[end:]
+                if end:
+                    block = Block(path, data[:end], offset, line)
+                    yield block
+                    offset, line = offset + end, line + block.data.count(b"\n")
+        if rest:
+            self.damage.torn.append(f"{path.parent.name}/{path.name}:{line + 1}")
+        self._remember(path, mtime_ns, offset + len(rest), digest.hexdigest())
+
+    def _decode(
+        self, block: Block, decoder: msgspec.json.Decoder[T], kind: type[T]
+    ) -> Iterator[tuple[int, int, int, T]]:
+        """(line, offset in the block, length, row) of every readable line."""
+        lines = block.data.splitlines(keepends=True) if b"\r" not in block.data else _lines(block.data)
+        try:
+            rows: list[T] | None = decoder.decode_lines(block.data)
+        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+            rows = None
+        if rows is not None and len(rows) != len(lines):
+            rows = None  # an empty line, or a value over several: what `read_segments` does not take either
+        at = 0
+        for number, data in enumerate(lines):
+            line = block.line + number
+            if rows is not None:
+                yield line, at, len(data), rows[number]
+            else:
+                try:
+                    yield line, at, len(data), decode(data, kind)
+                except IntegrityError as error:
+                    self.damage.corrupt.append(f"{block.path.parent.name}/{block.path.name}:{line + 1}: {error}")
+            at += len(data)
+
+
+class Block(NamedTuple):
+    """Some whole lines of a segment, from byte `offset` and line `line` (counted from 0) on."""
+
+    path: Path
+    data: bytes
+    offset: int
+    line: int
+
+
+def _at(spots: Iterable[Spot]) -> Iterator[tuple[Rank, Response]]:
+    """Read whole rows of the journal."""
+    by_path: dict[Path, list[Spot]] = {}
+    for spot in spots:
+        by_path.setdefault(spot.path, []).append(spot)
+    decoder = msgspec.json.Decoder(_Entry)
+    for path, wanted in by_path.items():
+        with path.open("rb") as file:
+            for spot in wanted:
+                file.seek(spot.offset)
+                yield spot.rank, decoder.decode(file.read(spot.length)).response
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """Split at line feeds only."""
+    return [line + b"\n" for line in data[:-1].split(b"\n")]
+
+
+def _sorted(cells: Iterable[Cell]) -> list[Cell]:
+    return sorted(cells, key=lambda cell: (cell.model, cell.suite, cell.name))

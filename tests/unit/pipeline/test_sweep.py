@@ -1,0 +1,133 @@
+"""The sweep in one process, against the fake endpoint: what it stores, resumes, refuses and counts."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adhere.errors import OutOfCredit, RunMismatch, UsageError
+from adhere.models.fake import FakeEndpoint, FakeModel
+from adhere.pipeline.leaderboard import leaderboard
+from adhere.pipeline.sweep import Entry, Estimate, Filter, load_sweep, refuse_dear
+from adhere.pipeline.sweep_run import SweepRequest, run_sweep
+from adhere.schema import Sampling
+from adhere.store.run import Run
+from adhere.store.segments import Damage, read_segments
+
+SUITE = "core:in-family"
+
+
+def asked(endpoint: FakeEndpoint, out: Path, **more: object) -> SweepRequest:
+    return replace(SweepRequest(where=endpoint.url, suites=(SUITE,), limit=4, out=out), **more)  # type: ignore[arg-type]
+
+
+def test_short_runs_count_every_verdict(tmp_path: Path) -> None:
+    """Verdicts are written in batches of 64: those of the last batch must be counted too."""
+    with FakeEndpoint({"m": FakeModel(answer=str.lower)}) as endpoint:
+        sweep = run_sweep(asked(endpoint, tmp_path))
+    run = Run.load(sweep.runs["m", 0])
+    summary = run.summary()
+    assert summary.accounting.ok == 4
+    assert summary.coverage == 1.0
+    assert summary.overall.prompt_strict.n == 4
+    assert len(run.verdicts()) == 2 * sum(len(prompt.constraints) for prompt in run.prompts())
+
+
+def test_what_is_listed_wanted_and_pinned(tmp_path: Path) -> None:
+    models = {"a/x": FakeModel(), "a/y": FakeModel(), "b/z": FakeModel()}
+    with FakeEndpoint(models) as endpoint:
+        first = run_sweep(asked(endpoint, tmp_path, wanted=Filter(globs=("a/*",))))
+        assert (len(first.snapshot.rows), first.snapshot.wanted) == (3, ("a/x", "a/y"))
+        assert set(first.snapshot.left_out) == {"b/z"}
+        endpoint.models["a/new"] = FakeModel()
+        again = run_sweep(asked(endpoint, tmp_path, wanted=Filter(globs=("a/*",))))
+        assert again.snapshot == first.snapshot
+        assert endpoint.served["b/z"] == endpoint.served["a/new"] == 0
+    board = leaderboard(load_sweep(first.directory))
+    assert (board.listed, board.wanted, board.alive) == (3, 2, 2)
+
+
+def test_dead_models_are_asked_again_only_when_told_to(tmp_path: Path) -> None:
+    with FakeEndpoint({"a": FakeModel(faults=("404",)), "b": FakeModel()}) as endpoint:
+        first = run_sweep(asked(endpoint, tmp_path))
+        assert first.alive == ["b"]
+        assert "404" in first.dead["a"]
+        endpoint.models["a"] = FakeModel()
+        assert run_sweep(asked(endpoint, tmp_path)).alive == ["b"]
+        again = run_sweep(asked(endpoint, tmp_path, recheck=True))
+        assert again.alive == ["a", "b"]
+        assert endpoint.served["b"] == 1 + 4
+    assert load_sweep(again.directory).runs.keys() == {("a", 0), ("b", 0)}
+
+
+def test_a_failed_answer_is_asked_again_and_never_replaces_one(tmp_path: Path) -> None:
+    numbers = itertools.count()
+    model = FakeModel(answer=lambda text: f"answer {next(numbers)}", faults=(None, "400", None, None, None))
+    with FakeEndpoint({"m": model}) as endpoint:
+        first = run_sweep(asked(endpoint, tmp_path))
+        before = {one.key: one for one in Run.load(first.runs["m", 0]).responses()}
+        assert sorted(one.status for one in before.values()) == ["error", "ok", "ok", "ok"]
+        assert leaderboard(first).rows[0].unranked
+        model.faults = ()
+        again = run_sweep(asked(endpoint, tmp_path))
+        assert endpoint.served["m"] == 1 + 4 + 1
+    after = {one.key: one for one in Run.load(again.runs["m", 0]).responses()}
+    assert all(one.status == "ok" for one in after.values())
+    assert all(after[key] == one for key, one in before.items() if one.status == "ok")
+    row = leaderboard(again).rows[0]
+    assert (row.coverage, row.rank) == (1.0, 1)
+
+
+def test_several_suites_and_draws(tmp_path: Path) -> None:
+    suites = (SUITE, "core:new-family")
+    with FakeEndpoint({"m": FakeModel(), "n": FakeModel()}) as endpoint:
+        sweep = run_sweep(asked(endpoint, tmp_path, suites=suites, draws=2, sampling=Sampling(64, 0.7)))
+        assert endpoint.served["m"] == 1 + 2 * 2 * 4
+    board = leaderboard(sweep)
+    assert [(row.suite, row.model) for row in board.rows] == [(suite, model) for suite in suites for model in "mn"]
+    assert all(row.accounting.n == 8 and row.rank == 1 for row in board.rows)
+    assert len(list(read_segments(sweep.directory / "journal", Entry, Damage()))) == 32
+
+
+def test_other_questions_are_another_sweep(tmp_path: Path) -> None:
+    with FakeEndpoint(["m"]) as endpoint:
+        sweep = run_sweep(asked(endpoint, tmp_path))
+        other = run_sweep(asked(endpoint, tmp_path, limit=3))
+        assert sweep.directory != other.directory
+        (sweep.directory / "sweep.json").write_bytes((other.directory / "sweep.json").read_bytes())
+        with pytest.raises(RunMismatch, match="limit: stored 3, asked 4"):
+            run_sweep(asked(endpoint, tmp_path))
+
+
+def test_no_sweep_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is no sweep"):
+        load_sweep(tmp_path)
+
+
+def test_what_is_too_dear_is_refused() -> None:
+    estimate = Estimate(requests=10, models=1, most_usd=5.0, unpriced=0, credit_usd=4.0)
+    with pytest.raises(OutOfCredit, match=r"\$4\.00 are left"):
+        refuse_dear(estimate, max_cost_usd=None)
+    with pytest.raises(UsageError, match=r"--max-cost 2\.00"):
+        refuse_dear(Estimate(10, 1, 5.0, 0, None), max_cost_usd=2.0)
+    refuse_dear(Estimate(10, 1, 5.0, 0, 5.0), max_cost_usd=5.0)
+
+
+def test_a_server_with_one_slot_gets_one_request_at_a_time_unless_told_otherwise(tmp_path: Path) -> None:
+    listing = {"owned_by": "adhere"}
+    for concurrency, most in ((None, 1), (4, 4)):
+        with FakeEndpoint({"one": FakeModel(listing=listing)}, latency_s=0.02) as fake:
+            run_sweep(
+                SweepRequest(
+                    where=fake.url,
+                    suites=("core:in-family",),
+                    limit=12,
+                    model_concurrency=concurrency,
+                    out=tmp_path / str(concurrency),
+                )
+            )
+            assert fake.most_busy == most
+            assert sum(fake.served.values()) == 13
