@@ -95,7 +95,13 @@ class Judge:
             reasoning: The reasoning, for the few constraints that are about it.
         """
         answer = Text(text)
-        found = [both_views(constraint, answer, reasoning) for constraint in self._constraints]
+        found = []
+        for constraint in self._constraints:
+            strict = run_verifier(constraint, answer, reasoning)
+            if strict.outcome == "pass":  # mostly, so it is decided here
+                found.append((strict, strict))
+            else:
+                found.append((strict, _loosely(constraint, answer, reasoning, strict)))
         answer.__dict__.clear()  # its variants point back at it: without this the garbage collector has to find them
         return found
 
@@ -216,14 +222,19 @@ def run_verifier(constraint: Constraint | Published, text: Text, reasoning: str 
 def both_views(constraint: Constraint | Published, text: Text, reasoning: str | None = None) -> tuple[Finding, Finding]:
     """(strict, loose): loose passes where any variant does; undecided where none does but one could not be judged."""
     strict = run_verifier(constraint, text, reasoning)
+    return strict, _loosely(constraint, text, reasoning, strict)
+
+
+def _loosely(constraint: Constraint | Published, text: Text, reasoning: str | None, strict: Finding) -> Finding:
+    """The loose finding of an answer whose strict one is known."""
     if strict.outcome == "pass" or type(strict) is FinalFailure or text.is_blank:
-        return strict, strict
+        return strict
     undecided = strict if strict.outcome == "undecided" else None
     for variant in text.variants():
         finding = run_verifier(constraint, variant, reasoning)
         if finding.outcome == "pass":
             # The span lies in the variant, not in the text that is shown, so it is not kept.
-            return strict, finding._replace(reason=f"{finding.reason} (in a loose variant of the answer)", span=None)
+            return finding._replace(reason=f"{finding.reason} (in a loose variant of the answer)", span=None)
         if finding.outcome == "undecided":
             undecided = undecided or finding
-    return strict, undecided or strict
+    return undecided or strict
