@@ -13,8 +13,21 @@ from typing import Any
 import click
 
 PACKAGES = {
-    "core": ("msgspec", "numpy", "scipy", "click", "rich", "jinja2"),
+    "core": (
+        "msgspec",
+        "numpy",
+        "scipy",
+        "click",
+        "rich",
+        "jinja2",
+        "langdetect-rs",
+        "aiohttp",
+        "xlsxwriter",
+        "zstandard",
+    ),
     "local": ("openvino-genai",),
+    "claims": ("pypdf",),
+    "parquet": ("duckdb",),
     "train": ("torch", "transformers", "trl", "gguf", "safetensors", "accelerate"),
 }
 

@@ -60,7 +60,7 @@ def _constraints() -> list[dict[str, Any]]:
     from adhere.constraints import registry
 
     kinds = [registry.get(name) for name in registry]
-    return [
+    ours = [
         {
             "id": cls.id,
             "part": cls.part,
@@ -69,6 +69,27 @@ def _constraints() -> list[dict[str, Any]]:
         }
         for cls in kinds
     ]
+    return ours + _published()
+
+
+def _published() -> list[dict[str, Any]]:
+    """The kinds of published suites; their part says of which."""
+    from adhere.constraints.reference import published
+
+    rows: dict[str, dict[str, Any]] = {}
+    for profile in published.PROFILES:
+        for kind in published.kinds(profile):
+            row = rows.setdefault(
+                kind.id,
+                {
+                    "id": kind.id,
+                    "part": "",
+                    "params": ", ".join(kind.params) or "–",
+                    "says": kind.describe({name: f"<{name}>" for name in kind.params}),
+                },
+            )
+            row["part"] += f", {profile}" if row["part"] else f"published: {profile}"
+    return list(rows.values())
 
 
 def _suites() -> list[dict[str, Any]]:
@@ -136,7 +157,9 @@ def _runs(directory: Path) -> list[dict[str, Any]]:
 def _table(rows: list[dict[str, Any]]) -> str:
     """Columns as wide as their widest value; the last one is left as it is."""
     names = list(rows[0])
-    cells = [names] + [["–" if row[name] is None else str(row[name]) for name in names] for row in rows]
+    cells = [names] + [
+        ["–" if row[name] is None else " ".join(str(row[name]).split()) for name in names] for row in rows
+    ]
     widths = [max(len(line[column]) for line in cells) for column in range(len(names) - 1)]
     return "\n".join(
         "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[-1]]).rstrip()

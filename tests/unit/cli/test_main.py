@@ -65,5 +65,11 @@ def test_list_constraints_as_json() -> None:
     done = run("list", "constraints", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
-    assert len(rows) >= 15
-    assert {row["part"] for row in rows} == {"train", "held-out"}
+    parts = {row["id"]: row["part"] for row in rows}
+    assert len(parts) == len(rows) >= 136 + 112
+    assert set(parts.values()) == {
+        "train", "held-out", "published: ifeval", "published: ifbench-2026, ifbench-2025", "published: iftrain"
+    }  # fmt: skip
+    assert parts["length:at_most"] == "train"
+    assert parts["length_constraints:number_words"] == "published: ifeval"
+    assert all("None" not in row["says"] for row in rows)

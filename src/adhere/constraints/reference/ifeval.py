@@ -67,7 +67,7 @@ def _kind(
     def describe(values: Mapping[str, Json]) -> str:
         filled = {name: values.get(name) for name in params}
         if "language" in filled:
-            filled["language"] = LANGUAGES.get(str(filled["language"]))
+            filled["language"] = LANGUAGES.get(str(filled["language"]), str(filled["language"]))
         return description.format(**filled)
 
     return Kind(id, PROFILES, params, compile, describe)
