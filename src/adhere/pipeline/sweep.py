@@ -15,8 +15,9 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -55,6 +56,7 @@ from adhere.suites.base import Suite
 
 QUESTION = "What is the capital of France? Answer with one word."
 FLUSH_S = 0.5
+WAIT_S = 0.5
 JUDGES = 8  # threads that judge and write Runs: mostly they wait for the disk
 
 
@@ -261,20 +263,36 @@ async def sweep(
         OutOfCredit: It has no credit left. What was answered is stored.
         ResourceError: The disk is full; what was acknowledged is safe.
     """
-    keeper = _Keeper(directory, spec, suites, progress or Silent(), watcher or Unwatched())
-    keeper.open()
-    snapshot = await keeper.snapshot(endpoint)
-    models = {model.id: model for model in listed(snapshot.rows)}
-    endpoint.prices |= {name: model.prices for name, model in models.items() if model.prices is not None}
-    found = Sweep(directory, spec, snapshot, keeper.liveness())
-    policy = policy or Policy()
-    await _stage_1(keeper, endpoint, found, policy=policy, on_dispatcher=on_dispatcher, recheck=recheck)
-    if not found.stopped:
-        await _stage_2(
-            keeper, endpoint, found, models=models, policy=policy, on_dispatcher=on_dispatcher, confirm=confirm
-        )
-    keeper.finish(found)
-    return found
+    async with _one_at_a_time(directory, progress or Silent()):
+        keeper = _Keeper(directory, spec, suites, progress or Silent(), watcher or Unwatched())
+        keeper.open()
+        snapshot = await keeper.snapshot(endpoint)
+        models = {model.id: model for model in listed(snapshot.rows)}
+        endpoint.prices |= {name: model.prices for name, model in models.items() if model.prices is not None}
+        found = Sweep(directory, spec, snapshot, keeper.liveness())
+        policy = policy or Policy()
+        await _stage_1(keeper, endpoint, found, policy=policy, on_dispatcher=on_dispatcher, recheck=recheck)
+        if not found.stopped:
+            await _stage_2(
+                keeper, endpoint, found, models=models, policy=policy, on_dispatcher=on_dispatcher, confirm=confirm
+            )
+        keeper.finish(found)
+        return found
+
+
+@asynccontextmanager
+async def _one_at_a_time(directory: Path, progress: Progress) -> AsyncIterator[None]:
+    """One process at a time measures a sweep. Another waits, and then finds in the journal what the first was answered."""
+    is_told = False
+    while True:
+        with alone(directory, wait=False) as is_mine:
+            if is_mine:
+                yield
+                return
+        if not is_told:
+            progress.say(f"Another process is at work on {directory}; waiting for it to end")
+            is_told = True
+        await asyncio.sleep(WAIT_S)
 
 
 async def _stage_1(

@@ -89,7 +89,10 @@ def run_sweep(
     Raises:
         UsageError, OutOfCredit, Unreachable, RunMismatch, ResourceError: See `sweep`.
     """
-    return asyncio.run(_run(asked, watcher or Unwatched(), progress or Silent(), agree))
+    try:
+        return asyncio.run(_run(asked, watcher or Unwatched(), progress or Silent(), agree))
+    except asyncio.CancelledError:  # interrupted before anything was asked
+        raise KeyboardInterrupt from None
 
 
 async def _run(asked: SweepRequest, watcher: Watcher, progress: Progress, agree: Callable[[str], bool]) -> Sweep:

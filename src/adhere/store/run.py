@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -247,11 +247,15 @@ class Run:
 
 
 @contextmanager
-def alone(directory: Path) -> Iterator[None]:
-    """Hold a Run's directory among all processes that ask for it like this; one that is killed lets go.
+def alone(directory: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold a directory among all processes that ask for it like this; one that is killed lets go. Gives whether it is held.
 
     Rows need no such thing. A summary does, where two processes write the same Run: one would count its rows while the
-    other adds some. Where the system has no `flock`, nothing is held.
+    other adds some. Where the system has no `flock`, nothing is held, and everybody is told that it is.
+
+    Args:
+        directory: Made if it is not there.
+        wait: Until whoever holds it lets go; else give False at once.
 
     Raises:
         ResourceError: The directory cannot be made.
@@ -259,7 +263,7 @@ def alone(directory: Path) -> Iterator[None]:
     try:
         import fcntl
     except ModuleNotFoundError:  # Windows
-        yield
+        yield True
         return
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -267,9 +271,14 @@ def alone(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise ResourceError(f"Cannot start a Run in {directory}: {error.strerror or error}") from error
     try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        is_held = True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            is_held = False
+        except OSError:  # a file system without locks
+            pass
+        yield is_held
     finally:
         os.close(descriptor)
 
