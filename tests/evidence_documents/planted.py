@@ -84,8 +84,9 @@ def planted_case(seed: int, types: tuple[PlantType, ...], *, markup: Markup | No
     Args:
         types: one plant each, in order, none touching the lines or the consequences of another.
     """
-    planters = [PLANTERS[kind][seed % len(PLANTERS[kind])] for kind in types]  # each kind of slip in turn
-    for attempt in range(300):
+    for attempt in range(1200):
+        turn = seed + attempt // 300  # each kind of slip in turn; the next where two of a kind do not fit together
+        planters = [PLANTERS[kind][turn % len(PLANTERS[kind])] for kind in types]
         made = _try(seed * 1000 + attempt, types, planters, markup)
         if made is not None:
             return made
