@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from adhere.constraints.finding import FinalFailure, Finding
+from adhere.constraints.finding import Finding
 from adhere.constraints.reference.features import Text
-from adhere.constraints.reference.published import EMPTY, Published
+from adhere.constraints.reference.published import EMPTY, Published, loosely
 from adhere.constraints.resolve import Mode, resolve, version_at_hand, version_of, version_of_ref
 from adhere.schema import ConstraintRef, Verdict, View
 
@@ -95,13 +95,7 @@ class Judge:
             reasoning: The reasoning, for the few constraints that are about it.
         """
         answer = Text(text)
-        found = []
-        for constraint in self._constraints:
-            strict = run_verifier(constraint, answer, reasoning)
-            if strict.outcome == "pass":  # mostly, so it is decided here
-                found.append((strict, strict))
-            else:
-                found.append((strict, _loosely(constraint, answer, reasoning, strict)))
+        found = [both_views(constraint, answer, reasoning) for constraint in self._constraints]
         answer.__dict__.clear()  # its variants point back at it: without this the garbage collector has to find them
         return found
 
@@ -206,7 +200,7 @@ def verdict(
 
 
 def run_verifier(constraint: Constraint | Published, text: Text, reasoning: str | None = None) -> Finding:
-    """One verifier on one text, strictly. With `both_views` the one broad catch around verifiers: a crash is `undecided`."""
+    """One verifier on one text, strictly. This is the one broad catch around verifiers: a crash is `undecided`."""
     if text.is_blank:
         return EMPTY
     try:
@@ -220,21 +214,8 @@ def run_verifier(constraint: Constraint | Published, text: Text, reasoning: str 
 
 
 def both_views(constraint: Constraint | Published, text: Text, reasoning: str | None = None) -> tuple[Finding, Finding]:
-    """(strict, loose): loose passes where any variant does; undecided where none does but one could not be judged."""
+    """(strict, loose), by the same rule for every constraint: `published.loosely`."""
     strict = run_verifier(constraint, text, reasoning)
-    return strict, _loosely(constraint, text, reasoning, strict)
-
-
-def _loosely(constraint: Constraint | Published, text: Text, reasoning: str | None, strict: Finding) -> Finding:
-    """The loose finding of an answer whose strict one is known."""
-    if strict.outcome == "pass" or type(strict) is FinalFailure or text.is_blank:
-        return strict
-    undecided = strict if strict.outcome == "undecided" else None
-    for variant in text.variants():
-        finding = run_verifier(constraint, variant, reasoning)
-        if finding.outcome == "pass":
-            # The span lies in the variant, not in the text that is shown, so it is not kept.
-            return finding._replace(reason=f"{finding.reason} (in a loose variant of the answer)", span=None)
-        if finding.outcome == "undecided":
-            undecided = undecided or finding
-    return undecided or strict
+    if strict.outcome == "pass":  # mostly, so it is decided here
+        return strict, strict
+    return strict, loosely(lambda variant: run_verifier(constraint, variant, reasoning), text, strict)

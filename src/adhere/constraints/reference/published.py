@@ -283,25 +283,28 @@ _WORDS = {"integer": "a whole number", "number": "a number", "string": "a text",
 
 
 def both_views(judge: Check, text: Text) -> tuple[Finding, Finding]:
-    """(strict, loose): loose passes where any variant of the text passes, so a strict pass is a loose pass.
+    """(strict, loose) of one text."""
+    strict = EMPTY if text.is_blank else judge(text)
+    return strict, loosely(judge, text, strict)
 
-    Only strict failures are looked at again, and only on variants that differ from the text and from each other.
+
+def loosely(judge: Check, text: Text, strict: Finding) -> Finding:
+    """The loose finding of a text whose strict one is known; undecided where no variant passes but one could not be judged.
+
+    Loose passes where any variant of the text passes, so a strict pass is a loose pass. Only strict failures are looked at
+    again, and only on variants that differ from the text and from each other.
     """
-    if text.is_blank:
-        return EMPTY, EMPTY
-    strict = judge(text)
-    if strict.outcome == "pass" or type(strict) is FinalFailure:
-        return strict, strict
+    if strict.outcome == "pass" or type(strict) is FinalFailure or text.is_blank:
+        return strict
     undecided = strict if strict.outcome == "undecided" else None
     for variant in text.variants():
         finding = judge(variant)
         if finding.outcome == "pass":
             # The span lies in the variant, not in the text that is shown, so it is not kept.
-            reason = f"{finding.reason} (in a loose variant of the answer)"
-            return strict, Finding("pass", reason, finding.measured, finding.needed, None, finding.score)
-        if finding.outcome == "undecided" and undecided is None:
-            undecided = finding
-    return strict, undecided or strict
+            return finding._replace(reason=f"{finding.reason} (in a loose variant of the answer)", span=None)
+        if finding.outcome == "undecided":
+            undecided = undecided or finding
+    return undecided or strict
 
 
 def kinds(profile: str) -> Iterator[Kind]:
