@@ -66,12 +66,12 @@ async def evaluate(
         RunMismatch: `directory` holds another Run.
         ResourceError: The disk is full; what was stored is safe.
     """
-    prompts = _limited(suite.prompts, limit)
+    prompts = limited(suite.prompts, limit)
     spec = run_spec(model, suite, sampling=sampling, draws=draws, limit=limit, mode=mode)
     with Run.open(directory, spec, prompts) as run:  # leaving it, by whatever way, stores what was appended
         await _ask(model, run, progress)
-        _judge(run, progress)
-        run.seal(_count(run, progress))
+        judge_stored(run, progress)
+        run.seal(count_stored(run, progress))
     return run
 
 
@@ -98,8 +98,8 @@ def rescore(directory: Path, progress: Progress = SILENT) -> Summary:
     Verdicts of the same verifiers are kept; the others are judged anew, and the old rows stay on disk.
     """
     with Run.load(directory) as run:
-        _judge(run, progress)
-        summary = _count(run, progress)
+        judge_stored(run, progress)
+        summary = count_stored(run, progress)
         run.seal(summary)
     return summary
 
@@ -160,7 +160,7 @@ async def _ask(model: Model, run: Run, progress: Progress) -> None:
     run.flush()
 
 
-def _judge(run: Run, progress: Progress) -> None:
+def judge_stored(run: Run, progress: Progress = SILENT) -> None:
     """Append verdicts on every answer that lacks one of these verifiers."""
     prompts = {prompt.id: prompt for prompt in run.prompts()}
     unjudged = _unjudged(run, prompts)
@@ -196,7 +196,7 @@ def _name(verdict: Verdict) -> tuple[str, int, int, int, str]:
     return (verdict.prompt_id, verdict.turn, verdict.draw, verdict.index, verdict.view)
 
 
-def _count(run: Run, progress: Progress) -> Summary:
+def count_stored(run: Run, progress: Progress = SILENT) -> Summary:
     """The numbers of everything that is stored; lines that could not be read are named."""
     verdicts = run.verdicts()
     if run.damage:
@@ -207,7 +207,7 @@ def _count(run: Run, progress: Progress) -> Summary:
     )
 
 
-def _limited(prompts: Sequence[Prompt], limit: int | None) -> Sequence[Prompt]:
+def limited(prompts: Sequence[Prompt], limit: int | None) -> Sequence[Prompt]:
     """Every prompt, or `limit` of them at even distances, so that every slice keeps its share."""
     if limit is None or limit >= len(prompts):
         return prompts

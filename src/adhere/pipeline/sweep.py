@@ -30,16 +30,13 @@ from adhere.models.base import Request
 from adhere.models.discover import Listed, listed, most_cost_usd, select, tokens_of
 from adhere.models.dispatch import Attempt, Dispatcher, Policy
 from adhere.models.endpoint import Endpoint
-from adhere.pipeline.check import check
-from adhere.pipeline.judge import VIEWS
+from adhere.pipeline.evaluate import count_stored, judge_stored, limited
 from adhere.pipeline.respond import settled
-from adhere.pipeline.summarize import summarize
 from adhere.progress import Progress, Silent
 from adhere.schema import (
     EngineInfo,
     Json,
     Message,
-    Prompt,
     Record,
     Response,
     Sampling,
@@ -413,7 +410,7 @@ class _Keeper:
     ) -> None:
         self.directory, self.spec, self.suites = directory, spec, suites
         self.progress, self.watcher = progress, watcher
-        self.prompts = [_limited(suite.prompts, spec.limit) for suite in suites]
+        self.prompts = [tuple(limited(suite.prompts, spec.limit)) for suite in suites]
         self._by_id = [{prompt.id: prompt for prompt in prompts} for prompts in self.prompts]
         self._journal: SegmentWriter[Entry] = SegmentWriter(directory / "journal")
         self._alive: SegmentWriter[Liveness] = SegmentWriter(directory / "liveness")
@@ -591,25 +588,8 @@ class _Keeper:
             for response in fresh:
                 run.append_response(response)
             run.flush()
-            judged = Counter((verdict.prompt_id, verdict.turn, verdict.draw) for verdict in run.verdicts())
-            for response in run.responses():
-                wanted = len(VIEWS) * len(prompts[response.prompt_id].turns[response.turn].constraints)
-                if response.status != "error" and judged[response.key] < wanted:
-                    run.append_verdicts(
-                        check(prompts[response.prompt_id], response, cut_answers=suite.cut_answers, mode=spec.mode)
-                    )
-            run.flush()  # verdicts are read back from disk to be counted
-            run.seal(
-                summarize(
-                    run.prompts(),
-                    spec.draws,
-                    run.responses(),
-                    run.verdicts(),
-                    suite.slices,
-                    damage=run.damage.rows,
-                    mode=spec.mode,
-                )
-            )
+            judge_stored(run)
+            run.seal(count_stored(run))
         return directory
 
 
@@ -622,12 +602,6 @@ def _place(response: Response) -> tuple[int, str]:
     """The suite's place and the prompt's id in the id of a request."""
     place, _, prompt_id = response.prompt_id.partition("/")
     return int(place), prompt_id
-
-
-def _limited(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
-    if limit is None or limit >= len(prompts):
-        return tuple(prompts)
-    return tuple(prompts[rank * len(prompts) // limit] for rank in range(limit))
 
 
 def _commonest(reasons: Mapping[str, str]) -> str:
