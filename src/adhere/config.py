@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from adhere.errors import SpecError, nearest
+from adhere.schema import convert
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ def parse_toml(text: str, kind: type[T], *, name: str) -> T:
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{name}: not valid TOML: {error}") from error
     try:
-        return msgspec.convert(document, kind)
+        return convert(document, kind)
     except msgspec.ValidationError as error:
         raise SpecError(_explain(str(error), text, kind, name)) from error
 

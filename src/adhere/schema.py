@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
@@ -469,6 +470,36 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+_building = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a child must not inherit a type whose decoder is half built
+    os.register_at_fork(before=_building.acquire, after_in_parent=_building.release, after_in_child=_building.release)
+
+
+def decoder_of(kind: type[T]) -> msgspec.json.Decoder[T]:
+    """The decoder of a type; every decoder of this package comes from here.
+
+    msgspec notes what it knows of a Struct on the class before that is complete, and completing it runs Python code. Where two
+    threads meet a Struct for the first time, the second one reads the unfinished note and the process dies (SIGSEGV). So
+    decoders are built one at a time. `convert` takes the same way.
+    """
+    known = _decoders.get(kind)
+    if known is None:
+        with _building:
+            known = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
+    return known
+
+
+def convert(value: object, kind: type[T]) -> T:
+    """Plain values (dictionaries, lists, numbers, texts) as `kind`.
+
+    Raises:
+        msgspec.ValidationError: An unknown key, or a value of the wrong type; the message says where.
+    """
+    decoder_of(kind)
+    return msgspec.convert(value, kind)
+
+
 def decode(data: bytes | str, kind: type[T]) -> T:
     """Read one JSON value as `kind`.
 
@@ -476,7 +507,7 @@ def decode(data: bytes | str, kind: type[T]) -> T:
         IntegrityError: Not JSON, an unknown key, or a value of the wrong type; the message says where.
     """
     try:
-        return msgspec.json.decode(data, type=kind)
+        return decoder_of(kind).decode(data)
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
         raise IntegrityError(f"Not a stored {getattr(kind, '__name__', kind)}: {error}") from error
 

@@ -18,11 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
 from adhere.errors import SpecError, UsageError
 from adhere.extras import need
-from adhere.schema import encode, write_atomic
+from adhere.schema import decoder_of, encode, write_atomic
 from adhere.suites.jsonl import LineFile, parse_line
 
 Row = dict[str, Any]
@@ -189,7 +187,7 @@ def read_table(path: Path) -> list[Row]:
         SpecError: Naming the line that is none.
         UsageError: There are none.
     """
-    decoder = msgspec.json.Decoder(dict[str, Any])
+    decoder = decoder_of(dict[str, Any])
     rows = []
     for block in LineFile(path).blocks():
         for number, line in block.lines():

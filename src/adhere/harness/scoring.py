@@ -9,7 +9,7 @@ import msgspec
 
 from adhere.pipeline.check import check
 from adhere.pipeline.outcomes import keeps_all
-from adhere.schema import CutAnswers, Mode, Prompt, Response, Status, Verdict, View, unpacked
+from adhere.schema import CutAnswers, Mode, Prompt, Response, Status, Verdict, View, decoder_of, unpacked
 from adhere.text.reasoning import split_reasoning
 
 STRICT, LOOSE = "prompt_level_strict", "prompt_level_loose"
@@ -113,7 +113,7 @@ def columns(prompt: Prompt) -> dict[str, Any]:
 
 def prompt_of(row: Mapping[str, Any]) -> Prompt:
     """The prompt that `columns` kept."""
-    return msgspec.json.decode(row["adhere"], type=Prompt)
+    return decoder_of(Prompt).decode(row["adhere"])
 
 
 def verdict_rows(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import EMPTY, Published, loosely
 from adhere.constraints.resolve import insist_on, resolve, version_at_hand, version_of, version_of_ref
 from adhere.errors import UsageError, one_of
-from adhere.schema import OUTCOMES, VIEWS, ConstraintRef, Json, Mode, Outcome, Verdict, View
+from adhere.schema import OUTCOMES, VIEWS, ConstraintRef, Json, Mode, Outcome, Verdict, View, convert
 from adhere.text.size import MOST_CHARACTERS, cut_note
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ def _checked(constraint: Constraint, found: Any) -> Finding:
     if found.outcome not in OUTCOMES:
         return Finding("undecided", f"{who} found {found.outcome!r:.60}, which is none of {', '.join(OUTCOMES)}")
     try:
-        msgspec.convert(found._asdict(), _Storable)
+        convert(found._asdict(), _Storable)
         json.dumps(found, allow_nan=False)
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
         return Finding("undecided", f"{who} found something that cannot be stored: {error}")

@@ -12,7 +12,7 @@ from adhere.constraints.resolve import insist_on
 from adhere.errors import UsageError, nearest, one_of
 from adhere.pipeline.reward import REWARD_KINDS, RewardKind
 from adhere.pipeline.reward import reward_of as judged_reward
-from adhere.schema import CUT_ANSWERS, ConstraintRef, CutAnswers, Mode, status_of_stop
+from adhere.schema import CUT_ANSWERS, ConstraintRef, CutAnswers, Mode, decoder_of, status_of_stop
 from adhere.text.reasoning import split_reasoning
 
 COLUMNS = ("instruction_id_list", "kwargs")
@@ -125,7 +125,7 @@ def refs_of(ids: Sequence[str] | None, kwargs: str | Sequence[Mapping[str, Any] 
     """
     if isinstance(kwargs, str):
         try:
-            kwargs = msgspec.json.decode(kwargs, type=list[dict[str, Any] | None])
+            kwargs = decoder_of(list[dict[str, Any] | None]).decode(kwargs)
         except msgspec.DecodeError as error:
             raise UsageError(f"kwargs must be a list of mappings or its JSON text: {error}") from error
     ids, kwargs = list(ids if ids is not None else ()), list(kwargs if kwargs is not None else ())

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from adhere.errors import IntegrityError, UsageError
-from adhere.schema import Failure, Prompt, Record, Response, Status, decode, read_prompts
+from adhere.schema import Failure, Prompt, Record, Response, Status, decode, decoder_of, read_prompts
 from adhere.store.files import sha256_of
 from adhere.store.manifest import Manifest
 from adhere.store.run import Key, StoredVerdict, answer_hash
@@ -160,7 +160,7 @@ class Reader:
 
     def journal(self, folder: Path) -> Journal:
         """Where the rows that count lie, by cell, so that their texts are read a cell at a time."""
-        decoder = msgspec.json.Decoder(Entry)
+        decoder = decoder_of(Entry)
         found: Journal = {}
         for path in sorted(folder.glob("*.jsonl")):
             for block in self._blocks(path):
@@ -182,7 +182,7 @@ class Reader:
         for rank, response in at(spots.values()):
             self._take(found, rank, response, known)
         if cell.run is not None:
-            decoder = msgspec.json.Decoder(Response)
+            decoder = decoder_of(Response)
             for path in sorted((cell.run / "responses").glob("*.jsonl")):
                 for block in self._blocks(path):
                     for line, _, _, response in self._decode(block, decoder, Response):
@@ -195,7 +195,7 @@ class Reader:
         if cell.run is None:
             return found
         hashes: dict[Key, str] = {}
-        decoder = msgspec.json.Decoder(StoredVerdict)
+        decoder = decoder_of(StoredVerdict)
         for path in sorted((cell.run / "verdicts").glob("*.jsonl")):
             for block in self._blocks(path):
                 for _, _, _, row in self._decode(block, decoder, StoredVerdict):
@@ -307,7 +307,7 @@ def at(spots: Iterable[Spot]) -> Iterator[tuple[Rank, Response]]:
     by_path: dict[Path, list[Spot]] = {}
     for spot in spots:
         by_path.setdefault(spot.path, []).append(spot)
-    decoder = msgspec.json.Decoder(Entry)
+    decoder = decoder_of(Entry)
     for path, wanted in by_path.items():
         with path.open("rb") as file:
             for spot in wanted:

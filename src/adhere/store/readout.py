@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from adhere.errors import IntegrityError, UsageError
-from adhere.schema import Outcome, Prompt, Record, Response, View, content_hash, decode, read_prompts
+from adhere.schema import Outcome, Prompt, Record, Response, View, content_hash, decode, decoder_of, read_prompts
 from adhere.store.files import MOST_PROMPT_BYTES, read_regular, sha256_of
 from adhere.store.manifest import Manifest
 from adhere.store.run import replaces
@@ -65,8 +65,8 @@ class RunReader:
 
     def __init__(self) -> None:
         self._prompts: dict[str, tuple[tuple[Prompt, ...], frozenset[str]]] = {}
-        self._responses: msgspec.json.Decoder[Response] = msgspec.json.Decoder(Response)
-        self._marks: msgspec.json.Decoder[Mark] = msgspec.json.Decoder(Mark)
+        self._responses: msgspec.json.Decoder[Response] = decoder_of(Response)
+        self._marks: msgspec.json.Decoder[Mark] = decoder_of(Mark)
 
     def read(self, directory: Path) -> Readout:
         """The Run in `directory`.

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from adhere.errors import SpecError, UsageError
+from adhere.schema import convert
 
 BLOCK_BYTES = 1 << 18  # fits into a core's own cache, where lines are then parsed from
 _CHUNK_BYTES = 1 << 16
@@ -208,7 +209,7 @@ def _second_look(line: bytes, decoder: msgspec.json.Decoder[T], error: Exception
         found = {list: "a list", str: "a text", type(None): "null", bool: "a truth value"}.get(type(value), "a number")
         raise SpecError(f"found {found}; each line must be one JSON object") from error
     try:
-        return msgspec.convert(value, decoder.type)
+        return convert(value, decoder.type)
     except msgspec.ValidationError as problem:
         raise WrongColumn(f"{_in_words(problem)}. Columns of this row: {', '.join(map(str, value))}") from error
 

@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from adhere.errors import Diverged, UsageError
 from adhere.progress import Step
-from adhere.schema import Record
+from adhere.schema import Record, convert
 from adhere.train.batch.pack import Precision, Tree, log_probs
 from adhere.train.budget.ledger import LogRow, Tally
 from adhere.train.checkpoint import keeper
@@ -124,7 +124,7 @@ def checked(settings: Settings) -> Settings:
         UsageError: Naming the setting and its allowed values.
     """
     try:
-        return msgspec.convert(msgspec.to_builtins(settings), type(settings))
+        return convert(msgspec.to_builtins(settings), type(settings))
     except msgspec.ValidationError as error:
         raise UsageError(f"{type(settings).__name__}: {error}") from error
 

@@ -18,7 +18,7 @@ from adhere.constraints.base import Finding
 from adhere.errors import SpecError, UsageError, nearest, one_of
 from adhere.pipeline.check import CUT, TOO_LONG
 from adhere.pipeline.judge import Judge, judge_of
-from adhere.schema import MODES, STATUSES, Json, Mode, Outcome, Prompt, Status, status_of_stop
+from adhere.schema import MODES, STATUSES, Json, Mode, Outcome, Prompt, Status, decoder_of, status_of_stop
 from adhere.suites import Suite
 from adhere.suites.jsonl import Block, WrongColumn, parse_line
 from adhere.text.reasoning import split_reasoning
@@ -164,7 +164,7 @@ class Desk:
         self._by_text: dict[str, int] | None = None
         self._by_stripped: dict[str, int] | None = None
         self._keeps_reasoning, self._wants_rows = settings.keep_reasoning, settings.wants_rows
-        self._decoder = msgspec.json.Decoder(ResponseRow)
+        self._decoder = decoder_of(ResponseRow)
         self._decode = self._decoder.decode
         self._encoder = msgspec.json.Encoder()
 

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from adhere.build.dataset.spec import Queries
 from adhere.build.decontaminate.parts import normalised
 from adhere.build.draws import draw_answers
@@ -18,7 +16,7 @@ from adhere.errors import SpecError, UsageError
 from adhere.extras import need
 from adhere.models.base import Model
 from adhere.progress import Progress
-from adhere.schema import Prompt, Sampling, Turn, derive_seed
+from adhere.schema import Prompt, Sampling, Turn, decoder_of, derive_seed
 from adhere.suites.generated.core.queries import queries as own_queries
 from adhere.suites.jsonl import LineFile, parse_line
 from adhere.text.repeats import common_subsequence, tokens
@@ -118,7 +116,7 @@ def _from_file(path: Path, column: str) -> Iterator[str]:
     elif path.suffix == ".csv":
         yield from _from_csv(path, column)
     else:
-        decoder = msgspec.json.Decoder(dict[str, Any])
+        decoder = decoder_of(dict[str, Any])
         for block in LineFile(path).blocks():
             for number, line in block.lines():
                 try:

@@ -23,7 +23,7 @@ import msgspec
 
 from adhere.errors import ResourceError, SpecError, UsageError, nearest
 from adhere.progress import Progress, Silent
-from adhere.schema import Json, Record, content_hash, decode, encode, write_atomic
+from adhere.schema import Json, Record, content_hash, decode, decoder_of, encode, write_atomic
 from adhere.suites.base import Suite
 from adhere.suites.jsonl import Block, LineFile, parse_line
 from adhere.text.repeats import NgramRule, SubsequenceRule
@@ -144,7 +144,7 @@ class Desk:
         texts = [text for _, _, text in settings.items]
         self._lcs = SubsequenceRule(texts) if settings.rule == "lcs" else None
         self._ngram = NgramRule(texts) if settings.rule == "ngram" else None
-        self._decoder = msgspec.json.Decoder(dict[str, Any])
+        self._decoder = decoder_of(dict[str, Any])
 
     def judge(self, block: Block) -> Judged:
         """Compare the rows of a block.
@@ -284,7 +284,7 @@ def _check_paths(train: Path, out: Path, drops: Path) -> None:
 
 
 def _first_columns(train: Path) -> tuple[str, ...]:
-    decoder = msgspec.json.Decoder(dict[str, Any])
+    decoder = decoder_of(dict[str, Any])
     for block in LineFile(train).blocks(1 << 16):
         for number, line in block.lines():
             try:

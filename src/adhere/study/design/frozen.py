@@ -15,7 +15,7 @@ import msgspec
 import adhere
 from adhere.errors import RunMismatch
 from adhere.models.local.decoder.precision import Resolved
-from adhere.schema import Json, Record, content_hash, decode, encode, write_atomic
+from adhere.schema import Json, Record, content_hash, decode, decoder_of, encode, write_atomic
 from adhere.study.design.spec import StudySpec
 
 VERSION = 2
@@ -73,7 +73,7 @@ def load_frozen(directory: Path) -> Frozen | None:
     file = directory / FILE
     if not file.exists():
         return None
-    version = msgspec.json.decode(file.read_bytes(), type=_Versioned).version
+    version = decoder_of(_Versioned).decode(file.read_bytes()).version
     if version != VERSION:
         raise RunMismatch(
             f"{directory} holds a study of format {version}, this adhere writes {VERSION}. Use another --out"

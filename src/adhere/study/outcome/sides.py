@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from adhere.errors import IntegrityError, UsageError
-from adhere.schema import content_hash, decode, encode, write_atomic
+from adhere.schema import content_hash, convert, decode, encode, write_atomic
 from adhere.store.files import read_regular, sha256_of
 from adhere.study.design.frozen import Frozen, freeze, load_frozen, spec_hash
 from adhere.study.design.spec import GuardSpec, StudySpec
@@ -206,7 +206,7 @@ def _wanted(label: str, folders: Mapping[str, str], result: StudyResult, directo
 
 def _margins(result: StudyResult) -> GuardSpec:
     """The study's own; an older result had none for sides, and takes the defaults."""
-    return msgspec.convert(result.spec.get("guards", {}), GuardSpec)
+    return convert(result.spec.get("guards", {}), GuardSpec)
 
 
 def _stale(result: StudyResult, sides: StudySides) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from adhere.constraints.published.shared.registry import Published
 from adhere.constraints.resolve import resolve
 from adhere.errors import BadParameter, SpecError, UnknownName, UsageError
-from adhere.schema import ConstraintRef, Json, Prompt, Sampling, Turn, content_hash, packed
+from adhere.schema import ConstraintRef, Json, Prompt, Sampling, Turn, content_hash, decoder_of, packed
 from adhere.suites.base import Suite
 from adhere.suites.jsonl import LineFile, parse_line
 
@@ -54,7 +54,7 @@ class PromptRow(msgspec.Struct, gc=False):
     kwargs: list[dict[str, Any] | None]
 
 
-_decoder = msgspec.json.Decoder(PromptRow)
+_decoder = decoder_of(PromptRow)
 
 
 def load(published: PublishedFile, argument: str | None) -> Suite:

@@ -31,6 +31,7 @@ from adhere.schema import (
     RlRow,
     SftRow,
     content_hash,
+    convert,
     decode,
     derive_seed,
     encode,
@@ -210,7 +211,7 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str) -> _Opened:
                 raise RunMismatch(
                     f"{out} was begun with another {what}. Use another --out, or remove the directory to begin anew"
                 )
-        resolved, warnings = msgspec.convert(begun.precision, Resolved), begun.warnings
+        resolved, warnings = convert(begun.precision, Resolved), begun.warnings
     else:
         warnings = heed(template_trouble(start.tokenizer), recipe.guards) + _compared(recipe, rows)
         resolved = resolve(recipe.precision, start.directory, device=device)

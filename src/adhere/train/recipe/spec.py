@@ -23,7 +23,7 @@ from msgspec import Meta
 from adhere.config import load_toml
 from adhere.errors import SpecError, nearest
 from adhere.pipeline.reward import RewardKind
-from adhere.schema import Json, Record
+from adhere.schema import Json, Record, convert
 from adhere.train.loop import OptimizerSettings
 from adhere.train.stages import STAGES, Stage
 
@@ -66,7 +66,7 @@ class StageSpec(Record, frozen=True):
                     f"Stage {self.stage!r} has no setting {name!r}.{nearest(name, known)} Settings: {', '.join(known)}"
                 )
         try:
-            return msgspec.convert(self.settings, kind)
+            return convert(self.settings, kind)
         except msgspec.ValidationError as error:
             setting = re.search(r"`\$\.(\w+)", str(error))
             value = f" (got {self.settings[setting[1]]!r})" if setting else ""

@@ -19,7 +19,7 @@ import msgspec
 
 from adhere.constraints.resolve import resolve
 from adhere.errors import SpecError, UsageError
-from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash, packed
+from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash, decoder_of, packed
 from adhere.suites.base import Suite
 from adhere.suites.jsonl import LineFile, parse_line
 
@@ -35,7 +35,7 @@ class Row(msgspec.Struct, gc=False):
     outputs: list[str]
 
 
-_decoder = msgspec.json.Decoder(Row)
+_decoder = decoder_of(Row)
 
 
 def load(argument: str | None) -> Suite:
