@@ -26,7 +26,7 @@ from adhere.errors import UsageError
 from adhere.models.local.transformers import TransformersModel, load_weights
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import Sampling
-from adhere.stats import wilson
+from adhere.stats import wilson_clustered
 from adhere.study.design.frozen import load_frozen
 from adhere.study.run.execute import Prepared, prepare
 from adhere.study.run.measured import Measured, load_measured, measured, save_measured
@@ -104,7 +104,7 @@ def row(study: Prepared, found: Measured) -> str:
             for prompt, passed in zip(study.suite.prompts, found.passes, strict=True)
             if prompt.tags["slice"].startswith(name) and passed is not None
         ]
-        interval = wilson(sum(kept), len(kept))
+        interval = wilson_clustered(kept, [1] * len(kept))
         rate = 100 * sum(kept) / max(1, len(kept))
         cells.append(f"{rate:.1f} % ({100 * interval.low:.1f}…{100 * interval.high:.1f})" if interval else "–")
     perplexity = f"{found.plain.perplexity:.1f}" if found.plain else "–"

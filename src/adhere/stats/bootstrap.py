@@ -1,6 +1,6 @@
-"""Intervals by resampling: prompts alone (BCa), clusters of prompts, and training seeds with prompts.
+"""Intervals by resampling prompts, or clusters of them (BCa).
 
-Array suffixes: `_P` prompts, `_S` seeds, `_B` resamples, `_K` clusters. Every function takes its seed; none is global.
+Array suffixes: `_P` prompts, `_B` resamples, `_K` clusters. Every function takes its seed; none is global.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, ndtri
 
 from adhere.stats.proportions import Interval, check_confidence
 
@@ -23,14 +23,11 @@ class Estimate(NamedTuple):
     """A mean and its interval.
 
     `interval` is None, with the `reason`, where the data carry no information about their own spread.
-    `standard_error` and `df` (degrees of freedom; None: normal) are what the interval or a later MDE can be built from.
     """
 
     value: float
     interval: Interval | None
     method: str
-    standard_error: float | None = None
-    df: float | None = None
     reason: str = ""
 
 
@@ -70,7 +67,7 @@ def paired_bootstrap(
         return _unanimous(d, value, confidence, clustered=clusters_P is not None)
     means_B = _resampled_means(sums_K, counts_K, resamples, np.random.default_rng(seed))
     interval = _bca(means_B, value, _jackknife(sums_K, counts_K), confidence)
-    return Estimate(value, interval, "BCa bootstrap", standard_error=float(means_B.std(ddof=1)))
+    return Estimate(value, interval, "BCa bootstrap")
 
 
 def unanimous_bound(value: float, n: int, confidence: float = 0.95) -> Interval:
@@ -88,96 +85,6 @@ def unanimous_bound(value: float, n: int, confidence: float = 0.95) -> Interval:
         raise ValueError(f"value={value} of n={n} draws: needs n >= 1 and a value in [-1, 1]")
     share = (1 - confidence) ** (1 / n)
     return Interval(max(-1.0, share * value - (1 - share)), min(1.0, share * value + (1 - share)))
-
-
-def two_way_bootstrap(d_SP: ArrayLike, *, seed: int, resamples: int = 10_000, confidence: float = 0.95) -> Estimate:
-    """The mean over seeds × prompts with an interval that resamples both, each independently with replacement.
-
-    The interval is the mean ± t · (standard deviation of the resampled means, its seed part scaled by S / (S - 1)), with
-    Satterthwaite's degrees of freedom: percentiles of three resampled seeds would cover far less than they claim. It
-    counts the noise of single cells three times (Owen, section 3), so it is conservative where that dominates, as with pass
-    or fail. `two_way_interval` is not, and is what studies use.
-
-    Source: A. B. Owen, Ann. Appl. Stat. 1 (2007) 386 (the pigeonhole bootstrap).
-    """
-    check_confidence(confidence)
-    d = _finite(d_SP, dimensions=2)
-    refusal = _cannot_cross(d)
-    if refusal is not None:
-        return refusal
-    seeds, prompts = d.shape
-    rng = np.random.default_rng(seed)
-    weights_BS = rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples) / seeds
-    means_B = np.empty(resamples)
-    step = max(1, _CELLS_AT_ONCE // prompts)
-    for start in range(0, resamples, step):
-        stop = min(resamples, start + step)
-        weights_BP = rng.multinomial(prompts, np.full(prompts, 1 / prompts), size=stop - start) / prompts
-        means_B[start:stop] = np.einsum("bs,sp,bp->b", weights_BS[start:stop], d, weights_BP, optimize=True)
-    seed_part = float(d.mean(axis=1).var(ddof=0)) / seeds  # what resampling S rows finds; it falls short by (S - 1) / S
-    spread = math.sqrt(float(means_B.var(ddof=1)) + seed_part / (seeds - 1))
-    df = _crossed_error(d)[1]
-    half = float(stdtrit(df, 0.5 + confidence / 2)) * spread
-    value = float(d.mean())
-    return Estimate(value, _clipped(value, half), "two-way bootstrap", standard_error=spread, df=df)
-
-
-def two_way_interval(d_SP: ArrayLike, *, confidence: float = 0.95) -> Estimate:
-    """The mean over seeds × prompts with a t interval from the crossed random-effects analysis of variance.
-
-    d[s, p] = Δ + seed[s] + prompt[p] + noise[s, p], all random: Δ is the difference of *methods*, over seeds not yet
-    trained and prompts not yet written. With mean squares MS_S (seeds), MS_P (prompts) and MS_E (rest),
-
-        variance of the mean = (MS_S + MS_P - MS_E) / (S·P),
-
-    bounded below by max(MS_S, MS_P) / (S·P), because a negative variance component is an accident of few seeds. Its degrees
-    of freedom are Satterthwaite's over MS_S and MS_P. Simulated with 200 prompts, 95 % intervals of three seeds covered
-    97.7 % where seeds differ by nothing, 96.2 % at a seed deviation of 1.5 points, 92.7 % at 3 and 89.8 % at 6.
-
-    Args:
-        d_SP: One difference per (seed, prompt), complete.
-        confidence: Of the interval.
-
-    Returns:
-        With fewer than two seeds or prompts, or where all differences are equal, the interval is None with the reason.
-    """
-    check_confidence(confidence)
-    d = _finite(d_SP, dimensions=2)
-    refusal = _cannot_cross(d)
-    if refusal is not None:
-        return refusal
-    value = float(d.mean())
-    error, df = _crossed_error(d)
-    half = float(stdtrit(df, 0.5 + confidence / 2)) * error
-    return Estimate(value, _clipped(value, half), "two-way random effects", standard_error=error, df=df)
-
-
-def _crossed_error(d_SP: Floats) -> tuple[float, float]:
-    """Standard error of the mean and its degrees of freedom; see `two_way_interval`."""
-    seeds, prompts = d_SP.shape
-    value = float(d_SP.mean())
-    seed_effect_S, prompt_effect_P = d_SP.mean(axis=1) - value, d_SP.mean(axis=0) - value
-    ms_seed = prompts * float(np.sum(seed_effect_S**2)) / (seeds - 1)
-    ms_prompt = seeds * float(np.sum(prompt_effect_P**2)) / (prompts - 1)
-    rest_SP = d_SP - value - seed_effect_S[:, None] - prompt_effect_P[None, :]
-    ms_rest = float(np.sum(rest_SP**2)) / ((seeds - 1) * (prompts - 1))
-    # Where the effects cancel exactly, the noise is all there is; it keeps the error from being zero.
-    total = max(ms_seed + ms_prompt - ms_rest, ms_seed, ms_prompt, ms_rest)
-    parts = [(ms_seed, seeds - 1), (ms_prompt, prompts - 1)]
-    squares = sum(square * square / freedom for square, freedom in parts)
-    df = (ms_seed + ms_prompt) ** 2 / squares if squares > 0 else float((seeds - 1) * (prompts - 1))
-    return math.sqrt(total / (seeds * prompts)), df
-
-
-def two_sided_p(estimate: Estimate) -> float | None:
-    """The p-value of "the mean is 0" by the estimate's standard error and degrees of freedom (None: normal).
-
-    None where the estimate has no standard error, or one of 0: data without spread test nothing.
-    """
-    if not estimate.standard_error:
-        return None
-    distance = -abs(estimate.value / estimate.standard_error)
-    return float(2 * (ndtr(distance) if estimate.df is None else stdtr(estimate.df, distance)))
 
 
 def _finite(values: ArrayLike, *, dimensions: int) -> Floats:
@@ -240,26 +147,3 @@ def _bca(means_B: Floats, value: float, jackknife_K: Floats, confidence: float) 
         ends.append(float(ndtr(z0 + shifted / (1 - acceleration * shifted))))
     low, high = np.quantile(means_B, ends)
     return Interval(float(low), float(high))
-
-
-def _cannot_cross(d_SP: Floats) -> Estimate | None:
-    seeds, prompts = d_SP.shape
-    if not d_SP.size:
-        return Estimate(math.nan, None, "none", reason="nothing was measured")
-    value = float(d_SP.mean())
-    if seeds < 2:
-        return Estimate(value, None, "none", reason="one seed says nothing about how much seeds differ")
-    if prompts < 2:
-        return Estimate(value, None, "none", reason="one prompt says nothing about how much prompts differ")
-    if np.all(d_SP == d_SP[0, 0]):
-        return Estimate(value, None, "none", reason=f"all {d_SP.size} differences are {d_SP[0, 0]:g}")
-    return None
-
-
-def _clipped(value: float, half: float) -> Interval:
-    """The interval value ± half, kept inside [-1, 1] where a difference of rates lies."""
-    return (
-        Interval(max(-1.0, value - half), min(1.0, value + half))
-        if abs(value) <= 1
-        else Interval(value - half, value + half)
-    )

@@ -26,20 +26,6 @@ def check_confidence(confidence: float) -> None:
         raise ValueError(f"confidence={confidence!r} must lie between 0 and 1, e.g. 0.95")
 
 
-def wilson(k: int, n: int, confidence: float = 0.95) -> Interval | None:
-    """Wilson's score interval for `k` successes of `n`; None where n is 0, because nothing was measured.
-
-    Unlike the interval from a standard error it stays inside [0, 1] and has a width at k = 0 and k = n.
-
-    Source: E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209.
-    """
-    _check_counts(k, n)
-    check_confidence(confidence)
-    if n == 0:
-        return None
-    return _wilson(k / n, n, confidence)
-
-
 def wilson_clustered(passed_K: Sequence[int], n_K: Sequence[int], confidence: float = 0.95) -> Interval | None:
     """Wilson's interval for a share whose trials come in clusters (a prompt's constraints, its draws); None without trials.
 
@@ -51,13 +37,14 @@ def wilson_clustered(passed_K: Sequence[int], n_K: Sequence[int], confidence: fl
         n_K: Trials of each cluster; clusters without any are left out.
         confidence: Of the interval.
 
-    Source: E. L. Korn, B. I. Graubard, Surv. Methodol. 24 (1998) 193, with Wilson's interval in place of the exact one.
+    Source: E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209; for clusters E. L. Korn, B. I. Graubard, Surv. Methodol. 24 (1998) 193,
+    with Wilson's interval in place of the exact one. It stays inside [0, 1], and has a width where all trials agree.
     """
     check_confidence(confidence)
     pairs = [(passed, n) for passed, n in zip(passed_K, n_K, strict=True) if n]
     for passed, n in pairs:
         if not 0 <= passed <= n:
-            _check_counts(passed, n)
+            raise ValueError(f"{passed} successes of {n} are impossible; 0 <= successes <= n")
     trials, clusters = sum(n for _, n in pairs), len(pairs)
     if not trials:
         return None
@@ -78,25 +65,3 @@ def _wilson(share: float, n: float, confidence: float) -> Interval:
     low = 0.0 if share == 0 else max(0.0, centre - half)
     high = 1.0 if share == 1 else min(1.0, centre + half)
     return Interval(low, high)
-
-
-def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> Interval | None:
-    """The exact interval: it covers at least `confidence`, and usually more. None where n is 0.
-
-    Source: C. J. Clopper, E. S. Pearson, Biometrika 26 (1934) 404.
-    """
-    from scipy.special import betaincinv
-
-    _check_counts(k, n)
-    check_confidence(confidence)
-    if n == 0:
-        return None
-    tail = (1 - confidence) / 2
-    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
-    high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
-    return Interval(low, high)
-
-
-def _check_counts(k: int, n: int) -> None:
-    if not 0 <= k <= n:
-        raise ValueError(f"k={k} successes of n={n} is impossible; 0 <= k <= n")

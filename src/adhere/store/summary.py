@@ -5,6 +5,16 @@ from __future__ import annotations
 from adhere.schema import Record
 
 
+class Share(Record, frozen=True):
+    """`passed` of `n` with its interval; `rate` is None where n is 0, and [low, high] where nothing says how sure it is."""
+
+    passed: int
+    n: int
+    rate: float | None
+    low: float | None
+    high: float | None
+
+
 class Rate(Record, frozen=True):
     """A share of what was measured, under its two denominators.
 
@@ -25,6 +35,11 @@ class Rate(Record, frozen=True):
     low_completed: float | None
     high_completed: float | None
     reason: str = ""
+
+    @property
+    def share(self) -> Share:
+        """Of all answers that were judged."""
+        return Share(self.passed, self.n, self.of_all, self.low, self.high)
 
 
 class Accounting(Record, frozen=True):
@@ -60,16 +75,17 @@ class GuardMeans(Record, frozen=True):
 
     Means are over the `n` answers with a visible text; shares named `…_share` of answers have the same denominator, except
     `truncated_share`, which is of all answers that were checked. None where the denominator is 0, or where no prompt names
-    topic words.
+    topic words. `content_share` is the share of the query's topic words that the answer uses, `distinct_2` that of different
+    word pairs, `echo_share` that of answers that mostly repeat the prompt. `n` is None for a mean over training seeds.
     """
 
-    n: int
     mean_words: float | None
     distinct_2: float | None
     content_share: float | None
     repetition_share: float | None
     echo_share: float | None
     truncated_share: float | None
+    n: int | None = None
 
 
 class SliceScore(Record, frozen=True):

@@ -15,7 +15,6 @@ from adhere.pipeline.evaluate import evaluate, evaluate_sync, rescore, run_spec
 from adhere.pipeline.outcomes import pass_rates, passes
 from adhere.progress import Silent
 from adhere.schema import Response, Sampling
-from adhere.stats import mcnemar_exact, mde_paired
 from adhere.store.run import Run
 
 
@@ -193,10 +192,8 @@ def test_comparison_is_paired_by_prompt(house: Any, tmp_path: Path):
     assert (found.n, found.left_out, found.gained, found.lost) == (38, 2, 10, 2)
     assert found.difference == pytest.approx(8 / 38)
     assert 0 < found.low < found.difference < found.high
-    assert found.p_value == pytest.approx(mcnemar_exact(10, 2), abs=0.02), (
-        "close to the exact test of unclustered prompts"
-    )
-    assert found.minimum_detectable == pytest.approx(mde_paired(38, 12 / 38), abs=0.05)
+    assert found.p_value == pytest.approx(158 / 4096, abs=0.02), "close to McNemar's exact 2·P(X ≤ 2 of 12)"
+    assert found.minimum_detectable == pytest.approx(2.8016 * (12 / 38 / 38) ** 0.5, abs=0.05)
     mirrored = compare_runs(*reversed(_pair(house, tmp_path / "again"))).overall
     assert (mirrored.gained, mirrored.lost, mirrored.difference) == (2, 10, pytest.approx(-8 / 38))
 

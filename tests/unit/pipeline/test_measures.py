@@ -5,7 +5,7 @@ import pytest
 from adhere.pipeline.outcomes import Answers
 from adhere.pipeline.summarize.measures import measures
 from adhere.schema import ConstraintRef, Prompt, Response, Turn, Verdict
-from adhere.stats import wilson
+from adhere.stats import wilson_clustered
 
 LOWER = ConstraintRef("case:lower")
 
@@ -68,7 +68,7 @@ class TestLevels:
 
     def test_intervals_are_wilson_s_where_nothing_is_clustered(self):
         one = next(m for m in measures(self.found()) if (m.name, m.scope) == ("hard satisfaction", "L1"))
-        expected = wilson(2, 3)
+        expected = wilson_clustered([1, 1, 0], [1, 1, 1])
         assert (one.low, one.high, one.n, one.what) == (expected.low, expected.high, 3, "prompts")
 
     def test_a_group_that_lacks_a_level_counts_for_no_consistency(self):

@@ -11,7 +11,7 @@ from adhere.pipeline.guard import guard
 from adhere.pipeline.outcomes import keeps_all
 from adhere.pipeline.summarize import summarize
 from adhere.schema import Prompt, Response, Turn
-from adhere.stats import wilson
+from adhere.stats import wilson_clustered
 from adhere.suites.generated.core.queries import queries
 
 
@@ -43,8 +43,8 @@ def test_the_account_adds_up_and_rates_are_of_what_was_measured(house: Any):
     strict, loose = found.overall.prompt_strict, found.overall.prompt_loose
     assert (strict.passed, strict.n, strict.of_all) == (2, 6, pytest.approx(1 / 3))
     assert (strict.passed_completed, strict.n_completed, strict.of_completed) == (2, 4, 0.5)
-    assert (strict.low, strict.high) == pytest.approx(wilson(2, 6))
-    assert (strict.low_completed, strict.high_completed) == pytest.approx(wilson(2, 4))
+    assert (strict.low, strict.high) == pytest.approx(wilson_clustered([1, 1, 0, 0, 0, 0], [1] * 6))
+    assert (strict.low_completed, strict.high_completed) == pytest.approx(wilson_clustered([1, 1, 0, 0], [1] * 4))
     assert (loose.passed, loose.n) == (3, 6)
     assert found.coverage == 6 / 8
     tally = found.overall.kinds["punctuation:no_commas"]
@@ -132,7 +132,7 @@ def test_draws_of_one_prompt_are_no_independent_trials(house: Any):
     ]
     strict = _summary(prompts, responses, draws=8).overall.prompt_strict
     assert (strict.passed, strict.n) == (32, 80)
-    assert strict.high - strict.low > 2 * wilson(32, 80).width
+    assert strict.high - strict.low > 2 * wilson_clustered([1] * 32 + [0] * 48, [1] * 80).width
 
 
 def test_slices_are_reported_apart(house: Any):

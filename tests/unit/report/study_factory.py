@@ -7,6 +7,7 @@ import random
 
 from adhere.pipeline.compare.sides import SideTest
 from adhere.schema import EngineInfo, Record
+from adhere.store.summary import GuardMeans, Share
 from adhere.study.outcome.result import (
     ArmCost,
     ArmScore,
@@ -14,10 +15,8 @@ from adhere.study.outcome.result import (
     Contrast,
     Curve,
     DataFacts,
-    Guard,
     GuardTest,
     Matched,
-    Rate,
     SeedEstimate,
     SettingNote,
     ShownAnswer,
@@ -52,13 +51,13 @@ HOSTILE = [
 LONG = "A long answer about tides and the moon. " * 256
 
 
-def wilson(passed: int, n: int) -> Rate:
+def wilson(passed: int, n: int) -> Share:
     """A plausible interval; what it is exactly does not matter to a report."""
     if n == 0:
-        return Rate(0, 0, None, None, None)
+        return Share(0, 0, None, None, None)
     z, p = 1.96, passed / n
     centre, spread = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return Rate(passed, n, p, (centre - spread) / (1 + z * z / n), (centre + spread) / (1 + z * z / n))
+    return Share(passed, n, p, (centre - spread) / (1 + z * z / n), (centre + spread) / (1 + z * z / n))
 
 
 def changed(record: Record, **values: object) -> Record:
@@ -75,7 +74,7 @@ def score(arm: str, seed: int | None, slice_name: str, *, copies: int = 1) -> Ar
     families = {name: wilson(round(min(share * rng.uniform(0.5, 2.0), 1) * n // 6), n // 6) for name in names}
     kinds = {f"{name}:{kind}": wilson(round(rate.passed * 0.5), rate.n // 2) for name, rate in families.items() for kind in ("a", "b")}  # fmt: skip
     words = {"start": 41.2, "sft": 33.0}.get(arm, 30.4)
-    guard = Guard(words + rng.random(), 0.91, 0.44 + rng.random() / 20, 0.02, 0.01, 0.07)
+    guard = GuardMeans(words + rng.random(), 0.91, 0.44 + rng.random() / 20, 0.02, 0.01, 0.07)
     accounting = {"n": n, "ok": n - 6, "truncated": 5, "empty": 1, "refused": 0, "error": 0, "missing": 0}
     loose, single = wilson(min(passed + 4, n), n), wilson(round(n * 2 * min(share * 1.4, 1)), n * 2)
     return ArmScore(arm, seed, slice_name, wilson(passed, n), loose, single, families, kinds, guard, accounting)

@@ -1,38 +1,34 @@
-"""Wilson and Clopper-Pearson against values worked by hand and against their own coverage."""
+"""Wilson's interval, alone and clustered, against values worked by hand and against its own coverage."""
 
 from __future__ import annotations
-
-import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from adhere.stats import clopper_pearson, wilson, wilson_clustered
+from adhere.stats import Interval, wilson_clustered
+
+
+def wilson(k: int, n: int) -> Interval:
+    """Of single trials."""
+    found = wilson_clustered([1] * k + [0] * (n - k), [1] * n)
+    assert found is not None
+    return found
 
 
 def test_wilson_by_hand():
     """k = 8, n = 10, z = 1.959964: centre (0.8 + 0.192073) / 1.384146 = 0.716740,
     half 1.959964 / 1.384146 · sqrt(0.016 + 0.0096036) = 0.226578."""
-    interval = wilson(8, 10)
-    assert interval == pytest.approx((0.490162, 0.943318), abs=1e-5)
+    assert wilson(8, 10) == pytest.approx((0.490162, 0.943318), abs=1e-5)
 
 
 def test_wilson_of_nothing_and_of_all_has_a_width():
     """k = 0: high = z² / (n + z²) = 3.841459 / 103.841459."""
     assert wilson(0, 100) == pytest.approx((0.0, 0.0369935), abs=1e-6)
     assert wilson(100, 100) == pytest.approx((1 - 0.0369935, 1.0), abs=1e-6)
-    assert wilson(0, 0) is None
-
-
-def test_clopper_pearson_has_its_closed_forms():
-    """k = 0: high = 1 - 0.025^(1/n); the tails of an inner k are exactly 2.5 %."""
-    assert clopper_pearson(0, 20) == pytest.approx((0, 1 - 0.025 ** (1 / 20)))
-    low, high = clopper_pearson(7, 20)
-    assert binom.sf(6, 20, low) == pytest.approx(0.025)
-    assert binom.cdf(7, 20, high) == pytest.approx(0.025)
-    assert clopper_pearson(0, 0) is None
+    assert wilson_clustered([], []) is None
+    assert wilson_clustered([0, 0], [0, 0]) is None
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -54,24 +50,17 @@ def test_wilson_covers_on_average_what_it_claims(share: float):
     assert sum(coverages) / len(coverages) == pytest.approx(0.95, abs=0.015)
 
 
-def test_single_trials_are_no_clusters():
-    assert wilson_clustered([1, 0, 1, 1], [1, 1, 1, 1]) == wilson(3, 4)
-
-
 def test_trials_that_agree_within_a_prompt_count_once():
     """20 prompts of 5 trials that all agree: the design effect is 5 · 20/19, about as few as 20 trials."""
-    passed = [5] * 8 + [0] * 12
-    clustered, naive, once = wilson_clustered(passed, [5] * 20), wilson(40, 100), wilson(8, 20)
-    assert clustered.width > 1.9 * naive.width
-    assert clustered.width == pytest.approx(once.width, rel=0.05)
-    everything = wilson_clustered([5] * 20, [5] * 20)
-    assert everything == pytest.approx(wilson(20, 20))
-    assert wilson_clustered([], []) is None
-    assert wilson_clustered([0, 0], [0, 0]) is None
+    clustered = wilson_clustered([5] * 8 + [0] * 12, [5] * 20)
+    assert clustered is not None
+    assert clustered.width > 1.9 * wilson(40, 100).width
+    assert clustered.width == pytest.approx(wilson(8, 20).width, rel=0.05)
+    assert wilson_clustered([5] * 20, [5] * 20) == pytest.approx(wilson(20, 20))
 
 
 @pytest.mark.parametrize("bad", [(3, 2, 0.95), (-1, 2, 0.95), (1, 2, 95), (1, 2, 0.0)])
 def test_impossible_input_is_refused(bad: tuple[int, int, float]):
+    k, n, confidence = bad
     with pytest.raises(ValueError, match=r"impossible|between 0 and 1"):
-        wilson(*bad)
-    assert not math.isnan(wilson(1, 2).low)
+        wilson_clustered([k], [n], confidence)

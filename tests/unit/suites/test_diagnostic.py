@@ -14,7 +14,7 @@ from adhere.constraints import from_ref, registry
 from adhere.errors import AdhereError, UsageError
 from adhere.pipeline.judge import judge_text
 from adhere.schema import content_hash
-from adhere.stats import wilson
+from adhere.stats import wilson_clustered
 from adhere.suites import describe, load
 from adhere.suites.generated.core.deal import CORE_KINDS
 from adhere.suites.generated.core.suite import core
@@ -334,7 +334,7 @@ class TestPage:
         rows = re.findall(r"\| (\d+)/(\d+) \| ([\d.]+)…([\d.]+) \|", page)
         assert len(rows) >= 6
         for passed, n, low, high in rows:
-            interval = wilson(int(passed), int(n))
+            interval = wilson_clustered([1] * int(passed) + [0] * (int(n) - int(passed)), [1] * int(n))
             assert (f"{100 * interval.low:.1f}", f"{100 * interval.high:.1f}") == (low, high)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from adhere.store.summary import GuardMeans
-from adhere.study.outcome.result import Guard
 
 NO_GUARD = "no answer had a text to measure, or no prompt names topic words"
 
@@ -30,7 +29,7 @@ GUARDS = (
 )
 
 
-def guard_cells(guard: Guard | GuardMeans) -> list[tuple[GuardColumn, float | None]]:
+def guard_cells(guard: GuardMeans) -> list[tuple[GuardColumn, float | None]]:
     """The guard numbers in the order of their columns."""
     return [(column, getattr(guard, column.field)) for column in GUARDS]
 

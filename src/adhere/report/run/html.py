@@ -24,8 +24,7 @@ from adhere.report.run.view import (
     sampling_line,
 )
 from adhere.store.run import Run
-from adhere.store.summary import Rate, SliceScore, Tally
-from adhere.study.outcome.result import Rate as ShownRate
+from adhere.store.summary import Share, SliceScore, Tally
 
 
 class RunRow(NamedTuple):
@@ -43,8 +42,8 @@ class GroupView(NamedTuple):
     warnings: tuple[str, ...]
     rows: tuple[RunRow, ...]
     slices: tuple[tuple[str, str, Markup], ...]
-    families: tuple[tuple[str, tuple[ShownRate | None, ...]], ...]
-    kinds: tuple[tuple[str, tuple[ShownRate | None, ...]], ...]
+    families: tuple[tuple[str, tuple[Share | None, ...]], ...]
+    kinds: tuple[tuple[str, tuple[Share | None, ...]], ...]
     measures: tuple[MeasureRow, ...]
     grids: tuple[tuple[RunRow, Grid], ...]
 
@@ -101,15 +100,11 @@ def _bar(row: RunRow, score: SliceScore | None) -> Bar:
     return Bar(row.label, rate.of_all, rate.low, rate.high, text, row.tone)
 
 
-def _table(tallies: list[dict[str, Tally]]) -> tuple[tuple[str, tuple[ShownRate | None, ...]], ...]:
+def _table(tallies: list[dict[str, Tally]]) -> tuple[tuple[str, tuple[Share | None, ...]], ...]:
     names = sorted({name for table in tallies for name in table})
     return tuple(
-        (name, tuple(_shown(table[name].strict) if name in table else None for table in tallies)) for name in names
+        (name, tuple(table[name].strict.share if name in table else None for table in tallies)) for name in names
     )
-
-
-def _shown(rate: Rate) -> ShownRate:
-    return ShownRate(rate.passed, rate.n, rate.of_all, rate.low, rate.high)
 
 
 def _by_kind(failures: Sequence[Failure]) -> dict[str, list[Failure]]:

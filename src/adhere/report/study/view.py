@@ -8,7 +8,8 @@ from adhere.report.pieces.guards import NO_GUARD, guard_cells
 from adhere.report.pieces.numbers import counted, decimal, percent, percent_interval, points, points_interval
 from adhere.report.pieces.sides import following_words, rest_sentence, side_scores
 from adhere.report.pieces.wording import Effect, effect
-from adhere.study.outcome.result import ArmScore, CellNote, Contrast, Curve, Matched, Rate, StudyResult
+from adhere.store.summary import Share
+from adhere.study.outcome.result import ArmScore, CellNote, Contrast, Curve, Matched, StudyResult
 
 NO_RATE = "no prompt was measured (n = 0)"
 _SLICE_TITLES = {
@@ -69,7 +70,7 @@ class RateTable(NamedTuple):
     """Rates with one row a family or kind and one column an arm; `is_new` marks rows that training never saw."""
 
     arms: tuple[ArmRows, ...]
-    rows: tuple[tuple[str, bool, tuple[Rate | None, ...]], ...]
+    rows: tuple[tuple[str, bool, tuple[Share | None, ...]], ...]
 
 
 class Track(NamedTuple):
@@ -158,7 +159,7 @@ def missing_reasons(scores: list[SliceScores]) -> list[str]:
     return reasons
 
 
-def _lacks_interval(rate: Rate) -> bool:
+def _lacks_interval(rate: Share) -> bool:
     return rate.rate is not None and rate.low is None
 
 
@@ -279,7 +280,7 @@ def _rate_table(result: StudyResult, field: str) -> RateTable:
     if whole is None:
         return RateTable((), ())
     arms = tuple(row for row in whole.arms if row.score is not None)
-    rates: list[dict[str, Rate]] = [getattr(row.score, field) for row in arms]
+    rates: list[dict[str, Share]] = [getattr(row.score, field) for row in arms]
     slices = [part.slice for part in parts]
     unseen = [name for name in slices if name.startswith("new-family")]
     seen = {found for name in slices if name not in {"all", *unseen} for found in _names(parts, name, field)}

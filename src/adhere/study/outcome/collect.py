@@ -15,8 +15,7 @@ import msgspec
 import adhere
 from adhere.build.manifest import Manifest, load_manifest
 from adhere.schema import EngineInfo, Json, content_hash
-from adhere.store.summary import GuardMeans, SliceScore, Tally
-from adhere.store.summary import Rate as StoredRate
+from adhere.store.summary import GuardMeans, Share, SliceScore, Tally
 from adhere.study.design.frozen import load_frozen
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, pool_folder
 from adhere.study.design.spec import StudySpec
@@ -35,9 +34,7 @@ from adhere.study.outcome.result import (
     Contrast,
     Curve,
     DataFacts,
-    Guard,
     Matched,
-    Rate,
     SettingNote,
     ShownPrompt,
     StageCost,
@@ -58,6 +55,7 @@ if TYPE_CHECKING:
 RESULT_VERSION = 2
 NO_ENGINE = EngineInfo(name="–", version="–", precision="–")  # nothing is evaluated yet
 PACKAGES = ("torch", "transformers", "numpy", "scipy", "msgspec")
+_GUARD_MEANS = [name for name in GuardMeans.__struct_fields__ if name != "n"]
 WITHIN = 0.1  # equal compute means: trained tokens and drawn answers differ by at most this share
 
 
@@ -277,34 +275,25 @@ def _scores(spec: StudySpec, suite: Suite, runs: Mapping[RunKey, Measured]) -> l
 def _arm_score(arm: str, seed: int | None, name: str, part: SliceScore) -> ArmScore:
     return ArmScore(
         arm=arm, seed=seed, slice=name,
-        prompt_strict=_rate(part.prompt_strict), prompt_loose=_rate(part.prompt_loose),
-        instruction_strict=_rate(part.instruction_strict),
+        prompt_strict=part.prompt_strict.share, prompt_loose=part.prompt_loose.share,
+        instruction_strict=part.instruction_strict.share,
         families=_tallies(part.families), kinds=_tallies(part.kinds),
-        guard=_guard(part.guard), accounting={**msgspec.to_builtins(part.accounting)},
+        guard=part.guard, accounting={**msgspec.to_builtins(part.accounting)},
     )  # fmt: skip
 
 
-def _rate(rate: StoredRate) -> Rate:
-    return Rate(rate.passed, rate.n, rate.of_all, rate.low, rate.high)
-
-
-def _tallies(tallies: Mapping[str, Tally]) -> dict[str, Rate]:
-    return {name: _rate(tally.strict) for name, tally in tallies.items()}
-
-
-def _guard(means: GuardMeans) -> Guard:
-    values = {name: getattr(means, name) for name in Guard.__struct_fields__}
-    return Guard(**values)
+def _tallies(tallies: Mapping[str, Tally]) -> dict[str, Share]:
+    return {name: tally.strict.share for name, tally in tallies.items()}
 
 
 def _pooled(scores: Sequence[ArmScore], confidence: float) -> ArmScore:
     """Over seeds: counts added, rates averaged, intervals from the spread between seeds; guards averaged."""
 
-    def over(pick: Callable[[ArmScore], Rate]) -> Rate:
+    def over(pick: Callable[[ArmScore], Share]) -> Share:
         rates = [pick(score) for score in scores]
         values = [rate.rate for rate in rates if rate.rate is not None]
         low, high = pooled_interval(values, confidence)
-        return Rate(sum(rate.passed for rate in rates), sum(rate.n for rate in rates), _mean(values), low, high)
+        return Share(sum(rate.passed for rate in rates), sum(rate.n for rate in rates), _mean(values), low, high)
 
     first = scores[0]
     return ArmScore(
@@ -313,16 +302,18 @@ def _pooled(scores: Sequence[ArmScore], confidence: float) -> ArmScore:
         instruction_strict=over(lambda score: score.instruction_strict),
         families={name: over(partial(_family, name)) for name in first.families},
         kinds={name: over(partial(_kind, name)) for name in first.kinds},
-        guard=Guard(**{name: _mean([getattr(score.guard, name) for score in scores]) for name in Guard.__struct_fields__}),
+        guard=msgspec.structs.replace(
+            first.guard, n=None, **{name: _mean([getattr(score.guard, name) for score in scores]) for name in _GUARD_MEANS}
+        ),
         accounting={name: sum(score.accounting[name] for score in scores) for name in first.accounting},
     )  # fmt: skip
 
 
-def _family(name: str, score: ArmScore) -> Rate:
+def _family(name: str, score: ArmScore) -> Share:
     return score.families[name]
 
 
-def _kind(name: str, score: ArmScore) -> Rate:
+def _kind(name: str, score: ArmScore) -> Share:
     return score.kinds[name]
 
 

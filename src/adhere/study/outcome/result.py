@@ -9,34 +9,10 @@ from typing import Literal
 
 from adhere.pipeline.compare.sides import SideTest, rest
 from adhere.schema import EngineInfo, Json, Record
+from adhere.store.summary import GuardMeans, Share
 
 Answer = Literal["YES", "NO", "EQUIVALENT", "INCONCLUSIVE"]
 Scope = Literal["checkpoints", "method"]
-
-
-class Rate(Record, frozen=True):
-    """`passed` of `n` prompts with a measurement, with its interval. `rate` is None when n is 0."""
-
-    passed: int
-    n: int
-    rate: float | None
-    low: float | None
-    high: float | None
-
-
-class Guard(Record, frozen=True):
-    """What stands beside every pass rate: whether answers became short, repetitive or empty of content.
-
-    Means are over answers with a text. `content_share` is the share of the query's topic words that the answer uses;
-    `distinct_2` is the share of different word pairs; `echo_share` the share of answers that mostly repeat the prompt.
-    """
-
-    mean_words: float | None
-    distinct_2: float | None
-    content_share: float | None
-    repetition_share: float | None
-    echo_share: float | None
-    truncated_share: float | None
 
 
 class ArmScore(Record, frozen=True):
@@ -45,12 +21,12 @@ class ArmScore(Record, frozen=True):
     arm: str
     seed: int | None
     slice: str
-    prompt_strict: Rate
-    prompt_loose: Rate
-    instruction_strict: Rate
-    families: dict[str, Rate]
-    kinds: dict[str, Rate]
-    guard: Guard
+    prompt_strict: Share
+    prompt_loose: Share
+    instruction_strict: Share
+    families: dict[str, Share]
+    kinds: dict[str, Share]
+    guard: GuardMeans
     accounting: dict[str, int]
 
 
