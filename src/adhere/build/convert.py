@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 from adhere.errors import SpecError, UsageError
 from adhere.extras import need
+from adhere.lines.blocks import LineFile, parse_line
 from adhere.schema import decoder_of, encode, write_atomic
-from adhere.suites.jsonl import LineFile, parse_line
 
 Row = dict[str, Any]
 Shape = Literal["llamafactory", "verl", "openrlhf", "sharegpt"]

@@ -34,9 +34,10 @@ def command(
     `ratio`, or `ngram`. After a kill the same command goes on where it stopped.
     """
     from adhere import suites
-    from adhere.build.decontaminate.files import cores, decontaminate_file, items_of
+    from adhere.build.decontaminate.files import decontaminate_file, items_of
     from adhere.build.decontaminate.scores import both_parts, decontamination_text
     from adhere.errors import UsageError
+    from adhere.lines.workers import cores
     from adhere.schema import encode
 
     if runs and rule != "ngram":

@@ -77,9 +77,10 @@ def command(
     """
     from adhere import suites
     from adhere.errors import Incomplete
+    from adhere.lines.workers import cores
     from adhere.report.tables.verify import verify_text
     from adhere.schema import encode
-    from adhere.verify.answers import cores, verify
+    from adhere.verify.answers import verify
 
     progress = for_terminal()
     found = verify(

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from adhere.constraints.resolve import insist_on, resolve
 from adhere.errors import UsageError
+from adhere.lines.workers import in_order
 from adhere.pipeline.judge import Judge, checked_views, judge_text
 from adhere.schema import VIEWS, ConstraintRef, Json, Mode, Prompt, Verdict, View
 from adhere.text.reasoning import split_reasoning
@@ -104,11 +104,8 @@ def judge_many(
     one = partial(_judge_all, mode=mode, random_seed=random_seed, keep_reasoning=keep_reasoning)
     if jobs <= 1 or len(asked) <= _SHARE:
         return one((asked, answered))
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        return list(chain.from_iterable(pool.map(one, _shares(asked, answered))))
+    judged = in_order(one, _shares(asked, answered), jobs=jobs, purpose="judging")
+    return [verdicts for _, share in judged for verdicts in share]
 
 
 _SHARE = 1000

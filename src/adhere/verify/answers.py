@@ -1,7 +1,7 @@
 """Judging answers that someone already has: a file of them in, the numbers out, and a row for each verdict if wanted.
 
     for block in file.blocks():            about a megabyte of whole lines
-        judged = desk.judge(block)         here, or in one of several processes (verify_rows.py)
+        judged = desk.judge(block)         here, or in one of several processes (lines/workers.py)
         output.write(judged.rows)          in the order of the file, whoever judged it
         counts += judged                   what each prompt adds up to, never the answers themselves
 
@@ -10,19 +10,17 @@ So memory depends on the suite, not on the number of answers, and the output doe
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from array import array
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, nullcontext
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-import msgspec
-
-from adhere.errors import ResourceError, SpecError, UsageError
+from adhere.errors import SpecError, UsageError
+from adhere.lines.blocks import BLOCK_BYTES, Block, LineFile, written_whole
+from adhere.lines.workers import in_order
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.outcomes import Slot
 from adhere.pipeline.summarize.counts import Counts, insist, mean_of_all
@@ -30,14 +28,11 @@ from adhere.progress import Progress, Silent, Step
 from adhere.schema import STATUSES, Mode, Prompt, Record, Status
 from adhere.store.summary import Accounting, Rate, Tally
 from adhere.suites import Suite
-from adhere.suites.jsonl import BLOCK_BYTES, Block, LineFile, written_whole
 from adhere.verify.imports import ImportedFile, read_import
 from adhere.verify.rows import OUTCOMES, BadRows, Desk, Judged, Occurrence, Problem, Settings
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
-
 BAR_AFTER_S = 1.0
+SENT_BYTES = 1 << 20  # of a block that is sent to a process; smaller ones cost more to send than to judge
 MOST_PROBLEMS = 20
 
 
@@ -174,8 +169,8 @@ def verify(
     with ExitStack() as stack:
         write = stack.enter_context(written_whole(verdicts) if verdicts is not None else nullcontext(_nowhere))
         bar = stack.enter_context(_LateBar(progress or Silent(), file))
-        judging = stack.enter_context(_Judging(desk, suite, settings, jobs))
-        for block, judged in judging.of(file.blocks(judging.block_bytes)):
+        blocks = file.blocks(BLOCK_BYTES if jobs <= 1 else SENT_BYTES)
+        for block, judged in stack.enter_context(closing(in_order(desk.judge, blocks, jobs=jobs, purpose="judging"))):
             entered = ledger.enter(block, judged)
             write(entered.rows)
             bar.advance(len(entered.answers))
@@ -192,11 +187,6 @@ def _opened(responses: Path, progress: Progress) -> LineFile:
         f"{responses}: {len(found.answers)} answers{of_whom} to {found.task or 'a task'}, stored by {found.harness}"
     )
     return ImportedFile(responses, found)
-
-
-def cores() -> int:
-    """How many processes can compute at the same time."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _nowhere(data: bytes) -> None:
@@ -414,78 +404,3 @@ class _LateBar:
         read = self._file.bytes_read >> 10
         self._step.advance(read - self._reported, f"{self._answers:,} answers")
         self._reported = read
-
-
-class _Judging:
-    """Judges blocks here (one job), or in processes of their own, a few blocks ahead; use as a context manager.
-
-    Whatever ends it early, an interruption too, ends the processes.
-    """
-
-    AHEAD = 3  # blocks that wait for each process: enough to keep it busy, and a few megabytes
-    SENT_BYTES = 1 << 20  # of a block that is sent to a process; smaller ones cost more to send than to judge
-
-    def __init__(self, desk: Desk, suite: Suite, settings: Settings, jobs: int) -> None:
-        self._desk, self._jobs = desk, jobs
-        self.block_bytes = BLOCK_BYTES if jobs == 1 else self.SENT_BYTES
-        self._pool: ProcessPoolExecutor | None = None
-        if jobs > 1:
-            from concurrent.futures import ProcessPoolExecutor
-            from multiprocessing import get_context
-
-            # Fresh processes: a fork would copy the threads of a progress bar, or of torch, in whatever state they are.
-            packed = (msgspec.structs.replace(suite, citation=""), settings, desk.name)
-            self._pool = ProcessPoolExecutor(
-                jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=packed
-            )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def of(self, blocks: Iterator[Block]) -> Iterator[tuple[Block, Judged]]:
-        """Each block with what came of it, in order.
-
-        Raises:
-            ResourceError: A process was killed.
-        """
-        if self._pool is None:
-            for block in blocks:
-                yield block, self._desk.judge(block)
-            return
-        from concurrent.futures.process import BrokenProcessPool
-
-        waiting: deque[tuple[Block, Future[Judged]]] = deque()
-        try:
-            for block in blocks:
-                waiting.append((block, self._pool.submit(_judge, block)))
-                if len(waiting) >= self._jobs * self.AHEAD:
-                    yield _finished(waiting.popleft())
-            yield from map(_finished, waiting)
-        except BrokenProcessPool as error:
-            raise ResourceError(
-                f"One of {self._jobs} judging processes was killed, probably for want of memory. Use fewer --jobs"
-            ) from error
-
-
-def _finished(judging: tuple[Block, Future[Judged]]) -> tuple[Block, Judged]:
-    block, future = judging
-    return block, future.result()
-
-
-_desk: Desk | None = None
-
-
-def _start_worker(suite: Suite, settings: Settings, name: str) -> None:
-    global _desk  # noqa: PLW0603 - how a pool gives its processes something to keep
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; this one's parent ends it
-    _desk = Desk(suite, settings, name)
-
-
-def _judge(block: Block) -> Judged:
-    if _desk is None:
-        raise AssertionError("the worker was not started")
-    return _desk.judge(block)

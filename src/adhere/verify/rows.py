@@ -16,11 +16,11 @@ import msgspec
 
 from adhere.constraints.base import Finding
 from adhere.errors import SpecError, UsageError, nearest, one_of
+from adhere.lines.blocks import Block, WrongColumn, parse_line
 from adhere.pipeline.check import CUT, TOO_LONG
 from adhere.pipeline.judge import Judge, judge_of
 from adhere.schema import MODES, STATUSES, Json, Mode, Outcome, Prompt, Status, decoder_of, status_of_stop
 from adhere.suites import Suite
-from adhere.suites.jsonl import Block, WrongColumn, parse_line
 from adhere.text.reasoning import split_reasoning
 from adhere.text.size import is_too_long
 
@@ -167,6 +167,11 @@ class Desk:
         self._decoder = decoder_of(ResponseRow)
         self._decode = self._decoder.decode
         self._encoder = msgspec.json.Encoder()
+        self._made_of = msgspec.structs.replace(suite, citation=""), settings, name
+
+    def __reduce__(self) -> tuple[type[Desk], tuple[Suite, Settings, str]]:
+        """What another process makes an equal desk of: judges and their indexes cost more to send than to make."""
+        return Desk, self._made_of
 
     def judge(self, block: Block, without: frozenset[int] = frozenset()) -> Judged:
         """What came of a block, apart from the lines `without`."""

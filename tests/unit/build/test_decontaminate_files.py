@@ -18,7 +18,7 @@ from adhere.build.decontaminate.files import TestItem as Item
 from adhere.build.decontaminate.files import decontaminate_file
 from adhere.cli import adhere
 from adhere.errors import ResourceError, SpecError, UsageError
-from adhere.suites.jsonl import LineFile
+from adhere.lines.blocks import LineFile
 
 LONG = "please explain to a new colleague in plain words how the old printer in the hall really works"
 OTHER = "write a friendly note to the neighbours about the noise that the builders will make next week"

@@ -319,7 +319,7 @@ def test_the_output_does_not_depend_on_jobs_or_blocks(
     one, verdicts = judged(suite, tmp_path, rows, bad_rows="skip")
     data = (tmp_path / "verdicts.jsonl").read_bytes()
     assert len(verdicts) == 200
-    monkeypatch.setattr(module._Judging, "SENT_BYTES", 900)
+    monkeypatch.setattr(module, "SENT_BYTES", 900)
     many, _ = judged(suite, tmp_path, rows, bad_rows="skip", jobs=2)
     assert (tmp_path / "verdicts.jsonl").read_bytes() == data
     assert many == one

@@ -19,7 +19,7 @@ from tests.unit.study.test_execute import TEXT
 SLEEPERS = """
 import multiprocessing, sys, time
 from pathlib import Path
-from adhere.study.run.child import end_with_parent
+from adhere.lines.workers import end_with_parent
 
 def sleep(folder):
     end_with_parent()

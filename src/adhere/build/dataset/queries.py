@@ -14,11 +14,11 @@ from adhere.build.decontaminate.parts import normalised
 from adhere.build.draws import draw_answers
 from adhere.errors import SpecError, UsageError
 from adhere.extras import need
+from adhere.lines.blocks import LineFile, parse_line
 from adhere.models.base import Model
 from adhere.progress import Progress
 from adhere.schema import Prompt, Sampling, Turn, decoder_of, derive_seed
 from adhere.suites.generated.core.queries import queries as own_queries
-from adhere.suites.jsonl import LineFile, parse_line
 from adhere.text.repeats import common_subsequence, tokens
 from adhere.text.words import words
 

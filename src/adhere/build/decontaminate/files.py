@@ -9,38 +9,30 @@ from __future__ import annotations
 
 import gzip
 import os
-import signal
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
 
 from adhere.errors import ResourceError, SpecError, UsageError, nearest
+from adhere.lines.blocks import Block, LineFile, parse_line
+from adhere.lines.workers import in_order
 from adhere.progress import Progress, Silent
 from adhere.schema import Json, Record, content_hash, decode, decoder_of, encode, write_atomic
 from adhere.suites.base import Suite
-from adhere.suites.jsonl import Block, LineFile, parse_line
 from adhere.text.repeats import NgramRule, SubsequenceRule
 
 Rule = Literal["lcs", "ngram"]
 COLUMNS = ("text", "prompt", "instruction", "query", "question", "messages", "conversations")
 _BLOCK_BYTES = 1 << 20
-_AHEAD = 3  # blocks that wait for each process
 _SMALL = (
     64 << 20
 )  # bytes that one process compares in the time that starting others takes (measured: about 50,000 rows in 1.5 s)
 _SAVE_EVERY_S = 2.0
-
-
-def cores() -> int:
-    """How many processes can compute at the same time."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class TestItem(NamedTuple):
@@ -145,6 +137,10 @@ class Desk:
         self._lcs = SubsequenceRule(texts) if settings.rule == "lcs" else None
         self._ngram = NgramRule(texts) if settings.rule == "ngram" else None
         self._decoder = decoder_of(dict[str, Any])
+
+    def __reduce__(self) -> tuple[type[Desk], tuple[Settings]]:
+        """What another process makes an equal desk of: the index costs more to send than to make."""
+        return Desk, (self.settings,)
 
     def judge(self, block: Block) -> Judged:
         """Compare the rows of a block.
@@ -356,8 +352,8 @@ class _Pass:
         dropped, touched, skipped = Counter(state.dropped), set(state.touched), list(state.skipped)
         rows, saved, read = state.rows, time.monotonic(), 0
         total = None if self.file.size is None else self.file.size >> 10
-        with self.progress.step("compare", total, "kB") as step:
-            for block, judged in self._judged(state.lines):
+        with self.progress.step("compare", total, "kB") as step, closing(self._judged(state.lines)) as blocks:
+            for block, judged in blocks:
                 dropped.update(drop.against for drop in judged.drops)
                 touched |= judged.touched
                 skipped += [f"{self.file.name}:{number}: {problem}" for number, problem in judged.bad]
@@ -388,31 +384,10 @@ class _Pass:
                 read = self.file.bytes_read >> 10
         return state
 
-    def _judged(self, lines_done: int) -> Iterator[tuple[Block, Judged]]:
+    def _judged(self, lines_done: int) -> Generator[tuple[Block, Judged]]:
         blocks = _behind(self.file.blocks(_BLOCK_BYTES), lines_done)
-        if self.jobs <= 1 or (self.file.size or _SMALL) < _SMALL:
-            desk = Desk(self.settings)
-            for block in blocks:
-                yield block, desk.judge(block)
-            return
-        pool = ProcessPoolExecutor(
-            self.jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(encode(self.settings),)
-        )
-        waiting: deque[tuple[Block, Future[Judged]]] = deque()
-        try:
-            for block in blocks:
-                waiting.append((block, pool.submit(_judge, block)))
-                if len(waiting) >= self.jobs * _AHEAD:
-                    first, future = waiting.popleft()
-                    yield first, future.result()
-            for first, future in waiting:
-                yield first, future.result()
-        except BrokenProcessPool as error:
-            raise ResourceError(
-                f"One of {self.jobs} comparing processes was killed, probably for want of memory. Use fewer --jobs"
-            ) from error
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        jobs = 1 if (self.file.size or _SMALL) < _SMALL else self.jobs
+        return in_order(Desk(self.settings).judge, blocks, jobs=jobs, purpose="comparing")
 
     def _done(self, state: _State) -> Done:
         return summed(
@@ -483,18 +458,3 @@ def _to_disk(*files: BinaryIO) -> None:
     for file in files:
         file.flush()
         os.fsync(file.fileno())
-
-
-_desk: Desk | None = None
-
-
-def _start_worker(settings: bytes) -> None:
-    global _desk  # noqa: PLW0603 - how a pool gives its processes something to keep
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; this one's parent ends it
-    _desk = Desk(decode(settings, Settings))
-
-
-def _judge(block: Block) -> Judged:
-    if _desk is None:
-        raise AssertionError("the worker was not started")
-    return _desk.judge(block)

@@ -22,9 +22,9 @@ from adhere.build.decontaminate.files import (
 )
 from adhere.errors import SpecError, UsageError
 from adhere.extras import need
+from adhere.lines.blocks import written_whole
 from adhere.progress import Progress
 from adhere.schema import encode
-from adhere.suites.jsonl import written_whole
 
 _SLICE = 2048
 

@@ -20,13 +20,13 @@ from typing import NamedTuple
 import msgspec
 
 from adhere.errors import IntegrityError
+from adhere.lines.workers import end_with_parent
 from adhere.models.local.decoder.device import resolve_device
 from adhere.models.local.decoder.precision import Resolved
 from adhere.models.local.transformers import TransformersModel, load_weights
 from adhere.pipeline.respond import respond
 from adhere.schema import Prompt, Record, Sampling, SftRow, decode, encode, write_atomic
 from adhere.study.design.spec import StudySpec
-from adhere.study.run.child import end_with_parent
 from adhere.train.loop import settled
 from adhere.train.methods.sft import SftSettings, sft
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 
 from adhere.errors import UsageError
+from adhere.lines.workers import end_with_parent
 from adhere.progress import Lines, Progress
 from adhere.study.design.probe import threads_each
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.result import StudyResult
-from adhere.study.run.child import end_with_parent
 from adhere.study.run.execute import Prepared, prepare
 from adhere.study.run.work import Shard, Worker
 

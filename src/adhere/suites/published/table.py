@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adhere.errors import SpecError, UsageError
+from adhere.lines.blocks import LineFile
 from adhere.schema import content_hash
-from adhere.suites.jsonl import LineFile
 
 Row = dict[str, Any]
 _WORDS = {str: "a text", int: "a whole number", list: "a list", dict: "an object", bool: "true or false"}

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import UsageError
-from adhere.suites.jsonl import LineFile
+from adhere.lines.blocks import LineFile
 from adhere.verify.imports import evalscope, inspect_log, lm_eval, opencompass, plain
 from adhere.verify.imports.base import MOST_BYTES, Harness, Imported, ImportedAnswer
 from adhere.verify.imports.lines import ImportedFile

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from adhere.errors import SpecError
+from adhere.lines.blocks import LineFile
 from adhere.schema import Record, Status
-from adhere.suites.jsonl import LineFile
 
 Harness = Literal["lm-eval", "inspect", "EvalScope", "OpenCompass", "adhere"]
 MOST_BYTES = 1 << 30

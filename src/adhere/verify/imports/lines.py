@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from adhere.errors import SpecError
-from adhere.suites.jsonl import Block, LineFile
+from adhere.lines.blocks import Block, LineFile
 from adhere.verify.imports.base import Imported, ImportedAnswer
 from adhere.verify.rows import ResponseRow
 

@@ -19,9 +19,9 @@ import msgspec
 
 from adhere.constraints.resolve import resolve
 from adhere.errors import SpecError, UsageError
+from adhere.lines.blocks import LineFile, parse_line
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash, decoder_of, packed
 from adhere.suites.base import Suite
-from adhere.suites.jsonl import LineFile, parse_line
 
 TASKS = ("niah", "vt", "cwe", "fwe", "qa")
 WHERE = "scripts/data/prepare.py in NVIDIA/RULER on GitHub (Apache-2.0), which writes FOLDER/TASK/validation.jsonl"

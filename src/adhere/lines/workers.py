@@ -1,0 +1,114 @@
+"""One piece of work after the other, here or in several processes; what comes back has the order of what went in.
+
+    with closing(in_order(desk.judge, file.blocks(), jobs=jobs, purpose="judging")) as found:
+        for block, judged in found: ...
+
+Memory does not depend on how much work there is: a few items wait for each process, the rest has not been read yet.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from itertools import chain, islice
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from adhere.errors import ResourceError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+AHEAD = 3  # items that wait for each process: enough to keep it busy, and a few megabytes where an item is a block
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+
+def cores() -> int:
+    """How many processes can compute at the same time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_order(
+    work: Callable[[Item], Found], items: Iterable[Item], *, jobs: int, purpose: str
+) -> Generator[tuple[Item, Found]]:
+    """Yield each item with what `work` made of it, in order.
+
+    Closing the generator early ends the processes, and so does an interruption.
+
+    Args:
+        work: Called here with one job. With several it is pickled once for each process, so state that is expensive to send
+            should be made again there (`__reduce__`).
+        items: Read a few ahead of what was yielded.
+        jobs: Processes. A script that asks for several needs the usual `if __name__ == "__main__":`.
+        purpose: What the processes do, for messages.
+
+    Raises:
+        ResourceError: A process was killed.
+    """
+    items = iter(items)
+    if jobs > 1:
+        head = list(islice(items, 2))
+        items = chain(head, items)
+        jobs = jobs if len(head) > 1 else 1  # a process for one item alone costs more than it saves
+    if jobs <= 1:
+        for item in items:
+            yield item, work(item)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    # Fresh processes: a fork would copy the threads of a progress bar, or of torch, in whatever state they are.
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start, initargs=(work,))
+    waiting: deque[tuple[Item, Future[Found]]] = deque()
+    try:
+        for item in items:
+            waiting.append((item, pool.submit(_work, item)))
+            if len(waiting) >= jobs * AHEAD:
+                first, future = waiting.popleft()
+                yield first, future.result()
+        while waiting:
+            first, future = waiting.popleft()
+            yield first, future.result()
+    except BrokenProcessPool as error:
+        raise ResourceError(
+            f"One of {jobs} {purpose} processes was killed, probably for want of memory. Use fewer --jobs"
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def end_with_parent() -> None:
+    """End this process at once when the one that started it ends, by whatever: SIGTERM and `kill -9` too."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end-with-parent", daemon=True).start()
+
+
+_own: Callable[[Any], Any] | None = None
+
+
+def _start(work: Callable[[Any], Any]) -> None:
+    """Keep the work of this process; a pool hands its processes nothing else than through a global."""
+    global _own  # noqa: PLW0603 - how a pool gives its processes something to keep
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; this one's parent ends it
+    end_with_parent()
+    _own = work
+
+
+def _work(item: Any) -> Any:
+    if _own is None:
+        raise AssertionError("the worker was not started")
+    return _own(item)
