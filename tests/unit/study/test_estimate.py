@@ -24,7 +24,7 @@ PROBE = Probe(VERSION, 1, trained=150.0, read=400.0, drawn=200.0, evaluated_read
 
 def said(start: Path, probe: Probe | None, *, jobs: int = 1) -> Estimate:
     plan = make_plan(SPEC, {seed: Inputs(f"{seed}", f"{seed}a") for seed in SPEC.seeds}, Resolved())
-    tasks = tasks_of(SPEC, plan, start_sha256="w", suite_sha256="s", identity="i")
+    tasks = tasks_of(SPEC, plan, start_sha256="w", suites={"": "s"}, identity="i")
     return estimate(SPEC, plan, tasks, Path("nowhere"), start=start, probe=probe, jobs=jobs)
 
 

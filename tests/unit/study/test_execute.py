@@ -15,11 +15,12 @@ pytest.importorskip("transformers", reason="a study needs the train extra")
 from tests.unit.study.drawn import draw_from_somebody_who_can_write
 
 from adhere.config import parse_toml
+from adhere.errors import UsageError
 from adhere.report.study.html import study_html
 from adhere.report.study.text import study_text
 from adhere.study.design.frozen import load_frozen
-from adhere.study.design.spec import StudySpec, validate
-from adhere.study.outcome import collect
+from adhere.study.design.spec import ContrastSpec, StudySpec, validate
+from adhere.study.outcome import collect, compare
 from adhere.study.outcome.answer import study_answer
 from adhere.study.outcome.result import StudyResult
 from adhere.study.run import work
@@ -38,7 +39,7 @@ precision = "fp32"
 shown_prompts = 2
 data = { prompts = 14, draws = 2, max_new_tokens = 14, kinds = ["case:lower", "case:upper", "punctuation:no_commas", "startend:quotes"], wordings = 1, limits = { per_prompt = 1 } }
 resample = { after = "sft", prompts = 12, draws = 2, limits = { per_prompt = 1 } }
-evaluation = { new_topic = { single = 8, multiple = 2 }, new_wording = { single = 2 }, new_family = { single = 2 }, max_new_tokens = 10 }
+evaluation = { new_topic = { single = 8, multiple = 2 }, new_wording = { single = 2 }, new_family = { single = 2 }, max_new_tokens = 10, suites = ["ifeval:FILE"], suite_tokens = { ifeval = 8 } }
 arms = [
   { name = "start" },
   { name = "sft", stages = ["sft"] },
@@ -68,8 +69,17 @@ def drawn_by_somebody_who_can_write() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def spec(tiny_llama_dir: Path) -> StudySpec:
-    found = parse_toml(TEXT.replace("START", str(tiny_llama_dir)), StudySpec, name="tiny.toml")
+def spec(tiny_llama_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> StudySpec:
+    published = tmp_path_factory.mktemp("published") / "four.jsonl"
+    kinds = ["punctuation:no_comma", "change_case:english_lowercase", "startend:quotation", "punctuation:no_comma"]
+    published.write_text(
+        "".join(
+            f'{{"key": {key}, "prompt": "Say {kind}.", "instruction_id_list": ["{kind}"], "kwargs": [{{}}]}}\n'
+            for key, kind in enumerate(kinds)
+        )
+    )
+    text = TEXT.replace("START", str(tiny_llama_dir)).replace("FILE", str(published))
+    found = parse_toml(text, StudySpec, name="tiny.toml")
     validate(found)
     return found
 
@@ -109,6 +119,63 @@ def test_everything_is_done_and_answered(finished: tuple[Path, StudyResult]) -> 
     assert result.verdict.question in study_html(result)
 
 
+def test_published_suites_are_measured_for_every_arm_and_seed(
+    finished: tuple[Path, StudyResult], spec: StudySpec
+) -> None:
+    directory, _ = finished
+    prepared = prepare(spec, directory)
+    (found,) = collect._Stored(prepared).on_suites(prepared).items()
+    name, evaluations = found
+    assert name == "ifeval"
+    assert len(evaluations.prompts) == 4
+    for arm in ("start", "sft", "grpo", "online"):
+        for seed in (0, 1):
+            run = evaluations.of(arm, seed)
+            assert run is not None
+            assert [outcome is not None for outcome in run.passes] == [True] * 4
+            assert run.summary.overall.instruction_strict.n == 4
+            assert (run.engine.precision, run.suite, run.plain) == ("fp32", "ifeval", None)
+    contrast = compare.contrast(ContrastSpec("grpo", "online"), evaluations, spec.verdict, primary=False)
+    assert (contrast.n_prompts, contrast.n_seeds, contrast.coverage) == (4, 2, 1.0)
+    assert "ifeval" in prepared.describe()
+
+
+def test_a_missing_file_of_a_suite_stops_before_anything_is_begun(spec: StudySpec, tmp_path: Path) -> None:
+    for suite, reason in (("ifeval:nowhere.jsonl", "nowhere.jsonl"), ("iffeval:x", "ifeval")):
+        wrong = msgspec.structs.replace(spec, evaluation=msgspec.structs.replace(spec.evaluation, suites=[suite]))
+        with pytest.raises(UsageError, match=reason):
+            prepare(wrong, tmp_path / "study")
+    assert not (tmp_path / "study").exists()
+
+
+def test_weights_that_were_changed_are_refused_by_what_would_start_from_them(
+    spec: StudySpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One flipped bit of a parent: its children are not trained, and the message says which cell to remove."""
+    kept = msgspec.structs.replace(
+        spec, seeds=[0], keep_weights=True, resample=None, arms=[spec.arm("start"), spec.arm("sft"), spec.arm("grpo")],
+        verdict=msgspec.structs.replace(spec.verdict, treatment="grpo", control="sft", secondary=[]),
+        evaluation=msgspec.structs.replace(spec.evaluation, suites=[], suite_tokens={}),
+    )  # fmt: skip
+    train = work._DO["cell"]
+
+    def flip(prepared: Prepared, task: work.Task, progress: object) -> None:
+        train(prepared, task, progress)  # type: ignore[arg-type]
+        if task.item.path == ("sft",):  # type: ignore[union-attr]
+            weights = next((prepared.directory / "cells").glob("sft-s0-*/model/*.safetensors"))
+            data = bytearray(weights.read_bytes())
+            data[-1] ^= 1
+            weights.write_bytes(data)
+
+    monkeypatch.setattr(work, "_DO", {**work._DO, "cell": flip})
+    result = prepare(kept, tmp_path).run()
+    assert {line.split("-s0-")[0] for line in result.failures} == {"sft", "sft+grpo"}
+    assert all("weights of cell sft-s0-" in line and "Remove" in line for line in result.failures)
+    monkeypatch.setattr(work, "_DO", {**work._DO, "cell": train})
+    shutil.rmtree(next((tmp_path / "cells").glob("sft-s0-*")))
+    assert prepare(kept, tmp_path).run().failures == [], "the remedy is the one that the message names"
+
+
 def test_running_it_again_changes_nothing(
     finished: tuple[Path, StudyResult], spec: StudySpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,7 +196,7 @@ def test_a_changed_contrast_retrains_nothing_and_is_shown(
     changed = msgspec.structs.replace(spec, verdict=msgspec.structs.replace(spec.verdict, slice="new-topic"))
     result = prepare(changed, directory).run()
     (change,) = result.changes
-    assert change.evaluations == 7
+    assert change.evaluations == 14, "seven on the study's own prompts, seven on the published ones"
     assert change.fields == ["verdict.slice: 'all' → 'new-topic'"]
     assert "after results were there" in study_html(result)
     assert study_answer(result).changed_after_results
@@ -232,7 +299,9 @@ def test_online_merging_keeps_what_was_learned_since_the_studys_start(spec: Stud
     """`base = "start"`: another path would be a machine's own, and has no place in a study file."""
     online = 'online = { method = "online-dpo",'
     assert online in TEXT
-    text = TEXT.replace(online, online + " merging = { p = P, alpha = ALPHA },")
+    text = TEXT.replace('suites = ["ifeval:FILE"], suite_tokens = { ifeval = 8 }', "suites = []").replace(
+        online, online + " merging = { p = P, alpha = ALPHA },"
+    )
     text = text.replace("seeds = [0, 1]", "seeds = [0]").replace("START", spec.start.removeprefix("hf/"))
     kept = {}
     for p, alpha in (("1.0", "0.0"), ("0.5", "0.01")):

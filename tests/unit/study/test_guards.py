@@ -83,7 +83,7 @@ def test_the_plan_s_minutes_follow_what_was_measured(tmp_path) -> None:
         '"num_key_value_heads": 2, "tie_word_embeddings": true, "model_type": "llama"}'
     )
     plan = make_plan(STUDY, {seed: Inputs("a", "b") for seed in STUDY.seeds}, Resolved())
-    tasks = tasks_of(STUDY, plan, start_sha256="w", suite_sha256="s", identity="i")
+    tasks = tasks_of(STUDY, plan, start_sha256="w", suites={"": "s"}, identity="i")
 
     def minutes(factor: float) -> float:
         found = Probe(

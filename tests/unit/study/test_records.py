@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from adhere.build.manifest import Manifest
 from adhere.errors import IntegrityError, UsageError
+from adhere.schema import decode
+from adhere.study.design.frozen import load_frozen
+from adhere.study.outcome.result import StudyResult
+from adhere.study.run import records
+from adhere.study.run.cells import CellRecord
+from adhere.study.run.measured import Measured
 from adhere.study.run.records import pack, unpack
 
 RECORDS = {
@@ -50,7 +57,19 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     assert files(tmp_path / "b") == {**RECORDS, "study.json": b"mine"}
 
 
-@pytest.mark.parametrize("name", ["../evil.json", "/etc/study.json", "cells/x/model/model.safetensors", "notes.txt"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../evil.json",
+        "/etc/study.json",
+        "cells/x/model/model.safetensors",
+        "notes.txt",
+        ".git/hooks/study.json",
+        "cells/../cell.json",
+        "./study.json",
+        "evaluations/a/b.json",
+    ],
+)
 def test_what_is_no_record_is_refused(tmp_path: Path, name: str) -> None:
     with tarfile.open(tmp_path / "bad.tar.xz", "w:xz") as archive:
         entry = tarfile.TarInfo(name)
@@ -67,3 +86,43 @@ def test_damage_and_absence_are_said(tmp_path: Path) -> None:
         unpack(tmp_path / "r.tar.xz", tmp_path)
     with pytest.raises(UsageError, match="no study is stored"):
         pack(tmp_path, tmp_path / "x.tar.xz")
+
+
+def test_a_flipped_byte_is_named(tmp_path: Path) -> None:
+    """Wherever it lies, the message is ours: lzma's own errors are no sentences for a person."""
+    pack(study(tmp_path / "a"), tmp_path / "r.tar.xz")
+    whole = (tmp_path / "r.tar.xz").read_bytes()
+    for place in range(0, len(whole), 7):
+        (tmp_path / "r.tar.xz").write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        with pytest.raises(IntegrityError, match=r"r\.tar\.xz"):
+            unpack(tmp_path / "r.tar.xz", tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize("where", ["content", "header"])
+def test_what_unfolds_without_end_is_refused_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(records, "MOST_BYTES", 100_000)
+    with tarfile.open(tmp_path / "bomb.tar.xz", "w:xz", format=tarfile.PAX_FORMAT) as archive:
+        entry = tarfile.TarInfo("study.json")
+        entry.size = 10_000_000 if where == "content" else 2
+        entry.pax_headers = {"comment": "x" * 10_000_000} if where == "header" else {}
+        archive.addfile(entry, io.BytesIO(b"0" * entry.size))
+    with pytest.raises(IntegrityError, match="not packed by adhere"):
+        unpack(tmp_path / "bomb.tar.xz", tmp_path / "b")
+
+
+@pytest.mark.parametrize("name", ["study", "zoo"])
+def test_the_committed_studies_stay_readable(tmp_path: Path, name: str) -> None:
+    """Every record of a finished study loads with the types of today."""
+    folder = Path(__file__).parents[3] / "docs" / "studies" / name
+    assert unpack(folder / "records.tar.xz", tmp_path) > 50
+    frozen = load_frozen(tmp_path)
+    assert frozen is not None
+    assert frozen.spec.name == name
+    kinds = {"evaluations/*.json": Measured, "cells/*/cell.json": CellRecord, "data/*/manifest.json": Manifest}
+    for pattern, kind in kinds.items():
+        found = [decode(file.read_bytes(), kind) for file in tmp_path.glob(pattern)]
+        assert len(found) >= len(frozen.spec.seeds)
+    assert decode((folder / "result.json").read_bytes(), StudyResult).name == name

@@ -39,7 +39,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A prepared study whose tasks only write what a real one leaves on disk, and note their names."""
     spec = msgspec.structs.replace(SPEC, keep_weights=False)
     plan = make_plan(spec, {seed: Inputs(f"{seed}", f"{seed} again") for seed in spec.seeds}, Resolved())
-    tasks = tasks_of(spec, plan, start_sha256="w", suite_sha256="s", identity="i")
+    tasks = tasks_of(spec, plan, start_sha256="w", suites={"": "s"}, identity="i")
     found = SimpleNamespace(spec=spec, directory=tmp_path, plan=plan, tasks=tasks, ran=[], fail=set())
 
     def do(prepared: SimpleNamespace, task: Task, progress: object) -> None:

@@ -14,7 +14,7 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ import msgspec
 from adhere.errors import ResourceError
 from adhere.extras import need
 from adhere.models.local.decoder.device import resolve_device
-from adhere.study.design.plan import Cell, Plan, PoolPlan
+from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan
 from adhere.study.design.probe import Drawn, Probe
 from adhere.study.design.spec import StudySpec
 from adhere.study.run.work import State, Task
@@ -34,6 +34,9 @@ from adhere.train.budget.memory import available_bytes, sizes_of
 
 REFERENCE_GFLOPS = 160.0  # fp32, of the machine on which Speed's defaults were measured
 PROMPT_TOKENS, ANSWER_TOKENS = 60.0, 40.0  # where nothing was probed: rendered prompt, mean answer of at most 64 tokens
+SHARE_OF_LIMIT = (
+    0.5  # of its token limit, an answer to a published suite: SmolLM2-135M's were 0.57 of 512 on IFEval, trained 0.2
+)
 EVALUATION_BYTES = 2.2e9  # weights, the decoder's fused copies, key/value cache, the process
 
 
@@ -62,6 +65,21 @@ class PoolCost(NamedTuple):
     done: bool
 
 
+class SuiteSize(NamedTuple):
+    """Prompts of a published suite, and how many tokens an answer may have."""
+
+    prompts: int
+    most_tokens: int
+
+
+class SuiteCost(NamedTuple):
+    """A published suite: how often it is still to be asked, and the minutes of all of them."""
+
+    size: SuiteSize
+    left: int
+    minutes: float
+
+
 class Estimate(NamedTuple):
     """Of a whole study. Minutes and tokens are of what is left to do; those of parts are one process's."""
 
@@ -75,6 +93,7 @@ class Estimate(NamedTuple):
     source: str  # what the minutes come from
     minutes: float  # all that is left, with `jobs` processes
     jobs: int = 1
+    suites: Mapping[str, SuiteCost] = {}
 
     def describe(self, spec: StudySpec, plan: Plan) -> str:
         """The plan as a person reads it before the start: every seed's work, once where all seeds have the same."""
@@ -98,9 +117,14 @@ class Estimate(NamedTuple):
             done = sum(cost.done for cost in self.cells)
             lines.append(f"  the same    at {len(spec.seeds)} seeds: {done} of {len(self.cells)} cells are finished")
         lines.append(
-            f"  evaluate    {len(plan.evaluations)} times {spec.evaluation.prompts} held-out prompts, {self.evaluations_left} left"
+            f"  evaluate    {sum(not one.suite for one in plan.evaluations)} times {spec.evaluation.prompts} held-out prompts, {self.evaluations_left} left"
             f"{_left(self.evaluation_minutes, done=not self.evaluations_left)}"
         )
+        lines += [
+            f"  evaluate    {sum(one.suite == name for one in plan.evaluations)} times {cost.size.prompts} prompts of {name}, answers of up "
+            f"to {cost.size.most_tokens} tokens, {cost.left} left{_left(cost.minutes, done=not cost.left)}"
+            for name, cost in self.suites.items()
+        ]
         together = f" with {self.jobs} processes" if self.jobs > 1 else ""
         lines.append(
             f"  in all      about {_duration(self.minutes)}{together} ({self.source}), "
@@ -130,6 +154,7 @@ def estimate(
     start: Path,
     probe: Probe | None = None,
     jobs: int = 1,
+    suites: Mapping[str, SuiteSize] | None = None,
 ) -> Estimate:
     """Estimate what is left of a study.
 
@@ -142,6 +167,7 @@ def estimate(
         probe: How fast this machine was with this model, measured with as many processes; None: guessed from a matrix
             multiplication.
         jobs: Processes that share the work.
+        suites: The published suites that every arm is measured on, by name.
     """
     state = State(directory, tasks)
     done = {task.name: state.is_done(task.name) for task in tasks}
@@ -176,8 +202,13 @@ def estimate(
     asked = pace.evaluating
     once = spec.evaluation.prompts * asked.answer_tokens / _together(asked, 1) / 60
     minutes = {cost.cell.folder: cost.stage.minutes for cost in costs} | {p.pool.folder: p.minutes for p in pools}
-    open_tasks = [(task, minutes.get(task.name, once)) for task in tasks if not done[task.name]]
-    left = sum(task.kind == "evaluation" for task, _ in open_tasks)
+    by_suite = {"": once} | {name: _asking(size, asked) for name, size in (suites or {}).items()}
+    for task in tasks:
+        if isinstance(task.item, Evaluation):
+            minutes[task.name] = by_suite[task.item.suite]
+    open_tasks = [(task, minutes[task.name]) for task in tasks if not done[task.name]]
+    asking = [task.item.suite for task, _ in open_tasks if isinstance(task.item, Evaluation)]
+    left = asking.count("")
     unfinished = [cost for cost in costs if not cost.done]
     held = len(unfinished) if spec.keep_weights else min(4, len(unfinished))
     return Estimate(
@@ -191,7 +222,17 @@ def estimate(
         source=source,
         minutes=timetable(open_tasks, jobs),
         jobs=jobs,
+        suites={
+            name: SuiteCost(size, asking.count(name), asking.count(name) * by_suite[name])
+            for name, size in (suites or {}).items()
+        },
     )
+
+
+def _asking(size: SuiteSize, drawn: Drawn) -> float:
+    """Minutes of one evaluation on a published suite."""
+    answers = drawn._replace(answer_tokens=SHARE_OF_LIMIT * size.most_tokens)
+    return size.prompts * answers.answer_tokens / _together(answers, 1) / 60
 
 
 def timetable(left: Sequence[tuple[Task, float]], jobs: int) -> float:

@@ -62,6 +62,7 @@ class Evaluation(NamedTuple):
     arm: str
     seed: int | None
     cell: str | None  # key of the trained cell; None: the start model
+    suite: str = ""  # name of a published suite; empty: the study's own held-out prompts
 
 
 class Plan(NamedTuple):
@@ -120,6 +121,7 @@ def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Resolved)
             keys_of_arm[arm.name] = keys
             if keys:
                 evaluations.append(Evaluation(arm.name, seed, keys[-1]))
+    evaluations += [one._replace(suite=name) for name in spec.evaluation.suite_names for one in evaluations]
     return Plan(tuple(pools.values()), tuple(cells.values()), tuple(evaluations))
 
 

@@ -89,6 +89,12 @@ class EvaluationSpec(Record, frozen=True):
     """How every arm is evaluated: greedy, on held-out prompts (`suites.generated.core.slices`), on one engine at one precision.
 
     `coverage` is the share of prompts that every compared evaluation must have measured; below it there is no verdict.
+
+    Args:
+        suites: Published suites that every arm is measured on as well: `ifeval:PATH`, any suite that `adhere eval` takes and a
+            program judges. A path is relative to where the study is started.
+        suite_tokens: How long their answers may be, by name (`ifeval`); else as long as the suite's own limit.
+        suite_limit: At most so many prompts of each, an even share of each slice; None: all.
     """
 
     seed: int = 0
@@ -98,6 +104,14 @@ class EvaluationSpec(Record, frozen=True):
     max_new_tokens: int = 64
     precision: Literal["fp32"] = "fp32"
     coverage: float = 0.99
+    suites: list[str] = []
+    suite_tokens: dict[str, int] = {}
+    suite_limit: int | None = None
+
+    @property
+    def suite_names(self) -> list[str]:
+        """What the published suites are called: what stands before the colon."""
+        return [name.partition(":")[0] for name in self.suites]
 
     @property
     def prompts(self) -> int:
@@ -296,6 +310,10 @@ def validate(spec: StudySpec) -> None:
         _require_matched_arm(spec, spec.stage(name))
     if spec.resample is not None:
         _require_known("resample.after", spec.resample.after, spec.stages)
+    if spec.evaluation.suites:
+        _require_unique("suite of [evaluation]", spec.evaluation.suite_names)
+    for name in spec.evaluation.suite_tokens:
+        _require_known("evaluation.suite_tokens", name, spec.evaluation.suite_names)
     _require_train_kinds(spec.data.kinds)
     _require_ranges(spec)
 
@@ -346,21 +364,10 @@ def _require_known(where: str, name: str, known: Iterable[str]) -> None:
 
 
 def _require_ranges(spec: StudySpec) -> None:
-    data, evaluation, rule = spec.data, spec.evaluation, spec.verdict
-    at_least_one: dict[str, float] = {
-        "data.prompts": data.prompts,
-        "data.max_new_tokens": data.max_new_tokens,
-        "evaluation.max_new_tokens": evaluation.max_new_tokens,
-        "evaluation: prompts in all slices": evaluation.prompts,
-    }
-    if data.wordings is not None:
-        at_least_one["data.wordings"] = data.wordings
-    if spec.resample is not None:
-        at_least_one["resample.prompts"] = spec.resample.prompts
-    for where, value in at_least_one.items():
+    data, again, evaluation = spec.data, spec.resample, spec.evaluation
+    for where, value in _counts(spec).items():
         if value < 1:
             raise SpecError(f"{where}: got {value}, must be at least 1")
-    again = spec.resample
     drawings: list[tuple[str, DataSpec | ResampleSpec]] = [("data", data), *([("resample", again)] if again else [])]
     for where, drawn in drawings:
         if drawn.draws < 2:
@@ -372,8 +379,8 @@ def _require_ranges(spec: StudySpec) -> None:
     if not 0 <= data.singles <= 10:
         raise SpecError(f"data.singles: got {data.singles}, must be from 0 to 10 (of every ten prompts)")
     shares = {
-        "verdict.confidence": rule.confidence,
-        "verdict.smallest_effect": rule.smallest_effect,
+        "verdict.confidence": spec.verdict.confidence,
+        "verdict.smallest_effect": spec.verdict.smallest_effect,
         **{f"guards.{name}": getattr(spec.guards, name) for name in GuardSpec.__struct_fields__},
     }
     for where, share in shares.items():
@@ -381,6 +388,22 @@ def _require_ranges(spec: StudySpec) -> None:
             raise SpecError(f"{where}: got {share}, must lie between 0 and 1")
     if not 0 < evaluation.coverage <= 1:
         raise SpecError(f"evaluation.coverage: got {evaluation.coverage}, must lie between 0 and 1")
+
+
+def _counts(spec: StudySpec) -> dict[str, int]:
+    """Every number of the spec that must be at least 1; those that are not given are left out."""
+    data, evaluation = spec.data, spec.evaluation
+    counts = {
+        "data.prompts": data.prompts,
+        "data.max_new_tokens": data.max_new_tokens,
+        "data.wordings": data.wordings,
+        "resample.prompts": spec.resample.prompts if spec.resample else None,
+        "evaluation.max_new_tokens": evaluation.max_new_tokens,
+        "evaluation: prompts in all slices": evaluation.prompts,
+        "evaluation.suite_limit": evaluation.suite_limit,
+        **{f"evaluation.suite_tokens.{name}": most for name, most in evaluation.suite_tokens.items()},
+    }
+    return {where: value for where, value in counts.items() if value is not None}
 
 
 def in_slice(name: str, wanted: str) -> bool:

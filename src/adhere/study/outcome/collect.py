@@ -65,6 +65,7 @@ class _Stored:
     def __init__(self, prepared: Prepared) -> None:
         directory = prepared.directory
         self.runs: dict[RunKey, Measured] = {}
+        self.suites: dict[str, dict[RunKey, Measured]] = {}  # those on published suites, by the suite's name
         self.cells: dict[str, CellRecord] = {}
         self.pools: dict[str, Manifest] = {}
         self.left: dict[int | None, int] = {}
@@ -73,7 +74,9 @@ class _Stored:
             match task.item:
                 case Evaluation():
                     if (run := load_measured(directory, task.name, task.key)) is not None:
-                        found = self.runs[task.item.arm, task.item.seed] = run
+                        found = run
+                        place = self.suites.setdefault(task.item.suite, {}) if task.item.suite else self.runs
+                        place[task.item.arm, task.item.seed] = run
                 case Cell():
                     if (cell := load_cell(directory, task.item)) is not None:
                         found = self.cells[task.key] = cell
@@ -89,7 +92,19 @@ class _Stored:
         """All work, as measured when it was done."""
         seconds = sum(record.ledger.seconds for record in self.cells.values())
         seconds += sum(manifest.ledger.seconds for manifest in self.pools.values())
-        return (seconds + sum(run.seconds for run in self.runs.values())) / 60
+        everything = [self.runs, *self.suites.values()]
+        return (seconds + sum(run.seconds for runs in everything for run in runs.values())) / 60
+
+    def on_suites(self, prepared: Prepared) -> dict[str, Evaluations]:
+        """Of each published suite whether each arm passed each prompt at each seed: what `contrast` takes, over slice `all`.
+
+        `evaluations.of(arm, seed).passes` has one entry a prompt of `evaluations.prompts` (True, False, or None where it was
+        not measured); `.summary` has the suite's own numbers (prompt and instruction, strict and loose) and those of each kind.
+        """
+        return {
+            name: Evaluations(self.suites.get(name, {}), suite.prompts, prepared.spec.seeds)
+            for name, suite in prepared.suites.items()
+        }
 
 
 def make_result(prepared: Prepared, *, command: str) -> StudyResult:
@@ -151,7 +166,7 @@ def make_result(prepared: Prepared, *, command: str) -> StudyResult:
         cells={
             _label(found.arm, found.seed): plan.cell(found.cell).folder
             for found in plan.evaluations
-            if found.cell is not None and (found.arm, found.seed) in stored.runs
+            if found.cell is not None and not found.suite and (found.arm, found.seed) in stored.runs
         },
     )
     return with_sides(result, load_sides(prepared.directory))

@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 from adhere.errors import IntegrityError
+from adhere.models.local.transformers import weights_sha256
 from adhere.schema import Json, Record, decode, encode, write_atomic
 from adhere.study.design.plan import Cell, cell_folder
 from adhere.train.budget.ledger import StageLedger
@@ -75,6 +76,25 @@ def clear_unfinished(directory: Path, cell: Cell) -> Path:
 def has_weights(directory: Path, cell: Cell) -> bool:
     """Whether the trained model of a cell is there."""
     return any((cell_folder(directory, cell) / "model").glob("*.safetensors"))
+
+
+def trained_weights(directory: Path, cell: Cell) -> Path:
+    """Where a finished cell's model lies, after its bytes were compared with the hash in the cell's record.
+
+    Raises:
+        IntegrityError: The cell is not finished, or its weights are not those that were trained.
+    """
+    folder, record = cell_folder(directory, cell), load_cell(directory, cell)
+    if record is None:
+        raise IntegrityError(f"{folder} is not finished, so nothing can start from it")
+    found = weights_sha256(folder / "model")
+    if found != record.weights_sha256:
+        raise IntegrityError(
+            f"The weights of cell {cell.folder} were changed after they were trained: sha256 {found}, recorded "
+            f"{record.weights_sha256}. Nothing is trained or measured on them. Remove {folder} and run the same command "
+            "again: the cell is then trained anew"
+        )
+    return folder / "model"
 
 
 def drop_weights(directory: Path, cell: Cell) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from adhere import suites
 from adhere.build.decontaminate import Report, decontaminate
 from adhere.errors import IntegrityError, UsageError
 from adhere.extras import need
@@ -23,7 +24,7 @@ from adhere.models.catalog import resolve_weights
 from adhere.models.local.decoder.device import resolve_device
 from adhere.progress import Progress, Silent
 from adhere.schema import Prompt, content_hash, decode, derive_seed, encode, write_atomic
-from adhere.study.design.estimate import Estimate, estimate, require_resources
+from adhere.study.design.estimate import Estimate, SuiteSize, estimate, require_resources
 from adhere.study.design.frozen import Template, freeze, load_frozen
 from adhere.study.design.identity import weights_identity
 from adhere.study.design.plan import Inputs, Plan, make_plan
@@ -58,6 +59,7 @@ class Prepared(NamedTuple):
     start: Path  # directory of the start model's weights
     start_sha256: str
     suite: Suite
+    suites: Mapping[str, Suite]  # published ones, by name
     inputs: Mapping[int, SeedInputs]
     audit: Audit
     resolved: Resolved
@@ -78,7 +80,10 @@ class Prepared(NamedTuple):
         (progress or Silent()).say("Measuring how fast this machine is with this model")
         prompts = next(iter(self.inputs.values())).prompts
         found = probe(self.spec, self.directory, prompts, start=self.start, resolved=self.resolved, jobs=jobs)
-        cost = estimate(self.spec, self.plan, self.tasks, self.directory, start=self.start, probe=found, jobs=jobs)
+        cost = estimate(
+            self.spec, self.plan, self.tasks, self.directory, start=self.start, probe=found, jobs=jobs,
+            suites={name: suite_size(self.spec, name, one) for name, one in self.suites.items()},
+        )  # fmt: skip
         return self._replace(estimate=cost)
 
     def run(self, *, shard: Shard = WHOLE, progress: Progress | None = None, command: str = "") -> StudyResult:
@@ -142,7 +147,7 @@ def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1, progress: Progre
     from adhere.models.local.decoder.precision import resolve
 
     start, start_sha256 = resolve_weights(spec.start)
-    suite = held_out_suite(spec)
+    suite, published = held_out_suite(spec), published_suites(spec)
     inputs = {seed: _inputs(spec, seed, suite) for seed in spec.seeds}
     training = [prompt for found in inputs.values() for prompt in (*found.prompts, *found.again)]
     split = audit(training, suite.prompts)
@@ -166,15 +171,20 @@ def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1, progress: Progre
         for seed, found in inputs.items()
     }
     plan = make_plan(spec, hashes, resolved)
-    tasks = tasks_of(spec, plan, start_sha256=start_sha256, suite_sha256=suite.sha256, identity=identity)
+    hashed = {"": suite.sha256} | {
+        name: content_hash([one.sha256, one.sampling.max_new_tokens]) for name, one in published.items()
+    }
+    tasks = tasks_of(spec, plan, start_sha256=start_sha256, suites=hashed, identity=identity)
     known = load_probe(directory, jobs=jobs)
-    cost = estimate(spec, plan, tasks, directory, start=start, probe=known, jobs=jobs)
+    asked = {name: suite_size(spec, name, one) for name, one in published.items()}
+    cost = estimate(spec, plan, tasks, directory, start=start, probe=known, jobs=jobs, suites=asked)
     return Prepared(
         spec,
         directory,
         start,
         start_sha256,
         suite,
+        published,
         inputs,
         split,
         resolved,
@@ -210,6 +220,31 @@ def held_out_suite(spec: StudySpec) -> Suite:
         asked.seed, new_topic=asked.new_topic, new_wording=asked.new_wording, new_family=asked.new_family,
         kinds=spec.data.kinds, wordings=spec.data.wordings,
     )  # fmt: skip
+
+
+def published_suites(spec: StudySpec) -> dict[str, Suite]:
+    """The published suites of a study by name, read from their files.
+
+    Raises:
+        UsageError: A file is missing or cannot be read, or a program cannot judge its prompts.
+        UnknownName: No such suite.
+    """
+    asked = spec.evaluation
+    found = {}
+    for name, full in zip(asked.suite_names, asked.suites, strict=True):
+        suite = suites.load(full, limit=asked.suite_limit)
+        if not all(any(turn.constraints for turn in prompt.turns) for prompt in suite.prompts):
+            raise UsageError(
+                f"evaluation.suites: {full} has prompts that no program judges, so a study cannot count them"
+            )
+        found[name] = suite
+    return found
+
+
+def suite_size(spec: StudySpec, name: str, suite: Suite) -> SuiteSize:
+    """How many prompts a published suite has, and how long their answers may be in this study."""
+    most = spec.evaluation.suite_tokens.get(name, suite.sampling.max_new_tokens)
+    return SuiteSize(len(suite.prompts), most)
 
 
 def _inputs(spec: StudySpec, seed: int, suite: Suite) -> SeedInputs:

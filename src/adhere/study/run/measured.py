@@ -37,6 +37,7 @@ class Measured(Record, frozen=True):
         shown: Answers to the prompts that the report shows.
         run: Name of the stored Run.
         seconds: What it took.
+        suite: Name of the published suite; empty: the study's own held-out prompts.
     """
 
     version: int
@@ -54,6 +55,7 @@ class Measured(Record, frozen=True):
     shown: dict[str, ShownAnswer]
     run: str
     seconds: float
+    suite: str = ""
 
     @property
     def coverage(self) -> float:
@@ -63,7 +65,7 @@ class Measured(Record, frozen=True):
 
 def measured(
     run: Run, prompts: Sequence[Prompt], *, key: str, arm: str, seed: int | None, suite_sha256: str,
-    plain: PlainText | None, shown: Sequence[str], seconds: float,
+    plain: PlainText | None, shown: Sequence[str], seconds: float, suite: str = "",
 ) -> Measured:  # fmt: skip
     """Collect a finished Run; `shown` are the ids of prompts whose answers are kept."""
     answers = answers_of(run)
@@ -88,7 +90,7 @@ def measured(
             )
             for prompt in prompts if prompt.id in shown and prompt.id in texts
         },
-        run=run.directory.name, seconds=seconds,
+        run=run.directory.name, seconds=seconds, suite=suite,
     )  # fmt: skip
 
 

@@ -7,10 +7,12 @@ same bytes.
 
 from __future__ import annotations
 
+import fnmatch
 import io
+import lzma
 import tarfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from adhere.errors import IntegrityError, UsageError
 from adhere.schema import write_atomic
@@ -54,16 +56,18 @@ def _records(directory: Path) -> Iterator[Path]:
 def unpack(file: Path, directory: Path) -> int:
     """Put packed records into `directory`; how many. Records that are there already stay as they are.
 
+    Nothing is written before the whole file was read and found good.
+
     Raises:
         IntegrityError: The file is damaged, or holds something that is no record of a study.
     """
     try:
-        with tarfile.open(file, mode="r:xz") as archive:
+        with lzma.open(file) as unfolded, tarfile.open(fileobj=_Bounded(unfolded, file), mode="r|") as archive:
             entries = {entry.name: _content(archive, entry, file) for entry in archive}
-    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
-        raise IntegrityError(f"{file}: not a packed study: {error}") from error
-    if sum(map(len, entries.values())) > MOST_BYTES:
-        raise IntegrityError(f"{file}: more than {MOST_BYTES >> 20} MB of records; it was not packed by adhere")
+    except (tarfile.TarError, lzma.LZMAError, OSError, EOFError, ValueError) as error:
+        raise IntegrityError(
+            f"{file}: not a packed study, or damaged: {error}. Get the file again, or begin without --records"
+        ) from error
     for name, data in entries.items():
         path = directory / name
         if not path.exists():
@@ -72,14 +76,40 @@ def unpack(file: Path, directory: Path) -> int:
     return len(entries)
 
 
+class _Bounded(io.RawIOBase):
+    """Reads what a packed file unfolds to, and refuses to go on beyond MOST_BYTES: headers count as well as contents."""
+
+    def __init__(self, unfolded: lzma.LZMAFile, file: Path) -> None:
+        self._unfolded, self._file, self._left = unfolded, file, MOST_BYTES
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._unfolded.read(min(size, self._left + 1) if size >= 0 else self._left + 1)
+        self._left -= len(data)
+        if self._left < 0:
+            raise IntegrityError(
+                f"{self._file}: more than {MOST_BYTES >> 20} MB of records; it was not packed by adhere"
+            )
+        return data
+
+
 def _content(archive: tarfile.TarFile, entry: tarfile.TarInfo, file: Path) -> bytes:
-    name = Path(entry.name)
-    opened = archive.extractfile(entry) if entry.isreg() and entry.size <= MOST_BYTES else None
-    if (
-        opened is None
-        or ".." in name.parts
-        or not any(name.match(pattern) for pattern in PATTERNS)
-        or name.is_absolute()
-    ):
+    opened = archive.extractfile(entry) if entry.isreg() and _is_record(entry.name) else None
+    if opened is None:
         raise IntegrityError(f"{file}: {entry.name!r} is no record of a study")
     return opened.read()
+
+
+def _is_record(name: str) -> bool:
+    """Whether a name is one that `pack` writes: every part of it, from the study's directory down."""
+    parts = PurePosixPath(name).parts
+    return (
+        "/".join(parts) == name
+        and ".." not in parts
+        and any(
+            len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
+            for wanted in (pattern.split("/") for pattern in PATTERNS)
+        )
+    )

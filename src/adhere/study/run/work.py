@@ -25,7 +25,14 @@ from adhere.schema import Record, Sampling, content_hash, decode, derive_seed, e
 from adhere.store.run import alone
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, cell_folder, pool_folder
 from adhere.study.design.spec import StudySpec
-from adhere.study.run.cells import clear_unfinished, drop_weights, has_weights, load_cell, save_cell
+from adhere.study.run.cells import (
+    clear_unfinished,
+    drop_weights,
+    has_weights,
+    load_cell,
+    save_cell,
+    trained_weights,
+)
 from adhere.study.run.measured import load_measured, measured, save_measured
 from adhere.study.run.plain import read_plain
 
@@ -67,16 +74,17 @@ class Shard(NamedTuple):
         return place % self.of == self.number - 1
 
 
-def tasks_of(spec: StudySpec, plan: Plan, *, start_sha256: str, suite_sha256: str, identity: str) -> list[Task]:
-    """All tasks, seed by seed, each after what it needs."""
+def tasks_of(spec: StudySpec, plan: Plan, *, start_sha256: str, suites: Mapping[str, str], identity: str) -> list[Task]:
+    """All tasks, seed by seed, each after what it needs. `suites` has a hash for each suite: "" is the study's own."""
     asked = spec.evaluation
-    how = [asked.max_new_tokens, asked.precision, asked.seed]
 
     def evaluation_task(found: Evaluation) -> Task:
-        key = content_hash(["evaluation", found.cell or start_sha256, suite_sha256, identity, *how])
-        seed = "" if found.seed is None else f"-s{found.seed}"
+        tokens = asked.suite_tokens.get(found.suite) if found.suite else asked.max_new_tokens
+        how = [tokens, asked.precision, asked.seed]
+        key = content_hash(["evaluation", found.cell or start_sha256, suites[found.suite], identity, *how])
+        name = f"{found.arm}{'' if found.seed is None else f'-s{found.seed}'}{found.suite and f'-{found.suite}'}"
         needs = () if found.cell is None else (plan.cell(found.cell).folder,)
-        return Task("evaluation", f"{found.arm}{seed}-{key[:10]}", key, found.seed, needs, found)
+        return Task("evaluation", f"{name}-{key[:10]}", key, found.seed, needs, found)
 
     tasks = [evaluation_task(found) for found in plan.evaluations if found.cell is None]
     for seed in spec.seeds:
@@ -248,7 +256,7 @@ def _draw(prepared: Prepared, task: Task, progress: Progress) -> None:
         draws, temperature, repair, limits = data.draws, data.temperature, data.repair, data.limits
     else:
         assert again is not None  # noqa: S101 - there is no such pool otherwise
-        source = cell_folder(prepared.directory, prepared.plan.cell(plan.cell)) / "model"
+        source = trained_weights(prepared.directory, prepared.plan.cell(plan.cell))
         name = f"{again.after} (seed {plan.seed})"
         prompts, compared = inputs.again, inputs.again_compared
         draws, temperature, repair, limits = again.draws, again.temperature, again.repair, again.limits
@@ -280,7 +288,7 @@ def _train(prepared: Prepared, task: Task, progress: Progress) -> None:
     cell = task.item
     assert isinstance(cell, Cell)  # noqa: S101 - by construction of the task
     plan, directory = prepared.plan, prepared.directory
-    start = prepared.start if cell.parent is None else cell_folder(directory, plan.cell(cell.parent)) / "model"
+    start = prepared.start if cell.parent is None else trained_weights(directory, plan.cell(cell.parent))
     pools = [load_pool(pool_folder(directory, plan.pool(key))) for key in cell.pools]
     matched = [record.ledger for key in cell.matched if (record := load_cell(directory, plan.cell(key))) is not None]
     folder = clear_unfinished(directory, cell)
@@ -292,14 +300,13 @@ def _train(prepared: Prepared, task: Task, progress: Progress) -> None:
 
 
 def _evaluate(prepared: Prepared, task: Task, progress: Progress) -> None:
-    """Evaluate one arm, greedy, in fp32, on every held-out prompt; then score plain text."""
-    found, spec, suite = task.item, prepared.spec, prepared.suite
+    """Evaluate one arm, greedy, in fp32, on every prompt of a suite; with the study's own prompts also score plain text."""
+    found, spec = task.item, prepared.spec
     assert isinstance(found, Evaluation)  # noqa: S101 - by construction of the task
+    suite = prepared.suites[found.suite] if found.suite else prepared.suite
     started = time.monotonic()
     weights = (
-        prepared.start
-        if found.cell is None
-        else cell_folder(prepared.directory, prepared.plan.cell(found.cell)) / "model"
+        prepared.start if found.cell is None else trained_weights(prepared.directory, prepared.plan.cell(found.cell))
     )
     name = found.arm if found.seed is None else f"{found.arm} (seed {found.seed})"
     folder = prepared.directory / "runs" / task.name
@@ -308,18 +315,20 @@ def _evaluate(prepared: Prepared, task: Task, progress: Progress) -> None:
         weights, name=name, precision=spec.evaluation.precision, threads=spec.threads, device=device
     )
     try:
-        sampling = Sampling(max_new_tokens=spec.evaluation.max_new_tokens, temperature=0.0, seed=spec.evaluation.seed)
-        progress.say(f"Evaluating {name} on {len(suite.prompts)} held-out prompts")
+        own = spec.evaluation.suite_tokens.get(found.suite, suite.sampling.max_new_tokens)
+        most = own if found.suite else spec.evaluation.max_new_tokens
+        sampling = Sampling(max_new_tokens=most, temperature=0.0, seed=spec.evaluation.seed)
+        progress.say(f"Evaluating {name} on {len(suite.prompts)} {found.suite or 'held-out'} prompts")
         run = evaluate_sync(model, suite, folder, sampling=sampling, progress=progress)
     finally:
         model.close()
-    plain = read_plain(*load_weights(weights, device))
+    plain = None if found.suite else read_plain(*load_weights(weights, device))
     save_measured(
         prepared.directory,
         task.name,
         measured(
             run, suite.prompts, key=task.key, arm=found.arm, seed=found.seed, suite_sha256=suite.sha256, plain=plain,
-            shown=prepared.shown, seconds=time.monotonic() - started,
+            shown=prepared.shown, seconds=time.monotonic() - started, suite=found.suite,
         ),
     )  # fmt: skip
 
