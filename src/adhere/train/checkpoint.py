@@ -16,6 +16,7 @@ import os
 import pickle
 import shutil
 import time
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -55,7 +56,7 @@ class Keeper:
         """Put the learner, the counts and the log into the state that was kept; how many batches were done (0: none kept).
 
         Raises:
-            IntegrityError: The file cannot be read.
+            IntegrityError: The file cannot be read, or is not as it was written.
             RunMismatch: It is of another stage, or of other settings.
         """
         import torch
@@ -65,12 +66,7 @@ class Keeper:
         file = self._file(self._latest())
         if not agreed(file.exists()):
             return 0
-        try:
-            kept: dict[str, Any] = torch.load(file, map_location=learner.model.device, weights_only=True)
-        except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
-            raise IntegrityError(
-                f"{file} cannot be read ({error}). Remove it to train this stage from its start"
-            ) from error
+        kept = _read(file, learner.model.device)
         if kept["identity"] != _identity(learner):
             raise RunMismatch(f"{file} is of another stage or of other settings. Remove it, or use another --out")
         with torch.no_grad():
@@ -173,6 +169,20 @@ def keeper() -> Keeper | None:
 def forget(folder: Path) -> None:
     """Remove what was kept."""
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _read(file: Path, device: Any) -> dict[str, Any]:
+    import torch
+
+    try:
+        with zipfile.ZipFile(file) as archive:  # every tensor has its checksum there, which torch does not look at
+            broken = archive.testzip()
+        found: dict[str, Any] = {} if broken else torch.load(file, map_location=device, weights_only=True)
+    except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
+        broken = str(error)
+    if broken:
+        raise IntegrityError(f"{file} cannot be read ({broken}). Remove it to train this stage from its start")
+    return found
 
 
 def _identity(learner: Learner) -> str:

@@ -20,7 +20,7 @@ from adhere.errors import Diverged, UsageError
 from adhere.progress import Step
 from adhere.schema import Record, convert
 from adhere.train.batch.pack import Precision, Tree, log_probs
-from adhere.train.budget.ledger import LogRow, Tally
+from adhere.train.budget.ledger import LogRow, Tally, peak_memory_bytes
 from adhere.train.checkpoint import keeper
 from adhere.train.parallel import add_up, is_sharding, share
 
@@ -59,7 +59,7 @@ class Merging(Record, frozen=True):
         method: `dare` or `ties`.
         p: Share of coordinates that is kept.
         alpha: Weight of the earlier change; 0 is the control "update dropout".
-        mode: As the paper writes it, or as its code does it.
+        mode: As the released code does it, or as the paper writes it: then OnDARE's steps are p times as long as AdamW's.
         every: Merge at every K-th step.
         base: Directory of the weights before the stage before; `start`: those that the recipe or study starts from.
     """
@@ -67,7 +67,7 @@ class Merging(Record, frozen=True):
     method: Literal["dare", "ties"] = "dare"
     p: Annotated[float, Meta(gt=0, le=1)] = 5e-4
     alpha: Share = 5e-7
-    mode: Literal["paper", "released"] = "paper"
+    mode: Literal["released", "paper"] = "released"
     every: Count = 1
     base: str = "start"
 
@@ -247,11 +247,25 @@ class Learner:
         self.step += 1
         return Update(total, norm, rate)
 
-    def skip(self) -> float:
-        """Let a step pass without an update; the learning rate it would have had."""
+    def skip(self) -> LogRow:
+        """Let a step pass without an update; its log row."""
         rate = self._next_rate()
         self.step += 1
-        return rate
+        return {"loss": None, "learning_rate": rate, "peak_memory_bytes": self._peak_memory()}
+
+    def row(self, update: Update, **columns: float | None) -> LogRow:
+        """The log row of a step: what every stage logs, with the stage's own `columns`.
+
+        `merging_lost_share` is the share of AdamW's step, along it, that online merging did not take.
+        """
+        taken: float | None = getattr(self.optimizer, "step_share", None)
+        return {
+            "step": self.step, "loss": update.loss, "learning_rate": update.learning_rate, "grad_norm": update.grad_norm,
+            **columns, **({} if taken is None else {"merging_lost_share": 1 - taken}), "peak_memory_bytes": self._peak_memory(),
+        }  # fmt: skip
+
+    def _peak_memory(self) -> int:
+        return peak_memory_bytes(self.model.device.type)
 
     def _next_rate(self) -> float:
         rate = rate_at(self.step, self.steps, self.settings)

@@ -82,6 +82,8 @@ def _whole(value: torch.Tensor) -> torch.Tensor:
 def local_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
     """The optimizer's state with only this process's parts."""
     state = optimizer.state_dict()
+    if not is_sharding():  # whole, whatever its form: online merging's holds the wrapped optimizer's
+        return state
     parts = {index: {name: local(value) for name, value in kept.items()} for index, kept in state["state"].items()}
     return state | {"state": parts}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import signal
@@ -25,6 +26,7 @@ from adhere.progress import Progress, Silent, Step  # noqa: E402
 from adhere.schema import PairRow, RlRow, SftRow  # noqa: E402
 from adhere.train.batch.rollout import Answer  # noqa: E402
 from adhere.train.checkpoint import FILE, forget, keeping  # noqa: E402
+from adhere.train.loop import Merging, with_base  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
 TEXTS = ["the sea is wide", "no commas here", "the sea is deep and cold", "foxes jump", "lazy dogs sleep all day long"]
@@ -48,6 +50,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "sft": ("sft", {"batch_rows": 2, "epochs": 2, "learning_rate": 1e-3}),
     "sft-until": ("sft-until", UNTIL),
     "dpo": ("dpo", {"batch_pairs": 1, "learning_rate": 1e-3}),
+    "dpo, merging": ("dpo", {"batch_pairs": 1, "learning_rate": 1e-3, "merging": Merging(p=0.5, alpha=0.1)}),
     "kto": ("kto", {"batch_items": 2, "learning_rate": 1e-3}),
     "reward-model": ("reward-model", {"batch_pairs": 1, "epochs": 2, "learning_rate": 1e-3}),
     "online-dpo": ("online-dpo", ONLINE),
@@ -92,8 +95,12 @@ def run(directory: Path, case: str, progress: Progress | None = None) -> tuple[d
     stage = STAGES.get(name)
     rows: Any = {"sft": SFT, "pairs": PAIRS, "rl": PROMPTS}[stage.data]
     model, tokenizer = load(directory)
+    asked = with_base(stage.settings(**settings), directory)
+    if asked.merging is not None:
+        with torch.no_grad():  # so that there is something that an earlier stage had learned
+            model.model.norm.weight.add_(0.1)
     online = {"score": score} if stage.online else {}
-    result = stage.run(model, tokenizer, rows, stage.settings(**settings), seed=3, progress=progress, **online)
+    result = stage.run(model, tokenizer, rows, asked, seed=3, progress=progress, **online)
     trained = result.artefact.backbone if result.artefact is not None else model
     return trained.state_dict(), result
 
@@ -178,9 +185,14 @@ def test_what_cannot_be_taken_up_is_named(tiny_llama_dir: Path, tmp_path: Path) 
         run(tiny_llama_dir, "sft", Stops("sft", 2))
     with pytest.raises(RunMismatch, match="other settings"), keeping(tmp_path):
         run(tiny_llama_dir, "dpo")
-    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:1000])
-    with pytest.raises(IntegrityError, match="Remove it to train this stage from its start"), keeping(tmp_path):
-        run(tiny_llama_dir, "sft")
+    whole = (tmp_path / FILE).read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1  # one bit of a weight or a moment: torch.load does not notice
+    torch.load(io.BytesIO(flipped), weights_only=True)
+    for damaged in (whole[:1000], bytes(flipped)):
+        (tmp_path / FILE).write_bytes(damaged)
+        with pytest.raises(IntegrityError, match="Remove it to train this stage from its start"), keeping(tmp_path):
+            run(tiny_llama_dir, "sft")
     forget(tmp_path)
     with keeping(tmp_path):
         run(tiny_llama_dir, "sft")

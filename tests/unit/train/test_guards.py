@@ -51,6 +51,7 @@ def with_template(directory: Path, into: Path, template: str | None) -> str:
         ("truncated_share", 0.2, 3, "Raise it"),
         ("frac_zero_variance", 0.8, 3, "nothing to learn from"),
         ("unmeasured_share", 0.1, 1, "could not decide"),
+        ("merging_lost_share", 0.9, 3, "mode = 'released'"),
         ("importance_cut_share", 0.2, 3, "rollout_precision = 'fp32'"),
     ],
 )
@@ -64,6 +65,19 @@ def test_a_guard_trips_above_its_limit_and_not_at_it(column: str, above: float, 
         over.see({"step": step, column: above + 0.01})
     with pytest.raises(Wasted, match=rf"grpo, step {steps}: {column} is {above + 0.01:.2f}, above {above}.*{said}"):
         over.see({"step": steps, column: above + 0.01})
+
+
+@pytest.mark.parametrize("mode", ["paper", "released"])
+def test_a_merging_that_drops_the_optimizers_steps_is_stopped(tmp_path: Path, mode: str) -> None:
+    """As the paper writes it a step is p times as long: SFT with p = 0.01 stood still, and nothing said so."""
+    merging = {"p": 0.01, "alpha": 0.0, "mode": mode}
+    asked = recipe(StageSpec("sft", {"epochs": 1, "batch_rows": 2, "merging": merging}))
+    if mode == "released":
+        log = run_recipe(asked, tmp_path, base=Path())[0].log
+        assert all(abs(row["merging_lost_share"]) < 0.5 for row in log)
+    else:
+        with pytest.raises(Wasted, match="step 3: merging_lost_share is 0.99, above 0.9"):
+            run_recipe(asked, tmp_path, base=Path())
 
 
 def test_what_the_judge_cannot_decide_stops_a_run_at_its_first_step(

@@ -14,7 +14,7 @@ from adhere.progress import Progress, Silent
 from adhere.train.batch.pack import Part, TokenRow, cut, log_probs, row_sums
 from adhere.train.batch.rows import shuffled_batches
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
-from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, peak_memory_bytes
+from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, checked, learning
 from adhere.train.parallel import gather
 
@@ -154,16 +154,14 @@ def _step(
     settings: AnswerSettings,
     tally: Tally,
 ) -> LogRow:
-    import torch
-
     parts = cut([item.rows for item in batch], tree_tokens=settings.tree_tokens)
-    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+    seen: list[tuple[float, float]] = []  # log ratio and label
 
     def loss_of(part: Part) -> torch.Tensor:
         sums = row_sums(log_probs(model, part.tree, precision=learner.precision), part.tree)
         ratios = sums.view(len(part.items), -1) - sums.new_tensor([reference[item] for item in part.items])
         labels = sums.new_tensor([batch[item].label for item in part.items])
-        seen.append((ratios.detach()[:, 0], labels))
+        seen.extend(zip(ratios.detach()[:, 0].tolist(), labels.tolist(), strict=True))
         return loss(ratios, labels, sums.new_tensor(point)).sum() / len(batch)
 
     update = learner.update(parts, loss_of)
@@ -171,18 +169,14 @@ def _step(
     tally.prompts += len(batch)
     tally.tokens_trained += sum(len(row.completion) for item in batch for row in item.rows)
     tally.tokens_processed += sum(len(part.tree) for part in parts)
-    ratios, labels = (torch.cat(side) for side in zip(*gather(seen), strict=True))
-    good, bad = ratios[labels > 0.5], ratios[labels <= 0.5]
-    return {
-        "step": learner.step,
-        "loss": update.loss,
-        "learning_rate": update.learning_rate,
-        "grad_norm": update.grad_norm,
-        "reward_chosen": settings.beta * float(good.mean()) if len(good) else None,
-        "reward_rejected": settings.beta * float(bad.mean()) if len(bad) else None,
-        "reference_point": point,
-        "peak_memory_bytes": peak_memory_bytes(),
-    }
+    seen = gather(seen)  # plain floats: tensors of other processes lie on other devices
+    good, bad = ([ratio for ratio, label in seen if (label > 0.5) is is_good] for is_good in (True, False))
+    return learner.row(
+        update,
+        reward_chosen=settings.beta * sum(good) / len(good) if good else None,
+        reward_rejected=settings.beta * sum(bad) / len(bad) if bad else None,
+        reference_point=point,
+    )
 
 
 def answers_work(

@@ -15,7 +15,7 @@ from adhere.schema import PairRow
 from adhere.train.batch.pack import Part, Precision, cut, log_probs, row_sums
 from adhere.train.batch.rows import TokenPair, pair_rows, shuffled_batches
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
-from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, peak_memory_bytes
+from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, checked, learning
 from adhere.train.parallel import gather
 
@@ -192,13 +192,11 @@ def update_on_pairs(
     Raises:
         AdhereError: The very first loss is not `starts_at`: the reference is not the model that training started from.
     """
-    import torch
-
     from adhere.train.batch import objectives
 
     parts = cut(pairs, tree_tokens=learner.settings.tree_tokens)
     chosen_tokens = sum(len(pair.chosen.completion) for pair in pairs)
-    seen: list[Margins] = []
+    seen: list[tuple[float, float]] = []  # implicit rewards of chosen and rejected
 
     def loss_of(part: Part) -> torch.Tensor:
         tokens = log_probs(model, part.tree, temperature=temperature, precision=learner.precision)
@@ -210,7 +208,7 @@ def update_on_pairs(
             base[:, 0] if base is not None else None, base[:, 1] if base is not None else None,
         )  # fmt: skip
         rewards = (beta * (sums - base) if base is not None else beta * sums / lengths).detach()
-        seen.append(Margins(rewards[:, 0], rewards[:, 1]))
+        seen.extend((chosen, rejected) for chosen, rejected in rewards.tolist())
         losses = objective(found) if objective is not None else objectives.sigmoid(found, beta=beta)
         loss = losses.sum() / len(pairs)
         return loss - sft_weight * sums[:, 0].sum() / chosen_tokens if sft_weight else loss
@@ -225,18 +223,15 @@ def update_on_pairs(
     tally.steps += 1
     tally.tokens_trained += sum(len(row.completion) for pair in pairs for row in pair)
     tally.tokens_processed += sum(len(part.tree) for part in parts)
-    chosen, rejected = (torch.cat(side) for side in zip(*gather(seen), strict=True))
-    return {
-        "step": learner.step,
-        "loss": update.loss,
-        "learning_rate": update.learning_rate,
-        "grad_norm": update.grad_norm,
-        "margin": float((chosen - rejected).mean()),
-        "reward_chosen": float(chosen.mean()),
-        "reward_rejected": float(rejected.mean()),
-        "accuracy": float((chosen > rejected).float().mean()),
-        "peak_memory_bytes": peak_memory_bytes(),
-    }
+    seen = gather(seen)  # plain floats: tensors of other processes lie on other devices
+    count = len(seen)
+    return learner.row(
+        update,
+        margin=sum(chosen - rejected for chosen, rejected in seen) / count,
+        reward_chosen=sum(chosen for chosen, _ in seen) / count,
+        reward_rejected=sum(rejected for _, rejected in seen) / count,
+        accuracy=sum(chosen > rejected for chosen, rejected in seen) / count,
+    )
 
 
 def planned_steps(pairs: int, settings: PairSettings) -> int:

@@ -32,7 +32,7 @@ class StageLedger(Record, frozen=True):
         seconds: Wall-clock time of the whole stage.
         seconds_generating: Of these, drawing answers.
         seconds_scoring: Of these, judging answers.
-        peak_memory_bytes: High-water mark of the process so far; it cannot be lower than an earlier stage's.
+        peak_memory_bytes: High-water mark so far, of the GPU where it ran on one, else of the process; never lower than an earlier stage's.
         parameters_trained: Weights that the optimizer moved.
         parameters_frozen: Weights that it left as they were (embeddings and head).
         precision: Of the matrix products of training.
@@ -125,7 +125,7 @@ class Tally:
             seconds=time.perf_counter() - self.started,
             seconds_generating=self.seconds_generating,
             seconds_scoring=self.seconds_scoring,
-            peak_memory_bytes=peak_memory_bytes(),
+            peak_memory_bytes=peak_memory_bytes(self.device),
             parameters_trained=self.parameters_trained,
             parameters_frozen=self.parameters_frozen,
             precision=self.precision,
@@ -134,7 +134,11 @@ class Tally:
         )
 
 
-def peak_memory_bytes() -> int:
-    """The most memory this process has held at once."""
+def peak_memory_bytes(device: str = "cpu") -> int:
+    """The most memory this process has held at once: on a GPU what torch allocated there, else the process's own."""
+    if device == "cuda":
+        import torch
+
+        return torch.cuda.max_memory_allocated()
     unit = 1 if sys.platform == "darwin" else 1024  # getrusage counts kilobytes on Linux, bytes on macOS
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -23,7 +23,7 @@ from adhere.schema import RlRow
 from adhere.train.batch.pack import Part, TokenRow, cut, log_probs
 from adhere.train.batch.rollout import Group, RolloutSettings, Sampler, Scorer, episodes, measures, online_work, spread
 from adhere.train.budget.cost import Shape, Work
-from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, peak_memory_bytes
+from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Count, Learner, Positive, checked, frozen_copy, learning
 from adhere.train.parallel import gather
@@ -154,7 +154,7 @@ def grpo(
             groups = sampler.draw(batch, step=step)
             row = {"step": step} | measures(groups)
             row |= _learn(model, reference, learner, select(groups, settings), settings=settings, tally=tally)
-            log.append(row)
+            log.append(row | {"step": step})  # an episode's, of which each may have several updates
             bar.advance(note=f"reward {row['reward_mean'] or 0:.2f}, pass {row['pass_rate'] or 0:.2f}")
     return StageResult(log, tally.close())
 
@@ -213,8 +213,7 @@ def _learn(
     """The updates of one episode, or, where no group has variance, none (`loss` None)."""
     row: LogRow = {"groups_trained": episode.groups, "groups_left_out": episode.left_out}
     if not episode.answers:
-        rates = [learner.skip() for _ in range(settings.updates_per_episode)]
-        return row | {"loss": None, "learning_rate": rates[-1], "peak_memory_bytes": peak_memory_bytes()}
+        return row | [learner.skip() for _ in range(settings.updates_per_episode)][-1]
     parts = cut([[answer.row] for answer in episode.answers], tree_tokens=settings.tree_tokens)
     base = [_without_gradient(reference, part, settings, tally) for part in parts] if reference is not None else None
     drawn: dict[int, torch.Tensor] = {}  # log-probs under the policy that drew the answers, by part
@@ -242,14 +241,11 @@ def _learn(
         tally.tokens_processed += sum(len(part.tree) for part in parts)
     seen = gather(seen)
     tokens = sum(measured.tokens for measured in seen)
-    row |= {
-        "loss": sum(update.loss for update in updates) / len(updates),
-        "learning_rate": updates[-1].learning_rate,
-        "grad_norm": updates[-1].grad_norm,
-        "mean_log_prob": sum(measured.log_prob for measured in seen) / tokens,
-        "clipped_share": sum(measured.clipped for measured in seen) / tokens,
-        "peak_memory_bytes": peak_memory_bytes(),
-    }
+    row |= learner.row(
+        updates[-1]._replace(loss=sum(update.loss for update in updates) / len(updates)),
+        mean_log_prob=sum(measured.log_prob for measured in seen) / tokens,
+        clipped_share=sum(measured.clipped for measured in seen) / tokens,
+    )
     if settings.sampler_differs:
         row |= {
             "importance_mean": sum(measured.importance for measured in seen) / tokens,

@@ -17,7 +17,7 @@ from adhere.train.batch.pack import TokenRow
 from adhere.train.batch.rollout import RolloutSettings, Sampler, Scorer, episodes, measures, online_work
 from adhere.train.batch.rows import prompt_ids
 from adhere.train.budget.cost import Shape, Work
-from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, peak_memory_bytes
+from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Positive, checked, learning
 from adhere.train.methods.sft import SftSettings, sft_step
@@ -92,7 +92,7 @@ def hir(
                     tally,
                 )
             else:
-                row |= {"loss": None, "learning_rate": learner.skip(), "peak_memory_bytes": peak_memory_bytes()}
+                row |= learner.skip()
             log.append(row)
             bar.advance(note=f"reward {row['reward_mean'] or 0:.2f}, pass {row['pass_rate'] or 0:.2f}")
     return StageResult(log, tally.close())

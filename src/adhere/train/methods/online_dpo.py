@@ -19,7 +19,7 @@ from adhere.train.batch.pairs import reference_sums, update_on_pairs
 from adhere.train.batch.rollout import Group, RolloutSettings, Sampler, Scorer, episodes, measures, online_work
 from adhere.train.batch.rows import TokenPair
 from adhere.train.budget.cost import Shape, Work
-from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, peak_memory_bytes
+from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Learner, Positive, checked, frozen_copy, learning
 from adhere.train.stages import STAGES, Stage
@@ -109,13 +109,7 @@ def _step(
 ) -> LogRow:
     """One update, or, where no prompt has answers that differ in score, a step that changes nothing (`loss` None)."""
     if not pairs:
-        rate = learner.skip()
-        return {
-            "loss": None,
-            "learning_rate": rate,
-            "pairs": 0,
-            "peak_memory_bytes": peak_memory_bytes(),
-        }
+        return learner.skip() | {"pairs": 0}
     base = reference_sums(
         reference,
         pairs,

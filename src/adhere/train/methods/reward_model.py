@@ -26,7 +26,7 @@ from adhere.train.batch.pack import Part, Precision, TokenRow, cut, hidden_state
 from adhere.train.batch.pairs import PairSettings, pairs_work
 from adhere.train.batch.rows import TokenPair, completion_ids, pair_rows, prompt_ids, shuffled_batches
 from adhere.train.budget.cost import Shape, Work
-from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, peak_memory_bytes
+from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Positive, checked, learning
 from adhere.train.parallel import gather
@@ -196,10 +196,7 @@ def reward_model(
             tally.tokens_trained += sum(len(row.completion) for pair in held for row in pair)
             tally.tokens_processed += sum(len(part.tree) for part in parts)
             right = gather(right)
-            row: LogRow = {
-                "step": learner.step, "loss": update.loss, "learning_rate": update.learning_rate, "grad_norm": update.grad_norm,
-                "accuracy": sum(right) / len(right), "peak_memory_bytes": peak_memory_bytes(),
-            }  # fmt: skip
+            row = learner.row(update, accuracy=sum(right) / len(right))
             if learner.step == len(order):
                 margins = _margins(judge, measured, settings, learner.precision)
                 row |= {

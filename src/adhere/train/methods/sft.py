@@ -22,7 +22,7 @@ from adhere.schema import Record, SftRow, derive_seed
 from adhere.train.batch.pack import Part, Precision, TokenRow, cut, log_probs
 from adhere.train.batch.rows import chosen_rows, sft_rows
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
-from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, peak_memory_bytes
+from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, Share, checked, learning
 from adhere.train.stages import STAGES, Rows, Stage
@@ -176,14 +176,7 @@ def sft_step(
     tally.steps += 1
     tally.tokens_trained += tokens
     tally.tokens_processed += sum(len(part.tree) for part in parts)
-    return {
-        "step": learner.step,
-        "loss": update.loss,
-        "learning_rate": update.learning_rate,
-        "grad_norm": update.grad_norm,
-        "mean_tokens": tokens / len(batch),
-        "peak_memory_bytes": peak_memory_bytes(),
-    }
+    return learner.row(update, mean_tokens=tokens / len(batch))
 
 
 def sft_loss(model: PreTrainedModel, part: Part, *, tokens: int, precision: Precision | None = None) -> torch.Tensor:

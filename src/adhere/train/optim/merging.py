@@ -1,7 +1,8 @@
 """The Online Merging Optimizer: every step of an optimizer is merged with what the stage before had learned.
 
 Source: "Online Merging Optimizers for Boosting Rewards and Mitigating Tax in Alignment", arXiv 2405.17931, equations 2 to 7
-and algorithm 2; released code QwenLM/online_merging_optimizers, commit 9d411b8. The two differ; `mode` chooses.
+and algorithm 2; released code QwenLM/online_merging_optimizers, commit 9d411b8. The two differ; `mode` chooses. Numbers that the
+released classes gave are stored and compared in tests/parity.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import torch
 
 from adhere.errors import IntegrityError, UsageError, nearest
-from adhere.train.optim.sparsify import Rescale, keep_largest, keep_random
+from adhere.train.optim.sparsify import Rescale, keep_largest, keep_random, pack, unpack
 
 __all__ = ["OnlineMerging"]
 
@@ -28,14 +29,15 @@ class _Rules(NamedTuple):
     rescale: Rescale
     fixed_mask: bool
     weighted_election: bool
-    most: float | None  # coordinates of tau are cut to this magnitude
+    keeps_small: bool  # a tensor of which the share keeps no coordinate is kept whole, else its largest coordinate is
+    most: float | None  # coordinates of what is kept of tau are cut to this magnitude
 
 
 _RULES: dict[tuple[Method, Mode], _Rules] = {
-    ("dare", "paper"): _Rules("none", fixed_mask=False, weighted_election=True, most=None),
-    ("ties", "paper"): _Rules("none", fixed_mask=False, weighted_election=True, most=None),
-    ("dare", "released"): _Rules("inverse", fixed_mask=True, weighted_election=True, most=1.0),
-    ("ties", "released"): _Rules("none", fixed_mask=True, weighted_election=False, most=None),
+    ("dare", "paper"): _Rules("none", fixed_mask=False, weighted_election=True, keeps_small=False, most=None),
+    ("ties", "paper"): _Rules("none", fixed_mask=False, weighted_election=True, keeps_small=False, most=None),
+    ("dare", "released"): _Rules("inverse", fixed_mask=True, weighted_election=True, keeps_small=False, most=1.0),
+    ("ties", "released"): _Rules("none", fixed_mask=True, weighted_election=False, keeps_small=True, most=None),
 }
 
 
@@ -49,15 +51,16 @@ class OnlineMerging(torch.optim.Optimizer):
         OnTIES: w <- w + merge((1 - alpha) top_p(d), alpha top_p(tau)),
                 merge(x, y) = x + y where their signs agree, else the one of larger magnitude
 
-    `paper` does this: survivors are not rescaled, the mask of tau is fresh at each step. `released` does what the code does:
-    OnDARE divides survivors by p (it uses dropout), draws the mask of tau once and cuts tau to [-1, 1]; OnTIES elects signs on
-    tau + d without their weights, so that tau nearly always wins. `p=1, alpha=0` is the wrapped optimizer, bit for bit;
-    `alpha=0` with p < 1 is the control arm "update dropout".
+    `released` does what the code does: OnDARE divides survivors by p (it uses dropout), draws the mask of tau once and cuts what
+    is left of tau to [-1, 1]; OnTIES elects signs on tau + d without their weights, so that tau nearly always wins, and keeps a
+    tensor whole that is smaller than 1/p. `paper` does what the text says: survivors are not rescaled and the mask of tau is
+    fresh at each step, so a step of OnDARE is p times as long as the wrapped optimizer's, and with a small p nothing is learnt.
+    `step_share` says how much of the wrapped step the last merge took. `p=1, alpha=0` is the wrapped optimizer, bit for
+    bit; `alpha=0` with p < 1 is the control arm "update dropout".
 
-    How ours differs from both. The optimizer is wrapped, not rewritten: Adam's epsilon stands where torch has it. Decoupled
-    weight decay is applied to w before the merged change is added, not after it; the difference is of second order in the
-    learning rate. OnTIES keeps at least one coordinate of a tensor, where the released code keeps all of a tensor that is too
-    small. `every` > 1 (step-K, algorithm 2) merges all tensors, where the released code stops after the first.
+    How ours differs from both. The optimizer is wrapped, not rewritten: Adam's epsilon stands where torch has it. `every` > 1
+    (step-K, algorithm 2) merges all tensors, where the released code stops after the first. Masks come from generators of their
+    own, seeded by `seed`; on one device they are those of the released code under the same seed.
 
     Args:
         optimizer: Any torch optimizer but LBFGS; its parameters are merged. Its state is part of this one's.
@@ -66,12 +69,13 @@ class OnlineMerging(torch.optim.Optimizer):
         method: `dare` keeps a random share of coordinates, `ties` the largest.
         p: The share that is kept, in (0, 1].
         alpha: The weight of tau, in [0, 1]. Published: 1e-7 to 5e-6; at 1e-4 training collapsed.
-        mode: `paper` or `released`.
+        mode: `released` or `paper`.
         reference: The weights that this stage starts from; None: those that the parameters hold now. When a stage is resumed,
             make the wrapper before the checkpoint's weights are loaded, or give them here.
         model: Whose parameters the optimizer holds; its names say which tensor of `base` belongs to which.
         every: Merge at every K-th step; between these the wrapped optimizer steps alone.
-        seed: Of the masks. Every process of data-parallel training must use the same.
+        seed: Of the masks. Every process of data-parallel training must use the same. A resumed stage goes on with the masks of
+            its checkpoint, whatever the seed.
 
     Raises:
         UsageError: A setting outside its domain, or weights that do not fit the optimizer's parameters (such as an adapter's).
@@ -87,7 +91,7 @@ class OnlineMerging(torch.optim.Optimizer):
         *,
         p: float = 5e-4,
         alpha: float = 5e-7,
-        mode: Mode = "paper",
+        mode: Mode = "released",
         reference: Weights | None = None,
         model: torch.nn.Module | None = None,
         every: int = 1,
@@ -122,11 +126,14 @@ class OnlineMerging(torch.optim.Optimizer):
             for one, now, then in zip(parameters, start, before, strict=True)
         ]
         self._tau_sha256 = _sha256(self._tau)
-        if self._rules.most is not None:
-            self._tau = [tau.clamp_(-self._rules.most, self._rules.most) for tau in self._tau]
         if self._rules.fixed_mask:
             self._tau = [self._sparse(tau) for tau in self._tau]
+        if (
+            self._rules.most is not None
+        ):  # after the rescaling, as the released code: before it, survivors could be 1 / p
+            self._tau = [tau.clamp_(-self._rules.most, self._rules.most) for tau in self._tau]
         self._anchors: list[torch.Tensor] | None = None
+        self.step_share: float | None = None  # of the wrapped optimizer's last step, along it; None: nothing was merged
 
     def _hooks_of_wrapper(self) -> None:
         """Be an optimizer to schedulers and trainers without a second set of groups: these are the wrapped one's."""
@@ -134,6 +141,10 @@ class OnlineMerging(torch.optim.Optimizer):
         self.param_groups = self.optimizer.param_groups
         self.state = self.optimizer.state
         self.defaults = self.optimizer.defaults
+
+    @property
+    def _has_drawn_mask(self) -> bool:
+        return self.method == "dare" and self._rules.fixed_mask and self.share < 1
 
     @property
     def is_transparent(self) -> bool:
@@ -161,6 +172,12 @@ class OnlineMerging(torch.optim.Optimizer):
         decays = [
             decay for group in self.param_groups for decay in [_decay(self.optimizer, group)] * len(group["params"])
         ]
+        steps_from_zero = self.every == 1 and _ignores_weights(self.optimizer)
+        if (
+            steps_from_zero
+        ):  # its change is then exact; as a difference of weights it has their rounding, which 1 / p would multiply
+            for parameter in parameters:
+                parameter.zero_()
         self.optimizer.step()
         self.steps += 1
         for anchor, decay, has_moved in zip(anchors, decays, moved, strict=True):
@@ -170,35 +187,52 @@ class OnlineMerging(torch.optim.Optimizer):
             self._anchors = anchors
             return loss
         self._anchors = None
-        for parameter, anchor, tau, has_moved in zip(parameters, anchors, self._tau, moved, strict=True):
-            if has_moved or self.every > 1:
-                self._merge(parameter, anchor, tau)
+        along, whole = torch.zeros((), device=anchors[0].device), torch.zeros((), device=anchors[0].device)
+        for parameter, anchor, tau, decay, has_moved in zip(parameters, anchors, self._tau, decays, moved, strict=True):
+            if not has_moved and self.every == 1:
+                parameter.copy_(anchor)
+            else:
+                change = parameter.detach().to(torch.float32, copy=True)
+                if not steps_from_zero:
+                    change -= anchor.to(torch.float32)
+                taken = self._merge(parameter, anchor, change, tau, decay if has_moved else 0.0)
+                along += (taken * change).sum().to(along.device)
+                whole += change.square().sum().to(whole.device)
+        self.step_share = float(along / whole) if float(whole) > 0 else None
         return loss
 
-    def _merge(self, parameter: torch.Tensor, anchor: torch.Tensor, tau: torch.Tensor) -> None:
-        """Replace the step from `anchor` to `parameter` by its merge with `tau`."""
-        start = anchor.to(torch.float32)
-        change = self._sparse(parameter.detach().to(torch.float32) - start)
-        if self.alpha == 0:
-            merged = change
-        else:
-            earlier = tau if self._rules.fixed_mask else self._sparse(tau)
-            merged = self._consensus(change, earlier)
-        parameter.copy_(start + merged)
+    def _merge(
+        self, parameter: torch.Tensor, anchor: torch.Tensor, change: torch.Tensor, tau: torch.Tensor, decay: float
+    ) -> torch.Tensor:
+        """Put the merge of `change` and `tau` in the place of `change`; what is left of the change, without tau's part.
 
-    def _consensus(self, change: torch.Tensor, earlier: torch.Tensor) -> torch.Tensor:
+        `anchor` is decayed already; the merged change decays with it, as both sources have it.
+        """
+        kept = self._sparse(change)
+        if self.alpha == 0:
+            ours, merged = kept, kept
+        else:
+            ours, theirs = self._consensus(kept, tau if self._rules.fixed_mask else self._sparse(tau))
+            merged = ours + theirs
+        parameter.copy_(anchor.to(torch.float32) + merged * (1 - decay))
+        return ours
+
+    def _consensus(self, change: torch.Tensor, earlier: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The weighted parts of the change and of tau that are added."""
         ours, theirs = (1 - self.alpha) * change, self.alpha * earlier
         if self.method == "dare":
-            return ours + theirs
+            return ours, theirs
         if self._rules.weighted_election:
             agree = ours.sign() * theirs.sign() >= 0
-            return torch.where(agree, ours + theirs, torch.where(ours.abs() >= theirs.abs(), ours, theirs))
+            is_ours = ours.abs() >= theirs.abs()
+            return ours * (agree | is_ours), theirs * (agree | ~is_ours)
         elected = torch.where(change + earlier >= 0, 1.0, -1.0)
-        return ours * (change.sign() == elected) + theirs * (earlier.sign() == elected)
+        return ours * (change.sign() == elected), theirs * (earlier.sign() == elected)
 
     def _sparse(self, delta: torch.Tensor) -> torch.Tensor:
         if self.method == "ties":
-            return keep_largest(delta, self.share, self._rules.rescale)
+            is_small = self._rules.keeps_small and self.share * delta.numel() < 1
+            return delta.clone() if is_small else keep_largest(delta, self.share, self._rules.rescale)
         return keep_random(delta, self.share, self._generator(delta.device), self._rules.rescale)
 
     def _generator(self, device: torch.device) -> torch.Generator:
@@ -226,13 +260,14 @@ class OnlineMerging(torch.optim.Optimizer):
         super().add_param_group(param_group)
 
     def state_dict(self) -> dict[str, Any]:
-        """The wrapped optimizer's state, and what an exact resume needs. tau is not in it, only its hash."""
+        """The wrapped optimizer's state, and what an exact resume needs: of tau its hash, and what a mask drawn once has left of it."""
         return {
             "optimizer": self.optimizer.state_dict(),
             "steps": self.steps,
             "tau_sha256": self._tau_sha256,
             "generators": {str(device): one.get_state() for device, one in self._generators.items()},
             "anchors": self._anchors,
+            "masked_tau": [pack(tau) for tau in self._tau] if self._has_drawn_mask else None,
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -250,10 +285,20 @@ class OnlineMerging(torch.optim.Optimizer):
         self.param_groups, self.state = self.optimizer.param_groups, self.optimizer.state
         self.steps = state_dict["steps"]
         for name, state in state_dict["generators"].items():
-            self._generator(torch.device(name)).set_state(state)
+            self._generator(torch.device(name)).set_state(state.cpu())  # torch.load may have moved it
+        if self._has_drawn_mask:
+            kept = state_dict["masked_tau"]
+            self._tau = [unpack(one, into) for one, into in zip(kept, self._tau, strict=True)]
         anchors = state_dict["anchors"]
         parameters = self._parameters()
         self._anchors = anchors and [one.to(p.device).clone() for one, p in zip(anchors, parameters, strict=True)]
+
+
+def _ignores_weights(optimizer: torch.optim.Optimizer) -> bool:
+    """Whether the step depends on the weights by decoupled decay only, so that from zero it is just the change."""
+    is_known = type(optimizer) in {torch.optim.AdamW, torch.optim.Adam, torch.optim.SGD}
+    groups = optimizer.param_groups
+    return is_known and all(not group.get("weight_decay") or _decay(optimizer, group) for group in groups)
 
 
 def _decay(optimizer: torch.optim.Optimizer, group: Mapping[str, Any]) -> float:

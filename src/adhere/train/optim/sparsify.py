@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import numpy as np
 import torch
 
 Rescale = Literal["none", "inverse", "l1"]
@@ -15,7 +16,7 @@ def keep_random(delta: torch.Tensor, share: float, generator: torch.Generator, r
     """`delta` with each coordinate kept with probability `share`, the others zero; a new tensor of the same shape."""
     if share >= 1:
         return delta.clone()
-    mask = torch.rand(delta.shape, generator=generator, device=delta.device) < share
+    mask = torch.empty_like(delta).bernoulli_(share, generator=generator)  # as torch's dropout draws it
     return rescaled(delta * mask, delta, share, rescale)
 
 
@@ -40,3 +41,18 @@ def rescaled(kept: torch.Tensor, whole: torch.Tensor, share: float, rescale: Res
         case "l1":
             left = kept.abs().sum()
             return kept * (whole.abs().sum() / left) if float(left) > 0 else kept
+
+
+def pack(sparse: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """A mostly empty tensor as one bit a coordinate (uint8) and the values of those that are not zero."""
+    is_kept = (sparse != 0).reshape(-1).cpu()
+    return torch.from_numpy(np.packbits(is_kept.numpy())), sparse.reshape(-1).cpu()[is_kept]
+
+
+def unpack(packed: tuple[torch.Tensor, torch.Tensor], like: torch.Tensor) -> torch.Tensor:
+    """What `pack` was given, as a tensor of the shape, type and device of `like`."""
+    bits, values = packed
+    is_kept = torch.from_numpy(np.unpackbits(bits.cpu().numpy(), count=like.numel())).bool()
+    whole = torch.zeros(like.numel(), dtype=like.dtype)
+    whole[is_kept] = values.to("cpu", like.dtype)
+    return whole.reshape(like.shape).to(like.device)

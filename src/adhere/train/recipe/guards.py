@@ -64,6 +64,10 @@ GUARDS = (
         "difficulty, or draw more answers a prompt",
     ),
     Guard("unmeasured_share", 0.1, 1, "The judge could not decide these answers. Look at their constraints (adhere verify)", breaks=True),
+    Guard(
+        "merging_lost_share", 0.9, 3,
+        "Online merging takes less than a tenth of the optimizer's steps, so next to nothing is learnt. Use mode = 'released', or a larger p",
+    ),
     Guard("importance_cut_share", 0.2, 3, "Sampler and trainer disagree. Use rollout_precision = 'fp32'", breaks=True),
 )  # fmt: skip
 

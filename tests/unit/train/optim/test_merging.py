@@ -129,7 +129,9 @@ def test_step_k_merges_every_tensor_at_every_kth_step() -> None:
     model = net()
     base = base_of(model)
     plain = copy.deepcopy(model)
-    merging = OnlineMerging(torch.optim.SGD(model.parameters(), lr=0.1), base, "dare", p=0.5, alpha=0.0, every=3)
+    merging = OnlineMerging(
+        torch.optim.SGD(model.parameters(), lr=0.1), base, "dare", p=0.5, alpha=0.0, every=3, mode="paper"
+    )
     start = [p.detach().clone() for p in model.parameters()]
     train(model, merging, steps=2)
     train(plain, torch.optim.SGD(plain.parameters(), lr=0.1), steps=2)
@@ -142,6 +144,44 @@ def test_step_k_merges_every_tensor_at_every_kth_step() -> None:
         assert torch.allclose(ours.detach()[~is_dropped], theirs.detach()[~is_dropped], atol=1e-6)
         dropped, total = dropped + int(is_dropped.sum()), total + is_dropped.numel()
     assert 0.3 < dropped / total < 0.7
+
+
+def test_tau_is_cut_after_it_is_divided() -> None:
+    """5e-3 / 5e-4 = 10, cut to 1, times alpha 0.5; the other order gave 5."""
+    found = one_step("dare", "released", p=5e-4, alpha=0.5, change=[0.0] * 20_000, tau=[5e-3] * 20_000)
+    assert set(found[found != 0].tolist()) == {0.5}
+
+
+def test_the_share_of_the_wrapped_step_that_is_taken_is_measured() -> None:
+    shares = {}
+    for mode in ("paper", "released"):
+        parameter = torch.nn.Parameter(torch.zeros(100_000))
+        merging = OnlineMerging(
+            torch.optim.SGD([parameter], lr=1.0), [torch.zeros(100_000)], p=0.05, alpha=0.0, mode=mode
+        )
+        assert merging.step_share is None
+        parameter.grad = torch.ones(100_000)
+        merging.step()
+        shares[mode] = merging.step_share
+    assert shares["paper"] == pytest.approx(0.05, rel=0.1)
+    assert shares["released"] == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_mask_drawn_once_is_in_the_state_whatever_the_seed() -> None:
+    """`released` draws the mask of tau at the start: resumed with another seed it went on with another one, silently."""
+
+    def made(model: torch.nn.Module, seed: int) -> OnlineMerging:
+        return OnlineMerging(torch.optim.SGD(model.parameters(), lr=1e-2), base_of(net()), p=0.3, alpha=0.05, seed=seed)
+
+    whole, resumed = net(), net()
+    first = made(whole, 4)
+    train(whole, first, steps=2)
+    second = made(resumed, 5)
+    resumed.load_state_dict(whole.state_dict())
+    second.load_state_dict(copy.deepcopy(first.state_dict()))
+    train(whole, first, steps=2, start=2)
+    train(resumed, second, steps=2, start=2)
+    assert same(whole, resumed)
 
 
 @pytest.mark.parametrize("every", [1, 3])
