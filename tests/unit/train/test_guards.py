@@ -76,7 +76,7 @@ def test_a_merging_that_drops_the_optimizers_steps_is_stopped(tmp_path: Path, mo
         log = run_recipe(asked, tmp_path, base=Path())[0].log
         assert all(abs(row["merging_lost_share"]) < 0.5 for row in log)
     else:
-        with pytest.raises(Wasted, match="step 3: merging_lost_share is 0.99, above 0.9"):
+        with pytest.raises(Wasted, match=r"step 3: merging_lost_share is 0.99, above 0.9"):
             run_recipe(asked, tmp_path, base=Path())
 
 
