@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from adhere.constraints import Constraint, Finding, from_ref, make, registry
-from adhere.constraints.base import kind_problem
+from adhere.constraints.base import generation_problem, kind_problem
 from adhere.constraints.published import Kind, Published, Text, forget
 from adhere.constraints.published.shared.registry import fill
 from adhere.errors import AdhereError, BadParameter
@@ -188,12 +188,11 @@ def drawn(kind: type[Constraint], count: int = 4) -> list[Constraint]:
 @_question("Correct the class, then run the question again")
 def declares_itself(kind: type[Constraint]) -> None:
     """The class is what a registry accepts, and says what it is."""
-    problem = kind_problem(kind.id, kind)
+    problem = kind_problem(kind.id, kind) or generation_problem(kind)
     _require(problem is None, str(problem))
     _require(kind.id.partition(":")[0] == kind.family() and kind.id.partition(":")[2], "id must be 'family:kind'")
     _require(kind.part in {"train", "held-out"}, f"part must be 'train' or 'held-out', got {kind.part!r}")
     _require(kind.version >= 1, f"version must be at least 1, got {kind.version!r}")
-    _require(len(kind.phrasings) >= 4, f"there must be at least 4 phrasings, got {len(kind.phrasings)}")
     _require(len(set(kind.phrasings)) == len(kind.phrasings), "phrasings must differ", kind.phrasings)
     _require(kind.__doc__, "there must be a docstring that shows a passing and a failing answer")
 
@@ -398,7 +397,7 @@ def check_constraint(kind: type[Constraint], *, limit_s: float = LIMIT_S, names:
     Raises:
         ContractViolation: The first question that is not answered well.
     """
-    problem = kind_problem(getattr(kind, "id", None), kind)
+    problem = kind_problem(getattr(kind, "id", None), kind) or generation_problem(kind)
     if problem is not None:
         raise ContractViolation(f"{getattr(kind, '__qualname__', kind)!s}: {problem}")
     try:

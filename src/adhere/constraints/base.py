@@ -107,6 +107,9 @@ def param(domain: Domain, *, default: Any = dataclasses.MISSING, said: bool = Tr
 class Constraint(ABC):
     """Base of every kind. Subclasses are frozen dataclasses registered by `@kind`.
 
+    Judging needs `check` and `phrasings` (or a `describe` of its own). Generating prompts needs `draw`, `witness`,
+    `counter_witness`, the examples and FEWEST_PHRASINGS wordings besides; `generation_problem` says what is missing.
+
     Class attributes:
         id: `family:kind`; never changes meaning.
         version: Raised when `check` changes its mind on any text.
@@ -178,9 +181,11 @@ class Constraint(ABC):
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
-    @abstractmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
         """A constraint with parameters drawn for a query whose topic words are `words` (may be empty)."""
+        if dataclasses.fields(cls):
+            raise NotImplementedError(f"{cls.id} has no draw(), so no prompt can be generated with it")
+        return cls()
 
     def repair(self, text: str) -> str | None:
         """A small edit of `text` that passes and keeps its content, or None where no small edit does."""
@@ -194,13 +199,18 @@ class Constraint(ABC):
         """A stricter one of this kind that leaves room for what other repairs add; `level` 0 is itself, 5 the tightest."""
         return self
 
-    @abstractmethod
     def witness(self) -> str:
-        """A text that passes, built for these parameters."""
+        """A text that passes, built for these parameters; a kind without parameters has its example."""
+        return self._example(self.passing, "witness")
 
-    @abstractmethod
     def counter_witness(self) -> str:
-        """A short non-empty text that fails."""
+        """A short non-empty text that fails; a kind without parameters has its example."""
+        return self._example(self.failing, "counter_witness")
+
+    def _example(self, example: tuple[dict[str, Any], str], method: str) -> str:
+        if dataclasses.fields(self):
+            raise NotImplementedError(f"{self.id} has no {method}(), so no answer can be made for it")
+        return example[1]
 
     def literals(self) -> tuple[str, ...]:
         """Texts that every passing answer contains, in some case."""
@@ -246,6 +256,9 @@ def conflict(a: Constraint, b: Constraint) -> bool:
 
 Kind = TypeVar("Kind", bound=type[Constraint])
 
+FEWEST_PHRASINGS = 4
+"""Wordings that a kind needs to generate prompts: training draws among all but the last."""
+
 # The package's own kinds: the part of the id before the colon, and the module of this room that holds them.
 FAMILIES = {
     "answer": "kinds.held_out.answer",
@@ -281,25 +294,45 @@ def kind_problem(name: object, cls: object) -> str | None:
 
 
 def _problems(name: object, cls: type[Constraint]) -> Iterator[str]:
-    missing = [attribute for attribute in ("id", "phrasings", "passing", "failing") if not hasattr(cls, attribute)]
-    if missing:
-        yield f" must have the class attributes {', '.join(missing)}"
+    if not hasattr(cls, "id"):
+        yield " must have the class attribute id"
     if cls.id != name or not isinstance(cls.id, str) or ":" not in cls.id:
         yield f".id must be the name of its entry point, 'family:kind'; it is {cls.id!r}, not {name!r}"
-    from adhere.constraints.published.shared import registry as published  # only authors and plug-ins come here
+    if not cls.__module__.startswith("adhere."):  # the package's own ids are held apart by a test
+        from adhere.constraints.published.shared import registry as published
 
-    if published.is_published(cls.id):
-        profiles = " and ".join(published.find(cls.id).profiles)
-        yield f".id {cls.id!r} is taken: it is a published kind of {profiles}. Choose another family"
+        if published.is_published(cls.id):
+            profiles = " and ".join(published.find(cls.id).profiles)
+            yield f".id {cls.id!r} is taken: it is a published kind of {profiles}. Choose another family"
     if cls.__abstractmethods__:
         yield f" must define {', '.join(sorted(cls.__abstractmethods__))}"
-    if not isinstance(cls.phrasings, tuple) or len(cls.phrasings) < 2:
-        yield ".phrasings must be a tuple of two or more: the last one is kept for held-out prompts"
+    if cls.describe is Constraint.describe and not (
+        isinstance(getattr(cls, "phrasings", None), tuple) and cls.phrasings
+    ):
+        yield " must say its rule in words: give it a tuple of phrasings, or a describe() of its own"
     if "__dataclass_params__" not in vars(cls) or not vars(cls)["__dataclass_params__"].frozen:
         yield " must be decorated with @dataclasses.dataclass(frozen=True)"
     for field in dataclasses.fields(cls):
         if "domain" not in field.metadata:
             yield f".{field.name} must declare its domain: `{field.name}: … = param(Whole(1, 10))`"
+
+
+def generation_problem(cls: type[Constraint]) -> str | None:
+    """What a kind that can judge lacks for generating prompts and answers, in words for its author, or None."""
+    bare = vars(Constraint)
+    missing = [f"{name} (a pair of parameters and text)" for name in ("passing", "failing") if not hasattr(cls, name)]
+    if dataclasses.fields(cls):
+        methods = ("draw", "witness", "counter_witness")
+        missing += [
+            f"{name}()"
+            for name in methods
+            if next(vars(base)[name] for base in cls.__mro__ if name in vars(base)) is bare[name]
+        ]
+    if missing:
+        return f"{cls.__qualname__} must have {', '.join(missing)}"
+    if len(getattr(cls, "phrasings", ())) < FEWEST_PHRASINGS:
+        return f"{cls.__qualname__}.phrasings must be {FEWEST_PHRASINGS} or more: the last one is kept for held-out prompts"
+    return None
 
 
 registry: Registry[type[Constraint]] = Registry(
@@ -312,12 +345,14 @@ registry: Registry[type[Constraint]] = Registry(
 
 
 def kind(cls: Kind) -> Kind:
-    """Register a Constraint class; what is missing from it is an error that names it."""
-    for name in ("id", "phrasings", "passing", "failing"):
-        if not hasattr(cls, name):
-            raise TypeError(f"{cls.__module__}.{cls.__qualname__} lacks {name!r}")
-    if len(cls.phrasings) < 2:
-        raise TypeError(f"{cls.id}: at least two phrasings, because the last one is kept for held-out prompts")
+    """Register a Constraint class.
+
+    Raises:
+        TypeError: It cannot judge: the message names the methods or attributes that it lacks.
+    """
+    problem = kind_problem(getattr(cls, "id", None), cls)
+    if problem is not None:
+        raise TypeError(f"{cls.__module__}.{problem}")
     registry.add(cls.id, cls, owner=cls.__module__)
     return cls
 

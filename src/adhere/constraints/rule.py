@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import zlib
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, TypeVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 from adhere.constraints.base import Constraint, Finding
-from adhere.schema import Json
+from adhere.schema import Json, Part
 from adhere.text.words import has_words
 
 T = TypeVar("T")
@@ -42,6 +43,16 @@ class Rule(Constraint):
     @abstractmethod
     def judge(self, text: str) -> Finding:
         """As `check`, for a text that holds at least one letter or digit."""
+
+    def counter_witness(self) -> str:
+        """A plain sentence, which breaks most rules that have parameters; a kind that it does not break says another."""
+        return "Cats sleep." if dataclasses.fields(self) else super().counter_witness()
+
+
+class HeldOut(Rule):
+    """A Rule of a family that is never trained on."""
+
+    part: ClassVar[Part] = "held-out"
 
 
 def found(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import re
 import sys
@@ -15,10 +16,11 @@ import pytest
 from adhere.constraints import base
 from adhere.constraints.base import FAMILIES, kind_problem
 from adhere.constraints.resolve import resolve
-from adhere.errors import AdhereError, MissingExtra, UnknownName
+from adhere.errors import AdhereError, MissingExtra, UnknownName, UsageError
 from adhere.extras import need
 from adhere.plugins import PluginWarning, Registry
 from adhere.schema import ConstraintRef
+from adhere.suites.generated.core.deal import kinds_of
 from adhere.testing import ContractViolation, check_constraint
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "plugins.md"
@@ -69,7 +71,8 @@ def site(tmp_path, monkeypatch):
     fresh._things.update({name: base.registry._things[name] for name in [*base.registry]})
     fresh._owners.update(base.registry._owners)
     monkeypatch.setattr(base, "registry", fresh)
-    monkeypatch.setattr("adhere.testing.registry", fresh)
+    for importer in ("adhere.testing", "adhere.suites.generated.core.deal"):
+        monkeypatch.setattr(f"{importer}.registry", fresh)
     before = set(sys.modules)
     yield tmp_path
     for name in set(sys.modules) - before:
@@ -183,13 +186,13 @@ BROKEN = {
         'id = "pirate:arr"',
         r"SaysArr.id must be the name of its entry point, 'family:kind'; it is",
     ),
-    "def witness": ("def wittness", "SaysArr must define witness"),
+    "def judge": ("def jugde", "SaysArr must define judge"),
     "@dataclasses.dataclass(frozen=True)\n": (
         "",
         r"SaysArr must be decorated with @dataclasses.dataclass\(frozen=True\)",
     ),
     "param(Whole(1, 100))": ("2", r"SaysArr.times must declare its domain: `times: … = param\(Whole\(1, 10\)\)`"),
-    "phrasings = (": ("wordings = (", "SaysArr must have the class attributes phrasings"),
+    "phrasings = (": ("wordings = (", "SaysArr must say its rule in words: give it a tuple of phrasings"),
 }
 
 
@@ -200,6 +203,53 @@ def test_a_bad_registration_says_what_is_wrong(site, found) -> None:
     install_the_guide(site, change=lambda code: code.replace(found, instead))
     with pytest.raises(AdhereError, match=rf"plug-in 'pirate:says_arr' of adhere-pirate 1.0 \(.*\): {message}"):
         base.registry.get("pirate:says_arr")
+
+
+class TestAKindOfOneFile:
+    """`@adhere.kind` in somebody's own file: it fails at once, and judging asks for less than generating prompts."""
+
+    def test_an_abstract_class_is_refused_where_it_is_registered(self, site):
+        class Shouts(base.Constraint):
+            id = "mine:shouts"
+            phrasings = ("Shout.",)
+
+        with pytest.raises(TypeError, match=r"Shouts must define check$"):
+            base.kind(dataclasses.dataclass(frozen=True)(Shouts))
+        assert "mine:shouts" not in base.registry
+
+    def test_check_and_describe_are_enough_to_judge(self, site):
+        class Shouts(base.Constraint):
+            id = "mine:shouts"
+            least: int = base.param(base.Whole(1, 9))
+
+            def check(self, text):
+                ok = text.count("!") >= self.least
+                return base.Finding("pass" if ok else "fail", f"found {text.count('!')} marks")
+
+            def describe(self, phrasing=0):
+                return f"Shout {self.least} times."
+
+        shouts = base.kind(dataclasses.dataclass(frozen=True)(Shouts))
+        assert base.make("mine:shouts", least=2).check("Yes!!").outcome == "pass"
+        assert base.generation_problem(shouts) == (
+            f"{shouts.__qualname__} must have passing (a pair of parameters and text), failing (a pair of parameters and text), "
+            "draw(), witness(), counter_witness()"
+        )
+        with pytest.raises(ContractViolation, match=r"must have .*draw\(\)"):
+            check_constraint(shouts)
+        with pytest.raises(
+            UsageError, match=r"mine:shouts can judge answers, but no prompt can be generated with it: .*draw"
+        ):
+            kinds_of("train", ["mine:shouts"])
+
+    def test_one_number_of_wordings(self, site):
+        install_the_guide(site, change=lambda code: code.replace("        'No fewer", "        # 'No fewer"))
+        from adhere_pirate import SaysArr
+
+        assert base.registry.get("pirate:says_arr") is SaysArr
+        assert "SaysArr.phrasings must be 4 or more" in base.generation_problem(SaysArr)
+        with pytest.raises(ContractViolation, match="phrasings must be 4 or more"):
+            check_constraint(SaysArr)
 
 
 JUDGE = "return at_least(len(ARR"

@@ -10,13 +10,12 @@ import dataclasses
 import random
 import re
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Self
+from typing import Self
 
 from adhere.constraints.base import Choice, Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.held_out.exact import answer_key
 from adhere.constraints.kinds.shared import closeness, normalisers
-from adhere.constraints.rule import COMMON_TOPICS, Rule, failed, found, passed
-from adhere.schema import Part
+from adhere.constraints.rule import COMMON_TOPICS, HeldOut, failed, found, passed
 from adhere.text.words import lines, words
 
 _QUOTATION = re.compile(r'["“”„«»]([^"“”„«»\n]{1,2000})["“”„«»]')
@@ -41,13 +40,9 @@ NORMALISERS: dict[str, Callable[[str], str]] = {
 }
 
 
-class _HeldOut(Rule):
-    part: ClassVar[Part] = "held-out"
-
-
 @kind
 @dataclasses.dataclass(frozen=True)
-class Labelled(_HeldOut):
+class Labelled(HeldOut):
     r"""The last line that begins with the label holds the expected answer. With "Answer", "12": "So:\nAnswer: 12" passes, "12" fails.
 
     Forgiven: Markdown emphasis, the case of the label, what the normaliser names (`number`: commas between thousands, trailing
@@ -109,7 +104,7 @@ class Labelled(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Quotes(_HeldOut):
+class Quotes(HeldOut):
     """A quotation of some words in a row stands between double quotation marks. Of "the sea is calm today", 3: 'He says "sea is calm".' passes, "the sea is calm" fails.
 
     Compared word by word, in any case; several quotations may stand there, one has to be right.

@@ -11,14 +11,13 @@ import json
 import random
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from adhere import sandbox
 from adhere.constraints.base import Choice, Finding, Words, kind, param
 from adhere.constraints.finding import FinalFailure
 from adhere.constraints.kinds.held_out.exact import answer_key
-from adhere.constraints.rule import Rule, failed, found, passed
-from adhere.schema import Part
+from adhere.constraints.rule import HeldOut, failed, found, passed
 from adhere.text.parts import code_blocks
 
 LONGEST = 20_000
@@ -58,8 +57,7 @@ def _tree(code: str, function: str) -> ast.FunctionDef | None:
     return next(defined, None)
 
 
-class _Code(Rule):
-    part: ClassVar[Part] = "held-out"
+class _Code(HeldOut):
     function: str
 
     def problem(self) -> str | None:

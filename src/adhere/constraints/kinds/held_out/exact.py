@@ -16,7 +16,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from decimal import Context, Decimal
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from adhere.constraints.base import Choice, Finding, ListOf, kind, param
 from adhere.constraints.kinds.held_out import exact_rules
@@ -24,8 +24,8 @@ from adhere.constraints.kinds.held_out.exact_rules import RuleText, judge_rule
 from adhere.constraints.kinds.shared import closeness, normalisers
 from adhere.constraints.kinds.shared.normalisers import LONGEST_ANSWER, LONGEST_EXPECTED, PIECES, TABLES, TEXTS, Table
 from adhere.constraints.kinds.trained.data_json import WHOLE
-from adhere.constraints.rule import COMMON_TOPICS, Rule, failed, passed, plural
-from adhere.schema import Json, Part
+from adhere.constraints.rule import COMMON_TOPICS, HeldOut, failed, passed, plural
+from adhere.schema import Json
 from adhere.text.words import has_words
 
 _NUMBER = r"-?(?:0|[1-9]\d*)(?:\.\d+)?"
@@ -59,14 +59,13 @@ def _shown(answer: object) -> str:
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}… ({len(shown)} characters)"
 
 
-class Exact(Rule):
+class Exact(HeldOut):
     """Base of the kinds that compare an answer with the expected one.
 
     Raises:
         BadParameter: On construction; also where the expected answer is not what its own normaliser makes of it.
     """
 
-    part: ClassVar[Part] = "held-out"
     claims = WHOLE
     expected: str
     normaliser: str

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self
 
 from adhere.constraints.base import Choice, Finding, Whole, kind, param
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.rule import Rule, at_least, exactly, failed, passed, pick, plural
-from adhere.schema import Part
+from adhere.constraints.rule import HeldOut, at_least, exactly, failed, passed, pick, plural
 from adhere.text.words import has_words, word_spans
 
 # Each piece lies within one line and holds no bracket of its own sort: a run of opening brackets is read once.
@@ -23,14 +22,7 @@ _DIVIDER = re.compile(r"^[ \t]*+\*\*\*[ \t]*+$", re.MULTILINE)
 _HASHTAG = re.compile(r"(?<![^\s])#[^\W\d_]\w*")
 
 
-class _HeldOut(Rule):
-    part: ClassVar[Part] = "held-out"
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
-
-
-class _AtLeast(_HeldOut):
+class _AtLeast(HeldOut):
     """Base of the kinds that ask for at least `count` pieces of markup."""
 
     _unit = ""
@@ -51,7 +43,7 @@ class _AtLeast(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Title(_HeldOut):
+class Title(HeldOut):
     """Holds a title in double angle brackets. "<<Cats>> They sleep." passes, "<Cats> They sleep." fails."""
 
     id = "format:title"
@@ -72,10 +64,6 @@ class Title(_HeldOut):
         if hit is None:
             return failed("found no title in << >>")
         return passed(f"found the title {hit.group(1)[:60]!r}", span=hit.span())
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
 
     def repairs(self, text: str) -> Iterator[str]:
         yield f"<<{edits.capitalised(edits.key_word(text))}>>\n{text.lstrip()}"
@@ -158,7 +146,7 @@ class Placeholders(_AtLeast):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Postscript(_HeldOut):
+class Postscript(HeldOut):
     """Holds a postscript behind "P.S.". "Cats sleep. P.S. Dogs bark." passes, "Cats sleep. P.S." fails."""
 
     id = "format:postscript"
@@ -182,10 +170,6 @@ class Postscript(_HeldOut):
             return failed("found a postscript but no answer before it", span=hit.span())
         return passed("found a postscript", span=hit.span())
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         afterthoughts = ("I hope this helps.", "Ask me for more.", "There is more to say about it.", "Take care.")
         yield f"{text.rstrip()}\n\nP.S. {pick(afterthoughts, text)}"
@@ -196,7 +180,7 @@ class Postscript(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Sections(_HeldOut):
+class Sections(HeldOut):
     r"""Exactly `count` parts with a line *** between them. With 2: "Cats\n***\nDogs" passes, "Cats\n\nDogs" fails."""
 
     id = "format:sections"
@@ -275,7 +259,7 @@ _TAGS = ("answer", "reply", "response", "output", "text")
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Tags(_HeldOut):
+class Tags(HeldOut):
     """The whole answer stands between an opening and a closing tag. "<answer>Cats</answer>" passes, "<answer>Cats" fails."""
 
     id = "format:tags"

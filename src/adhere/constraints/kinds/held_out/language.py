@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Self
 from adhere.constraints.base import Choice, Finding, Whole, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
 from adhere.constraints.published.shared.language import detect
-from adhere.constraints.rule import Rule, at_least, failed, found, passed, plural
-from adhere.schema import Part
+from adhere.constraints.rule import HeldOut, at_least, failed, found, passed, plural
 from adhere.text.scripts import SCRIPTS, count_letters, first_foreign, letters_beyond_ascii
 from adhere.text.words import has_words, paragraphs
 
@@ -53,13 +52,6 @@ _LANGUAGES = tuple(_SAMPLES)
 _FEWEST_LETTERS = 20
 
 
-class _HeldOut(Rule):
-    part: ClassVar[Part] = "held-out"
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
-
-
 def _in_language(text: str, language: str) -> tuple[bool, str]:
     """Whether the text is in that language, and what is said about it; too few letters are in none."""
     letters = count_letters(text[:10_000])[1]
@@ -72,7 +64,7 @@ def _in_language(text: str, language: str) -> tuple[bool, str]:
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class AnswerIn(_HeldOut):
+class AnswerIn(HeldOut):
     """The answer is in that language, as langdetect tells; a text of fewer than 20 letters fails.
 
     With "German": "Katzen schlafen den ganzen Tag." passes, "Cats sleep for most of the day." fails.
@@ -109,7 +101,7 @@ class AnswerIn(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class TwoLanguages(_HeldOut):
+class TwoLanguages(HeldOut):
     """Two paragraphs: one in the first language, then one in the second. Each needs 20 letters."""
 
     id = "language:two_languages"
@@ -151,7 +143,7 @@ class TwoLanguages(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class ScriptShare(_HeldOut):
+class ScriptShare(HeldOut):
     """At least `percent` % of the letters belong to the script. With ("Latin", 90): "Cats sleep." passes, "Кошки спят." fails."""
 
     id = "language:script_share"
@@ -200,7 +192,7 @@ _LETTERS = {
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Ascii(_HeldOut):
+class Ascii(HeldOut):
     """Only ASCII characters occur. "Cats - yes." passes, "Cats – yes." fails."""
 
     id = "language:ascii"
@@ -228,18 +220,8 @@ class Ascii(_HeldOut):
         reason = f"found {plural(count, 'character')} beyond ASCII, the first is {shown}"
         return failed(reason, measured=count, needed=0, span=hit and hit.span(), score=1 - count / len(text))
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         yield text.translate(self._plain)
-
-    def witness(self) -> str:
-        return "Cats sleep."
-
-    def counter_witness(self) -> str:
-        return "Cats – yes."
 
     def rules_out(self, literal: str) -> bool:
         return not literal.isascii()
@@ -250,7 +232,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Accents(_HeldOut):
+class Accents(HeldOut):
     """At least `count` letters beyond a to z occur. With 1: "A café." passes, "A cafe." fails."""
 
     id = "language:accents"
@@ -311,7 +293,7 @@ _RIGHT = {"British": {american: british for british, american in _SPELLINGS.item
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Spelling(_HeldOut):
+class Spelling(HeldOut):
     """None of 51 listed words is spelled as in the other variety. With "British": "A grey cat." passes, "A gray cat." fails."""
 
     id = "language:spelling"
@@ -373,7 +355,7 @@ _SHORT = {full.lower(): short for short, full in reversed(_CONTRACTIONS.items())
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class NoContractions(_HeldOut):
+class NoContractions(HeldOut):
     """No contraction such as "don't" occurs (44 are listed). "It is a cat." passes, "It's a cat." fails."""
 
     id = "language:no_contractions"
@@ -393,20 +375,10 @@ class NoContractions(_HeldOut):
         hit = _CONTRACTED.search(text)
         return found(hit is None, f'found "{hit.group()}"' if hit else "found no contraction", span=hit and hit.span())
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         yield _CONTRACTED.sub(
             lambda hit: edits.like(hit.group(), _CONTRACTIONS[hit.group().lower().replace("’", "'")]), text
         )
-
-    def witness(self) -> str:
-        return "It is a cat."
-
-    def counter_witness(self) -> str:
-        return "It's a cat."
 
     def rules_out(self, literal: str) -> bool:
         return _CONTRACTED.search(literal) is not None
@@ -414,7 +386,7 @@ class NoContractions(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Contractions(_HeldOut):
+class Contractions(HeldOut):
     """At least `count` listed contractions occur. With 1: "It's a cat." passes, "It is a cat." fails."""
 
     id = "language:contractions"
@@ -463,7 +435,7 @@ _ABBREVIATION = re.compile(r"(?<![^\W_])(?:e\.[ ]?g\.|i\.[ ]?e\.|etc\b\.?|cf\.)"
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class NoLatinAbbreviations(_HeldOut):
+class NoLatinAbbreviations(HeldOut):
     """None of "e.g.", "i.e.", "etc." and "cf." occurs. "For example, cats." passes, "Pets, e.g. cats." fails."""
 
     id = "language:no_latin_abbreviations"
@@ -483,19 +455,9 @@ class NoLatinAbbreviations(_HeldOut):
         reason = f'found "{hit.group()}"' if hit else "found no Latin abbreviation"
         return found(hit is None, reason, span=hit and hit.span())
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         edited = _ABBREVIATION.sub(lambda hit: _ABBREVIATIONS[hit.group().lower().replace(" ", "")], text)
         yield edits.ended(edited)
-
-    def witness(self) -> str:
-        return "For example, cats."
-
-    def counter_witness(self) -> str:
-        return "Pets, e.g. cats."
 
     def rules_out(self, literal: str) -> bool:
         return _ABBREVIATION.search(literal) is not None

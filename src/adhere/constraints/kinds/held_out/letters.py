@@ -6,11 +6,10 @@ import dataclasses
 import random
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from adhere.constraints.base import Choice, Finding, Whole, kind, param
-from adhere.constraints.rule import MOST_SENTENCES, Rule, at_least, found, plural
-from adhere.schema import Part
+from adhere.constraints.rule import MOST_SENTENCES, HeldOut, at_least, found, plural
 from adhere.text.words import sentence_spans, words
 
 _ALPHABET = tuple("abcdefghijklmnopqrstuvwxyz")
@@ -23,13 +22,9 @@ def _starts(word: str) -> str:
     return word[:1].lower()
 
 
-class _HeldOut(Rule):
-    part: ClassVar[Part] = "held-out"
-
-
 @kind
 @dataclasses.dataclass(frozen=True)
-class Avoid(_HeldOut):
+class Avoid(HeldOut):
     """The letter does not occur. With "z": "Cats sleep." passes, "Zoos sleep." fails."""
 
     id = "letters:avoid"
@@ -75,7 +70,7 @@ class Avoid(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class AtLeastLetter(_HeldOut):
+class AtLeastLetter(HeldOut):
     """The letter occurs at least `count` times. With ("s", 2): "Cats sleep." passes, "Cats run." fails."""
 
     id = "letters:at_least"
@@ -116,7 +111,7 @@ class AtLeastLetter(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class FirstLetter(_HeldOut):
+class FirstLetter(HeldOut):
     """The first word begins with the letter. With "c": "Cats sleep." passes, "The cats sleep." fails."""
 
     id = "letters:first"
@@ -154,7 +149,7 @@ class FirstLetter(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Alliteration(_HeldOut):
+class Alliteration(HeldOut):
     """At least `count` words begin with the letter. With ("c", 2): "Cats can sleep." passes, "Cats sleep." fails."""
 
     id = "letters:alliteration"
@@ -194,7 +189,7 @@ class Alliteration(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class EverySentence(_HeldOut):
+class EverySentence(HeldOut):
     """Every sentence begins with the letter. With "c": "Cats sleep. Cows too." passes, "Cats sleep. Dogs too." fails."""
 
     id = "letters:every_sentence"
@@ -232,7 +227,7 @@ class EverySentence(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class NoDigits(_HeldOut):
+class NoDigits(HeldOut):
     """No digit occurs. "Nine cats sleep." passes, "9 cats sleep." fails."""
 
     id = "letters:no_digits"
@@ -257,19 +252,9 @@ class NoDigits(_HeldOut):
             span=first and first.span(),
         )
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         names = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
         yield _DIGITS.sub(lambda hit: " ".join(names[int(digit)] for digit in hit.group()), text)
-
-    def witness(self) -> str:
-        return "Nine cats sleep."
-
-    def counter_witness(self) -> str:
-        return "9 cats sleep."
 
     def rules_out(self, literal: str) -> bool:
         return _DIGIT.search(literal) is not None
@@ -280,7 +265,7 @@ class NoDigits(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class ShortWords(_HeldOut):
+class ShortWords(HeldOut):
     """No word has more than `longest` letters. With 4: "Cats rest." passes, "Cats sleep." fails."""
 
     id = "letters:short_words"
@@ -322,7 +307,7 @@ class ShortWords(_HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class LongWord(_HeldOut):
+class LongWord(HeldOut):
     """At least one word of `shortest` letters or more. With 8: "Elephants sleep." passes, "Cats sleep." fails."""
 
     id = "letters:long_word"

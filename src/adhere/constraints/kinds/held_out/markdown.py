@@ -453,20 +453,10 @@ class Plain(Markdown):
                 return failed(f"found {name}: {hit.group().strip()[:40]!r}", span=hit.span())
         return passed("found no Markdown")
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         bare = re.sub(r"[*`_|]", "", "\n".join(re.sub(r"\A[ \t>#]+", "", line) for line in lines(text)))
         yield bare
         yield edits.plain(bare)
-
-    def witness(self) -> str:
-        return "Cats sleep."
-
-    def counter_witness(self) -> str:
-        return "# Cats"
 
     def rules_out(self, literal: str) -> bool:
         return any(mark in literal for mark in "`|*")

@@ -6,12 +6,11 @@ import dataclasses
 import random
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from adhere.constraints.base import Constraint, Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.rule import Rule, exactly, failed, found, passed, plural, quoted_list, topic_words
-from adhere.schema import Part
+from adhere.constraints.rule import HeldOut, exactly, failed, found, passed, plural, quoted_list, topic_words
 from adhere.text.markdown import bullets, prose_lines
 from adhere.text.words import has_words
 
@@ -21,13 +20,8 @@ _TASK = re.compile(r"\[([ xX])\][ \t]+(?=.*[^\W_])")
 _QUOTE = re.compile(r" {0,3}>[ \t]?")
 
 
-class Markdown(Rule):
+class Markdown(HeldOut):
     """Base of the kinds of the family: held out, and in conflict with plain text."""
-
-    part: ClassVar[Part] = "held-out"
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
     def conflicts_with(self, other: Constraint) -> bool:
         """`markdown:plain` conflicts with all the others."""

@@ -9,11 +9,10 @@ import dataclasses
 import random
 import re
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Self
 
 from adhere.constraints.base import Finding, ListOf, Whole, Words, kind, param
-from adhere.constraints.rule import Rule, failed, passed, plural
-from adhere.schema import Part
+from adhere.constraints.rule import HeldOut, failed, passed, plural
 from adhere.text.words import word_lines
 
 TABLE = "table"
@@ -53,14 +52,13 @@ def _is_on(towers: Sequence[Sequence[str]], block: str, below: str) -> bool:
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Reaches(Rule):
+class Reaches(HeldOut):
     r"""Every line is a possible move, and the last state is the goal. From ("a b",) to ("b a",): "move b to table\nmove a to b" passes.
 
     "move a to b" fails: a has b on it.
     """
 
     id = "plan:reaches"
-    part: ClassVar[Part] = "held-out"
     claims = frozenset({"shape"})
     phrasings = (
         'Write a plan of at most {most} line(s) "move X to Y" that turns the towers {start} into {goal} (bottom to top).',

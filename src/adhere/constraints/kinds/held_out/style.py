@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from adhere.constraints.base import Constraint, Finding, Whole, kind, param
-from adhere.constraints.kinds.held_out.style_words import HeldOut
+from adhere.constraints.kinds.held_out import style_words  # noqa: F401 - registers its kinds
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import MOST_SENTENCES, at_least, exactly, failed, found, plural
+from adhere.constraints.rule import MOST_SENTENCES, HeldOut, at_least, exactly, failed, found, plural
 from adhere.text.syllables import reading_ease
 from adhere.text.words import count_words, sentence_spans, word_lines, words
 
@@ -186,9 +186,6 @@ class SecondPerson(HeldOut):
     def witness(self) -> str:
         return "You know. " * self.count
 
-    def counter_witness(self) -> str:
-        return "Cats sleep."
-
 
 def _openings(text: str) -> list[tuple[int, str]]:
     """Where each sentence begins and its first word in small letters."""
@@ -336,9 +333,6 @@ class AlternatingLines(HeldOut):
     def witness(self) -> str:
         return "\n".join("Cats" if number % 2 == 0 else "sleep a lot" for number in range(self.count))
 
-    def counter_witness(self) -> str:
-        return "Cats sleep."
-
     def fewest_words(self) -> int:
         return 3 * self.count
 
@@ -370,16 +364,6 @@ class OnlyQuestions(HeldOut):
             not wrong, reason, measured=right, needed=len(spans), span=wrong[0] if wrong else None,
             score=right / max(1, len(spans)),
         )  # fmt: skip
-
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
-    def witness(self) -> str:
-        return "Do cats sleep? Why?"
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
     def literals(self) -> tuple[str, ...]:
         return ("?",)

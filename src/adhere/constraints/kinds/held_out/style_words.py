@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 import re
-from collections.abc import Iterator, Sequence
-from typing import ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar
 
 from adhere.constraints.base import Finding, kind
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import Rule, failed, found, plural
-from adhere.schema import Part
+from adhere.constraints.rule import HeldOut, failed, found, plural
 from adhere.text.words import sentence_spans
-
-
-class HeldOut(Rule):
-    """Base of the kinds of the family."""
-
-    part: ClassVar[Part] = "held-out"
 
 
 class _Without(HeldOut):
@@ -36,10 +28,6 @@ class _Without(HeldOut):
         reason = f'found {plural(count, self._noun)}, the first is "{hit.group()[:60]}"'
         return failed(reason, measured=count, needed=0, span=hit.span())
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         if self._instead:
             edited = self._pattern.sub(
@@ -48,12 +36,6 @@ class _Without(HeldOut):
             yield re.sub(r"(?<=\S)[ \t]{2,}", " ", edited).replace(" ,", ",").replace(" .", ".").strip()
         kept = [text[start:end] for start, end in sentence_spans(text) if not self._pattern.search(text[start:end])]
         yield " ".join(kept)
-
-    def witness(self) -> str:
-        return "Cats sleep."
-
-    def counter_witness(self) -> str:
-        return str(self.failing[1])
 
     def rules_out(self, literal: str) -> bool:
         return self._pattern.search(literal) is not None

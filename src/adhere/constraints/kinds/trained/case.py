@@ -60,12 +60,6 @@ class Lower(_OneCase):
     def repairs(self, text: str) -> Iterator[str]:
         yield text.lower()
 
-    def witness(self) -> str:
-        return "cats sleep."
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
-
 
 @kind
 @dataclasses.dataclass(frozen=True)
@@ -88,12 +82,6 @@ class Upper(_OneCase):
 
     def repairs(self, text: str) -> Iterator[str]:
         yield text.upper()
-
-    def witness(self) -> str:
-        return "CATS SLEEP."
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
 
 @kind
@@ -127,22 +115,12 @@ class TitleCase(Rule):
             return failed("found no word that begins with a capital letter", score=0.0)
         return passed("found a capital letter at the start of every word", measured=0, needed=0, score=1.0)
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         pieces, end = [], 0
         for start, _ in word_spans(text):
             pieces += [text[end:start], text[start].upper()]
             end = start + 1
         yield "".join([*pieces, text[end:]])
-
-    def witness(self) -> str:
-        return "Cats Sleep."
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
 
 @kind
@@ -174,22 +152,12 @@ class SentenceStarts(Rule):
         )
         return failed(reason, measured=len(small), needed=0, span=small[0], score=1 - len(small) / len(spans))
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         pieces, end = [], 0
         for start, stop in sentence_spans(text):
             pieces += [text[end:start], edits.capitalised(text[start:stop])]
             end = stop
         yield "".join([*pieces, text[end:]])
-
-    def witness(self) -> str:
-        return "Cats sleep."
-
-    def counter_witness(self) -> str:
-        return "cats sleep."
 
     def conflicts_with(self, other: Constraint) -> bool:
         return super().conflicts_with(other) or other.id == "case:lower"

@@ -181,18 +181,11 @@ class FirstIsLast(_Exact):
         reason = f"the last sentence is {last[:60]!r}, the first is {first[:60]!r}"
         return found(first == last, reason, span=spans[-1])
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         every = sentences(text)
         yield edits.add_sentence(text, every[0])
         halves = edits.split_into(text, 2) or [text]
         yield edits.add_sentence(" ".join(halves), halves[0])
-
-    def witness(self) -> str:
-        return "Cats nap. Dogs run. Cats nap."
 
     def fewest_words(self) -> int:
         return 9
@@ -509,9 +502,6 @@ class Echo(Rule):
     def witness(self) -> str:
         half = " ".join(["cats", "sleep", *["long"] * (self.count - 2)])
         return f"{half} and {half}."
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
     def fewest_words(self) -> int:
         return 2 * self.count + 2

@@ -179,9 +179,6 @@ class Questions(Rule):
     def witness(self) -> str:
         return " ".join(["Do cats sleep?"] * self.count)
 
-    def counter_witness(self) -> str:
-        return "Cats sleep."
-
     def literals(self) -> tuple[str, ...]:
         return ("?",)
 
@@ -231,9 +228,6 @@ class SentencesWithNumber(Rule):
 
     def witness(self) -> str:
         return " ".join(["Cats sleep 15 hours."] * self.count)
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
     def fewest_words(self) -> int:
         return 3 * self.count
@@ -352,9 +346,6 @@ class Marks(Rule):
 
     def witness(self) -> str:
         return "Cats" + f"{self.mark} cats" * self.count
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
     def literals(self) -> tuple[str, ...]:
         return (self.mark,)

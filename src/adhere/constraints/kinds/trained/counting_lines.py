@@ -197,9 +197,6 @@ class EvenParagraphs(Rule):
     def witness(self) -> str:
         return "\n\n".join([" ".join(["Cats sleep."] * self.sentences)] * self.paragraphs)
 
-    def counter_witness(self) -> str:
-        return "Cats sleep."
-
     def fewest_words(self) -> int:
         return 4 * self.paragraphs * self.sentences
 

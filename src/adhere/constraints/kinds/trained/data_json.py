@@ -37,9 +37,6 @@ def _dumped(value: object) -> str:
 class Data(Rule):
     """Base of the kinds whose whole answer is data."""
 
-    def counter_witness(self) -> str:
-        return "Cats sleep."
-
     def rules_out(self, literal: str) -> bool:
         return any(mark in literal for mark in '{}"<>')
 
@@ -357,9 +354,6 @@ class JsonSchema(_Json):
             return prose if value == "cats" else value
 
         yield _dumped(said(instance(self.shape())))
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
     def slots(self) -> int:
         return 1

@@ -30,16 +30,6 @@ class _Without(Rule):
             count == 0, f"found {plural(count, self._noun)}, allowed none", measured=count, needed=0, span=span
         )
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
-    def witness(self) -> str:
-        return "Cats sleep"
-
-    def counter_witness(self) -> str:
-        return f"Cats{self._marks[0]} sleep"
-
     def rules_out(self, literal: str) -> bool:
         return any(mark in literal for mark in self._marks)
 
@@ -66,9 +56,6 @@ class NoCommas(_Without):
     def repairs(self, text: str) -> Iterator[str]:
         edited = re.sub(r"(?<=\d),(?=\d{3})", "", text)
         yield re.sub(r"[,，、،]+", "", edited)
-
-    def counter_witness(self) -> str:
-        return "Well, cats sleep."
 
 
 @kind
@@ -101,9 +88,6 @@ class NoPeriods(_Without):
         yield re.sub(r"[.。]+(?=\s)", ";", joined).replace(".", "").replace("。", "")
         yield re.sub(r"[.。]+", "!", inner)
 
-    def counter_witness(self) -> str:
-        return "Cats sleep."
-
 
 @kind
 @dataclasses.dataclass(frozen=True)
@@ -127,9 +111,6 @@ class NoExclamation(_Without):
 
     def repairs(self, text: str) -> Iterator[str]:
         yield re.sub(r"[!！]+(?=\?)|(?<=[?.])[!！]+", "", text).replace("!", ".").replace("！", ".")
-
-    def counter_witness(self) -> str:
-        return "Cats sleep!"
 
 
 @kind
@@ -176,9 +157,6 @@ class Exclamations(Rule):
 
     def witness(self) -> str:
         return "Cats sleep" + "!" * self.count
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
 
 @kind
@@ -283,9 +261,6 @@ class Semicolons(Rule):
     def witness(self) -> str:
         return "; ".join(["cats sleep"] * (self.count + 1))
 
-    def counter_witness(self) -> str:
-        return "Cats sleep."
-
     def fewest_words(self) -> int:
         return 3 * (self.count + 1)
 
@@ -342,9 +317,6 @@ class Parentheses(Rule):
 
     def witness(self) -> str:
         return "Cats (all) " * self.count + "sleep."
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
     def fewest_words(self) -> int:
         return 3 + self.count

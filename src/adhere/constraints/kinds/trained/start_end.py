@@ -163,19 +163,9 @@ class Quotes(Rule):
         )
         return found(not lacking, reason, score=(opened + closed) / 2)
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         inner = re.sub(r'["“”]', "'", text.strip().strip('"“”').strip())
         yield f'"{inner}"'
-
-    def witness(self) -> str:
-        return '"Cats sleep."'
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
 
 @kind
@@ -306,10 +296,6 @@ class SameWord(Rule):
         reason = f"the first word is {first[:40]!r}, the last is {last[:40]!r}"
         return found(first.casefold() == last.casefold(), reason, measured=last[:40], needed=first[:40], span=spans[-1])
 
-    @classmethod
-    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
-        return cls()
-
     def repairs(self, text: str) -> Iterator[str]:
         body = text.strip()
         words = [body[start:end] for start, end in word_spans(body)]
@@ -319,12 +305,6 @@ class SameWord(Rule):
         opened = edits.add_opening(body, edits.capitalised(topic), clause=False)
         yield edits.add_sentence(opened, f"It all comes back to {topic.lower()}.")
         yield f"{edits.without_ending(opened)} – {topic.lower()}."
-
-    def witness(self) -> str:
-        return "Cats like other cats."
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
     def fewest_words(self) -> int:
         return 6

@@ -190,9 +190,6 @@ class Labels(Rule):
     def witness(self) -> str:
         return "\n".join(f"{label}: cats" for label in self.labels)
 
-    def counter_witness(self) -> str:
-        return "Cats sleep."
-
     def literals(self) -> tuple[str, ...]:
         return self.labels
 
@@ -262,9 +259,6 @@ class JsonObject(Rule):
 
     def witness(self) -> str:
         return json.dumps(dict.fromkeys(self.keys, "cats"), ensure_ascii=False)
-
-    def counter_witness(self) -> str:
-        return "Cats sleep."
 
     def literals(self) -> tuple[str, ...]:
         return (*self.keys, *([", "] if len(self.keys) > 1 else []))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from adhere.constraints import Constraint, registry
+from adhere.constraints.base import generation_problem
 from adhere.errors import AdhereError, UsageError
 from adhere.schema import Part, Prompt, derive_seed
 from adhere.suites.generated.core.compose import Manner, compose, fits
@@ -42,10 +43,11 @@ def kinds_of(part: Part, only: Sequence[str] = ()) -> tuple[type[Constraint], ..
         UsageError: It names one of another part.
     """
     for name in only:
-        if registry.get(name).part != part:
-            raise UsageError(
-                f"{name} is a {registry.get(name).part} kind; a {part} kind is wanted (adhere list constraints)"
-            )
+        named = registry.get(name)
+        if named.part != part:
+            raise UsageError(f"{name} is a {named.part} kind; a {part} kind is wanted (adhere list constraints)")
+        if problem := generation_problem(named):
+            raise UsageError(f"{name} can judge answers, but no prompt can be generated with it: {problem}")
     kinds = (registry.get(name) for name in sorted(set(only or CORE_KINDS)))
     return tuple(kind for kind in kinds if kind.part == part)
 
