@@ -63,7 +63,9 @@ def grades(requests: list[str]) -> list[str]:
         elif "Rate the answer" in request:
             answers.append(json.dumps(dict.fromkeys(CRITERIA, 5)))
         elif "How good an example" in request:
-            answers.append(["5", "3", " 5 \n", "very good", "5"][number % 5])
+            answers.append(
+                ['{"grade": 5}', '{"grade": 3}', ' {"grade": 5} \n', "very good", '{"grade": 5}'][number % 5]
+            )
         else:
             answers.append(["They sail to the sea", "It is so", "still, wrong"][number % 3])
     return answers
@@ -167,7 +169,7 @@ def test_refine_searches_until_the_judge_is_content() -> None:
 def test_backtranslation_keeps_the_best_grade_only() -> None:
     made = transform("instruction_backtranslation", SFT, "sft", Settings(ask=grades))
     assert [row["instruction_id_list"] for row in made.rows] == [[], [], []]
-    assert dict(made.left_out) == {2: "graded 3", 4: "its grade is no number from 1 to 5"}
+    assert dict(made.left_out) == {2: "graded 3", 4: "its grade cannot be read: not one JSON object"}
 
 
 def test_hierarchy_says_one_thing_above_and_the_other_below() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -36,7 +37,8 @@ def test_both_orders_are_asked_and_agreement_is_counted(findings: Findings) -> N
     assert panel.agreement == pytest.approx(1 / 3)
     first, second = models[0].asked
     assert first.messages[0].content == RUBRIC
-    lines = [request.messages[1].content.split("Lines:\n")[1].splitlines() for request in (first, second)]
+    data = [re.search(r"^\{.*\}$", request.messages[1].content, re.MULTILINE) for request in (first, second)]
+    lines = [json.loads(found[0])["lines"] for found in data if found]
     assert lines[0] == lines[1][::-1]
     assert len(lines[0]) == 2
 
@@ -46,8 +48,8 @@ def test_both_orders_are_asked_and_agreement_is_counted(findings: Findings) -> N
     [
         ("conflict", "not one JSON object"),
         ('Sure! {"vote": "conflict", "reason": "x"}', "not one JSON object"),
-        ('{"vote": "conflict"}', "not the keys vote and reason"),
-        ('{"vote": "maybe", "reason": "x"}', "no vote of the rubric"),
+        ('{"vote": "conflict"}', "missing required field `reason`"),
+        ('{"vote": "maybe", "reason": "x"}', "Invalid enum value 'maybe'"),
         ("", "no answer"),
     ],
 )

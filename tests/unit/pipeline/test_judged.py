@@ -32,11 +32,16 @@ def measured(folder, *turns, answer=lambda request: "a plain text", system=None,
     return evaluate_sync(ScriptedModel(answer), suite, folder / "run")
 
 
+def material_of(request):
+    """What stands between the two marks: the one line that is JSON."""
+    return json.loads(next(line for line in request.messages[-1].content.splitlines() if line.startswith('{"request"')))
+
+
 def judge(decide, calls=None):
     """A critic whose model decides each statement by `decide(statement, position)`; what it returns that is no list is said as it is."""
 
     def answer(request):
-        material = json.loads(request.messages[-1].content)
+        material = material_of(request)
         if calls is not None:
             calls.append(material)
         said = [decide(text, at) for at, text in enumerate(material["statements"].values())]

@@ -7,7 +7,7 @@
 
 The Run itself is not touched: its verdicts come from programs alone. How far the judge can be believed is measured where a program knows:
 the same questions are asked about constraints that a program decided, of this Run or of another, and Cohen's kappa says how they agree.
-The question is ours (`critic.ITEMS`), strictly parsed, not the published judge prompt: numbers are not those of a paper.
+The question is ours (`critic.ASK_ITEMS`), strictly parsed, not the published judge prompt: numbers are not those of a paper.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from adhere.constraints.published.judged.table import JUDGED
 from adhere.constraints.resolve import resolve
 from adhere.errors import UsageError
 from adhere.models.chat import conversation
-from adhere.pipeline.judge_model.critic import Critic
+from adhere.pipeline.judge_model.critic import ASK_ITEMS, Critic
 from adhere.pipeline.summarize import summarize
 from adhere.progress import Progress, Silent
 from adhere.schema import Outcome, Prompt, Record, Response, Verdict, View, content_hash, decode, encode, write_atomic
@@ -126,6 +126,7 @@ def judge_run(
             msgspec.to_builtins(critic.model.engine),
             msgspec.to_builtins(critic.sampling),
             critic.draws,
+            ASK_ITEMS,
         ]
     )
     folder = run.directory / FOLDER / f"{_plain(critic.model.name)}-{name[:8]}"
