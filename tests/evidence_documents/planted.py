@@ -57,7 +57,7 @@ def _dragged(documents: list[Document], slip: Slip) -> list[Part]:
         for places in linked:
             if places & mine:
                 parts += [(document, ("row", block, row)) for row, _ in places]
-        if slip.type in {"header_rotation", "duplicate_value"}:
+        if slip.type == "header_rotation":
             parts += whole_table(documents, document, block)
     index = printed(documents)
     same = {(place.document, place.place) for key in keys for place in index.get(key, [])}

@@ -25,7 +25,6 @@ PlantType = Literal[
     "header_rotation",
     "prose_table",
     "invariant",
-    "duplicate_value",
     "emphasis",
 ]
 TYPES: tuple[PlantType, ...] = (
@@ -35,7 +34,6 @@ TYPES: tuple[PlantType, ...] = (
     "header_rotation",
     "prose_table",
     "invariant",
-    "duplicate_value",
     "emphasis",
 )
 VISIBLE = Decimal("0.3")  # no planted error is smaller than this on a scale of 100
@@ -366,46 +364,6 @@ def header_rotation(by_average: bool, documents: list[Document], rng: random.Ran
     return Slip("header_rotation", detail, whole_table(documents, document, block), spots, [said])
 
 
-def duplicate_value(documents: list[Document], rng: random.Random) -> Slip | None:
-    """One model's scores copied over another's, in the same table or from the other document."""
-    offered = [(d, b, t) for d, b, t in all_tables(documents) if t.kind == "scores" and len(_score_columns(t)) >= 2]
-    if not offered:
-        return None
-    document, block, table = rng.choice(offered)
-    by_model: dict[str, list[tuple[tuple[str, str], Place]]] = {}
-    for key, places in scored(documents[document]).items():
-        for place, _ in places:
-            if place.block == block:
-                by_model.setdefault(key.model, []).append(((key.benchmark, key.variant), place))
-    if len(by_model) < 2:
-        return None
-    target = rng.choice(sorted(by_model))
-    source_document = rng.choice(range(len(documents)))
-    source_values: dict[str, dict[tuple[str, str], Decimal]] = {}
-    for key, places in scored(documents[source_document]).items():
-        source_values.setdefault(key.model, {})[key.benchmark, key.variant] = places[0][1]
-    if source_document == document:
-        source_values = {model: values for model, values in source_values.items() if model in by_model}
-    source = rng.choice(sorted(source_values))
-    if source == target:
-        return None
-    copied = [(place, source_values[source][what]) for what, place in by_model[target] if what in source_values[source]]
-    if len(copied) < 5 or len(copied) < len(by_model[target]):
-        return None
-    spots = [(document, place) for place, _ in copied]
-    if sum(table.cell(place.row, place.column).values[0] != value for place, value in copied) < 4:
-        return None
-    cells = [_set(documents, (document, place), value) for place, value in copied]
-    detail = "same document" if source_document == document else "other document"
-    return Slip(
-        "duplicate_value",
-        f"{detail}: {source} over {target}",
-        [*map(row_of, spots), (document, ("header", block))],
-        spots,
-        cells,
-    )
-
-
 def prose_table(what: str, documents: list[Document], rng: random.Random) -> Slip | None:
     """A sentence whose number, direction, count or exception its table denies."""
     offered: list[tuple[int, int, int, Sentence]] = [
@@ -508,6 +466,5 @@ PLANTERS: dict[PlantType, tuple[Planter, ...]] = {
         partial(prose_table, what) for what in ("number", "number", "count", "direction", "exception")
     ),
     "invariant": tuple(partial(invariant, kind) for kind in ("same", "bounds", "at_least")),
-    "duplicate_value": (duplicate_value,),
     "emphasis": (emphasis,),
 }

@@ -18,7 +18,6 @@ from adhere.evidence.checks.arithmetic import arithmetic_checks
 from adhere.evidence.checks.authors import Authors
 from adhere.evidence.checks.checking import Check, Source, as_printed
 from adhere.evidence.checks.counts import absent_models, stated_counts
-from adhere.evidence.checks.duplicates import Duplicate, find_duplicates
 from adhere.evidence.checks.emphasis import emphasis_checks
 from adhere.evidence.checks.hypotheses import (
     Rotation,
@@ -70,7 +69,6 @@ class Evidence:
     rotations: list[Rotation] = field(default_factory=list)
     swaps: list[Swap] = field(default_factory=list)
     slips: list[Slip] = field(default_factory=list)
-    duplicates: list[Duplicate] = field(default_factory=list)
     _by_name: dict[str, Document] = field(default_factory=dict)
 
     def values(self) -> list[Value]:
@@ -128,15 +126,16 @@ def gather(documents: list[Document]) -> Evidence:
         names = {value.document for value in check.values} | {source.document for source in check.sources}
         if check.kind == "cross_document" and not all(authors[a].shared(authors[b]) for a in names for b in names):
             check.severity = "info"  # a sentence quotes a number that another laboratory ran itself
+        elif check.severity == "error" and check.kind in {"cross_document", "prose_table"}:
+            check.severity = (
+                "warning"  # prose is read by patterns: what it says is never certain enough to accuse a table
+            )
     evidence.checks += equalities
     run_all(evidence.checks)
     evidence.rotations = find_rotations(evidence.sheets, evidence.checks)
     evidence.rotations += find_profile_rotations(evidence.sheets, evidence.rotations, evidence.checks)
     evidence.swaps = find_swaps(evidence.checks, evidence.sheets)
     evidence.slips = find_slips(evidence.checks)
-    moved = {value.id for swap in evidence.swaps for value in (swap.one, swap.other)}
-    moved |= {value.id for rotation in evidence.rotations if rotation.is_certain for value in rotation.values}
-    evidence.duplicates = find_duplicates(values, evidence.checks, moved)
     return evidence
 
 
@@ -214,11 +213,10 @@ def _conflicts(evidence: Evidence) -> list[Conflict]:
         found += [_swap_conflict(evidence, swap, len(group)) for swap in group]
     found += [_slip_conflict(evidence, slip) for slip in evidence.slips]
     found += _check_conflicts(evidence, unexplained(evidence.checks))
-    found += [_duplicate_conflict(evidence, duplicate) for duplicate in evidence.duplicates]
     for document in evidence.documents:
         for stated in stated_counts(document):
             sources = [Source(document.name, stated.line), Source(document.name, stated.table.line)]
-            found.append(_conflict(evidence, "prose_table", "error", (), stated.message, sources))
+            found.append(_conflict(evidence, "prose_table", "warning", (), stated.message, sources))
     for sheet in evidence.sheets:
         for absent in absent_models(sheet):
             sources = [Source(sheet.document.name, absent.line), Source(sheet.document.name, sheet.table.line)]
@@ -266,8 +264,12 @@ def _conflict(  # noqa: PLR0917 -- the parts of one record, in its order
 def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Conflict]:
     """One conflict per failed check; checks of one sentence against one table are one conflict."""
     found, sentences = [], defaultdict(list)
+    doubted: dict[tuple[object, ...], list[Check]] = defaultdict(list)
     for check in failed:
-        if check.kind == "prose_table" and check.sources:
+        if check.doubt:
+            one, other = check.subjects
+            doubted[one.document, one.table.index, other.document, other.table.index].append(check)
+        elif check.kind == "prose_table" and check.sources:
             table = check.values[0].table.index if check.values else 0
             sentences[check.sources[0], table, check.message(as_printed).partition("”")[0]].append(check)
         else:
@@ -276,6 +278,13 @@ def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Confli
                     evidence, check.kind, check.severity, check.subjects, check.message(as_printed), check.sources
                 )
             )
+    for pair in doubted.values():
+        one, other = pair[0].subjects
+        text = (
+            f"{one.table.name} and {other.table.name} print different numbers in {len(pair)} places that are labelled alike, "
+            f"but {pair[0].doubt}: they are read as two measurements. First: {pair[0].message(as_printed)}"
+        )
+        found.append(_conflict(evidence, pair[0].kind, "info", (), text, _sources(pair[:MAX_QUOTES])))
     for group in sentences.values():
         worst = min((check.severity for check in group), key=lambda severity: _SEVERITY_ORDER[severity])
         first = group[0].message(as_printed)
@@ -284,6 +293,10 @@ def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Confli
         values = [value for check in group for value in (check.values if len(check.values) <= 8 else check.subjects)]
         found.append(_conflict(evidence, "prose_table", worst, values, message, group[0].sources))
     return found
+
+
+def _sources(checks: Sequence[Check]) -> list[Source]:
+    return [Source(value.document, value.line) for check in checks for value in check.subjects]
 
 
 def _tail(message: str, head: str) -> str:
@@ -341,11 +354,6 @@ def _rotation_conflict(evidence: Evidence, rotation: Rotation) -> Conflict:
     return _conflict(evidence, "header_rotation", severity, rotation.values, text, sources, removed)
 
 
-def _duplicate_conflict(evidence: Evidence, duplicate: Duplicate) -> Conflict:
-    values = [value for pair in duplicate.cells for value in pair]
-    return _conflict(evidence, "duplicate_value", duplicate.severity, values, duplicate.message)
-
-
 # ── claims ──
 
 
@@ -381,7 +389,7 @@ def _support(evidence: Evidence) -> dict[str, str]:
     """What speaks for each number: the strongest check that holds; orderings and upper bounds support no value."""
     best: dict[str, int] = {}
     for check in evidence.checks:
-        if check.failed or check.kind not in _STRENGTH:
+        if check.failed or check.doubt or check.kind not in _STRENGTH:
             continue
         if check.kind == "prose_table" and len(check.values) != 1:
             continue

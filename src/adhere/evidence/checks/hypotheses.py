@@ -136,7 +136,13 @@ def _tried(value: Value, other: Value, by_value: dict[str, list[Check]]) -> Swap
 
 def _weight(removed: Sequence[Check]) -> int:
     """How many independent conflicts: those of one sentence are one, since the sentence may have mixed its numbers up."""
-    return len({check.sources if check.kind == "prose_table" else id(check) for check in removed if check.weight})
+    return len(
+        {
+            check.sources if check.kind == "prose_table" else id(check)
+            for check in removed
+            if check.weight and check.kind != "emphasis"
+        }
+    )
 
 
 def _is_exact(value: Value, other: Value) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adhere.evidence.checks.authors import Authors
-from adhere.evidence.checks.checking import Check, ConflictType, Read, Severity, shown
+from adhere.evidence.checks.checking import Check, ConflictType, Read, Severity, as_printed, shown
 from adhere.evidence.claims.names import BenchmarkName
 from adhere.evidence.claims.printed import Printed, agree
 from adhere.evidence.claims.values import Value
@@ -20,6 +20,7 @@ _VERSION = re.compile(r"v?\d[\d.\s-]*")
 _SEVERAL_METRICS = frozenset({"ifeval", "alpacaeval", "alpacaeval2"})
 _UNSAID = "one place does not say whether the model is base or instruct"
 _Z = 1.959964
+LEAST_AGREEING = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,37 @@ def comparisons(
         if len({(value.document, value.table.index) for value in bucket}) < 2:
             continue
         _compare_bucket(bucket, found, checks, authors)
+    _doubt_different_tables(checks)
     return found, checks
+
+
+def _doubt_different_tables(checks: Iterable[Check]) -> None:
+    """Take two tables of a document as one measurement only where they share several cells and most of them agree.
+
+    They often hold the same models on the same benchmarks and differ in what their headings say: thinking
+    or not, five-shot or zero-shot, another language. The same is asked of a single model and of a single benchmark: where
+    all that two tables print for one of them differs, they mean another checkpoint or another split.
+    """
+    groups: dict[tuple[object, ...], list[Check]] = defaultdict(list)
+    for check in checks:
+        one, other = check.subjects
+        if one.document != other.document:
+            continue
+        tables = (one.document, one.table.index, other.document, other.table.index)
+        groups[tables].append(check)
+        groups[(*tables, "model", one.model and one.model.key)].append(check)
+        groups[(*tables, "benchmark", one.benchmark and one.benchmark.key)].append(check)
+    for place, members in sorted(groups.items(), key=lambda item: -len(item[0])):  # what is said of whole tables last
+        agreeing = sum(check.holds(as_printed) for check in members)
+        is_table = len(place) == 4
+        if is_table and agreeing >= LEAST_AGREEING and agreeing > len(members) / 2:
+            continue
+        if not is_table and (agreeing or len(members) < LEAST_AGREEING):
+            continue
+        for check in members:
+            check.doubt = f"the two tables agree in {agreeing} of the {len(members)} cells that they share" + (
+                "" if is_table else f" for this {place[4]}"
+            )
 
 
 def _setting_key(setting: str) -> str:

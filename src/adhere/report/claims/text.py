@@ -18,7 +18,6 @@ TYPE_WORDS = {
     "invariant": "what must hold by construction",
     "emphasis": "bold marks",
     "prose_table": "text against tables",
-    "duplicate_value": "numbers that another model has",
 }
 _SIGNS = {"error": "✗", "warning": "!", "info": "i"}
 STATUSES: tuple[Status, ...] = ("confirmed", "contradicted", "unsupported", "not comparable")
