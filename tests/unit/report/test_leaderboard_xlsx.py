@@ -11,7 +11,8 @@ import openpyxl
 import pytest
 
 from adhere.errors import ResourceError
-from adhere.report.leaderboard.xlsx import LONGEST_CELL, SheetNames, cell_text, write_leaderboard_xlsx
+from adhere.report.leaderboard.xlsx import write_leaderboard_xlsx
+from adhere.report.pieces.workbook import LONGEST_CELL, SheetNames, cell_text
 from adhere.sweep.board import Leaderboard
 from adhere.sweep.found import Sweep
 from adhere.sweep.leaderboard import leaderboard

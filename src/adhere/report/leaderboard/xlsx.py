@@ -1,16 +1,10 @@
 """A leaderboard as a workbook: the matrix models × tests, one sheet a test with the answers, totals by model, settings.
 
-Names and answers are somebody else's, so every text is written as a string cell: nothing becomes a formula, a link or a
-number, invisible characters are written out, and a text that is longer than a cell says that it was cut.
+How cells are written: `pieces/workbook.py`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import math
-import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from adhere import __version__
-from adhere.errors import ResourceError
 from adhere.report.leaderboard.text import caveats, rank_range
-from adhere.report.pieces.numbers import DASH
-from adhere.report.pieces.untrusted import visible
+from adhere.report.pieces.workbook import Sheet, SheetNames, formats_of, write_workbook
 from adhere.schema import ConstraintRef, Json, encode
 from adhere.store.files import inside
 from adhere.store.readout import Readout, RunReader
@@ -31,15 +23,7 @@ from adhere.sweep.board_run import noun_of, test_of, tests_of
 if TYPE_CHECKING:  # a report never needs what talks to endpoints
     from adhere.sweep.found import Sweep
 
-LONGEST_CELL = 32_000  # UTF-16 units; Excel's limit is 32,767
 MOST_ROWS = 5_000
-_OPTIONS = {
-    "constant_memory": True,
-    "strings_to_formulas": False,
-    "strings_to_urls": False,
-    "strings_to_numbers": False,
-    "nan_inf_to_errors": False,
-}
 _DETAIL = (
     ("model", 34), ("prompt id", 16), ("prompt", 50), ("constraint", 24), ("expected", 24), ("answer", 50), ("status", 10),
     ("verdict", 12), ("reason", 40), ("partial", 8), ("latency s", 10), ("prompt tokens", 9), ("completion tokens", 9),
@@ -68,105 +52,14 @@ def write_leaderboard_xlsx(sweep: Sweep | None, board: Leaderboard, path: Path, 
         ResourceError: The file cannot be written.
         UsageError, IntegrityError: A Run cannot be read.
     """
-    import xlsxwriter  # 0.1 s
-
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        workbook = xlsxwriter.Workbook(str(temporary), _OPTIONS)
-        try:
-            _Workbook(workbook, sweep, board, most_rows).fill()
-            workbook.close()
-        except BaseException:
-            with contextlib.suppress(Exception):  # it keeps temporary files open until it is closed
-                workbook.close()
-            raise
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except (OSError, xlsxwriter.exceptions.XlsxFileError) as error:
-        raise ResourceError(f"Cannot write the workbook {path}: {error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def cell_text(text: str) -> str:
-    """A text as a cell takes it: visible, valid, and cut with a note where it is too long."""
-    plain = text if text.replace("\n", "").replace("\t", "").isprintable() else visible(text)
-    if len(plain) * 2 <= LONGEST_CELL:
-        return plain
-    units = plain.encode("utf-16-le", "replace")
-    if len(units) <= 2 * LONGEST_CELL:
-        return plain
-    kept = units[: 2 * LONGEST_CELL].decode("utf-16-le", "ignore")
-    return f"{kept} […cut: {len(text):,} characters in all; the whole text is in the store]"
-
-
-class SheetNames:
-    """Names that Excel takes: at most 31 characters, no brackets, colons, stars, question marks or slashes, unique whatever their case."""
-
-    def __init__(self) -> None:
-        self._taken = {"history"}  # Excel's own
-
-    def take(self, wanted: str) -> str:
-        """A name as near to `wanted` as can be."""
-        plain = re.sub(r"[\[\]:*?/\\]|[^\x20-\U0010FFFF]", "-", visible(wanted)).strip(" '") or "sheet"
-        name, number = _first_units(plain, 31), 1
-        while name.lower() in self._taken:
-            number += 1
-            mark = f" ({number})"
-            name = _first_units(plain, 31 - len(mark)) + mark
-        self._taken.add(name.lower())
-        return name
-
-
-def _first_units(text: str, size: int) -> str:
-    """The start of the text, in UTF-16 units."""
-    return text.encode("utf-16-le", "replace")[: 2 * size].decode("utf-16-le", "ignore").strip(" '") or "sheet"
-
-
-class _Sheet:
-    """Rows of one worksheet from top to bottom: texts are strings, numbers finite, everything else a dash."""
-
-    def __init__(self, sheet: Any, formats: Mapping[str, Any]) -> None:
-        self.sheet, self.formats, self.row = sheet, formats, 0
-
-    def add(
-        self, values: Iterable[object], formats: Mapping[int, str] | None = None, *, default: str = "plain"
-    ) -> None:
-        """One row; `formats` by column."""
-        for column, value in enumerate(values):
-            look = self.formats[(formats or {}).get(column, default)]
-            if isinstance(value, bool) or value is None or (isinstance(value, float) and not math.isfinite(value)):
-                self.sheet.write_string(self.row, column, DASH if not isinstance(value, bool) else str(value), look)
-            elif isinstance(value, int | float):
-                self.sheet.write_number(self.row, column, value, look)
-            else:
-                self.sheet.write_string(self.row, column, cell_text(str(value)), look)
-        self.row += 1
-
-    def head(self, names: Sequence[str], widths: Sequence[int]) -> None:
-        """The heading; it stays in sight and filters what is below. Widths must be set before a row is written."""
-        for column, width in enumerate(widths):
-            self.sheet.set_column(column, column, width)
-        self.sheet.freeze_panes(self.row + 1, 1)
-        self.add(names, default="head")
+    write_workbook(path, lambda workbook: _Workbook(workbook, sweep, board, most_rows).fill())
 
 
 class _Workbook:
     def __init__(self, workbook: Any, sweep: Sweep | None, board: Leaderboard, most_rows: int) -> None:
         self.workbook, self.sweep, self.board, self.most_rows = workbook, sweep, board, most_rows
         self.names = SheetNames()
-        self.formats = {
-            "plain": workbook.add_format({"valign": "top"}),
-            "wrap": workbook.add_format({"valign": "top", "text_wrap": True}),
-            "head": workbook.add_format({"bold": True, "text_wrap": True, "bottom": 1, "valign": "top"}),
-            "note": workbook.add_format({"italic": True}),
-            "percent": workbook.add_format({"num_format": "0.0%", "valign": "top"}),
-            "seconds": workbook.add_format({"num_format": "0.00", "valign": "top"}),
-            "usd": workbook.add_format({"num_format": "0.000000", "valign": "top"}),
-        }
+        self.formats = formats_of(workbook)
         self.colours = {
             name: workbook.add_format({"bg_color": colour, "font_color": "#202020"})
             for name, colour in (("pass", "#b7e1cd"), ("partial", "#fce8b2"), ("fail", "#f4c7c3"))
@@ -184,8 +77,8 @@ class _Workbook:
         if not self.board.suites:
             self._sheet("Overview").add(["No model was measured."])
 
-    def _sheet(self, name: str) -> _Sheet:
-        return _Sheet(self.workbook.add_worksheet(self.names.take(name)), self.formats)
+    def _sheet(self, name: str) -> Sheet:
+        return Sheet(self.workbook.add_worksheet(self.names.take(name)), self.formats)
 
     def _overview(self, suite: SuiteFacts, name: str) -> None:
         sheet, rows = self._sheet(name), self._rows(suite)

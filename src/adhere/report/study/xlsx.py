@@ -1,25 +1,20 @@
 """A Study as a workbook: answer, pass rates, contrasts by seed, guards, costs, learning curves, settings.
 
-Numbers are numbers; every text is a string cell, so nothing becomes a formula or a link.
+How cells are written: `pieces/workbook.py`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from adhere.errors import ResourceError
-from adhere.report.pieces.untrusted import visible
+from adhere.report.pieces.workbook import Sheet, formats_of, write_workbook
 from adhere.report.study.threats import threats
 from adhere.report.study.view import changed, note_sentence, sides_line, sides_what, slice_scores
 from adhere.study.outcome.result import StudyResult
 
 Value = str | float | int | bool | None
-LONGEST_CELL = 32_000
-_OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
 
 
 def write_study_xlsx(result: StudyResult, path: Path) -> None:
@@ -28,34 +23,16 @@ def write_study_xlsx(result: StudyResult, path: Path) -> None:
     Raises:
         ResourceError: The file cannot be written.
     """
-    import xlsxwriter  # 0.1 s
 
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with xlsxwriter.Workbook(str(temporary), _OPTIONS) as workbook:
-            bold, wrap = workbook.add_format({"bold": True}), workbook.add_format({"text_wrap": True, "valign": "top"})
-            for name, rows in sheets(result).items():
-                _fill(workbook.add_worksheet(name), rows, bold, wrap)
-        temporary.replace(path)
-    except (OSError, xlsxwriter.exceptions.XlsxFileError) as error:
-        raise ResourceError(f"Cannot write the workbook {path}: {error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+    def fill(workbook: Any) -> None:
+        formats = formats_of(workbook)
+        for name, (head, *rows) in sheets(result).items():
+            sheet = Sheet(workbook.add_worksheet(name), formats)
+            sheet.head([str(one) for one in head], [16] * 30)
+            for row in rows:
+                sheet.add(row, default="wrap")
 
-
-def _fill(sheet: Any, rows: Iterable[Sequence[Value]], bold: Any, wrap: Any) -> None:
-    sheet.set_column(0, 30, 16)
-    sheet.freeze_panes(1, 1)
-    for place, row in enumerate(rows):
-        for column, value in enumerate(row):
-            if isinstance(value, bool) or value is None:
-                sheet.write_string(place, column, "–" if value is None else str(value))
-            elif isinstance(value, int | float):
-                sheet.write_number(place, column, value, bold if place == 0 else None)
-            else:
-                sheet.write_string(place, column, visible(value)[:LONGEST_CELL], bold if place == 0 else wrap)
+    write_workbook(path, fill)
 
 
 def sheets(result: StudyResult) -> dict[str, list[list[Value]]]:

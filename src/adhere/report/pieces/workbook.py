@@ -1,0 +1,133 @@
+"""Workbooks, written once for every page that has one.
+
+Names and answers are somebody else's, so every text is written as a string cell: nothing becomes a formula, a link or a
+number, invisible characters are written out, and a text that is longer than a cell says that it was cut.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from adhere.errors import ResourceError
+from adhere.report.pieces.numbers import DASH
+from adhere.report.pieces.untrusted import visible
+
+LONGEST_CELL = 32_000  # UTF-16 units; Excel's limit is 32,767
+_OPTIONS = {
+    "constant_memory": True,
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+    "strings_to_numbers": False,
+    "nan_inf_to_errors": False,
+}
+
+
+def write_workbook(path: Path, fill: Callable[[Any], None]) -> None:
+    """Write a workbook that `fill` puts sheets into; whoever reads `path` sees the old file or the whole new one.
+
+    Raises:
+        ResourceError: The file cannot be written.
+    """
+    import xlsxwriter  # 0.1 s
+
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        workbook = xlsxwriter.Workbook(str(temporary), _OPTIONS)
+        try:
+            fill(workbook)
+            workbook.close()
+        except BaseException:
+            with contextlib.suppress(Exception):  # it keeps temporary files open until it is closed
+                workbook.close()
+            raise
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except (OSError, xlsxwriter.exceptions.XlsxFileError) as error:
+        raise ResourceError(f"Cannot write the workbook {path}: {error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def formats_of(workbook: Any) -> dict[str, Any]:
+    """The looks of cells, by name."""
+    return {
+        "plain": workbook.add_format({"valign": "top"}),
+        "wrap": workbook.add_format({"valign": "top", "text_wrap": True}),
+        "head": workbook.add_format({"bold": True, "text_wrap": True, "bottom": 1, "valign": "top"}),
+        "note": workbook.add_format({"italic": True}),
+        "percent": workbook.add_format({"num_format": "0.0%", "valign": "top"}),
+        "seconds": workbook.add_format({"num_format": "0.00", "valign": "top"}),
+        "usd": workbook.add_format({"num_format": "0.000000", "valign": "top"}),
+    }
+
+
+def cell_text(text: str) -> str:
+    """A text as a cell takes it: visible, valid, and cut with a note where it is too long."""
+    plain = text if text.replace("\n", "").replace("\t", "").isprintable() else visible(text)
+    if len(plain) * 2 <= LONGEST_CELL:
+        return plain
+    units = plain.encode("utf-16-le", "replace")
+    if len(units) <= 2 * LONGEST_CELL:
+        return plain
+    kept = units[: 2 * LONGEST_CELL].decode("utf-16-le", "ignore")
+    return f"{kept} […cut: {len(text):,} characters in all; the whole text is in the store]"
+
+
+class SheetNames:
+    """Names that Excel takes: at most 31 characters, no brackets, colons, stars, question marks or slashes, unique whatever their case."""
+
+    def __init__(self) -> None:
+        self._taken = {"history"}  # Excel's own
+
+    def take(self, wanted: str) -> str:
+        """A name as near to `wanted` as can be."""
+        plain = re.sub(r"[\[\]:*?/\\]|[^\x20-\U0010FFFF]", "-", visible(wanted)).strip(" '") or "sheet"
+        name, number = _first_units(plain, 31), 1
+        while name.lower() in self._taken:
+            number += 1
+            mark = f" ({number})"
+            name = _first_units(plain, 31 - len(mark)) + mark
+        self._taken.add(name.lower())
+        return name
+
+
+def _first_units(text: str, size: int) -> str:
+    """The start of the text, in UTF-16 units."""
+    return text.encode("utf-16-le", "replace")[: 2 * size].decode("utf-16-le", "ignore").strip(" '") or "sheet"
+
+
+class Sheet:
+    """Rows of one worksheet from top to bottom: texts are strings, numbers finite, everything else a dash."""
+
+    def __init__(self, sheet: Any, formats: Mapping[str, Any]) -> None:
+        self.sheet, self.formats, self.row = sheet, formats, 0
+
+    def add(
+        self, values: Iterable[object], formats: Mapping[int, str] | None = None, *, default: str = "plain"
+    ) -> None:
+        """One row; `formats` by column."""
+        for column, value in enumerate(values):
+            look = self.formats[(formats or {}).get(column, default)]
+            if isinstance(value, bool) or value is None or (isinstance(value, float) and not math.isfinite(value)):
+                self.sheet.write_string(self.row, column, DASH if not isinstance(value, bool) else str(value), look)
+            elif isinstance(value, int | float):
+                self.sheet.write_number(self.row, column, value, look)
+            else:
+                self.sheet.write_string(self.row, column, cell_text(str(value)), look)
+        self.row += 1
+
+    def head(self, names: Sequence[str], widths: Sequence[int]) -> None:
+        """The heading; it stays in sight and filters what is below. Widths must be set before a row is written."""
+        for column, width in enumerate(widths):
+            self.sheet.set_column(column, column, width)
+        self.sheet.freeze_panes(self.row + 1, 1)
+        self.add(names, default="head")
