@@ -16,6 +16,8 @@ STRICT, LOOSE = "prompt_level_strict", "prompt_level_loose"
 INST_STRICT, INST_LOOSE = "inst_level_strict", "inst_level_loose"
 SCORES = (STRICT, INST_STRICT, LOOSE, INST_LOOSE)
 """Names as EvalScope has them; lm-eval adds `_acc`."""
+STATUS = "adhere_status"
+"""Where rows of lm-eval and reviews of EvalScope say what became of an answer; neither has a column for it."""
 _VIEWS: tuple[tuple[View, str, str], ...] = (("strict", STRICT, INST_STRICT), ("loose", LOOSE, INST_LOOSE))
 
 

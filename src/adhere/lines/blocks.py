@@ -23,6 +23,7 @@ from adhere.schema import convert
 
 BLOCK_BYTES = 1 << 18  # fits into a core's own cache, where lines are then parsed from
 _CHUNK_BYTES = 1 << 16
+_TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 T = TypeVar("T")
@@ -66,6 +67,11 @@ class LineFile:
             what = "a directory" if path.is_dir() else "no such file" if not path.exists() else None
             if what:
                 raise UsageError(f"{path}: {what}. Give a file of JSON lines: plain, .gz or .zst")
+        if path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith(_TABLES):
+            raise UsageError(
+                f"{path}: a table, not JSON lines. With pandas: pd.read_csv(…) (or read_parquet, read_excel) and then "
+                '.to_json("rows.jsonl", orient="records", lines=True)'
+            )
         self.size = path.stat().st_size if path.is_file() and not self._is_stdin else None
         self.bytes_read = 0
         self._hash = hashlib.sha256()

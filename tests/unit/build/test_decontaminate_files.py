@@ -270,6 +270,39 @@ def test_parquet(tmp_path: Path) -> None:
         decontaminate_file(broken, ITEMS, out=tmp_path / "k.parquet", drops=tmp_path / "d.jsonl")
 
 
+def test_parquet_of_any_name_and_any_columns(tmp_path: Path) -> None:
+    """`a[1].parquet` is a pattern for duckdb, and `file_row_number` a column of its own."""
+    duckdb = pytest.importorskip("duckdb")
+    database = duckdb.connect()
+    for name, text in (("a[1].parquet", "its own"), ("a1.parquet", "of another")):
+        plain = tmp_path / "plain.parquet"
+        database.execute(
+            f"COPY (SELECT 7 AS file_row_number, '{text}' AS prompt, 'x' AS \"keep\") TO '{plain}' (FORMAT parquet)"
+        )
+        plain.rename(tmp_path / name)
+    out = tmp_path / "k[1].parquet"
+    done = decontaminate_file(tmp_path / "a[1].parquet", ITEMS, out=out, drops=tmp_path / "d.jsonl")
+    assert (done.rows, done.kept) == (1, 1)
+    out.rename(tmp_path / "k.parquet")
+    kept = database.execute(f"SELECT * FROM read_parquet('{tmp_path / 'k.parquet'}', file_row_number = false)")
+    assert kept.fetchall() == [(7, "its own", "x")]
+    assert [column[0] for column in kept.description] == ["file_row_number", "prompt", "keep"]
+
+
+def test_parquet_whose_data_is_damaged_is_one_clear_line(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "t.parquet"
+    duckdb.connect().execute(
+        f"COPY (SELECT 'text number ' || range AS prompt FROM range(20000)) TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
+    )
+    data = bytearray(path.read_bytes())
+    data[200:4000] = bytes(3800)
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match="cannot be read as Parquet"):
+        decontaminate_file(path, ITEMS, out=tmp_path / "k.parquet", drops=tmp_path / "d.jsonl")
+    assert [file.name for file in tmp_path.iterdir()] == ["t.parquet"]
+
+
 def invoke(*arguments: object) -> object:
     return CliRunner().invoke(adhere, ["decontaminate", *map(str, arguments)])
 

@@ -18,10 +18,11 @@ from adhere.harness.scoring import Said, columns, prompt_of, score_answers
 from adhere.models.fake.scripted import ScriptedModel
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.pipeline.outcomes import pass_rates
-from adhere.schema import ConstraintRef, Given, Message, Prompt, Tool, ToolCall, Turn, View
+from adhere.schema import ConstraintRef, Given, Message, Prompt, Sampling, Tool, ToolCall, Turn, View
 from adhere.store.run import Run
 from adhere.suites import load
 from adhere.suites.base import Suite
+from adhere.verify.answers import verify
 from adhere.verify.imports import read_import
 from adhere.verify.stored import read_outcomes
 
@@ -57,8 +58,25 @@ def test_the_answers_are_all_there(to: str, run: Run, tmp_path: Path) -> None:
     judged = CliRunner().invoke(
         adhere, ["verify", str(log_of(files)), "--suite", f"ifeval:{suite_file(tmp_path)}", "--json", "--min-coverage", "0"], catch_exceptions=False
     )  # fmt: skip
-    assert json.loads(judged.stdout)["n_prompts"] == (4 if to == "evalscope" else 3), (
-        "a review says not that the call failed"
+    assert json.loads(judged.stdout)["n_prompts"] == 3
+
+
+@pytest.mark.parametrize("to", HARNESSES)
+def test_cut_answers_and_failed_calls_come_back_as_such(to: str, tmp_path: Path) -> None:
+    """A cut answer fails in this suite whatever it says: judged as a finished one, half of these would pass."""
+    suite = load("core", limit=12)
+    answers = iter(["so it is"] * 6 + ["so it is and it goes on"] * 5)
+    run = evaluate_sync(
+        ScriptedModel(lambda _: next(answers)), suite, tmp_path / "run", sampling=Sampling(max_new_tokens=3)
+    )
+    own = run.summary().overall
+    assert run.summary().accounting.truncated == 5
+    files, _ = export(run, tmp_path / "out", to=to)  # type: ignore[arg-type]
+    found = verify(suite, log_of(files))
+    assert found.accounting.responses.truncated == 5
+    assert (found.rates["prompt_strict"].passed, found.rates["prompt_strict"].n) == (
+        own.prompt_strict.passed,
+        own.prompt_strict.n,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import struct
@@ -15,6 +16,7 @@ import pytest
 import zstandard
 
 from adhere.errors import AdhereError, SpecError, UsageError
+from adhere.lines.blocks import LineFile
 from adhere.suites import load
 from adhere.verify.answers import verify
 from adhere.verify.imports import read_import
@@ -241,3 +243,40 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["prompt_strict"] == 0.5
     assert "2 answers of mock/m to ifeval, stored by inspect" in done.stderr
+
+
+def test_an_inspect_log_that_unfolds_to_gigabytes_is_refused(tmp_path: Path) -> None:
+    """Each member is below its bound, all of them together are not; and a size that the zip's directory lies about is not believed."""
+    sample = b'{"id": 1, "output": {}, "x": "' + b" " * (1 << 20) + b'"}'
+    bomb = tmp_path / "bomb.eval"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as log:
+        log.writestr("header.json", "{}")
+        log.writestr("samples/1.json", sample)
+    with zipfile.ZipFile(bomb, "a", zipfile.ZIP_DEFLATED) as log:
+        for number in range(2, 1200):  # one compressed text under many names
+            log.filelist.append(copy.copy(log.filelist[1]))
+            log.filelist[-1].filename = log.filelist[-1].orig_filename = f"samples/{number}.json"
+        log._didModify = True
+    assert bomb.stat().st_size < 1 << 20
+    with pytest.raises(SpecError, match=r"its samples have 1,2\d\d,\d+,\d+ bytes in all, more than the"):
+        read_import(bomb)
+    liar = tmp_path / "liar.eval"
+
+    with zipfile.ZipFile(tmp_path / "one.eval", "w", zipfile.ZIP_DEFLATED) as log:
+        log.writestr("header.json", "{}")
+        log.writestr("samples/1.json", sample)
+    data = bytearray((tmp_path / "one.eval").read_bytes())
+    place = data.rfind(b"PK\x01\x02")
+    data[place + 24 : place + 28] = (10).to_bytes(4, "little")
+    liar.write_bytes(data)
+    with pytest.raises(SpecError, match="cannot be read"):
+        read_import(liar)
+
+
+def test_a_table_is_told_from_damaged_json_lines(tmp_path: Path) -> None:
+    for name in ("answers.csv", "answers.CSV.gz", "answers.parquet"):
+        (tmp_path / name).write_text("key,response\n1,yes\n")
+        with pytest.raises(UsageError, match=r"a table, not JSON lines\. With pandas"):
+            LineFile(tmp_path / name)
+    (tmp_path / "answers.csv.jsonl").write_text("")
+    assert LineFile(tmp_path / "answers.csv.jsonl").size == 0

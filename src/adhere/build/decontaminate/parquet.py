@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from adhere.build.decontaminate.files import (
     Desk,
     Done,
-    LcsDrop,
-    NgramDrop,
     Rule,
     Settings,
     TestItem,
@@ -20,7 +20,7 @@ from adhere.build.decontaminate.files import (
     summed,
     text_of,
 )
-from adhere.errors import SpecError, UsageError
+from adhere.errors import ResourceError, SpecError, UsageError
 from adhere.extras import need
 from adhere.lines.blocks import written_whole
 from adhere.progress import Progress
@@ -42,11 +42,46 @@ def decontaminate_parquet(
     duckdb = need("duckdb", extra="parquet")
     if not train.is_file():
         raise UsageError(f"{train}: no such file")
-    database = duckdb.connect()
-    try:
-        names = [row[0] for row in database.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(train)]).fetchall()]
-    except duckdb.Error as error:
-        raise UsageError(f"{train} cannot be read as Parquet: {error}") from error
+    with _plain_name(train) as name:
+        database = duckdb.connect()
+        try:
+            return _passed(
+                database, train, name, items, out=out, drops=drops, columns=columns, rule=rule, progress=progress
+            )
+        except duckdb.IOException as error:
+            if out.parent.is_dir() and train.is_file():
+                raise ResourceError(f"Cannot read {train} or write {out}: {error}") from error
+            raise
+        except duckdb.Error as error:
+            raise UsageError(f"{train} cannot be read as Parquet: {error}. Copy or make the file again") from error
+
+
+@contextmanager
+def _plain_name(train: Path) -> Iterator[str]:
+    """A name of the file for duckdb, which takes `a[1].parquet` for a pattern and silently reads `a1.parquet`."""
+    if not set("*?[]{}") & set(str(train)):
+        yield str(train)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        link = Path(folder) / "train.parquet"
+        link.symlink_to(train.resolve())
+        yield str(link)
+
+
+def _passed(
+    database: Any,
+    train: Path,
+    name: str,
+    items: Sequence[TestItem],
+    *,
+    out: Path,
+    drops: Path,
+    columns: Sequence[str],
+    rule: Rule,
+    progress: Progress,
+) -> Done:
+    """One pass over a file that duckdb knows by `name`."""
+    names = [row[0] for row in database.execute("DESCRIBE SELECT * FROM read_parquet(?)", [name]).fetchall()]
     chosen = tuple(columns) or default_columns(dict.fromkeys(names))
     for column in chosen:
         if column not in names:
@@ -55,11 +90,14 @@ def decontaminate_parquet(
     dropped: Counter[str] = Counter()
     touched: set[int] = set()
     rows = 0
-    database.execute("CREATE TABLE gone (number BIGINT)")
+    database.execute("CREATE TABLE marks (keep BOOLEAN)")
     with written_whole(drops) as write, progress.step("compare", None, "rows") as step:
-        for numbers, texts in _slices(database, train, chosen):
+        for numbers, texts in _slices(database, train, name, chosen):
             found, items_touched = desk.drops(numbers, texts)
-            _store(database, write, found)
+            gone = {drop.line for drop in found}
+            marks = [number not in gone for number in numbers]
+            database.execute("INSERT INTO marks SELECT unnest(?::BOOLEAN[])", [marks])
+            write(b"".join(encode(drop) + b"\n" for drop in found))
             dropped.update(drop.against for drop in found)
             touched |= items_touched
             rows += len(texts)
@@ -67,27 +105,19 @@ def decontaminate_parquet(
         if rows == 0:
             raise UsageError(f"{train} has no rows")
         temporary = out.with_name(f".{out.name}.part")
-        query = (
-            "SELECT * EXCLUDE (file_row_number) FROM read_parquet(?, file_row_number = true) "
-            "WHERE file_row_number + 1 NOT IN (SELECT number FROM gone) ORDER BY file_row_number"
-        )
         place = str(temporary).replace("'", "''")
-        database.execute(f"COPY ({query}) TO '{place}' (FORMAT parquet, COMPRESSION zstd)", [str(train)])
+        # Row by row beside its mark: a column of the file may have any name, also that of duckdb's row number.
+        query = "SELECT train.* FROM read_parquet(?) AS train POSITIONAL JOIN marks WHERE marks.keep"
+        database.execute(f"COPY ({query}) TO '{place}' (FORMAT parquet, COMPRESSION zstd)", [name])
         temporary.replace(out)
     with train.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     return summed(desk.settings, rows=rows, dropped=dict(dropped), touched=sorted(touched), skipped=(), sha256=sha256)
 
 
-def _store(database: Any, write: Any, found: Sequence[LcsDrop | NgramDrop]) -> None:
-    if found:
-        database.executemany("INSERT INTO gone VALUES (?)", [[drop.line] for drop in found])
-        write(b"".join(encode(drop) + b"\n" for drop in found))
-
-
-def _slices(database: Any, train: Path, columns: Sequence[str]) -> Iterator[tuple[list[int], list[str]]]:
+def _slices(database: Any, train: Path, name: str, columns: Sequence[str]) -> Iterator[tuple[list[int], list[str]]]:
     listed = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
-    reading = database.cursor().execute(f"SELECT {listed} FROM read_parquet(?)", [str(train)])  # noqa: S608 - quoted above
+    reading = database.cursor().execute(f"SELECT {listed} FROM read_parquet(?)", [name])  # noqa: S608 - quoted above
     number = 0
     while found := reading.fetchmany(_SLICE):
         texts = []

@@ -13,7 +13,7 @@ from typing import Any
 from adhere.errors import UsageError
 from adhere.harness.export.conversations import Conversation, conversations
 from adhere.harness.messages import kept
-from adhere.harness.scoring import SCORES, STRICT, columns, verdict_rows
+from adhere.harness.scoring import SCORES, STATUS, STRICT, columns, verdict_rows
 from adhere.schema import write_atomic
 from adhere.store.manifest import slug
 from adhere.store.run import Run
@@ -80,7 +80,7 @@ def _review(_model: str, one: Conversation, place: int, draws: int) -> dict[str,
             "score": {
                 "value": scores, "status": status, "main_score_name": STRICT, "prediction": one.responses[0].text,
                 "extracted_prediction": one.responses[0].text, "explanation": one.scored.failures,
-                "metadata": {"verdicts": verdict_rows(one.scored.verdicts)},
+                "metadata": {"verdicts": verdict_rows(one.scored.verdicts), STATUS: one.responses[0].status},
             },
         },
     }  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any
 from adhere.errors import UsageError
 from adhere.harness.export.conversations import Conversation, conversations
 from adhere.harness.lm_eval_task import share, task_name
-from adhere.harness.scoring import INST_LOOSE, INST_STRICT, LOOSE, STRICT, Scored, columns
+from adhere.harness.scoring import INST_LOOSE, INST_STRICT, LOOSE, STATUS, STRICT, Scored, columns
 from adhere.schema import View, write_atomic
 from adhere.store.run import Run
 
@@ -70,7 +70,7 @@ def _row(number: int, one: Conversation) -> dict[str, Any]:
     return {
         "doc_id": number, "doc": doc, "target": "0", "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {}}}, "resps": [[text]],
         "filtered_resps": [text], "filter": "none", "metrics": list(numbers), "doc_hash": _hash(json.dumps(doc, indent=2, ensure_ascii=False)),
-        "prompt_hash": _hash(prompt), "target_hash": _hash("0"), **numbers,
+        "prompt_hash": _hash(prompt), "target_hash": _hash("0"), **numbers, STATUS: one.responses[0].status,
     }  # fmt: skip
 
 

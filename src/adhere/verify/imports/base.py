@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from adhere.errors import SpecError
 from adhere.lines.blocks import LineFile
-from adhere.schema import Record, Status
+from adhere.schema import STATUSES, Record, Status
 
 Harness = Literal["lm-eval", "inspect", "EvalScope", "OpenCompass", "adhere"]
 MOST_BYTES = 1 << 30
@@ -112,6 +112,11 @@ def a_key(value: Any) -> int | str | None:
 def a_text(value: Any) -> str:
     """A text, or the empty one."""
     return value if isinstance(value, str) else ""
+
+
+def a_status(value: Any) -> Status:
+    """What our own exports say became of an answer; `ok` where nothing is said."""
+    return next((status for status in STATUSES if status == value), "ok")
 
 
 def a_mapping(value: Any) -> Mapping[str, Any]:

@@ -12,7 +12,17 @@ from typing import Any
 import msgspec
 
 from adhere.errors import SpecError
-from adhere.verify.imports.base import Imported, ImportedAnswer, a_key, a_mapping, a_text, hashed, number, rows
+from adhere.verify.imports.base import (
+    Imported,
+    ImportedAnswer,
+    a_key,
+    a_mapping,
+    a_status,
+    a_text,
+    hashed,
+    number,
+    rows,
+)
 from adhere.verify.imports.inspect_log import STOPS, said
 
 _USABLE = {None, "success", "fallback", "degraded"}
@@ -57,7 +67,7 @@ def _review(row: Mapping[str, Any]) -> ImportedAnswer:
         prompt=asked,
         response=score.get("prediction") if isinstance(score.get("prediction"), str) else None,
         reasoning=None,
-        status="ok",
+        status=a_status(a_mapping(score.get("metadata")).get("adhere_status")),
         draw=0,
         scores=dict(_main_first(score["value"], score.get("main_score_name"))) if usable else {},
         asked=hashed(asked, row.get("target")) if asked is not None else "",

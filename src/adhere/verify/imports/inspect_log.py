@@ -17,6 +17,7 @@ from adhere.schema import Status
 from adhere.verify.imports.base import MOST_BYTES, Imported, ImportedAnswer, a_key, a_text, an_object, hashed
 
 _ZSTANDARD = 93
+MOST_GROWTH = 100
 _DAMAGES = (zipfile.BadZipFile, struct.error, OSError, EOFError, ValueError, KeyError, RuntimeError)
 """What zipfile raises for damaged files, apart from zlib's error: NotImplementedError is a RuntimeError, UnicodeError a ValueError."""
 _MARKS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
@@ -39,6 +40,7 @@ def read_zip(path: Path) -> Imported | None:
                 return None
             header = an_object(_member(log, raw, "header.json"), f"{path}: header.json")
             samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+            _check_total(path, sum(log.getinfo(name).file_size for name in samples))
             answers = [
                 _inspect_sample(an_object(_member(log, raw, name), f"{path}: {name}"), f"{path}: {name}")
                 for name in samples
@@ -48,6 +50,19 @@ def read_zip(path: Path) -> Imported | None:
     except (*_DAMAGES, zlib.error) as error:
         raise SpecError(f"{path}: this inspect log cannot be read ({error}). Copy it again") from error
     return _inspect(header, answers)
+
+
+def _check_total(path: Path, size: int) -> None:
+    """Refuse a log that unfolds to far more than texts do; texts compress to a tenth, hardly ever to a hundredth.
+
+    Raises:
+        SpecError: It does.
+    """
+    most = max(MOST_BYTES, MOST_GROWTH * path.stat().st_size)
+    if size > most:
+        raise SpecError(
+            f"{path}: its samples have {size:,} bytes in all, more than the {most:,} that are read of such a log"
+        )
 
 
 def _member(log: zipfile.ZipFile, raw: BinaryIO, name: str) -> bytes:
@@ -62,7 +77,8 @@ def _member(log: zipfile.ZipFile, raw: BinaryIO, name: str) -> bytes:
             f"{log.filename}: {name} has {info.file_size:,} bytes, more than the {MOST_BYTES:,} that are read"
         )
     if info.compress_type != _ZSTANDARD:
-        return log.read(info)
+        with log.open(info) as file:  # `log.read` unfolds everything before it looks at the size
+            return file.read(info.file_size + 1)
     import zstandard  # only whoever reads such a log pays for it
 
     raw.seek(info.header_offset)
