@@ -4,6 +4,7 @@ proportions.py   one rate, or one whose trials come in clusters: Wilson
 adjusted.py      a paired difference at equal length of answers
 bootstrap.py     BCa over prompts or clusters
 crossed.py       paired differences over seeds and clustered prompts: what a study's verdict uses
+fragile.py       what a difference over seeds hangs on: single seeds, their signs, the kinds of constraint
 seeds.py         one number per training seed
 multiple.py      Holm
 agreement.py     two judges of the same answers: Cohen's kappa
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from adhere.stats.agreement import cohens_kappa
     from adhere.stats.bootstrap import Estimate, paired_bootstrap, unanimous_bound
     from adhere.stats.crossed import Crossed, fit_crossed
+    from adhere.stats.fragile import fit_kinds, leave_one_out, sign_flip_p
     from adhere.stats.multiple import holm
     from adhere.stats.proportions import Interval, wilson_clustered
     from adhere.stats.seeds import SeedSummary, over_seeds
@@ -34,10 +36,13 @@ __all__ = [
     "SeedSummary",
     "cohens_kappa",
     "fit_crossed",
+    "fit_kinds",
     "holm",
+    "leave_one_out",
     "length_controlled",
     "over_seeds",
     "paired_bootstrap",
+    "sign_flip_p",
     "spread_of_variants",
     "unanimous_bound",
     "wilson_clustered",
@@ -47,6 +52,7 @@ _HOMES = {
     **dict.fromkeys(("AtEqualLength", "length_controlled"), "adjusted"),
     **dict.fromkeys(("Estimate", "paired_bootstrap", "unanimous_bound"), "bootstrap"),
     **dict.fromkeys(("Crossed", "fit_crossed"), "crossed"),
+    **dict.fromkeys(("fit_kinds", "leave_one_out", "sign_flip_p"), "fragile"),
     **dict.fromkeys(("Interval", "wilson_clustered"), "proportions"),
     **dict.fromkeys(("SeedSummary", "over_seeds"), "seeds"),
     "cohens_kappa": "agreement",

@@ -48,7 +48,7 @@ class Crossed(NamedTuple):
     var_seed: float
     df_seed: int
     var_query: float
-    df_query: int
+    df_query: float
     var_least: float
     seeds: int
     queries: int
@@ -76,7 +76,7 @@ class Crossed(NamedTuple):
     def p_value(self) -> float:
         """Two-sided, of "the mean is 0": 1 minus the confidence at which the interval just excludes 0."""
         distance = abs(self.value)
-        if distance == 0:
+        if distance <= self.half_width(1e-9):  # 0, or what rounding has left of it
             return 1.0
         if self.half_width(1 - SMALLEST_P) <= distance:
             return SMALLEST_P
@@ -100,9 +100,8 @@ class Crossed(NamedTuple):
             )  # fmt: skip
         by_seed, by_query = self.seeds / seeds, self.queries / queries
         var_query = self.var_query * by_query
-        var_seed = (
-            self.var_seed * by_seed
-        )  # as if seeds were all of it: an upper bound where noise between cells is some
+        # As if seeds were all of it: an upper bound where some of it is noise between cells.
+        var_seed = self.var_seed * by_seed
         return self._replace(
             var_seed=var_seed, df_seed=seeds - 1, var_query=var_query, df_query=max(1, round(queries) - 1),
             var_least=self.var_least * by_query * by_seed, seeds=seeds, queries=round(queries),

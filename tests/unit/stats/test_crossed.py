@@ -82,3 +82,9 @@ def test_coverage(seeds: int) -> None:
     row = simulate("aligned", seeds, 200, "none" if seeds == 1 else "large", effect=0.0, studies=1500, root=1)
     assert 0.93 <= row.covered <= 0.975
     assert row.wrong <= 0.07
+
+
+def test_what_rounding_leaves_of_no_difference_has_a_p_of_one() -> None:
+    fit = fit_crossed([[1.0, -1.0, 0.0, 0.0]] * 3)
+    assert fit is not None
+    assert fit._replace(value=1e-18).p_value == 1.0

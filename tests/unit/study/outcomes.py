@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adhere.schema import EngineInfo, Prompt, Turn
-from adhere.study.outcome.compare import Evaluations
+from adhere.schema import ConstraintRef, EngineInfo, Prompt, Turn
+from adhere.study.outcome.contrast import Evaluations
 from adhere.study.run.measured import Measured
 from adhere.study.run.plain import PlainText
 
@@ -13,9 +13,13 @@ SLICES = ("new-topic/single", "new-family/multiple")
 ENGINE = EngineInfo("transformers", "5.0", "fp32", None, {"torch": "2"})
 
 
-def prompts(n: int, *, shared: int = 1) -> list[Prompt]:
-    """`n` prompts of two slices in turn; `shared` follow each other on one query."""
-    return [Prompt(f"p{i}", (Turn("x"),), tags={"slice": SLICES[i % 2], "query": f"q{i // shared}"}) for i in range(n)]
+def prompts(n: int, *, shared: int = 1, kinds: int = 0) -> list[Prompt]:
+    """`n` prompts of two slices in turn; `shared` follow each other on one query, and each asks for one of `kinds` kinds in turn."""
+    asked = [(ConstraintRef(f"kind:{i % kinds}", {}),) if kinds else () for i in range(n)]
+    return [
+        Prompt(f"p{i}", (Turn("x", asked[i]),), tags={"slice": SLICES[i % 2], "query": f"q{i // shared}"})
+        for i in range(n)
+    ]
 
 
 def evaluation(
@@ -32,9 +36,9 @@ def evaluation(
 
 
 def known(
-    found: dict[tuple[str, int | None], Sequence[bool | None]], seeds: list[int], *, shared: int = 1
+    found: dict[tuple[str, int | None], Sequence[bool | None]], seeds: list[int], *, shared: int = 1, kinds: int = 0
 ) -> Evaluations:
     """Evaluations by arm and seed."""
     n = len(next(iter(found.values())))
     made = {(arm, seed): evaluation(passes, arm=arm, seed=seed) for (arm, seed), passes in found.items()}
-    return Evaluations(made, prompts(n, shared=shared), seeds)
+    return Evaluations(made, prompts(n, shared=shared, kinds=kinds), seeds)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import numpy as np
 import pytest
@@ -9,7 +11,10 @@ from tests.unit.study.outcomes import evaluation, known, prompts
 
 from adhere.config import parse_toml
 from adhere.study.design.spec import StudySpec, in_slice
-from adhere.study.outcome.compare import Evaluations, contrasts, guard_tests, tax_tests, verdict
+from adhere.study.outcome.contrast import Evaluations, contrasts
+from adhere.study.outcome.fragile import fragility
+from adhere.study.outcome.guards import guard_tests, tax_tests
+from adhere.study.outcome.verdict import verdict
 
 SPEC = parse_toml(
     """
@@ -44,8 +49,12 @@ def made(a: list[bool | None], b: list[bool | None], *, shared: int = 1):
 
 def ruled(a: list[bool | None], b: list[bool | None], **options):
     found = known({("start", None): [False] * len(a), ("a", 0): a, ("b", 0): b}, [0])
-    options = {"withheld": [], "minutes_per_seed": None, **options}
-    return verdict(SPEC, contrasts(SPEC, found)[0], found, **options)
+    return rule(SPEC, found, **options)
+
+
+def rule(spec: StudySpec, found: Evaluations, **options):
+    options = {"withheld": [], "minutes_per_seed": None, "hangs_on": fragility(spec.verdict, found), **options}
+    return verdict(spec, contrasts(spec, found)[0], found, **options)
 
 
 def test_one_seed_counts_and_tests() -> None:
@@ -142,7 +151,7 @@ def test_several_seeds_answer_about_methods_and_show_each() -> None:
     spec = msgspec.structs.replace(SPEC, seeds=list(range(5)))
     found = known(several(0.01), spec.seeds)
     primary = contrasts(spec, found)[0]
-    ruling = verdict(spec, primary, found, withheld=[], minutes_per_seed=10.0)
+    ruling = rule(spec, found, minutes_per_seed=10.0)
     assert ruling.scope == "method"
     assert (primary.n_seeds, len(primary.by_seed)) == (5, 5)
     assert primary.difference == pytest.approx(np.mean([one.difference for one in primary.by_seed]))
@@ -153,11 +162,13 @@ def test_several_seeds_answer_about_methods_and_show_each() -> None:
 def test_inconclusive_says_what_would_decide_it() -> None:
     spec = msgspec.structs.replace(SPEC, seeds=[0, 1, 2])
     found = known(several(0.12, seeds=3), spec.seeds)
-    primary = contrasts(spec, found)[0]
-    ruling = verdict(spec, primary, found, withheld=[], minutes_per_seed=12.0)
-    assert ruling.answer == "INCONCLUSIVE"
-    assert "seeds on these 400 prompts, about" in ruling.decides
-    assert "hours" in ruling.decides
+    ruling = rule(spec, found, minutes_per_seed=12.0)
+    assert (ruling.answer, ruling.fragile) == ("INCONCLUSIVE", False)
+    seeds, more, hours = re.search(
+        r"(\d+) seeds on these 400 prompts \((\d+) more, about ([\d.]+) hours", ruling.decides
+    ).groups()
+    assert int(more) == int(seeds) - 3, "three are there already"
+    assert float(hours) == pytest.approx(int(more) * 12 / 60, abs=0.05)
 
 
 def test_unfinished_seeds_are_left_out_until_they_are_there() -> None:
@@ -219,5 +230,5 @@ def test_every_trained_arm_is_held_against_the_start_model() -> None:
 def test_an_answer_says_whether_the_effect_is_worth_having(low: float, high: float, said: str) -> None:
     primary = contrasts(msgspec.structs.replace(SPEC, seeds=[0]), known(several(0.01), [0]))[0]
     known_interval = msgspec.structs.replace(primary, low=low, high=high)
-    ruling = verdict(SPEC, known_interval, known(several(0.01), [0]), withheld=[], minutes_per_seed=None)
+    ruling = verdict(SPEC, known_interval, known(several(0.01), [0]), hangs_on=None, withheld=[], minutes_per_seed=None)
     assert ruling.because == f"the interval lies {said}"

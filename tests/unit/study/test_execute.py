@@ -20,8 +20,9 @@ from adhere.report.study.html import study_html
 from adhere.report.study.text import study_text
 from adhere.study.design.frozen import load_frozen
 from adhere.study.design.spec import ContrastSpec, StudySpec, validate
-from adhere.study.outcome import collect, compare
+from adhere.study.outcome import collect
 from adhere.study.outcome.answer import study_answer
+from adhere.study.outcome.contrast import contrast
 from adhere.study.outcome.result import StudyResult
 from adhere.study.run import work
 from adhere.study.run.cells import CellRecord
@@ -135,8 +136,8 @@ def test_published_suites_are_measured_for_every_arm_and_seed(
             assert [outcome is not None for outcome in run.passes] == [True] * 4
             assert run.summary.overall.instruction_strict.n == 4
             assert (run.engine.precision, run.suite, run.plain) == ("fp32", "ifeval", None)
-    contrast = compare.contrast(ContrastSpec("grpo", "online"), evaluations, spec.verdict, primary=False)
-    assert (contrast.n_prompts, contrast.n_seeds, contrast.coverage) == (4, 2, 1.0)
+    found = contrast(ContrastSpec("grpo", "online"), evaluations, spec.verdict, role="secondary")
+    assert (found.n_prompts, found.n_seeds, found.coverage) == (4, 2, 1.0)
     assert "ifeval" in prepared.describe()
 
 

@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 from adhere.schema import Record
-from adhere.study.outcome.result import Answer, Scope, StudyResult
+from adhere.study.outcome.result import Answer, Contrast, Scope, StudyResult
+
+
+class Range(Record, frozen=True):
+    """The lowest and the highest of several numbers."""
+
+    low: float
+    high: float
+
+
+class Found(Record, frozen=True):
+    """A difference with its interval; Holm's p where several were tested together."""
+
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+    p_adjusted: float | None = None
 
 
 class StudyAnswer(Record, frozen=True):
-    """The verdict of a study in one object; rates and differences are shares (0.03 is 3 points), None where unknown."""
+    """The verdict of a study in one object; rates and differences are shares (0.03 is 3 points), None where unknown.
+
+    `leave_one_out`: the lowest and highest difference without one seed. `sign_flip_p`: exact over seeds. `kinds`: the difference with kinds
+    of constraint as a sample of kinds, on prompts that ask for one. `fragile`: the interval excludes 0, but not without some single seed.
+    `these_kinds`: a YES or NO holds for the kinds that were measured, not for kinds in general.
+    """
 
     study: str
     question: str
@@ -37,11 +59,18 @@ class StudyAnswer(Record, frozen=True):
     changed_after_results: bool
     spec_sha256: str
     minutes: float
+    fragile: bool
+    these_kinds: bool
+    leave_one_out: Range | None
+    sign_flip_p: float | None
+    kinds: Found | None
+    slices: dict[str, Found]
 
 
 def study_answer(result: StudyResult) -> StudyAnswer:
     """The answer of a result."""
-    found, primary = result.verdict, result.verdict.primary
+    found, primary, on = result.verdict, result.verdict.primary, result.fragility
+    without = on.difference_range if on else None
     return StudyAnswer(
         study=result.name, question=found.question, answer=found.answer, scope=found.scope, headline=found.headline,
         because=found.because, decides=found.decides, difference=primary.difference, low=primary.low, high=primary.high,
@@ -53,4 +82,13 @@ def study_answer(result: StudyResult) -> StudyAnswer:
         sides={side.task: side.outcome for side in result.sides.tests} if result.sides else {}, failures=result.failures,
         changed_after_results=any(change.evaluations for change in result.changes), spec_sha256=result.spec_sha256,
         minutes=result.minutes,
+        fragile=found.fragile, these_kinds=found.these_kinds, leave_one_out=Range(*without) if without else None,
+        sign_flip_p=on.sign_flip_p if on else None,
+        kinds=Found(on.kinds.difference, on.kinds.low, on.kinds.high, on.kinds.p_value) if on else None,
+        slices={one.slice: found_of(one) for one in on.slices} if on else {},
     )  # fmt: skip
+
+
+def found_of(one: Contrast) -> Found:
+    """A contrast without what it was made of."""
+    return Found(one.difference, one.low, one.high, one.p_value, one.p_adjusted)

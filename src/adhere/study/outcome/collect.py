@@ -6,7 +6,6 @@ import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -15,22 +14,14 @@ import msgspec
 import adhere
 from adhere.build.manifest import Manifest, load_manifest
 from adhere.schema import EngineInfo, Json, content_hash
-from adhere.store.summary import GuardMeans, Share, SliceScore, Tally
 from adhere.study.design.frozen import load_frozen
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, pool_folder
 from adhere.study.design.spec import StudySpec
-from adhere.study.outcome.compare import (
-    Evaluations,
-    RunKey,
-    contrasts,
-    guard_tests,
-    pooled_interval,
-    tax_tests,
-    verdict,
-)
+from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
+from adhere.study.outcome.fragile import fragility
+from adhere.study.outcome.guards import guard_tests, tax_tests
 from adhere.study.outcome.result import (
     ArmCost,
-    ArmScore,
     Contrast,
     Curve,
     DataFacts,
@@ -40,22 +31,22 @@ from adhere.study.outcome.result import (
     StageCost,
     StudyResult,
 )  # fmt: skip
+from adhere.study.outcome.scores import scores_of
 from adhere.study.outcome.sides import changes_of, load_sides, with_sides
+from adhere.study.outcome.verdict import verdict
 from adhere.study.run.cells import CellRecord, load_cell
 from adhere.study.run.guarded import noted
 from adhere.study.run.measured import Measured, asked, load_measured
 from adhere.study.run.work import Failure, stored_failures
-from adhere.suites.base import Suite
 from adhere.train.budget.ledger import StageLedger
 from adhere.train.stages import provenance_rows
 
 if TYPE_CHECKING:
     from adhere.study.run.execute import Prepared
 
-RESULT_VERSION = 2
+RESULT_VERSION = 3
 NO_ENGINE = EngineInfo(name="–", version="–", precision="–")  # nothing is evaluated yet
 PACKAGES = ("torch", "transformers", "numpy", "scipy", "msgspec")
-_GUARD_MEANS = [name for name in GuardMeans.__struct_fields__ if name != "n"]
 WITHIN = 0.1  # equal compute means: trained tokens and drawn answers differ by at most this share
 
 
@@ -69,6 +60,7 @@ class _Stored:
         self.cells: dict[str, CellRecord] = {}
         self.pools: dict[str, Manifest] = {}
         self.left: dict[int | None, int] = {}
+        self.seconds: dict[int | None, float] = {}  # of what is done, by its seed
         for task in prepared.tasks:
             found: Measured | CellRecord | Manifest | None = None
             match task.item:
@@ -86,14 +78,18 @@ class _Stored:
                         found = self.pools[task.key] = load_manifest(folder)
             if found is None:
                 self.left[task.seed] = self.left.get(task.seed, 0) + 1
+            else:
+                seconds = found.seconds if isinstance(found, Measured) else found.ledger.seconds
+                self.seconds[task.seed] = self.seconds.get(task.seed, 0.0) + seconds
 
     @property
     def minutes(self) -> float:
         """All work, as measured when it was done."""
-        seconds = sum(record.ledger.seconds for record in self.cells.values())
-        seconds += sum(manifest.ledger.seconds for manifest in self.pools.values())
-        everything = [self.runs, *self.suites.values()]
-        return (seconds + sum(run.seconds for runs in everything for run in runs.values())) / 60
+        return sum(self.seconds.values()) / 60
+
+    def minutes_per_seed(self, finished: Sequence[int]) -> float | None:
+        """What one of the finished seeds took, on average; None without any. Work of a half-finished seed is none of theirs."""
+        return sum(self.seconds.get(seed, 0.0) for seed in finished) / 60 / len(finished) if finished else None
 
     def on_suites(self, prepared: Prepared) -> dict[str, Evaluations]:
         """Of each published suite whether each arm passed each prompt at each seed: what `contrast` takes, over slice `all`.
@@ -123,7 +119,7 @@ def make_result(prepared: Prepared, *, command: str) -> StudyResult:
     frozen = load_frozen(prepared.directory)
     matched = _matched(spec, plan, stored.cells)
     withheld = _withheld(spec, stored, found[0], matched, failed=_failed_of(prepared, failures))
-    per_seed = stored.minutes / len(finished) if finished else None
+    hangs_on = fragility(spec.verdict, evaluations)
     engine = next(iter(stored.runs.values())).engine if stored.runs else NO_ENGINE
     parameters = prepared.estimate.parameters
     result = StudyResult(
@@ -145,13 +141,21 @@ def make_result(prepared: Prepared, *, command: str) -> StudyResult:
         seeds=spec.seeds,
         seeds_finished=finished,
         failures=[f"{failure.task}: {failure.error}" for failure in failures],
-        verdict=verdict(spec, found[0], evaluations, withheld=withheld, minutes_per_seed=per_seed),
+        verdict=verdict(
+            spec,
+            found[0],
+            evaluations,
+            hangs_on=hangs_on,
+            withheld=withheld,
+            minutes_per_seed=stored.minutes_per_seed(finished),
+        ),
+        fragility=hangs_on,
         contrasts=found,
         guards=guard_tests(spec, evaluations),
         tax=tax_tests(spec, evaluations),
         matched=matched,
         notes=[note for record in stored.cells.values() for note in noted(record)],
-        scores=_scores(spec, suite, stored.runs),
+        scores=scores_of(spec, suite.slices, stored.runs),
         data=[_data_facts(plan.pool(key), manifest, spec, prepared) for key, manifest in stored.pools.items()],
         stage_costs=[_stage_cost(plan, record, stored.pools, parameters) for record in stored.cells.values()],
         arm_costs=_arm_costs(spec, plan, stored, parameters),
@@ -266,75 +270,6 @@ def _matched(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) -> li
             ratio = a / b if b else float(a == b)
             found.append(Matched(arm, to, cell.seed, what, a, b, ratio, abs(ratio - 1) <= WITHIN))
     return found
-
-
-def _scores(spec: StudySpec, suite: Suite, runs: Mapping[RunKey, Measured]) -> list[ArmScore]:
-    scores = []
-    for arm in [arm.name for arm in spec.arms]:
-        seeds = [seed for name, seed in runs if name == arm]
-        if not seeds:
-            continue
-        for name in ("all", *suite.slices):
-            by_seed = [runs[arm, seed].summary for seed in seeds]
-            parts = [summary.overall if name == "all" else summary.slices[name] for summary in by_seed]
-            one_each = [_arm_score(arm, seed, name, part) for seed, part in zip(seeds, parts, strict=True)]
-            pooled = (
-                _pooled(one_each, spec.verdict.confidence)
-                if len(one_each) > 1
-                else msgspec.structs.replace(one_each[0], seed=None)
-            )
-            scores += [pooled, *(score for score in one_each if score.seed is not None)]
-    return scores
-
-
-def _arm_score(arm: str, seed: int | None, name: str, part: SliceScore) -> ArmScore:
-    return ArmScore(
-        arm=arm, seed=seed, slice=name,
-        prompt_strict=part.prompt_strict.share, prompt_loose=part.prompt_loose.share,
-        instruction_strict=part.instruction_strict.share,
-        families=_tallies(part.families), kinds=_tallies(part.kinds),
-        guard=part.guard, accounting={**msgspec.to_builtins(part.accounting)},
-    )  # fmt: skip
-
-
-def _tallies(tallies: Mapping[str, Tally]) -> dict[str, Share]:
-    return {name: tally.strict.share for name, tally in tallies.items()}
-
-
-def _pooled(scores: Sequence[ArmScore], confidence: float) -> ArmScore:
-    """Over seeds: counts added, rates averaged, intervals from the spread between seeds; guards averaged."""
-
-    def over(pick: Callable[[ArmScore], Share]) -> Share:
-        rates = [pick(score) for score in scores]
-        values = [rate.rate for rate in rates if rate.rate is not None]
-        low, high = pooled_interval(values, confidence)
-        return Share(sum(rate.passed for rate in rates), sum(rate.n for rate in rates), _mean(values), low, high)
-
-    first = scores[0]
-    return ArmScore(
-        arm=first.arm, seed=None, slice=first.slice,
-        prompt_strict=over(lambda score: score.prompt_strict), prompt_loose=over(lambda score: score.prompt_loose),
-        instruction_strict=over(lambda score: score.instruction_strict),
-        families={name: over(partial(_family, name)) for name in first.families},
-        kinds={name: over(partial(_kind, name)) for name in first.kinds},
-        guard=msgspec.structs.replace(
-            first.guard, n=None, **{name: _mean([getattr(score.guard, name) for score in scores]) for name in _GUARD_MEANS}
-        ),
-        accounting={name: sum(score.accounting[name] for score in scores) for name in first.accounting},
-    )  # fmt: skip
-
-
-def _family(name: str, score: ArmScore) -> Share:
-    return score.families[name]
-
-
-def _kind(name: str, score: ArmScore) -> Share:
-    return score.kinds[name]
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def _data_facts(pool: PoolPlan, manifest: Manifest, spec: StudySpec, prepared: Prepared) -> DataFacts:

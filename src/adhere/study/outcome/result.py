@@ -13,6 +13,7 @@ from adhere.store.summary import GuardMeans, Share
 
 Answer = Literal["YES", "NO", "EQUIVALENT", "INCONCLUSIVE"]
 Scope = Literal["checkpoints", "method"]
+Role = Literal["primary", "secondary", "slice"]
 
 
 class ArmScore(Record, frozen=True):
@@ -45,13 +46,13 @@ class Contrast(Record, frozen=True):
     """`treatment` minus `control`, paired by prompt and by seed.
 
     `gained` prompts pass only under the treatment, `lost` only under the control (summed over seeds). Interval, `p_value` and
-    `minimum_detectable` (with 80 % power) come from one model (`stats.crossed`); `p_adjusted` is Holm's over the secondary
-    contrasts. `coverage` is the lowest share of prompts that one of the compared evaluations measured. `reason` says why a
+    `minimum_detectable` (with 80 % power) come from one model (`stats.crossed`); `p_adjusted` is Holm's over the contrasts of
+    one role. `coverage` is the lowest share of prompts that one of the compared evaluations measured. `reason` says why a
     number is None.
     """
 
     name: str
-    role: Literal["primary", "secondary"]
+    role: Role
     treatment: str
     control: str
     slice: str
@@ -80,7 +81,8 @@ class StudyVerdict(Record, frozen=True):
 
     `scope`: with one seed the answer is about these `checkpoints`, with several about the `method`. `reach` says so in a
     sentence. `decides` says what would decide an INCONCLUSIVE question: seeds, prompts, hours. `withheld` lists what forbids
-    an answer, whatever the interval says.
+    an answer, whatever the interval says. `fragile`: the interval excludes 0, but not without some single seed, so the answer is
+    INCONCLUSIVE. `these_kinds`: a YES or NO that is shown for the kinds of constraint measured, not for kinds in general.
     """
 
     question: str
@@ -93,6 +95,70 @@ class StudyVerdict(Record, frozen=True):
     decides: str
     withheld: list[str]
     primary: Contrast
+    fragile: bool = False
+    these_kinds: bool = False
+
+
+class LeftOut(Record, frozen=True):
+    """The primary difference without one seed."""
+
+    seed: int
+    difference: float
+    low: float
+    high: float
+
+
+class KindDifference(Record, frozen=True):
+    """The primary difference on the prompts that ask for one kind of constraint alone; Holm's p over all kinds."""
+
+    kind: str
+    n_prompts: int
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    p_adjusted: float | None
+
+
+class OverKinds(Record, frozen=True):
+    """The primary difference with kinds of constraint taken as a sample of kinds, on prompts that ask for one kind.
+
+    Prompts that ask for several belong to no single kind and are left out. A number is None, with the `reason`, where fewer than two
+    kinds were measured.
+    """
+
+    n_kinds: int
+    n_prompts: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+    each: list[KindDifference]
+    reason: str = ""
+
+
+class Fragility(Record, frozen=True):
+    """What the primary difference hangs on: each seed, their signs, the kinds of constraint, the slices.
+
+    `left_out` is empty with one seed. `sign_flip_p` is exact over seeds; it cannot fall below 2^(1 - seeds). `slices` are tests of the
+    primary contrast on each slice, with Holm's adjustment among them.
+    """
+
+    left_out: list[LeftOut]
+    sign_flip_p: float | None
+    kinds: OverKinds
+    slices: list[Contrast]
+
+    @property
+    def deciding_seeds(self) -> list[int]:
+        """Seeds without which the interval reaches 0."""
+        return [one.seed for one in self.left_out if one.low <= 0 <= one.high]
+
+    @property
+    def difference_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest difference that is left when one seed is left out."""
+        found = [one.difference for one in self.left_out]
+        return (min(found), max(found)) if found else None
 
 
 class GuardTest(Record, frozen=True):
@@ -286,6 +352,7 @@ class StudyResult(Record, frozen=True):
 
     `guards` test the primary contrast; `tax` has a line for every trained arm: its perplexity of plain text against the start's.
     `notes`: what the guards of training saw in cells that went on.
+    `fragility`: what the primary difference hangs on; None where nothing was measured, and in results of version 2.
     `cells`: the checkpoint of each trained arm and seed that was evaluated, `ARM (seed N)` -> folder of its cell.
     `sides`: what other harnesses measured of the compared checkpoints, where their files were joined.
     """
@@ -328,6 +395,7 @@ class StudyResult(Record, frozen=True):
     notes: list[CellNote] = []
     cells: dict[str, str] = {}
     sides: StudySides | None = None
+    fragility: Fragility | None = None
 
     @property
     def not_worse(self) -> str:

@@ -1,0 +1,91 @@
+"""What a paired difference over training seeds hangs on: single seeds, their signs, the kinds of constraint.
+
+Array suffixes: `_S` seeds, `_P` prompts, `_K` kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from adhere.stats.bootstrap import Floats, _finite
+from adhere.stats.crossed import Crossed, fit_crossed
+
+MOST_SEEDS = 40  # of the exact sign-flip test: each half of them has 2^20 sums
+
+
+def leave_one_out(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None) -> list[Crossed]:
+    """The model of `fit_crossed` without each seed in turn; empty with one seed, or where nothing can be fitted.
+
+    With two seeds what is left is one pair of checkpoints, whose interval knows nothing of how seeds differ.
+    """
+    d = _finite(d_SP, dimensions=2)
+    if len(d) < 2:
+        return []
+    fits = [fit_crossed(np.delete(d, seed, axis=0), clusters_P=clusters_P) for seed in range(len(d))]
+    return [fit for fit in fits if fit is not None]
+
+
+def sign_flip_p(d_S: ArrayLike) -> float | None:
+    """The exact two-sided p-value of a mean over seeds when the sign of each seed's difference is a coin toss.
+
+    The share of all 2^S choices of signs whose sum is at least as far from 0 as the one that was seen. It takes nothing for granted
+    about how seeds differ, and cannot fall below 2^(1 - S): 0.0625 with five seeds. None with fewer than two seeds, and with more than
+    `MOST_SEEDS`.
+
+    Worked: 1, 2, -1. The sum is 2; of the eight sums 4, 2, 2, 0, 0, -2, -2, -4 six are at least as far: p = 0.75.
+    """
+    d = _finite(d_S, dimensions=1)
+    if not 2 <= len(d) <= MOST_SEEDS:
+        return None
+    seen = abs(float(d.sum()))
+    tie = 1e-9 * max(1.0, float(np.abs(d).sum()))  # equal sums differ in the last bit by the order of summation
+    # All sums of one half of the seeds against those of the other, sorted: 2^(S/2) sums instead of 2^S.
+    first, second = _signed_sums(d[: len(d) // 2]), np.sort(_signed_sums(d[len(d) // 2 :]))
+    above = len(second) - np.searchsorted(second, seen - tie - first, side="left")
+    below = np.searchsorted(second, -seen + tie - first, side="right")
+    as_far = len(first) * len(second) if seen <= tie else int(above.sum() + below.sum())
+    return as_far / (len(first) * len(second))
+
+
+def _signed_sums(d_S: Floats) -> Floats:
+    if len(d_S) <= 12:
+        signs = np.array(list(product((1.0, -1.0), repeat=len(d_S))))
+        return np.asarray(signs @ d_S, dtype=np.float64)
+    rest = _signed_sums(d_S[1:])
+    return np.concatenate([rest + d_S[0], rest - d_S[0]])
+
+
+def fit_kinds(d_SP: ArrayLike, kinds_P: Sequence[Hashable]) -> Crossed | None:
+    """The model of `fit_crossed` with kinds for clusters: the difference over kinds of constraint not yet written.
+
+    Kinds may have very different numbers of prompts. The mean squares of weighted sums then fall short of the variance of the mean, and
+    have fewer degrees of freedom than K - 1; both are corrected. With weights w (shares of the prompts) and A = M'M, where
+    M = diag(w)·(I - 1·w'), independent kinds of equal variance give
+
+        variance of the mean / its estimate = Σw² / tr(A),     degrees of freedom = tr(A)² / tr(A²)
+
+    Kinds of equal size have K / (K - 1) and K - 1. None with fewer than two kinds.
+
+    Source: R. M. Bell, D. F. McCaffrey, Surv. Methodol. 28 (2002) 169, for the weighted mean of independent clusters.
+    """
+    fit = fit_crossed(d_SP, clusters_P=kinds_P)
+    if fit is None:
+        return None
+    sizes: dict[Hashable, int] = {}
+    for kind in kinds_P:
+        sizes[kind] = sizes.get(kind, 0) + 1
+    w_K = np.array(list(sizes.values()), dtype=np.float64) / len(kinds_P)
+    centred = w_K[:, None] * (np.eye(len(w_K)) - w_K[None, :])
+    a = centred.T @ centred
+    short = (
+        float((w_K**2).sum() / np.trace(a)) * (fit.queries - 1) / fit.queries
+    )  # what K / (K - 1) has not made up for
+    return fit._replace(
+        var_query=fit.var_query * short,
+        var_least=fit.var_least * short,
+        df_query=float(np.trace(a) ** 2 / np.trace(a @ a)),
+    )

@@ -1,0 +1,136 @@
+"""Paired differences of two arms, by prompt and seed. Array suffixes: `_S` seeds, `_P` prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from adhere.schema import Prompt
+from adhere.stats import Crossed, fit_crossed, holm
+from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec, in_slice
+from adhere.study.outcome.result import Contrast, Role, SeedEstimate
+from adhere.study.run.measured import Measured
+
+RunKey = tuple[str, int | None]  # (arm, seed); the start model has seed None
+
+
+class Evaluations:
+    """Every evaluation by arm and seed. The start model counts the same at every seed."""
+
+    def __init__(self, found: Mapping[RunKey, Measured], prompts: Sequence[Prompt], seeds: Sequence[int]) -> None:
+        self.prompts, self.seeds = prompts, tuple(seeds)
+        self._found = dict(found)
+
+    def of(self, arm: str, seed: int) -> Measured | None:
+        """The evaluation of an arm at a seed, or None where it is not finished."""
+        return self._found.get((arm, seed)) or self._found.get((arm, None))
+
+    def common_seeds(self, *arms: str) -> list[int]:
+        """The seeds at which all of `arms` are evaluated."""
+        return [seed for seed in self.seeds if all(self.of(arm, seed) for arm in arms)]
+
+    def places(self, wanted: str) -> list[int]:
+        """Where the prompts of a slice stand in the suite."""
+        return [place for place, prompt in enumerate(self.prompts) if in_slice(prompt.tags.get("slice", ""), wanted)]
+
+
+def contrasts(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
+    """The primary contrast, then the secondary ones with Holm's adjustment among them."""
+    rule = spec.verdict
+    primary = contrast(ContrastSpec(rule.treatment, rule.control, rule.slice), evaluations, rule, role="primary")
+    secondary = [contrast(item, evaluations, rule, role="secondary") for item in rule.secondary]
+    adjusted = holm([item.p_value for item in secondary])
+    return [primary] + [
+        msgspec.structs.replace(item, p_adjusted=value) for item, value in zip(secondary, adjusted, strict=True)
+    ]
+
+
+class Pairs(NamedTuple):
+    """Two arms on the prompts that both measured at every common seed."""
+
+    seeds: list[int]
+    places: list[int]
+    treatment_SP: np.ndarray  # noqa: N815 - the dimensions
+    control_SP: np.ndarray  # noqa: N815
+    coverage: float
+
+
+def contrast(asked: ContrastSpec, evaluations: Evaluations, rule: VerdictSpec, *, role: Role) -> Contrast:
+    """One paired contrast. Prompts that any of the compared runs did not measure are left out of all of them."""
+    pairs = pairs_of(asked, evaluations)
+    fit = fit_of(pairs, evaluations)
+    interval = fit.interval(rule.confidence) if fit else None
+    t_SP, c_SP = pairs.treatment_SP, pairs.control_SP
+    return Contrast(
+        name=f"{asked.treatment} − {asked.control}",
+        role=role,
+        treatment=asked.treatment, control=asked.control, slice=asked.slice,
+        n_prompts=len(pairs.places), n_queries=fit.queries if fit else 0, n_seeds=len(pairs.seeds),
+        rate_treatment=float(t_SP.mean()) if t_SP.size else None,
+        rate_control=float(c_SP.mean()) if c_SP.size else None,
+        difference=float((t_SP - c_SP).mean()) if t_SP.size else None,
+        low=interval.low if interval else None, high=interval.high if interval else None, confidence=rule.confidence,
+        gained=int((t_SP > c_SP).sum()), lost=int((t_SP < c_SP).sum()),
+        p_value=fit.p_value if fit else None, p_adjusted=None,
+        minimum_detectable=fit.detectable(rule.confidence) if fit else None,
+        coverage=pairs.coverage,
+        by_seed=[
+            SeedEstimate(
+                seed, float(t_P.mean()), float(c_P.mean()), float((t_P - c_P).mean()),
+                int((t_P > c_P).sum()), int((t_P < c_P).sum()),
+            )
+            for seed, t_P, c_P in zip(pairs.seeds, t_SP, c_SP, strict=True) if t_P.size
+        ],
+        method=_method(fit),
+        reason="" if fit else _why_not(pairs),
+    )  # fmt: skip
+
+
+def pairs_of(asked: ContrastSpec, evaluations: Evaluations) -> Pairs:
+    """Both arms at the seeds that they have in common, on the prompts of the slice that every one of their runs measured."""
+    seeds = evaluations.common_seeds(asked.treatment, asked.control)
+    wanted = evaluations.places(asked.slice)
+    found = {arm: [evaluations.of(arm, seed) for seed in seeds] for arm in (asked.treatment, asked.control)}
+    passes = {arm: [run.passes for run in runs if run is not None] for arm, runs in found.items()}
+    measured = [row for rows in passes.values() for row in rows]
+    places = [p for p in wanted if measured and all(row[p] is not None for row in measured)]
+    shares = [
+        sum(row[p] is not None for p in wanted) / len(wanted) for rows in passes.values() for row in rows if wanted
+    ]
+    matrices = [
+        np.asarray([[row[p] for p in places] for row in passes[arm]], dtype=np.float64).reshape(len(seeds), len(places))
+        for arm in (asked.treatment, asked.control)
+    ]
+    return Pairs(seeds, places, matrices[0], matrices[1], min(shares, default=0.0))
+
+
+def fit_of(pairs: Pairs, evaluations: Evaluations) -> Crossed | None:
+    """The model behind a contrast; None where nothing can be fitted."""
+    if not pairs.treatment_SP.size:
+        return None
+    return fit_crossed(pairs.treatment_SP - pairs.control_SP, clusters_P=queries_of(evaluations, pairs.places))
+
+
+def queries_of(evaluations: Evaluations, places: Sequence[int]) -> list[str]:
+    """What each prompt was made from: prompts of one query are one cluster."""
+    prompts = [evaluations.prompts[place] for place in places]
+    return [prompt.tags.get("query", prompt.id) for prompt in prompts]
+
+
+def _method(fit: Crossed | None) -> str:
+    if fit is None:
+        return ""
+    if fit.seeds == 1:
+        return f"t over {fit.queries} queries, one seed"
+    return f"t over {fit.seeds} seeds × {fit.queries} queries, crossed random effects"
+
+
+def _why_not(pairs: Pairs) -> str:
+    if not pairs.seeds:
+        return "the two arms are not both evaluated at any seed yet"
+    if not pairs.places:
+        return "no prompt was measured by both arms at every seed"
+    return "all prompts share one query, so its spread cannot be known"

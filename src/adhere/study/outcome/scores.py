@@ -1,0 +1,86 @@
+"""Pass rates of every arm, at each seed and over seeds, from stored evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from adhere.stats import over_seeds
+from adhere.store.summary import GuardMeans, Share, SliceScore, Tally
+from adhere.study.design.spec import StudySpec
+from adhere.study.outcome.contrast import RunKey
+from adhere.study.outcome.result import ArmScore
+from adhere.study.run.measured import Measured
+
+_GUARD_MEANS = [name for name in GuardMeans.__struct_fields__ if name != "n"]
+
+
+def scores_of(spec: StudySpec, slices: Sequence[str], runs: Mapping[RunKey, Measured]) -> list[ArmScore]:
+    """Every arm on everything and on each slice: pooled over seeds, then seed by seed where there are several."""
+    scores = []
+    for arm in [arm.name for arm in spec.arms]:
+        seeds = [seed for name, seed in runs if name == arm]
+        if not seeds:
+            continue
+        for name in ("all", *slices):
+            by_seed = [runs[arm, seed].summary for seed in seeds]
+            parts = [summary.overall if name == "all" else summary.slices[name] for summary in by_seed]
+            one_each = [_arm_score(arm, seed, name, part) for seed, part in zip(seeds, parts, strict=True)]
+            pooled = (
+                _pooled(one_each, spec.verdict.confidence)
+                if len(one_each) > 1
+                else msgspec.structs.replace(one_each[0], seed=None)
+            )
+            scores += [pooled, *(score for score in one_each if score.seed is not None)]
+    return scores
+
+
+def _arm_score(arm: str, seed: int | None, name: str, part: SliceScore) -> ArmScore:
+    return ArmScore(
+        arm=arm, seed=seed, slice=name,
+        prompt_strict=part.prompt_strict.share, prompt_loose=part.prompt_loose.share,
+        instruction_strict=part.instruction_strict.share,
+        families=_tallies(part.families), kinds=_tallies(part.kinds),
+        guard=part.guard, accounting={**msgspec.to_builtins(part.accounting)},
+    )  # fmt: skip
+
+
+def _tallies(tallies: Mapping[str, Tally]) -> dict[str, Share]:
+    return {name: tally.strict.share for name, tally in tallies.items()}
+
+
+def _pooled(scores: Sequence[ArmScore], confidence: float) -> ArmScore:
+    """Over seeds: counts added, rates averaged, intervals from the spread between seeds; guards averaged."""
+
+    def over(rates: Sequence[Share]) -> Share:
+        values = [rate.rate for rate in rates if rate.rate is not None]
+        low, high = _over_seeds(values, confidence)
+        return Share(sum(rate.passed for rate in rates), sum(rate.n for rate in rates), mean_of(values), low, high)
+
+    first = scores[0]
+    means = {name: mean_of([getattr(score.guard, name) for score in scores]) for name in _GUARD_MEANS}
+    return ArmScore(
+        arm=first.arm,
+        seed=None,
+        slice=first.slice,
+        prompt_strict=over([score.prompt_strict for score in scores]),
+        prompt_loose=over([score.prompt_loose for score in scores]),
+        instruction_strict=over([score.instruction_strict for score in scores]),
+        families={name: over([score.families[name] for score in scores]) for name in first.families},
+        kinds={name: over([score.kinds[name] for score in scores]) for name in first.kinds},
+        guard=msgspec.structs.replace(first.guard, n=None, **means),
+        accounting={name: sum(score.accounting[name] for score in scores) for name in first.accounting},
+    )
+
+
+def mean_of(values: Sequence[float | None]) -> float | None:
+    """The mean of what is known; None where nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _over_seeds(rates_S: Sequence[float], confidence: float) -> tuple[float | None, float | None]:
+    """The t interval of one rate over training seeds, within [0, 1]; None where seeds cannot tell."""
+    interval = over_seeds(rates_S, confidence).interval
+    return (None, None) if interval is None else (max(0.0, interval.low), min(1.0, interval.high))

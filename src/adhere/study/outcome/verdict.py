@@ -1,0 +1,209 @@
+"""The rule of the spec, applied to the primary contrast and to what it hangs on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adhere.stats import Crossed
+from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec
+from adhere.study.outcome.contrast import Evaluations, fit_of, pairs_of
+from adhere.study.outcome.result import Answer, Contrast, Fragility, OverKinds, Scope, StudyVerdict
+
+MOST_SEEDS, MOST_PROMPTS = 40, 20_000  # beyond these no advice is given
+SEEDS_FOR_METHOD = 2
+
+
+def verdict(
+    spec: StudySpec,
+    primary: Contrast,
+    evaluations: Evaluations,
+    *,
+    hangs_on: Fragility | None,
+    withheld: Sequence[str],
+    minutes_per_seed: float | None,
+) -> StudyVerdict:
+    """The answer that the spec's rule gives.
+
+    Args:
+        spec: The study.
+        primary: The primary contrast.
+        evaluations: All of them.
+        hangs_on: What the primary contrast hangs on; None where nothing was measured.
+        withheld: What forbids an answer, e.g. seeds that are not finished.
+        minutes_per_seed: What one seed costs, for the advice.
+    """
+    rule, scope = spec.verdict, scope_of(spec.seeds)
+    answer, because = _answer(primary, rule.smallest_effect)
+    fragile = these_kinds = False
+    if withheld:
+        answer, because = "INCONCLUSIVE", f"the answer is withheld: {'; '.join(withheld)}"
+    elif scope == "method" and answer in {"YES", "NO"} and hangs_on is not None:
+        fragile = bool(hangs_on.deciding_seeds)
+        these_kinds = not fragile and not _excludes_zero(hangs_on.kinds, primary.difference)
+        if fragile:
+            answer, because = "INCONCLUSIVE", _hangs_on_seeds(because, hangs_on)
+        elif these_kinds:
+            because = f"{because}; {_limited(hangs_on.kinds)}"
+    decides = ""
+    if answer == "INCONCLUSIVE" and not withheld:
+        pairs = pairs_of(ContrastSpec(rule.treatment, rule.control, rule.slice), evaluations)
+        fit = fit_of(pairs, evaluations)
+        advise = what_settles if fragile else what_decides
+        decides = advise(fit, rule, minutes_per_seed=minutes_per_seed) if fit else ""
+    return StudyVerdict(
+        question=rule.question,
+        answer=answer,
+        headline=_headline(answer, scope, primary, fragile=fragile, these_kinds=these_kinds),
+        rule=_rule(rule, scope),
+        because=because,
+        scope=scope,
+        reach=reach(spec),
+        decides=decides,
+        withheld=list(withheld),
+        primary=primary,
+        fragile=fragile,
+        these_kinds=these_kinds,
+    )
+
+
+def _rule(rule: VerdictSpec, scope: Scope) -> str:
+    worth = 100 * rule.smallest_effect
+    without = " and stays there without any one seed" if scope == "method" else ""
+    limited = (
+        ". Where the interval over kinds of constraint holds 0, the answer is about these kinds"
+        if scope == "method"
+        else ""
+    )
+    return (
+        f"With the {rule.confidence:.0%} interval of {rule.treatment} minus {rule.control} ({rule.slice}): YES if it lies above 0{without}; "
+        f"NO if it lies below 0{without}; EQUIVALENT if it lies within ±{worth:.1f} points, the smallest effect worth having; "
+        f"INCONCLUSIVE otherwise{limited}"
+    )
+
+
+def _excludes_zero(kinds: OverKinds, difference: float | None) -> bool:
+    """Whether the interval over kinds lies on the side of 0 that the difference lies on."""
+    if kinds.low is None or kinds.high is None:
+        return False
+    return kinds.low > 0 if (difference or 0) > 0 else kinds.high < 0
+
+
+def _hangs_on_seeds(because: str, hangs_on: Fragility) -> str:
+    *first, last = map(str, hangs_on.deciding_seeds)
+    return f"{because.partition(';')[0]}, but without seed {', '.join(first) + ' or ' if first else ''}{last} it holds 0: a single seed decides"
+
+
+def _limited(kinds: OverKinds) -> str:
+    if kinds.low is None or kinds.high is None:
+        return f"nothing is known of other kinds of constraint ({kinds.reason})"
+    return (
+        f"with kinds of constraint as a sample of kinds it reaches from {_points(kinds.low)} to {_points(kinds.high)}, so the answer is about "
+        f"these {kinds.n_kinds} kinds"
+    )
+
+
+def _answer(primary: Contrast, worth: float) -> tuple[Answer, str]:
+    low, high = primary.low, primary.high
+    if low is None or high is None:
+        return "INCONCLUSIVE", f"there is no interval: {primary.reason}"
+    open_ = f"; whether by the smallest effect worth having ({_points(worth)}) is open"
+    if low > 0:
+        small = f", though below the smallest effect worth having ({_points(worth)})"
+        return "YES", f"the interval lies above 0{small if high < worth else open_ if low < worth else ''}"
+    if high < 0:
+        small = f", though by less than an effect worth having ({_points(worth)})"
+        return "NO", f"the interval lies below 0{small if low > -worth else open_ if high > -worth else ''}"
+    if -worth < low and high < worth:
+        return (
+            "EQUIVALENT",
+            f"the interval excludes every effect worth having, of {_points(worth)} or {_points(-worth)}",
+        )
+    reaches = f"the interval reaches from {_points(low)} to {_points(high)}: it excludes "
+    if high < worth:
+        return "INCONCLUSIVE", f"{reaches}a gain worth having ({_points(worth)}), but not a loss"
+    only = f"a loss worth avoiding ({_points(-worth)}), but " if low > -worth else ""
+    return "INCONCLUSIVE", f"{reaches}{only}neither 0 nor {_points(worth)}"
+
+
+def _headline(answer: Answer, scope: Scope, primary: Contrast, *, fragile: bool, these_kinds: bool) -> str:
+    """The answer as a sentence that says what it is about."""
+    on_these = " on these kinds of constraint" if these_kinds else ""
+    what = (
+        "the checkpoints of this one seed"
+        if scope == "checkpoints"
+        else f"the methods{on_these}, over {primary.n_seeds} seeds"
+    )
+    head = f"{answer} (FRAGILE)" if fragile else answer
+    if primary.difference is None or primary.low is None or primary.high is None:
+        return f"{head}, about {what}"
+    return (
+        f"{head}, about {what}: {_points(primary.difference)} [{_bare(primary.low)}, {_bare(primary.high)}] on "
+        f"{primary.n_prompts} prompts"
+    )
+
+
+def what_decides(fit: Crossed, rule: VerdictSpec, *, minutes_per_seed: float | None) -> str:
+    """How many seeds, or prompts, would make the detectable difference as small as the smallest effect worth having."""
+    worth, confidence = rule.smallest_effect, rule.confidence
+    per_query = fit.prompts / fit.queries
+    now = fit.detectable(confidence)
+    text = f"This design can find a difference of {_points(now)} with 80 % power. "
+    if now <= worth:
+        return text + "It could have found the smallest effect worth having; the truth lies close to it or to 0."
+    if fit.seeds > 1:
+        enough = (
+            n
+            for n in range(fit.seeds, MOST_SEEDS + 1)
+            if fit.with_more(seeds=n, queries=fit.queries).detectable(confidence) <= worth
+        )
+        seeds = next(enough, None)
+        if seeds is not None:
+            return text + f"To find {_points(worth)}: {_seeds(seeds, fit, minutes_per_seed)}."
+    wanted = range(fit.prompts, MOST_PROMPTS + 1, 50)
+    trials = ((n, fit.with_more(seeds=max(fit.seeds, 1), queries=n / per_query)) for n in wanted)
+    prompts = next((n for n, more in trials if more.detectable(confidence) <= worth), None)
+    if prompts is None:
+        return text + f"To find {_points(worth)} takes more than {MOST_SEEDS} seeds or {MOST_PROMPTS} prompts."
+    about = "these checkpoints" if fit.seeds == 1 else f"{fit.seeds} seeds"
+    more = " For the methods it takes several seeds (--seeds 5) besides." if fit.seeds == 1 else ""
+    return text + f"To find {_points(worth)} of {about}: {prompts} prompts.{more}"
+
+
+def what_settles(fit: Crossed, rule: VerdictSpec, *, minutes_per_seed: float | None) -> str:
+    """How many seeds would keep the interval on its side of 0 without any one of them, if the difference stays what it is."""
+    found, now = abs(fit.value), _points(fit.value)
+    for seeds in range(fit.seeds + 1, MOST_SEEDS + 1):
+        without_one = fit.with_more(seeds=seeds - 1, queries=fit.queries)
+        if without_one.detectable(rule.confidence) <= found:
+            return f"If the difference stays {now}, {_seeds(seeds, fit, minutes_per_seed)} settle it with 80 % power."
+    return f"If the difference stays {now}, {MOST_SEEDS} seeds do not settle it: it takes more prompts."
+
+
+def _seeds(seeds: int, fit: Crossed, minutes_per_seed: float | None) -> str:
+    """A number of seeds on the prompts of the study, and what those beyond the measured ones cost."""
+    more = seeds - fit.seeds
+    hours = f", about {more * minutes_per_seed / 60:.1f} hours like those measured here" if minutes_per_seed else ""
+    return f"{seeds} seeds on these {fit.prompts} prompts ({more} more{hours})"
+
+
+def scope_of(seeds: Sequence[int]) -> Scope:
+    """What an answer is about."""
+    return "method" if len(seeds) >= SEEDS_FOR_METHOD else "checkpoints"
+
+
+def reach(spec: StudySpec) -> str:
+    """How far the verdict reaches."""
+    where = f"on {spec.start}, on data and held-out prompts like these, at this size"
+    if scope_of(spec.seeds) == "checkpoints":
+        return f"One training seed: the answer is about these checkpoints, not about the methods ({where}). Use --seeds 5 for the methods."
+    few = " Five seeds or more are advised." if len(spec.seeds) < 5 else ""
+    return f"{len(spec.seeds)} training seeds, each with its own training prompts and answers: the answer is about the methods {where}.{few}"
+
+
+def _bare(difference: float) -> str:
+    return _points(difference).removesuffix(" points")
+
+
+def _points(difference: float) -> str:
+    """A difference of rates in points, as the reports print it."""
+    return f"{100 * difference:+.1f} points".replace("-", "−")
