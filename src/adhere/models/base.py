@@ -12,6 +12,7 @@ class Request(NamedTuple):
     """One answer to be drawn: its key, the conversation so far and its own seed.
 
     `suite` tells apart prompts of several suites that are asked at once. `tools` are those that the model is told of.
+    `most_tokens` is how long this answer may be, where its prompt has a limit of its own: who asks a model puts it into the sampling.
     """
 
     prompt_id: str
@@ -21,6 +22,7 @@ class Request(NamedTuple):
     seed: int
     suite: int = 0
     tools: tuple[Tool, ...] = ()
+    most_tokens: int | None = None
 
     @property
     def key(self) -> tuple[str, int, int]:

@@ -24,7 +24,7 @@ import msgspec
 from adhere.constraints.finding import Finding
 from adhere.constraints.limit import LIMIT_S, Clock, OverTime, clock_of_this_thread
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import EMPTY, Published, loosely
+from adhere.constraints.published.shared.registry import EMPTY, STRIPPED, Published, loosely
 from adhere.constraints.resolve import insist_on, resolve, version_at_hand, version_of, version_of_ref
 from adhere.errors import UsageError, one_of
 from adhere.schema import OUTCOMES, VIEWS, ConstraintRef, Json, Mode, Outcome, Verdict, View, convert
@@ -70,7 +70,7 @@ class Judge:
         UsageError: There is no such mode or profile.
     """
 
-    __slots__ = ("_constraints", "_heads", "_undecidable")
+    __slots__ = ("_constraints", "_heads", "_strips", "_undecidable")
 
     def __init__(
         self,
@@ -92,6 +92,7 @@ class Judge:
 
     def _set(self, constraints: list[Constraint | Published], profile: str | None) -> None:
         self._constraints = constraints
+        self._strips = profile in STRIPPED
         self._undecidable: frozenset[int] | None = None
         self._heads = [
             (index, constraint.id, f"{VERIFIER_VERSION}.{version_at_hand(constraint, profile=profile)}")
@@ -122,6 +123,8 @@ class Judge:
             reasoning: The reasoning, for the few constraints that are about it.
             views: Which are looked at; without `loose` the strict finding stands in both places.
         """
+        if self._strips and text[:1].isspace() | text[-1:].isspace():
+            return self._findings_of_the_stripped(text, reasoning, views)
         if len(text) > MOST_CHARACTERS:
             return self._findings_of_the_beginning(text, reasoning, views)
         answer, clock = Text(text), clock_of_this_thread()
@@ -129,6 +132,19 @@ class Judge:
         found = [judge(constraint, answer, reasoning, clock) for constraint in self._constraints]
         answer.release()
         return found
+
+    def _findings_of_the_stripped(
+        self, text: str, reasoning: str | None, views: Sequence[View]
+    ) -> list[tuple[Finding, Finding]]:
+        """Findings on the answer without the blanks around it; their spans count from the answer's own beginning."""
+        before = len(text) - len(text.lstrip())
+
+        def moved(finding: Finding) -> Finding:
+            span = finding.span
+            return finding if span is None else finding._replace(span=(span[0] + before, span[1] + before))
+
+        found = self.findings(text.strip(), reasoning=reasoning, views=views)
+        return [(moved(strict), moved(loose)) for strict, loose in found]
 
     def _findings_of_the_beginning(
         self, text: str, reasoning: str | None, views: Sequence[View]

@@ -54,10 +54,12 @@ async def respond(
             else:
                 history[key] = _broken(key, request, history.get((prompt_id, request, draw)), sampling)
                 yield history[key]
-        async with aclosing(_ask(model, requests, sampling)) as responses:
-            async for response in responses:
-                history[response.key] = response
-                yield response
+        for most_tokens in dict.fromkeys(request.most_tokens for request in requests):
+            alike = [request for request in requests if request.most_tokens == most_tokens]
+            async with aclosing(_ask(model, alike, sampling_of(alike[0], sampling))) as responses:
+                async for response in responses:
+                    history[response.key] = response
+                    yield response
 
 
 def request_of(
@@ -79,7 +81,31 @@ def request_of(
             return earlier
         answers.append(answer.text)
     seed = derive_seed(sampling.seed, prompt_id, turn, draw)
-    return Request(prompt_id, turn, draw, prompt.messages(answers), seed, tools=prompt.tools)
+    return Request(
+        prompt_id,
+        turn,
+        draw,
+        prompt.messages(answers),
+        seed,
+        tools=prompt.tools,
+        most_tokens=_most_tokens(prompt, sampling),
+    )
+
+
+def _most_tokens(prompt: Prompt, sampling: Sampling) -> int | None:
+    """The prompt's own limit, where it has one: its tag says `30 of 128`, the second being the suite's.
+
+    A run with a higher limit than the suite's has lifted the prompt's too; a lower one holds.
+    """
+    own, _, of_suite = prompt.tags.get("max_new_tokens", "").partition(" of ")
+    return min(int(own), sampling.max_new_tokens) if own and sampling.max_new_tokens <= int(of_suite) else None
+
+
+def sampling_of(request: Request, sampling: Sampling) -> Sampling:
+    """The sampling of one request: the run's, with the request's own limit where it has one."""
+    if request.most_tokens is None:
+        return sampling
+    return msgspec.structs.replace(sampling, max_new_tokens=request.most_tokens)
 
 
 def _answers_in(history: Mapping[Key, Response], prompt_id: str, draw: int) -> Callable[[int], Response | None]:

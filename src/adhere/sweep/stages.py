@@ -25,7 +25,7 @@ from adhere.models.base import Request
 from adhere.models.http.client import Endpoint, Unreachable
 from adhere.models.http.discover import listed
 from adhere.models.http.dispatch import Dispatcher, Lane, Policy, Waited
-from adhere.pipeline.respond import settled
+from adhere.pipeline.respond import sampling_of, settled
 from adhere.progress import Progress, Silent
 from adhere.schema import Message, Response, Sampling
 from adhere.store.run import alone_in_turn
@@ -286,7 +286,9 @@ class _Stages:
         keeper, found = self.keeper, self.found
         asked = {model: names for model, names in wanting.items() if model not in found.set_aside}
         dispatcher = Dispatcher(
-            lambda model, request: self.endpoint.call(model, request, keeper.spec.sampling_of(request.suite)),
+            lambda model, request: self.endpoint.call(
+                model, request, sampling_of(request, keeper.spec.sampling_of(request.suite))
+            ),
             policy=policy,
             rng=random.Random(keeper.spec.sampling.seed),
             cost_of=self.tariff.most_usd,

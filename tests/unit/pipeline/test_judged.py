@@ -23,11 +23,9 @@ def statement(text, *needs):
     return ConstraintRef(JUDGED, {"statement": text, **({"needs": list(needs)} if needs else {})})
 
 
-def measured(folder, *turns, answer=lambda request: "a plain text", system=None, tags=None):
+def measured(folder, *turns, answer=lambda request: "a plain text", system=None):
     """A Run of one prompt with these turns, each a tuple of constraints."""
-    prompt = Prompt(
-        "p", tuple(Turn(f"question {at}", refs) for at, refs in enumerate(turns)), system=system, tags=tags or {}
-    )
+    prompt = Prompt("p", tuple(Turn(f"question {at}", refs) for at, refs in enumerate(turns)), system=system)
     suite = Suite("own", "1", (prompt,))
     return evaluate_sync(ScriptedModel(answer), suite, folder / "run")
 
@@ -129,14 +127,6 @@ def test_the_judge_sees_the_conversation(tmp_path):
         "answer 0",
         "question 1",
     ]
-
-
-def test_sessions_say_how_long_they_hold(tmp_path):
-    turns = [(statement("good"),), (statement("good"),), (statement("bad"),), (statement("good"),)]
-    run = measured(tmp_path, *turns, tags={"measure": "session"})
-    found = judge_run(run, judge(lambda text, at: "good" in text), sample=0)
-    held = next(one for one in found.summary.measures if one.name == "turns before the first failure")
-    assert (held.value, held.n) == (2.0, 1)
 
 
 def test_it_resumes_and_asks_nothing_twice(tmp_path):

@@ -39,6 +39,36 @@ def test_scores_are_the_published_ones(tmp_path):
     assert found["score", "mean of tasks"] == pytest.approx((7 / 8 + 1 / 2) / 2)
 
 
+def test_files_as_its_script_writes_them(tmp_path):
+    """`index` is a place in the text, and stands twice; the prompt ends with the answer's prefix; each task has its limit."""
+    rows = [
+        {"index": 7, "input": f"text {n}.", "outputs": ["1"], "length": 9, "answer_prefix": " Answer:"}
+        for n in range(2)
+    ]
+    for task in ("niah_single_1", "vt", "qa_1"):
+        path = tmp_path / "f" / task / "validation.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    suite = load(f"ruler:{tmp_path / 'f'}")
+    assert [prompt.id for prompt in suite.prompts[:2]] == ["niah_single_1-0", "niah_single_1-1"]
+    assert suite.prompts[0].text == "text 0. Answer:"
+
+    def limits(name, **changes):
+        seen = {}
+
+        class Watched(ScriptedModel):
+            def respond(self, requests, sampling):
+                seen.update({request.prompt_id.partition("-")[0]: sampling.max_new_tokens for request in requests})
+                return super().respond(requests, sampling)
+
+        evaluate_sync(Watched(lambda _: "1"), suite, tmp_path / name, sampling=suite.sampled(**changes))
+        return seen
+
+    assert limits("own") == {"niah_single_1": 128, "vt": 30, "qa_1": 32}
+    assert limits("less", max_new_tokens=31) == {"niah_single_1": 31, "vt": 30, "qa_1": 31}
+    assert limits("more", max_new_tokens=512) == {"niah_single_1": 512, "vt": 512, "qa_1": 512}
+
+
 def test_a_prompt_passes_with_every_reference(tmp_path):
     suite = load(f"ruler:{write(tmp_path, 'vt', ('a', ['VAR', 'X']))}")
     assert [ref.id for ref in suite.prompts[0].constraints] == ["ruler:holds", "ruler:holds"]

@@ -1,7 +1,6 @@
 """Counting: Responses and Verdicts of a Run -> its Summary.
 
 summary.py     the whole Summary; the counts must add up
-iheval.py      the published scores of one suite, whose tasks are means of shares
 counts.py      outcomes -> counts, rates, intervals: the one place that divides
 measures.py    what a suite's way of asking shows beside pass rates: by level, turn, variant, role and depth
 """

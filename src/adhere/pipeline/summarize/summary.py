@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from adhere.pipeline.guard import Guard, guard
 from adhere.pipeline.judge import verifier_version
+from adhere.pipeline.official import official_scores
 from adhere.pipeline.outcomes import Answers, by_slice
 from adhere.pipeline.summarize.counts import Counts, insist, mean, mean_of_all
-from adhere.pipeline.summarize.iheval import iheval_scores
 from adhere.pipeline.summarize.measures import measures
 from adhere.schema import SCHEMA_VERSION, Mode, Prompt, Response, Verdict
 from adhere.store.run import Key
@@ -54,7 +54,7 @@ def summarize(
             name: verifier_version(name, mode=mode, profile=profiles[name]) for name in sorted(profiles)
         },
         damage=damage,
-        measures=(*measures(answers), *iheval_scores(answers)),
+        measures=official_scores(answers, measures(answers)),
     )
 
 

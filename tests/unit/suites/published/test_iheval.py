@@ -246,7 +246,7 @@ def published_share(task, answer, prediction, *, loose):
         return rule(answer, prediction)
     texts = eight(prediction)
     if task == "verbs":
-        texts = [one.split(":")[1] if ":" in one else one for one in texts]
+        texts += [one.split(":")[1] for one in texts if ":" in one]
     return max(rule(answer, one) for one in texts)
 
 
@@ -441,3 +441,27 @@ def test_what_is_no_given_message(tmp_path, task, change, message):
     path = listed(tmp_path / f"x/{task}/aligned/default/input_data.json", [good | change])
     with pytest.raises(SpecError, match=rf"row 1.*{message}"):
         load(f"iheval:{path}")
+
+
+def test_answers_are_stripped_before_rules(tmp_path):
+    """The published runner strips an answer; a blank line around it is then no line to lose for the loose view."""
+    rules = {
+        "instruction_id_list": ["startend:end_checker", "punctuation:no_comma"],
+        "kwargs": [{"end_phrase": "Bye."}, {}],
+    }
+    row = {"id": 1, "system": None, "instruction": "x", "answer": rules}
+    suite = load(f"iheval:{listed(tmp_path / 'x/single-turn/aligned/default/input_data.json', [row])}")
+    run = evaluate_sync(ScriptedModel(lambda _: "\n\nWell, yes.\nFine\n\n"), suite, tmp_path / "run")
+    outcomes = {(one.index, one.view): one.outcome for one in run.verdicts()}
+    assert outcomes == {(0, "strict"): "fail", (0, "loose"): "fail", (1, "strict"): "fail", (1, "loose"): "pass"}
+    spans = [one.span for one in run.verdicts() if one.span]
+    assert all("\n\nWell, yes.\nFine\n\n"[start:end] == "," for start, end in spans)
+
+
+def test_shares_round_as_published():
+    """2 * 1 / (5 + 11) is 0.125; by way of precision and recall it is a little more, and rounds up."""
+    from adhere.constraints.published.iheval.shares import rouge_l, rounded, words_f1
+
+    wanted, said = "a b c d e", "a v w x y z r s t u q"
+    assert rounded(words_f1(wanted, said)) == rounded(rouge_l(wanted, said)) == 0.13
+    assert round(2 * 1 / (5 + 11), 2) == 0.12

@@ -63,6 +63,13 @@ def test_values_are_compared_as_python_compares_them():
     assert judged("output", 1, text + " [1]") == "fail"
 
 
+def test_no_json_is_null_as_published():
+    assert judged("output", None, "It returns nothing.") == "pass"
+    assert judged("stats", {}, "It returns nothing.") == "fail"
+    assert judged("output", None, '{"output": 1, "stats": {}}') == "fail"
+    assert judged("output", None, " ") == "fail", "a blank answer fails every kind here"
+
+
 def row(task, case, output, **more):
     return {
         "task_id": task, "test_case_id": case, "input": [case], "instruction": f"{task}: carry it out on {case}",

@@ -33,7 +33,7 @@ def folder(tmp_path):
 
 def test_the_prompt_is_put_together_as_published(folder):
     suite = load(f"mathif:{folder}")
-    assert [prompt.id for prompt in suite.prompts] == ["aime-d-0", "gsm8k-s-0", "gsm8k-s-1"]
+    assert [prompt.id for prompt in suite.prompts] == ["aime_double-d-0", "gsm8k_single-s-0", "gsm8k_single-s-1"]
     assert suite.prompts[0].text == (
         "8/2?Let's think step by step and output the final answer within \\boxed{}.No commas. Fewer than 5 words."
     )
@@ -54,14 +54,25 @@ def test_hard_and_soft_accuracy(folder, tmp_path):
     overall = run.summary().overall
     assert overall.prompt_strict.of_all == pytest.approx(2 / 3)  # HAcc
     assert overall.instruction_macro == pytest.approx((1 + 1 + 0) / 3)  # SAcc
-    assert {one.scope: one.value for one in run.summary().measures if one.name == "hard satisfaction"} == {
-        "single": 1.0,
-        "double": 0.0,
-    }
+    found = {(one.name, one.scope): one.value for one in run.summary().measures}
+    assert found == {
+        ("HAcc", ""): pytest.approx(2 / 3), ("HAcc", "single"): 1.0, ("HAcc", "double"): 0.0,
+        ("SAcc", ""): pytest.approx(2 / 3), ("SAcc", "single"): 1.0, ("SAcc", "double"): 0.0,
+    }  # fmt: skip
+
+
+def test_rows_of_two_files_may_have_the_same_id(tmp_path):
+    """All rows of the published `gsm8k_double` bear ids of `gsm8k_single`."""
+    lines(tmp_path / "gsm8k_single.jsonl", [row("level0-single-0", "2+2?", COMMA)])
+    lines(tmp_path / "gsm8k_double.jsonl", [row("level0-single-0", "2+2?", COMMA, WORDS)])
+    assert len(load(f"mathif:{tmp_path}").prompts) == 2
 
 
 def theirs(hypothesis):
-    """The published extraction of the answer, without its reasoning part."""
+    """The published extraction of the answer, from one that begins with reasoning."""
+    hypothesis = "<think>r</think>" + hypothesis
+    hypothesis = hypothesis.split("<think>")[1]
+    hypothesis = hypothesis.split("</think>")[1]
     if "<answer>" in hypothesis:
         hypothesis = hypothesis.split("<answer>")[1]
     if "</answer>" in hypothesis:
@@ -71,7 +82,17 @@ def theirs(hypothesis):
 
 @pytest.mark.parametrize(
     "text",
-    ["a", "x<answer>b</answer>c", "<answer>b", "b</answer>c", "<answer>a<answer>b</answer>", "</answer>a<answer>b"],
+    [
+        "a",
+        "x<answer>b</answer>c",
+        "<answer>b",
+        "b</answer>c",
+        "<answer>a<answer>b</answer>",
+        "</answer>a<answer>b",
+        "a</think>b",
+        "a<think>b</think>c",
+        "<answer>a</think>b</answer>",
+    ],
 )
 def test_what_stands_between_the_tags_is_judged(text):
     assert answer_of(text) == theirs(text)

@@ -1,13 +1,14 @@
 """What an answer of IHEval's share tasks is worth, in [0, 1]: the F1 of verbs, the ROUGE-L of a translation.
 
-`strict` takes the answer as it stands, `loose` the best of IFEval's eight variants of it; of a list of verbs what follows the first colon of a
-variant, up to the next one. The published code rounds each to two decimals before it takes any mean, and so does `rounded`.
+`strict` takes the answer as it stands, `loose` the best of IFEval's eight variants of it. Of a list of verbs, what stands between the first
+colon of a variant and the next one counts as a variant too. The published code rounds each to two decimals before it takes any mean, and so
+does `rounded`; for that, F1 is computed from precision and recall, as there, because another order of the same sum can round otherwise.
 
-Known defects, kept: the loose share of a list of verbs may be below its strict one (a colon in the answer itself); ROUGE-L takes letters with
-accents for blanks, so that Spanish words fall apart.
+Known defect, kept: ROUGE-L takes letters with accents for blanks, so that Spanish words fall apart.
 
-Source: `eval_verb_extract.py` and `eval_translation.py` in ytyz1307zzh/IHEval, written anew. ROUGE-L as google's rouge_score has it, without
-stems; the longest common subsequence by whole machine words (H. Hyyrö 2004).
+Source: `eval_verb_extract.py` (as of 50c12af, 2024-09-22; before, a colon in the answer could make the loose share the lower one) and
+`eval_translation.py` in ytyz1307zzh/IHEval at 726a629, written anew. ROUGE-L as google's rouge_score has it, without stems; the longest
+common subsequence by whole machine words (H. Hyyrö 2004).
 """
 
 from __future__ import annotations
@@ -34,7 +35,15 @@ def words_f1(wanted: str, answer: str) -> float:
         Counter(" ".join(text.replace(",", ", ").split()).translate(_PLAIN).split()) for text in (wanted, answer)
     )
     common = (first & second).total()
-    return 2 * common / (first.total() + second.total()) if common else 0.0
+    return _f1(common, first.total(), second.total())
+
+
+def _f1(common: int, wanted: int, given: int) -> float:
+    """From precision and recall, in that order: rounded to two decimals, another formula differs at some halves."""
+    if not common:
+        return 0.0
+    precision, recall = common / given, common / wanted
+    return 2 * (precision * recall) / (precision + recall)
 
 
 def rouge_l(wanted: str, answer: str) -> float:
@@ -49,7 +58,7 @@ def rouge_l(wanted: str, answer: str) -> float:
         matched = row & places.get(word, 0)
         row = (row + matched | row - matched) & whole
     common = len(first) - row.bit_count()
-    return 2 * common / (len(first) + len(second)) if common else 0.0
+    return _f1(common, len(first), len(second))
 
 
 _SHARES: Mapping[Task, Callable[[str, str], float]] = {"verbs": words_f1, "translation": rouge_l}
@@ -65,7 +74,7 @@ def loose_share(task: Task, wanted: str, answer: str) -> float:
     text = Text(answer.strip().lower())
     raws = [text.raw, *(variant.raw for variant in text.variants())]
     if task == "verbs":
-        raws = [raw.split(":")[1] if ":" in raw else raw for raw in raws]
+        raws += [raw.split(":")[1] for raw in raws if ":" in raw]
     return max(_SHARES[task](wanted.lower(), raw.strip()) for raw in raws)
 
 

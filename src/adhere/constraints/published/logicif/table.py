@@ -4,11 +4,12 @@
 is JSON; it must be an object with `output` and `stats`, else both fail. Values are compared as Python compares them, so `1` is `1.0`
 and `true`.
 
-Known defects, kept: brackets inside texts count, so a `}` in a string can hide the object; one opening bracket that is never closed
+Known defects, kept: an answer without any JSON has the result `null`, which passes where the function returns nothing; brackets inside texts count, so a `}` in a string can hide the object; one opening bracket that is never closed
 hides everything behind it; a list behind the object is the last JSON, and then there is no object.
 
-Source: M. Zhang et al., arXiv 2508.09125; `evaluation.py` and `jsonparse/__init__.py` in mianzhang/LogicIF (rules of September 2025),
-written anew.
+Different here: where the last JSON is no such object the published code ends with an exception; a blank answer fails.
+
+Source: M. Zhang et al., arXiv 2508.09125; `evaluation.py` and `jsonparse/__init__.py` in mianzhang/LogicIF at bbc553c, written anew.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ def _compile(part: str) -> Callable[[Mapping[str, Json]], Check]:
 
         def check(text: Text) -> Finding:
             given = last_json(text.raw)
+            if given is _NONE and wanted is None:
+                return Finding("pass", f"the answer holds no JSON, which counts as {part} null", None, needed)
             if not isinstance(given, dict) or not {"output", "stats"} <= set(given):
                 return Finding("fail", "the answer holds no JSON object with output and stats at its end", None, needed)
             shown = json.dumps(given[part], ensure_ascii=True)[:200]
@@ -84,6 +87,7 @@ def _kind(part: str) -> Kind:
         {"expected": Param("string", required=True)},
         _compile(part),
         lambda values: f"Give {values['expected']} as {part} of a JSON object.",
+        version=2,
     )
 
 

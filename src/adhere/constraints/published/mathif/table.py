@@ -3,8 +3,8 @@
 `length_constraint_checkers:number_words` is IFEval's `length_constraints:number_words` under another name. Parameters that are false
 (0, an empty text) count as absent, as the published code drops them.
 
-Known defects, kept: as IFEval's. Different here: an answer whose `<think>` is never closed is no answer and fails; the published code
-takes the reasoning for the answer then.
+Known defects, kept: as IFEval's; what stands behind a second `</think>`, or behind a `<think>` in the answer, is not looked at. Different
+here: an answer whose `<think>` is never closed is no answer and fails; the published code takes the reasoning for the answer then.
 
 Source: T. Fu et al., arXiv 2505.14810; `code/constraint_checker.py` and `code/eval_if.py` in TingchenFu/MathIF, written anew.
 """
@@ -34,10 +34,17 @@ IDS = {
 }  # fmt: skip
 """The published ids, and IFEval's kind of each."""
 _OPEN, _CLOSE = "<answer>", "</answer>"
+_THINKS = ("</think>", "<think>")
+_TAGS = (_OPEN, _CLOSE, *_THINKS)
 
 
 def answer_of(raw: str) -> str:
-    """What stands between the first opening and the next closing tag; the whole where a tag is missing on that side."""
+    """What stands between the first opening and the next closing tag; the whole where a tag is missing on that side.
+
+    The reasoning before the answer is taken away already, so any further tag of reasoning ends the answer.
+    """
+    for tag in _THINKS:
+        raw = raw.split(tag, maxsplit=1)[0]
     if _OPEN in raw:
         raw = raw.split(_OPEN)[1]
     return raw.split(_CLOSE)[0]
@@ -56,7 +63,7 @@ def _kind(name: str, original: Kind) -> Kind:
         judge = original.compile(values)
 
         def check(text: Text) -> Finding:
-            if _OPEN not in text.raw and _CLOSE not in text.raw:
+            if not any(tag in text.raw for tag in _TAGS):
                 return judge(text)
             answer = Text(answer_of(text.raw))
             return EMPTY if answer.is_blank else Finding(*judge(answer))._replace(span=None)
@@ -64,7 +71,7 @@ def _kind(name: str, original: Kind) -> Kind:
         return check
 
     params = {one: _param(param) for one, param in original.params.items()}
-    return Kind(name, PROFILES, params, compile_here, original.describe, original.version)
+    return Kind(name, PROFILES, params, compile_here, original.describe, original.version + 1)
 
 
 register(*(_kind(name, find(original, profile="ifeval")) for name, original in IDS.items()))

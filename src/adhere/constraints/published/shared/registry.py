@@ -31,6 +31,8 @@ PROFILES = (
     "ifeval", "ifbench-2026", "ifbench-2025", "iftrain", "followbench", "m-ifeval", "ruler", "multi-if", "mathif",
     "reasonif", "logicif", "judged", "iheval", "ifscale", "needlebench",
 )  # fmt: skip
+STRIPPED = frozenset({"iheval"})
+"""Profiles whose published runner takes the blanks around an answer away before any rule sees it."""
 
 EMPTY = Finding("fail", "the answer is empty")
 

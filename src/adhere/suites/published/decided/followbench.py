@@ -3,8 +3,8 @@
 The rows of its `*_constraints.json` files whose source has a rule, and all of `example_constraints.json`. The other rows are judged by
 GPT-4 in the paper; they are left out here, and the suite says how many. Level 0 (no constraint) is never asked, as published.
 
-Official aggregation: hard satisfaction rate by level (all constraints of the level), soft satisfaction rate, and consistent satisfaction
-levels (levels kept in a row from the first). The summary's measures have all three; a rule decides a level as a whole, so soft equals hard.
+Official aggregation: HSR and SSR by level, and CSL, as means over categories (`pipeline.official.followbench`). A rule decides a level as
+a whole, so HSR equals SSR where no model judges.
 
 `followbench-judged` has the other rows, too, with one statement for each constraint up to the level, for `adhere judge`. The published
 judge finds the constraints itself in the row of instructions, in its own prompt; here it is told which two instructions to compare.
@@ -17,6 +17,7 @@ Source: Y. Jiang et al., arXiv 2310.20410; YJiangcm/FollowBench at 0bbc4d7 (Apac
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ WHERE = "data/*_constraints.json in YJiangcm/FollowBench on GitHub (Apache-2.0)"
 _ADDED = (
     "The answer satisfies what this instruction asks for beyond the one before it.\nBefore: {before}\nThis: {after}"
 )
+_CHINESE = re.compile("[\u4e00-\u9fff]")
 _FORMATS = {22: "format 22", 30: "format 30"}
 _COLUMNS = {"example_id": int, "category": str, "source": str, "level": int, "instruction": str, "target": str}
 
@@ -96,6 +98,10 @@ def _rows(file: Path, data: bytes) -> list[dict[str, Any]]:
         raise SpecError(f"{file}: not JSON: {error}") from error
     if not isinstance(rows, list):
         raise SpecError(f"{file}: must be a list of rows, is a {type(rows).__name__}")
+    if sum(_is_chinese(row) for row in rows) > len(rows) / 2:
+        raise SpecError(
+            f"{file}: the rows are in Chinese. The published rules are for its English files: give the folder data, not data_zh"
+        )
     for at, row in enumerate(rows):
         for name, kind in _COLUMNS.items():
             if not isinstance(row, dict) or not isinstance(row.get(name), kind):
@@ -103,6 +109,11 @@ def _rows(file: Path, data: bytes) -> list[dict[str, Any]]:
         if not 0 <= row["level"] <= 5:
             raise SpecError(f"{file}: row {at}: level={row['level']} must be 0 to 5")
     return rows
+
+
+def _is_chinese(row: object) -> bool:
+    text = row.get("instruction") if isinstance(row, dict) else None
+    return isinstance(text, str) and len(_CHINESE.findall(text)) > len(text) / 4
 
 
 def _prompt(file: Path, at: int, row: dict[str, Any]) -> Prompt | None:

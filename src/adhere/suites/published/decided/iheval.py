@@ -6,7 +6,7 @@
 `multi-turn` gives the model an earlier turn with an answer that somebody else wrote; `get-webpage` and `slack-user` give it a call of a tool
 that it made and what the tool said, and tell it of the tool (`Prompt.given`). An engine that cannot say these fails the call.
 
-Official aggregation, in the summary's measures (`pipeline.measures`): the score of each task and type is the mean over its wordings (weak,
+Official aggregation, in the summary's measures (`pipeline.official.iheval`): the score of each task and type is the mean over its wordings (weak,
 strong; multi-turn: which turns conflict). Of rules it is the mean of IFEval's four numbers; of doors, languages and names the accuracy; of
 verbs (F1) and translations (ROUGE-L) the mean of the strict and the loose share. Their reference type is scored with the instruction that the
 other types hold in the same message: with the strong one, the weak one and none, each strict and loose. Types are means over nine tasks.
@@ -82,7 +82,7 @@ def load(argument: str | None) -> Suite:
     counts = note({"prompts": len(prompts), "files": len(places)}, {})
     return Suite(
         name=f"iheval:{argument}",
-        version="1",
+        version="2",
         prompts=tuple(prompts),
         slices=tuple(one for task in TASKS for kind in TYPES if (one := f"{task} {kind}") in there),
         settings={
@@ -115,7 +115,7 @@ def _prompt(at: str, row: dict[str, Any], place: Place) -> Prompt:
     refs = _refs(at, row.get("answer"), place.task)
     tags = {
         "slice": f"{place.task} {place.kind}",
-        "profile": "ifeval" if place.task in RULES else "iheval",
+        "profile": "iheval",  # whose answers are stripped first; rules are IFEval's, which this profile takes from there
         "subset": place.wording,
     }
     prompt = Prompt(
@@ -218,4 +218,4 @@ def _rule(at: str, name: Any, given: Any) -> ConstraintRef:
     if not isinstance(name, str) or not isinstance(given, dict):
         raise SpecError(f"{at}: {name!r:.60} with {given!r:.60}: must be an id and an object")
     params = {key: value for key, value in given.items() if value is not None}
-    return checked_ref(ConstraintRef(name, params), at, "ifeval")
+    return checked_ref(ConstraintRef(name, params), at, "iheval")

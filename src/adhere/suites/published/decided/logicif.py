@@ -3,8 +3,8 @@
 `logicif:FILE` reads `logic-if-eval.jsonl` or `logic-if-eval-mini.jsonl`: `task_id`, `test_case_id`, `instruction` and `code_output` with
 `output` and `stats`. A prompt has two constraints: the result, and the counters.
 
-Official aggregation: case-level accuracy (result and counters of a case are right) is `prompt_strict`; question-level accuracy (every
-case of a function is right) is the measure `question`. There is no loose view in the paper.
+Official aggregation: case-level accuracy (result and counters of a case are right) and question-level accuracy (every case of a function
+is right; `pipeline.official.logicif`). There is no loose view in the paper.
 
 Known defects, kept: see `adhere.constraints.published.logicif.table`. The rules are those of September 2025, by program; before, a model
 extracted the JSON.

@@ -3,13 +3,14 @@ r"""MathIF: mathematical problems with one to three constraints on the answer, j
 `mathif:FOLDER` reads its `SOURCE_LEVEL.jsonl` (five sources × single, double, triple: 420 rows), `mathif:FILE` one of them. A prompt is
 the problem, the request to think step by step with the answer in `\boxed{}`, and the constraints, put together as its runner does.
 
-Official aggregation: HAcc, the share of prompts that keep every constraint, is `prompt_strict`; SAcc, the mean over prompts of the share
-of constraints kept, is `instruction_macro`. There is no loose view in the paper. Whether the solution is right is not measured here: the
+A row's id is unique in its file only (those of `gsm8k_double` are those of `gsm8k_single`), so the file's name stands before it.
+
+Official aggregation: HAcc and SAcc (`pipeline.official.mathif`). There is no loose view in the paper. Whether the solution is right is not measured here: the
 published code grades it with a mathematics library that is no part of this package.
 
 Known defects, kept: see `adhere.constraints.published.mathif.table`; no blank stands between the problem and what follows it.
 
-Source: T. Fu et al., arXiv 2505.14810; TingchenFu/MathIF (MIT), read in TzWng/MathIF.
+Source: T. Fu et al., arXiv 2505.14810; TingchenFu/MathIF at 0f92ee5. The data are on the hub: those in the repository are logs of a download.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
 from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
 
-WHERE = "data/*.jsonl in TingchenFu/MathIF on GitHub (MIT)"
+WHERE = "TingchenFu/MathIF on the Hugging Face hub (SOURCE_LEVEL.jsonl, MIT)"
 STEPS = "Let's think step by step and output the final answer within \\boxed{}."
 LEVELS = {1: "single", 2: "double", 3: "triple"}
 SOURCES = ("aime", "gsm8k", "math500", "minerva", "olympiad")
@@ -54,7 +55,7 @@ def load(argument: str | None) -> Suite:
     counts = {"prompts": len(prompts), "constraints": sum(len(prompt.constraints) for prompt in prompts)}
     return Suite(
         name=f"mathif:{argument}",
-        version="1",
+        version="2",
         prompts=tuple(prompts),
         slices=tuple(LEVELS.values()),
         settings={
@@ -86,4 +87,4 @@ def _prompt(at: str, row: dict[str, Any], file: Path) -> Prompt:
     text = row["question"] + STEPS + " ".join(map(str, said))
     source = file.name.partition("_")[0]
     tags = {"slice": LEVELS[len(names)], "level": str(len(names)), "profile": "mathif", "subset": source}
-    return Prompt(f"{source}-{row['id']}", (Turn(text, tuple(refs)),), source="mathif", tags=tags)
+    return Prompt(f"{file.stem}-{row['id']}", (Turn(text, tuple(refs)),), source="mathif", tags=tags)

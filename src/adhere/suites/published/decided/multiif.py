@@ -4,8 +4,7 @@
 JSON), `turn_N_instruction_id_list` (a JSON list) and `turn_N_kwargs` (a JSON list of objects as JSON). `multi-if:FILE@Hindi+Thai` takes
 some languages. Each turn is asked with the model's own answers before it.
 
-Official aggregation: for each turn and language, and for all languages together, the mean of prompt-level and instruction-level accuracy,
-each strict and loose; the summary's measures have it as `mean of four`. A failed turn and those behind it are errors here; the published
+Official aggregation: the mean of IFEval's four accuracies by turn and language (`pipeline.official.multi_if`). A failed turn and those behind it are errors here; the published
 runner grades the text of the failure.
 
 Known defects, kept: see `adhere.constraints.published.multiif.table`. Which tokens an answer may have is not fixed by the paper; its
@@ -98,7 +97,7 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
         raise SpecError(
             f"{at}: turn {len(turns) + 1} is missing" + (f", but there is turn {later[0]}" if later else "")
         )
-    tags = {"slice": row["language"], "language": row["language"], "profile": "multi-if", "measure": "mean of four"}
+    tags = {"slice": row["language"], "language": row["language"], "profile": "multi-if"}
     return Prompt(row["key"], tuple(turns), source="multi-if", tags=tags)
 
 

@@ -1,10 +1,13 @@
 """RULER: thirteen long-context tasks, read from the folder that its own `prepare.py` wrote for one length.
 
-`ruler:FOLDER` takes every `FOLDER/TASK/*.jsonl` (rows with `index`, `input`, `outputs`); the name of the folder is the task, and says
-which match decides: tasks that begin with `qa` need one reference, all others every one.
+`ruler:FOLDER` takes every `FOLDER/TASK/*.jsonl` (rows with `input`, `outputs` and `answer_prefix`, with which the prompt ends); the name
+of the folder is the task, and says which match decides: tasks that begin with `qa` need one reference, all others every one. A row is
+numbered by its line: its `index` is a place in the text in some tasks, and stands twice.
 
-Official aggregation: a task's score is the mean over its prompts of the share of references found, which is a slice's mean over prompts
-(`instruction_macro`, strict); the average over the tasks is the measure `score`, `mean of tasks`. A longer context than the model's is a failed call, never a score.
+Each task has its published token limit (30 for `vt`, 128 for `niah`); `--max-new-tokens` above 128 lifts it for all, for models that reason.
+
+Official aggregation: the score of each task, and the mean of the tasks (`pipeline.official.ruler`). A longer context than the model's is a
+failed call, never a score.
 
 Known defects: see `adhere.constraints.published.ruler.table`.
 
@@ -23,16 +26,18 @@ from adhere.lines.blocks import LineFile, parse_line
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash, decoder_of, packed
 from adhere.suites.base import Suite
 
-TASKS = ("niah", "vt", "cwe", "fwe", "qa")
+TASKS = {"niah": 128, "vt": 30, "cwe": 120, "fwe": 50, "qa": 32}
+"""How many tokens the published code lets a model write, by the beginning of the task's name."""
+MOST_TOKENS = max(TASKS.values())
 WHERE = "scripts/data/prepare.py in NVIDIA/RULER on GitHub (Apache-2.0), which writes FOLDER/TASK/validation.jsonl"
 
 
 class Row(msgspec.Struct, gc=False):
     """One line of a task's file; other columns are ignored."""
 
-    index: int
     input: str
     outputs: list[str]
+    answer_prefix: str = ""
 
 
 _decoder = decoder_of(Row)
@@ -63,11 +68,11 @@ def load(argument: str | None) -> Suite:
     ids = [prompt.id for prompt in prompts]
     if len(set(ids)) < len(ids):
         twice = next(one for one in ids if ids.count(one) > 1)
-        raise SpecError(f"ruler:{argument}: two rows are {twice}. Give one file for each task, with different indices")
+        raise SpecError(f"ruler:{argument}: two rows are {twice}. Give one file for each task")
     tasks = tuple(dict.fromkeys(prompt.tags["slice"] for prompt in prompts))
     return Suite(
         name=f"ruler:{argument}",
-        version="2",
+        version="3",
         prompts=tuple(prompts),
         slices=tasks,
         settings={
@@ -75,12 +80,14 @@ def load(argument: str | None) -> Suite:
             "note": f"{len(prompts):,} prompts of {len(tasks)} of 13 tasks",
         },
         citation="C.-P. Hsieh et al., RULER, arXiv 2404.06654",
-        sampling=Sampling(max_new_tokens=128),
+        sampling=Sampling(max_new_tokens=MOST_TOKENS),
     )
 
 
 def _prompts(file: LineFile, task: str) -> list[Prompt]:
-    prompts = []
+    limit = f"{TASKS[task.split('_', maxsplit=1)[0]]} of {MOST_TOKENS}"
+    tags = {"slice": task, "part": task, "profile": "ruler", "max_new_tokens": limit}
+    prompts: list[Prompt] = []
     for block in file.blocks():
         for number, line in block.lines():
             try:
@@ -92,8 +99,8 @@ def _prompts(file: LineFile, task: str) -> list[Prompt]:
             refs = _refs(task, row.outputs)
             for ref in refs:
                 resolve(ref, profile="ruler")
-            tags = {"slice": task, "part": task, "measure": "mean of tasks", "profile": "ruler"}
-            prompt = Prompt(f"{task}-{row.index}", (Turn(row.input, refs),), source="ruler", tags=tags)
+            turn = Turn(row.input + row.answer_prefix, refs)
+            prompt = Prompt(f"{task}-{len(prompts)}", (turn,), source="ruler", tags=tags)
             prompts.append(packed(prompt))
     return prompts
 

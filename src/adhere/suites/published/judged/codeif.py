@@ -4,8 +4,7 @@
 published runner wraps question and instructions into a prompt of its own, which is not shipped here; ours asks the question and numbers
 the instructions under it.
 
-Official aggregation: CSR, the share of tasks that keep all instructions, is `prompt_strict`; SSR, the mean over tasks of the share kept, is
-`instruction_macro`. RSR and CCSR, which follow dependencies and the longest run, are not computed.
+Official aggregation: CSR, SSR, RSR and CCSR (`pipeline.official.codeif`).
 
 Different from the published code: another prompt, and our question to the judge (`adhere judge`). Numbers are not those of the paper.
 
@@ -14,6 +13,7 @@ Source: K. Yan et al., arXiv 2502.19166; `src/` in lin-rany/codeIF.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from adhere.constraints.published.judged.table import JUDGED
@@ -25,7 +25,13 @@ from adhere.suites.published.table import need_columns, need_path, need_unique, 
 PUBLISHED = {"final_release_1200.jsonl": {"tasks": 1200}}
 WHERE = "data/question/final_release_1200.jsonl in lin-rany/codeIF on GitHub"
 LANGUAGES = {"en": "Keep to these instructions:", "zh": "请遵守以下指示："}  # noqa: RUF001 - Chinese
-_COLUMNS = {"question_id": int, "question": str, "instruction_list": list, "meta_info": dict}
+_COLUMNS = {
+    "question_id": int,
+    "question": str,
+    "instruction_list": list,
+    "instruction_dependence": dict,
+    "meta_info": dict,
+}
 
 
 def load(argument: str | None) -> Suite:
@@ -44,7 +50,7 @@ def load(argument: str | None) -> Suite:
     counts = {"tasks": len(prompts), "instructions": sum(len(prompt.constraints) for prompt in prompts)}
     return Suite(
         name=f"codeif:{argument}",
-        version="1",
+        version="2",
         prompts=prompts,
         slices=("easy", "hard"),
         settings={
@@ -77,5 +83,21 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
         "slice": str(meta.get("item_set", "")),
         "task": str(meta.get("programming_language", "")),
         "profile": "judged",
+        "dependence": json.dumps(_dependence(at, row["instruction_dependence"], len(said)), sort_keys=True),
     }
     return Prompt(str(row["question_id"]), (Turn(text, refs),), source="codeif", tags=tags)
+
+
+def _dependence(at: str, given: dict[str, Any], number: int) -> dict[str, list[int]]:
+    """Which instructions each one depends on, by position.
+
+    Raises:
+        SpecError: A position is none of the task's instructions.
+    """
+    places = set(range(number))
+    for name, needs in given.items():
+        if not name.isdigit() or not isinstance(needs, list) or not {int(name), *needs} <= places:
+            raise SpecError(
+                f"{at}: instruction_dependence[{name!r}]={needs!r} must be positions from 0 to {number - 1}"
+            )
+    return given

@@ -3,8 +3,7 @@
 `complexbench:FILE` reads `data_final.json`: `main_id`, `instruction`, `category` and `scoring_questions` with `question`, `rule` and
 `dep`. `complexbench:FILE@en` asks the published English translation instead. A question fails where one that it depends on fails.
 
-Official aggregation: DRFR, the share of questions answered with yes after dependencies, is `instruction_strict`; the coherent test of
-selections (all instructions of a group pass) is the measure `question`.
+Official aggregation: DRFR and the coherent tests of selections (`pipeline.official.complexbench`).
 
 Different from the published code: the questions are judged in our question (`adhere judge`), not in the published prompts by GPT-4. That
 holds for those with a `rule`, too: the published code lets a model extract the object first, and then applies the rule to it.
@@ -51,7 +50,7 @@ def load(argument: str | None) -> Suite:
     counts = {"instructions": len(prompts), "questions": sum(len(prompt.constraints) for prompt in prompts)}
     return Suite(
         name=f"complexbench:{argument}",
-        version="1",
+        version="2",
         prompts=prompts,
         slices=tuple(sorted({prompt.tags["slice"] for prompt in prompts})),
         settings={
@@ -72,9 +71,9 @@ def _prompt(at: str, row: dict[str, Any], suffix: str) -> Prompt:
     if not refs:
         raise SpecError(f"{at}: scoring_questions is empty, so there is nothing to judge")
     tags = {"slice": row["category"], "profile": "judged"}
-    selects = any("Selection" in (one.get("composition_types") or ()) for one in row["scoring_questions"])
-    if isinstance(row.get("group"), str) and row["group"] and selects:
-        tags |= {"group": row["group"], "case": str(row.get("idx_in_group"))}
+    if isinstance(row.get("group"), int | str) and row["group"] != "":
+        selections = sum("Selection" in (one.get("composition_types") or ()) for one in row["scoring_questions"])
+        tags |= {"group": str(row["group"]), "selections": str(selections)}
     return Prompt(str(row["main_id"]), (Turn(row[f"instruction{suffix}"], refs),), source="complexbench", tags=tags)
 
 

@@ -4,8 +4,7 @@
 `prompt_infos` (for each user message its `criteria` and whether it is `align`ed with the system message), and `rounds_related`. The
 assistant messages of the file are left out: each turn is asked with the model's own answers before it, as in the published main setting.
 
-Official aggregation: CSR, the share of criteria that hold, is `instruction_strict`; ISR, the share of turns that keep all of theirs, is the
-measure `turn`; SSR, how many turns from the first are kept in a row, is the measure `turns before the first failure` (of five, as a mean).
+Official aggregation: CSR, ISR and SSR (`pipeline.official.sysbench`).
 
 Different from the published code: all criteria are judged in our question (`adhere judge`), not in the published prompt by GPT-4o. Its
 length rule by program never applies there (it asserts that there is none), so there is none here.
@@ -44,7 +43,7 @@ def load(argument: str | None) -> Suite:
     counts = {"sessions": len(prompts), "turns": sum(len(prompt.turns) for prompt in prompts)}
     return Suite(
         name=f"sysbench:{argument}",
-        version="1",
+        version="2",
         prompts=prompts,
         slices=("dependent turns", "parallel turns"),
         settings={
@@ -71,7 +70,7 @@ def _prompt(at: str, row: dict[str, Any]) -> Prompt:
     tags = {
         "slice": "dependent turns" if row["rounds_related"] else "parallel turns",
         "profile": "judged",
-        "measure": "session",
+        "alignment": ",".join(row["prompt_infos"][turn.text]["alignment"] for turn in turns),
     }
     return Prompt(
         f"session-{row['system_id']}",

@@ -3,11 +3,10 @@
 `wildifeval:FILE` reads rows with `conversation_id`, `task` and `decomposition`. The published data have no `task`: it is the first message
 of a conversation of LMSYS-Chat-1M, which has terms of its own; the README of the official repository joins the two.
 
-Official aggregation: the share of tasks that keep every constraint is `prompt_strict`, the mean over tasks of the share kept is
-`instruction_macro`.
+Official aggregation: the mean over tasks of the share of constraints kept (`pipeline.official.wildifeval`).
 
-Different from the published code: its judge's score of a constraint is the probability of "yes"; here it is yes, no, or an abstention, in
-our question (`adhere judge`). Tasks with more than eight constraints are left out, as in the paper.
+Different from the published code: there a constraint is kept where the judge's probability of "yes" is at least 0.5; here the judge says
+yes or no, or abstains, in our question (`adhere judge`). Tasks with more than eight constraints are left out, as in the paper.
 
 Source: G. Lior et al., arXiv 2503.06573; gililior/wild-if-eval-code (Apache-2.0), gililior/wild-if-eval on the Hugging Face hub.
 """

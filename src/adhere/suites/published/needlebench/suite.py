@@ -292,7 +292,6 @@ def _prompt(text: str, refs: tuple[ConstraintRef, ...], cell: Cell) -> Prompt:
     tags = {
         "slice": f"{kind} {cell.language}",
         "part": cell.task,
-        "measure": "mean of tasks",
         "group": f"{kind} {cell.language} {cell.repeat}",
         "language": cell.language,
         "length": f"{cell.length // 1000}k",

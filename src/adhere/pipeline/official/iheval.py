@@ -21,8 +21,9 @@ from adhere.constraints.published.iheval.shares import (
     strict_share,
     unprefixed,
 )
+from adhere.pipeline.estimates import mean_of_means, nothing_measured
+from adhere.pipeline.official.multi_if import parts_of_four
 from adhere.pipeline.outcomes import Answers
-from adhere.pipeline.summarize.measures import mean_over_clusters, parts_of_four
 from adhere.schema import Prompt
 from adhere.store.summary import Measure
 
@@ -39,40 +40,33 @@ class _Wanted(NamedTuple):
     text: str
 
 
-def iheval_scores(answers: Answers) -> Iterator[Measure]:
-    """A score for each task and type that the Run holds, and for each type of which it holds all nine tasks; of other suites nothing."""
+def scores(answers: Answers) -> Iterator[Measure]:
+    """A score for each task and type that the Run holds, and for each type of which it holds all nine tasks."""
     settings: dict[tuple[str, str], dict[str, list[Prompt]]] = defaultdict(lambda: defaultdict(list))
     for prompt in answers.prompts:
-        if prompt.source == "iheval":
-            task, _, kind = prompt.tags["slice"].partition(" ")
-            settings[task, kind][prompt.tags.get("subset", "")].append(prompt)
-    scores: dict[str, list[float]] = defaultdict(list)
+        task, _, kind = prompt.tags["slice"].partition(" ")
+        settings[task, kind][prompt.tags.get("subset", "")].append(prompt)
+    of_kind: dict[str, list[float]] = defaultdict(list)
     for (task, kind), wordings in settings.items():
-        found = [_setting(answers, task, kind, prompts) for prompts in wordings.values()]
-        if not all(found):
-            yield _none(
+        found = {wording: _setting(answers, task, kind, prompts) for wording, prompts in wordings.items()}
+        if not all(found.values()):
+            yield nothing_measured(
                 "IHEval score",
                 f"{task} {kind}",
                 "answers",
                 "a wording has no measured answer, or its reference lacks that of an instruction",
             )
             continue
-        rows = sum(map(len, found))
-        weighed = [(row, value * rows / len(found) / len(values)) for values in found for row, value in values]
-        measure = mean_over_clusters("IHEval score", f"{task} {kind}", weighed, "answers")
+        measure = mean_of_means("IHEval score", f"{task} {kind}", found, "answers")
         if measure.value is not None:
-            scores[kind].append(measure.value)
+            of_kind[kind].append(measure.value)
         yield measure
-    for kind, values in scores.items():
+    for kind, values in of_kind.items():
         if len(values) == N_TASKS:
             reason = "no interval: the tasks' scores have theirs"
             yield Measure(
                 "IHEval score", f"{kind}, of nine tasks", mean(values), None, None, N_TASKS, "tasks", reason=reason
             )
-
-
-def _none(name: str, scope: str, what: str, reason: str) -> Measure:
-    return Measure(name, scope, None, None, None, 0, what, reason=reason)
 
 
 def _row_id(prompt: Prompt) -> str:

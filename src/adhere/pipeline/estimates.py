@@ -1,0 +1,113 @@
+"""Shares and means with their 95 % intervals, from the answers of a Run: what every Measure is made of.
+
+Answers that belong together (to one prompt, or to one group of prompts) are a cluster: they are not independent, and intervals say so.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from adhere.pipeline.outcomes import Answers
+from adhere.schema import Prompt
+from adhere.stats import paired_bootstrap, wilson_clustered
+from adhere.store.summary import Measure
+
+_BOOTSTRAP_SEED = 0
+Trial = tuple[str, int, int]
+"""(cluster, how many passed, of how many)."""
+Value = tuple[str, float]
+"""(cluster, value)."""
+
+
+def estimate_share(name: str, scope: str, trials: Iterable[Trial], what: str) -> Measure:
+    """The share of all trials that passed, with a Wilson interval that is widened for clusters."""
+    of_cluster: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for cluster, passed, number in trials:
+        of_cluster[cluster][0] += passed
+        of_cluster[cluster][1] += number
+    rows = [row for row in of_cluster.values() if row[1]]
+    interval = wilson_clustered([row[0] for row in rows], [row[1] for row in rows])
+    if interval is None:
+        return nothing_measured(name, scope, what)
+    n = sum(row[1] for row in rows)
+    return Measure(name, scope, sum(row[0] for row in rows) / n, interval.low, interval.high, n, what)
+
+
+def estimate_mean(name: str, scope: str, found: Sequence[Value], what: str, *, top: float = 1.0) -> Measure:
+    """The mean of values from 0 to `top`, with a bootstrap interval over the clusters."""
+    if not found:
+        return nothing_measured(name, scope, what)
+    clusters, values = [cluster for cluster, _ in found], [value for _, value in found]
+    shares, names = [value / top for value in values], dict.fromkeys(clusters)
+    if len(set(values)) == 1:  # each cluster tells the same once
+        estimate = paired_bootstrap(shares[: len(names)], seed=_BOOTSTRAP_SEED)
+    else:
+        together = clusters if len(names) < len(values) else None
+        estimate = paired_bootstrap(shares, seed=_BOOTSTRAP_SEED, resamples=2000, clusters_P=together)
+    low, high = estimate.interval or (None, None)
+    return Measure(
+        name,
+        scope,
+        sum(values) / len(values),
+        None if low is None else max(0.0, low) * top,
+        None if high is None else max(0.0, high) * top,
+        len(values),
+        what,
+        reason=estimate.reason,
+    )
+
+
+def mean_over_clusters(name: str, scope: str, found: Sequence[Value], what: str, *, top: float = 1.0) -> Measure:
+    """As `estimate_mean`, where single values may lie above `top` because they are weighted; the interval does not."""
+    estimate = estimate_mean(name, scope, found, what, top=top)
+    return msgspec.structs.replace(estimate, high=None if estimate.high is None else min(top, estimate.high))
+
+
+def mean_of_means(
+    name: str, scope: str, groups: Mapping[str, Sequence[Value]], what: str, *, top: float = 1.0
+) -> Measure:
+    """The mean over groups of the mean of each: groups count the same, however many values each has."""
+    n = sum(map(len, groups.values()))
+    weighted = [
+        (cluster, value * n / (len(groups) * len(found))) for found in groups.values() for cluster, value in found
+    ]
+    return mean_over_clusters(name, scope, weighted, what, top=top)
+
+
+def nothing_measured(name: str, scope: str, what: str, reason: str = "nothing was measured") -> Measure:
+    """A measure without a number."""
+    return Measure(name, scope, None, None, None, 0, what, reason=reason)
+
+
+def cluster_of(prompt: Prompt) -> str:
+    """What a prompt belongs to: its group, or itself."""
+    return prompt.tags.get("group", prompt.id)
+
+
+def conversations(answers: Answers) -> Iterator[tuple[Prompt, int, bool]]:
+    """(prompt, draw, whether everything passed) of every conversation that was measured."""
+    for prompt in answers.prompts:
+        for draw in range(answers.draws):
+            passed = answers.passes(prompt, draw)
+            if passed is not None:
+                yield prompt, draw, passed
+
+
+def decided(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[bool]:
+    """Whether each constraint of one turn passed, of those that passed or failed."""
+    found = answers.outcomes(prompt, turn, draw)
+    return [outcome == "pass" for outcome in found if outcome in {"pass", "fail"}]
+
+
+def all_decided(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[bool] | None:
+    """Whether each constraint of one turn passed; None where one of them is undecided, or there is no answer."""
+    found = answers.outcomes(prompt, turn, draw)
+    return [outcome == "pass" for outcome in found] if found and "undecided" not in found else None
+
+
+def length_of_run(passed: Sequence[bool]) -> int:
+    """How many passed before the first that did not."""
+    return next((number for number, ok in enumerate(passed) if not ok), len(passed))

@@ -1,0 +1,48 @@
+"""CodeIF's published numbers: CSR, SSR, RSR and CCSR.
+
+CSR: the share of tasks that keep every instruction. SSR: the mean share of instructions kept. RSR: as SSR, but an instruction counts only
+where all those that it depends on are kept too. CCSR: the longest run of instructions kept in a row, as a share of all.
+A task with an instruction that the judge left undecided is in none of them.
+
+Source: K. Yan et al., arXiv 2502.19166; `src/llm_gen/model_result.py` in lin-rany/codeIF at d48dd79, written anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from adhere.pipeline.estimates import all_decided, estimate_mean, estimate_share
+from adhere.pipeline.outcomes import Answers
+from adhere.schema import Prompt
+from adhere.store.summary import Measure
+
+
+def scores(answers: Answers) -> Iterator[Measure]:
+    """The four numbers, overall and for the easy and the hard half."""
+    found = [
+        (prompt, kept)
+        for prompt in answers.prompts
+        for draw in range(answers.draws)
+        if (kept := all_decided(answers, prompt, 0, draw)) is not None
+    ]
+    for half in ("", *dict.fromkeys(prompt.tags.get("slice", "") for prompt, _ in found)):
+        rows = [(prompt, kept) for prompt, kept in found if half in {"", prompt.tags.get("slice")}]
+        yield estimate_share("CSR", half, [(prompt.id, int(all(kept)), 1) for prompt, kept in rows], "tasks")
+        yield estimate_mean("SSR", half, [(prompt.id, sum(kept) / len(kept)) for prompt, kept in rows], "tasks")
+        if all(
+            "dependence" in prompt.tags for prompt, _ in rows
+        ):  # not in Runs that were stored before this measure was
+            yield estimate_mean("RSR", half, [(prompt.id, _rigorous(prompt, kept)) for prompt, kept in rows], "tasks")
+        yield estimate_mean("CCSR", half, [(prompt.id, _longest(kept) / len(kept)) for prompt, kept in rows], "tasks")
+
+
+def _rigorous(prompt: Prompt, kept: Sequence[bool]) -> float:
+    """The share of instructions that are kept with all those that they depend on directly."""
+    needs: dict[str, list[int]] = json.loads(prompt.tags["dependence"])
+    return sum(ok and all(kept[other] for other in needs.get(str(at), ())) for at, ok in enumerate(kept)) / len(kept)
+
+
+def _longest(kept: Sequence[bool]) -> int:
+    return max((len(list(run)) for ok, run in groupby(kept) if ok), default=0)

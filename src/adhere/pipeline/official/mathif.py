@@ -1,0 +1,31 @@
+"""MathIF's published numbers: HAcc, the share of prompts that keep every constraint, and SAcc, the mean share of constraints kept.
+
+Each is given for all prompts and by the number of constraints. Correctness is not measured here (see the suite).
+
+Source: T. Fu et al., arXiv 2505.14810; `code/eval_if.py` in TingchenFu/MathIF at 0f92ee5, written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import mean
+
+from adhere.pipeline.estimates import all_decided, estimate_mean, estimate_share
+from adhere.pipeline.outcomes import Answers
+from adhere.store.summary import Measure
+
+INSTEAD_OF = frozenset({"hard satisfaction", "soft satisfaction", "consistent levels"})
+
+
+def scores(answers: Answers) -> Iterator[Measure]:
+    """HAcc and SAcc, overall and by level."""
+    found = [
+        (prompt.tags.get("slice", ""), prompt.id, kept)
+        for prompt in answers.prompts
+        for draw in range(answers.draws)
+        if (kept := all_decided(answers, prompt, 0, draw)) is not None
+    ]
+    for level in ("", *dict.fromkeys(one for one, _, _ in found)):
+        rows = [(name, kept) for one, name, kept in found if level in {"", one}]
+        yield estimate_share("HAcc", level, [(name, int(all(kept)), 1) for name, kept in rows], "prompts")
+        yield estimate_mean("SAcc", level, [(name, mean(kept)) for name, kept in rows], "prompts")

@@ -1,0 +1,28 @@
+"""WildIFEval's published number: the mean over tasks of the share of constraints kept, overall and by the number of constraints.
+
+A constraint is kept or not: the paper speaks of the judge's probability, and its code counts a probability of at least 0.5 as 1.
+A task of which nothing was decided is in no mean.
+
+Source: G. Lior et al., arXiv 2503.06573; `data_analysis/plots_for_paper.py` in gililior/wild-if-eval-code at 8df2240, written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import mean
+
+from adhere.pipeline.estimates import decided, estimate_mean
+from adhere.pipeline.outcomes import Answers
+from adhere.store.summary import Measure
+
+
+def scores(answers: Answers) -> Iterator[Measure]:
+    """The mean score, of all tasks and of those with as many constraints."""
+    found = [
+        (prompt.tags.get("slice", ""), prompt.id, mean(kept))
+        for prompt in answers.prompts
+        for draw in range(answers.draws)
+        if (kept := decided(answers, prompt, 0, draw))
+    ]
+    for size in ("", *sorted({one for one, _, _ in found})):
+        yield estimate_mean("score", size, [(name, value) for one, name, value in found if size in {"", one}], "tasks")
