@@ -68,6 +68,9 @@ def command(
     prompt of that text, exactly or without white space at its ends. `status`, `stop_reason` or `finish_reason`, `reasoning`
     and `draw` are used where present; other columns are ignored.
 
+    Where the suite has several turns, a row says which one it answers (`turn`, from 0), or has all of them in order in a list
+    `responses` in place of `response`.
+
     Reasoning is no part of the answer: leading <think>…</think> blocks are cut, and so is everything before a </think> that
     no leading tag opens; a leading <think> that is never closed leaves an empty answer. --keep-reasoning judges the whole
     text.

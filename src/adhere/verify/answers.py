@@ -29,7 +29,7 @@ from adhere.schema import STATUSES, Mode, Prompt, Record, Status
 from adhere.store.summary import Accounting, Rate, Tally
 from adhere.suites import Suite
 from adhere.verify.imports import ImportedFile, read_import
-from adhere.verify.rows import OUTCOMES, BadRows, Desk, Judged, Occurrence, Problem, Settings
+from adhere.verify.rows import ANY_DRAW, OUTCOMES, BadRows, Desk, Judged, Occurrence, Problem, Settings
 
 BAR_AFTER_S = 1.0
 SENT_BYTES = 1 << 20  # of a block that is sent to a process; smaller ones cost more to send than to judge
@@ -63,13 +63,14 @@ class VerifyAccounting(Record, frozen=True):
 
 
 class UndecidedRow(Record, frozen=True):
-    """A constraint without a verdict, why, and for how many answers."""
+    """A constraint without a verdict, why, and for how many answers; `index` counts the constraints of its turn."""
 
     key: int | str
     index: int
     instruction_id: str
     reason: str
     answers: int
+    turn: int = 0
 
 
 class Example(Record, frozen=True):
@@ -78,6 +79,7 @@ class Example(Record, frozen=True):
     key: int | str
     index: int
     reason: str
+    turn: int = 0
 
 
 class Verification(Record, frozen=True):
@@ -88,11 +90,11 @@ class Verification(Record, frozen=True):
 
     Attributes:
         n_prompts: Prompts with a judged answer.
-        n_instructions: Constraints of these prompts.
+        n_instructions: Constraints of these prompts, of all their turns.
         instruction_macro: Mean over prompts of the share of their constraints that pass strictly (HELM, EvalScope).
         mean_of_four: Of the four rates (inspect's `final_acc`).
         mean_of_prompt_and_instruction_strict: As the Open LLM Leaderboard and SmolLM's cards have it.
-        coverage: The share of the answers that were asked for that passed or failed (`pipeline.outcomes.together`).
+        coverage: The share of the conversations that were asked for that passed or failed (`pipeline.outcomes.together`).
         draws: Answers to the prompt that has most; each prompt should have so many.
         examples: For each constraint id the first answer of the file that fails it.
         skipped: The first rows that were skipped, with file and line.
@@ -145,7 +147,8 @@ def verify(
 
     Args:
         suite: What was asked.
-        responses: JSON lines (plain, .gz, .zst; `-` is the standard input) with `response` and `key` or `prompt`; see
+        responses: JSON lines (plain, .gz, .zst; `-` is the standard input) with `response` and `key` or `prompt`, and `turn` where a
+            prompt has several; see
             `ResponseRow` for the columns that may stand beside them. Or a file of lm-eval or inspect; see `imports.py`.
         mode: Whose semantics published kinds have.
         random_in_reference: Judge what the published code would draw at random with what it draws after this seed; None
@@ -207,9 +210,9 @@ class _Ledger:
 
     def __init__(self, desk: Desk, name: str) -> None:
         self._desk, self._name = desk, name
-        self._seen = _Seen(len(desk.prompts))
+        self._seen = _Seen(len(desk.units))
         self._statuses: Counter[Status] = Counter()
-        self._outcomes: Counter[tuple[int, bool, str]] = Counter()
+        self._outcomes: Counter[tuple[int, bool, str, int]] = Counter()
         self._failures: dict[str, Occurrence] = {}
         self._undecided: Counter[Occurrence] = Counter()
         self._skipped: Counter[str] = Counter()
@@ -244,11 +247,18 @@ class _Ledger:
             Problem(
                 line,
                 "a repeated key",
-                f"{self._name}:{line}: key {self._desk.prompts[prompt].key!r} (draw {draw}) was answered in line {first} "
+                f"{self._name}:{line}: key {self._key(unit)!r} ({self._turn(unit)}draw {draw}) was answered in line {first} "
                 "already. Delete one of the rows, or number several answers to one prompt in a column `draw`",
             )
-            for first, (line, prompt, draw) in self._seen.enter(judged.answers)
+            for first, (line, unit, draw) in self._seen.enter(judged.answers)
         ]
+
+    def _key(self, unit: int) -> int | str:
+        return self._desk.prompts[self._desk.units[unit].prompt].key
+
+    def _turn(self, unit: int) -> str:
+        number, turn = self._desk.units[unit]
+        return f"turn {turn}, " if len(self._desk.prompts[number].turns) > 1 else ""
 
     def found(self, suite: Suite, file: LineFile, settings: Settings) -> Verification:
         """All numbers."""
@@ -261,10 +271,10 @@ class _Ledger:
             "instruction_loose": counts.instruction("loose"),
         }
         kinds = counts.kinds()
-        accounting = self._accounting(kinds, len(prompts))
+        accounting = self._accounting(kinds)
         share = {name: rate.of_all for name, rate in rates.items()}
         versions = _versions(prompts, settings.mode)
-        n = accounting.responses.n
+        conversations = len(prompts) * max(1, self._seen.most_answers)
         return Verification(
             suite=suite.name,
             suite_sha256=suite.sha256,
@@ -277,7 +287,7 @@ class _Ledger:
             verifier_version=", ".join(sorted(set(versions.values()))),
             verifier_versions=versions,
             n_prompts=len(judged),
-            n_instructions=sum(len(prompts[number].constraints) for number in judged),
+            n_instructions=sum(len(turn.constraints) for number in judged for turn in prompts[number].turns),
             prompt_strict=share["prompt_strict"],
             instruction_strict=share["instruction_strict"],
             prompt_loose=share["prompt_loose"],
@@ -286,14 +296,14 @@ class _Ledger:
             mean_of_four=mean_of_all(*share.values()),
             mean_of_prompt_and_instruction_strict=mean_of_all(share["prompt_strict"], share["instruction_strict"]),
             rates=rates,
-            coverage=rates["prompt_strict"].n / n if n else 0.0,
+            coverage=rates["prompt_strict"].n / conversations if conversations else 0.0,
             draws=self._seen.most_answers,
             accounting=accounting,
             families=counts.families(),
             kinds=kinds,
-            undecided=[self._undecided_row(prompts, noted) for noted in sorted(self._undecided)],
+            undecided=[self._undecided_row(noted) for noted in sorted(self._undecided)],
             examples={
-                name: Example(prompts[noted.prompt].key, noted.position, noted.reason)
+                name: Example(self._key(noted.unit), noted.position, noted.reason, self._desk.units[noted.unit].turn)
                 for name, noted in sorted(self._failures.items())
             },
             skipped=self._problems,
@@ -301,17 +311,31 @@ class _Ledger:
 
     def _counts(self, prompts: tuple[Prompt, ...]) -> tuple[Counts, set[int]]:
         """Counted by prompt, and the numbers of the prompts that have a judged answer."""
-        counts, judged = Counts(), set()
-        for (number, completed, codes), times in self._outcomes.items():
+        counts = Counts()
+        conversations: dict[tuple[int, int], list[tuple[list[Slot], bool]]] = {}  # (prompt, draw): its turns
+        judged = set()
+        for (unit, completed, codes, draw), times in self._outcomes.items():
+            number = self._desk.units[unit].prompt
             judged.add(number)
-            refs = prompts[number].constraints
+            refs = self._desk.refs(unit)
             slots = [Slot(ref.id, *OUTCOMES[code], completed) for ref, code in zip(refs, codes, strict=True)]
-            counts.add(prompts[number].id, slots, len(refs), completed=completed, times=times)
+            if draw == ANY_DRAW:
+                counts.add(prompts[number].id, slots, len(refs), completed=completed, times=times)
+            else:
+                conversations.setdefault((number, draw), []).append((slots, completed))
+        for (number, _), turns in conversations.items():
+            asked = prompts[number].turns
+            counts.add(
+                prompts[number].id,
+                [slot for slots, _ in turns for slot in slots],
+                sum(len(turn.constraints) for turn in asked),
+                completed=len(turns) == len(asked) and all(completed for _, completed in turns),
+            )
         return counts, judged
 
-    def _accounting(self, kinds: dict[str, Tally], n_prompts: int) -> VerifyAccounting:
+    def _accounting(self, kinds: dict[str, Tally]) -> VerifyAccounting:
         used, skipped = self._statuses.total(), self._skipped.total()
-        n = n_prompts * max(1, self._seen.most_answers)
+        n = len(self._desk.units) * max(1, self._seen.most_answers)
         by_status = {status: self._statuses[status] for status in STATUSES}
         responses = Accounting(n=n, missing=n - used, **by_status)
         insist(n == responses.checked + responses.error + responses.missing, f"answers do not add up: {responses}")
@@ -326,43 +350,45 @@ class _Ledger:
             responses, instructions, RowAccounting(used + skipped, used, skipped, dict(sorted(self._skipped.items())))
         )
 
-    def _undecided_row(self, prompts: tuple[Prompt, ...], noted: Occurrence) -> UndecidedRow:
-        prompt = prompts[noted.prompt]
-        id = prompt.constraints[noted.position].id  # noqa: A001 - the field's word
-        return UndecidedRow(prompt.key, noted.position, id, noted.reason, self._undecided[noted])
+    def _undecided_row(self, noted: Occurrence) -> UndecidedRow:
+        id = self._desk.refs(noted.unit)[noted.position].id  # noqa: A001 - the field's word
+        turn = self._desk.units[noted.unit].turn
+        return UndecidedRow(self._key(noted.unit), noted.position, id, noted.reason, self._undecided[noted], turn)
 
 
 def _versions(prompts: Iterable[Prompt], mode: Mode) -> dict[str, str]:
-    profiles = {ref.id: prompt.tags.get("profile") for prompt in prompts for ref in prompt.constraints}
+    profiles = {
+        ref.id: prompt.tags.get("profile") for prompt in prompts for turn in prompt.turns for ref in turn.constraints
+    }
     return {name: verifier_version(name, mode=mode, profile=profiles[name]) for name in sorted(profiles)}
 
 
 class _Seen:
     """Which answers were met, and in which line: eight bytes an answer, where draws are numbered without large gaps."""
 
-    def __init__(self, n_prompts: int) -> None:
-        self._lines: list[array[int] | None] = [None] * n_prompts  # by prompt, then by draw; 0: not met
+    def __init__(self, n_units: int) -> None:
+        self._lines: list[array[int] | None] = [None] * n_units  # by unit, then by draw; 0: not met
         self._far: dict[tuple[int, int], int] = {}
 
     def enter(self, answers: Iterable[tuple[int, int, int]]) -> list[tuple[int, tuple[int, int, int]]]:
-        """Note (line, prompt, draw) of some answers; those that were met before, each behind the line that was first."""
-        lines_P = self._lines
+        """Note (line, unit, draw) of some answers; those that were met before, each behind the line that was first."""
+        lines_U = self._lines
         repeated = []
         for answer in answers:
-            line, prompt, draw = answer
-            lines = lines_P[prompt]
+            line, unit, draw = answer
+            lines = lines_U[unit]
             if lines is not None and draw == len(lines) and not self._far:
                 lines.append(line)
-            elif (first := self._first_line(line, prompt, draw)) != line:
+            elif (first := self._first_line(line, unit, draw)) != line:
                 repeated.append((first, answer))
         return repeated
 
-    def _first_line(self, line: int, prompt: int, draw: int) -> int:
-        lines = self._lines[prompt]
+    def _first_line(self, line: int, unit: int, draw: int) -> int:
+        lines = self._lines[unit]
         if lines is None:
-            lines = self._lines[prompt] = array("q")
-        if draw > 2 * len(lines) + 64 or (prompt, draw) in self._far:
-            return self._far.setdefault((prompt, draw), line)
+            lines = self._lines[unit] = array("q")
+        if draw > 2 * len(lines) + 64 or (unit, draw) in self._far:
+            return self._far.setdefault((unit, draw), line)
         if draw >= len(lines):
             lines.extend([0] * (draw + 1 - len(lines)))
         lines[draw] = lines[draw] or line
@@ -371,10 +397,10 @@ class _Seen:
     @property
     def most_answers(self) -> int:
         """To one prompt."""
-        met = Counter(prompt for prompt, _ in self._far)
-        for prompt, lines in enumerate(self._lines):
+        met = Counter(unit for unit, _ in self._far)
+        for unit, lines in enumerate(self._lines):
             if lines is not None:
-                met[prompt] += len(lines) - lines.count(0)
+                met[unit] += len(lines) - lines.count(0)
         return max(met.values(), default=0)
 
 

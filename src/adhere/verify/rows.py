@@ -15,11 +15,22 @@ from typing import Any, Literal, NamedTuple, get_args
 import msgspec
 
 from adhere.constraints.base import Finding
-from adhere.errors import SpecError, UsageError, nearest, one_of
+from adhere.errors import SpecError, nearest, one_of
 from adhere.lines.blocks import Block, WrongColumn, parse_line
 from adhere.pipeline.check import CUT, TOO_LONG
-from adhere.pipeline.judge import Judge, judge_of
-from adhere.schema import MODES, STATUSES, Json, Mode, Outcome, Prompt, Status, decoder_of, status_of_stop
+from adhere.pipeline.judge import judge_of
+from adhere.schema import (
+    MODES,
+    STATUSES,
+    ConstraintRef,
+    Json,
+    Mode,
+    Outcome,
+    Prompt,
+    Status,
+    decoder_of,
+    status_of_stop,
+)
 from adhere.suites import Suite
 from adhere.text.reasoning import split_reasoning
 from adhere.text.size import is_too_long
@@ -41,6 +52,9 @@ _CODES: dict[tuple[Outcome, Outcome], str] = {
 OUTCOMES: dict[str, tuple[Outcome, Outcome]] = {code: pair for pair, code in _CODES.items()}
 
 
+ANY_DRAW = -1
+
+
 class Settings(NamedTuple):
     """How answers are judged.
 
@@ -60,11 +74,16 @@ class Settings(NamedTuple):
 
 
 class ResponseRow(msgspec.Struct, gc=False):
-    """One line of an answer file; other columns are ignored."""
+    """One line of an answer file; other columns are ignored.
+
+    Where a prompt has several turns, a row answers one of them (`turn`, from 0), or all of them in order (`responses`).
+    """
 
     key: int | str | float | None = None
     prompt: str | list[Any] | None = None
+    turn: int | None = None
     response: str | None = None
+    responses: list[str] | None = None
     reasoning: str | None = None
     status: str | int | None = None
     stop_reason: str | int | None = None
@@ -75,7 +94,8 @@ class ResponseRow(msgspec.Struct, gc=False):
 class VerdictRow(msgspec.Struct, omit_defaults=True, gc=False):
     """One line of a verdict file: one constraint of one answer under both views.
 
-    `reason`, `measured`, `needed`, `span` and `score` are the strict view's; `loose_reason` stands there where it differs.
+    `reason`, `measured`, `needed`, `span` and `score` are the strict view's; `loose_reason` stands there where it differs. `turn` (from 0)
+    stands there where the prompt has several; `index` counts the constraints of that turn.
     """
 
     key: int | str
@@ -90,6 +110,7 @@ class VerdictRow(msgspec.Struct, omit_defaults=True, gc=False):
     span: tuple[int, int] | None = None
     score: float | None = None
     draw: int | None = None
+    turn: int | None = None
 
 
 class Problem(NamedTuple):
@@ -100,10 +121,17 @@ class Problem(NamedTuple):
     message: str
 
 
-class Occurrence(NamedTuple):
-    """A verdict worth showing: of which prompt and constraint, and why."""
+class Unit(NamedTuple):
+    """One turn of one prompt: what an answer answers. Units are numbered through the suite; with one turn each, as its prompts are."""
 
     prompt: int
+    turn: int
+
+
+class Occurrence(NamedTuple):
+    """A verdict worth showing: of which unit and constraint, and why."""
+
+    unit: int
     position: int
     reason: str
 
@@ -112,9 +140,10 @@ class Judged(NamedTuple):
     """What came of one block.
 
     Attributes:
-        answers: (line, prompt, draw) of each row that was used; prompts are numbered as in the suite.
-        statuses: How many rows have which status.
-        outcomes: How often each (prompt, finished, codes) was met; see OUTCOMES.
+        answers: (line, unit, draw) of each answer that was used.
+        statuses: How many answers have which status.
+        outcomes: How often each (unit, finished, codes, draw) was met; see OUTCOMES. The draw is `ANY_DRAW` where the prompt has one
+            turn: nothing else belongs to that conversation.
         rows: The verdict rows, encoded; empty where none are wanted.
         failures: The first strict failure of each constraint id.
         undecided: How many answers have each of these.
@@ -124,7 +153,7 @@ class Judged(NamedTuple):
 
     answers: list[tuple[int, int, int]]
     statuses: Counter[Status]
-    outcomes: Counter[tuple[int, bool, str]]
+    outcomes: Counter[tuple[int, bool, str, int]]
     rows: bytes
     failures: dict[str, Occurrence]
     undecided: Counter[Occurrence]
@@ -148,7 +177,6 @@ class Desk:
         name: Of the file of answers, for messages.
 
     Raises:
-        UsageError: A prompt has several turns, and a row of this format answers one.
         UnknownName, BadParameter: A constraint cannot be judged.
     """
 
@@ -157,10 +185,21 @@ class Desk:
         one_of(settings.bad_rows, BAD_ROWS, "treatment of bad rows")
         one_of(settings.mode, MODES, "mode")
         self._cut_answers_fail = suite.cut_answers == "fail"
-        self._judges = _judges(suite.prompts, settings)
+        self.units = [Unit(number, turn) for number, one in enumerate(suite.prompts) for turn in range(len(one.turns))]
+        self._first_units = [unit for unit, (_, turn) in enumerate(self.units) if turn == 0]
+        self._judges = [
+            judge_of(
+                refs,
+                mode=settings.mode,
+                profile=suite.prompts[number].tags.get("profile"),
+                random_seed=settings.random_seed,
+            )
+            for (number, _), refs in zip(self.units, map(self.refs, range(len(self.units))), strict=True)
+        ]
         self._by_key = _by_key(suite.prompts)
         self._keys = [prompt.key for prompt in suite.prompts]
-        self._ids = [tuple(ref.id for ref in prompt.constraints) for prompt in suite.prompts]
+        self._ids = [tuple(ref.id for ref in self.refs(unit)) for unit in range(len(self.units))]
+        self._has_turns = [len(prompt.turns) > 1 for prompt in suite.prompts]
         self._by_text: dict[str, int] | None = None
         self._by_stripped: dict[str, int] | None = None
         self._keeps_reasoning, self._wants_rows = settings.keep_reasoning, settings.wants_rows
@@ -172,6 +211,11 @@ class Desk:
     def __reduce__(self) -> tuple[type[Desk], tuple[Suite, Settings, str]]:
         """What another process makes an equal desk of: judges and their indexes cost more to send than to make."""
         return Desk, self._made_of
+
+    def refs(self, unit: int) -> tuple[ConstraintRef, ...]:
+        """The constraints of one turn."""
+        number, turn = self.units[unit]
+        return self.prompts[number].turns[turn].constraints
 
     def judge(self, block: Block, without: frozenset[int] = frozenset()) -> Judged:
         """What came of a block, apart from the lines `without`."""
@@ -198,6 +242,38 @@ class Desk:
         prompt = self._by_key.get(row.key) if row.prompt is None else None  # type: ignore[arg-type]
         if prompt is None:
             prompt = self._prompt_of(row)
+        if not self._has_turns[prompt]:
+            self._judge_answer(line, row, self._first_units[prompt], data=data, judged=judged, rows=rows)
+            return
+        for turn, answer in self._answers(row, prompt):
+            self._judge_answer(line, answer, self._first_units[prompt] + turn, data=data, judged=judged, rows=rows)
+
+    def _answers(self, row: ResponseRow, prompt: int) -> list[tuple[int, ResponseRow]]:
+        """The answers of a row to a prompt of several turns, each with its turn."""
+        turns, key = len(self.prompts[prompt].turns), self._keys[prompt]
+        if row.responses is not None and row.response is None and row.turn is None:
+            if len(row.responses) > turns:
+                raise Unusable(
+                    "a wrong column", f"{len(row.responses)} `responses` to key {key!r}, which has {turns} turns"
+                )
+            return [
+                (turn, msgspec.structs.replace(row, response=text, responses=None))
+                for turn, text in enumerate(row.responses)
+            ]
+        if row.turn is None or row.responses is not None:
+            raise Unusable(
+                "no turn",
+                f"key {key!r} has {turns} turns: give each answer its `turn` (from 0), or one row all of them in a list `responses`",
+            )
+        if not 0 <= row.turn < turns:
+            raise Unusable("a wrong column", f"turn={row.turn}: key {key!r} has {turns} turns, numbered from 0")
+        return [(row.turn, row)]
+
+    def _judge_answer(
+        self, line: int, row: ResponseRow, unit: int, *, data: bytes, judged: Judged, rows: list[VerdictRow]
+    ) -> None:
+        """One answer to one turn."""
+        prompt = self.units[unit].prompt
         draw, text, reasoning = row.draw or 0, row.response, row.reasoning
         if draw < 0 or text is None:
             text = _text_of_failure(row, data)
@@ -205,35 +281,36 @@ class Desk:
             found, text = split_reasoning(text)
             reasoning = reasoning or found
         status = _status(row, text)
-        judged.answers.append((line, prompt, draw))
+        judged.answers.append((line, unit, draw))
         if status != "ok":
             judged.statuses[status] += 1
             if status == "error":
                 return
-        judge = self._judges[prompt]
+        judge = self._judges[unit]
         if status == "truncated" and self._cut_answers_fail and text.strip():
             cut = TOO_LONG if is_too_long(text) else CUT
             findings = [(cut, cut)] * len(judge)
         else:
             findings = judge.findings(text, reasoning=reasoning)
         codes = "".join([_CODES[strict[0], loose[0]] for strict, loose in findings])
-        judged.outcomes[prompt, status == "ok", codes] += 1
+        turn = self.units[unit].turn if self._has_turns[prompt] else None
+        judged.outcomes[unit, status == "ok", codes, ANY_DRAW if turn is None else draw] += 1
         if codes.strip("p"):
-            self._note(prompt, findings, judged)
+            self._note(unit, findings, judged)
         if self._wants_rows:
-            key, ids = self._keys[prompt], self._ids[prompt]
+            key, ids = self._keys[prompt], self._ids[unit]
             for index, both in enumerate(findings):
-                rows.append(_verdict_row(key, index, ids[index], both, row.draw))
+                rows.append(_verdict_row(key, index, ids[index], both, draw=row.draw, turn=turn))
 
-    def _note(self, prompt: int, findings: list[tuple[Finding, Finding]], judged: Judged) -> None:
+    def _note(self, unit: int, findings: list[tuple[Finding, Finding]], judged: Judged) -> None:
         """Keep what a reader will want to see of an answer that did not pass everything."""
-        refs = self.prompts[prompt].constraints
+        refs = self.refs(unit)
         for index, (strict, loose) in enumerate(findings):
             if strict[0] == "fail" and refs[index].id not in judged.failures:
-                judged.failures[refs[index].id] = Occurrence(prompt, index, strict.reason)
+                judged.failures[refs[index].id] = Occurrence(unit, index, strict.reason)
             if "undecided" in (strict[0], loose[0]):
                 reason = strict.reason if strict[0] == "undecided" else loose.reason
-                judged.undecided[Occurrence(prompt, index, reason)] += 1
+                judged.undecided[Occurrence(unit, index, reason)] += 1
 
     def _encoded(self, rows: Sequence[VerdictRow]) -> bytes:
         try:
@@ -325,24 +402,14 @@ def _by_key(prompts: Iterable[Prompt]) -> dict[int | str | float, int]:
     return numbers
 
 
-def _judges(prompts: Iterable[Prompt], settings: Settings) -> list[Judge]:
-    """A Judge for each prompt; prompts with the same constraints share one."""
-    judges = []
-    for prompt in prompts:
-        if len(prompt.turns) != 1:
-            raise UsageError(
-                f"Prompt {prompt.id!r} of {prompt.source or 'this suite'} has {len(prompt.turns)} turns; adhere verify "
-                "judges one answer to a prompt. Use adhere eval, which asks every turn"
-            )
-        profile = prompt.tags.get("profile")
-        judges.append(
-            judge_of(prompt.constraints, mode=settings.mode, profile=profile, random_seed=settings.random_seed)
-        )
-    return judges
-
-
 def _verdict_row(
-    key: int | str, index: int, constraint_id: str, findings: tuple[Finding, Finding], draw: int | None
+    key: int | str,
+    index: int,
+    constraint_id: str,
+    findings: tuple[Finding, Finding],
+    *,
+    draw: int | None,
+    turn: int | None,
 ) -> VerdictRow:
     strict, loose = findings
     return VerdictRow(
@@ -358,6 +425,7 @@ def _verdict_row(
         strict.span,
         strict.score,
         draw,
+        turn,
     )
 
 
@@ -400,6 +468,10 @@ def _status(row: ResponseRow, text: str) -> Status:
 
 def _no_response(data: bytes) -> str:
     columns: dict[str, Any] = json.loads(data)
+    if "responses" in columns:
+        return (
+            "`responses` is for prompts of several turns, and this one has one. Give its answer in a column `response`"
+        )
     if "response" in columns:
         return '`response` is null. Leave the row out (it is then counted as missing), or give it status "error"'
     return f"the row has no `response`. It has: {', '.join(columns)}"

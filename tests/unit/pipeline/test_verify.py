@@ -5,19 +5,21 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import zstandard
 
 from adhere import suites
 from adhere.errors import SpecError, UsageError
+from adhere.models.fake.scripted import ScriptedModel
 from adhere.pipeline.check import check
+from adhere.pipeline.evaluate import evaluate_sync
 from adhere.pipeline.summarize import summarize
 from adhere.progress import Lines
-from adhere.schema import ConstraintRef, Prompt, Response, Turn, encode
+from adhere.schema import ConstraintRef, Prompt, Response, Sampling, Turn, encode
 from adhere.suites import Suite
 from adhere.verify import answers as module
 from adhere.verify.answers import Verification, verify
@@ -358,9 +360,73 @@ def test_what_cannot_be_asked(suite: Suite, tmp_path: Path) -> None:
         verify(suite, source, verdicts=tmp_path / "." / "a.jsonl")
     with pytest.raises(UsageError, match=r"--verdicts -: give a file"):
         verify(suite, source, verdicts=Path("-"))
-    turns = msgspec.structs.replace(suite.prompts[0], turns=suite.prompts[0].turns * 2)
-    with pytest.raises(UsageError, match=r"Prompt '1' of ifeval has 2 turns; adhere verify judges one answer"):
-        verify(msgspec.structs.replace(suite, prompts=(turns,)), source)
+
+
+@pytest.fixture
+def talks(suite: Suite) -> Suite:
+    """Two prompts of two turns each: no comma, then a quoted answer without a comma."""
+    one, two = suite.prompts[0], suite.prompts[1]
+    turns = (one.turns[0], two.turns[0])
+    prompts = tuple(Prompt(name, turns, tags={"profile": "ifeval"}) for name in ("a", "b"))
+    return Suite("talks", "1", prompts, cut_answers="fail")
+
+
+def test_several_turns_are_one_conversation(talks: Suite, tmp_path: Path) -> None:
+    rows: list[Any] = [
+        {"key": "a", "turn": 1, "response": '"so"'},
+        {"key": "b", "responses": ["well, no", '"so"']},
+        {"key": "a", "turn": 0, "response": "yes"},
+    ]
+    found, verdicts = judged(talks, tmp_path, rows)
+    assert (found.rates["prompt_strict"].passed, found.rates["prompt_strict"].n) == (1, 2)
+    assert (found.rates["instruction_strict"].passed, found.rates["instruction_strict"].n) == (5, 6)
+    assert (found.n_prompts, found.n_instructions, found.coverage, found.draws) == (2, 6, 1.0, 1)
+    assert found.accounting.responses.n == 4
+    assert [(row["key"], row["turn"], row["index"], row["strict"]) for row in verdicts] == [
+        ("a", 1, 0, "pass"), ("a", 1, 1, "pass"), ("b", 0, 0, "fail"), ("b", 1, 0, "pass"), ("b", 1, 1, "pass"), ("a", 0, 0, "pass"),
+    ]  # fmt: skip
+    assert found.examples["punctuation:no_comma"].key == "b"
+
+
+def test_several_turns_count_as_the_evaluation_counts_them(talks: Suite, tmp_path: Path) -> None:
+    texts = ["yes", '"so, so"', "well and good", '"so"']
+    cut = "and so it goes on and on"
+    answers = {("a", 0, 0): texts[0], ("a", 1, 0): texts[3], ("b", 0, 0): cut, ("b", 1, 0): texts[3],
+               ("a", 0, 1): texts[2], ("a", 1, 1): texts[1], ("b", 0, 1): texts[0], ("b", 1, 1): texts[3]}  # fmt: skip
+    model = ScriptedModel(lambda request: answers[request.prompt_id, request.turn, request.draw])
+    run = evaluate_sync(model, talks, tmp_path / "run", draws=2, sampling=Sampling(max_new_tokens=4, temperature=1.0))
+    rows: list[Any] = [
+        {"key": one.prompt_id, "turn": one.turn, "draw": one.draw, "response": one.text, "status": one.status}
+        for one in run.responses()
+    ]
+    found, _ = judged(talks, tmp_path, rows)
+    own = run.summary().overall
+    assert found.rates == {name: getattr(own, name) for name in found.rates}
+    assert found.instruction_macro == own.instruction_macro
+    assert found.accounting.responses == run.summary().accounting
+    half, _ = judged(talks, tmp_path, [row for row in rows if row["turn"] == 1 and row["draw"] == 0])
+    assert (half.rates["prompt_strict"].n, half.coverage, half.accounting.responses.missing) == (0, 0.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (
+            {"key": "a", "response": "x"},
+            "key 'a' has 2 turns: give each answer its `turn` (from 0), or one row all of them",
+        ),
+        ({"key": "a", "turn": 2, "response": "x"}, "turn=2: key 'a' has 2 turns, numbered from 0"),
+        ({"key": "a", "responses": ["x"] * 3}, "3 `responses` to key 'a', which has 2 turns"),
+        ({"key": "a", "turn": 0, "responses": ["x"]}, "give each answer its `turn`"),
+        ({"key": "a", "turn": 0}, "the row has no `response`"),
+    ],
+)
+def test_which_turn_is_answered_must_be_said(talks: Suite, tmp_path: Path, row: Any, problem: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(problem)):
+        judged(talks, tmp_path, [row])
+    twice = [{"key": "a", "turn": 1, "response": "x"}] * 2
+    with pytest.raises(SpecError, match=r"key 'a' \(turn 1, draw 0\) was answered in line 1 already"):
+        judged(talks, tmp_path, twice)
 
 
 def test_an_interruption_leaves_no_file(suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,11 @@ def _worst(found: Verification, width: int) -> list[str]:
     for name in failing:
         tally, example = found.kinds[name], found.examples[name]
         share = f"{count(tally.passed)}/{count(tally.passed + tally.failed)} {percent(tally.strict.of_all, digits=0)}"
-        lines.append(paragraph(f"{name} {share}: key {example.key}: {example.reason}", width=width, indent=4))
+        lines.append(
+            paragraph(
+                f"{name} {share}: key {example.key}{_turn(example.turn)}: {example.reason}", width=width, indent=4
+            )
+        )
     return lines
 
 
@@ -90,11 +94,16 @@ def _undecided(found: Verification, width: int) -> list[str]:
     lines = [f"  Undecided, and in no denominator: {counted(answers, 'instruction')}"]
     for row in found.undecided[:SHOWN]:
         times = f" ({count(row.answers)} answers)" if row.answers > 1 else ""
-        text = f"key {row.key}, {row.instruction_id} at index {row.index}{times}: {row.reason}"
+        text = f"key {row.key}{_turn(row.turn)}, {row.instruction_id} at index {row.index}{times}: {row.reason}"
         lines.append(paragraph(text, width=width, indent=4))
     if len(found.undecided) > SHOWN:
         lines.append(f"  … and {count(len(found.undecided) - SHOWN)} more; --json lists all")
     return lines
+
+
+def _turn(turn: int) -> str:
+    """Said of later turns only; turns are counted from 0, as in the rows."""
+    return f" (turn {turn})" if turn else ""
 
 
 def _skipped(found: Verification, width: int) -> list[str]:
