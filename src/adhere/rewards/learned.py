@@ -74,10 +74,10 @@ def _scores(directory: Path, device: str) -> Scores:
     transformers = need("transformers", extra="train")
     if not (directory / "config.json").exists():
         raise MissingModel(f"{directory}: no reward model there. The stage `reward-model` of `adhere train` leaves one")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True)
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(
-        directory, dtype="float32", local_files_only=True
-    )
+    from adhere.models.local.transformers import load_model, load_tokenizer
+
+    tokenizer = load_tokenizer(directory)
+    model = load_model(transformers.AutoModelForSequenceClassification, directory)
     if model.config.num_labels != 1 or not tokenizer.chat_template:
         raise UsageError(
             f"{directory}: a reward model has one label and a chat template; this has {model.config.num_labels} labels"

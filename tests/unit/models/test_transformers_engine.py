@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from adhere.errors import MissingModel, UsageError
+from adhere.errors import IntegrityError, MissingModel, UsageError
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -230,6 +230,60 @@ class TestNothingIsScored:
         talk = Prompt("talk", (Turn("sea " * 3000, self.LOWER), Turn("And now?", self.LOWER)))
         run = self.measured(tiny_llama_dir, tmp_path, talk)
         assert "turn 0 has no answer: The prompt has" in self.why(run, "talk", 1)
+
+
+class TestADirectoryThatNobodyVouchesFor:
+    def with_config(self, directory: Path, into: Path, name: str = "config.json", **more: object) -> Path:
+        shutil.copytree(directory, into, dirs_exist_ok=True)
+        known = json.loads((into / name).read_text(encoding="utf-8")) if (into / name).exists() else {}
+        (into / name).write_text(json.dumps({**known, **more}), encoding="utf-8")
+        return into
+
+    @pytest.mark.parametrize("of", ["model", "tokenizer"])
+    def test_its_python_is_never_run_and_nobody_is_asked(
+        self, of: str, tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        maps: dict[str, object] = {"AutoConfig": "hostile.Config", "AutoModelForCausalLM": "hostile.Model"}
+        if of == "tokenizer":
+            changed = {
+                "auto_map": {"AutoTokenizer": ["hostile.Tokenizer", None]},
+                "tokenizer_class": "HostileTokenizer",
+            }
+            bad = self.with_config(tiny_llama_dir, tmp_path / "bad", "tokenizer_config.json", **changed)
+        else:
+            bad = self.with_config(tiny_llama_dir, tmp_path / "bad", auto_map=maps, model_type="hostile")
+        (bad / "hostile.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')", encoding="utf-8")
+        monkeypatch.setattr("builtins.input", lambda _="": "yes")
+        with pytest.raises(UsageError, match="which adhere never runs"):
+            load_weights(bad)
+        assert not (tmp_path / "ran").exists()
+
+    def test_only_what_is_hashed_is_loaded(self, tiny_llama_dir: Path, tmp_path: Path) -> None:
+        pickled = self.with_config(tiny_llama_dir, tmp_path / "pickled")
+        (pickled / "model.safetensors").rename(pickled / "other.safetensors")
+        torch.save(load_weights(tiny_llama_dir)[0].state_dict(), pickled / "pytorch_model.bin")
+        with pytest.raises(MissingModel, match=r"model\.safetensors"):
+            load_weights(pickled)
+
+    @pytest.mark.parametrize(
+        ("file", "content", "why"),
+        [
+            (
+                "config.json",
+                {"transformers_weights": "deep/model.safetensors"},
+                "names weights in 'deep/model.safetensors'",
+            ),
+            ("model.safetensors.index.json", {"weight_map": {"a": "../x.safetensors"}}, r"'\.\./x\.safetensors'"),
+            ("model.safetensors.index.json", {"weight_map": ["a"]}, "not a model's JSON"),
+            ("adapter_config.json", {"base_model_name_or_path": "/elsewhere"}, "Merge it"),
+        ],
+    )
+    def test_weights_that_lie_elsewhere_are_refused(
+        self, file: str, content: dict[str, object], why: str, tiny_llama_dir: Path, tmp_path: Path
+    ) -> None:
+        bad = self.with_config(tiny_llama_dir, tmp_path / "bad", file, **content)
+        with pytest.raises((UsageError, IntegrityError), match=why):
+            load_weights(bad)
 
 
 class TestAWiderWindow:

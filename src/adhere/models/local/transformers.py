@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
@@ -10,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adhere.errors import AdhereError, MissingModel, UsageError
+from adhere.errors import AdhereError, IntegrityError, MissingModel, UsageError
 from adhere.extras import need
 from adhere.models.answers import answered, failed
 from adhere.models.base import Request
@@ -276,16 +277,77 @@ def load_weights(directory: Path, device: str = "cpu") -> tuple[Any, Any]:
 
     Raises:
         MissingModel: No such directory, or no safetensors in it.
+        UsageError: As `load_model`.
     """
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
+    model = load_model(AutoModelForCausalLM, directory)
+    model.train(mode=False)
+    return (model if device == "cpu" else model.to(device)), load_tokenizer(directory)
+
+
+def load_model(kind: Any, directory: Path) -> Any:
+    """The model of a directory in fp32, read from exactly the files that `weights_sha256` hashes, without running code that lies there.
+
+    Args:
+        kind: One of transformers' Auto classes.
+        directory: What `save_pretrained` wrote.
+
+    Raises:
+        MissingModel: No such directory, or no safetensors in it.
+        UsageError: It needs its own Python code, is an adapter, or names weights elsewhere.
+    """
     _weight_files(directory)
-    with quiet():
-        model = AutoModelForCausalLM.from_pretrained(directory, dtype="float32", local_files_only=True)
-        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-    loaded: Any = model
-    loaded.train(mode=False)
-    return (loaded if device == "cpu" else loaded.to(device)), tokenizer
+    _refuse_weights_elsewhere(directory)
+    return _load(kind, directory, dtype="float32", use_safetensors=True)
+
+
+def load_tokenizer(directory: Path) -> Any:
+    """The tokenizer of a directory, without running code that lies there.
+
+    Raises:
+        MissingModel: There is none.
+        UsageError: It needs its own Python code.
+    """
+    from transformers import AutoTokenizer
+
+    return _load(AutoTokenizer, directory)
+
+
+def _load(kind: Any, directory: Path, **settings: Any) -> Any:
+    # Where trust_remote_code is left unset, transformers asks on stdin: `yes | adhere eval …` would run the directory's code.
+    try:
+        with quiet():
+            return kind.from_pretrained(directory, local_files_only=True, trust_remote_code=False, **settings)
+    except ValueError as error:
+        if "trust_remote_code" not in str(error):
+            raise
+        raise UsageError(
+            f"{directory}: this model needs Python code of its own, which adhere never runs. Serve it where you trust that "
+            "code (vllm serve --trust-remote-code) and measure the endpoint: http://127.0.0.1:8000/v1#NAME"
+        ) from error
+    except OSError as error:
+        raise MissingModel(f"{directory}: transformers cannot load it: {error}") from error
+
+
+def _refuse_weights_elsewhere(directory: Path) -> None:
+    """Refuse what sends `from_pretrained` to files that `weights_sha256` does not hash."""
+    if (directory / "adapter_config.json").exists():
+        raise UsageError(f"{directory}: an adapter, whose base lies elsewhere. Merge it and give the merged model")
+    for file in (directory / "config.json", *directory.glob("*.safetensors.index.json")):
+        if not file.exists():
+            continue
+        try:
+            found = json.loads(file.read_bytes())
+            names = {found.get("transformers_weights") or "model.safetensors", *found.get("weight_map", {}).values()}
+        except (ValueError, AttributeError, TypeError) as error:
+            raise IntegrityError(f"{file}: not a model's JSON: {error}") from error
+        for name in names:
+            if Path(name).name != name or not name.endswith((".safetensors", ".safetensors.index.json")):
+                raise UsageError(
+                    f"{file} names weights in {name!r}; only *.safetensors in {directory} itself are read, which the recorded "
+                    "hash covers. Save the model again with `save_pretrained`"
+                )
 
 
 def weights_sha256(directory: Path) -> str:

@@ -201,9 +201,9 @@ def _template(start: Path) -> Template:
     Training and evaluation put prompts to the model in one way, so a template that ends a turn otherwise hurts no comparison: it is
     noted, for whoever serves the checkpoints.
     """
-    from transformers import AutoTokenizer
+    from adhere.models.local.transformers import load_tokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(start, local_files_only=True)
+    tokenizer = load_tokenizer(start)
     if not tokenizer.chat_template:
         raise UsageError(
             f"{start}: the tokenizer has no chat template, so prompts cannot be put to the model. Start from an instruction-tuned model, "

@@ -111,18 +111,16 @@ class RewardModel:
         Raises:
             MissingModel: There is nothing of the sort.
         """
-        from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
+        from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
+
+        from adhere.models.local.transformers import load_model, load_tokenizer
 
         if not (directory / "config.json").exists():
             raise MissingModel(f"{directory}: no reward model there. The stage `reward-model` leaves one")
-        whole: Any = AutoModelForSequenceClassification.from_pretrained(
-            directory, dtype="float32", local_files_only=True
-        )
+        whole = load_model(AutoModelForSequenceClassification, directory)
         backbone: Any = AutoModelForCausalLM.from_config(whole.config)  # type: ignore[no-untyped-call]
         backbone.base_model.load_state_dict(whole.base_model.state_dict())
-        judge = cls(
-            backbone.to(device).train(mode=False), AutoTokenizer.from_pretrained(directory, local_files_only=True)
-        )
+        judge = cls(backbone.to(device).train(mode=False), load_tokenizer(directory))
         judge.head.weight.data.copy_(whole.score.weight.data)
         return judge
 
