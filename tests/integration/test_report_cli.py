@@ -72,5 +72,7 @@ def test_a_sweep_of_an_impossible_time(fetched: str, sweep: Path, tmp_path: Path
     models = broken / "models.json"
     models.write_text(re.sub(r'"fetched":[\d.e+]+', f'"fetched":{fetched}', models.read_text()))
     done = report(broken, "--html", tmp_path / "page.html")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr  # what goes to a file is not printed too
+    done = report(broken)
     assert done.returncode == 0, done.stderr
     assert "1 alive" in done.stdout

@@ -25,12 +25,13 @@ from adhere.models.http.client import Endpoint
 from adhere.models.http.keys import address
 from adhere.schema import Response, Sampling, encode
 from adhere.serve.browser import Browser
+from adhere.serve.watch import QUIET_S, watch
 from adhere.store.follow import Follower
+from adhere.store.shelf import shelf
 from adhere.sweep.found import load_sweep
 from adhere.sweep.leaderboard import leaderboard
 from adhere.sweep.spec import Filter, sweep_spec
 from adhere.sweep.stages import sweep
-from adhere.sweep.watch import QUIET_S, shelf, watch
 
 devtools = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("devtools.py"))))
 UNIT = Path(__file__).parents[1] / "unit" / "report"
@@ -71,7 +72,7 @@ def test_the_list_and_the_reports(stored: Path) -> None:
             items = await reply.json()
         assert {item["name"] for item in items} == {"runs/one", "runs/two"}
         one = next(item for item in items if item["name"] == "runs/one")
-        assert (one["kind"], one["state"], one["done"], one["total"], one["failed"]) == ("run", "complete", 24, 24, 1)
+        assert (one["kind"], one["state"], one["done"], one["total"], one["failed"]) == ("run", "incomplete", 24, 24, 1)
         assert one["title"] == "scripted/one on core"
         assert sum(one["statuses"].values()) == 24
         status, page = await text_of(session, f"{browser.url}item/{one['id']}/report")
@@ -336,7 +337,8 @@ from pathlib import Path
 resource.setrlimit(resource.RLIMIT_AS, (1_500 << 20, 1_500 << 20))
 from adhere.errors import AdhereError
 from adhere.serve.browser import _built
-from adhere.sweep.watch import shelf, watch
+from adhere.serve.watch import watch
+from adhere.store.shelf import shelf
 for item in sorted(shelf(Path(sys.argv[1])), key=lambda item: item.name):
     for what in ("state", "report"):
         try:

@@ -35,12 +35,21 @@ PACKAGES = {
 
 
 @click.command("doctor")
+@click.argument(
+    "directories", type=click.Path(path_type=Path, exists=True, file_okay=False), nargs=-1, metavar="[DIR]..."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(as_json: bool) -> None:
-    """Say what this machine and installation can do, and what is missing with the command that brings it."""
+def command(directories: tuple[Path, ...], as_json: bool) -> None:
+    """Say what this machine and installation can do, and what is missing with the command that brings it.
+
+    With a DIR: compare every run in it (also those of sweeps and studies) with its seals, and say what was changed since.
+    """
     from adhere import __version__
     from adhere.schema import encode
 
+    if directories:
+        _examine(directories, as_json=as_json)
+        return
     facts = {
         "adhere": __version__,
         "python": sys.version.split()[0],
@@ -53,6 +62,25 @@ def command(as_json: bool) -> None:
         "sandbox": _sandbox(),
     }
     show(encode(facts) if as_json else "\n".join(_lines(facts)))
+
+
+def _examine(directories: tuple[Path, ...], *, as_json: bool) -> None:
+    """Say of every Run what was changed; exit 5 if anything was."""
+    from adhere.errors import IntegrityError, UsageError
+    from adhere.schema import encode
+    from adhere.store.examine import examine
+
+    found = {str(path): checked for directory in directories for path, checked in examine(directory).items()}
+    if not found:
+        raise UsageError(f"No run is stored in {', '.join(map(str, directories))} (adhere list runs)")
+    if as_json:
+        show(encode([{"run": path, **checked._asdict()} for path, checked in found.items()]))
+    else:
+        for path, checked in found.items():
+            head = f", seal {checked.seals}: {checked.head[:16]}" if checked.seals else ""
+            show("\n".join([f"{path}: {checked.state}{head}", *(f"  {problem}" for problem in checked.problems)]))
+    if changed := [path for path, checked in found.items() if checked.state == "changed"]:
+        raise IntegrityError(f"{len(changed)} of {len(found)} runs are not as they were sealed")
 
 
 def _version(name: str) -> str | None:

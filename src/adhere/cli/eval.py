@@ -132,7 +132,8 @@ def command(
                     else run_text(run.spec, summary, troubles_of(run), details=details, width=columns(least=100))
                 )
                 show(text)
-                progress.say(f"Run: {directory}" + ("" if details else f" (all its tables: adhere report {directory})"))
+                tables = "" if details else f" (all its tables: adhere report {directory})"
+                progress.say(f"Run: {directory}: {run.state}{tables}")
                 if summary.coverage < min_coverage:
                     lacking.append(f"{directory}: {_lacks(summary, min_coverage)}")
         finally:

@@ -163,17 +163,21 @@ def _transforms() -> list[dict[str, Any]]:
 def _runs(directory: Path) -> list[dict[str, Any]]:
     from adhere.errors import AdhereError
     from adhere.store.run import Run
+    from adhere.store.shelf import kind_of
 
     rows = []
     for manifest in sorted(directory.glob("**/manifest.json")):
-        if not (manifest.parent / "responses").is_dir():
+        if kind_of(manifest.parent) != "run":
             continue
-        row: dict[str, Any] = {"run": str(manifest.parent), "model": "", "suite": "", "engine": "", "missing": None}
+        row: dict[str, Any] = {"run": str(manifest.parent), "model": "", "suite": "", "engine": ""}
+        row |= {"asked": None, "failed": None, "missing": None}
         try:
             run = Run.load(manifest.parent)
             engine = f"{run.spec.engine.name} {run.spec.engine.precision}"
-            row |= {"model": run.spec.model, "suite": run.spec.suite, "engine": engine, "missing": len(run.missing())}
-            row["state"] = "sealed" if run.is_sealed else "open"
+            answers = run.responses()
+            failed = sum(answer.status == "error" for answer in answers)
+            row |= {"model": run.spec.model, "suite": run.spec.suite, "engine": engine, "asked": run.n_asked}
+            row |= {"failed": failed, "missing": run.n_asked - len(answers), "state": run.state}
         except AdhereError as error:  # one that is damaged hides no other
             row["state"] = f"damaged: {error}"
         rows.append(row)

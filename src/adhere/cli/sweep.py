@@ -99,7 +99,7 @@ def command(
 
     from adhere.cli.live import watching
     from adhere.progress import Silent, for_terminal
-    from adhere.report.leaderboard.text import leaderboard_text
+    from adhere.report.pages import StoredSweep
     from adhere.schema import encode
     from adhere.sweep.leaderboard import leaderboard
     from adhere.sweep.run import SweepRequest, run_sweep
@@ -131,14 +131,13 @@ def command(
             agree=lambda question: yes or (sys.stdin.isatty() and click.confirm(question, err=True)),
         )
     board = leaderboard(found)
-    show(encode(board) if as_json else leaderboard_text(board, width=columns(least=110, otherwise=120)))
-    write_reports(found, board, html=html, xlsx=xlsx)
+    stored = StoredSweep(found, board)
+    show(stored.json() if as_json else stored.text(columns(otherwise=120)))
+    lines = [f"Sweep: {found.directory}", *stored.write(html=html, xlsx=xlsx)]
     if shown == "jsonl":
         show(encode({"stage": "stored", "sweep": str(found.directory), "stopped": found.stopped}), err=True)
     else:
-        for written, path in (("Sweep", found.directory), ("Report", html), ("Workbook", xlsx)):
-            if path is not None:
-                show(f"{written}: {path}", err=True)
+        show("\n".join(lines), err=True)
     raise_if_incomplete(found, board, min_coverage)
 
 
@@ -192,18 +191,6 @@ def insist_writable(path: Path) -> None:
             pass
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}. Nothing was done") from error
-
-
-def write_reports(sweep: Sweep, board: Leaderboard, *, html: Path | None, xlsx: Path | None) -> None:
-    """The page and the workbook, where they are wanted."""
-    if html is not None:
-        from adhere.report.leaderboard.html import write_leaderboard_html
-
-        write_leaderboard_html(sweep, board, html)
-    if xlsx is not None:
-        from adhere.report.leaderboard.xlsx import write_leaderboard_xlsx
-
-        write_leaderboard_xlsx(sweep, board, xlsx)
 
 
 def _with_items(name: str, items: int | None) -> str:

@@ -1,7 +1,7 @@
 """The local browser of stored runs, sweeps and studies: 127.0.0.1 only, a random token in every address, read-only.
 
 It stands here because it needs both the reports and a web server, which the room of reports never imports. Pages are built
-by `report/`, numbers by `sweep/watch.py`; this file only decides who may see them. Addresses name items by the ids of the
+by `report/`, numbers by `serve/watch.py`; this file only decides who may see them. Addresses name items by the ids of the
 shelf, never by paths, so no request can reach a file that is not on it.
 """
 
@@ -18,10 +18,11 @@ from aiohttp import web
 
 from adhere.errors import AdhereError
 from adhere.models.fake.loopback import guard, listen
+from adhere.report.pages import stored_in
 from adhere.report.view.html import index_html, item_html, trouble_html
 from adhere.schema import encode
-from adhere.store.files import read_regular
-from adhere.sweep.watch import Item, State, Watch, shelf, watch
+from adhere.serve.watch import State, Watch, watch
+from adhere.store.shelf import Item, shelf
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -152,23 +153,7 @@ class Browser:
 
 
 def _built(item: Item) -> str:
-    if item.kind == "run":
-        from adhere.report.run.html import runs_html
-        from adhere.store.run import Run
-
-        return runs_html([Run.load(item.directory)])
-    if item.kind == "study":
-        from adhere.report.study.html import study_html
-        from adhere.schema import decode
-        from adhere.study.outcome.result import StudyResult
-
-        return study_html(decode(read_regular(item.directory / "result.json"), StudyResult))
-    from adhere.report.leaderboard.html import leaderboard_html
-    from adhere.schema import decode
-    from adhere.sweep.board import Leaderboard
-
-    board = decode(read_regular(item.directory / "leaderboard.json"), Leaderboard)
-    return leaderboard_html(item.directory, board)
+    return stored_in([item.directory], as_stored=True).html()
 
 
 def _page(html: str, *, status: int = 200) -> web.Response:

@@ -5,6 +5,7 @@
     responses/       segments of Responses, append-only
     verdicts/        segments of Verdicts, append-only; apart, so that judging again needs no model
     summary.json     the numbers; present only while nothing was appended since they were computed
+    seals.jsonl      the hashes of all of this at each summary (`store.seals`)
 
 The segments are the truth and are never rewritten. Of several rows with one key the last counts, except that an answer is
 never replaced by a failed call. A Verdict names the answer that it judged by its hash, so a verdict can never be taken for
@@ -37,7 +38,9 @@ from adhere.schema import (
 )
 from adhere.store.files import read_regular, sha256_of
 from adhere.store.manifest import Manifest, RunSpec, differences, new_manifest
+from adhere.store.seals import SUMMARY, add_seal
 from adhere.store.segments import Damage, SegmentWriter, read_segments
+from adhere.store.shelf import Word, state_word
 from adhere.store.summary import Summary
 
 __all__ = ["Damage", "Key", "Manifest", "Run", "RunSpec", "Summary", "all_keys", "alone", "alone_in_turn"]
@@ -138,9 +141,24 @@ class Run:
         return self.manifest.spec
 
     @property
+    def n_asked(self) -> int:
+        """Answers that it needs: prompts × turns × draws."""
+        return len(self._keys)
+
+    @property
+    def state(self) -> Word:
+        """How far it is, in the word that every command uses."""
+        answers = self._read_responses()
+        failed = sum(response.status == "error" for response in answers.values())
+        return state_word(
+            asked=self.n_asked, answered=len(answers), failed=failed, is_sealed=self.is_sealed,
+            is_at_work=not self.is_sealed and is_held(self.directory),
+        )  # fmt: skip
+
+    @property
     def is_sealed(self) -> bool:
         """Whether a summary of exactly these rows is stored."""
-        return (self.directory / "summary.json").exists()
+        return (self.directory / SUMMARY).exists()
 
     @property
     def damage(self) -> Damage:
@@ -223,10 +241,12 @@ class Run:
         self._verdict_writer.flush()
 
     def seal(self, summary: Summary) -> None:
-        """Flush, and store the summary of all rows; appending removes it again."""
+        """Flush, and store the summary of all rows with a seal of the whole Run; appending removes the summary again."""
         self.flush()
+        data = encode(summary) + b"\n"
         try:
-            write_atomic(self.directory / "summary.json", encode(summary) + b"\n")
+            add_seal(self.directory, data)
+            write_atomic(self.directory / SUMMARY, data)
         except OSError as error:
             raise ResourceError(f"Cannot write the summary into {self.directory}: {error.strerror or error}") from error
 
@@ -240,7 +260,7 @@ class Run:
             raise UsageError(
                 f"{self.directory} has no summary: it is unfinished. Run the same command again, or: adhere rescore {self.directory}"
             )
-        return decode(read_regular(self.directory / "summary.json"), Summary)
+        return decode(read_regular(self.directory / SUMMARY), Summary)
 
     def close(self) -> None:
         """Flush and close the files."""
@@ -271,7 +291,7 @@ class Run:
 
     def _unseal(self) -> None:
         """A summary must not stand beside rows that it does not count."""
-        (self.directory / "summary.json").unlink(missing_ok=True)
+        (self.directory / SUMMARY).unlink(missing_ok=True)
 
 
 @contextmanager

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adhere.errors import IntegrityError, UsageError
-from adhere.models.http.dispatch import Stop
 from adhere.schema import decode
 from adhere.store.files import read_regular
 from adhere.store.run import Run
 from adhere.store.segments import Damage, read_segments
 from adhere.sweep.rows import Liveness, Snapshot
 from adhere.sweep.spec import SweepSpec
+
+if TYPE_CHECKING:  # reports read a sweep and never talk to an endpoint
+    from adhere.models.http.dispatch import Stop
 
 
 @dataclass

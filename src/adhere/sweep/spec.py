@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from adhere.models.http.client import Endpoint
 from adhere.schema import EngineInfo, Mode, Record, Sampling, content_hash, decode
 from adhere.store.manifest import identity, place_below, slug
 from adhere.suites.base import Suite
+
+if TYPE_CHECKING:  # reports read a spec and never talk to an endpoint
+    from adhere.models.http.client import Endpoint
 
 
 class Filter(Record, frozen=True):

@@ -104,5 +104,5 @@ def test_a_damaged_run_hides_no_other(tmp_path: Path) -> None:
     done = run("list", "runs", "--dir", str(tmp_path), "--json")
     assert done.returncode == 0, done.stderr
     rows = {Path(row["run"]).name: row for row in json.loads(done.stdout)}
-    assert (rows["good"]["state"], rows["good"]["missing"]) == ("sealed", 0)
+    assert (rows["good"]["state"], rows["good"]["missing"]) == ("complete", 0)
     assert rows["spoilt"]["state"].startswith("damaged: ")

@@ -13,6 +13,7 @@ from adhere.models.catalog import open_model
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import Response
 from adhere.store.cells import Reader
+from adhere.store.examine import examine
 from adhere.store.follow import Follower
 from adhere.store.readout import RunReader
 from adhere.store.run import Run
@@ -44,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check(made: Path, tmp_path: Path, cases: int, seed: int) -> set[str]:
     rng = random.Random(seed)
     files = [file.relative_to(made) for file in sorted(made.rglob("*.json*")) if file.is_file()]
-    assert len(files) == 5
+    assert len(files) == 6
     whole = {file: (made / file).read_bytes() for file in files}
     directory = tmp_path / "run"
     shutil.copytree(made, directory)
@@ -57,6 +58,7 @@ def check(made: Path, tmp_path: Path, cases: int, seed: int) -> set[str]:
             lambda: Run.load(directory).summary(),
             lambda: RunReader().read(directory),
             lambda: Reader(directory).found(),
+            lambda: examine(directory),
             lambda: list(read_segments(directory / "responses", Response, Damage())),
             lambda: Follower(directory / "responses", Response).fresh(),
         ):

@@ -25,7 +25,7 @@
     made.title = `${(100 * done / total).toFixed(1)} %`;
     return made;
   };
-  const STATES = new Set(["running", "judging", "complete", "stopped", "dead", "answering", "unasked"]);
+  const STATES = new Set(["running", "judging", "complete", "incomplete", "stopped", "dead", "answering", "unasked"]);
   const badge = (state) => element("span", state, STATES.has(state) ? `state ${state}` : "state");
   const ratio = (done, total) => (total === null ? count(done) : `${count(done)} / ${count(total)}`);
   const rate = (value) => (value === null ? "–" : value.toFixed(value < 10 ? 2 : 0));

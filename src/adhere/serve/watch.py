@@ -1,18 +1,15 @@
 """How far runs, sweeps and studies on disk are, read while they are being written; nothing here writes.
 
-`shelf` lists what lies below a directory; a `Watch` knows one of them and reads only what came since it last looked.
+`store.shelf` lists what lies below a directory; a `Watch` knows one of them and reads only what came since it last looked.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from adhere.errors import AdhereError
 from adhere.schema import Record, Response, Status, decode
@@ -20,30 +17,18 @@ from adhere.store.files import read_regular
 from adhere.store.follow import Follower
 from adhere.store.manifest import Manifest
 from adhere.store.run import is_held, replaces
+from adhere.store.shelf import Item, Kind, Word, last_change, state_word
 from adhere.suites.base import limited
 from adhere.sweep.rows import Entry, Liveness, Snapshot, Trouble
 from adhere.sweep.spec import SweepSpec
 
-Kind = Literal["run", "sweep", "study"]
 ModelStage = Literal["unasked", "dead", "answering", "stopped", "complete"]
-MOST_ITEMS = 1000
-DEPTH = 4
 MOST_OF_A_NAME = 10_000
 """Where the name of a suite holds a larger number, its prompts are not made to count them."""
 QUIET_S = 60.0
 """Without a row for so long, nobody is taken to be writing."""
-_MARKS: tuple[tuple[str, Kind], ...] = (("sweep.json", "sweep"), ("study.json", "study"), ("manifest.json", "run"))
 _WINDOW_S = 60.0
 Key = tuple[int, str, int, int]
-
-
-class Item(NamedTuple):
-    """One thing that is stored. `id` names it in addresses: it says nothing about paths."""
-
-    id: str
-    kind: Kind
-    name: str
-    directory: Path
 
 
 class ModelState(Record, frozen=True):
@@ -62,15 +47,15 @@ class State(Record, frozen=True):
     """How far something is.
 
     `done` counts answers that were asked for, `failed` those of them that are failed calls. `total` is None where nobody
-    can say; `per_second` is over what was seen within the last minute, None before anything was. `state`: `running` while rows
-    come (at most `QUIET_S` apart) or a process holds the directory, `judging` between the last answer and the last verdict, `complete`, else `stopped`.
+    can say; `per_second` is over what was seen within the last minute, None before anything was. `state` is the word of `store.shelf`;
+    somebody is at work while rows come (at most `QUIET_S` apart) or a process holds the directory.
     """
 
     id: str
     kind: Kind
     name: str
     title: str
-    state: Literal["running", "judging", "complete", "stopped"]
+    state: Word
     done: int
     total: int | None
     failed: int
@@ -85,31 +70,6 @@ class State(Record, frozen=True):
     unasked: int | None = None
     troubles: dict[str, int] = {}
     models: tuple[ModelState, ...] = ()
-
-
-def shelf(root: Path) -> list[Item]:
-    """Every run, sweep and study below a directory (or in it), newest first; what belongs to a sweep or study is not listed apart."""
-    found: list[Item] = []
-    for folder, folders, files in os.walk(root, followlinks=False):
-        path = Path(folder)
-        kind = next((kind for mark, kind in _MARKS if mark in files), None)
-        depth = len(path.relative_to(root).parts)
-        if kind is not None or depth >= DEPTH:
-            folders.clear()
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        if kind is not None:
-            name = str(path.relative_to(root)) if path != root else path.resolve().name
-            found.append(Item(hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16], kind, name, path))
-        if len(found) >= MOST_ITEMS:
-            break
-    return sorted(found, key=lambda item: (-_changed(item.directory), item.name))
-
-
-def _changed(directory: Path) -> float:
-    try:
-        return max(file.stat().st_mtime for file in (directory, *directory.iterdir()))
-    except (OSError, ValueError):
-        return 0.0
 
 
 class _Speed:
@@ -154,14 +114,7 @@ class Watch:
     ) -> State:
         rate = self._speed.at(done)
         is_quiet = time.time() - changed > QUIET_S and not is_held(self.item.directory)
-        if is_sealed:
-            state: Literal["running", "judging", "complete", "stopped"] = (
-                "stopped" if total is not None and done < total else "complete"
-            )
-        elif is_quiet:
-            state = "stopped"
-        else:
-            state = "judging" if done == total else "running"
+        state = state_word(asked=total, answered=done, failed=failed, is_sealed=is_sealed, is_at_work=not is_quiet)
         left = (total - done) / rate if rate and total is not None and state == "running" else None
         return State(
             id=self.item.id, kind=self.item.kind, name=self.item.name, title=title, state=state, done=done, total=total,
@@ -196,7 +149,7 @@ class RunWatch(Watch):
             # of suites with several turns only the answers themselves say how many
             total=manifest.n_prompts * spec.draws if turns == 1 else None,
             failed=statuses["error"],
-            changed=max(self._responses.changed, _changed(self.item.directory)),
+            changed=max(self._responses.changed, last_change(self.item.directory)),
             is_sealed=is_sealed,
             statuses=dict(statuses),
         )
@@ -211,7 +164,11 @@ class StudyWatch(Watch):
         measured = len(list(directory.glob("runs/*/summary.json")))
         is_sealed = (directory / "result.json").exists()
         changed = max(
-            [_changed(directory), *map(_changed, directory.glob("cells/*")), *map(_changed, directory.glob("runs/*"))]
+            [
+                last_change(directory),
+                *map(last_change, directory.glob("cells/*")),
+                *map(last_change, directory.glob("runs/*")),
+            ]
         )
         return self._state(
             f"study: {cells} cells trained, {measured} arms measured",
@@ -282,7 +239,13 @@ class SweepWatch(Watch):
         sealed = [file.stat().st_mtime for file in self.item.directory.glob("runs/*/summary.json")]
         is_whole = bool(alive) and not unasked and len(sealed) >= len(alive) * len(self._spec.suites)
         changed = max(
-            [self._journal.changed, self._alive.changed, self._attempts.changed, *sealed, _changed(self.item.directory)]
+            [
+                self._journal.changed,
+                self._alive.changed,
+                self._attempts.changed,
+                *sealed,
+                last_change(self.item.directory),
+            ]
         )
         is_sealed = (
             is_whole and min(sealed) >= self._journal.changed - 1
@@ -325,4 +288,4 @@ class SweepWatch(Watch):
         return ModelState(model, state, done, self._per_model if state != "dead" else None, failed, troubles, reason)
 
 
-__all__ = ["Item", "ModelState", "State", "Watch", "shelf", "watch"]
+__all__ = ["ModelState", "State", "Watch", "watch"]

@@ -1,0 +1,194 @@
+"""What is stored in a directory, as text, page, workbook and Markdown: the one place that knows which report goes with what.
+
+`stored_in` finds out what lies there; commands print and write what it gives, and the browser of stored runs draws its page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adhere.errors import UsageError
+from adhere.schema import decode, encode, write_atomic
+from adhere.store.files import read_regular
+from adhere.store.run import Run
+from adhere.store.shelf import kind_of
+from adhere.study.outcome.result import StudyResult
+from adhere.sweep.board import Leaderboard
+from adhere.sweep.found import Sweep, load_sweep
+
+
+class Stored:
+    """Something that can be shown."""
+
+    def text(self, width: int) -> str:
+        """For a terminal of so many columns."""
+        raise NotImplementedError
+
+    def html(self) -> str:
+        """One self-contained page."""
+        raise NotImplementedError
+
+    def write_xlsx(self, path: Path) -> None:
+        """Write a workbook."""
+        raise NotImplementedError
+
+    def markdown(self) -> str:
+        """As Markdown, of a study.
+
+        Raises:
+            UsageError: It is no study.
+        """
+        raise UsageError("--markdown shows a study; runs and sweeps have --html and --xlsx")
+
+    def json(self) -> bytes:
+        """As one JSON object, of a study or a sweep.
+
+        Raises:
+            UsageError: These are runs.
+        """
+        raise UsageError("--json shows a study or a sweep; a run has `adhere eval --json`")
+
+    def write(self, *, html: Path | None = None, xlsx: Path | None = None, markdown: Path | None = None) -> list[str]:
+        """Write the files that are wanted; a line for each says where it lies.
+
+        Raises:
+            OSError: One cannot be written.
+            UsageError: There is no such file of what is stored.
+        """
+        if markdown is not None:
+            write_atomic(markdown, self.markdown().encode("utf-8", "replace"))
+        if html is not None:
+            write_atomic(html, self.html().encode("utf-8", "replace"))
+        if xlsx is not None:
+            self.write_xlsx(xlsx)
+        named = (("Report", html), ("Markdown", markdown), ("Workbook", xlsx))
+        return [f"{what}: {path}" for what, path in named if path is not None]
+
+
+@dataclass(frozen=True)
+class StoredRuns(Stored):
+    """Runs; those on `profile` are drawn as profiles."""
+
+    runs: Sequence[Run]
+
+    def text(self, width: int) -> str:
+        from adhere.report.run.text import runs_text
+
+        return runs_text(self.runs, width=width)
+
+    def html(self) -> str:
+        from adhere.report.profile.html import is_profile, profile_html
+        from adhere.report.run.html import runs_html
+
+        return profile_html(self.runs) if all(map(is_profile, self.runs)) else runs_html(self.runs)
+
+    def write_xlsx(self, path: Path) -> None:
+        from adhere.report.leaderboard.xlsx import write_leaderboard_xlsx
+        from adhere.sweep.leaderboard import leaderboard_of_runs
+
+        write_leaderboard_xlsx(None, leaderboard_of_runs([run.directory for run in self.runs]), path)
+
+
+@dataclass(frozen=True)
+class StoredSweep(Stored):
+    """A sweep and its leaderboard."""
+
+    sweep: Sweep
+    board: Leaderboard
+
+    def text(self, width: int) -> str:
+        from adhere.report.leaderboard.text import leaderboard_text
+
+        return leaderboard_text(self.board, width=width)
+
+    def html(self) -> str:
+        from adhere.report.leaderboard.html import leaderboard_html
+
+        return leaderboard_html(self.sweep.directory, self.board)
+
+    def write_xlsx(self, path: Path) -> None:
+        from adhere.report.leaderboard.xlsx import write_leaderboard_xlsx
+
+        write_leaderboard_xlsx(self.sweep, self.board, path)
+
+    def json(self) -> bytes:
+        return encode(self.board)
+
+
+@dataclass(frozen=True)
+class StoredStudy(Stored):
+    """A study's result."""
+
+    result: StudyResult
+
+    def text(self, width: int) -> str:
+        from adhere.report.study.text import study_text
+
+        return study_text(self.result, width=width)
+
+    def html(self) -> str:
+        from adhere.report.study.html import study_html
+
+        return study_html(self.result)
+
+    def write_xlsx(self, path: Path) -> None:
+        from adhere.report.study.xlsx import write_study_xlsx
+
+        write_study_xlsx(self.result, path)
+
+    def markdown(self) -> str:
+        from adhere.report.study.markdown import study_markdown
+
+        return study_markdown(self.result)
+
+    def json(self) -> bytes:
+        return encode(self.result)
+
+
+def stored_in(directories: Sequence[Path], *, as_stored: bool = False) -> Stored:
+    """What lies in one directory, or in those of several runs.
+
+    Args:
+        directories: At least one.
+        as_stored: Take the leaderboard that a sweep stored, rather than compute it from the Runs anew.
+
+    Raises:
+        UsageError: Nothing is stored in one of them, it is unfinished, or they cannot be shown together.
+        IntegrityError: What is stored is damaged.
+    """
+    kinds = {directory: kind_of(directory) for directory in directories}
+    for directory, kind in kinds.items():
+        if kind is None:
+            raise UsageError(
+                f"{directory}: neither a study (study.json, result.json), a sweep (sweep.json) nor a run (manifest.json, "
+                "responses/) is stored there"
+            )
+    if set(kinds.values()) == {"run"}:
+        return StoredRuns([Run.load(directory) for directory in directories])
+    if len(directories) > 1:
+        raise UsageError(
+            "A report shows one study, one sweep, or any number of runs; got " + ", ".join(map(str, directories))
+        )
+    (directory,) = directories
+    if kinds[directory] == "sweep":
+        return _sweep(directory, as_stored=as_stored)
+    file = directory / "result.json"
+    if not file.is_file():
+        raise UsageError(
+            f"{directory} is an unfinished study: it has no result.json. Run the same `adhere study` again"
+        )
+    return StoredStudy(decode(read_regular(file), StudyResult))
+
+
+def _sweep(directory: Path, *, as_stored: bool) -> StoredSweep:
+    sweep, file = load_sweep(directory), directory / "leaderboard.json"
+    if as_stored and file.is_file():
+        return StoredSweep(sweep, decode(read_regular(file), Leaderboard))
+    from adhere.sweep.leaderboard import leaderboard
+
+    return StoredSweep(sweep, leaderboard(sweep))
+
+
+__all__ = ["Stored", "StoredRuns", "StoredStudy", "StoredSweep", "stored_in"]

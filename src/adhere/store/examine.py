@@ -1,0 +1,52 @@
+"""Whether stored Runs are as they were: their seals, and what can be found out where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from adhere.errors import AdhereError
+from adhere.schema import Response
+from adhere.store.run import Run, StoredVerdict, answer_hash
+from adhere.store.seals import Checked, check_seals
+from adhere.store.segments import Damage, read_segments
+from adhere.store.shelf import runs_in, shelf
+
+MOST_NAMED = 5
+
+
+def examine(directory: Path) -> dict[Path, Checked]:
+    """What became of every Run below a directory, by its directory."""
+    return {run: _examine(run) for item in shelf(directory) for run in runs_in(item)}
+
+
+def _examine(directory: Path) -> Checked:
+    try:
+        checked = check_seals(directory)
+        problems = (*checked.problems, *_contradictions(directory))
+    except (AdhereError, OSError) as error:
+        return Checked("changed", 0, "", (str(error),))
+    return checked._replace(state="changed" if problems else checked.state, problems=problems)
+
+
+def _contradictions(directory: Path) -> Iterator[str]:
+    """What cannot be right whatever the seals say: damaged rows, and verdicts about answers that are not there."""
+    Run.load(directory)  # compares the prompts with the manifest
+    damage = Damage()
+    answers: dict[tuple[str, int, int], set[str]] = {}
+    for row in read_segments(directory / "responses", Response, damage):
+        answers.setdefault(row.key, set()).add(answer_hash(row))
+    judged = dict.fromkeys(
+        (verdict.prompt_id, verdict.turn, verdict.draw)
+        for verdict in read_segments(directory / "verdicts", StoredVerdict, damage)
+        if verdict.answer not in answers.get((verdict.prompt_id, verdict.turn, verdict.draw), ())
+    )
+    if damage.corrupt:
+        yield f"unreadable lines: {damage}"
+    for prompt, turn, draw in list(judged)[:MOST_NAMED]:
+        yield f"the answer to {prompt!r}, turn {turn}, draw {draw}, is not the one that was judged"
+    if len(judged) > MOST_NAMED:
+        yield f"nor are {len(judged) - MOST_NAMED} more"
+
+
+__all__ = ["examine"]

@@ -1,0 +1,92 @@
+"""What lies in a directory: a run, a sweep or a study. Whoever lists, draws or verifies what is stored asks here.
+
+A directory is a sweep if it has a `sweep.json`, a study if it has a `study.json` (begun) or a `result.json` (finished), and a run
+if it has a `manifest.json` beside `responses/` (a made data set has a `manifest.json` too).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+Kind = Literal["run", "sweep", "study"]
+Word = Literal["running", "judging", "complete", "incomplete", "stopped"]
+"""How far something is. `complete`: every answer is there and judged. `incomplete`: its command came to an end, but calls failed or
+answers are missing. `stopped`: its command did not come to an end, and nobody is at work on it."""
+WORDS: tuple[Word, ...] = get_args(Word)
+MOST_ITEMS = 1000
+DEPTH = 4
+
+
+class Item(NamedTuple):
+    """One thing that is stored. `id` names it in addresses: it says nothing about paths."""
+
+    id: str
+    kind: Kind
+    name: str
+    directory: Path
+
+
+def kind_of(directory: Path) -> Kind | None:
+    """What is stored in a directory itself; None: nothing that can be shown."""
+    if (directory / "sweep.json").exists():
+        return "sweep"
+    if (directory / "study.json").exists() or (directory / "result.json").exists():
+        return "study"
+    return "run" if (directory / "manifest.json").exists() and (directory / "responses").is_dir() else None
+
+
+def shelf(root: Path) -> list[Item]:
+    """Every run, sweep and study below a directory (or in it), newest first; what belongs to a sweep or study is not listed apart."""
+    found: list[Item] = []
+    for folder, folders, _ in os.walk(root, followlinks=False):
+        path = Path(folder)
+        kind = kind_of(path)
+        if kind is not None or len(path.relative_to(root).parts) >= DEPTH:
+            folders.clear()
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if kind is not None:
+            name = str(path.relative_to(root)) if path != root else path.resolve().name
+            found.append(Item(hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16], kind, name, path))
+        if len(found) >= MOST_ITEMS:
+            break
+    return sorted(found, key=lambda item: (-last_change(item.directory), item.name))
+
+
+def runs_in(item: Item) -> list[Path]:
+    """The directories of the Runs that belong to something that is stored."""
+    return (
+        [item.directory]
+        if item.kind == "run"
+        else sorted(file.parent for file in item.directory.glob("runs/*/manifest.json"))
+    )
+
+
+def last_change(directory: Path) -> float:
+    """When a file directly in a directory was last written (seconds since 1970); 0 where that cannot be found out."""
+    try:
+        return max(file.stat().st_mtime for file in (directory, *directory.iterdir()))
+    except (OSError, ValueError):
+        return 0.0
+
+
+def state_word(*, asked: int | None, answered: int, failed: int, is_sealed: bool, is_at_work: bool) -> Word:
+    """The one word for how far something is.
+
+    Args:
+        asked: Answers that it needs; None where nobody can say.
+        answered: Keys that have a row, failed calls among them.
+        failed: Failed calls.
+        is_sealed: Its summary is stored.
+        is_at_work: A process holds it, or rows came just now.
+    """
+    if is_sealed:
+        return "incomplete" if failed or (asked is not None and answered < asked) else "complete"
+    if not is_at_work:
+        return "stopped"
+    return "judging" if answered == asked else "running"
+
+
+__all__ = ["WORDS", "Item", "Kind", "Word", "kind_of", "last_change", "runs_in", "shelf", "state_word"]
