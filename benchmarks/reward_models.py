@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 
 from adhere.models.chat import end_ids
 from adhere.models.local.decoder.decode import Decoder, DecodeRow
+from adhere.models.local.transformers import load_weights
 from adhere.schema import PairRow, RlRow, derive_seed
 from adhere.train.batch.rollout import Answer
 from adhere.train.batch.rows import prompt_ids
 from adhere.train.methods.grpo import GrpoSettings, grpo
 from adhere.train.methods.reward_model import RewardModelSettings, reward_model
 from adhere.train.methods.sft import SftSettings, sft
-from adhere.train.recipe import Recipe
 from adhere.train.recipe.data import load_rows, open_start, prepare_start
-from adhere.train.recipe.run import learned_scorer, scorer
+from adhere.train.stage import learned_scorer, scorer
 
 NEW_TOKENS = 48
 Scorer = Callable[[str, Sequence[Answer]], list[float | None]]
@@ -142,9 +142,8 @@ def of_seed(seed: int, options: argparse.Namespace) -> dict[str, Measured]:
     with tempfile.TemporaryDirectory() as scratch:
         prepare_start(options.start, rows=rows, scratch=Path(scratch))
         start = open_start(options.start, base=Path(), scratch=Path(scratch))
-        model, tokenizer = start.model, start.tokenizer
-    recipe = Recipe("reward-models")
-    judge = scorer(rows.rl, recipe)
+        model, tokenizer = load_weights(start.directory)
+    judge = scorer(rows.rl, "dense")
     sft(
         model, tokenizer, rows.sft,
         SftSettings(epochs=options.sft_epochs, learning_rate=options.sft_rate, freeze_embeddings_and_head=False), seed=seed,

@@ -417,8 +417,11 @@ class PairRow(Record, frozen=True, omit_defaults=True):
     criteria: dict[str, tuple[float, float]] = {}
 
 
-class RlRow(Record, frozen=True):
-    """One online-RL prompt. `score_mean` and `score_variance` (unbiased) are over `draws` answers of the start model."""
+class RlRow(Record, frozen=True, omit_defaults=True):
+    """One online-RL prompt. `score_mean` and `score_variance` (unbiased) are over `draws` answers of the start model.
+
+    `profile`: which version of a published suite its constraints are judged by, where there are several.
+    """
 
     prompt_id: str
     prompt: str
@@ -427,6 +430,7 @@ class RlRow(Record, frozen=True):
     score_variance: float
     instruction_id_list: tuple[str, ...]
     kwargs: tuple[dict[str, Json], ...]
+    profile: str | None = None
 
 
 T = TypeVar("T")

@@ -83,7 +83,9 @@ def rl_row(item: Item) -> RlRow | None:
         return None
     prompt = item.prompt
     mean, variance = statistics.fmean(known), statistics.variance(known)
-    return RlRow(prompt.id, prompt.text, len(known), mean, variance, *_constraint_columns(prompt))
+    return RlRow(
+        prompt.id, prompt.text, len(known), mean, variance, *_constraint_columns(prompt), prompt.tags.get("profile")
+    )
 
 
 def _constraint_columns(prompt: Prompt) -> tuple[tuple[str, ...], tuple[dict[str, Json], ...]]:

@@ -20,8 +20,8 @@ from adhere.rewards.openrlhf import reward_func
 from adhere.rewards.rows import is_cut_by
 from adhere.rewards.verifiers import judge_binary, judge_dense
 from adhere.rewards.verl import compute_score, compute_score_batch
-from adhere.schema import ConstraintRef, Prompt, Response, Turn
-from adhere.study.run.training import scorer
+from adhere.schema import ConstraintRef, Prompt, Response, RlRow, Turn
+from adhere.train.stage import scorer
 
 END = 7
 TRUTH = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
@@ -117,13 +117,18 @@ def test_the_study_the_trainers_the_data_and_an_evaluation_agree(kind: Any, text
     status: Any = "truncated" if is_cut else "ok" if text else "empty"
     response = Response("p", 0, 0, text, status)
     evaluated = reward(check(prompt, response, cut_answers="fail"), kind=kind)
-    [studied] = scorer([prompt], kind)("p", [_answer(text, is_cut)])
+    [studied] = scorer([_row(prompt)], kind)("p", [_answer(text, is_cut)])
     [built] = judge_draws(prompt, [response], kind=kind)
     ids, kwargs = [ref.id for ref in prompt.constraints], [ref.params for ref in prompt.constraints]
     [trained] = judge_reward(kind)(
         completions=[text], instruction_id_list=[ids], kwargs=[kwargs], is_truncated=[is_cut]
     )
     assert evaluated == studied == built.score == trained
+
+
+def _row(prompt: Prompt) -> RlRow:
+    ids, kwargs = tuple(ref.id for ref in prompt.constraints), tuple(ref.params for ref in prompt.constraints)
+    return RlRow(prompt.id, prompt.text, 2, 0.5, 0.1, ids, kwargs, prompt.tags.get("profile"))
 
 
 def _answer(text: str, is_cut: bool) -> Any:

@@ -17,7 +17,7 @@ from tests.unit.study.drawn import draw_from_somebody_who_can_write  # noqa: E40
 
 from adhere.build.pool import load_pool  # noqa: E402
 from adhere.config import parse_toml  # noqa: E402
-from adhere.errors import RunMismatch, UsageError  # noqa: E402
+from adhere.errors import RunMismatch, SpecError, UsageError  # noqa: E402
 from adhere.progress import Silent  # noqa: E402
 from adhere.report.study.html import study_html  # noqa: E402
 from adhere.report.study.markdown import study_markdown  # noqa: E402
@@ -27,11 +27,11 @@ from adhere.schema import decode, encode  # noqa: E402
 from adhere.study.design.plan import pool_folder  # noqa: E402
 from adhere.study.design.spec import StudySpec, validate  # noqa: E402
 from adhere.study.outcome.result import StudyResult  # noqa: E402
-from adhere.study.run import training  # noqa: E402
 from adhere.study.run.cells import CellRecord, load_cell  # noqa: E402
 from adhere.study.run.execute import Prepared, prepare  # noqa: E402
-from adhere.study.run.guarded import noted, train_guarded  # noqa: E402
-from adhere.study.run.training import train_cell  # noqa: E402
+from adhere.study.run.training import noted, train_cell  # noqa: E402
+from adhere.train import stage as stage_module  # noqa: E402
+from adhere.train.budget.ledger import StageResult  # noqa: E402
 from adhere.train.recipe.guards import Guards, Wasted  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
@@ -119,25 +119,6 @@ def test_a_cell_that_was_trained_before_there_were_guards_is_read_and_noted_alik
     assert "notes" not in record.__struct_fields__, "notes follow from the log: nothing more is stored"
 
 
-def test_guards_change_no_weight(ran: tuple[Prepared, StudyResult], tmp_path: Path) -> None:
-    prepared, _ = ran
-    cell = next(one for one in prepared.plan.cells if one.path == ("sft",))
-    pools = [load_pool(pool_folder(prepared.directory, prepared.plan.pool(key))) for key in cell.pools]
-    given: dict[str, Any] = {
-        "start": prepared.start,
-        "origin": prepared.start,
-        "matched": [],
-        "resolved": prepared.resolved,
-        "progress": Silent(),
-    }
-    bare = train_cell(prepared.spec, cell, pools, into=tmp_path / "bare" / "model", **given)
-    watched = train_guarded(prepared.spec, cell, pools, into=tmp_path / "watched" / "model", **given)
-    stored = load_cell(prepared.directory, cell)
-    assert stored is not None
-    assert bare.weights_sha256 == watched.weights_sha256 == stored.weights_sha256
-    assert bare.settings == watched.settings
-
-
 def only(spec: StudySpec, *arms: str) -> StudySpec:
     kept = [arm for arm in spec.arms if arm.name in arms]
     rule = msgspec.structs.replace(spec.verdict, treatment=arms[0], control=arms[1], secondary=[])
@@ -147,7 +128,7 @@ def only(spec: StudySpec, *arms: str) -> StudySpec:
 def test_answers_that_the_judge_cannot_decide_fail_the_cell(
     spec: StudySpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training, "reward_of", lambda *_, **__: None)
+    monkeypatch.setattr(stage_module, "reward_of", lambda *_, **__: None)
     result = prepare(only(spec, "grpo", "sft"), tmp_path).run()
     (failure,) = result.failures
     assert "sft+grpo-s0-" in failure
@@ -164,11 +145,17 @@ def test_what_a_checkpoint_hid_from_the_guards_is_seen_at_the_end(
     cell = next(one for one in prepared.plan.cells if one.path == ("sft", "grpo"))
     stored = load_cell(prepared.directory, cell)
     assert stored is not None
-    broken = msgspec.structs.replace(stored, log=[row | {"unmeasured_share": 0.5} for row in stored.log])
-    monkeypatch.setattr("adhere.study.run.guarded.train_cell", lambda *_, **__: broken)
+    grpo = STAGES.get("grpo")
+
+    def quiet(model: Any, tokenizer: Any, rows: Any, settings: Any, **given: Any) -> Any:
+        broken: list[dict[str, float | None]] = [dict(row) | {"unmeasured_share": 0.5} for row in stored.log]  # type: ignore[arg-type]
+        return StageResult(broken, stored.ledger)
+
+    monkeypatch.setitem(STAGES._things, "grpo", grpo._replace(run=quiet))
+    pools = [load_pool(pool_folder(prepared.directory, prepared.plan.pool(key))) for key in cell.pools]
     with pytest.raises(Wasted, match=r"sft\+grpo \(seed 0\), step 1: unmeasured_share"):
-        train_guarded(
-            prepared.spec, cell, [], start=prepared.start, origin=prepared.start, into=tmp_path, matched=[], resolved=prepared.resolved,
+        train_cell(
+            prepared.spec, cell, pools, start=prepared.start, origin=prepared.start, into=tmp_path, matched=[], resolved=prepared.resolved,
             progress=Silent(),
         )  # fmt: skip
 
@@ -254,3 +241,70 @@ def test_the_chat_template_is_looked_at_before_anything_is_drawn(
     study(TURN).begin()
     with pytest.raises(RunMismatch, match="begun with another chat template"):
         study(TURN.replace("END", "STOP")).begin()
+
+
+REPORT = """
+arms = [
+  { name = "sft", stages = ["sft"] },
+  { name = "report", stages = ["sft", "dpo", "judge", "grpo"] },
+  { name = "verifiable", stages = ["sft", "dpo", "judge", "plain"] },
+]
+[stages]
+sft = { method = "sft", epochs = 1, batch_rows = 4, learning_rate = 1e-3 }
+dpo = { method = "dpo", batch_pairs = 2, merging = { p = 0.5, alpha = 1e-6 } }
+judge = { method = "reward-model", labels = "criteria", epochs = 1, batch_pairs = 2 }
+grpo = { method = "grpo", reward = "model", steps = 2, prompts_per_step = 2, answers_per_prompt = 2, max_new_tokens = 4 }
+plain = { method = "grpo", steps = 2, prompts_per_step = 2, answers_per_prompt = 2, max_new_tokens = 4, learning_rate = 1e-4, lora = { rank = 2 } }
+[verdict]
+question = "Does the recipe of the report help?"
+treatment = "report"
+control = "sft"
+"""
+
+
+def test_the_recipe_of_the_report_is_an_arm(
+    tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Online merging, a reward model on the six criteria and GRPO under it, and an adapter, as in a recipe."""
+    text = TEXT.replace("START", str(tiny_llama_dir))
+    text = text[: text.index("arms = ")] + REPORT
+    with pytest.raises(SpecError, match="'grpo' has reward = 'model', and no stage before it trains a reward model"):
+        validate(parse_toml(text.replace('"dpo", "judge", "grpo"', '"dpo", "grpo"'), StudySpec, name="s.toml"))
+    with pytest.raises(SpecError, match=r"stages.sft.reward: 'sft' draws no answers"):
+        validate(
+            parse_toml(
+                text.replace("epochs = 1, batch_rows", 'reward = "model", epochs = 1, batch_rows'),
+                StudySpec,
+                name="s.toml",
+            )
+        )
+    spec = parse_toml(text, StudySpec, name="s.toml")
+    validate(spec)
+    labels: list[Any] = []
+    judge = STAGES.get("reward-model")
+
+    def seen(model: Any, tokenizer: Any, rows: Any, settings: Any, **given: Any) -> Any:
+        labels.extend(row.criteria for row in rows)
+        return judge.run(model, tokenizer, rows, settings, **given)
+
+    monkeypatch.setitem(STAGES._things, "reward-model", judge._replace(run=seen))
+    asked: list[Path] = []
+    made = stage_module.learned_scorer
+
+    def noting(rows: Any, directory: Path, **more: Any) -> Any:
+        asked.append(directory)
+        return made(rows, directory, **more)
+
+    monkeypatch.setattr(stage_module, "learned_scorer", noting)
+    prepared = prepare(spec, tmp_path)
+    result = prepared.run()
+    assert result.failures == []
+    assert labels
+    assert all(set(one) == {"helpfulness", "conciseness"} for one in labels), "rated by programs"
+    cells = {cell.path[-1]: cell for cell in prepared.plan.cells}
+    assert asked == [tmp_path / "cells" / cells["judge"].folder / "reward-model"]
+    record = load_cell(tmp_path, cells["dpo"])
+    assert record is not None
+    assert "merging_lost_share" in record.log[0]
+    assert (tmp_path / "cells" / cells["plain"].folder / "adapter" / "adapter_model.safetensors").exists()
+    assert cells["plain"].key != cells["grpo"].key

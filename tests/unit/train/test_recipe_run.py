@@ -76,6 +76,13 @@ def test_a_finished_recipe_trains_nothing_again_and_an_open_one_goes_on(tmp_path
     run_recipe(whole, tmp_path / "part", base=ROOT)
     assert (tmp_path / "part" / "01-sft" / "stage.json").stat().st_mtime_ns == stamp
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "part"))
+    shutil.rmtree(tmp_path / "part" / "02-dpo")
+    file = tmp_path / "part" / "01-sft" / "model" / "model.safetensors"
+    changed = bytearray(file.read_bytes())
+    changed[-1] ^= 64
+    file.write_bytes(changed)
+    with pytest.raises(IntegrityError, match="were changed after they were trained"):
+        run_recipe(whole, tmp_path / "part", base=ROOT)
 
 
 def test_killed_and_run_again_it_has_the_weights_of_the_uninterrupted_run(tmp_path: Path) -> None:

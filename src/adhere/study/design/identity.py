@@ -19,6 +19,8 @@ from adhere.constraints import registry
 from adhere.schema import Json, Prompt, content_hash
 from adhere.train.stages import STAGES
 
+# The parts of a recipe that the runner of stages shares with a study.
+SHARED_WITH_RECIPES = frozenset({"train/recipe/lora.py", "train/recipe/order.py"})
 LIBRARIES = ("torch", "transformers", "tokenizers")
 # Relative to the package: what words and verdicts are, how answers are drawn and judged, how rows are made and learned.
 SOURCES = (
@@ -83,7 +85,8 @@ def source_hash(root: Path | None = None) -> str:
         files = [path] if path.is_file() else sorted(path.rglob("*"))
         for file in files:
             name = file.relative_to(root).as_posix()
-            if file.is_file() and file.suffix != ".pyc" and name not in EXCEPT and not name.startswith("train/recipe/"):
+            is_a_recipes = name.startswith("train/recipe/") and name not in SHARED_WITH_RECIPES
+            if file.is_file() and file.suffix != ".pyc" and name not in EXCEPT and not is_a_recipes:
                 digest.update(f"{name}\0".encode())
                 digest.update(file.read_bytes())
     return digest.hexdigest()

@@ -106,7 +106,7 @@ def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Resolved)
                 matched = tuple(key for key in others if key not in keys)
                 settings = msgspec.to_builtins(settled(stage.settings, resolved))
                 parent = keys[-1] if keys else None
-                key = content_hash(["cell", parent, known_pools, stage.stage.name, settings, matched, seed])
+                key = content_hash(["cell", parent, known_pools, stage.stage.name, settings, matched, seed, *stage.key])
                 shared = cells.get(key)
                 cells[key] = Cell(
                     path=tuple(arm.stages[:depth]), seed=seed, key=key, parent=parent, matched=matched,

@@ -12,27 +12,38 @@ from adhere.build.rows import Limits
 from adhere.config import load_toml, locate
 from adhere.errors import SpecError, UnknownName, UsageError, nearest
 from adhere.pipeline.compare.sides import MARGIN, PERPLEXITY_MARGIN
+from adhere.pipeline.reward import RewardKind
 from adhere.schema import Json, Record, content_hash
 from adhere.suites.generated.core.deal import kinds_of
 from adhere.suites.generated.core.slices import SLICES, Sizes
 from adhere.train.loop import OptimizerSettings
 from adhere.train.recipe import StageSpec
+from adhere.train.recipe.spec import Lora, Reward
 from adhere.train.stages import Stage
 
-STUDY_KEYS = ("method", "equal_compute_to")
+STUDY_KEYS = ("method", "equal_compute_to", "reward", "lora", "rated_by")
 
 
 class NamedStage(NamedTuple):
     """A stage of the study with its full settings.
 
     `equal_compute_to` names an arm: this stage trains until it has spent the compute that the arm spends beyond the
-    stages that both share.
+    stages that both share. `reward` is an online stage's (`train.stage.Reward`), `lora` the adapter that is trained. `rated_by` is who
+    rates pairs by the six criteria for a reward model with `labels = "criteria"`: a model, or `programs`, which know two of them.
     """
 
     name: str
     stage: Stage
     settings: OptimizerSettings
     equal_compute_to: str | None
+    reward: Reward = "dense"
+    lora: Lora | None = None
+    rated_by: str = "programs"
+
+    @property
+    def key(self) -> list[Json]:
+        """What its cells depend on beside method and settings."""
+        return [self.reward if self.stage.online else "", msgspec.to_builtins(self.lora), self.rated_by]
 
 
 class DataSpec(Record, frozen=True):
@@ -179,8 +190,8 @@ class GuardSpec(Record, frozen=True):
 class StudySpec(Record, frozen=True):
     """A whole study.
 
-    `stages` maps a name to a table: its `method` (see `adhere list stages`), the settings of that method, and for the
-    control of equal compute `equal_compute_to`, the name of an arm. A stage shared by arms is trained once.
+    `stages` maps a name to a table: its `method` (see `adhere list stages`), the settings of that method, and what `NamedStage` has
+    beside them. A stage shared by arms is trained once. `reward` is that of all online stages that name none of their own.
     `device` and `threads` say where it runs, `precision` in what trained and drawn (evaluation is always fp32): `auto` takes
     bf16 where this machine is faster in it, once for the whole study. With `keep_weights` false a trained model is deleted when nothing needs it any
     more.
@@ -199,9 +210,14 @@ class StudySpec(Record, frozen=True):
     resample: ResampleSpec | None = None
     evaluation: EvaluationSpec = EvaluationSpec()
     guards: GuardSpec = GuardSpec()
-    reward: Literal["dense", "binary"] = "dense"
+    reward: Reward = "dense"
     shown_prompts: int = 5
     keep_weights: bool = True
+
+    @property
+    def pool_reward(self) -> RewardKind:
+        """By which the answers of pools are scored: a reward model is trained on them, so it cannot."""
+        return "dense" if self.reward == "model" else self.reward
 
     @property
     def sha256(self) -> str:
@@ -224,13 +240,24 @@ class StudySpec(Record, frozen=True):
             raise SpecError(f"stages.{name}: needs a method, e.g. method = 'sft' (adhere list stages)")
         if matched is not None and not isinstance(matched, str):
             raise SpecError(f"stages.{name}.equal_compute_to: got {matched!r}, must be the name of an arm")
+        own = {key: table.pop(key) for key in ("reward", "lora", "rated_by") if key in table}
         spec = StageSpec(method, table)
         try:
-            return NamedStage(name, spec.kind, spec.resolved(), matched)
+            kind = spec.kind
+            given = msgspec.convert({"reward": self.reward} | own, _Own)
+            return NamedStage(name, kind, spec.resolved(), matched, given.reward, given.lora, given.rated_by)
         except UnknownName as error:
             raise SpecError(f"stages.{name}.method: {error}") from error
-        except SpecError as error:
+        except (SpecError, msgspec.ValidationError) as error:
             raise SpecError(f"stages.{name}: {error}") from error
+
+
+class _Own(Record, frozen=True):
+    """The keys of a stage's table that are the study's, with their types."""
+
+    reward: Reward
+    lora: Lora | None = None
+    rated_by: str = "programs"
 
 
 def load_study(path: Path, *, seeds: Sequence[int] | None = None) -> StudySpec:
@@ -297,6 +324,7 @@ def validate(spec: StudySpec) -> None:
     for arm in spec.arms:
         for stage in arm.stages:
             _require_known(f"arms.{arm.name}.stages", stage, spec.stages)
+        _require_reward_model(spec, arm)
     arms = [arm.name for arm in spec.arms]
     for where, contrast in _contrasts(spec):
         _require_known(f"{where}.treatment", contrast.treatment, arms)
@@ -307,7 +335,10 @@ def validate(spec: StudySpec) -> None:
         if contrast.treatment == contrast.control:
             raise SpecError(f"{where}: {contrast.treatment!r} is compared with itself")
     for name in spec.stages:
-        _require_matched_arm(spec, spec.stage(name))
+        found = spec.stage(name)
+        _require_matched_arm(spec, found)
+        if "reward" in spec.stages[name] and not found.stage.online:
+            raise SpecError(f"stages.{name}.reward: {found.stage.name!r} draws no answers to reward; take the key out")
     if spec.resample is not None:
         _require_known("resample.after", spec.resample.after, spec.stages)
     if spec.evaluation.suites:
@@ -316,6 +347,18 @@ def validate(spec: StudySpec) -> None:
         _require_known("evaluation.suite_tokens", name, spec.evaluation.suite_names)
     _require_train_kinds(spec.data.kinds)
     _require_ranges(spec)
+
+
+def _require_reward_model(spec: StudySpec, arm: ArmSpec) -> None:
+    has_model = False
+    for name in arm.stages:
+        stage = spec.stage(name)
+        if stage.stage.online and stage.reward == "model" and not has_model:
+            raise SpecError(
+                f"arms.{arm.name}: {name!r} has reward = 'model', and no stage before it trains a reward model. Put one of method "
+                "'reward-model' before it"
+            )
+        has_model = has_model or stage.stage.yields == "reward-model"
 
 
 def _require_train_kinds(kinds: Sequence[str]) -> None:

@@ -35,8 +35,8 @@ from adhere.study.outcome.scores import scores_of
 from adhere.study.outcome.sides import changes_of, load_sides, with_sides
 from adhere.study.outcome.verdict import verdict
 from adhere.study.run.cells import CellRecord, load_cell
-from adhere.study.run.guarded import noted
 from adhere.study.run.measured import Measured, asked, load_measured
+from adhere.study.run.training import noted
 from adhere.study.run.work import Failure, stored_failures
 from adhere.train.budget.ledger import StageLedger
 from adhere.train.stages import provenance_rows

@@ -158,7 +158,7 @@ def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1, progress: Progre
         resolved = frozen.resolved  # settled once: a resumed or shared study never mixes precisions
     else:
         resolved = resolve(spec.precision, start, device=resolve_device(spec.device), threads=spec.threads)
-    shared = [start_sha256, spec.reward, spec.data.max_new_tokens, identity, resolved.rollouts, resolved.layout]
+    shared = [start_sha256, spec.pool_reward, spec.data.max_new_tokens, identity, resolved.rollouts, resolved.layout]
     data, again = spec.data, spec.resample
     hashes = {
         seed: Inputs(

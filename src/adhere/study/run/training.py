@@ -1,29 +1,37 @@
-"""Trains one cell: loads the weights it starts from, runs its stage on the common data, saves the result."""
+"""Trains one cell of a study by the runner of stages that recipes have (`train.stage`), under their guards by the policy of a comparison.
+
+stops the cell    a loss that is not finite, answers that the judge cannot decide, a sampler that is not the trainer's policy; out of
+                  memory, after a second try with micro-batches of half the size
+is noted          answers that are cut, groups without variance: what an arm does to itself is a finding about it (`noted`)
+
+A cell that is stopped has failed: the worker records the reason and goes on with the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from adhere.build.pool import Pool
+from adhere.build.transforms.asking import asking
+from adhere.build.transforms.base import Settings, transform
 from adhere.extras import need
+from adhere.models.catalog import open_model
 from adhere.models.local.decoder.device import resolve_device
 from adhere.models.local.decoder.precision import Resolved
-from adhere.models.local.quiet import quiet
-from adhere.models.local.transformers import load_weights, weights_sha256
-from adhere.pipeline.reward import RewardKind, reward_of
 from adhere.progress import Progress
-from adhere.schema import PairRow, Prompt, RlRow, SftRow, derive_seed
+from adhere.schema import PairRow, RlRow, SftRow
 from adhere.study.design.plan import Cell
 from adhere.study.design.spec import NamedStage, StudySpec
+from adhere.study.outcome.result import CellNote
 from adhere.study.run.cells import CHECKPOINT, CellRecord
-from adhere.train.batch.rollout import Answer
 from adhere.train.budget.ledger import StageLedger
-from adhere.train.checkpoint import keeping
-from adhere.train.loop import OptimizerSettings, settled, with_base
+from adhere.train.loop import OptimizerSettings, settled
+from adhere.train.recipe.guards import trips
+from adhere.train.stage import Training, train_stage
 
 
 def train_cell(
@@ -37,43 +45,50 @@ def train_cell(
     matched: Sequence[StageLedger],
     resolved: Resolved,
     progress: Progress,
+    judge: Path | None = None,
 ) -> CellRecord:
-    """Train `cell` from the weights in `start`, or from where a killed attempt was; the trained model is saved in `into`.
+    """Train `cell` from the weights in `start`, or from where a killed attempt was; what it leaves is stored in `into`.
 
     Args:
         spec: The study.
         cell: What to train.
         pools: What it may learn from: the start model's answers, and where there are any those of the model after SFT.
-        start: Directory of the parent's weights and tokenizer.
+        start: Directory of the parent's weights and tokenizer, which the caller has compared with their hash.
         origin: Directory of what the study starts from; online merging keeps what was learned since then.
-        into: Directory for the trained ones.
+        into: The cell's folder.
         matched: Ledgers of the cells whose compute this one is given; empty: its settings say how much.
         resolved: What to compute in where the stage's table leaves it open.
         progress: Where to report to.
+        judge: Directory of the last reward model before this cell; None: there is none.
+
+    Raises:
+        Diverged: A loss or gradient is not finite.
+        Wasted: A guard that breaks the comparison trips.
+        ResourceError: Out of memory, also with micro-batches of half the size; says what is needed.
     """
     torch = need("torch", extra="train")
     if spec.threads is not None:
         torch.set_num_threads(spec.threads)
-    torch.manual_seed(derive_seed(cell.seed, cell.key) % 2**32)
     stage = spec.stage(cell.stage)
     settings = settled(_with_budget(stage, matched), resolved)
-    model, tokenizer = load_weights(start, resolve_device(spec.device))
-    rows = rows_for(stage, settings, pools)
-    online: dict[str, Any] = {"score": scorer(pools[-1].prompts, spec.reward)} if stage.stage.online else {}
+    held = _Rows([row for pool in pools for row in pool.sft], pools[-1].pairs, pools[-1].rl)
+    rows = stage.stage.rows(held, settings)
+    if getattr(settings, "labels", "") == "criteria":
+        rows = _rated(rows, stage.rated_by, into / CHECKPOINT / "asked", progress)
     progress.say(f"Training {' + '.join(cell.path)} (seed {cell.seed}) on {len(rows)} rows")
-    with keeping(into.parent / CHECKPOINT):
-        result = stage.stage.run(
-            model, tokenizer, rows, with_base(settings, origin), seed=cell.seed, progress=progress, **online
-        )
-    with quiet():
-        model.save_pretrained(into)
-        tokenizer.save_pretrained(into)
-        if result.artefact is not None:
-            result.artefact.save(into.parent / stage.stage.yields)
+    found = train_stage(
+        Training(
+            stage.stage, settings, rows, start, origin, into / CHECKPOINT, cell.seed, cell.key, device=resolve_device(spec.device),
+            reward=stage.reward, judge=judge if stage.reward == "model" else None, lora=stage.lora, policy="compare",
+            name=f"{'+'.join(cell.path)} (seed {cell.seed})",
+        ),
+        into,
+        progress=progress,
+    )  # fmt: skip
     return CellRecord(
         key=cell.key, path=list(cell.path), seed=cell.seed, method=stage.stage.name,
-        settings=msgspec.to_builtins(settings), parent=cell.parent, pools_sha256=[pool.sha256 for pool in pools],
-        weights_sha256=weights_sha256(into), rows=len(rows), ledger=result.ledger, log=[dict(row) for row in result.log],
+        settings=msgspec.to_builtins(found.settings), parent=cell.parent, pools_sha256=[pool.sha256 for pool in pools],
+        weights_sha256=found.weights_sha256, rows=len(rows), ledger=found.ledger, log=[dict(row) for row in found.log],
     )  # fmt: skip
 
 
@@ -94,24 +109,21 @@ class _Rows(NamedTuple):
     rl: Sequence[RlRow]
 
 
-def rows_for(
-    stage: NamedStage, settings: OptimizerSettings, pools: Sequence[Pool]
-) -> Sequence[SftRow | PairRow | RlRow]:
-    """What a stage learns from, as the stage itself chooses it."""
-    last = pools[-1]
-    return stage.stage.rows(_Rows([row for pool in pools for row in pool.sft], last.pairs, last.rl), settings)
+def _rated(rows: Sequence[PairRow], by: str, asked: Path, progress: Progress) -> list[PairRow]:
+    """Pairs rated by the six criteria, as `adhere build transform six_criteria` rates them; replies of a model are kept in `asked`."""
+    ask = None
+    if by != "programs":
+        ask = asking(open_model(by), asked, progress)
+    made = transform("six_criteria", [msgspec.to_builtins(row) for row in rows], "pairs", Settings(ask=ask))
+    return [msgspec.convert(row, PairRow) for row in made.rows]
 
 
-def scorer(prompts: Sequence[Prompt], kind: RewardKind) -> Callable[[str, Sequence[Answer]], list[float | None]]:
-    """The judge as a reward: `pipeline.reward`, as for every trainer, with its rule that a cut answer fails."""
-    by_id = {prompt.id: prompt for prompt in prompts}
-
-    def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
-        prompt = by_id[prompt_id]
-        profile = prompt.tags.get("profile")
-        return [
-            reward_of(answer.text, prompt.constraints, kind=kind, is_cut=answer.truncated, profile=profile)
-            for answer in answers
-        ]
-
-    return score
+def noted(record: CellRecord) -> list[CellNote]:
+    """What the guards have to say of a trained cell, read off its whole log: the same however often it was interrupted."""
+    return [
+        CellNote(
+            cell="+".join(record.path), stage=record.path[-1], seed=record.seed, column=guard.column, above=guard.above, first=first,
+            bad=bad, steps=len(record.log), advice=guard.advice,
+        )
+        for guard, first, bad in trips(record.log)
+    ]  # fmt: skip

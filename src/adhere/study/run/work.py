@@ -35,6 +35,7 @@ from adhere.study.run.cells import (
 )
 from adhere.study.run.measured import load_measured, measured, save_measured
 from adhere.study.run.plain import read_plain
+from adhere.train.stage import REWARD_MODEL
 
 if TYPE_CHECKING:
     from adhere.study.run.execute import Prepared
@@ -275,7 +276,7 @@ def _draw(prepared: Prepared, task: Task, progress: Progress) -> None:
         build_pool(
             model, prompts, directory=pool_folder(prepared.directory, plan), draws=draws, repair=repair, seed=seed,
             sampling=Sampling(max_new_tokens=data.max_new_tokens, temperature=temperature, seed=seed),
-            reward=spec.reward, limits=limits, compared=compared, progress=progress,
+            reward=spec.pool_reward, limits=limits, compared=compared, progress=progress,
         )  # fmt: skip
     finally:
         model.close()
@@ -283,7 +284,7 @@ def _draw(prepared: Prepared, task: Task, progress: Progress) -> None:
 
 def _train(prepared: Prepared, task: Task, progress: Progress) -> None:
     """Train one cell on top of its parent."""
-    from adhere.study.run.guarded import train_guarded
+    from adhere.study.run.training import train_cell
 
     cell = task.item
     assert isinstance(cell, Cell)  # noqa: S101 - by construction of the task
@@ -292,11 +293,21 @@ def _train(prepared: Prepared, task: Task, progress: Progress) -> None:
     pools = [load_pool(pool_folder(directory, plan.pool(key))) for key in cell.pools]
     matched = [record.ledger for key in cell.matched if (record := load_cell(directory, plan.cell(key))) is not None]
     folder = clear_unfinished(directory, cell)
-    trained = train_guarded(
-        prepared.spec, cell, pools, start=start, origin=prepared.start, into=folder / "model", matched=matched,
-        resolved=prepared.resolved, progress=progress,
+    trained = train_cell(
+        prepared.spec, cell, pools, start=start, origin=prepared.start, into=folder, matched=matched,
+        resolved=prepared.resolved, progress=progress, judge=_judge(prepared, cell),
     )  # fmt: skip
     save_cell(directory, trained, cell)
+
+
+def _judge(prepared: Prepared, cell: Cell) -> Path | None:
+    """Where the last reward model before a cell lies; None: there is none."""
+    while cell.parent is not None:
+        cell = prepared.plan.cell(cell.parent)
+        left = prepared.spec.stage(cell.stage).stage.yields
+        if left == REWARD_MODEL:
+            return cell_folder(prepared.directory, cell) / left
+    return None
 
 
 def _evaluate(prepared: Prepared, task: Task, progress: Progress) -> None:

@@ -10,7 +10,7 @@ from adhere.errors import IntegrityError, SpecError, UsageError
 from adhere.schema import PairRow, RlRow, SftRow, content_hash, decode
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerBase
 
 __all__ = ["RecipeRows", "Start", "load_rows", "needed_rows", "open_start", "prepare_start"]
 
@@ -33,9 +33,8 @@ class RecipeRows(NamedTuple):
 
 
 class Start(NamedTuple):
-    """The model that a recipe starts from. `sha256` is of its weights."""
+    """The model that a recipe starts from, not loaded. `sha256` is of its weights."""
 
-    model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     sha256: str
     directory: Path
@@ -90,7 +89,7 @@ def prepare_start(name: str, *, rows: RecipeRows, scratch: Path) -> None:
 
 
 def open_start(name: str, *, base: Path, scratch: Path) -> Start:
-    """The model and tokenizer that a recipe starts from, in fp32.
+    """The model that a recipe starts from, and its tokenizer.
 
     Args:
         name: As the recipe writes it.
@@ -101,7 +100,7 @@ def open_start(name: str, *, base: Path, scratch: Path) -> Start:
         MissingModel: No such directory, no safetensors in it, or an embedded model that is not fetched.
         UsageError: Its tokenizer has no chat template.
     """
-    from adhere.models.local.transformers import load_weights, weights_sha256
+    from adhere.models.local.transformers import load_tokenizer, weights_sha256
 
     if name.startswith("random/"):
         directory = scratch / "start"
@@ -111,12 +110,12 @@ def open_start(name: str, *, base: Path, scratch: Path) -> Start:
         directory = model_dir(name)
     else:
         directory = base / name.removeprefix("hf/")
-    model, tokenizer = load_weights(directory)
+    sha256, tokenizer = weights_sha256(directory), load_tokenizer(directory)
     if not getattr(tokenizer, "chat_template", None):
         raise UsageError(
             f"{directory}: the tokenizer has no chat template, so prompts cannot be put to the model as it will be asked. Add one"
         )
-    return Start(model, tokenizer, weights_sha256(directory), directory)
+    return Start(tokenizer, sha256, directory)
 
 
 def _make_random(size: str, rows: RecipeRows, directory: Path) -> None:

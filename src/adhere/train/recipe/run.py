@@ -10,21 +10,18 @@ OUT/
 
 from __future__ import annotations
 
-import math
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from adhere.errors import RunMismatch, SpecError, UsageError
+from adhere.errors import RunMismatch, UsageError
 from adhere.extras import need
-from adhere.pipeline.reward import RewardKind, reward_of
 from adhere.progress import Progress, Silent
 from adhere.schema import (
-    ConstraintRef,
     Json,
     PairRow,
     Record,
@@ -33,29 +30,25 @@ from adhere.schema import (
     content_hash,
     convert,
     decode,
-    derive_seed,
     encode,
     write_atomic,
 )
-from adhere.train.batch.rollout import Answer
-from adhere.train.budget.cost import Shape
 from adhere.train.budget.estimate import Estimate, Speed, estimate, shape_of
-from adhere.train.budget.ledger import StageResult, observing
-from adhere.train.budget.memory import Memory, Sizes, adapter_parameters, memory_of, sizes_of
-from adhere.train.checkpoint import forget, keeping
-from adhere.train.loop import OptimizerSettings, settled, with_base
+from adhere.train.budget.ledger import LogRow
+from adhere.train.budget.memory import Memory, Sizes, sizes_of
+from adhere.train.checkpoint import forget
+from adhere.train.loop import OptimizerSettings, settled
 from adhere.train.parallel import first_does, gather, is_sharding, place
 from adhere.train.recipe.card import StageRecord, model_card
 from adhere.train.recipe.data import FILES, RecipeRows, Start, load_rows, needed_rows, open_start, prepare_start
-from adhere.train.recipe.guards import Guards, halved_once, heed, repeated, template_trouble, too_large
-from adhere.train.recipe.order import ordering_of, orders_anew, with_cost, with_ordering
+from adhere.train.recipe.guards import heed, repeated, template_trouble
+from adhere.train.recipe.order import orders_anew, with_ordering
 from adhere.train.recipe.spec import Lora, Recipe
 from adhere.train.recipe.tracking import JsonLines, Tracker
+from adhere.train.stage import ADAPTER, MODEL, REWARD_MODEL, Training, memory_needed, train_stage
 from adhere.train.stages import Stage
 
 __all__ = ["Planned", "plan_recipe", "run_recipe", "stage_memory"]
-
-ADAPTER = "adapter"
 
 
 class Planned(NamedTuple):
@@ -122,10 +115,7 @@ def stage_memory(
     recipe: Recipe, stage: Stage, settings: OptimizerSettings, sizes: Sizes, *, device: str, shards: int = 1
 ) -> Memory:
     """What a stage of the recipe holds at its worst moment, in one process."""
-    lora = _adapter_of(recipe, stage)
-    adapter = None if lora is None else adapter_parameters(sizes, rank=lora.rank, targets=lora.targets)
-    copies = stage.work(settings, Shape(rows=1)).copies
-    return memory_of(sizes, settings, copies=copies, device=device, adapter=adapter, shards=shards)
+    return memory_needed(stage, settings, sizes, lora=_adapter_of(recipe, stage), device=device, shards=shards)
 
 
 def run_recipe(
@@ -155,7 +145,7 @@ def run_recipe(
         Diverged: Naming stage and step.
         ResourceError: Out of memory, also with micro-batches of half the size.
     """
-    torch = need("torch", extra="train")
+    need("torch", extra="train")
     from adhere.models.local.transformers import weights_sha256
 
     progress = progress or Silent()
@@ -174,13 +164,16 @@ def run_recipe(
             key = content_hash(parts)
             record = _finished(folder, key)
             if record is None:
-                torch.manual_seed(derive_seed(recipe.seed, key) % 2**32)
                 progress.say(f"Stage {number} of {len(opened.stages)}: {stage.name}")
-                record = _train(opened, _Job(stage, settings, weights, parent, folder, key, judge), told, progress)
+                training = Training(
+                    stage, settings, stage.rows(opened.rows, settings), weights, opened.start.directory, _kept(folder), recipe.seed,
+                    key, parent, opened.device, recipe.reward, judge if stage.online else None, lora, recipe.guards,
+                )  # fmt: skip
+                record = _train(opened, training, folder, told, progress)
             done.append(record)
             if stage.yields == "weights":
-                weights, parent = folder / "model", record.weights_sha256
-            if recipe.reward == "model" and stage.yields == "reward-model":
+                weights, parent = folder / MODEL, record.weights_sha256
+            if recipe.reward == "model" and stage.yields == REWARD_MODEL:
                 judge = folder / stage.yields
     finally:
         for tracker in told:
@@ -217,7 +210,7 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str) -> _Opened:
         resolved = resolve(recipe.precision, start.directory, device=device)
         frozen = _Frozen(recipe, start.sha256, rows.sha256, msgspec.to_builtins(resolved), template, warnings)
         first_does(lambda: write_atomic(file, encode(frozen)))
-    stages = [(stage, with_base(settled(settings, resolved), start.directory)) for stage, settings in recipe.resolved()]
+    stages = [(stage, settled(settings, resolved)) for stage, settings in recipe.resolved()]
     for stage, settings in stages:
         if _adapter_of(recipe, stage) is not None:
             from adhere.train.recipe.lora import refuse_unsuited
@@ -273,156 +266,25 @@ def _finished(folder: Path, key: str) -> StageRecord | None:
     return record
 
 
-class _Job(NamedTuple):
-    """One stage to train: from which weights, into which folder."""
+def _train(
+    opened: _Opened, training: Training, folder: Path, told: Sequence[Tracker], progress: Progress
+) -> StageRecord:
+    """Train one stage and store it with its record."""
 
-    stage: Stage
-    settings: OptimizerSettings
-    weights: Path
-    parent_sha256: str
-    folder: Path
-    key: str
-    judge: Path | None = None  # a reward model that is the reward
+    def see(row: LogRow) -> None:
+        for tracker in told:
+            tracker.log(training.stage.name, row)
 
-
-def _train(opened: _Opened, job: _Job, told: Sequence[Tracker], progress: Progress) -> StageRecord:
-    """Train one stage and store it.
-
-    Raises:
-        ResourceError: Out of memory twice, the second time with micro-batches of half the size.
-    """
-    from adhere.models.local.quiet import quiet
-    from adhere.models.local.transformers import load_weights, weights_sha256
-    from adhere.train.recipe.lora import attach, merge, save_adapter
-
-    recipe = opened.recipe
-    stage, settings, weights, parent, folder, key, judge = job
-    rows = stage.rows(opened.rows, settings)
-    lora = _adapter_of(recipe, stage)
-    online: dict[str, Any] = {}
-    if stage.online:
-        online["score"] = scorer(opened.rows.rl, recipe) if judge is None else learned_scorer(opened.rows.rl, judge)
-
-    def attempt(settings: OptimizerSettings) -> tuple[Any, Any, Guards, StageResult]:
-        model, tokenizer = load_weights(weights, "cpu" if is_sharding() else opened.device)
-        if lora is not None:
-            attach(model, lora, seed=derive_seed(recipe.seed, key, "adapter"))
-        taught, ordering = rows, None
-        if judge is not None and orders_anew(settings, stage):
-            ordering = ordering_of(
-                [row for row in rows if isinstance(row, RlRow)], settings, model, tokenizer, score=online["score"], seed=recipe.seed,
-                kept=_kept(folder), key=key, progress=progress,
-            )  # fmt: skip
-            taught = ordering.rows
-        guards = Guards(stage.name, recipe.guards)
-
-        def see(row: dict[str, float | None]) -> None:
-            for tracker in told:
-                tracker.log(stage.name, row)
-            guards.see(row)
-
-        with observing(see), keeping(_kept(folder)):
-            result = stage.run(model, tokenizer, taught, settings, seed=recipe.seed, progress=progress, **online)
-        if ordering is not None:
-            result = result._replace(ledger=with_cost(result.ledger, ordering.ledger))
-        return model, tokenizer, guards, result
-
-    (model, tokenizer, guards, result), settings = halved_once(
-        attempt, settings, name=stage.name, needs=lambda tried: _too_large(opened, stage, tried), progress=progress
-    )
-
-    model = _whole(model, weights, lora)
-
-    def save() -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        if lora is not None:
-            save_adapter(model, lora, folder / ADAPTER, base=str(weights))
-            merge(model)
-        with quiet():
-            model.save_pretrained(folder / "model")
-            tokenizer.save_pretrained(folder / "model")
-            if result.artefact is not None:
-                result.artefact.save(folder / stage.yields)
-
-    first_does(save)
+    found = train_stage(training, folder, progress=progress, see=see)
     record = StageRecord(
-        key=key, stage=stage.name, settings=msgspec.to_builtins(settings), parent_sha256=parent,
-        weights_sha256=weights_sha256(folder / "model"), data_sha256=opened.rows.sha256, rows=len(rows), ledger=result.ledger,
-        log=[dict(row) for row in result.log], warnings=guards.warnings, lora=lora,
+        key=training.key, stage=training.stage.name, settings=msgspec.to_builtins(found.settings),
+        parent_sha256=training.weights_sha256, weights_sha256=found.weights_sha256, data_sha256=opened.rows.sha256,
+        rows=len(training.rows), ledger=found.ledger, log=[dict(row) for row in found.log], warnings=found.warnings,
+        lora=training.lora,
     )  # fmt: skip
     first_does(lambda: write_atomic(folder / "stage.json", encode(record)))
-    first_does(lambda: forget(_kept(folder)))
+    first_does(lambda: forget(training.kept))
     return record
-
-
-def _too_large(opened: _Opened, stage: Stage, settings: OptimizerSettings) -> str:
-    shards = place().size if is_sharding() else 1
-    sizes = sizes_of(opened.start.directory)
-    needs = stage_memory(opened.recipe, stage, settings, sizes, device=opened.device, shards=shards)
-    return too_large(stage.name, settings, needs, opened.device)
-
-
-def _whole(model: Any, weights: Path, lora: Lora | None) -> Any:
-    """The trained model, to be saved by the first process; sharded weights are gathered into a model of their own."""
-    if not is_sharding():
-        return model
-    from adhere.models.local.transformers import load_weights
-    from adhere.train.recipe.lora import attach
-    from adhere.train.sharding import whole_state
-
-    state = whole_state(model)
-    if state is None:
-        return model
-    whole, _ = load_weights(weights)
-    if lora is not None:
-        attach(whole, lora, seed=0)
-    whole.load_state_dict(state, strict=False)  # a tied head has no name of its own
-    return whole
-
-
-def scorer(rows: Sequence[RlRow], recipe: Recipe) -> Callable[[str, Sequence[Answer]], list[float | None]]:
-    """The judge as the reward of a recipe's online stages: `pipeline.reward_of`, as everywhere."""
-    refs_of = {
-        row.prompt_id: tuple(
-            ConstraintRef(name, dict(params)) for name, params in zip(row.instruction_id_list, row.kwargs, strict=True)
-        )
-        for row in rows
-    }
-    bare = [name for name, refs in refs_of.items() if not refs]
-    if bare:
-        raise SpecError(
-            f"rl.jsonl: prompt {bare[0]!r} has no constraints, so its answers have no reward. Drop such rows"
-        )
-
-    kind: RewardKind = "binary" if recipe.reward == "binary" else "dense"
-
-    def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
-        refs = refs_of[prompt_id]
-        return [reward_of(answer.text, refs, kind=kind, is_cut=answer.truncated) for answer in answers]
-
-    return score
-
-
-def learned_scorer(rows: Sequence[RlRow], directory: Path) -> Callable[[str, Sequence[Answer]], list[float | None]]:
-    """A trained reward model as the reward: the sigmoid of its number, in (0, 1); 0 where an answer is cut or empty, as with the judge.
-
-    Raises:
-        MissingModel: There is none in `directory`.
-    """
-    from adhere.train.methods.reward_model import RewardModel
-
-    judge = RewardModel.load(directory)
-    text_of = {row.prompt_id: row.prompt for row in rows}
-
-    def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
-        whole = [at for at, answer in enumerate(answers) if answer.text.strip() and not answer.truncated]
-        numbers = judge.scores([(text_of[prompt_id], answers[at].text) for at in whole])
-        found: list[float | None] = [0.0] * len(answers)
-        for at, number in zip(whole, numbers, strict=True):
-            found[at] = 1 / (1 + math.exp(-number)) if number > -700 else 0.0
-        return found
-
-    return score
 
 
 def _publish(opened: _Opened, weights: Path, done: Sequence[StageRecord], out: Path) -> None:

@@ -30,10 +30,11 @@ from adhere.train.stages import STAGES, Stage
 if TYPE_CHECKING:
     from adhere.train.recipe.machines import Preset
 
-__all__ = ["MATRICES", "Lora", "Recipe", "StageSpec", "load_preset", "load_recipe"]
+__all__ = ["MATRICES", "Lora", "Recipe", "Reward", "StageSpec", "load_preset", "load_recipe"]
 
 Matrix = Literal["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 MATRICES: tuple[Matrix, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+Reward = RewardKind | Literal["model"]
 PRESETS = Path(__file__).parent / "presets"
 
 
@@ -115,7 +116,7 @@ class Recipe(Record, frozen=True):
     seed: int = 0
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     lora: Lora | None = None
-    reward: RewardKind | Literal["model"] = "dense"
+    reward: Reward = "dense"
     guards: Literal["stop", "warn"] = "stop"
     against: tuple[str, ...] = ()
     about: str = ""

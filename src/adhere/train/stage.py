@@ -1,0 +1,300 @@
+"""Trains one stage and stores what it left; recipes and studies both train by it.
+
+INTO/model/           the trained weights (fp32 safetensors) and their tokenizer
+INTO/adapter/         with `lora`: the adapter, in PEFT's format; it is merged into model/
+INTO/reward-model/    what a stage leaves beside weights, under the name that it `yields`
+
+Under the guards of `recipe.guards`: a recipe stops at all of them or warns; a study stops a cell where its comparison is broken, and
+notes the rest. What is stored is the same however often it was interrupted.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from adhere.errors import IntegrityError, SpecError
+from adhere.extras import need
+from adhere.pipeline.reward import RewardKind, reward_of
+from adhere.progress import Progress
+from adhere.schema import ConstraintRef, PairRow, RlRow, SftRow, derive_seed
+from adhere.train.batch.rollout import Answer, Scorer
+from adhere.train.budget.cost import Shape
+from adhere.train.budget.ledger import LogRow, StageLedger, StageResult, observing
+from adhere.train.budget.memory import Memory, Sizes, adapter_parameters, memory_of, sizes_of
+from adhere.train.checkpoint import keeping
+from adhere.train.loop import OptimizerSettings, with_base
+from adhere.train.parallel import first_does, is_sharding, place
+from adhere.train.recipe.guards import Guards, Policy, halved_once, too_large
+from adhere.train.recipe.order import ordering_of, orders_anew, with_cost
+from adhere.train.recipe.spec import Lora, Reward
+from adhere.train.stages import Stage
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = [
+    "ADAPTER",
+    "MODEL",
+    "REWARD_MODEL",
+    "Trained",
+    "Training",
+    "learned_scorer",
+    "memory_needed",
+    "scorer",
+    "train_stage",
+]
+
+MODEL, ADAPTER, REWARD_MODEL = "model", "adapter", "reward-model"
+
+
+class Training(NamedTuple):
+    """One stage to train.
+
+    Attributes:
+        stage: Which.
+        settings: All of them; precisions are settled.
+        rows: What it learns from.
+        weights: Directory of the weights that it starts from.
+        weights_sha256: What these must be; empty: the caller has compared them.
+        origin: Directory of what the recipe or study starts from; online merging keeps what was learned since then.
+        kept: Where its state lies while it is trained, so that a killed one goes on; the caller forgets it.
+        seed: Of orders and draws.
+        key: Hash of all that its weights depend on; with `seed` the root of an adapter's first weights and of torch's own draws.
+        device: Where.
+        reward: Of an online stage.
+        judge: Directory of the reward model where that is the reward.
+        lora: The adapter to train; None: the weights themselves.
+        policy: What its guards do.
+        name: In messages; empty: the stage's.
+    """
+
+    stage: Stage
+    settings: OptimizerSettings
+    rows: Sequence[SftRow | PairRow | RlRow]
+    weights: Path
+    origin: Path
+    kept: Path
+    seed: int
+    key: str
+    weights_sha256: str = ""
+    device: str = "cpu"
+    reward: Reward = "dense"
+    judge: Path | None = None
+    lora: Lora | None = None
+    policy: Policy = "stop"
+    name: str = ""
+
+
+class Trained(NamedTuple):
+    """What a stage left, beside its files."""
+
+    settings: OptimizerSettings
+    weights_sha256: str
+    ledger: StageLedger
+    log: list[LogRow]
+    warnings: list[str]
+
+
+def train_stage(
+    training: Training, into: Path, *, progress: Progress, see: Callable[[LogRow], None] | None = None
+) -> Trained:
+    """Train a stage from its weights, or from where a killed attempt was, and store it in `into`.
+
+    Args:
+        training: The stage.
+        into: Where to; what an unfinished attempt left there is replaced.
+        progress: Where to report to.
+        see: Called with every log row as it comes.
+
+    Raises:
+        IntegrityError: The weights that it starts from are not those that it was given.
+        SpecError: A prompt has no constraints, so its answers have no reward.
+        UsageError: What it asks for does not go together.
+        Diverged: A loss or gradient is not finite.
+        Wasted: A guard stopped it.
+        ResourceError: Out of memory, also with micro-batches of half the size; says what is needed.
+    """
+    torch = need("torch", extra="train")
+    from adhere.models.local.transformers import load_weights, weights_sha256
+
+    stage, name = training.stage, training.name or training.stage.name
+    found = weights_sha256(training.weights) if training.weights_sha256 else ""
+    if found != training.weights_sha256:
+        raise IntegrityError(
+            f"The weights in {training.weights} were changed after they were trained: sha256 {found}, recorded "
+            f"{training.weights_sha256}. Remove {training.weights.parent} to train them again"
+        )
+    online: dict[str, Scorer] = {"score": _scorer(training)} if stage.online else {}
+    noted = _noted(training)
+    for warning in noted:
+        progress.say(warning)
+
+    def attempt(settings: OptimizerSettings) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, StageResult]:
+        torch.manual_seed(derive_seed(training.seed, training.key) % 2**32)
+        model, tokenizer = load_weights(training.weights, "cpu" if is_sharding() else training.device)
+        if training.lora is not None:
+            from adhere.train.recipe.lora import attach
+
+            attach(model, training.lora, seed=derive_seed(training.seed, training.key, "adapter"))
+        rows, ordering = training.rows, None
+        if training.judge is not None and orders_anew(settings, stage):
+            ordering = ordering_of(
+                [row for row in rows if isinstance(row, RlRow)], settings, model, tokenizer, score=online["score"],
+                seed=training.seed, kept=training.kept, key=training.key, progress=progress,
+            )  # fmt: skip
+            rows = ordering.rows
+        guards = Guards(name, training.policy)
+
+        def watch(row: LogRow) -> None:
+            if see is not None:
+                see(row)
+            known = len(guards.warnings)
+            guards.see(row)
+            for warning in guards.warnings[known:]:
+                progress.say(warning)
+
+        with observing(watch), keeping(training.kept):
+            result = stage.run(
+                model, tokenizer, rows, with_base(settings, training.origin), seed=training.seed, progress=progress, **online
+            )  # fmt: skip
+        if ordering is not None:
+            result = result._replace(ledger=with_cost(result.ledger, ordering.ledger))
+        return model, tokenizer, result
+
+    (model, tokenizer, result), settings = halved_once(
+        attempt, training.settings, name=name, needs=lambda tried: _too_large(training, tried), progress=progress
+    )
+    again = Guards(name, training.policy)  # one that was taken up from a checkpoint has shown only its later steps
+    for row in result.log:
+        again.see(row)
+    _save(training, model, tokenizer, result, into)
+    return Trained(settings, weights_sha256(into / MODEL), result.ledger, list(result.log), noted + again.warnings)
+
+
+def _noted(training: Training) -> list[str]:
+    """What is to be said of a stage before it begins."""
+    merging = training.settings.merging
+    if merging is None or merging.mode != "paper" or merging.p == 1:
+        return []
+    name = training.name or training.stage.name
+    return [
+        f"{name}: merging.mode = 'paper' keeps p = {merging.p:g} of every step and does not rescale it; mode = 'released' is what its authors ran"
+    ]
+
+
+def _save(
+    training: Training, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, result: StageResult, into: Path
+) -> None:
+    """Write what the stage left; the first process does, of weights that all have parts of."""
+    from adhere.models.local.quiet import quiet
+    from adhere.train.recipe.lora import merge, save_adapter
+
+    model = _whole(training, model)
+
+    def save() -> None:
+        for left in (MODEL, ADAPTER, training.stage.yields):
+            shutil.rmtree(into / left, ignore_errors=True)
+        if training.lora is not None:
+            save_adapter(model, training.lora, into / ADAPTER, base=str(training.weights))
+            merge(model)
+        with quiet():
+            model.save_pretrained(into / MODEL)
+            tokenizer.save_pretrained(into / MODEL)
+            if result.artefact is not None:
+                result.artefact.save(into / training.stage.yields)
+
+    first_does(save)
+
+
+def _whole(training: Training, model: PreTrainedModel) -> Any:
+    """The trained model, to be saved by the first process; sharded weights are gathered into a model of their own."""
+    if not is_sharding():
+        return model
+    from adhere.models.local.transformers import load_weights
+    from adhere.train.recipe.lora import attach
+    from adhere.train.sharding import whole_state
+
+    state = whole_state(model)
+    if state is None:
+        return model
+    whole, _ = load_weights(training.weights)
+    if training.lora is not None:
+        attach(whole, training.lora, seed=0)
+    whole.load_state_dict(state, strict=False)  # a tied head has no name of its own
+    return whole
+
+
+def memory_needed(
+    stage: Stage, settings: OptimizerSettings, sizes: Sizes, *, lora: Lora | None, device: str, shards: int = 1
+) -> Memory:
+    """What a stage holds at its worst moment, in one process of `shards` that share the weights."""
+    adapter = None if lora is None else adapter_parameters(sizes, rank=lora.rank, targets=lora.targets)
+    copies = stage.work(settings, Shape(rows=1)).copies
+    return memory_of(sizes, settings, copies=copies, device=device, adapter=adapter, shards=shards)
+
+
+def _too_large(training: Training, settings: OptimizerSettings) -> str:
+    shards = place().size if is_sharding() else 1
+    memory = memory_needed(
+        training.stage, settings, sizes_of(training.weights), lora=training.lora, device=training.device, shards=shards
+    )
+    return too_large(training.name or training.stage.name, settings, memory, training.device)
+
+
+def _scorer(training: Training) -> Scorer:
+    rows = [row for row in training.rows if isinstance(row, RlRow)]
+    if training.reward != "model":
+        return scorer(rows, training.reward)
+    if training.judge is None:
+        raise SpecError(f"{training.stage.name}: reward = 'model', and no stage before it left a reward model")
+    return learned_scorer(rows, training.judge, device=training.device)
+
+
+def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
+    """The judge as the reward of online stages: `pipeline.reward_of`, as for every trainer, with its rule that a cut answer fails.
+
+    Raises:
+        SpecError: A prompt has no constraints.
+    """
+    by_id = {row.prompt_id: row for row in rows}
+    bare = [row.prompt_id for row in rows if not row.instruction_id_list]
+    if bare:
+        raise SpecError(
+            f"rl.jsonl: prompt {bare[0]!r} has no constraints, so its answers have no reward. Drop such rows"
+        )
+    refs_of = {
+        name: tuple(ConstraintRef(one, dict(params)) for one, params in zip(row.instruction_id_list, row.kwargs, strict=True))
+        for name, row in by_id.items()
+    }  # fmt: skip
+
+    def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
+        refs, profile = refs_of[prompt_id], by_id[prompt_id].profile
+        return [reward_of(answer.text, refs, kind=kind, is_cut=answer.truncated, profile=profile) for answer in answers]
+
+    return score
+
+
+def learned_scorer(rows: Sequence[RlRow], directory: Path, *, device: str = "cpu") -> Scorer:
+    """A trained reward model as the reward: the sigmoid of its number, in (0, 1); 0 where an answer is cut or empty, as with the judge.
+
+    Raises:
+        MissingModel: There is none in `directory`.
+    """
+    from adhere.train.methods.reward_model import RewardModel
+
+    judge = RewardModel.load(directory, device)
+    text_of = {row.prompt_id: row.prompt for row in rows}
+
+    def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
+        whole = [at for at, answer in enumerate(answers) if answer.text.strip() and not answer.truncated]
+        numbers = judge.scores([(text_of[prompt_id], answers[at].text) for at in whole])
+        found: list[float | None] = [0.0] * len(answers)
+        for at, number in zip(whole, numbers, strict=True):
+            found[at] = 1 / (1 + math.exp(-number)) if number > -700 else 0.0
+        return found
+
+    return score
