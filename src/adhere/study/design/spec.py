@@ -13,7 +13,7 @@ from adhere.config import load_toml, locate
 from adhere.errors import SpecError, UnknownName, UsageError, nearest
 from adhere.pipeline.compare.sides import MARGIN, PERPLEXITY_MARGIN
 from adhere.pipeline.reward import RewardKind
-from adhere.schema import Json, Record, content_hash
+from adhere.schema import Json, Record, content_hash, convert
 from adhere.suites.generated.core.deal import kinds_of
 from adhere.suites.generated.core.slices import SLICES, Sizes
 from adhere.train.loop import OptimizerSettings
@@ -244,7 +244,7 @@ class StudySpec(Record, frozen=True):
         spec = StageSpec(method, table)
         try:
             kind = spec.kind
-            given = msgspec.convert({"reward": self.reward} | own, _Own)
+            given = convert({"reward": self.reward} | own, _Own)
             return NamedStage(name, kind, spec.resolved(), matched, given.reward, given.lora, given.rated_by)
         except UnknownName as error:
             raise SpecError(f"stages.{name}.method: {error}") from error

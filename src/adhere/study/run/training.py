@@ -23,7 +23,7 @@ from adhere.models.catalog import open_model
 from adhere.models.local.decoder.device import resolve_device
 from adhere.models.local.decoder.precision import Resolved
 from adhere.progress import Progress
-from adhere.schema import PairRow, RlRow, SftRow
+from adhere.schema import PairRow, RlRow, SftRow, convert
 from adhere.study.design.plan import Cell
 from adhere.study.design.spec import NamedStage, StudySpec
 from adhere.study.outcome.result import CellNote
@@ -115,7 +115,7 @@ def _rated(rows: Sequence[PairRow], by: str, asked: Path, progress: Progress) ->
     if by != "programs":
         ask = asking(open_model(by), asked, progress)
     made = transform("six_criteria", [msgspec.to_builtins(row) for row in rows], "pairs", Settings(ask=ask))
-    return [msgspec.convert(row, PairRow) for row in made.rows]
+    return [convert(row, PairRow) for row in made.rows]
 
 
 def noted(record: CellRecord) -> list[CellNote]:
