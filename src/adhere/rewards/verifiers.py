@@ -98,10 +98,15 @@ async def judge_binary(task: Any, trace: Any) -> float | None:
 
 def _reward_of_trace(task: Any, trace: Any, *, kind: RewardKind) -> float | None:
     label = {name: getattr(task.data, name) for name in COLUMNS if hasattr(task.data, name)}
+    text, is_cut = answer_of_trace(trace)
+    return reward_of(text, refs_in(label, where="The task's data"), kind=kind, mode="reference", is_cut=is_cut)
+
+
+def answer_of_trace(trace: Any) -> tuple[str, bool]:
+    """The reply of a trace of verifiers.v1 as it was written, and whether it was cut at its token limit."""
     # `trace.last_reply` would strip blanks, which some constraints are about.
     reply = trace.root_reply
     if reply is None:
         messages = trace.assistant_messages
         reply = (messages[-1].content or "") if messages else ""
-    refs, is_cut = refs_in(label, where="The task's data"), getattr(trace, "is_truncated", None) is True
-    return reward_of(answer_of(reply), refs, kind=kind, mode="reference", is_cut=is_cut)
+    return answer_of(reply), getattr(trace, "is_truncated", None) is True

@@ -211,12 +211,12 @@ def _finish(response: Response) -> str:
     return _FINISH.get(response.status, "stop")
 
 
-def _usage(response: Response) -> dict[str, int]:
-    """Token counts; what the engine does not count is left out."""
-    usage = response.usage
-    counts = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
-    known = {name: value for name, value in counts.items() if value is not None}
-    return {**known, "total_tokens": sum(known.values())} if len(known) == len(counts) else known
+def _usage(response: Response) -> dict[str, int] | None:
+    """Token counts; None where the engine does not count both, because clients refuse a usage that lacks one."""
+    prompt, completion = response.usage.prompt_tokens, response.usage.completion_tokens
+    if prompt is None or completion is None:
+        return None
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def _failure(response: Response) -> web.Response:

@@ -60,7 +60,7 @@ def test_an_answer_has_the_shape_of_openai() -> None:
             "logprobs": None,
         }
     ]
-    assert body["usage"] == {"completion_tokens": 4}  # a scripted model does not count the prompt's
+    assert body["usage"] == {"prompt_tokens": 4, "completion_tokens": 4, "total_tokens": 8}
     assert body["system_fingerprint"] == "scripted 1 none"
 
 
@@ -83,7 +83,10 @@ def test_a_stream_ends_with_usage_and_done() -> None:
     chunks = [json.loads(event[6:]) for event in events[:3]]
     assert chunks[0]["choices"][0]["delta"] == {"role": "assistant", "content": "one two three four"}
     assert chunks[1]["choices"][0]["finish_reason"] == "stop"
-    assert (chunks[2]["choices"], chunks[2]["usage"]) == ([], {"completion_tokens": 4})
+    assert (chunks[2]["choices"], chunks[2]["usage"]) == (
+        [],
+        {"prompt_tokens": 4, "completion_tokens": 4, "total_tokens": 8},
+    )
     assert events[3] == "data: [DONE]"
 
 

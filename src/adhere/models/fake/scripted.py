@@ -69,7 +69,10 @@ class ScriptedModel:
             request.prompt_id, request.turn, request.draw, text=text,
             status="truncated" if cut else "ok" if text.strip() else "empty",
             stop_reason="length" if cut else "stop",
-            usage=Usage(completion_tokens=min(len(tokens), sampling.max_new_tokens)),
+            usage=Usage(
+                prompt_tokens=sum(len(message.content.split()) for message in request.messages),
+                completion_tokens=min(len(tokens), sampling.max_new_tokens),
+            ),
             latency_s=self.latency_s, seed=request.seed, served_model=self.name,
         )  # fmt: skip
 

@@ -1,0 +1,245 @@
+"""One environment: the prompts of a suite, and what an answer to one of them earns.
+
+    environment = adhere.environments.env("core:x20")
+    for prompt in environment.prompts:
+        reward = environment.score(prompt, policy(prompt.messages()))  # None: could not be judged
+
+The judge is `pipeline.check`, as in an evaluation. An answer that could not be judged has no score; adapters mask it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from adhere.errors import AdhereError, UnknownName, UsageError, nearest, one_of
+from adhere.pipeline.check import check
+from adhere.pipeline.judge import judge_of
+from adhere.pipeline.outcomes import keeps_all
+from adhere.pipeline.reward import REWARD_KINDS, RewardKind
+from adhere.pipeline.reward import reward as earned
+from adhere.schema import CUT_ANSWERS, CutAnswers, Mode, Prompt, Response, Status, Verdict, unpacked
+from adhere.suites import Suite, load
+from adhere.text.reasoning import split_reasoning
+
+Answer = str | Sequence[str]
+"""One answer, or one for each turn of the prompt."""
+
+
+class Undecided(AdhereError):
+    """An answer could not be judged, and the trainer's interface has no place for a missing score."""
+
+
+class Judged(NamedTuple):
+    """What one episode came to.
+
+    Attributes:
+        score: In [0, 1]; None where no measurement was made.
+        metrics: `prompt_strict`, `prompt_loose` (0 or 1) and a pass rate for each kind of constraint. What was not
+            decided has no entry.
+        reasons: Why each constraint failed or stayed undecided (strict), one line each.
+    """
+
+    score: float | None
+    metrics: dict[str, float]
+    reasons: tuple[str, ...]
+
+
+class Environment:
+    """The prompts of a suite with their score. `env` makes it from a suite's name.
+
+    Args:
+        suite: Whose prompts are asked.
+        mode: Whose semantics published kinds have.
+        reward: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
+        cut_answers: Whether an answer that was cut at its token limit fails, or is judged as it stands; None: as the
+            suite says.
+
+    Raises:
+        UsageError: One of the words is unknown, or a prompt occurs twice.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        *,
+        mode: Mode = "reference",
+        reward: RewardKind = "dense",
+        cut_answers: CutAnswers | None = None,
+    ) -> None:
+        self.suite = suite
+        self.mode: Mode = mode
+        self.reward: RewardKind = one_of(reward, REWARD_KINDS, "reward")
+        self.cut_answers: CutAnswers = one_of(cut_answers or suite.cut_answers, CUT_ANSWERS, "treatment of cut answers")
+        self._by_id = {prompt.id: prompt for prompt in suite.prompts}
+        if len(self._by_id) < len(suite.prompts):
+            raise UsageError(f"Suite {suite.name!r} has several prompts of one id; an environment finds prompts by id")
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """In the suite's order."""
+        return self.suite.prompts
+
+    def prompt(self, id: str | int) -> Prompt:  # noqa: A002 - the field's word
+        """The prompt of an id.
+
+        Raises:
+            UnknownName: There is none.
+        """
+        found = self._by_id.get(str(id))
+        if found is None:
+            raise UnknownName(f"Suite {self.suite.name!r} has no prompt {id!r}.{nearest(str(id), list(self._by_id))}")
+        return found
+
+    def score(self, prompt: Prompt | str, answer: Answer, *, is_cut: bool = False) -> float | None:
+        """What an answer earns, in [0, 1]; None where it could not be judged. See `judge`."""
+        return self.judge(prompt, answer, is_cut=is_cut).score
+
+    def judge(self, prompt: Prompt | str, answer: Answer, *, is_cut: bool = False) -> Judged:
+        """Judge an answer: its reasoning is set aside, the strict view counts.
+
+        A prompt of several turns takes one answer a turn. Where the conversation broke off, the constraints of the turns
+        that were not answered count as failed.
+
+        Args:
+            prompt: One of `prompts`, or its id.
+            answer: What the model wrote, reasoning and all; for several turns a list.
+            is_cut: Whether the last answer was cut at its token limit.
+
+        Raises:
+            UsageError: There are more answers than turns.
+            UnknownName: There is no such prompt.
+        """
+        asked = self.prompt(prompt) if isinstance(prompt, str) else prompt
+        return judge_episode(
+            asked, answer, is_cut=is_cut, mode=self.mode, reward=self.reward, cut_answers=self.cut_answers
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The prompts as trainers' data: `prompt` (messages), `id`, IFEval's two columns of the last turn, and `turns`.
+
+        `turns` holds the texts of all user turns, for environments that lead the conversation themselves.
+        """
+        return [
+            {
+                "id": prompt.id,
+                "prompt": messages_of(prompt),
+                "turns": [turn.text for turn in prompt.turns],
+                "instruction_id_list": [ref.id for ref in prompt.turns[-1].constraints],
+                "kwargs": [msgspec.to_builtins(ref.params, enc_hook=unpacked) for ref in prompt.turns[-1].constraints],
+            }
+            for prompt in self.prompts
+        ]
+
+    def insist_on_one_turn(self) -> None:
+        """Refuse prompts that an adapter of single exchanges would cut short.
+
+        Raises:
+            UsageError: A prompt has several turns.
+        """
+        several = next((prompt.id for prompt in self.prompts if len(prompt.turns) > 1), None)
+        if several is not None:
+            raise UsageError(
+                f"Prompt {several!r} of suite {self.suite.name!r} has several turns, and this environment is one exchange. "
+                "TRL's (adhere.environments.trl) and OpenEnv's lead the whole conversation"
+            )
+
+
+def judge_episode(
+    prompt: Prompt,
+    answer: Answer,
+    *,
+    is_cut: bool = False,
+    mode: Mode = "reference",
+    reward: RewardKind = "dense",
+    cut_answers: CutAnswers = "judge",
+) -> Judged:
+    """What `Environment.judge` says, for adapters that hold a prompt and no environment. Arguments as there.
+
+    Raises:
+        UsageError: There are more answers than turns.
+    """
+    answers = [answer] if isinstance(answer, str) else list(answer)
+    if len(answers) > len(prompt.turns):
+        raise UsageError(f"Prompt {prompt.id!r} has {len(prompt.turns)} turns, got {len(answers)} answers")
+    verdicts: list[Verdict] = []
+    for turn, text in enumerate(answers):
+        reasoning, said = split_reasoning(text)
+        last_is_cut = is_cut and turn == len(answers) - 1
+        status: Status = "truncated" if last_is_cut else "ok" if said.strip() else "empty"
+        response = Response(prompt.id, turn, 0, said, status, reasoning=reasoning)
+        verdicts += check(prompt, response, cut_answers=cut_answers, mode=mode)
+    strict = [verdict for verdict in verdicts if verdict.view == "strict"]
+    return Judged(
+        _score(prompt, strict, kind=reward, mode=mode),
+        _metrics(prompt, verdicts),
+        tuple(f"{one.constraint_id}: {one.outcome}: {one.reason}" for one in strict if one.outcome != "pass"),
+    )
+
+
+def _score(prompt: Prompt, strict: list[Verdict], *, kind: RewardKind, mode: Mode) -> float | None:
+    refs = [ref for turn in prompt.turns for ref in turn.constraints]
+    # Positions run through all turns, because `undecidable` is asked of all constraints at once.
+    numbered = [msgspec.structs.replace(verdict, index=place) for place, verdict in enumerate(strict)]
+    undecidable = None
+    if any(verdict.outcome == "undecided" for verdict in numbered):
+        undecidable = judge_of(refs, mode=mode, profile=prompt.tags.get("profile")).undecidable
+    if len(numbered) == len(refs):
+        return earned(numbered, kind=kind, undecidable=undecidable)
+    # The rest belongs to turns that were never reached, which counts as failed.
+    found = earned(numbered, kind=kind, undecidable=undecidable) if numbered else 0.0
+    return None if found is None else 0.0 if kind == "binary" else found * len(numbered) / len(refs)
+
+
+def env(
+    suite: str | Suite,
+    *,
+    mode: Mode = "reference",
+    reward: RewardKind = "dense",
+    limit: int | None = None,
+    seed: int | None = None,
+    cut_answers: CutAnswers | None = None,
+) -> Environment:
+    """The environment of a suite.
+
+    Args:
+        suite: A name as `adhere eval --suite` takes it (`core:x20+seed7`, `ifeval:PATH`), or a Suite.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
+        reward: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
+        limit: At most so many prompts, an even share of each slice.
+        seed: For generated suites.
+        cut_answers: See `Environment`.
+
+    Raises:
+        UnknownName, UsageError: There is no such suite, or one of the words is unknown.
+    """
+    loaded = load(suite, limit=limit, seed=seed) if isinstance(suite, str) else suite
+    return Environment(loaded, mode=mode, reward=reward, cut_answers=cut_answers)
+
+
+def messages_of(prompt: Prompt, answers: Sequence[str] = ()) -> list[dict[str, str]]:
+    """What the model is sent, as role and content; see `Prompt.messages`.
+
+    Raises:
+        UsageError: The prompt gives the model tools or their messages, which no adapter passes on.
+    """
+    messages = prompt.messages(answers)
+    if prompt.tools or any(message.calls or message.role == "tool" for message in messages):
+        raise UsageError(f"Prompt {prompt.id!r} holds calls of tools, which environments do not pass on yet")
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def _metrics(prompt: Prompt, verdicts: list[Verdict]) -> dict[str, float]:
+    wanted = sum(len(turn.constraints) for turn in prompt.turns)
+    found: dict[str, float] = {}
+    for view in ("strict", "loose"):
+        kept = keeps_all([one.outcome for one in verdicts if one.view == view], wanted)
+        if kept is not None:
+            found[f"prompt_{view}"] = float(kept)
+    by_kind: dict[str, list[bool]] = {}
+    for one in verdicts:
+        if one.view == "strict" and one.outcome != "undecided":
+            by_kind.setdefault(one.constraint_id, []).append(one.outcome == "pass")
+    return found | {kind: sum(passed) / len(passed) for kind, passed in sorted(by_kind.items())}

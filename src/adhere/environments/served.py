@@ -1,0 +1,42 @@
+"""The command line of the environments that are servers: which suite, judged how, on which port."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NamedTuple
+
+from adhere.environments.environment import Environment, env
+from adhere.errors import AdhereError
+from adhere.pipeline.reward import REWARD_KINDS
+
+
+class Served(NamedTuple):
+    """What is to be served, and where."""
+
+    environment: Environment
+    host: str
+    port: int
+    rows: str | None
+
+
+def parse(module: str, arguments: list[str] | None) -> Served:
+    """Read the arguments of `python -m MODULE`.
+
+    Raises:
+        SystemExit: They are wrong, with the reason; or `--help` was asked.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m {module}")
+    parser.add_argument("suite", help="as `adhere eval --suite` takes it: core:x20+seed7, ifeval:input_data.jsonl")
+    parser.add_argument("--mode", choices=("reference", "fixed"), default="reference")
+    parser.add_argument("--reward", choices=REWARD_KINDS, default="dense")
+    parser.add_argument("--limit", type=int, help="at most so many prompts")
+    parser.add_argument("--seed", type=int, help="for generated suites")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--rows", metavar="FILE", help="write the prompts as the trainer's rows to FILE and end")
+    given = parser.parse_args(arguments)
+    try:
+        made = env(given.suite, mode=given.mode, reward=given.reward, limit=given.limit, seed=given.seed)
+    except AdhereError as error:
+        parser.error(str(error))
+    return Served(made, given.host, given.port, given.rows)

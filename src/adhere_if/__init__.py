@@ -1,0 +1,8 @@
+"""Adhere's instruction following as an environment that `verifiers` finds by name: `vf-eval adhere_if …`.
+
+verifiers takes the name of a top-level module; what it is lies in `adhere.environments.verifiers`.
+"""
+
+from adhere.environments.verifiers import AdhereTaskset, load_environment
+
+__all__ = ["AdhereTaskset", "load_environment"]

@@ -1,0 +1,145 @@
+"""Real episodes in the frameworks that install here: their own runner, our environment, a server on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adhere.environments import Environment, env
+from adhere.environments.nemo_gym import make_app, rows_of
+from adhere.models.fake.loopback import listen
+
+pytestmark = pytest.mark.slow
+needs_verifiers = pytest.mark.skipif(
+    importlib.util.find_spec("verifiers") is None or shutil.which("uv", path=str(Path(sys.executable).parent)) is None,
+    reason="verifiers and uv are not installed here",
+)
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The base URL of `adhere serve scripted/echo`: a model whose answer is its prompt."""
+    command = [sys.executable, "-m", "adhere", "serve", "scripted/echo", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def evaluated(tmp_path: Path, url: str, *which: str) -> list[dict[str, Any]]:
+    """The traces of `vf-eval WHICH…` with a model that echoes its prompt."""
+    binaries = Path(sys.executable).parent
+    done = subprocess.run(
+        [str(binaries / "vf-eval"), *which, "-m", "scripted/echo", "--client.base-url", url, "--client.api-key-var", "NO_KEY",
+         "--env.agent.harness.id", "null", "--env.agent.runtime.type", "subprocess", "-o", str(tmp_path)],
+        cwd=tmp_path, env={**os.environ, "NO_KEY": "none", "PATH": f"{binaries}:{os.environ['PATH']}"},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    (file,) = tmp_path.glob("**/traces.jsonl")
+    episodes = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [episode["errors"] for episode in episodes] == [[]] * len(episodes)
+    return [trace for episode in episodes for trace in episode["traces"]]
+
+
+@needs_verifiers
+def test_vf_eval_runs_the_installed_environment(tmp_path: Path) -> None:
+    environment = env("core", limit=4)
+    with served() as model:
+        traces = evaluated(tmp_path, model, "adhere_if", "--env.taskset.suite", "core", "--env.taskset.limit", "4")
+    assert len(traces) == 4
+    for trace in traces:
+        prompt = environment.prompt(trace["task"]["data"]["id"])
+        reply = trace["nodes"][-1]["message"]["content"]
+        assert trace["rewards"]["obeys"]["score"] == environment.score(prompt, reply)
+
+
+@contextmanager
+def resources_server() -> Iterator[str]:
+    """Our server for NeMo Gym, in a thread of its own."""
+    loop, ready, found = asyncio.new_event_loop(), threading.Event(), []
+
+    async def serve() -> None:
+        found.append(await listen(make_app(), 0))
+        ready.set()
+
+    def run() -> None:
+        loop.run_until_complete(serve())
+        loop.run_forever()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    ready.wait(20)
+    runner, port = found[0]
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(20)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(20)
+        loop.close()
+
+
+@needs_verifiers
+def test_a_client_of_nemo_gym_accepts_the_resources_server(tmp_path: Path) -> None:
+    """The client is the one that verifiers ships: NeMo Gym itself needs Python 3.13."""
+    environment = env("core", limit=4)
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps(row) + "\n" for row in rows_of(environment)))
+    with served() as model, resources_server() as url:
+        spec = tmp_path / "run.toml"
+        spec.write_text(
+            f'[env.taskset]\nid = "nemo_gym"\ndataset = "{rows}"\n[env.taskset.task]\nresources_url = "{url}"\n'
+        )
+        traces = evaluated(tmp_path, model, "@", str(spec))
+    assert len(traces) == 4
+    for trace in traces:
+        prompt = environment.prompt(trace["task"]["data"]["row"]["id"])
+        reply = trace["nodes"][-1]["message"]["content"]
+        assert trace["rewards"]["nemo_gym"]["score"] == environment.score(prompt, reply)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
+def test_trl_leads_episodes_of_the_factory(
+    tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two steps of GRPO over two-turn prompts: a policy that never calls the tool earns nothing, and the trainer logs it."""
+    trl, transformers = pytest.importorskip("trl"), pytest.importorskip("transformers")
+    from tests.unit.environments.test_environments import NO_COMMA, TITLE, suite_of
+
+    from adhere.environments.trl import dataset, factory
+
+    monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
+    logging.getLogger("trl").setLevel(logging.ERROR)
+    environment = Environment(suite_of((NO_COMMA,), (TITLE,)))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_llama_dir)
+    # A template with tools that TRL knows how to read back.
+    tokenizer.chat_template = (Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja").read_text()
+    trainer = trl.GRPOTrainer(
+        transformers.AutoModelForCausalLM.from_pretrained(tiny_llama_dir),
+        args=trl.GRPOConfig(
+            output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none", disable_tqdm=True, max_steps=2,
+            per_device_train_batch_size=2, num_generations=2, max_completion_length=8, logging_steps=1, seed=0,
+        ),
+        train_dataset=dataset(environment, episodes=True),
+        environment_factory=factory(environment),
+        processing_class=tokenizer,
+    )  # fmt: skip
+    trainer.train()
+    name = "rewards/InstructionEpisode/mean"
+    assert [entry[name] for entry in trainer.state.log_history if name in entry] == [0.0, 0.0]
