@@ -27,7 +27,7 @@ from adhere.environments.environment import Environment, judge_episode, messages
 from adhere.errors import AdhereError, UsageError
 from adhere.pipeline.reward import RewardKind
 from adhere.rewards.rows import refs_in
-from adhere.schema import CutAnswers, Mode, Prompt, Record, Turn
+from adhere.schema import CutAnswers, Mode, Prompt, Record, Turn, convert, decode
 
 MASK, FAILURE, FAILURE_TEXT = "mask_sample", "_ng_failure_class", "_ng_failure_judge_error"
 _MOST_BYTES = 64 * 2**20
@@ -73,9 +73,7 @@ def verify(row: dict[str, Any]) -> dict[str, Any]:
     """
     text, is_cut = _answer_of(row.get("response"))
     try:
-        judging = msgspec.convert(
-            row.get("adhere", {"mode": "reference", "reward": "dense", "cut_answers": "judge"}), Judging
-        )
+        judging = convert(row.get("adhere", {"mode": "reference", "reward": "dense", "cut_answers": "judge"}), Judging)
     except msgspec.ValidationError as error:
         raise UsageError(f"The row's `adhere` says how it is judged: {error}") from error
     tags = {} if judging.profile is None else {"profile": judging.profile}
@@ -118,16 +116,16 @@ def make_app() -> web.Application:
 
     async def verified(request: web.Request) -> web.Response:
         try:
-            row = msgspec.json.decode(await request.read(), type=dict[str, Any])
+            row = decode(await request.read(), dict[str, Any])
             return web.Response(body=msgspec.json.encode(verify(row)), content_type="application/json")
-        except (msgspec.DecodeError, AdhereError) as error:
+        except AdhereError as error:
             # 422 as FastAPI answers what does not fit its model: the row is wrong, so the trainer should stop.
             return web.json_response({"detail": str(error)}, status=422)
 
     async def aggregated(request: web.Request) -> web.Response:
         try:
-            body = msgspec.json.decode(await request.read(), type=dict[str, list[dict[str, Any]]])
-        except msgspec.DecodeError as error:
+            body = decode(await request.read(), dict[str, list[dict[str, Any]]])
+        except AdhereError as error:
             return web.json_response({"detail": str(error)}, status=422)
         kept = [row for row in body.get("verify_responses", []) if not row.get(MASK)]
         rewards = [float(row["reward"]) for row in kept]
