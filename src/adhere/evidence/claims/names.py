@@ -40,6 +40,7 @@ _ARROW_UP, _ARROW_DOWN = re.compile(r"[↑⬆]"), re.compile(r"[↓⬇]")
 
 _NO_PROPORTIONS = frozenset({"perplexity", "bits per byte", "rating", "BLEU", "ROUGE-L", "error rate"})
 _JOINS = re.compile(r"[&/+,]|and|or|与|和")
+_GREEK = re.compile(r"[α-ω](?:\s*[/×]\s*[α-ω])*")  # a parameter of training: no benchmark is called β
 _PERPLEXITIES = frozenset({"wikitext2", "wikitext", "ptb", "c4"})  # printed as perplexities wherever no metric is named
 
 
@@ -173,7 +174,7 @@ def is_attribute(label: str) -> bool:
     shown = clean_label(label)
     if is_length(shown) or is_known(shown) or looks_like_model(shown):
         return False
-    if shown.startswith("#"):
+    if shown.startswith("#") or _GREEK.fullmatch(shown):
         return True
     data = _data()["attributes"]
     inside = [(a or b).strip().lower() for a, b in _PAREN.findall(shown)]

@@ -12,11 +12,11 @@ _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _NUMBER = re.compile(
     r"(?P<lead>[~≈↑↓▲▼]?\s*)(?P<sign>[+-]?)\s?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
     r"(?:\s*(?:×|x|\\times)\s*10\^?\{?(?P<power>[+-]?\d+)\}?|[eE](?P<exponent>[+-]?\d+))?"
-    r"(?:\s*(?P<unit>%|[kKMBT](?![A-Za-z])|points?\b|pts?\b|pp\b))?"
+    r"(?:\s*(?P<unit>%|[kKMBT](?![A-Za-z])|points?\b|pts?\b|pp\b|(?:ms|fps|sec|hrs?|hours?|min|[GMT]i?B|tok(?:ens)?/s)(?![A-Za-z])))?"
 )
 _SPREAD = re.compile(r"^\s*[_^]?\{?\s*(?:±|\\pm|\+/-|\+-)\s*(?P<spread>\d+(?:\.\d+)?)\s*%?\s*\}?")
 _TRAILING = re.compile(
-    r"^\s*(?:\((?:±?\s*\d+(?:\.\d+)?%?|[+-]\d+(?:\.\d+)?%?|\d+-shots?|[a-z])\))?[\s*†‡§¶↑↓▲▼^a-d\d\[\]]{0,4}$"
+    r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\])?[\s*†‡§¶↑↓▲▼^a-d\d\[\]]{0,4}$"
 )
 _BESIDE = re.compile(r"^\s*\((?P<value>[+-]\d+(?:\.\d+)?)%?\)")
 _LATEX_WRAPPER = re.compile(
@@ -24,9 +24,13 @@ _LATEX_WRAPPER = re.compile(
 )
 _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*\)")
-# A raised number or sign is a footnote mark; raised words belong to the text.
-_RAISED = re.compile(r"<su[pb]>\s*(?:[\d*†‡§¶,\s]*|[a-z])\s*</su[pb]>", re.IGNORECASE)
+# A raised number or sign is a footnote mark; raised words, and whatever stands below the line (AP50), belong to the text.
+_RAISED = re.compile(r"<sup>\s*(?:[\d*†‡§¶,\s]*|[a-z])\s*</sup>", re.IGNORECASE)
 ABSENT = frozenset({"", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "nan", "none", "/", "?", "tbd", "·", "x"})
+
+
+MEASURES = frozenset({"ms", "fps", "sec", "hr", "hrs", "hour", "hours", "min", "GB", "MB", "TB", "GiB", "MiB", "TiB", "tok/s", "tokens/s"})
+EPSILON = 1e-9
 
 
 class Beside(NamedTuple):
@@ -40,7 +44,8 @@ class Printed(NamedTuple):
     """One printed number.
 
     `half` is half a unit of the last place shown: the true value lies within value ± half if it was rounded. `unit` is
-    `""`, `"%"` or `"points"`, or the scale letter `K`, `M`, `B`, `T` (the value is then as printed, not multiplied out).
+    `""`, `"%"` or `"points"`, the scale letter `K`, `M`, `B`, `T` (the value is then as printed, not multiplied out), or a
+    measure of speed, time or memory (`ms`, `GB`).
     `spread` is a printed ± behind it, `beside` a signed difference in parentheses.
     """
 
@@ -57,6 +62,11 @@ class Printed(NamedTuple):
         return 0.5 * 10.0**-self.decimals
 
     @property
+    def is_attribute(self) -> bool:
+        """Whether it cannot be a score: a time, a size in memory, or a learning rate (`3e-5`)."""
+        return self.unit in MEASURES or ("e-" in self.text.lower() and 0 < self.value < 0.01)
+
+    @property
     def magnitude(self) -> float:
         """The value with its scale letter multiplied out: `32K` is 32000."""
         return self.value * _SCALES.get(self.unit, 1.0)
@@ -67,7 +77,6 @@ class Printed(NamedTuple):
         return self._replace(value=self.value * factor, decimals=max(self.decimals - shift, 0))
 
 
-EPSILON = 1e-9
 MAX_DIGITS = 30
 
 
@@ -93,7 +102,7 @@ def plain(text: str) -> str:
         text = _LINK.sub(r"\1", text)
     if "<" in text:
         text = _RAISED.sub("", text)
-        text = re.sub(r"<br\s*/?>|</?(?:div|p|sup|sub)\b[^<>]*>", " ", text)
+        text = re.sub(r"<br\s*/?>|</?(?:div|p|sup)\b[^<>]*>", " ", text)
         text = re.sub(r"</?[A-Za-z][^<>]*>", "", text)
     if "&" in text:
         text = html.unescape(text)

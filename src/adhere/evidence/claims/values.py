@@ -29,7 +29,7 @@ from adhere.evidence.claims.names import (
     shots_of,
 )
 from adhere.evidence.claims.printed import Printed, is_absent
-from adhere.evidence.read.document import Document, Table
+from adhere.evidence.read.document import Cell, Document, Part, Table
 from adhere.evidence.read.documents import repair
 
 _CONTINUATION = re.compile(r"^\s*(?:[-+–•↳]|w/o?\b|with(?:out)?\b|\\quad)\s*\S", re.IGNORECASE)
@@ -43,6 +43,7 @@ _TWO_VALUES = re.compile(
     r"\bx is (?P<first>[^.;]{3,80}?)(?:,|;)? and y is (?P<second>[^.;]{3,80})|(?P<a>[A-Za-z +-]{3,40})\s*/\s*(?P<b>[A-Za-z +-]{3,40})\s+(?:scores?|values?)",
     re.IGNORECASE,
 )
+_BEHIND_COLON = re.compile(r"[:\uff1a]\s*")
 _WINDOW = r"[\s(]*\(?(v\d+(?:\.\d+)?|\d{4}(?:\s?-\s?\d{4})?)\b"
 _DEFAULT_SETTINGS = frozenset(
     {
@@ -389,6 +390,7 @@ class _Context:
         self.corner = corner_of(table, layout.names)
         self.caption_benchmark = _caption_benchmark(table, layout, (table.caption,))
         self.about_benchmark = self.caption_benchmark or _caption_benchmark(table, layout, table.headings[-1:])
+        self.topic = self.about_benchmark or _topic(table)
         self.special = SPECIAL_AVERAGE.search(f"{table.caption} {self.notes}")
         self._compositions: dict[str, str] = {}
 
@@ -454,6 +456,17 @@ def _caption_benchmark(table: Table, layout: Layout, texts: tuple[str, ...]) -> 
     return None
 
 
+def _topic(table: Table) -> BenchmarkName | None:
+    """The set that the nearest heading names, listed or not: `Reading comprehension: CMRC 2018`."""
+    if not table.headings:
+        return None
+    name = _BEHIND_COLON.split(table.headings[-1])[-1].strip(" .:*_")
+    is_name = 2 <= len(name) <= 30 and len(name.split()) <= 3 and any(char.isupper() for char in name[1:])
+    if not is_name or looks_like_model(name) or role_of(name) != "score":
+        return None
+    return benchmark_name(name)
+
+
 # ── one cell ──
 
 
@@ -496,7 +509,7 @@ def _cell_values(sheet: Sheet, context: _Context, about: _Row, r: int, c: int) -
     benchmark, group, guesses = _benchmark(sheet, context, benchmark_path, row.section, about)
     if layout.model and not layout.models_in:
         guesses = [*guesses, layout.model_reason]
-    names = _part_settings(context, added)
+    names = _part_settings(context, added, path if layout.models_in != "columns" else [row_label], cell)
     numbers = [(k, part) for k, part in enumerate(cell.parts) if part.number]
     setting = " ".join(filter(None, [setting, remark, about.setting]))
     shots = about.shots or (benchmark.shots if benchmark else "")
@@ -518,10 +531,10 @@ def _cell_values(sheet: Sheet, context: _Context, about: _Row, r: int, c: int) -
                 line=cell.line,
                 row_label=row_label,
                 column_label=sheet.column_labels[c] if c < len(layout.paths) else f"column {c + 1}",
-                role=role,
+                role="attribute" if part.number.is_attribute else role,
                 model=model,
                 benchmark=benchmark,
-                setting=setting or (names[k] if len(cell.parts) > 1 and k < len(names) else ""),
+                setting=" ".join(filter(None, [setting, _part_setting(cell, part, names)])),
                 shots=shots,
                 beside=", ".join([*above, *group]) if layout.models_in == "columns" else ", ".join(group),
                 direction=direction_of(table.caption, *path, row_label, about.metric),
@@ -530,8 +543,6 @@ def _cell_values(sheet: Sheet, context: _Context, about: _Row, r: int, c: int) -
                 guesses=[*(model.guesses if model else ()), *guesses],
             )
         )
-        if len(cell.parts) > 1 and setting and k < len(names):
-            values[-1].setting = f"{setting} {names[k]}"
     return values
 
 
@@ -544,7 +555,7 @@ def _with_shots(about: _Row, labels: list[str]) -> _Row:
 
 
 def _id(document: str, table: Table, r: int, c: int, part: int | None) -> str:
-    letter = "" if part is None else "abcd"[part]
+    letter = "" if part is None else "abcdefgh"[part]
     return f"{_stem(document)}:t{table.index}:r{r + 1}c{c}{letter}"
 
 
@@ -591,8 +602,19 @@ def _model(context: _Context, label: str, tuning: Tuning, *, has_role: bool) -> 
     return name, "", " ".join(remarks)
 
 
-def _part_settings(context: _Context, added: str) -> list[str]:
-    """What the two values of a cell mean: by a note ("x is … and y is …"), else by their order."""
+def _part_setting(cell: Cell, part: Part, names: list[str]) -> str:
+    """What tells a value from the others of its cell."""
+    name = names[part.place] if cell.parts[-1].place and part.place < len(names) else ""
+    return " ".join(filter(None, [name, "in parentheses" if part.is_aside else ""]))
+
+
+def _part_settings(context: _Context, added: str, labels: list[str], cell: Cell) -> list[str]:
+    """What the values of a cell mean: by its label (`EM / F1`), a note ("x is … and y is …"), else by their order."""
+    count = cell.parts[-1].place + 1
+    for label in reversed(labels):
+        named = [piece.strip() for piece in re.split(r"\s*/\s*", label) if piece.strip()]
+        if count > 1 and len(named) == count:
+            return named
     stated = _TWO_VALUES.search(f"{context.table.caption} {context.notes}")
     if stated and stated["first"]:
         return [_shortened(stated["first"]), _shortened(stated["second"])]
@@ -629,7 +651,9 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
         if not name.key:  # the label is nothing but a metric or shots
             return known._replace(metric=name.metric or known.metric, shots=name.shots or known.shots), above, guesses
         return known._replace(variant=text, n=None), above, guesses
-    known = context.about_benchmark
+    if is_role("splits", text) and context.topic:
+        return context.topic._replace(variant=text, n=None), above, [f"{text!r} is a part of what the heading names"]
+    known = context.about_benchmark if name.key else context.topic
     if not name.key and known:
         return known._replace(metric=name.metric or known.metric, shots=name.shots or known.shots), above, guesses
     if known and (not name.is_known or role_of(text) == "aggregate"):

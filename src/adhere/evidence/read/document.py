@@ -9,12 +9,17 @@ from adhere.evidence.claims.printed import Printed
 
 
 class Part(NamedTuple):
-    """One value of a cell: most cells have one, `38.77 / 66.32` has two."""
+    """One value of a cell: most cells have one, `38.77 / 66.32` has two, `65.5 (64.4)` has one and an aside.
+
+    `place` counts the values that slashes set apart.
+    """
 
     text: str
     number: Printed | None
     bold: bool
     underlined: bool = False
+    place: int = 0
+    is_aside: bool = False
 
 
 class Cell(NamedTuple):

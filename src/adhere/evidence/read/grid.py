@@ -15,6 +15,8 @@ _BOLD = re.compile(
 )
 _UNDERLINED = re.compile(r"<(?:u|ins)\b|\\underline\b", re.IGNORECASE)
 _SLASH = re.compile(r"\s*/\s*")
+_BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
+_ASIDE = re.compile(r"\((?P<number>\d+\.\d+%?)\)\s*$")
 MAX_HEADER_ROWS = 5
 
 
@@ -31,11 +33,38 @@ def cell_of(text: str, line: int) -> Cell:
         return Cell(text, (), line)
     pieces = _pieces(text)
     whole_bold = len(pieces) > 1 and re.fullmatch(r"\s*\*\*[^*]+\*\*\s*", text) is not None
-    parts = tuple(
-        Part(plain(piece), number_of(piece), whole_bold or bool(_BOLD.search(piece)), bool(_UNDERLINED.search(piece)))
-        for piece in pieces
-    )
-    return Cell(text, parts, line)
+    parts = []
+    for place, piece in enumerate(pieces):
+        number = number_of(piece)
+        bold, underlined = whole_bold or bool(_BOLD.search(piece)), bool(_UNDERLINED.search(piece))
+        parts.append(Part(plain(piece), number, bold, underlined, place))
+        aside = _ASIDE.search(parts[-1].text) if number and "(" in piece else None
+        beside = number_of(aside["number"]) if aside else None
+        # A count of other precision ("31.2% (164)") only explains the number; one like it is a second score ("65.5 (64.4)").
+        if number and beside and number.decimals == beside.decimals > 0 and number.unit == beside.unit:
+            parts.append(Part(aside["number"] if aside else "", beside, bold, underlined, place, is_aside=True))
+    return Cell(text, tuple(parts), line)
+
+
+def expand_breaks(row: RawRow) -> list[RawRow]:
+    """One row for each of the lines that its cells are broken into: `AIME<br>MATH | 74.3<br>96.4` are two rows of one line."""
+    broken = [_BREAK.split(text) for text in row.cells]
+    count = max(map(len, broken), default=1)
+    numbers = [pieces for pieces in broken[1:] if len(pieces) == count and all(map(_is_score, pieces))]
+    if count < 2 or not numbers or sum(len(pieces) == count for pieces in broken) < 2:
+        return [row]
+    if any(len(pieces) not in {1, count} and any(map(number_of, pieces)) for pieces in broken):
+        return [row]
+    return [
+        RawRow(
+            row.line,
+            [
+                pieces[nth] if len(pieces) == count else text
+                for pieces, text in zip(broken, row.cells, strict=True)
+            ],
+        )
+        for nth in range(count)
+    ]
 
 
 def _pieces(text: str) -> list[str]:
@@ -59,6 +88,7 @@ def build_tables(
     label columns, no scores) and section rows (one filled cell) are recognised.
     """
     problems: list[Problem] = []
+    raw = [piece for row in raw for piece in expand_breaks(row)]
     width = max(len(row.cells) for row in raw[: max(header_rows, 1)])
     labels = _label_columns(raw[max(header_rows, 1) :], width)
     count = max(header_rows, 1)

@@ -162,14 +162,14 @@ def _text(element: Any, depth: int = 0) -> str:
         tag, style = child.tag, child.get("style") or ""
         inner = "" if tag in {"table", "img", "svg", "script", "style"} else _text(child, depth + 1)
         if tag == "br":
-            inner = " "
-        elif tag in {"sup", "sub"} and _MARK.fullmatch(inner):
+            inner = " <br> "
+        elif tag == "sup" and _MARK.fullmatch(inner):
             inner = ""
         elif inner.strip() and (tag in {"b", "strong"} or _BOLD.search(style)):
             inner = f"**{inner.strip()}**"
         elif inner.strip() and (tag in {"u", "ins"} or _UNDERLINED.search(style)):
             inner = f"<u>{inner.strip()}</u>"
-        elif tag in _BLOCKS or tag in {"sup", "sub"}:
+        elif tag in _BLOCKS or tag == "sup":
             inner = f" {inner} "
         pieces += [inner, child.tail or ""]
     return "".join(pieces)

@@ -40,6 +40,7 @@ _ABBREVIATION = re.compile(
     r"(?:\bet al|\be\.g|\bi\.e|\bcf|\bvs|\bFig|\bTab|\bSec|\bEq|\bNo|\bapprox|\bresp|\bDr|\bAvg|(?:^|[\s(])[A-Z])\.$"
 )
 MAX_LEAD = 400
+MIN_BARS = 3  # a row that leaves its first bar out is known by as many bars as the row before it
 _PAGE = re.compile(r"\[p\. [^\]]{1,20}\]")
 _LEAD = re.compile(r"^\*\*(?P<lead>[^*]{1,120})\*\*\s*:?\s*")
 
@@ -200,8 +201,12 @@ def _table_end(lines: list[str], start: int, *, aligned: bool) -> int:
         return end if end > start + 1 else start
     if "|" in line:
         if line.lstrip().startswith("|"):
-            end = start
-            while end < len(lines) and (lines[end].lstrip().startswith("|") or _GRID_RULE.match(lines[end])):
+            end, bars = start, line.count("|")
+            while end < len(lines) and (
+                lines[end].lstrip().startswith("|")
+                or _GRID_RULE.match(lines[end])
+                or (end > start + 1 and bars > MIN_BARS and bars - 2 <= lines[end].count("|") <= bars)
+            ):
                 end += 1
             return end if end - start >= 2 else start
         if start + 1 < len(lines) and "|" in lines[start + 1] and _DELIMITER.match(lines[start + 1]):
