@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from adhere.evidence.checks.hypotheses import (
 from adhere.evidence.checks.invariants import invariant_checks
 from adhere.evidence.checks.prose.sentences import read_prose
 from adhere.evidence.checks.reconcile import Comparison, comparisons
+from adhere.evidence.claims.coverage import coverage_of, is_claim
 from adhere.evidence.claims.statement import ProseClaim
 from adhere.evidence.claims.values import Sheet, Value, sheets_of
 from adhere.evidence.findings import (
@@ -52,7 +53,6 @@ from adhere.evidence.read.documents import read_document
 
 MAX_QUOTED = 400
 MAX_QUOTES = 12
-LEAST_NUMBERS = 2
 _WITHIN = re.compile(r"; the difference of [\d.]+ is within what two independent evaluations allow \(±[\d.]+\)")
 _SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 
@@ -151,9 +151,16 @@ def findings_of(evidence: Evidence) -> Findings:
     for check in evidence.checks:
         held[check.kind]["explained" if check.absorbed else "failed" if check.failed else "held"] += 1
     counts = Counter(claim.document for claim in claims)
+    covered = [coverage_of(sheet) for sheet in evidence.sheets]
+    partial: dict[str, list[str]] = defaultdict(list)
+    for sheet, found in zip(evidence.sheets, covered, strict=True):
+        if found.is_partial:
+            partial[sheet.document.name].append(f"{sheet.table.name} ({found.read} of {found.printed} cells)")
     return Findings(
         version=VERSION,
-        documents=tuple(_facts(document, counts[document.name]) for document in evidence.documents),
+        documents=tuple(
+            _facts(document, counts[document.name], partial[document.name]) for document in evidence.documents
+        ),
         claims=tuple(claims),
         conflicts=tuple(conflicts),
         reconciled=tuple(
@@ -162,36 +169,21 @@ def findings_of(evidence: Evidence) -> Findings:
         ),
         unread=(
             *(Unread(p.document, p.line, p.message) for document in evidence.documents for p in document.problems),
-            *(Unread(sheet.document.name, sheet.table.line, message) for sheet, message in _unclaimed(evidence)),
+            *(
+                Unread(sheet.document.name, sheet.table.line, found.message)
+                for sheet, found in zip(evidence.sheets, covered, strict=True)
+                if found.message
+            ),
         ),
         checks={kind: dict(counted) for kind, counted in sorted(held.items())},
     )
-
-
-def _unclaimed(evidence: Evidence) -> Iterator[tuple[Sheet, str]]:
-    """Tables of numbers from which no claim was made, with why."""
-    for sheet in evidence.sheets:
-        numbers = [v for v in sheet.values() if v.printed.unit not in {"K", "M", "B", "T"}]
-        if len(numbers) < LEAST_NUMBERS or any(_is_claim(value) for value in sheet.values()):
-            continue
-        models = any(value.model for value in numbers)
-        why = sheet.nothing or (
-            "its labels name attributes or shares, no benchmark"
-            if models or sheet.models_in
-            else "neither its labels nor its caption or heading name a model"
-        )
-        yield sheet, f"{sheet.table.name}: {len(numbers)} numbers make no claims: {why}"
-
-
-def _is_claim(value: Value) -> bool:
-    return value.model is not None and value.benchmark is not None and value.role not in {"attribute", "share"}
 
 
 def _short(number: float | None) -> float | None:
     return None if number is None else round(number, 6)
 
 
-def _facts(document: Document, claims: int) -> DocumentFacts:
+def _facts(document: Document, claims: int, partly_read: Sequence[str]) -> DocumentFacts:
     digest = hashlib.sha256("\n".join(document.lines).encode("utf-8", "surrogatepass")).hexdigest()
     return DocumentFacts(
         document.name,
@@ -203,6 +195,7 @@ def _facts(document: Document, claims: int) -> DocumentFacts:
         len(document.sentences),
         claims,
         sum(any(cell.number for row in table.rows for cell in row.cells) for table in document.tables),
+        tuple(partly_read),
     )
 
 
@@ -370,7 +363,7 @@ def _claims(evidence: Evidence, conflicts: Sequence[Conflict], named: set[str]) 
     claims = [
         _claim(value, accused.get(value.id), supported.get(value.id), is_apart=value.id in apart)
         for value in evidence.values()
-        if value.id in named or _is_claim(value)
+        if value.id in named or is_claim(value)
     ]
     return claims + [_prose_claim(claim) for claim in evidence.prose]
 

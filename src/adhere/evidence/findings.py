@@ -80,7 +80,10 @@ class Unread(Record, frozen=True):
 
 
 class DocumentFacts(Record, frozen=True):
-    """What was read of one document; `numeric_tables` are those of its tables that hold numbers."""
+    """What was read of one document; `numeric_tables` are those of its tables that hold numbers.
+
+    `partly_read` names tables of scores of which less than nine tenths were read; `unread` lists what is missing.
+    """
 
     name: str
     path: str
@@ -91,6 +94,7 @@ class DocumentFacts(Record, frozen=True):
     sentences: int
     claims: int
     numeric_tables: int = 0
+    partly_read: tuple[str, ...] = ()
 
 
 class Findings(Record, frozen=True):
@@ -108,6 +112,11 @@ class Findings(Record, frozen=True):
     def unclaimed(self) -> tuple[str, ...]:
         """Documents with tables of numbers of which not one could be read as a claim: nothing was checked there."""
         return tuple(d.name for d in self.documents if d.numeric_tables and not d.claims)
+
+    @property
+    def partly_read(self) -> tuple[str, ...]:
+        """Tables of scores of which less than nine tenths were read, with their documents."""
+        return tuple(f"{d.name}: {table}" for d in self.documents for table in d.partly_read)
 
     @property
     def errors(self) -> int:

@@ -168,7 +168,12 @@ def _scales(sheet: Sheet) -> list[Check]:
             checks.append(_scale_check(value, *stated, "the caption's scale", (caption,)))
             continue
         # "MMLU Length" is no score on MMLU's scale.
-        if value.benchmark is None or not value.benchmark.has_scale or value.direction == "lower" or value.benchmark.variant:
+        if (
+            value.benchmark is None
+            or not value.benchmark.has_scale
+            or value.direction == "lower"
+            or value.benchmark.variant
+        ):
             continue
         if value.model and (value.printed.value > value.benchmark.top + EPSILON or value.printed.value < 0):
             checks.append(_scale_check(value, 0.0, value.benchmark.top, f"the scale of {value.benchmark.name}", ()))

@@ -40,7 +40,9 @@ _ARROW_UP, _ARROW_DOWN = re.compile(r"[↑⬆]"), re.compile(r"[↓⬇]")
 
 _NO_PROPORTIONS = frozenset({"perplexity", "bits per byte", "rating", "BLEU", "ROUGE-L", "error rate"})
 _JOINS = re.compile(r"[&/+,]|and|or|与|和")
-_GREEK = re.compile(r"[α-ω](?:\s*[/×]\s*[α-ω])*")  # a parameter of training: no benchmark is called β
+_GREEK = re.compile(
+    r"[\u03b1-\u03c9](?:\s*[/×]\s*[\u03b1-\u03c9])*"
+)  # a parameter of training: no benchmark is called β
 _PERPLEXITIES = frozenset({"wikitext2", "wikitext", "ptb", "c4"})  # printed as perplexities wherever no metric is named
 
 

@@ -15,9 +15,7 @@ _NUMBER = re.compile(
     r"(?:\s*(?P<unit>%|[kKMBT](?![A-Za-z])|points?\b|pts?\b|pp\b|(?:ms|fps|sec|hrs?|hours?|min|[GMT]i?B|tok(?:ens)?/s)(?![A-Za-z])))?"
 )
 _SPREAD = re.compile(r"^\s*[_^]?\{?\s*(?:±|\\pm|\+/-|\+-)\s*(?P<spread>\d+(?:\.\d+)?)\s*%?\s*\}?")
-_TRAILING = re.compile(
-    r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\])?[\s*†‡§¶↑↓▲▼^a-d\d\[\]]{0,4}$"
-)
+_TRAILING = re.compile(r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\])?[\s*†‡§¶↑↓▲▼^a-d\d\[\]]{0,4}$")
 _BESIDE = re.compile(r"^\s*\((?P<value>[+-]\d+(?:\.\d+)?)%?\)")
 _LATEX_WRAPPER = re.compile(
     r"\\(?:mathbf|textbf|mathrm|text|boldsymbol|underline|mathit|textit|emph|bf)\s*\{([^{}]*)\}"
@@ -29,7 +27,26 @@ _RAISED = re.compile(r"<sup>\s*(?:[\d*†‡§¶,\s]*|[a-z])\s*</sup>", re.IGNOR
 ABSENT = frozenset({"", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "nan", "none", "/", "?", "tbd", "·", "x"})
 
 
-MEASURES = frozenset({"ms", "fps", "sec", "hr", "hrs", "hour", "hours", "min", "GB", "MB", "TB", "GiB", "MiB", "TiB", "tok/s", "tokens/s"})
+MEASURES = frozenset(
+    {
+        "ms",
+        "fps",
+        "sec",
+        "hr",
+        "hrs",
+        "hour",
+        "hours",
+        "min",
+        "GB",
+        "MB",
+        "TB",
+        "GiB",
+        "MiB",
+        "TiB",
+        "tok/s",
+        "tokens/s",
+    }
+)
 EPSILON = 1e-9
 
 

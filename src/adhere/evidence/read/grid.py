@@ -18,6 +18,7 @@ _SLASH = re.compile(r"\s*/\s*")
 _BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 _ASIDE = re.compile(r"\((?P<number>\d+\.\d+%?)\)\s*$")
 MAX_HEADER_ROWS = 5
+MAX_SPAN = 200  # columns and rows that one cell may reach over
 
 
 class RawRow(NamedTuple):
@@ -58,10 +59,7 @@ def expand_breaks(row: RawRow) -> list[RawRow]:
     return [
         RawRow(
             row.line,
-            [
-                pieces[nth] if len(pieces) == count else text
-                for pieces, text in zip(broken, row.cells, strict=True)
-            ],
+            [pieces[nth] if len(pieces) == count else text for pieces, text in zip(broken, row.cells, strict=True)],
         )
         for nth in range(count)
     ]
@@ -73,7 +71,13 @@ def _pieces(text: str) -> list[str]:
     pieces = _SLASH.split(text)
     if 2 <= len(pieces) <= 4:
         numbers = [number_of(piece) for piece in pieces]
-        if any(numbers) and all(n is not None or is_absent(p) for n, p in zip(numbers, pieces, strict=True)):
+        # `2/30` is a fraction of whole numbers; `38.77/66.32` and `2 / 30` are two values.
+        is_fraction = " " not in text.strip() and all(n is not None and not n.decimals for n in numbers)
+        if (
+            not is_fraction
+            and any(numbers)
+            and all(n is not None or is_absent(p) for n, p in zip(numbers, pieces, strict=True))
+        ):
             return pieces
     return [text]
 

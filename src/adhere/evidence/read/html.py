@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from adhere.evidence.read.grid import RawRow
+from adhere.evidence.read.grid import MAX_SPAN, RawRow
 from adhere.extras import need
 
 _TABLE_TAG = re.compile(r"<(?P<close>/?)table\b", re.IGNORECASE)
@@ -24,7 +24,6 @@ _BLOCKS = frozenset(
 )
 _MARK = re.compile(r"[\d*†‡§¶,\s]*|[a-z]")
 _BOLD, _UNDERLINED = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)"), re.compile(r"text-decoration\s*:\s*underline")
-_MAX_SPAN = 200
 _MAX_DEPTH = 40
 
 
@@ -150,7 +149,7 @@ def _fill(spans: dict[int, tuple[int, str]], row: list[str]) -> None:
 
 
 def _span(value: str | None) -> int:
-    return min(int(value), _MAX_SPAN) if value and value.strip().isdigit() and int(value) > 0 else 1
+    return min(int(value), MAX_SPAN) if value and value.strip().isdigit() and int(value) > 0 else 1
 
 
 def _text(element: Any, depth: int = 0) -> str:

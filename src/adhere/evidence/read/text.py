@@ -352,6 +352,10 @@ def _flush(state: _State) -> None:
     if not state.paragraph:
         return
     lines, state.paragraph = state.paragraph, []
+    for number, line in lines:
+        if line.count("|") >= MIN_BARS and sum(number_of(cell) is not None for cell in line.split("|")) >= 2:
+            message = "this line looks like a row of a table but stands in none: its numbers were not read"
+            state.document.problems.append(Problem(state.document.name, number, message))
     state.paragraphs += 1
     first = lines[0][0]
     text = " ".join(line.strip() for _, line in lines)

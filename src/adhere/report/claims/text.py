@@ -104,6 +104,8 @@ def _verdict(findings: Findings) -> str:
         if len(findings.unclaimed) == len(findings.documents):
             return f"Nothing was checked: no number of {names} could be read as a claim (see “Not read”)."
         said += f" Nothing was checked in {names}: no number there could be read as a claim (see “Not read”)."
+    if findings.partly_read:
+        said += f" Less than 90 % of a table was read (see “Not read”): {'; '.join(findings.partly_read)}."
     return said
 
 

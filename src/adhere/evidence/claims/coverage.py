@@ -1,0 +1,69 @@
+"""How much of a table was read: the cells that print a number, those that became a number of ours, and the rest by name."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from adhere.evidence.claims.printed import is_absent, plain
+from adhere.evidence.claims.values import Sheet, Value
+
+LEAST_NUMBERS = 2
+LEAST_SHARE = 0.9
+MAX_NAMED = 3
+_DIGITS = re.compile(r"(?<![\w.-])\d")
+_SCALES = frozenset({"K", "M", "B", "T"})
+
+
+class Coverage(NamedTuple):
+    """Cells of scores that print a number, and how many of them were read; `message` names the rest, empty where there is none."""
+
+    printed: int
+    read: int
+    message: str
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether more than a tenth of a table of scores was not read."""
+        return self.read < LEAST_SHARE * self.printed
+
+
+def is_claim(value: Value) -> bool:
+    """Whether a number is about a model on a benchmark."""
+    return value.model is not None and value.benchmark is not None and value.role not in {"attribute", "share"}
+
+
+def coverage_of(sheet: Sheet) -> Coverage:
+    """What of a sheet was read."""
+    values = [value for value in sheet.values() if value.printed.unit not in _SCALES]
+    if not any(map(is_claim, values)):
+        return Coverage(0, 0, _why_nothing(sheet, values) if len(values) >= LEAST_NUMBERS else "")
+    printed = read = 0
+    lost: list[str] = []
+    for r, row in enumerate(sheet.table.rows):
+        for c in range(sheet.first_column, len(row.cells)):
+            text = row.cells[c].text
+            if is_absent(text) or not any(map(str.isdigit, text)):
+                continue
+            if (r, c) in sheet.cells:
+                read, printed = read + 1, printed + 1
+            elif _DIGITS.search(shown := plain(text)):
+                lost.append(f"“{shown[:40]}” (line {row.cells[c].line})")
+                roles = sheet.column_roles[c : c + 1]
+                printed += bool(roles) and roles[0] in {"score", "aggregate"}
+    if not lost:
+        return Coverage(printed, read, "")
+    named = ", ".join(lost[:MAX_NAMED]) + (f" and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else "")
+    return Coverage(
+        printed, read, f"{sheet.table.name}: {len(lost)} of {read + len(lost)} cells were not read as numbers: {named}"
+    )
+
+
+def _why_nothing(sheet: Sheet, values: list[Value]) -> str:
+    """Why a table of numbers makes no claims."""
+    why = sheet.nothing or (
+        "its labels name attributes or shares, no benchmark"
+        if sheet.models_in or any(value.model for value in values)
+        else "neither its labels nor its caption or heading name a model"
+    )
+    return f"{sheet.table.name}: {len(values)} numbers make no claims: {why}"
