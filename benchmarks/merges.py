@@ -28,7 +28,7 @@ from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import Sampling
 from adhere.stats import wilson_clustered
 from adhere.study.design.frozen import load_frozen
-from adhere.study.run.execute import Prepared, prepare
+from adhere.study.prepared import Prepared, prepare
 from adhere.study.run.measured import Measured, load_measured, measured, save_measured
 from adhere.study.run.plain import read_plain
 from adhere.train.optim import merge_dare, merge_linear, merge_ties

@@ -59,9 +59,10 @@ def command(
     import msgspec
 
     from adhere.errors import UsageError
+    from adhere.study.design.disk import writing
     from adhere.study.design.spec import load_study, parse_seeds
-    from adhere.study.run.execute import prepare
-    from adhere.study.run.jobs import parse_shard, run_jobs
+    from adhere.study.jobs import parse_shard, run_jobs
+    from adhere.study.prepared import prepare
     from adhere.study.run.records import unpack
 
     study = load_study(spec, seeds=None if seeds is None else parse_seeds(seeds))
@@ -70,7 +71,8 @@ def command(
     directory = out or Path("studies") / study.name
     progress = for_terminal()
     if records is not None and records.exists():
-        progress.say(f"{unpack(records, directory)} records from {records}")
+        with writing(directory):
+            progress.say(f"{unpack(records, directory)} records from {records}")
     if sides:
         if only_plan or shard is not None:
             raise UsageError("--side joins files to what is finished; leave --plan and --shard out")
@@ -84,16 +86,17 @@ def command(
         result = add_sides(study, directory, sides, options)
         _publish(result, directory, records, as_json=as_json)
         return
-    prepared = prepare(study, directory, jobs=jobs, progress=progress)
-    if not only_plan:
-        prepared = prepared.probed(jobs=jobs, progress=progress)
-    progress.say(prepared.describe())
+    prepared = prepare(study, directory, jobs=jobs)
     if only_plan:
+        progress.say(prepared.describe())
         return
     given = {"--seeds": seeds, "--shard": shard, "--jobs": None if jobs == 1 else str(jobs), "--device": device}
     line = " ".join(["adhere study", str(spec), *(f"{name} {value}" for name, value in given.items() if value)])
-    result = run_jobs(prepared, shard=parse_shard(shard), jobs=jobs, progress=progress, command=line)
-    _publish(result, directory, records, as_json=as_json)
+    with writing(directory):
+        prepared = prepared.probed(jobs=jobs, progress=progress)
+        progress.say(prepared.describe())
+        result = run_jobs(prepared, shard=parse_shard(shard), jobs=jobs, progress=progress, command=line)
+        _publish(result, directory, records, as_json=as_json)
 
 
 def _publish(result: StudyResult, directory: Path, records: Path | None, *, as_json: bool) -> None:

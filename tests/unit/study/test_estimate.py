@@ -9,13 +9,13 @@ import pytest
 
 pytest.importorskip("torch", reason="a study computes in what torch can do")
 
-from tests.unit.study.test_plan import SPEC
+from tests.unit.study.test_plan import CODE, SPEC
 
 from adhere.models.local.decoder.precision import Resolved
 from adhere.study.design.estimate import Estimate, estimate, timetable
 from adhere.study.design.plan import Inputs, make_plan
 from adhere.study.design.probe import FILE, VERSION, Probe, load_probe, mean, measure, threads_each
-from adhere.study.run.work import Task, tasks_of
+from adhere.study.design.tasks import Task, tasks_of
 from adhere.suites.generated.core.slices import study_prompts
 
 PROBE = Probe(VERSION, 1, trained=150.0, read=400.0, drawn=200.0, evaluated_read=300.0, evaluated=100.0,
@@ -23,9 +23,11 @@ PROBE = Probe(VERSION, 1, trained=150.0, read=400.0, drawn=200.0, evaluated_read
 
 
 def said(start: Path, probe: Probe | None, *, jobs: int = 1) -> Estimate:
-    plan = make_plan(SPEC, {seed: Inputs(f"{seed}", f"{seed}a") for seed in SPEC.seeds}, Resolved())
-    tasks = tasks_of(SPEC, plan, start_sha256="w", suites={"": "s"}, identity="i")
-    return estimate(SPEC, plan, tasks, Path("nowhere"), start=start, probe=probe, jobs=jobs)
+    plan = make_plan(SPEC, {seed: Inputs(f"{seed}", f"{seed}a") for seed in SPEC.seeds}, Resolved(), CODE)
+    tasks = tasks_of(SPEC, plan, start_sha256="w", suites={"": "s"})
+    return estimate(
+        SPEC, plan, tasks, dict.fromkeys((one.name for one in tasks), False), start=start, probe=probe, jobs=jobs
+    )
 
 
 def test_minutes_are_those_of_answers_as_long_as_the_start_models(tiny_llama_dir: Path) -> None:

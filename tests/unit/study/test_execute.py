@@ -20,14 +20,14 @@ from adhere.report.study.html import study_html
 from adhere.report.study.text import study_text
 from adhere.study.design.frozen import load_frozen
 from adhere.study.design.spec import ContrastSpec, StudySpec, validate
+from adhere.study.jobs import run_jobs
 from adhere.study.outcome import collect
 from adhere.study.outcome.answer import study_answer
 from adhere.study.outcome.contrast import contrast
 from adhere.study.outcome.result import StudyResult
+from adhere.study.prepared import Prepared, prepare
 from adhere.study.run import work
 from adhere.study.run.cells import CellRecord
-from adhere.study.run.execute import Prepared, prepare
-from adhere.study.run.jobs import run_jobs
 from adhere.study.run.records import pack, unpack
 from adhere.study.run.work import Shard
 
@@ -40,7 +40,7 @@ precision = "fp32"
 shown_prompts = 2
 data = { prompts = 14, draws = 2, max_new_tokens = 14, kinds = ["case:lower", "case:upper", "punctuation:no_commas", "startend:quotes"], wordings = 1, limits = { per_prompt = 1 } }
 resample = { after = "sft", prompts = 12, draws = 2, limits = { per_prompt = 1 } }
-evaluation = { new_topic = { single = 8, multiple = 2 }, new_wording = { single = 2 }, new_family = { single = 2 }, max_new_tokens = 10, suites = ["ifeval:FILE"], suite_tokens = { ifeval = 8 } }
+evaluation = { new_topic = { single = 8, multiple = 2 }, new_wording = { single = 2 }, new_family = { single = 2 }, max_new_tokens = 10 }
 arms = [
   { name = "start" },
   { name = "sft", stages = ["sft"] },
@@ -79,8 +79,9 @@ def spec(tiny_llama_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Stud
             for key, kind in enumerate(kinds)
         )
     )
-    text = TEXT.replace("START", str(tiny_llama_dir)).replace("FILE", str(published))
-    found = parse_toml(text, StudySpec, name="tiny.toml")
+    found = parse_toml(TEXT.replace("START", str(tiny_llama_dir)), StudySpec, name="tiny.toml")
+    on = msgspec.structs.replace(found.evaluation, suites=[f"ifeval:{published}"], suite_tokens={"ifeval": 8})
+    found = msgspec.structs.replace(found, evaluation=on)
     validate(found)
     return found
 
@@ -267,7 +268,7 @@ def test_low_coverage_and_mixed_engines_withhold_the_answer(
         return msgspec.structs.replace(found, passes=[None, *found.passes[1:]], engine=msgspec.structs.replace(found.engine, precision="bf16"))  # fmt: skip
 
     monkeypatch.setattr(collect, "load_measured", other)
-    said = collect.make_result(prepared, command="").verdict
+    said = collect.make_result(prepared, parameters=1, command="").verdict
     assert said.answer == "INCONCLUSIVE"
     assert any("of the prompts were measured by every compared arm, 99% are needed" in text for text in said.withheld)
     assert any("not made by one engine" in text and "bf16" in text for text in said.withheld)
@@ -289,7 +290,7 @@ def test_tokens_that_nobody_counted_are_not_zero(
         return msgspec.structs.replace(found, ledger=msgspec.structs.replace(found.ledger, tokens_generated=None))
 
     monkeypatch.setattr(collect, "load_manifest", uncounted)
-    result = collect.make_result(prepare(spec, finished[0]), command="")
+    result = collect.make_result(prepare(spec, finished[0]), parameters=1, command="")
     assert {pool.tokens_generated for pool in result.data} == {None}
     assert {cost.tokens_generated for cost in result.arm_costs if cost.arm != "start"} == {None}
     assert "None" not in study_text(result)
@@ -300,9 +301,7 @@ def test_online_merging_keeps_what_was_learned_since_the_studys_start(spec: Stud
     """`base = "start"`: another path would be a machine's own, and has no place in a study file."""
     online = 'online = { method = "online-dpo",'
     assert online in TEXT
-    text = TEXT.replace('suites = ["ifeval:FILE"], suite_tokens = { ifeval = 8 }', "suites = []").replace(
-        online, online + " merging = { p = P, alpha = ALPHA },"
-    )
+    text = TEXT.replace(online, online + " merging = { p = P, alpha = ALPHA },")
     text = text.replace("seeds = [0, 1]", "seeds = [0]").replace("START", spec.start.removeprefix("hf/"))
     kept = {}
     for p, alpha in (("1.0", "0.0"), ("0.5", "0.01")):

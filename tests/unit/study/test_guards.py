@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
+from tests.unit.study.test_plan import CODE
 
 from adhere.errors import IntegrityError, ResourceError
 from adhere.study.design import estimate as estimate_room
@@ -74,7 +75,7 @@ def test_the_plan_s_minutes_follow_what_was_measured(tmp_path) -> None:
     from adhere.models.local.decoder.precision import Resolved
     from adhere.study.design.plan import Inputs, make_plan
     from adhere.study.design.probe import Probe
-    from adhere.study.run.work import tasks_of
+    from adhere.study.design.tasks import tasks_of
 
     start = tmp_path / "start"
     start.mkdir()
@@ -82,13 +83,14 @@ def test_the_plan_s_minutes_follow_what_was_measured(tmp_path) -> None:
         '{"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100, '
         '"num_key_value_heads": 2, "tie_word_embeddings": true, "model_type": "llama"}'
     )
-    plan = make_plan(STUDY, {seed: Inputs("a", "b") for seed in STUDY.seeds}, Resolved())
-    tasks = tasks_of(STUDY, plan, start_sha256="w", suites={"": "s"}, identity="i")
+    plan = make_plan(STUDY, {seed: Inputs("a", "b") for seed in STUDY.seeds}, Resolved(), CODE)
+    tasks = tasks_of(STUDY, plan, start_sha256="w", suites={"": "s"})
+    done = dict.fromkeys((task.name for task in tasks), False)
 
     def minutes(factor: float) -> float:
         found = Probe(
             2, 1, 400.0 * factor, 900.0 * factor, 600.0 * factor, 800.0 * factor, 300.0 * factor, 60.0, 40.0, 40.0, 10.0
         )
-        return estimate_room.estimate(STUDY, plan, tasks, tmp_path, start=start, probe=found).minutes
+        return estimate_room.estimate(STUDY, plan, tasks, done, start=start, probe=found).minutes
 
     assert minutes(2.0) == pytest.approx(minutes(1.0) / 2)

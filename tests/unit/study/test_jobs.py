@@ -111,3 +111,16 @@ def test_a_killed_study_leaves_no_orphans_and_a_restart_finishes(tiny_llama_dir:
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["seeds"] == 2 or "no rows to train on" in again.stderr
     assert "with 2 processes" in again.stderr
+
+
+def test_a_directory_that_cannot_be_written_is_one_line(tiny_llama_dir: Path, tmp_path: Path) -> None:
+    spec, file = tmp_path / "tiny.toml", tmp_path / "file"
+    spec.write_text(TEXT.replace("START", str(tiny_llama_dir)))
+    file.touch()
+    command = [sys.executable, "-m", "adhere", "study", str(spec), "--out", str(file / "study")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 5
+    assert done.stderr.splitlines()[-1].startswith("Error: ")
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "in all      about" in done.stderr, "a first guess stands there before anything is measured"

@@ -40,9 +40,11 @@ control = "sft"
     name="small.toml",
 )
 
+CODE = dict.fromkeys(("sft", "dpo", "grpo", "more-sft", "online-dpo"), "")  # hashes of the methods' code
+
 
 def plan(spec: StudySpec = SPEC, inputs: str = "a") -> Plan:
-    return make_plan(spec, {seed: Inputs(inputs, inputs + "again") for seed in spec.seeds}, Resolved())
+    return make_plan(spec, {seed: Inputs(inputs, inputs + "again") for seed in spec.seeds}, Resolved(), CODE)
 
 
 def test_shared_prefixes_are_one_cell() -> None:
@@ -71,7 +73,7 @@ def test_the_control_is_matched_to_what_it_does_not_share() -> None:
     assert by_path["sft", "more"].matched == (by_path["sft", "dpo"].key, by_path["sft", "dpo", "grpo"].key)
 
 
-@pytest.mark.parametrize("changed", ["inputs", "settings of sft", "settings of dpo"])
+@pytest.mark.parametrize("changed", ["inputs", "settings of sft", "settings of dpo", "code of dpo"])
 def test_a_change_makes_other_cells_of_itself_and_what_follows_only(changed: str) -> None:
     before = {cell.path: cell.key for cell in plan().cells if cell.seed == 0}
     match changed:
@@ -80,6 +82,10 @@ def test_a_change_makes_other_cells_of_itself_and_what_follows_only(changed: str
         case "settings of sft":
             stages = {**SPEC.stages, "sft": {"method": "sft", "learning_rate": 1e-6}}
             after_plan, same = plan(msgspec.structs.replace(SPEC, stages=stages)), set()
+        case "code of dpo":
+            inputs = {seed: Inputs("a", "aagain") for seed in SPEC.seeds}
+            after_plan = make_plan(SPEC, inputs, Resolved(), {**CODE, "dpo": "edited"})
+            same = {("sft",)}
         case _:
             stages = {**SPEC.stages, "dpo": {"method": "dpo", "beta": 0.3}}
             after_plan, same = plan(msgspec.structs.replace(SPEC, stages=stages)), {("sft",)}

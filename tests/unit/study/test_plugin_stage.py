@@ -20,8 +20,8 @@ from adhere.config import parse_toml
 from adhere.schema import decode
 from adhere.study.design.plan import cell_folder
 from adhere.study.design.spec import StudySpec, validate
+from adhere.study.prepared import prepare
 from adhere.study.run.cells import CellRecord
-from adhere.study.run.execute import prepare
 from adhere.train.stages import STAGES
 
 PROJECT = """

@@ -26,10 +26,11 @@ from adhere.report.study.xlsx import sheets  # noqa: E402
 from adhere.schema import decode, encode  # noqa: E402
 from adhere.study.design.plan import pool_folder  # noqa: E402
 from adhere.study.design.spec import StudySpec, validate  # noqa: E402
+from adhere.study.outcome.collect import noted  # noqa: E402
 from adhere.study.outcome.result import StudyResult  # noqa: E402
+from adhere.study.prepared import Prepared, prepare  # noqa: E402
 from adhere.study.run.cells import CellRecord, load_cell  # noqa: E402
-from adhere.study.run.execute import Prepared, prepare  # noqa: E402
-from adhere.study.run.training import noted, train_cell  # noqa: E402
+from adhere.study.run.training import train_cell  # noqa: E402
 from adhere.train import stage as stage_module  # noqa: E402
 from adhere.train.budget.ledger import StageResult  # noqa: E402
 from adhere.train.recipe.guards import Guards, Wasted  # noqa: E402

@@ -103,7 +103,7 @@ class Stored:
 
 @pytest.fixture
 def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stored:
-    monkeypatch.setattr("adhere.study.run.execute.prepare", untouched)
+    monkeypatch.setattr("adhere.study.prepared.prepare", untouched)
     return Stored(tmp_path)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,16 +16,17 @@ import pytest
 pytest.importorskip("torch", reason="a study needs the train extra")
 
 from tests.unit.study.outcomes import evaluation
-from tests.unit.study.test_plan import SPEC
+from tests.unit.study.test_plan import CODE, SPEC
 
-from adhere.errors import UsageError
+from adhere.errors import ResourceError, UsageError
 from adhere.models.local.decoder.precision import Resolved
 from adhere.schema import write_atomic
 from adhere.store.run import alone
 from adhere.study.design.plan import Cell, Inputs, PoolPlan, cell_folder, make_plan, pool_folder
+from adhere.study.design.tasks import Task, tasks_of
+from adhere.study.jobs import parse_shard
 from adhere.study.run import work
-from adhere.study.run.jobs import parse_shard
-from adhere.study.run.work import Shard, State, Task, Worker, stored_failures, tasks_of
+from adhere.study.run.work import Shard, State, Worker, stored_failures
 
 
 class Said:
@@ -38,8 +41,8 @@ class Said:
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A prepared study whose tasks only write what a real one leaves on disk, and note their names."""
     spec = msgspec.structs.replace(SPEC, keep_weights=False)
-    plan = make_plan(spec, {seed: Inputs(f"{seed}", f"{seed} again") for seed in spec.seeds}, Resolved())
-    tasks = tasks_of(spec, plan, start_sha256="w", suites={"": "s"}, identity="i")
+    plan = make_plan(spec, {seed: Inputs(f"{seed}", f"{seed} again") for seed in spec.seeds}, Resolved(), CODE)
+    tasks = tasks_of(spec, plan, start_sha256="w", suites={"": "s"})
     found = SimpleNamespace(spec=spec, directory=tmp_path, plan=plan, tasks=tasks, ran=[], fail=set())
 
     def do(prepared: SimpleNamespace, task: Task, progress: object) -> None:
@@ -135,6 +138,25 @@ def test_a_failed_cell_is_named_and_stops_only_what_depends_on_it(study: SimpleN
     run(study)
     assert stored_failures(study.directory, study.tasks) == []
     assert set(study.ran) == {task.name for task in study.tasks}
+
+
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device", "/somewhere/model.safetensors")
+
+
+def full_for_safetensors(*_: object) -> None:
+    raise RuntimeError("I/O error: No space left on device (os error 28)")
+
+
+@pytest.mark.parametrize("broken", [full, full_for_safetensors])
+def test_a_full_disk_ends_the_study_in_one_sentence(
+    study: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, broken: Callable[..., None]
+) -> None:
+    """Every other task would fail in the same way, so no task is called a failure."""
+    monkeypatch.setattr(work, "_DO", dict.fromkeys(("pool", "cell", "evaluation"), broken))
+    with pytest.raises(ResourceError, match=r"cannot be written: .*No space left.*Free space"):
+        run(study)
+    assert stored_failures(study.directory, study.tasks) == []
 
 
 def test_what_fails_in_one_process_is_not_tried_again_by_the_others(study: SimpleNamespace) -> None:

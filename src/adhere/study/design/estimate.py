@@ -1,7 +1,7 @@
 """What a Study will cost on this machine, told before it starts: tokens, minutes, memory, disk.
 
 Minutes come from what `probe` measured with this model on this machine. Before it has (`--plan`), they are guessed from half a second
-of matrix multiplication, against the machine on which the defaults of `train.estimate.Speed` were measured. They are an estimate and
+of matrix multiplication, against the machine on which the defaults of `train.budget.estimate.Speed` were measured. They are an estimate and
 labelled so; the ledger holds what was measured.
 
 With several processes the minutes are those of a timetable: every process takes the first task that is ready, as workers do.
@@ -26,7 +26,7 @@ from adhere.models.local.decoder.device import resolve_device
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan
 from adhere.study.design.probe import Drawn, Probe
 from adhere.study.design.spec import StudySpec
-from adhere.study.run.work import State, Task
+from adhere.study.design.tasks import Task
 from adhere.train.budget.estimate import Estimate as StageEstimate
 from adhere.train.budget.estimate import Shape, Speed
 from adhere.train.budget.estimate import estimate as estimate_stage
@@ -149,7 +149,7 @@ def estimate(
     spec: StudySpec,
     plan: Plan,
     tasks: Sequence[Task],
-    directory: Path,
+    done: Mapping[str, bool],
     *,
     start: Path,
     probe: Probe | None = None,
@@ -161,16 +161,14 @@ def estimate(
     Args:
         spec: The study.
         plan: Its cells.
-        tasks: Its tasks; finished ones are found in `directory`.
-        directory: Where it is stored.
+        tasks: Its tasks.
+        done: Of each task, by name, whether it is finished.
         start: Directory of the start model, for its size.
         probe: How fast this machine was with this model, measured with as many processes; None: guessed from a matrix
             multiplication.
         jobs: Processes that share the work.
         suites: The published suites that every arm is measured on, by name.
     """
-    state = State(directory, tasks)
-    done = {task.name: state.is_done(task.name) for task in tasks}
     device = resolve_device(spec.device)
     if probe is None:
         gflops = measured_gflops(spec.threads)

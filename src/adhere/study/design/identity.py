@@ -1,15 +1,17 @@
 """What a trained cell depends on besides its settings, as one hash: code, plug-ins, libraries.
 
-A cell is trained again when this changes, so it holds what can change weights and nothing else: an edit of a report must
-not throw hours of training away, and an edit of a verifier must.
+A cell is trained again when this changes, so it holds what can change weights and nothing else. It is the code that the cell uses,
+found by following imports from where the work is done: an edit of a report, of a method or of a kind that the cell does not use, a
+docstring or a comment must not throw hours of training away, and an edit of a verifier that it does use must.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -19,77 +21,162 @@ from adhere.constraints import registry
 from adhere.schema import Json, Prompt, content_hash
 from adhere.train.stages import STAGES
 
-# The parts of a recipe that the runner of stages shares with a study.
-SHARED_WITH_RECIPES = frozenset({"train/recipe/lora.py", "train/recipe/order.py"})
 LIBRARIES = ("torch", "transformers", "tokenizers")
-# Relative to the package: what words and verdicts are, how answers are drawn and judged, how rows are made and learned.
-SOURCES = (
+# Where imports are followed from, relative to the package: how answers are drawn and judged and rows are made, and how a cell is trained.
+DRAWING = ("build/pool.py", "models/local/transformers.py", "pipeline/respond.py")
+TRAINING = ("study/run/training.py", "train/stage.py")
+RATING = ("build/transforms/six_criteria.py",)  # of the pairs of a reward model
+# Where they are followed to: what words and verdicts are, how answers are drawn and judged, how rows are made and learned.
+ROOMS = (
     "schema.py",
     "text",
     "constraints",
-    "models/base.py",
-    "models/answers.py",
-    "models/chat.py",
-    "models/local",
-    "pipeline/check.py",
-    "pipeline/guard.py",
-    "pipeline/judge.py",
-    "pipeline/outcomes.py",
-    "pipeline/respond.py",
-    "pipeline/reward.py",
-    "build/draws.py",
-    "build/filter.py",
-    "build/pairs.py",
-    "build/pool.py",
-    "build/rows.py",
+    "sandbox",
+    "models",
+    "pipeline",
+    "build",
+    "rewards",
     "train",
     "study/run/training.py",
 )
-# Of these, what only says how much something will cost, shares a recipe among machines, or fetches weights (whose hash is in
-# the key), and engines that no study trains with.
-EXCEPT = frozenset(
-    {
-        "train/budget/cost.py",
-        "train/budget/estimate.py",
-        "train/budget/memory.py",
-        "train/parallel.py",
-        "train/sharding.py",
-        "models/local/embedded.py",
-        "models/local/fetch.py",
-        "models/local/decoder/server.py",
-    }
+# Of these, what only says how much something will cost, stops what goes wrong, compares with held-out prompts (those that are kept are
+# in the key), shares a recipe among machines, or fetches weights (whose hash is in the key), and engines that no study trains with.
+EXCEPT = (
+    "build/decontaminate",
+    "build/manifest.py",
+    "models/catalog.py",
+    "models/fake",
+    "models/http",
+    "models/local/decoder/server.py",
+    "models/local/decoder/vllm.py",
+    "models/local/embedded.py",
+    "models/local/fetch.py",
+    "models/wrap",
+    "train/budget/cost.py",
+    "train/budget/estimate.py",
+    "train/budget/memory.py",
+    "train/parallel.py",
+    "train/recipe/__init__.py",
+    "train/recipe/guards.py",
+    "train/recipe/spec.py",
+    "train/sharding.py",
 )
 
 
-def weights_identity(prompts: Sequence[Prompt], methods: Iterable[str]) -> str:
-    """The hash of everything but settings and data that can change the weights of a study.
+def drawing_identity(prompts: Iterable[Prompt]) -> str:
+    """The hash of the code that draws and judges answers to `prompts`, plug-ins and libraries among it."""
+    return _identity(DRAWING, prompts, [])
 
-    Args:
-        prompts: Training prompts: plug-ins that define their constraints are part of it.
-        methods: Names of the stages' methods, likewise.
-    """
-    kinds = {ref for prompt in prompts for one in prompt.constraints for ref in _ids(one.id, one.params)}
-    classes: list[object] = [registry.get(kind) for kind in sorted(kinds) if kind in registry]
-    stages = [STAGES.get(method) for method in sorted(set(methods))]
-    classes += [part for stage in stages for part in (stage.run, stage.rows, stage.settings)]
-    return content_hash([source_hash(), _foreign(classes), {name: version(name) for name in LIBRARIES}])
+
+def training_identity(method: str) -> str:
+    """The hash of the code that trains by one method; what it learns from has the identity of how it was drawn."""
+    stage = STAGES.get(method)
+    roots = TRAINING if stage.yields == "weights" else (*TRAINING, *RATING)
+    return _identity(roots, [], [stage.run, stage.rows, stage.settings])
+
+
+def _identity(roots: tuple[str, ...], prompts: Iterable[Prompt], used: list[object]) -> str:
+    kinds = {ref for one in prompts for turn in one.turns for c in turn.constraints for ref in _ids(c.id, c.params)}
+    classes = [*used, *(registry.get(kind) for kind in sorted(kinds) if kind in registry)]
+    own = {name for name in map(_own_file, classes) if name is not None}
+    return content_hash(
+        [source_hash((*roots, *sorted(own))), _foreign(classes), {lib: version(lib) for lib in LIBRARIES}]
+    )
 
 
 @cache
-def source_hash(root: Path | None = None) -> str:
-    """The hash of the files of SOURCES under `root` [this package]."""
-    root = root or Path(adhere.__file__).parent
+def source_hash(roots: tuple[str, ...], package: Path | None = None) -> str:
+    """The hash of the code of `roots` and of everything that they import, within `package` [this one]."""
+    package = package or Path(adhere.__file__).parent
     digest = hashlib.sha256()
-    for source in SOURCES:
-        path = root / source
-        files = [path] if path.is_file() else sorted(path.rglob("*"))
-        for file in files:
-            name = file.relative_to(root).as_posix()
-            is_a_recipes = name.startswith("train/recipe/") and name not in SHARED_WITH_RECIPES
-            if file.is_file() and file.suffix != ".pyc" and name not in EXCEPT and not is_a_recipes:
-                digest.update(f"{name}\0".encode())
-                digest.update(file.read_bytes())
+    for name in sorted(_imported(roots, package)):
+        digest.update(f"{name}\0{_file_hash((package / name).read_bytes(), name)}\0".encode())
     return digest.hexdigest()
+
+
+def _imported(roots: tuple[str, ...], package: Path) -> set[str]:
+    """`roots` and the files that they import, and those that these import, with the data files beside them."""
+    found: set[str] = set()
+    open_ = [package / root for root in roots]
+    while open_:
+        file = open_.pop()
+        name = file.relative_to(package).as_posix()
+        if name in found or not _lies_in(name, ROOMS) or _lies_in(name, EXCEPT):
+            continue
+        found.add(name)
+        found |= {
+            data.relative_to(package).as_posix()
+            for data in file.parent.iterdir()
+            if data.is_file() and data.suffix not in {".py", ".pyc"} and _lies_in(name, ("constraints", "text"))
+        }
+        for module, names in _imports(_tree(file.read_bytes()), all_of_them=file.name == "__init__.py"):
+            open_ += _files(package, module, names)
+    return found
+
+
+def _lies_in(name: str, places: Iterable[str]) -> bool:
+    return any(name == place or name.startswith(f"{place}/") for place in places)
+
+
+def _imports(tree: ast.Module, *, all_of_them: bool) -> Iterator[tuple[str, list[str]]]:
+    """Each import of our own, wherever it stands in a file: the module, and the names taken from it.
+
+    Imports for types only are left out, except in a package's `__init__` (`all_of_them`): there they are what it loads on first use.
+    """
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        if (
+            not all_of_them
+            and isinstance(node, ast.If)
+            and isinstance(node.test, ast.Name)
+            and node.test.id == "TYPE_CHECKING"
+        ):
+            stack += node.orelse
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "adhere":
+            yield node.module, [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, []) for alias in node.names if alias.name.partition(".")[0] == "adhere")
+        stack += ast.iter_child_nodes(node)
+
+
+def _files(package: Path, module: str, names: Iterable[str]) -> list[Path]:
+    """The files of an imported module; of a package its `__init__` and those of `names` that are modules."""
+    path = package.joinpath(*module.split(".")[1:])
+    if path.with_suffix(".py").is_file():
+        return [path.with_suffix(".py")]
+    inner = [
+        path / "__init__.py",
+        *(path / f"{name}.py" for name in names),
+        *(path / name / "__init__.py" for name in names),
+    ]
+    return [file for file in inner if file.is_file()]
+
+
+@cache
+def _tree(source: bytes) -> ast.Module:
+    return ast.parse(source)
+
+
+@cache
+def _file_hash(data: bytes, name: str) -> str:
+    return content_hash(_code(_tree(data))) if name.endswith(".py") else hashlib.sha256(data).hexdigest()
+
+
+def _code(node: object) -> Json:
+    """A syntax tree as JSON without docstrings and positions; what is empty is left out, as Python versions differ in it."""
+    if isinstance(node, ast.AST):
+        fields = {name: _code(value) for name, value in ast.iter_fields(node) if value is not None and value != []}
+        return [type(node).__name__, fields]
+    if isinstance(node, list):
+        return [_code(item) for item in node if not _is_text_alone(item)]
+    return node if isinstance(node, str | bool | int | None) else repr(node)
+
+
+def _is_text_alone(node: object) -> bool:
+    """Whether a statement is only a string: a docstring, which does nothing."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _ids(name: str, params: Json) -> Iterator[str]:
@@ -107,23 +194,32 @@ def _ids(name: str, params: Json) -> Iterator[str]:
             stack += value
 
 
+def _own_file(one: object) -> str | None:
+    """The file of this package that defines `one`, relative to it; None where another package does."""
+    file, own = inspect.getsourcefile(inspect.unwrap(_definition(one))), Path(adhere.__file__).parent  # type: ignore[arg-type]
+    return Path(file).relative_to(own).as_posix() if file is not None and Path(file).is_relative_to(own) else None
+
+
 def _foreign(objects: Iterable[object]) -> dict[str, str]:
     """Source file -> hash, of what other packages define: every module of the package that defines one of `objects`."""
     found = {}
-    own = Path(adhere.__file__).parent
     for one in objects:
-        for file, name in _sources(one):
-            if not file.is_relative_to(own):
+        if _own_file(one) is None:
+            for file, name in _sources(one):
                 found[name] = hashlib.sha256(file.read_bytes()).hexdigest()
     return found
 
 
-def _sources(one: object) -> list[tuple[Path, str]]:
-    """The files that define `one`, each with its name from the top of its package: the whole package, as its modules call each other."""
+def _definition(one: object) -> object:
     while isinstance(one, partial):
         one = one.func
-    defined = one if inspect.isclass(one) or inspect.isroutine(one) else type(one)
-    file = inspect.getsourcefile(inspect.unwrap(defined))
+    return one if inspect.isclass(one) or inspect.isroutine(one) else type(one)
+
+
+def _sources(one: object) -> list[tuple[Path, str]]:
+    """The files that define `one`, each with its name from the top of its package: the whole package, as its modules call each other."""
+    defined = _definition(one)
+    file = inspect.getsourcefile(inspect.unwrap(defined))  # type: ignore[arg-type]
     if file is None:
         return []
     top = sys.modules.get(defined.__module__.partition(".")[0])

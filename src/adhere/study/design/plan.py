@@ -88,8 +88,15 @@ class Inputs(NamedTuple):
     resample: str = ""
 
 
-def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Resolved) -> Plan:
-    """The pools, cells and evaluations of a study; `inputs` has an entry for every seed, `resolved` is what it computes in."""
+def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Resolved, code: Mapping[str, str]) -> Plan:
+    """The pools, cells and evaluations of a study.
+
+    Args:
+        spec: The study.
+        inputs: Of every seed, what its pools depend on.
+        resolved: What it computes in.
+        code: Of every method, the hash of the code that trains by it.
+    """
     pools: dict[str, PoolPlan] = {}
     cells: dict[str, Cell] = {}
     evaluations = [Evaluation(arm.name, None, None) for arm in spec.arms if not arm.stages]
@@ -106,7 +113,19 @@ def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Resolved)
                 matched = tuple(key for key in others if key not in keys)
                 settings = msgspec.to_builtins(settled(stage.settings, resolved))
                 parent = keys[-1] if keys else None
-                key = content_hash(["cell", parent, known_pools, stage.stage.name, settings, matched, seed, *stage.key])
+                key = content_hash(
+                    [
+                        "cell",
+                        parent,
+                        known_pools,
+                        stage.stage.name,
+                        code[stage.stage.name],
+                        settings,
+                        matched,
+                        seed,
+                        *stage.key,
+                    ]
+                )
                 shared = cells.get(key)
                 cells[key] = Cell(
                     path=tuple(arm.stages[:depth]), seed=seed, key=key, parent=parent, matched=matched,

@@ -7,7 +7,6 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +14,7 @@ import adhere
 from adhere.build.manifest import Manifest, load_manifest
 from adhere.schema import EngineInfo, Json, content_hash
 from adhere.study.design.frozen import load_frozen
+from adhere.study.design.inputs import StudyInputs
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, pool_folder
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
@@ -22,6 +22,7 @@ from adhere.study.outcome.fragile import fragility
 from adhere.study.outcome.guards import guard_tests, tax_tests
 from adhere.study.outcome.result import (
     ArmCost,
+    CellNote,
     Contrast,
     Curve,
     DataFacts,
@@ -36,13 +37,10 @@ from adhere.study.outcome.sides import changes_of, load_sides, with_sides
 from adhere.study.outcome.verdict import verdict
 from adhere.study.run.cells import CellRecord, load_cell
 from adhere.study.run.measured import Measured, asked, load_measured
-from adhere.study.run.training import noted
 from adhere.study.run.work import Failure, stored_failures
 from adhere.train.budget.ledger import StageLedger
+from adhere.train.recipe.guards import trips
 from adhere.train.stages import provenance_rows
-
-if TYPE_CHECKING:
-    from adhere.study.run.execute import Prepared
 
 RESULT_VERSION = 3
 NO_ENGINE = EngineInfo(name="–", version="–", precision="–")  # nothing is evaluated yet
@@ -53,15 +51,15 @@ WITHIN = 0.1  # equal compute means: trained tokens and drawn answers differ by 
 class _Stored:
     """All records of a study that are there."""
 
-    def __init__(self, prepared: Prepared) -> None:
-        directory = prepared.directory
+    def __init__(self, study: StudyInputs) -> None:
+        directory = study.directory
         self.runs: dict[RunKey, Measured] = {}
         self.suites: dict[str, dict[RunKey, Measured]] = {}  # those on published suites, by the suite's name
         self.cells: dict[str, CellRecord] = {}
         self.pools: dict[str, Manifest] = {}
         self.left: dict[int | None, int] = {}
         self.seconds: dict[int | None, float] = {}  # of what is done, by its seed
-        for task in prepared.tasks:
+        for task in study.tasks:
             found: Measured | CellRecord | Manifest | None = None
             match task.item:
                 case Evaluation():
@@ -91,37 +89,37 @@ class _Stored:
         """What one of the finished seeds took, on average; None without any. Work of a half-finished seed is none of theirs."""
         return sum(self.seconds.get(seed, 0.0) for seed in finished) / 60 / len(finished) if finished else None
 
-    def on_suites(self, prepared: Prepared) -> dict[str, Evaluations]:
+    def on_suites(self, study: StudyInputs) -> dict[str, Evaluations]:
         """Of each published suite whether each arm passed each prompt at each seed: what `contrast` takes, over slice `all`.
 
         `evaluations.of(arm, seed).passes` has one entry a prompt of `evaluations.prompts` (True, False, or None where it was
         not measured); `.summary` has the suite's own numbers (prompt and instruction, strict and loose) and those of each kind.
         """
         return {
-            name: Evaluations(self.suites.get(name, {}), suite.prompts, prepared.spec.seeds)
-            for name, suite in prepared.suites.items()
+            name: Evaluations(self.suites.get(name, {}), suite.prompts, study.spec.seeds)
+            for name, suite in study.suites.items()
         }
 
 
-def make_result(prepared: Prepared, *, command: str) -> StudyResult:
+def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyResult:
     """Everything that the study found so far, from what is stored.
 
     Args:
-        prepared: Spec, suite and plan.
+        study: Spec, suite and plan.
+        parameters: Of the start model.
         command: What a reader would type to get it again.
     """
-    spec, suite, plan = prepared.spec, prepared.suite, prepared.plan
-    stored = _Stored(prepared)
+    spec, suite, plan = study.spec, study.suite, study.plan
+    stored = _Stored(study)
     evaluations = Evaluations(stored.runs, suite.prompts, spec.seeds)
     found = contrasts(spec, evaluations)
     finished = [seed for seed in spec.seeds if not stored.left.get(seed)] if not stored.left.get(None) else []
-    failures = stored_failures(prepared.directory, prepared.tasks)
-    frozen = load_frozen(prepared.directory)
+    failures = stored_failures(study.directory, study.tasks)
+    frozen = load_frozen(study.directory)
     matched = _matched(spec, plan, stored.cells)
-    withheld = _withheld(spec, stored, found[0], matched, failed=_failed_of(prepared, failures))
+    withheld = _withheld(spec, stored, found[0], matched, failed=_failed_of(study, failures))
     hangs_on = fragility(spec.verdict, evaluations)
     engine = next(iter(stored.runs.values())).engine if stored.runs else NO_ENGINE
-    parameters = prepared.estimate.parameters
     result = StudyResult(
         version=RESULT_VERSION,
         name=spec.name,
@@ -156,11 +154,11 @@ def make_result(prepared: Prepared, *, command: str) -> StudyResult:
         matched=matched,
         notes=[note for record in stored.cells.values() for note in noted(record)],
         scores=scores_of(spec, suite.slices, stored.runs),
-        data=[_data_facts(plan.pool(key), manifest, spec, prepared) for key, manifest in stored.pools.items()],
+        data=[_data_facts(plan.pool(key), manifest, spec, study) for key, manifest in stored.pools.items()],
         stage_costs=[_stage_cost(plan, record, stored.pools, parameters) for record in stored.cells.values()],
         arm_costs=_arm_costs(spec, plan, stored, parameters),
         curves=[_curve(record) for record in stored.cells.values()],
-        shown=_shown(spec, prepared, evaluations),
+        shown=_shown(spec, study, evaluations),
         runs={_label(arm, seed): run.run for (arm, seed), run in stored.runs.items()},
         settings=_settings(spec),
         warnings=[*(frozen.warnings if frozen else ()), *_warnings(stored)],
@@ -173,7 +171,18 @@ def make_result(prepared: Prepared, *, command: str) -> StudyResult:
             if found.cell is not None and not found.suite and (found.arm, found.seed) in stored.runs
         },
     )
-    return with_sides(result, load_sides(prepared.directory))
+    return with_sides(result, load_sides(study.directory))
+
+
+def noted(record: CellRecord) -> list[CellNote]:
+    """What the guards have to say of a trained cell, read off its whole log: the same however often it was interrupted."""
+    return [
+        CellNote(
+            cell="+".join(record.path), stage=record.path[-1], seed=record.seed, column=guard.column, above=guard.above, first=first,
+            bad=bad, steps=len(record.log), advice=guard.advice,
+        )
+        for guard, first, bad in trips(record.log)
+    ]  # fmt: skip
 
 
 def same_result(stored: StudyResult, new: StudyResult) -> bool:
@@ -189,10 +198,10 @@ def _label(arm: str, seed: int | None) -> str:
     return arm if seed is None else f"{arm} (seed {seed})"
 
 
-def _failed_of(prepared: Prepared, failures: Sequence[Failure]) -> list[str]:
+def _failed_of(study: StudyInputs, failures: Sequence[Failure]) -> list[str]:
     """Of what failed, that which the compared arms need, with its reason."""
-    needed = {prepared.spec.verdict.treatment, prepared.spec.verdict.control}
-    items = {task.name: task.item for task in prepared.tasks}
+    needed = {study.spec.verdict.treatment, study.spec.verdict.control}
+    items = {task.name: task.item for task in study.tasks}
 
     def concerns(item: PoolPlan | Cell | Evaluation) -> bool:
         match item:
@@ -200,7 +209,7 @@ def _failed_of(prepared: Prepared, failures: Sequence[Failure]) -> list[str]:
                 return bool(needed & set(item.arms))
             case Evaluation():
                 return item.arm in needed
-        return any(item.key in cell.pools and needed & set(cell.arms) for cell in prepared.plan.cells)
+        return any(item.key in cell.pools and needed & set(cell.arms) for cell in study.plan.cells)
 
     return [f"{failure.task} failed with {failure.error}" for failure in failures if concerns(items[failure.task])]
 
@@ -272,9 +281,9 @@ def _matched(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) -> li
     return found
 
 
-def _data_facts(pool: PoolPlan, manifest: Manifest, spec: StudySpec, prepared: Prepared) -> DataFacts:
+def _data_facts(pool: PoolPlan, manifest: Manifest, spec: StudySpec, study: StudyInputs) -> DataFacts:
     report = manifest.contamination
-    split = prepared.audit
+    split = study.audit
     per_kind = {
         found.kind: {
             "judged": found.judged, "passed": found.passed,
@@ -367,18 +376,18 @@ def _curve(record: CellRecord) -> Curve:
     return Curve("+".join(record.path), record.path[-1], record.method, record.seed, columns)
 
 
-def _shown(spec: StudySpec, prepared: Prepared, evaluations: Evaluations) -> list[ShownPrompt]:
+def _shown(spec: StudySpec, study: StudyInputs, evaluations: Evaluations) -> list[ShownPrompt]:
     """The drawn prompts with the answers of the first seed that every arm has."""
     arms = [arm.name for arm in spec.arms]
     common = evaluations.common_seeds(*arms) or list(spec.seeds)
-    by_id = {prompt.id: prompt for prompt in prepared.suite.prompts}
+    by_id = {prompt.id: prompt for prompt in study.suite.prompts}
     found = [run for arm in arms if (run := evaluations.of(arm, common[0])) is not None]
     return [
         ShownPrompt(
             name, by_id[name].tags.get("slice", ""), by_id[name].text, asked(by_id[name]),
             [run.shown[name] for run in found if name in run.shown],
         )
-        for name in prepared.shown
+        for name in study.shown
     ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 from adhere.pipeline.compare.sides import SideTest, rest
 from adhere.schema import EngineInfo, Json, Record
 from adhere.store.summary import GuardMeans, Share
+from adhere.study.run.measured import ShownAnswer
 
 Answer = Literal["YES", "NO", "EQUIVALENT", "INCONCLUSIVE"]
 Scope = Literal["checkpoints", "method"]
@@ -294,16 +295,6 @@ class CellNote(Record, frozen=True):
     bad: int
     steps: int
     advice: str
-
-
-class ShownAnswer(Record, frozen=True):
-    """One arm's answer to a shown prompt, with the judge's reasons (strict view)."""
-
-    arm: str
-    text: str
-    status: str
-    passed: bool | None
-    reasons: list[str]
 
 
 class ShownPrompt(Record, frozen=True):

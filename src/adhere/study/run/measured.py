@@ -18,11 +18,20 @@ from adhere.pipeline.outcomes import answers_of
 from adhere.schema import EngineInfo, Prompt, Record, decode, encode, write_atomic
 from adhere.store.run import Run
 from adhere.store.summary import Summary
-from adhere.study.outcome.result import ShownAnswer
 from adhere.study.run.plain import PlainText
 
 VERSION = 1
 FOLDER = "evaluations"
+
+
+class ShownAnswer(Record, frozen=True):
+    """One arm's answer to a shown prompt, with the judge's reasons (strict view)."""
+
+    arm: str
+    text: str
+    status: str
+    passed: bool | None
+    reasons: list[str]
 
 
 class Measured(Record, frozen=True):

@@ -2,7 +2,7 @@
 
 stops the cell    a loss that is not finite, answers that the judge cannot decide, a sampler that is not the trainer's policy; out of
                   memory, after a second try with micro-batches of half the size
-is noted          answers that are cut, groups without variance: what an arm does to itself is a finding about it (`noted`)
+is noted          answers that are cut, groups without variance: what an arm does to itself is a finding about it
 
 A cell that is stopped has failed: the worker records the reason and goes on with the others.
 """
@@ -26,11 +26,9 @@ from adhere.progress import Progress
 from adhere.schema import PairRow, RlRow, SftRow, convert
 from adhere.study.design.plan import Cell
 from adhere.study.design.spec import NamedStage, StudySpec
-from adhere.study.outcome.result import CellNote
 from adhere.study.run.cells import CHECKPOINT, CellRecord
 from adhere.train.budget.ledger import StageLedger
 from adhere.train.loop import OptimizerSettings, settled
-from adhere.train.recipe.guards import trips
 from adhere.train.stage import Training, train_stage
 
 
@@ -116,14 +114,3 @@ def _rated(rows: Sequence[PairRow], by: str, asked: Path, progress: Progress) ->
         ask = asking(open_model(by), asked, progress)
     made = transform("six_criteria", [msgspec.to_builtins(row) for row in rows], "pairs", Settings(ask=ask))
     return [convert(row, PairRow) for row in made.rows]
-
-
-def noted(record: CellRecord) -> list[CellNote]:
-    """What the guards have to say of a trained cell, read off its whole log: the same however often it was interrupted."""
-    return [
-        CellNote(
-            cell="+".join(record.path), stage=record.path[-1], seed=record.seed, column=guard.column, above=guard.above, first=first,
-            bad=bad, steps=len(record.log), advice=guard.advice,
-        )
-        for guard, first, bad in trips(record.log)
-    ]  # fmt: skip

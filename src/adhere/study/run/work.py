@@ -1,4 +1,4 @@
-"""The tasks of a study and who does them: draw a pool, train a cell, evaluate an arm.
+"""Who does the tasks of a study, and how: draws pools, trains cells, evaluates arms.
 
 Whether a task is finished is read from disk, and a task is locked while it is done, so any number of processes (--jobs) or
 machines (--shard) may work in one directory. Weights and training rows are made again only where something unfinished needs
@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import NamedTuple
 
 from adhere.build.manifest import MANIFEST
 from adhere.build.pool import FILES, build_pool, load_pool
@@ -21,10 +21,12 @@ from adhere.models.local.decoder.device import resolve_device
 from adhere.models.local.transformers import TransformersModel, load_weights
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.progress import Progress
-from adhere.schema import Record, Sampling, content_hash, decode, derive_seed, encode, write_atomic
+from adhere.schema import Record, Sampling, decode, derive_seed, encode, write_atomic
 from adhere.store.run import alone
-from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, cell_folder, pool_folder
-from adhere.study.design.spec import StudySpec
+from adhere.study.design.disk import disk_trouble
+from adhere.study.design.inputs import StudyInputs
+from adhere.study.design.plan import Cell, Evaluation, PoolPlan, cell_folder, pool_folder
+from adhere.study.design.tasks import Task
 from adhere.study.run.cells import (
     clear_unfinished,
     drop_weights,
@@ -37,22 +39,8 @@ from adhere.study.run.measured import load_measured, measured, save_measured
 from adhere.study.run.plain import read_plain
 from adhere.train.stage import REWARD_MODEL
 
-if TYPE_CHECKING:
-    from adhere.study.run.execute import Prepared
-
 WAIT_S = 2.0  # between looks at what other processes have finished
 FAILURES = "failures"
-
-
-class Task(NamedTuple):
-    """One piece of work. `needs` and `feeds` are names of tasks; `needs` must be finished before it can be done."""
-
-    kind: Literal["pool", "cell", "evaluation"]
-    name: str
-    key: str
-    seed: int | None
-    needs: tuple[str, ...]
-    item: PoolPlan | Cell | Evaluation
 
 
 class Failure(Record, frozen=True):
@@ -73,33 +61,6 @@ class Shard(NamedTuple):
         """Whether tasks of `seed` are this part's."""
         place = 0 if seed is None else list(seeds).index(seed)
         return place % self.of == self.number - 1
-
-
-def tasks_of(spec: StudySpec, plan: Plan, *, start_sha256: str, suites: Mapping[str, str], identity: str) -> list[Task]:
-    """All tasks, seed by seed, each after what it needs. `suites` has a hash for each suite: "" is the study's own."""
-    asked = spec.evaluation
-
-    def evaluation_task(found: Evaluation) -> Task:
-        tokens = asked.suite_tokens.get(found.suite) if found.suite else asked.max_new_tokens
-        how = [tokens, asked.precision, asked.seed]
-        key = content_hash(["evaluation", found.cell or start_sha256, suites[found.suite], identity, *how])
-        name = f"{found.arm}{'' if found.seed is None else f'-s{found.seed}'}{found.suite and f'-{found.suite}'}"
-        needs = () if found.cell is None else (plan.cell(found.cell).folder,)
-        return Task("evaluation", f"{name}-{key[:10]}", key, found.seed, needs, found)
-
-    tasks = [evaluation_task(found) for found in plan.evaluations if found.cell is None]
-    for seed in spec.seeds:
-        pools = [pool for pool in plan.pools if pool.seed == seed]
-        tasks += [Task("pool", pool.folder, pool.key, seed, (), pool) for pool in pools if pool.cell is None]
-        for cell in plan.cells:
-            if cell.seed != seed:
-                continue
-            needs = [plan.pool(key).folder for key in cell.pools]
-            needs += [plan.cell(key).folder for key in ([cell.parent] if cell.parent else []) + list(cell.matched)]
-            tasks.append(Task("cell", cell.folder, cell.key, seed, tuple(needs), cell))
-            tasks += [evaluation_task(found) for found in plan.evaluations if found.cell == cell.key]
-            tasks += [Task("pool", p.folder, p.key, seed, (cell.folder,), p) for p in pools if p.cell == cell.key]
-    return tasks
 
 
 class State:
@@ -149,13 +110,13 @@ class Worker:
     """Does tasks until nothing is left that it can do.
 
     Args:
-        prepared: The study.
+        study: The study.
         shard: Which part of the tasks is its own.
         progress: Where to report.
     """
 
-    def __init__(self, prepared: Prepared, *, shard: Shard, progress: Progress) -> None:
-        self.prepared, self.shard, self.progress = prepared, shard, progress
+    def __init__(self, study: StudyInputs, *, shard: Shard, progress: Progress) -> None:
+        self.study, self.shard, self.progress = study, shard, progress
         self.failures: dict[str, Failure] = {}
         self._since = time.time()
 
@@ -164,9 +125,10 @@ class Worker:
 
         Raises:
             KeyboardInterrupt: Passed on; finished tasks stay.
+            ResourceError: The disk is full or read-only.
         """
         while True:
-            state = State(self.prepared.directory, self.prepared.tasks)
+            state = State(self.study.directory, self.study.tasks)
             self._free(state)
             left = [task for task in self._own() if not state.is_done(task.name) and not self._is_blocked(task)]
             if not left:
@@ -176,35 +138,37 @@ class Worker:
                 time.sleep(WAIT_S)  # others hold what is ready, or what this part waits for
 
     def _own(self) -> Iterable[Task]:
-        seeds = self.prepared.spec.seeds
-        return (task for task in self.prepared.tasks if self.shard.holds(task.seed, seeds))
+        seeds = self.study.spec.seeds
+        return (task for task in self.study.tasks if self.shard.holds(task.seed, seeds))
 
     def _is_blocked(self, task: Task) -> bool:
         if task.name in self.failures or self._has_failed_elsewhere(task):
             return True
-        by_name = {other.name: other for other in self.prepared.tasks}
+        by_name = {other.name: other for other in self.study.tasks}
         return any(self._is_blocked(by_name[name]) for name in task.needs)
 
     def _has_failed_elsewhere(self, task: Task) -> bool:
         """Whether another process has failed at it since this one began: it would fail here too, at the same cost."""
         try:
-            return _failure_file(self.prepared.directory, task).stat().st_mtime >= self._since
+            return _failure_file(self.study.directory, task).stat().st_mtime >= self._since
         except FileNotFoundError:
             return False
 
     def _try(self, task: Task) -> bool:
         """Do the task if nobody else does it; whether it was this process's turn."""
-        with alone(self.prepared.directory / "locks" / task.name, wait=False) as held:
+        with alone(self.study.directory / "locks" / task.name, wait=False) as held:
             if not held:
                 return False
-            if State(self.prepared.directory, self.prepared.tasks).is_done(task.name):
+            if State(self.study.directory, self.study.tasks).is_done(task.name):
                 return True
             if self._has_failed_elsewhere(task):
                 return True
-            report = _failure_file(self.prepared.directory, task)
+            report = _failure_file(self.study.directory, task)
             try:
-                _DO[task.kind](self.prepared, task, self.progress)
-            except Exception as error:  # noqa: BLE001 - the boundary: one task's error is recorded, others go on
+                _DO[task.kind](self.study, task, self.progress)
+            except Exception as error:
+                if (trouble := disk_trouble(error, self.study.directory)) is not None:
+                    raise trouble from error  # every other task would end in the same way
                 failure = Failure(task.name, task.seed, f"{type(error).__name__}: {error}")
                 self.failures[task.name] = failure
                 report.parent.mkdir(exist_ok=True)
@@ -217,11 +181,11 @@ class Worker:
 
     def _free(self, state: State) -> None:
         """Delete weights that nothing needs any more."""
-        if self.prepared.spec.keep_weights:
+        if self.study.spec.keep_weights:
             return
         for task in self._own():
             if isinstance(task.item, Cell) and state.is_recorded(task.name) and not state.is_needed(task.name):
-                drop_weights(self.prepared.directory, task.item)
+                drop_weights(self.study.directory, task.item)
 
 
 def give_back_memory() -> None:
@@ -246,24 +210,24 @@ def stored_failures(directory: Path, tasks: Sequence[Task]) -> list[Failure]:
     return [decode(file.read_bytes(), Failure) for file in files if file.exists()]
 
 
-def _draw(prepared: Prepared, task: Task, progress: Progress) -> None:
+def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
     """Draw a pool: from the start model, or from a trained one to new prompts."""
-    plan, spec = task.item, prepared.spec
+    plan, spec = task.item, study.spec
     assert isinstance(plan, PoolPlan)  # noqa: S101 - by construction of the task
     data, again = spec.data, spec.resample
-    inputs = prepared.inputs[plan.seed]
+    inputs = study.inputs[plan.seed]
     if plan.cell is None:
-        source, name, prompts, compared = prepared.start, spec.start, inputs.prompts, inputs.compared
+        source, name, prompts, compared = study.start, spec.start, inputs.prompts, inputs.compared
         draws, temperature, repair, limits = data.draws, data.temperature, data.repair, data.limits
     else:
         assert again is not None  # noqa: S101 - there is no such pool otherwise
-        source = trained_weights(prepared.directory, prepared.plan.cell(plan.cell))
+        source = trained_weights(study.directory, study.plan.cell(plan.cell))
         name = f"{again.after} (seed {plan.seed})"
         prompts, compared = inputs.again, inputs.again_compared
         draws, temperature, repair, limits = again.draws, again.temperature, again.repair, again.limits
     seed = derive_seed(data.seed, "draws", plan.seed, plan.cell is None) % 2**31
     progress.say(f"Drawing {draws} answers of {name} to each of {len(prompts)} training prompts (seed {plan.seed})")
-    resolved = prepared.resolved
+    resolved = study.resolved
     model = TransformersModel.load(
         source,
         name=name,
@@ -274,7 +238,7 @@ def _draw(prepared: Prepared, task: Task, progress: Progress) -> None:
     )
     try:
         build_pool(
-            model, prompts, directory=pool_folder(prepared.directory, plan), draws=draws, repair=repair, seed=seed,
+            model, prompts, directory=pool_folder(study.directory, plan), draws=draws, repair=repair, seed=seed,
             sampling=Sampling(max_new_tokens=data.max_new_tokens, temperature=temperature, seed=seed),
             reward=spec.pool_reward, limits=limits, compared=compared, progress=progress,
         )  # fmt: skip
@@ -282,45 +246,43 @@ def _draw(prepared: Prepared, task: Task, progress: Progress) -> None:
         model.close()
 
 
-def _train(prepared: Prepared, task: Task, progress: Progress) -> None:
+def _train(study: StudyInputs, task: Task, progress: Progress) -> None:
     """Train one cell on top of its parent."""
     from adhere.study.run.training import train_cell
 
     cell = task.item
     assert isinstance(cell, Cell)  # noqa: S101 - by construction of the task
-    plan, directory = prepared.plan, prepared.directory
-    start = prepared.start if cell.parent is None else trained_weights(directory, plan.cell(cell.parent))
+    plan, directory = study.plan, study.directory
+    start = study.start if cell.parent is None else trained_weights(directory, plan.cell(cell.parent))
     pools = [load_pool(pool_folder(directory, plan.pool(key))) for key in cell.pools]
     matched = [record.ledger for key in cell.matched if (record := load_cell(directory, plan.cell(key))) is not None]
     folder = clear_unfinished(directory, cell)
     trained = train_cell(
-        prepared.spec, cell, pools, start=start, origin=prepared.start, into=folder, matched=matched,
-        resolved=prepared.resolved, progress=progress, judge=_judge(prepared, cell),
+        study.spec, cell, pools, start=start, origin=study.start, into=folder, matched=matched,
+        resolved=study.resolved, progress=progress, judge=_judge(study, cell),
     )  # fmt: skip
     save_cell(directory, trained, cell)
 
 
-def _judge(prepared: Prepared, cell: Cell) -> Path | None:
+def _judge(study: StudyInputs, cell: Cell) -> Path | None:
     """Where the last reward model before a cell lies; None: there is none."""
     while cell.parent is not None:
-        cell = prepared.plan.cell(cell.parent)
-        left = prepared.spec.stage(cell.stage).stage.yields
+        cell = study.plan.cell(cell.parent)
+        left = study.spec.stage(cell.stage).stage.yields
         if left == REWARD_MODEL:
-            return cell_folder(prepared.directory, cell) / left
+            return cell_folder(study.directory, cell) / left
     return None
 
 
-def _evaluate(prepared: Prepared, task: Task, progress: Progress) -> None:
+def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
     """Evaluate one arm, greedy, in fp32, on every prompt of a suite; with the study's own prompts also score plain text."""
-    found, spec = task.item, prepared.spec
+    found, spec = task.item, study.spec
     assert isinstance(found, Evaluation)  # noqa: S101 - by construction of the task
-    suite = prepared.suites[found.suite] if found.suite else prepared.suite
+    suite = study.suites[found.suite] if found.suite else study.suite
     started = time.monotonic()
-    weights = (
-        prepared.start if found.cell is None else trained_weights(prepared.directory, prepared.plan.cell(found.cell))
-    )
+    weights = study.start if found.cell is None else trained_weights(study.directory, study.plan.cell(found.cell))
     name = found.arm if found.seed is None else f"{found.arm} (seed {found.seed})"
-    folder = prepared.directory / "runs" / task.name
+    folder = study.directory / "runs" / task.name
     device = resolve_device(spec.device)
     model = TransformersModel.load(
         weights, name=name, precision=spec.evaluation.precision, threads=spec.threads, device=device
@@ -335,16 +297,16 @@ def _evaluate(prepared: Prepared, task: Task, progress: Progress) -> None:
         model.close()
     plain = None if found.suite else read_plain(*load_weights(weights, device))
     save_measured(
-        prepared.directory,
+        study.directory,
         task.name,
         measured(
             run, suite.prompts, key=task.key, arm=found.arm, seed=found.seed, suite_sha256=suite.sha256, plain=plain,
-            shown=prepared.shown, seconds=time.monotonic() - started, suite=found.suite,
+            shown=study.shown, seconds=time.monotonic() - started, suite=found.suite,
         ),
     )  # fmt: skip
 
 
-_DO: Mapping[str, Callable[[Prepared, Task, Progress], None]] = {
+_DO: Mapping[str, Callable[[StudyInputs, Task, Progress], None]] = {
     "pool": _draw,
     "cell": _train,
     "evaluation": _evaluate,

@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import re
+import sys
 from pathlib import Path
 
 import msgspec
 
-from adhere.errors import UsageError
+from adhere.errors import AdhereError, UsageError
 from adhere.lines.workers import end_with_parent
 from adhere.progress import Lines, Progress
 from adhere.study.design.probe import threads_each
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.result import StudyResult
-from adhere.study.run.execute import Prepared, prepare
+from adhere.study.prepared import Prepared, prepare
 from adhere.study.run.work import Shard, Worker
 
 _SHARD = re.compile(r"(\d{1,4})/(\d{1,4})")
@@ -70,4 +71,8 @@ def _work(spec: StudySpec, directory: Path, shard: Shard) -> None:
     end_with_parent()
     progress = Lines()
     with contextlib.suppress(KeyboardInterrupt):  # the parent says that it was interrupted
-        Worker(prepare(spec, directory, progress=progress), shard=shard, progress=progress).run()
+        try:
+            Worker(prepare(spec, directory), shard=shard, progress=progress).run()
+        except AdhereError as error:
+            progress.say(f"Error: {error}")
+            sys.exit(error.exit_code)

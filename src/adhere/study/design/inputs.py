@@ -1,0 +1,168 @@
+"""Everything that a study reads, loaded and checked before anything is trained: weights, prompts, plan, tasks."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from adhere import suites
+from adhere.build.decontaminate import Report, decontaminate
+from adhere.errors import UsageError
+from adhere.models.catalog import resolve_weights
+from adhere.models.local.decoder.device import resolve_device
+from adhere.models.local.decoder.precision import Resolved, resolve
+from adhere.schema import Prompt, content_hash, derive_seed
+from adhere.study.design.frozen import load_frozen
+from adhere.study.design.identity import drawing_identity, training_identity
+from adhere.study.design.plan import Inputs, Plan, make_plan
+from adhere.study.design.spec import StudySpec
+from adhere.study.design.tasks import Task, tasks_of
+from adhere.suites.base import Suite
+from adhere.suites.generated.core.slices import Audit, audit, study_prompts, study_suite
+
+
+class SeedInputs(NamedTuple):
+    """The training prompts of one seed, compared with the held-out ones; `again` are those of the resampled pool."""
+
+    prompts: tuple[Prompt, ...]
+    compared: Report
+    again: tuple[Prompt, ...]
+    again_compared: Report
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyInputs:
+    """A study whose inputs are known and checked."""
+
+    spec: StudySpec
+    directory: Path
+    start: Path  # directory of the start model's weights
+    start_sha256: str
+    suite: Suite
+    suites: Mapping[str, Suite]  # published ones, by name
+    inputs: Mapping[int, SeedInputs]
+    audit: Audit
+    resolved: Resolved
+    plan: Plan
+    tasks: list[Task]
+    shown: list[str]  # ids of the prompts whose answers the report shows
+
+
+def load_inputs(spec: StudySpec, directory: Path) -> StudyInputs:
+    """Load and check everything that a study needs, without drawing or training anything.
+
+    Raises:
+        MissingModel: The start model is not on this machine; the message has the command that fetches it.
+        ContaminationError: A training prompt asks for what a held-out one asks for.
+        UsageError: A published suite's file is missing.
+        AdhereError: Training and held-out prompts share a wording, a family, or a phrase, key or word that is asked for.
+    """
+    start, start_sha256 = resolve_weights(spec.start)
+    suite, published = held_out_suite(spec), published_suites(spec)
+    inputs = {seed: _inputs(spec, seed, suite) for seed in spec.seeds}
+    training = [prompt for found in inputs.values() for prompt in (*found.prompts, *found.again)]
+    split = audit(training, suite.prompts)
+    split.require_clean()
+    frozen = load_frozen(directory)
+    if frozen is not None and frozen.latest.precision == spec.precision:
+        resolved = frozen.resolved  # settled once: a resumed or shared study never mixes precisions
+    else:
+        resolved = resolve(spec.precision, start, device=resolve_device(spec.device), threads=spec.threads)
+    code = {method: training_identity(method) for method in {str(table["method"]) for table in spec.stages.values()}}
+    hashes = _hashes(spec, inputs, [start_sha256, resolved.rollouts, resolved.layout, drawing_identity(training)])
+    plan = make_plan(spec, hashes, resolved, code)
+    judged = {"": suite, **published}
+    tasks = tasks_of(
+        spec,
+        plan,
+        start_sha256=start_sha256,
+        suites={
+            name: content_hash([one.sha256, one.sampling.max_new_tokens, drawing_identity(one.prompts)])
+            for name, one in judged.items()
+        },
+    )
+    shown = _shown(spec, suite.prompts)
+    return StudyInputs(
+        spec, directory, start, start_sha256, suite, published, inputs, split, resolved, plan, tasks, shown
+    )
+
+
+def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[str]) -> dict[int, Inputs]:
+    """What the pools of each seed are made from. `shared`: start weights, precision and code."""
+    common = [*shared, spec.pool_reward, spec.data.max_new_tokens]
+    data, again = spec.data, spec.resample
+    return {
+        seed: Inputs(
+            content_hash([*common, seed, list(found.prompts), data.draws, data.temperature, data.repair, data.limits]),
+            content_hash(
+                [*common, seed, list(found.again)]
+                + ([again.draws, again.temperature, again.repair, again.limits] if again else [])
+            ),
+        )
+        for seed, found in inputs.items()
+    }
+
+
+def held_out_suite(spec: StudySpec) -> Suite:
+    """The held-out prompts of a study."""
+    asked = spec.evaluation
+    return study_suite(
+        asked.seed, new_topic=asked.new_topic, new_wording=asked.new_wording, new_family=asked.new_family,
+        kinds=spec.data.kinds, wordings=spec.data.wordings,
+    )  # fmt: skip
+
+
+def published_suites(spec: StudySpec) -> dict[str, Suite]:
+    """The published suites of a study by name, read from their files.
+
+    Raises:
+        UsageError: A file is missing or cannot be read, or a program cannot judge its prompts.
+        UnknownName: No such suite.
+    """
+    asked = spec.evaluation
+    found = {}
+    for name, full in zip(asked.suite_names, asked.suites, strict=True):
+        suite = suites.load(full, limit=asked.suite_limit)
+        if not all(any(turn.constraints for turn in prompt.turns) for prompt in suite.prompts):
+            raise UsageError(
+                f"evaluation.suites: {full} has prompts that no program judges, so a study cannot count them"
+            )
+        found[name] = suite
+    return found
+
+
+def _inputs(spec: StudySpec, seed: int, suite: Suite) -> SeedInputs:
+    """The training prompts of one seed: every seed has its own."""
+    data = spec.data
+
+    def composed(name: str, count: int) -> tuple[tuple[Prompt, ...], Report]:
+        root = derive_seed(data.seed, "prompts", seed) % 2**31
+        prompts = study_prompts(
+            root, count, kinds=data.kinds, wordings=data.wordings, singles=data.singles, name=name
+        )  # fmt: skip
+        report = decontaminate(prompts, suite.prompts, whole_prompts=False)
+        return tuple(report.kept(prompts)), report
+
+    prompts, compared = composed("train", data.prompts)
+    if spec.resample is None:
+        return SeedInputs(prompts, compared, (), decontaminate((), suite.prompts))
+    again, again_compared = composed("again", spec.resample.prompts)
+    known = {prompt.text for prompt in prompts}
+    return SeedInputs(prompts, compared, tuple(p for p in again if p.text not in known), again_compared)
+
+
+def _shown(spec: StudySpec, prompts: Sequence[Prompt]) -> list[str]:
+    """Prompts by a seeded draw, the slices in turn."""
+    rng = random.Random(spec.evaluation.seed)
+    by_slice: dict[str, list[str]] = {}
+    for prompt in prompts:
+        by_slice.setdefault(prompt.tags["slice"], []).append(prompt.id)
+    chosen: list[str] = []
+    for rank in range(min(spec.shown_prompts, len(prompts))):
+        names = [name for name in by_slice if by_slice[name]]
+        ids = by_slice[names[rank % len(names)]]
+        chosen.append(ids.pop(rng.randrange(len(ids))))
+    return chosen

@@ -1,0 +1,48 @@
+"""The tasks of a study: draw a pool, train a cell, evaluate an arm. Each knows what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from adhere.schema import content_hash
+from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan
+from adhere.study.design.spec import StudySpec
+
+
+class Task(NamedTuple):
+    """One piece of work. `needs` and `feeds` are names of tasks; `needs` must be finished before it can be done."""
+
+    kind: Literal["pool", "cell", "evaluation"]
+    name: str
+    key: str
+    seed: int | None
+    needs: tuple[str, ...]
+    item: PoolPlan | Cell | Evaluation
+
+
+def tasks_of(spec: StudySpec, plan: Plan, *, start_sha256: str, suites: Mapping[str, str]) -> list[Task]:
+    """All tasks, seed by seed, each after what it needs. `suites`: name -> hash of its prompts and their judge ("": the study's own)."""
+    asked = spec.evaluation
+
+    def evaluation_task(found: Evaluation) -> Task:
+        tokens = asked.suite_tokens.get(found.suite) if found.suite else asked.max_new_tokens
+        how = [tokens, asked.precision, asked.seed]
+        key = content_hash(["evaluation", found.cell or start_sha256, suites[found.suite], *how])
+        name = f"{found.arm}{'' if found.seed is None else f'-s{found.seed}'}{found.suite and f'-{found.suite}'}"
+        needs = () if found.cell is None else (plan.cell(found.cell).folder,)
+        return Task("evaluation", f"{name}-{key[:10]}", key, found.seed, needs, found)
+
+    tasks = [evaluation_task(found) for found in plan.evaluations if found.cell is None]
+    for seed in spec.seeds:
+        pools = [pool for pool in plan.pools if pool.seed == seed]
+        tasks += [Task("pool", pool.folder, pool.key, seed, (), pool) for pool in pools if pool.cell is None]
+        for cell in plan.cells:
+            if cell.seed != seed:
+                continue
+            needs = [plan.pool(key).folder for key in cell.pools]
+            needs += [plan.cell(key).folder for key in ([cell.parent] if cell.parent else []) + list(cell.matched)]
+            tasks.append(Task("cell", cell.folder, cell.key, seed, tuple(needs), cell))
+            tasks += [evaluation_task(found) for found in plan.evaluations if found.cell == cell.key]
+            tasks += [Task("pool", p.folder, p.key, seed, (cell.folder,), p) for p in pools if p.cell == cell.key]
+    return tasks

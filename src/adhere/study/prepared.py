@@ -1,0 +1,147 @@
+"""Prepares and runs a Study: above its design, its work and its outcome.
+
+prepared = prepare(spec, directory)      start weights, held-out suites, training prompts, audit of the split, plan
+result   = prepared.run()                pools → cells → evaluations → statistics → result.json
+
+DIR/study.json      the frozen spec and its changes
+DIR/data/           pools        DIR/cells/        trained models and their records
+DIR/runs/           stored Runs  DIR/evaluations/  what the statistics need of them
+DIR/result.json  report.html
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from adhere.errors import IntegrityError, UsageError
+from adhere.extras import need
+from adhere.models.local.decoder.device import resolve_device
+from adhere.progress import Progress, Silent
+from adhere.schema import content_hash, decode, encode, write_atomic
+from adhere.study.design.estimate import Estimate, SuiteSize, estimate, require_resources
+from adhere.study.design.frozen import Template, freeze
+from adhere.study.design.inputs import StudyInputs, load_inputs
+from adhere.study.design.probe import Probe, load_probe, probe
+from adhere.study.design.spec import StudySpec
+from adhere.study.outcome.collect import make_result, same_result
+from adhere.study.outcome.result import StudyResult
+from adhere.study.run.work import Shard, State, Worker
+from adhere.suites.base import Suite
+from adhere.train.recipe.guards import template_trouble
+
+WHOLE = Shard()
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared(StudyInputs):
+    """A study whose inputs are known and checked, ready to run."""
+
+    estimate: Estimate
+
+    def describe(self) -> str:
+        """The plan in a few lines: arms, what is left to do, tokens, minutes, memory, disk."""
+        return self.estimate.describe(self.spec, self.plan)
+
+    def probed(self, *, jobs: int = 1, progress: Progress | None = None) -> Prepared:
+        """The same with minutes that were measured for `jobs` processes, where work is left and nothing was measured yet.
+
+        Measuring takes from some seconds to minutes, so the plan with guessed minutes is told first.
+        """
+        state = State(self.directory, self.tasks)
+        if load_probe(self.directory, jobs=jobs) is not None or all(state.is_done(task.name) for task in self.tasks):
+            return self
+        progress = progress or Silent()
+        progress.say(self.describe())
+        prompts = next(iter(self.inputs.values())).prompts
+        with progress.step("measuring how fast this machine is with this model, for better minutes", None):
+            found = probe(self.spec, self.directory, prompts, start=self.start, resolved=self.resolved, jobs=jobs)
+        return dataclasses.replace(self, estimate=_estimated(self, found, jobs))
+
+    def run(self, *, shard: Shard = WHOLE, progress: Progress | None = None, command: str = "") -> StudyResult:
+        """Do what the plan says and store the result. `command` is what a reader would type to get it again.
+
+        Raises:
+            ResourceError: Too little memory or disk, said before anything is trained.
+            KeyboardInterrupt: Passed on; finished tasks stay, the same call goes on.
+        """
+        progress = progress or Silent()
+        self.begin()
+        Worker(self, shard=shard, progress=progress).run()
+        return self.result(progress=progress, command=command)
+
+    def begin(self) -> None:
+        """Check resources and the chat template, and freeze the spec, or record in what it was changed.
+
+        Raises:
+            ResourceError: Too little memory or disk.
+            UsageError: The start model has no chat template, or one that leaves the prompt out.
+            RunMismatch: The directory was begun with another chat template, or holds another study.
+        """
+        require_resources(self.estimate, self.directory, resolve_device(self.spec.device))
+        state = State(self.directory, self.tasks)
+        evaluated = sum(task.kind == "evaluation" and state.is_recorded(task.name) for task in self.tasks)
+        evaluated = max(evaluated, len(list((self.directory / "evaluations").glob("*.json"))))
+        is_open = any(task.kind == "cell" and not state.is_recorded(task.name) for task in self.tasks)
+        template = _template(self.start) if is_open else None
+        freeze(self.spec, self.directory, resolved=self.resolved, evaluations=evaluated, template=template)
+
+    def result(self, *, progress: Progress, command: str = "") -> StudyResult:
+        """The result of what is finished, stored. One that says the same as the stored one leaves it as it is."""
+        with progress.step("statistics", None):
+            result = make_result(self, parameters=self.estimate.parameters, command=command)
+        file = self.directory / "result.json"
+        if file.exists():
+            try:
+                stored = decode(file.read_bytes(), StudyResult)
+            except IntegrityError:  # of another version: written again
+                stored = None
+            if stored is not None and same_result(stored, result):
+                return stored
+        write_atomic(file, encode(result))
+        return result
+
+
+def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1) -> Prepared:
+    """Load and check everything that a study needs, without training anything. `jobs` processes are taken to share the work.
+
+    Raises:
+        MissingExtra: The training packages are not installed.
+        AdhereError: As `load_inputs`.
+    """
+    need("torch", extra="train")
+    need("transformers", extra="train")
+    inputs = load_inputs(spec, directory)
+    cost = _estimated(inputs, load_probe(directory, jobs=jobs), jobs)
+    return Prepared(**vars(inputs), estimate=cost)
+
+
+def _estimated(study: StudyInputs, found: Probe | None, jobs: int) -> Estimate:
+    state = State(study.directory, study.tasks)
+    done = {task.name: state.is_done(task.name) for task in study.tasks}
+    sizes = {name: _suite_size(study.spec, name, one) for name, one in study.suites.items()}
+    return estimate(study.spec, study.plan, study.tasks, done, start=study.start, probe=found, jobs=jobs, suites=sizes)
+
+
+def _suite_size(spec: StudySpec, name: str, suite: Suite) -> SuiteSize:
+    """How many prompts a published suite has, and how long their answers may be in this study."""
+    most = spec.evaluation.suite_tokens.get(name, suite.sampling.max_new_tokens)
+    return SuiteSize(len(suite.prompts), most)
+
+
+def _template(start: Path) -> Template:
+    """The chat template of a model that is about to be trained, by the guard of recipes.
+
+    Training and evaluation put prompts to the model in one way, so a template that ends a turn otherwise hurts no comparison: it is
+    noted, for whoever serves the checkpoints.
+    """
+    from adhere.models.local.transformers import load_tokenizer
+
+    tokenizer = load_tokenizer(start)
+    if not tokenizer.chat_template:
+        raise UsageError(
+            f"{start}: the tokenizer has no chat template, so prompts cannot be put to the model. Start from an instruction-tuned model, "
+            "or add a template"
+        )
+    trouble = template_trouble(tokenizer)
+    return Template(content_hash(tokenizer.chat_template), [] if trouble is None else [str(trouble)])
