@@ -16,6 +16,7 @@ import jinja2
 from markupsafe import Markup
 
 from adhere.report.pieces import numbers
+from adhere.report.pieces.charts import meter
 from adhere.report.pieces.guards import guard_cells
 from adhere.report.pieces.untrusted import marked, visible
 from adhere.report.pieces.wording import level, reason_of, sentence
@@ -82,6 +83,7 @@ def _environment() -> jinja2.Environment:
         "heat": _heat,
         "level": level,
         "marked": marked,
+        "meter": meter,
     }
     return environment
 

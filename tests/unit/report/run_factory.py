@@ -41,6 +41,7 @@ def store(directory: Path, model: str, share: float, *, precision: str = "int8",
                 Response(prompt.id, 0, 0, f"Answer {number}\n{HOSTILE}", "truncated" if number % 7 == 3 else "ok")
             )
             run.append_verdicts(_verdicts(prompt, number, rng, share))
+        run.flush()
         run.seal(summarize(asked, 1, run.responses(), run.verdicts(), tuple(KINDS)))
     return run
 

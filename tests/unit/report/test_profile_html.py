@@ -33,11 +33,12 @@ def test_families_stand_from_best_to_worst_with_their_failures(tmp_path):
     assert is_profile(run)
     page = profile_html([run])
     table = page[page.index("<tbody>") : page.index("</tbody>")]
-    order = re.findall(r'<th scope="row">([\w-]+)</th>', table)
+    order = re.findall(r'<th scope="row">([\w-]+)<small>', table)
     assert set(order[:2]) == set(SOLVED)
     assert sorted(order) == sorted(OWN)
     assert "4 / 4, 51.0…100.0" in table
-    assert page.count('class="card"') == 3 * (len(OWN) - len(SOLVED))
+    assert page.count('<article class="card failure">') == 3 + 3 * (len(OWN) - len(SOLVED))
+    assert page.index("3 answers that failed") < page.index("<tbody>"), "what failed is seen first"
     assert "<script>" not in page
 
 

@@ -15,7 +15,7 @@ from adhere.pipeline.evaluate import evaluate_sync
 from adhere.report.pieces.numbers import percent_interval, points
 from adhere.report.run.html import runs_html
 from adhere.report.run.text import run_text, runs_text
-from adhere.report.run.view import groups, run_facts
+from adhere.report.run.view import groups, run_facts, suite_name
 from adhere.report.tables.compare import compare_text
 from adhere.store.run import Run
 from adhere.suites.generated.family import registry
@@ -80,11 +80,36 @@ def test_unfinished_run_is_refused_with_the_remedy(tmp_path: Path) -> None:
 
 def test_failures_are_real_answers_at_most_three_a_kind(runs: list[Run]) -> None:
     weak = run_facts(runs[0])
-    kinds = [failure.kind for failure in weak.failures]
-    assert set(kinds) == {"length:at_most", "case:lower", "format:sections"}
-    assert max(kinds.count(kind) for kind in kinds) == 3
-    stored = {response.prompt_id: response.text for response in Run.load(Path(weak.directory)).responses()}
-    assert all(stored[failure.prompt_id] == failure.answer for failure in weak.failures)
+    assert set(weak.failures) == {"length:at_most", "case:lower", "format:sections"}
+    totals = [drawn.total for drawn in weak.failures.values()]
+    assert totals == sorted(totals, reverse=True), "what fails most comes first"
+    assert max(len(drawn.answers) for drawn in weak.failures.values()) == 3
+    stored = {response.prompt_id: response.text for response in runs[0].responses()}
+    for kind, drawn in weak.failures.items():
+        assert drawn.total == weak.summary.overall.kinds[kind].failed
+        for failure in drawn.answers:
+            assert stored[failure.prompt_id] == failure.answer
+            assert ("fail", kind) in [mark[:2] for mark in failure.marks]
+
+
+def test_a_run_s_page_begins_with_its_number_and_three_failing_answers(runs: list[Run]) -> None:
+    page = runs_html(runs[:1])
+    rate = runs[0].summary().overall.prompt_strict
+    head = page[: page.index("<section>")]
+    assert f'<p class="answer">{100 * (rate.of_all or 0):.1f}\u00a0%</p>' in head
+    assert f"{rate.passed} of {rate.n} answers kept every instruction" in head
+    assert head.count('<article class="card failure">') == 3
+    assert len({part.partition("</strong>")[0] for part in head.split("<header><strong>")[1:]}) == 3
+    assert "table-layout: fixed" not in page[page.index("By family") :], (
+        "one Run has bars, not a heat map of one column"
+    )
+    assert 'class="heat' not in page.partition("</head>")[2]
+    assert '<table class="heat slim">' in runs_html(runs)
+
+
+def test_a_suite_from_a_file_goes_by_the_file_s_name() -> None:
+    spec = SimpleNamespace(suite="ifeval:/very/long/way/to/input_data.jsonl", suite_version="1")
+    assert suite_name(spec, 541) == "ifeval:input_data.jsonl 1, 541 prompts"  # type: ignore[arg-type]
 
 
 def test_texts_cannot_act_on_a_terminal(runs: list[Run]) -> None:
@@ -101,7 +126,9 @@ def test_page_escapes_loads_nothing_and_is_deterministic(runs: list[Run]) -> Non
     assert "&lt;b&gt;strong" in html
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", html)
     assert set(re.findall(r'(?:src|href)="([^"]*)"', html)) <= {"data:,", "#content"}
-    assert html.count('<div class="card">') == sum(len(run_facts(run).failures) for run in runs)
+    assert html.count('<article class="card failure">') == sum(
+        len(drawn.answers) for run in runs for drawn in run_facts(run).failures.values()
+    )
 
 
 def test_slice_without_topic_words_shows_a_dash_with_its_reason(runs: list[Run]) -> None:

@@ -292,3 +292,12 @@ def parts_bar(parts: Sequence[tuple[str, int]], *, whole: int, name: str) -> Mar
             drawn.append(element("rect", x=_at(begun / whole), y=0, width=_at(amount / whole), height=10, class_=style))
         begun += amount
     return _picture(10, name, *drawn, class_="parts")
+
+
+def meter(rate: float | None, low: float | None, high: float | None, tone: int = 1) -> Markup:
+    """One thin bar of a rate with its interval, for a cell of a table whose numbers stand beside it."""
+    drawn = [element("rect", x="0", y=3, width="100%", height=8, class_="track")]
+    if rate is not None:
+        drawn.append(element("rect", x="0", y=3, width=_at(rate), height=8, class_=f"bar t{tone}"))
+    drawn += _whisker(low, high, 7, lambda value: value)
+    return element("svg", *drawn, class_="chart meter", aria_hidden="true", width="100%", height=14)

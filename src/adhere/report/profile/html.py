@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import random
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from markupsafe import Markup
-
 from adhere.report.page import render
-from adhere.report.pieces.charts import Bar, bars
-from adhere.report.pieces.numbers import percent, percent_interval
+from adhere.report.run.failures import Drawn, draw_failures, pick_examples
 from adhere.report.run.view import Group, RunFacts, groups, run_facts, sampling_line
-from adhere.schema import Prompt, Response, Verdict, derive_seed
 from adhere.store.run import Run
 from adhere.store.summary import Rate
 from adhere.suites import source_of
 
 SHOWN = 3  # failing answers of each family
-
-
-class Failed(NamedTuple):
-    """One answer that failed: what was asked last, what was answered, and every reason."""
-
-    prompt_id: str
-    level: str
-    system: str
-    prompt: str
-    answer: str
-    status: str
-    reasons: tuple[str, ...]
 
 
 class Column(NamedTuple):
@@ -39,7 +21,7 @@ class Column(NamedTuple):
     label: str
     tone: int
     run: RunFacts
-    failed: dict[str, tuple[Failed, ...]]
+    failed: dict[str, Drawn]
 
 
 class FamilyRow(NamedTuple):
@@ -58,7 +40,6 @@ class ProfileView(NamedTuple):
     warnings: tuple[str, ...]
     columns: tuple[Column, ...]
     families: tuple[FamilyRow, ...]
-    charts: tuple[Markup, ...]
 
 
 def is_profile(run: Run) -> bool:
@@ -75,7 +56,7 @@ def profile_html(runs: Sequence[Run]) -> str:
     by_directory = {str(run.directory): run for run in runs}
     found = groups([run_facts(run, failures_per_kind=0) for run in runs])
     views = [_view(group, by_directory) for group in found]
-    return render("profile/profile.html.jinja", views=views, sampling_line=sampling_line)
+    return render("profile/profile.html.jinja", views=views, sampling_line=sampling_line, pick_examples=pick_examples)
 
 
 def _view(group: Group, runs: dict[str, Run]) -> ProfileView:
@@ -94,8 +75,7 @@ def _view(group: Group, runs: dict[str, Run]) -> ProfileView:
         for name in names
     ]
     rows.sort(key=lambda row: (-_of_all(row.rates[0]), -_of_all(row.constraints[0]), row.name))
-    charts = tuple(_chart(column, [(row.name, row.rates[at]) for row in rows]) for at, column in enumerate(columns))
-    return ProfileView(group.suite, group.warnings, columns, tuple(rows), charts)
+    return ProfileView(group.suite, group.warnings, columns, tuple(rows))
 
 
 def _of_all(rate: Rate | None) -> float:
@@ -111,53 +91,5 @@ def _rate(facts: RunFacts, name: str, measure: Literal["prompt_strict", "instruc
     return None if score is None else getattr(score, measure)
 
 
-def _chart(column: Column, rates: Sequence[tuple[str, Rate | None]]) -> Markup:
-    drawn = []
-    for name, rate in rates:
-        if rate is None or rate.of_all is None:
-            drawn.append(Bar(name, None, None, None, f"– ({rate.reason if rate else 'not asked'})", column.tone))
-        else:
-            text = f"{percent(rate.of_all, digits=0)} ({percent_interval(rate.low, rate.high)})"
-            drawn.append(Bar(name, rate.of_all, rate.low, rate.high, text, column.tone))
-    title = f"{column.label}: pass rates by family with 95 % intervals. " + "; ".join(
-        f"{b.label}: {b.text}" for b in drawn
-    )
-    return bars(drawn, name=title, top=1.0)
-
-
-def _failures(run: Run) -> dict[str, tuple[Failed, ...]]:
-    """Some failing answers of each family, drawn by a seed, each with all its reasons."""
-    prompts = {prompt.id: prompt for prompt in run.prompts()}
-    reasons: dict[tuple[str, int, int], list[Verdict]] = defaultdict(list)
-    for verdict in run.verdicts():
-        if verdict.view == "strict" and verdict.outcome == "fail":
-            reasons[verdict.prompt_id, verdict.turn, verdict.draw].append(verdict)
-    failing: dict[str, list[Response]] = defaultdict(list)
-    for response in run.responses():
-        if response.key in reasons:
-            failing[prompts[response.prompt_id].tags.get("slice", "")].append(response)
-    chosen = {}
-    for family, responses in failing.items():
-        rng = random.Random(derive_seed("shown failures", run.spec.sha256, family))
-        picked = rng.sample(responses, min(SHOWN, len(responses)))
-        chosen[family] = tuple(_failed(prompts[one.prompt_id], one, reasons[one.key]) for one in picked)
-    return chosen
-
-
-def _failed(prompt: Prompt, response: Response, verdicts: Sequence[Verdict]) -> Failed:
-    told = tuple(dict.fromkeys(verdict.reason for verdict in verdicts))
-    more = (f"and {len(told) - 5} more",) if len(told) > 5 else ()
-    return Failed(
-        prompt.id,
-        prompt.tags.get("level_name", ""),
-        prompt.system or "",
-        _cut(prompt.shown(response.turn)),
-        response.text,
-        response.status,
-        told[:5] + more,
-    )
-
-
-def _cut(text: str, most: int = 1500) -> str:
-    """A long prompt by its two ends: the question stands in one of them."""
-    return text if len(text) <= most else f"{text[: most // 2]} […] {text[-most // 2 :]}"
+def _failures(run: Run) -> dict[str, Drawn]:
+    return draw_failures(run, lambda prompt, _: prompt.tags.get("slice", ""), most=SHOWN)

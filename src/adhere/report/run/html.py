@@ -11,11 +11,11 @@ from adhere.report.page import render
 from adhere.report.pieces.charts import Bar, bars, nice_top
 from adhere.report.pieces.guards import GUARDS
 from adhere.report.pieces.numbers import percent, percent_interval
+from adhere.report.run.failures import pick_examples
 from adhere.report.run.measures import Grid, MeasureRow, grid, measure_rows
 from adhere.report.run.troubles import trouble_lines
 from adhere.report.run.view import (
     SLICE_NOTES,
-    Failure,
     Group,
     RunFacts,
     accounting_line,
@@ -35,6 +35,13 @@ class RunRow(NamedTuple):
     run: RunFacts
 
 
+class RateRow(NamedTuple):
+    """One family or kind and each Run's share of its constraints; None where a Run has none."""
+
+    name: str
+    shares: tuple[Share | None, ...]
+
+
 class GroupView(NamedTuple):
     """Everything that the page shows of Runs on the same prompts."""
 
@@ -42,8 +49,8 @@ class GroupView(NamedTuple):
     warnings: tuple[str, ...]
     rows: tuple[RunRow, ...]
     slices: tuple[tuple[str, str, Markup], ...]
-    families: tuple[tuple[str, tuple[Share | None, ...]], ...]
-    kinds: tuple[tuple[str, tuple[Share | None, ...]], ...]
+    families: tuple[RateRow, ...]
+    kinds: tuple[RateRow, ...]
     measures: tuple[MeasureRow, ...]
     grids: tuple[tuple[RunRow, Grid], ...]
 
@@ -58,7 +65,7 @@ def runs_html(runs: Sequence[Run]) -> str:
         "run/run.html.jinja",
         groups=[_group_view(group) for group in groups([run_facts(run) for run in runs])],
         guards=GUARDS,
-        by_kind=_by_kind,
+        pick_examples=pick_examples,
         accounting_line=accounting_line,
         sampling_line=sampling_line,
         trouble_lines=trouble_lines,
@@ -100,15 +107,15 @@ def _bar(row: RunRow, score: SliceScore | None) -> Bar:
     return Bar(row.label, rate.of_all, rate.low, rate.high, text, row.tone)
 
 
-def _table(tallies: list[dict[str, Tally]]) -> tuple[tuple[str, tuple[Share | None, ...]], ...]:
+def _table(tallies: list[dict[str, Tally]]) -> tuple[RateRow, ...]:
+    """The lowest rate of the first Run first: where it fails is what a reader looks for."""
     names = sorted({name for table in tallies for name in table})
-    return tuple(
-        (name, tuple(table[name].strict.share if name in table else None for table in tallies)) for name in names
-    )
+    rows = [
+        RateRow(name, tuple(table[name].strict.share if name in table else None for table in tallies)) for name in names
+    ]
+    return tuple(sorted(rows, key=_first_rate))
 
 
-def _by_kind(failures: Sequence[Failure]) -> dict[str, list[Failure]]:
-    kinds: dict[str, list[Failure]] = {}
-    for failure in failures:
-        kinds.setdefault(failure.kind, []).append(failure)
-    return kinds
+def _first_rate(row: RateRow) -> tuple[bool, float, int]:
+    first = row.shares[0]
+    return (True, 0.0, 0) if first is None or first.rate is None else (False, first.rate, -first.n)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from adhere.report.pieces.numbers import count, counted, decimal
+from adhere.report.run.failures import Drawn, draw_failures
 from adhere.report.run.troubles import Troubles, troubles
-from adhere.schema import Prompt, Response, Sampling, Verdict, derive_seed
+from adhere.schema import Sampling
 from adhere.store.manifest import Manifest, RunSpec
 from adhere.store.run import Run
 from adhere.store.summary import Accounting, SliceScore, Summary
@@ -20,24 +20,13 @@ SLICE_NOTES = {
 }
 
 
-class Failure(NamedTuple):
-    """One answer that failed a constraint, with the judge's reason (strict view)."""
-
-    kind: str
-    prompt_id: str
-    prompt: str
-    answer: str
-    status: str
-    reason: str
-
-
 class RunFacts(NamedTuple):
     """One Run as a report shows it."""
 
     directory: str
     manifest: Manifest
     summary: Summary
-    failures: tuple[Failure, ...]
+    failures: dict[str, Drawn]
     troubles: Troubles
 
     @property
@@ -66,44 +55,23 @@ def slices_of(summary: Summary) -> dict[str, SliceScore]:
 
 
 def suite_name(spec: RunSpec, n_prompts: int) -> str:
-    """`core 1, 220 prompts`."""
+    """`core 1, 220 prompts`; a suite from a file goes by the file's name, as the page says elsewhere where it lies."""
+    family, colon, path = spec.suite.partition(":")
+    name = f"{family}{colon}{path.rpartition('/')[2]}"
     version = f" {spec.suite_version}" if spec.suite_version else ""
-    return f"{spec.suite}{version}, {counted(n_prompts, 'prompt')}"
+    return f"{name}{version}, {counted(n_prompts, 'prompt')}"
 
 
 def run_facts(run: Run, *, failures_per_kind: int = 3) -> RunFacts:
-    """Read what a report shows of a finished Run; failing answers are drawn by a seed, not by hand.
+    """Read what a report shows of a finished Run.
 
     Raises:
         UsageError: The Run has no summary: it is unfinished.
     """
     summary = run.summary()
-    responses = {response.key: response for response in run.responses()}
     verdicts = [verdict for verdict in run.verdicts() if verdict.view == "strict"]
-    failures = _failures(run, verdicts, responses, failures_per_kind)
-    return RunFacts(str(run.directory), run.manifest, summary, failures, troubles(responses.values(), verdicts))
-
-
-def _failures(
-    run: Run, verdicts: Sequence[Verdict], responses: dict[tuple[str, int, int], Response], most: int
-) -> tuple[Failure, ...]:
-    prompts = {prompt.id: prompt for prompt in run.prompts()}
-    by_kind: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        if verdict.outcome == "fail":
-            by_kind.setdefault(verdict.constraint_id, []).append(verdict)
-    shown = []
-    for kind in sorted(by_kind):
-        rng = random.Random(derive_seed("shown failures", run.spec.sha256, kind))
-        for verdict in rng.sample(by_kind[kind], min(most, len(by_kind[kind]))):
-            response = responses[verdict.prompt_id, verdict.turn, verdict.draw]
-            shown.append(_failure(prompts[verdict.prompt_id], verdict, response))
-    return tuple(shown)
-
-
-def _failure(prompt: Prompt, verdict: Verdict, response: Response) -> Failure:
-    text = prompt.shown(verdict.turn)
-    return Failure(verdict.constraint_id, prompt.id, text, response.text, response.status, verdict.reason)
+    failures = draw_failures(run, lambda _, verdict: verdict.constraint_id, most=failures_per_kind)
+    return RunFacts(str(run.directory), run.manifest, summary, failures, troubles(run.responses(), verdicts))
 
 
 def groups(runs: Sequence[RunFacts]) -> list[Group]:
