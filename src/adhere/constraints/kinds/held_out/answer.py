@@ -9,14 +9,14 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self
 
 from adhere.constraints.base import Choice, Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.held_out.exact import answer_key
 from adhere.constraints.kinds.shared import closeness, normalisers
 from adhere.constraints.rule import COMMON_TOPICS, HeldOut, failed, found, passed
-from adhere.text.words import lines, words
+from adhere.text.words import has_words, lines, words
 
 _QUOTATION = re.compile(r'["“”„«»]([^"“”„«»\n]{1,2000})["“”„«»]')
 _SHOWN = 120
@@ -70,7 +70,7 @@ class Labelled(HeldOut):
         return None if ":" not in self.label else f"label={self.label!r} must not hold a colon"
 
     def judge(self, text: str) -> Finding:
-        told = self._told(text)
+        told = next(self._told(reversed(lines(text))), None)
         if told is None:
             return failed(f'no line begins with "{self.label}:"', needed=self.expected[:_SHOWN], score=0)
         got = NORMALISERS[self.normaliser](told) if len(told) <= normalisers.LONGEST_ANSWER else told
@@ -79,14 +79,14 @@ class Labelled(HeldOut):
         score = 1.0 if ok else closeness.of_texts(got[: 2 * normalisers.LONGEST_EXPECTED], self.expected)
         return found(ok, reason, measured=got[:_SHOWN], needed=self.expected[:_SHOWN], score=score)
 
-    def _told(self, text: str) -> str | None:
+    def _told(self, texts: Iterable[str]) -> Iterator[str]:
+        """What stands behind the label on each line that begins with it."""
         label = self.label.casefold()
-        for line in reversed(lines(text)):
+        for line in texts:
             markup = _MARKUP.match(line)
             head, colon, rest = line[markup.end() if markup else 0 :].partition(":")
             if colon and len(head) <= len(self.label) + 8 and head.rstrip("*_ ").casefold() == label:
-                return rest.lstrip("*_ ")
-        return None
+                yield rest.lstrip("*_ ")
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -100,6 +100,45 @@ class Labelled(HeldOut):
 
     def counter_witness(self) -> str:
         return f"{self.label}: {self.expected}x1"
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class Once(Labelled):
+    r"""As `answer:labelled`, on one line alone: a second line with the label fails, right or wrong, so nothing is gained by guessing.
+
+    With "Answer", "12", "last line": "So:\nAnswer: 12" passes, "Answer: 12\nAnswer: 13" and "Answer: 12\nBye." fail.
+    """
+
+    id = "answer:once"
+    phrasings = (
+        'Give the result once, on one line ({place}) that begins with "{label}:" (compared as: {normaliser}).',
+        'Exactly one line, namely {place}, must begin with "{label}:" and hold nothing but the result behind it ({normaliser}).',
+        'Write "{label}:" and behind it the result alone, on one line and never again; which line: {place}; it is compared as {normaliser}.',
+        'The result goes behind "{label}:" at the start of just one line: {place}. What is forgiven: the normaliser {normaliser}.',
+    )
+    passing = ({**Labelled.passing[0], "place": "last line"}, "6 and 6:\nAnswer: 12")
+    failing = ({**Labelled.passing[0], "place": "last line"}, "Answer: 12\nAnswer: 13")
+
+    place: str = param(Choice(("any line", "last line")))
+
+    def judge(self, text: str) -> Finding:
+        written = [line for line in lines(text) if has_words(line)]
+        count = sum(1 for _ in self._told(written))
+        if count > 1:
+            return failed(
+                f'{count} lines begin with "{self.label}:", allowed 1', measured=count, needed=1, score=1 / count
+            )
+        if count and self.place == "last line" and next(self._told(written[-1:]), None) is None:
+            return failed(
+                f'the line that begins with "{self.label}:" is not the last one', needed=self.place, score=0.5
+            )
+        return super().judge(text)
+
+    @classmethod
+    def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
+        like = Labelled.draw(rng, words=words)
+        return cls(like.label, like.expected, like.normaliser, rng.choice(("any line", "last line")))
 
 
 @kind

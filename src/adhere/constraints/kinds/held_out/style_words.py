@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import ClassVar
 
-from adhere.constraints.base import Finding, kind
+from adhere.constraints.base import Constraint, Finding, kind
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import HeldOut, failed, found, plural
-from adhere.text.words import sentence_spans
+from adhere.constraints.kinds.trained.data_json import WHOLE
+from adhere.constraints.rule import HeldOut, failed, found, passed, plural
+from adhere.text.words import sentence_spans, words
 
 
 class _Without(HeldOut):
@@ -190,3 +192,52 @@ class NoAdverbs(_Without):
     _pattern = re.compile(
         rf"[A-Za-z](?<![^\W_].)(?!{phrases.rests(_NO_ADVERBS)}(?![^\W_]))[A-Za-z]{{4,40}}(?<=[lL][yY])(?![^\W_])"
     )
+
+
+_COMMON = frozenset(
+    """
+    the of and to a in is that it was for on are as with his they at be this from have or by one had not but what all were when
+    we there can an your which their said if do will each about how up out them then she many some so these would other into
+    has more her two like him see time could no make than first been its who now my over down only may after where most through
+    before our me i you he us any also just even while because until off too here without between under again both few own such
+    very though still yet every much never always
+    """.split()
+)
+
+
+@kind
+@dataclasses.dataclass(frozen=True)
+class Prose(HeldOut):
+    """It reads like English prose, not like a heap of words. "There is a cat in the garden." passes, "cat garden sun tree" fails.
+
+    Of the words, 20 to 80 % are among 117 common ones ("the", "of", "is", …), and no other word makes up more than 15 % of
+    the answer and occurs more than four times. Real answers of 30 English words or more have a median of 43 to 49 %.
+    """
+
+    id = "style:prose"
+    phrasings = (
+        "Write whole English sentences.",
+        "Your answer must be made of ordinary English sentences, not of loose words.",
+        "Use complete sentences in English throughout.",
+        "Say it in proper English sentences; a mere list of words does not count.",
+    )
+    passing = ({}, "There is a cat in the garden.")
+    failing = ({}, "cat garden sun tree")
+
+    def judge(self, text: str) -> Finding:
+        every = [word.casefold() for word in words(text)]
+        common = sum(word in _COMMON for word in every)
+        share = common / len(every)
+        if not 0.2 <= share <= 0.8:
+            reason = f"{share:.0%} of the words are common ones (the, of, is, …); in prose it is 20 to 80 %"
+            return failed(
+                reason, measured=round(share, 3), needed="0.2 to 0.8", score=min(share / 0.2, (1 - share) / 0.2)
+            )
+        word, often = Counter(word for word in every if word not in _COMMON).most_common(1)[0]
+        if often > max(4, 0.15 * len(every)):
+            return failed(f'"{word[:60]}" is {often} of {len(every)} words', measured=often, needed=4, score=4 / often)
+        return passed(f"{share:.0%} of the words are common ones, as in prose", measured=round(share, 3), score=1)
+
+    def conflicts_with(self, other: Constraint) -> bool:
+        """Another language, or a form that is no prose, leaves no room for English sentences."""
+        return super().conflicts_with(other) or "language" in other.claims or other.claims >= WHOLE

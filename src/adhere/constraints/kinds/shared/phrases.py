@@ -46,15 +46,33 @@ def rests(words: Sequence[str]) -> str:
 
 def count(text: str, phrase: str) -> int:
     """How often `phrase` occurs, without overlaps."""
-    return sum(1 for _ in pattern(phrase).finditer(text))
+    start = _earliest(text, phrase)
+    return 0 if start < 0 else sum(1 for _ in pattern(phrase).finditer(text, start))
 
 
 def first(text: str, phrase: str) -> tuple[int, int] | None:
     """(start, end) of the first occurrence."""
-    match = pattern(phrase).search(text)
+    start = _earliest(text, phrase)
+    match = pattern(phrase).search(text, start) if start >= 0 else None
     return match.span() if match else None
 
 
 def contains(text: str, phrase: str) -> bool:
     """Whether `phrase` occurs."""
-    return pattern(phrase).search(text) is not None
+    return first(text, phrase) is not None
+
+
+def _earliest(text: str, phrase: str) -> int:
+    """Before this place there is no occurrence; below 0: nowhere.
+
+    A pattern that ignores case tries every place of a text, which for 500 keywords is most of the judge's time. In ASCII the first
+    piece of the phrase is found by a plain search; other letters have several forms, so there the pattern looks everywhere.
+    """
+    if not (text.isascii() and phrase.isascii()):
+        return 0
+    return _lowered(text).find(phrase.split(maxsplit=1)[0].lower())
+
+
+@functools.lru_cache(maxsize=16)  # an answer and its loose variants
+def _lowered(text: str) -> str:
+    return text.lower()
