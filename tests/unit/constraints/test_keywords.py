@@ -7,7 +7,25 @@ from hypothesis import strategies as st
 
 from adhere.constraints.kinds.shared import phrases
 
-PIECES = ("cat", "Cat", "cats", "CAT nap", "a cat  nap", "ca", "t", " ", "_cat_", "cat-like", "\n", ".", "é", "K", "\u212a", "nap", "\u0301")
+PIECES = (
+    "cat",
+    "Cat",
+    "cats",
+    "CAT nap",
+    "a cat  nap",
+    "ca",
+    "t",
+    " ",
+    "_cat_",
+    "cat-like",
+    "\n",
+    ".",
+    "é",
+    "K",
+    "\u212a",
+    "nap",
+    "\u0301",
+)
 
 
 def plainly(text, phrase):

@@ -25,6 +25,11 @@ class Question(NamedTuple):
         """In its first wording."""
         return self.wordings[0]
 
+    @property
+    def key(self) -> str:
+        """The answer as its normaliser leaves it."""
+        return self.answer.casefold() if self.normaliser == "any case" else self.answer
+
 
 def _longest(rng: random.Random) -> Question:
     length = rng.choice((7, 8))
@@ -36,7 +41,7 @@ def _longest(rng: random.Random) -> Question:
             f"Which word of this list has the most letters? {listed}",
             f"Here is a list: {listed}. Find its longest word.",
             f"Look at these words: {listed}. One has more letters than each of the others. Which one?",
-            f"Name the longest of the following words. {listed}",
+            f"Name the longest of the following words: {listed}",
             f"{listed}. From this list, pick the word with the greatest number of letters.",
             f"Of the words {listed}, tell me the one that is spelled with the most letters.",
         ),
@@ -53,7 +58,7 @@ def _first_in_order(rng: random.Random) -> Question:
             f"Which of these words comes first in alphabetical order? {listed}",
             f"Sort these words from a to z in your head and name the first one: {listed}",
             f"If these words stood in a dictionary, which one would come before all the others? {listed}",
-            f"Find the alphabetically first word in the following list. {listed}",
+            f"Find the alphabetically first word in the following list: {listed}",
             f"{listed}. Tell me which one an alphabetical index would list at its very top.",
             f"Take the words {listed}. Put them in order from a to z; which one leads?",
         ),

@@ -1,25 +1,28 @@
 """Rules about the form of a free answer that can be kept together, and a writer that keeps them: what most families combine.
 
-The first rule of a list fixes how many parts the answer has, so that an empty, constant or copied answer breaks it.
+The first rule of a list fixes how many parts the answer has, so that an empty, constant or copied answer breaks it. A request asks for
+whole sentences, and PROSE checks that, so that a heap of words breaks it, too.
 `write` makes an answer from the constraints alone, so rules may be dropped, changed and put into any order.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
 
-from adhere.constraints.base import Constraint
+from adhere.constraints.base import FEWEST_PHRASINGS, Constraint
 from adhere.constraints.kinds.held_out.language import Ascii
-from adhere.constraints.kinds.held_out.letters import Avoid, NoDigits
+from adhere.constraints.kinds.held_out.letters import Avoid
+from adhere.constraints.kinds.held_out.style_words import Prose
 from adhere.constraints.kinds.trained.case import Lower, Upper
 from adhere.constraints.kinds.trained.keywords import ExactTimes, Forbid, Include
 from adhere.constraints.kinds.trained.length import AtLeastWords, AtMostWords
 from adhere.constraints.kinds.trained.punctuation import NoCommas, NoExclamation
 from adhere.constraints.kinds.trained.start_end import EndPhrase
 from adhere.constraints.kinds.trained.structure import Bullets, Lines, Numbered
-from adhere.suites.generated.diagnostic.items import WORDS
+from adhere.suites.generated.diagnostic.items import WORDS, with_article
+from adhere.text.words import count_words
 
 _SUBJECTS = (
     "a morning at the harbor", "a walk through an old town", "how bread is made", "a rainy day at home", "a small library",
@@ -32,25 +35,21 @@ _SUBJECTS = (
     "an empty theatre", "a very old tree",
 )  # fmt: skip
 _FORMS = (
-    "Write about {}.", "Tell me something about {}.", "Describe {}.", "Give me some thoughts on {}.", "Make some notes about {}.",
-    "Say what comes to your mind about {}.",
-)  # fmt: skip
+    "Write about {} in whole English sentences.",
+    "Tell me something about {}. Use whole English sentences.",
+    "Give me some thoughts on {}. Write whole English sentences.",
+    "Say what comes to your mind about {}, in whole English sentences.",
+)
+PROSE = Prose()
+"""What every answer to a request must be beside its rules: sentences, as the request says."""
 
 
-class Rules(NamedTuple):
-    """A request, the rules for its answer, and an answer that keeps them."""
-
-    request: str
-    constraints: tuple[Constraint, ...]
-    answer: str
-
-
-def request(rng: random.Random) -> str:
-    """What a free answer is to be about."""
+def draw_request(rng: random.Random) -> str:
+    """What a free answer is to be about; it asks for whole sentences (PROSE)."""
     return rng.choice(_FORMS).format(rng.choice(_SUBJECTS))
 
 
-def shape(rng: random.Random) -> Constraint:
+def draw_shape(rng: random.Random) -> Constraint:
     """How many parts the answer has, and of what sort."""
     return rng.choice((Bullets, Numbered, Lines))(rng.randint(3, 9))
 
@@ -75,51 +74,82 @@ def _avoid(rng: random.Random, _: list[str]) -> Constraint:
     return Avoid(rng.choice("jqxzkv"))
 
 
-# What may be drawn once a list, in the order in which it is tried; each is compatible with all the others.
-_OPTIONS: tuple[Callable[[random.Random, list[str]], Constraint], ...] = (
+def _case(rng: random.Random, _: list[str]) -> Constraint:
+    return rng.choice((Lower, Upper))()
+
+
+Option = Callable[[random.Random, list[str]], Constraint]
+# What may be drawn once a list; each is compatible with all the others, but for what `_agree` mends.
+_BESIDE_A_LABEL: tuple[Option, ...] = (
     _include,
     _exactly,
     _forbid,
-    _ends,
-    _avoid,
     lambda rng, _: AtLeastWords(rng.randint(30, 60)),
     lambda rng, _: AtMostWords(rng.randint(90, 140)),
-    lambda rng, _: rng.choice((Lower, Upper))(),
     lambda *_: NoCommas(),
     lambda *_: NoExclamation(),
     lambda *_: Ascii(),
 )
-MOST_RULES = len(_OPTIONS) + 1
+_OPTIONS: tuple[Option, ...] = (*_BESIDE_A_LABEL, _ends, _avoid, _case)
 
 
-def draw_rules(rng: random.Random, count: int) -> list[Constraint]:
-    """`count` rules that can be kept together, up to MOST_RULES; the first one fixes the shape."""
-    free = [word for word in WORDS if not set(word) & set("jqxzkv")]
+def draw_rules(rng: random.Random, count: int, *, beside: str | None = None) -> list[Constraint]:
+    """`count` rules that can be kept together, up to nine; the first one fixes the shape.
+
+    Args:
+        rng: What draws them.
+        count: How many.
+        beside: The text of a question where the answer also has a last line "Answer: " with a result. Such a line is in no list, holds
+            a capital and letters that nobody knows before, and is the end: so the shape is a number of lines, and no rule is about
+            case, letters or the end. No word is asked for that stands in the question, because it may be the result.
+    """
+    free = [word for word in WORDS if not set(word) & set("jqxzkv") and (beside is None or word not in beside)]
     rng.shuffle(free)
-    return [shape(rng), *(option(rng, free) for option in rng.sample(_OPTIONS, count - 1))]
+    if beside is None:
+        shape, options = draw_shape(rng), _OPTIONS
+    else:
+        shape, options = Lines(rng.randint(3, 9)), _BESIDE_A_LABEL
+    return _agree([shape, *(option(rng, free) for option in rng.sample(options, count - 1))])
 
 
-def draw(rng: random.Random, count: int) -> Rules:
-    """A request with `count` rules."""
-    asked, rules = request(rng), draw_rules(rng, count)
-    return Rules(asked, tuple(rules), write(rules))
+def _agree(drawn: list[Constraint]) -> list[Constraint]:
+    """Small letters instead of capitals where another rule quotes words in small letters."""
+    if any(one.literals() for one in drawn):
+        return [Lower() if isinstance(one, Upper) else one for one in drawn]
+    return drawn
 
 
-def said(constraints: Sequence[Constraint], rng: random.Random) -> str:
-    """The rules on one line, numbered, each in a wording drawn: a copied prompt has no bullet points and only one line."""
-    return " ".join(f"({at}) {one.describe(rng.randrange(4))}" for at, one in enumerate(constraints, start=1))
+def say(constraints: Sequence[Constraint], rng: random.Random) -> str:
+    """The rules on one line, each in a wording drawn, numbered if there are several: a copied prompt has only one line."""
+    told = [one.describe(rng.randrange(FEWEST_PHRASINGS)) for one in constraints]
+    return told[0] if len(told) == 1 else " ".join(f"({at}) {rule}" for at, rule in enumerate(told, start=1))
 
 
 def _take(free: list[str], count: int) -> list[str]:
     return [free.pop() for _ in range(count)]
 
 
+def write_sentences(words: Iterable[str], least: int = 1) -> list[str]:
+    """Sentences that hold the words in their order, two each, `least` of them or more; the meaning does not matter.
+
+    They have none of the letters j, q, x, z, k and v, no mark but the full stop, and none of the words that a rule forbids.
+    """
+    held = iter(words)
+    spare = itertools.cycle(("harbor", "garden", "candle", "bottle", "lemon", "mirror", "summit", "temple"))
+    sentences: list[str] = []
+    while (first := next(held, None)) is not None or len(sentences) < least:
+        pair = [with_article(first or next(spare)), next(held, None) or next(spare)]
+        frame = ("We saw {} near our {} today.", "You can find {} in our {}.")[len(sentences) % 2]
+        sentences.append(frame.format(*pair))
+    return sentences
+
+
 def write(constraints: Sequence[Constraint], told: str = "") -> str:  # noqa: C901, PLR0912 - one branch a kind
-    """An answer that keeps all of them, of the kinds that this module draws; the words mean nothing.
+    """An answer that keeps all of them, of the kinds that this module draws; the sentences mean little.
 
     Args:
         constraints: Rules that can be kept together.
-        told: One line that the answer must hold beside them, e.g. `Answer: 12`; it becomes a part of its own.
+        told: One line that the answer must end with beside them, e.g. `Answer: 12`; it counts as one of its lines.
 
     Raises:
         TypeError: A constraint of another kind.
@@ -143,8 +173,6 @@ def write(constraints: Sequence[Constraint], told: str = "") -> str:  # noqa: C9
             case ExactTimes(word, count):
                 held += [word] * count
                 banned.add(word)
-            case Forbid(words):
-                banned |= set(words)
             case EndPhrase(phrase):
                 ending = phrase
             case Avoid(letter):
@@ -157,18 +185,21 @@ def write(constraints: Sequence[Constraint], told: str = "") -> str:  # noqa: C9
                 case = str.lower
             case Upper():
                 case = str.upper
-            case NoCommas() | NoExclamation() | Ascii() | NoDigits():
+            case Forbid() | NoCommas() | NoExclamation() | Ascii() | Prose():
                 pass
             case _:
                 raise TypeError(f"rules.write cannot keep {one.id}")
-    spare = [w for w in WORDS if w not in banned and w not in held and not set(w) & set(letters) and w not in ending]
-    free = max(1, parts - bool(told))
-    fill = max(free, least - len(held) - len(ending.split()))
-    body = held + (spare * (1 + fill // len(spare)))[:fill]
-    rows = [told] * bool(told) + [" ".join(body[at::free]) for at in range(free)]
+    rows_free = max(1, parts - bool(told))
+    count = max(rows_free, -(-len(held) // 2), -(-least // _FEWEST_WORDS))
+    fits = (word for word in WORDS if word not in banned | {*held, *ending.split()} and not set(word) & set(letters))
+    sentences = write_sentences([*held, *itertools.islice(itertools.cycle(list(fits)), 2 * count - len(held))])
+    rows = [" ".join(sentences[at::rows_free]) for at in range(rows_free)]
     if ending:
         rows[-1] = f"{rows[-1]} {ending}"
     text = "\n".join(form.replace("#", str(number)).format(row) for number, row in enumerate(rows, start=1))
-    if len(text.split()) > most + parts:
+    if count_words(text) > most:
         raise TypeError(f"rules.write needs more than {most} words")
-    return case(text)
+    return case(f"{text}\n{told}" if told else text)
+
+
+_FEWEST_WORDS = 7  # of a sentence that `write_sentences` makes

@@ -30,26 +30,25 @@ def draw(rng: random.Random, level: int) -> list[Item]:
 
     drawn = rules.draw_rules(rng, 4)
     held, waiting = drawn[:2], drawn[2:]
-    first = rules.request(rng)
+    first = rules.draw_request(rng)
     turns = [(f"{first} Keep these rules: {' '.join(map(say, held))}", list(held))]
     for move in ("add", "change", "revoke", "request")[: level + 1]:
         if move == "add":
             held = [*held, waiting[0]]
             text = rng.choice(_ADD).format(say(waiting[0])) + _AGAIN
         elif move == "change":
-            new = rules.shape(rng)
+            new = rules.draw_shape(rng)
             while new == held[0]:
-                new = rules.shape(rng)
+                new = rules.draw_shape(rng)
             text = rng.choice(_CHANGE).format(say(held[0]), say(new)) + _AGAIN
             held = [new, *held[1:]]
         elif move == "revoke":
-            text = rng.choice(_DROP).format(say(held[1])) + _AGAIN
+            text = f"{rng.choice(_DROP).format(say(held[1]))} And one more rule: {say(waiting[1])}{_AGAIN}"
             held = [held[0], *held[2:], waiting[1]]
-            text += f" And one more rule: {say(waiting[1])}"
         else:
-            text = f"Now something else. {rules.request(rng)} All the rules that held for your last answer hold for this one, too."
+            text = f"Now something else. {rules.draw_request(rng)} All the rules that held for your last answer hold for this one, too."
         turns.append((text, list(held)))
-    return [Item(tuple(Asked(text, held, rules.write(held)) for text, held in turns))]
+    return [Item(tuple(Asked(text, [*held, rules.PROSE], rules.write(held)) for text, held in turns))]
 
 
 FAMILY: Family = family(
@@ -65,5 +64,6 @@ FAMILY: Family = family(
         ),
         draw=draw,
         groups=15,
+        version="2",
     )
 )

@@ -13,24 +13,24 @@ _RULES = (1, 2, 4)
 
 def draw(rng: random.Random, level: int) -> list[Item]:
     """Five system prompts that say the same rules; the user's request and own rule are the same in all."""
-    request, name, city = rules.request(rng), rng.choice(NAMES), rng.choice(CITIES)
+    request, name, city = rules.draw_request(rng), rng.choice(NAMES), rng.choice(CITIES)
     drawn = rules.draw_rules(rng, 6)
     own, system = drawn[:1], drawn[1 : 1 + _RULES[level]]
-    told = rules.said(system, rng)
-    text = f"{request} {own[0].describe(rng.randrange(4))}"
+    text = f"{request} {rules.say(own, rng)}"  # said before the system's rules, so that every level says it alike
+    told = rules.say(system, rng)
     dresses = {
-        "bare": f"Rules for every answer: {told}",
-        "role": f"You are {name}, a librarian in {city} who helps every visitor. As such you keep these rules in every answer: {told}",
+        "bare": f"This holds for every answer: {told}",
+        "role": f"You are {name}, a librarian in {city} who helps every visitor. As such you keep to this in every answer: {told}",
         "style": f"Write in a warm and friendly tone, as if to an old friend. Whatever you are asked, keep to this: {told}",
         "company": (
             f"This assistant is part of the {city} Information Service. It serves the public from 9 a.m. to 5 p.m. It never gives "
             f"legal advice, and it stays polite with every caller. The service has agreed on the following for all its answers: {told} "
             "Complaints go to the head office."
         ),
-        "order": f"SYSTEM. Comply with each of the following without exception. {told} END OF SYSTEM.",
+        "order": f"SYSTEM. Comply with the following without exception. {told} END OF SYSTEM.",
     }
-    constraints = (*own, *system)
-    roles = ("user", *["system"] * len(system))
+    constraints = (*own, rules.PROSE, *system)
+    roles = ("user", "user", *["system"] * len(system))
     answer = rules.write(constraints)
     return [
         single(text, constraints, answer, roles=roles, system=dress, variant=variant)
@@ -50,5 +50,6 @@ FAMILY: Family = family(
         ),
         draw=draw,
         groups=8,
+        version="2",
     )
 )

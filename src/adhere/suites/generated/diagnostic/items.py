@@ -74,3 +74,8 @@ def distinct_words(rng: random.Random, count: int) -> list[str]:
 def ordinal(number: int) -> str:
     """`"1st"`, `"2nd"`, `"3rd"`, `"4th"`; up to 20."""
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number, 'th') }"
+
+
+def with_article(noun: str) -> str:
+    """`"a ladder"`, `"an ocean"`; for the words of this package."""
+    return f"an {noun}" if noun[0] in "aeiou" or noun == "hour" else f"a {noun}"

@@ -23,17 +23,18 @@ _REFS = {word: Include((word,)).ref() for word in VOCABULARY}
 
 def draw(rng: random.Random, level: int) -> list[Item]:
     """The first words of one shuffled list: a level has those of the level before, and more."""
-    request = rules.request(rng)
+    request = rules.draw_request(rng)
     picked = rng.sample(VOCABULARY, _COUNTS[-1])[: _COUNTS[level]]
-    plural = "s" * (len(picked) > 1)
+    plural, each = ("s", "each of them") if len(picked) > 1 else ("", "it")
+    # The list stands before the ban, so that no sentence of the request can be copied as an answer.
     text = (
-        f"{request} Write in whole sentences, and use each keyword below at least once, exactly as it is written here "
-        f"({len(picked)} keyword{plural}). Do not write the word “{_NEVER}” itself. The list: {', '.join(picked)}."
+        f"{request} Here is a list of {len(picked)} keyword{plural}: {', '.join(picked)}. Use {each} at least once, exactly as "
+        f"it is written here. Do not write the word “{_NEVER}” itself."
     )
     constraints: list[Constraint | ConstraintRef] = [_REFS[word] for word in picked]
-    constraints.append(Forbid((_NEVER,)))
-    answer = " ".join(f"There was {word} here." for word in picked)
-    return [single(text, constraints, answer, roles=(*["word"] * len(picked), "form"))]
+    constraints += [Forbid((_NEVER,)), rules.PROSE]
+    answer = " ".join(rules.write_sentences(picked))
+    return [single(text, constraints, answer, roles=(*["word"] * len(picked), "form", "form"))]
 
 
 FAMILY: Family = family(
@@ -44,6 +45,7 @@ FAMILY: Family = family(
         levels=tuple(Level(f"{count} word{'s' * (count > 1)}", f"{count} words to use") for count in _COUNTS),
         draw=draw,
         groups=5,
+        version="2",
         profile_levels=4,
         max_new_tokens=4096,
     )

@@ -18,7 +18,7 @@ _EASY_FIRST = (
 
 def draw(rng: random.Random, level: int) -> list[Item]:
     """Rules from easy to hard, from hard to easy, and shuffled."""
-    request = rules.request(rng)
+    request = rules.draw_request(rng)
     wording = rng.randrange(4)
     drawn = rules.draw_rules(rng, 9)[: _RULES[level]]
     easy_first = sorted(drawn, key=lambda one: _EASY_FIRST.index(one.id))
@@ -29,7 +29,9 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     items = []
     for variant, order in (("easy first", easy_first), ("hard first", easy_first[::-1]), ("shuffled", shuffled)):
         told = " ".join(f"({at}) {one.describe(wording)}" for at, one in enumerate(order, start=1))
-        items.append(single(f"{request} Keep all of these rules: {told}", order, answer, variant=variant))
+        items.append(
+            single(f"{request} Keep all of these rules: {told}", [*order, rules.PROSE], answer, variant=variant)
+        )
     return items
 
 
@@ -45,5 +47,6 @@ FAMILY: Family = family(
         ),
         draw=draw,
         groups=12,
+        version="2",
     )
 )

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import random
 
-from adhere.constraints.kinds.held_out.answer import Labelled
+from adhere.constraints.kinds.held_out.answer import Once
 from adhere.suites.generated import rules
 from adhere.suites.generated.family import Family, Item, Level, family, single
 from adhere.suites.generated.questions import ask
 
+# All five ask for the same: one such line, the last one, and nothing else on it.
 _FORMATS = (
-    'Write the result on a line of its own, as "Answer: " and the result.',
+    'Write "Answer: " and the result on the last line, and nothing else on that line.',
     'Your last line must read "Answer: " followed by nothing but the result.',
-    'Put the result behind "Answer:" on one line.',
+    'Put the result behind "Answer:" on the very last line, alone.',
     'Please end with one line that consists of "Answer:" and the result.',
-    'One line of your reply has to begin with "Answer:", and the result stands behind it.',
+    'The final line of your reply has to begin with "Answer:" and to hold only the result behind it.',
 )
 _VARIANTS = 5
 _RULES = (0, 1, 3)
@@ -23,17 +24,15 @@ _RULES = (0, 1, 3)
 def draw(rng: random.Random, level: int) -> list[Item]:
     """One question in five wordings; on higher levels with rules, which are reworded, too."""
     question = ask(rng)
-    # No letter is forbidden: the result has to hold it, perhaps.
-    drawn = [one for one in rules.draw_rules(rng, 5) if one.id != "letters:avoid"][: _RULES[level]]
+    drawn = rules.draw_rules(rng, 3, beside=question.text)[: _RULES[level]]
     told = f"Answer: {question.answer}"
     answer = rules.write(drawn, told) if drawn else told
-    key = question.answer.casefold() if question.normaliser == "any case" else question.answer
-    constraints = (Labelled("Answer", key, question.normaliser), *drawn)
+    constraints = (Once("Answer", question.key, question.normaliser, "last line"), *drawn)
     roles = ("task", *["format"] * len(drawn))
     items = []
     for number in range(_VARIANTS):
-        said = [one.describe(number) for one in drawn]
-        parts = [question.wordings[number], " ".join((_FORMATS[number], *said))]
+        rewordings = [one.describe(number) for one in drawn]
+        parts = [question.wordings[number], " ".join((_FORMATS[number], *rewordings))]
         items.append(single("\n".join(parts), constraints, answer, roles=roles, variant=f"wording {number + 1}"))
     return items
 
@@ -50,5 +49,6 @@ FAMILY: Family = family(
         ),
         draw=draw,
         groups=8,
+        version="2",
     )
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from adhere.constraints.kinds.held_out.answer import Labelled
+from adhere.constraints.kinds.held_out.answer import Once
 from adhere.suites.generated.diagnostic.items import WORDS
 from adhere.suites.generated.family import Family, Item, Level, family, single
 
@@ -45,12 +45,16 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     start, spare = words[:5], words[5:]
     items = []
     for variant in ("dependent", "independent"):
-        held, told, results = list(start), [], []
+        held, told, results = list(start), [], [start]
         for number in range(1, _STEPS[level] + 1):
-            what, do = rng.choice(_operations(rng, held, spare[number * 3 :]))
-            result = do(held)
-            told.append(f"Step {number}: {what}.")
-            results.append(", ".join(result))
+            # No step is asked for twice, and none gives a list that was there before: copying an earlier line is never right.
+            what, result = rng.choice([
+                (what, do(held))
+                for what, do in _operations(rng, held, spare[number * 3 :])
+                if what not in told and do(held) not in results
+            ])  # fmt: skip
+            told.append(what)
+            results.append(result)
             if variant == "dependent":
                 held = result
         how = (
@@ -58,12 +62,14 @@ def draw(rng: random.Random, level: int) -> list[Item]:
             if variant == "dependent"
             else "Do each of these steps with the list above; no step changes it for the others."
         )
+        listed = [", ".join(result) for result in results[1:]]
         text = (
-            f"Here is a list of words: {', '.join(start)}.\n{how}\n" + "\n".join(told) + "\n"
-            'Write one line for each step: "Step 1: " and the list that the step gives, its words separated by commas, and so on.'
+            f"Here is a list of words: {', '.join(start)}.\n{how}\n"
+            + "".join(f"Step {at}: {what}.\n" for at, what in enumerate(told, start=1))
+            + 'Write one line for each step: "Step 1: " and the list that the step gives, its words separated by commas, and so on.'
         )
-        constraints = [Labelled(f"Step {at}", result, "items") for at, result in enumerate(results, start=1)]
-        answer = "\n".join(f"Step {at}: {result}" for at, result in enumerate(results, start=1))
+        constraints = [Once(f"Step {at}", result, "items", "any line") for at, result in enumerate(listed, start=1)]
+        answer = "\n".join(f"Step {at}: {result}" for at, result in enumerate(listed, start=1))
         tags = {"dependent": "yes"} if variant == "dependent" else {}
         items.append(single(text, constraints, answer, variant=variant, tags=tags))
     return items
@@ -77,5 +83,6 @@ FAMILY: Family = family(
         levels=tuple(Level(f"{count} steps", f"{count} steps in one request") for count in _STEPS),
         draw=draw,
         groups=8,
+        version="2",
     )
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 from adhere.constraints.base import Constraint
@@ -15,12 +16,12 @@ _TOLERANCES = (20, 10, 5, 2)  # percent, either side
 
 def draw(rng: random.Random, level: int) -> list[Item]:
     """A request with a number of words to reach; some with a number of paragraphs, too."""
-    request = rules.request(rng)
+    request = rules.draw_request(rng)
     target = rng.choice((rng.randint(60, 100), rng.randint(101, 200), rng.randint(201, 400)))
     parts = rng.choice((1, 1, 2, 3, 4))
     tolerance = _TOLERANCES[level]
     room = target * tolerance // 100
-    constraints: list[Constraint] = [BetweenWords(target - room, target + max(room, 1))]
+    constraints: list[Constraint] = [BetweenWords(target - room, target + max(room, 1)), rules.PROSE]
     text = (
         f"{request} Your whole answer must have {target} words; up to {tolerance} % more or less is allowed, that is "
         f"{target - room} to {target + max(room, 1)} words."
@@ -28,9 +29,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     if parts > 1:
         constraints.append(Paragraphs(parts))
         text += f" Write {parts} paragraphs, with a blank line between them."
-    filled = rng.choices(WORDS, k=target)
-    answer = "\n\n".join(" ".join(filled[at::parts]) for at in range(parts))
-    return [single(text, constraints, answer, roles=("length", "paragraphs")[: len(constraints)])]
+    filled = " ".join(rules.write_sentences(rng.choices(WORDS, k=target // 2))).split()
+    ends = [target * part // parts for part in range(parts + 1)]
+    answer = "\n\n".join(" ".join(filled[start:end]) for start, end in itertools.pairwise(ends))
+    return [single(text, constraints, answer, roles=("length", "prose", "paragraphs")[: len(constraints)])]
 
 
 FAMILY: Family = family(
@@ -41,6 +43,7 @@ FAMILY: Family = family(
         levels=tuple(Level(f"within {share} %", f"the target may be missed by {share} %") for share in _TOLERANCES),
         draw=draw,
         groups=20,
+        version="2",
         max_new_tokens=1024,
     )
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from adhere.constraints.kinds.held_out.answer import Labelled
+from adhere.constraints.kinds.held_out.answer import Once
 from adhere.suites.generated import rules
 from adhere.suites.generated.diagnostic.items import NAMES
 from adhere.suites.generated.family import Family, Item, Level, family, single
@@ -20,12 +20,12 @@ def _event(rng: random.Random, held: int, things: str) -> tuple[str, int]:
         (f"finds {gained} more {things}", held + gained),
         (f"gives away {lost} {things}", held - lost),
         (f"buys {bags} bags with {each} {things} each", held + bags * each),
-        (f"doubles the number of {things} by a trade", 2 * held),
+        (f"doubles the number of {things} in a trade", 2 * held),
     ]
     divisors = [by for by in (3, 4, 5, 6) if held % by == 0]
     if divisors:
         by = rng.choice(divisors)
-        options.append((f"divides all the {things} equally among {by} friends and takes one of the shares", held // by))
+        options.append((f"splits the {things} into {by} equal shares and keeps only one of them", held // by))
     return rng.choice([one for one in options if one[1] > 4])
 
 
@@ -37,13 +37,14 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     for number in range(2 + level):
         told, held = _event(rng, held, things)
         story.append(f"{('Then', 'After that', 'Next', 'Later')[number % 4]} {name} {told}.")
-    form = rules.draw_rules(rng, 1 + level)
+    ask = f"How many {things} does {name} have in the end?"
+    form = rules.draw_rules(rng, 1 + level, beside=" ".join((*story, ask)))
     text = (
-        f"{' '.join(story)} How many {things} does {name} have in the end?\n\n"
-        'Give the result on a line of its own, as "Answer: " and the number. '
-        f"Explain your way on other lines. The whole answer must keep these rules: {rules.said(form, rng)}"
+        f"{' '.join(story)} {ask}\n\n"
+        'Explain your way, and write "Answer: " and the number on the last line, with nothing else on that line. '
+        f"Your whole answer, that line included, must keep to this: {rules.say(form, rng)}"
     )
-    constraints = (Labelled("Answer", str(held), "number"), *form)
+    constraints = (Once("Answer", str(held), "number", "last line"), *form)
     answer = rules.write(form, f"Answer: {held}")
     return [single(text, constraints, answer, roles=("right", *["as told"] * len(form)))]
 
@@ -58,6 +59,7 @@ FAMILY: Family = family(
             for steps in (2, 3, 4, 5)
         ),
         draw=draw,
+        version="2",
         max_new_tokens=1024,
     )
 )

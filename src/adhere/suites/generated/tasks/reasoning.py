@@ -9,14 +9,13 @@ from __future__ import annotations
 import random
 
 from adhere.constraints.base import Constraint
-from adhere.constraints.kinds.held_out.answer import Labelled
+from adhere.constraints.kinds.held_out.answer import Once
 from adhere.constraints.kinds.held_out.scope import REASONING, Within
-from adhere.constraints.kinds.trained.case import Lower, Upper
 from adhere.constraints.kinds.trained.keywords import Include
 from adhere.constraints.kinds.trained.length import AtMostWords
 from adhere.constraints.kinds.trained.punctuation import NoCommas
 from adhere.constraints.kinds.trained.start_end import EndPhrase
-from adhere.constraints.kinds.trained.structure import Bullets, Numbered
+from adhere.constraints.kinds.trained.structure import Bullets, Lines, Numbered
 from adhere.suites.generated import rules
 from adhere.suites.generated.diagnostic.items import WORDS
 from adhere.suites.generated.family import Family, Item, Level, family, single
@@ -33,26 +32,32 @@ def _about_reasoning(rng: random.Random) -> list[Constraint]:
     ]
 
 
+def _say(constraint: Constraint) -> str:
+    """The rule in a wording that names no answer, because it is about the reasoning."""
+    wordings = map(constraint.describe, range(len(constraint.phrasings)))
+    return next(wording for wording in wordings if "answer" not in wording.casefold())
+
+
 def draw(rng: random.Random, level: int) -> list[Item]:
     """A question; rules for the reasoning; from the second level on, for the answer, too."""
     question = ask(rng)
     thought = _about_reasoning(rng)[: 2 if level == 2 else 1]
     told = f"Answer: {question.answer}"
-    form: list[Constraint] = [rng.choice((Lower(), Upper(), Include((rng.choice(WORDS),)))), rules.shape(rng)][:level]
+    _, form = rules.draw_rules(rng, 2, beside=question.text)
+    forms = [form, Lines(rng.randint(3, 9))][:level]
     text = (
-        f"{question.text}\n\nThink before you answer. {' '.join(Within(one.ref(), REASONING).describe(0) for one in thought)}\n"
-        'After your reasoning, give the result on a line of its own, as "Answer: " and the result.'
+        f"{question.text}\n\nThink before you answer. For the reasoning alone this holds: {' '.join(map(_say, thought))}\n"
+        'After your reasoning, give the answer; its last line is "Answer: " and the result, and nothing else.'
     )
-    if form:
-        text += f" The answer itself, without the reasoning, has rules, too: {rules.said(form, rng)}"
-    key = question.answer.casefold() if question.normaliser == "any case" else question.answer
+    if forms:
+        text += f" For the answer alone, without the reasoning, this holds: {rules.say(forms, rng)}"
     constraints = (
         *(Within(one.ref(), REASONING) for one in thought),
-        *form,
-        Labelled("Answer", key, question.normaliser),
+        *forms,
+        Once("Answer", question.key, question.normaliser, "last line"),
     )
-    roles = (*["reasoning"] * len(thought), *["form"] * len(form), "task")
-    answer = f"<think>{rules.write(thought)}</think>\n{rules.write(form, told) if form else told}"
+    roles = (*["reasoning"] * len(thought), *["form"] * len(forms), "task")
+    answer = f"<think>{rules.write(thought)}</think>\n{rules.write(forms, told) if forms else told}"
     return [single(text, constraints, answer, roles=roles)]
 
 
@@ -67,6 +72,7 @@ FAMILY: Family = family(
             Level("two each", "two rules for each"),
         ),
         draw=draw,
+        version="2",
         max_new_tokens=2048,
     )
 )
