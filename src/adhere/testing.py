@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,7 +27,8 @@ from adhere.constraints.published import Kind, Published, Text, forget
 from adhere.constraints.published.shared.registry import fill
 from adhere.errors import AdhereError, BadParameter
 from adhere.pipeline.judge import both_views
-from adhere.schema import ConstraintRef, Json, decode, encode
+from adhere.schema import ConstraintRef, Json, Turn, decode, encode
+from adhere.text.words import has_words, sentence_spans
 
 if TYPE_CHECKING:
     from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
@@ -584,6 +586,7 @@ NULL_ANSWERS: dict[str, Callable[[str], str]] = {
     "constant": lambda _: "Yes.",
     "first line": lambda text: text.strip().splitlines()[0],
     "last line": lambda text: text.strip().splitlines()[-1],
+    "last sentence": lambda text: text[slice(*sentence_spans(text)[-1])],
 }
 """Answers that follow nothing: what each makes of the text of a turn."""
 MOST_NULL_PASSES = 0.02
@@ -593,6 +596,9 @@ FAMILY_SEEDS = (0, 1, 7)
 def check_family(family: Family, *, items: int = 120) -> None:
     """Ask a family of generated prompts every question of its contract, about `items` items of three seeds together.
 
+    Its own answers pass; no two rules of a turn contradict each other; empty, copied and constant answers fail; no two items
+    are the same; a seed gives the same items twice.
+
     Raises:
         ContractViolation: Naming the family, what it breaks and the first item that shows it.
     """
@@ -601,6 +607,7 @@ def check_family(family: Family, *, items: int = 120) -> None:
     drawn = [one for seed in FAMILY_SEEDS for one in family.stream(seed, groups, family_levels(family))]
     _family_declares_itself(family, drawn)
     _solver_passes(family, drawn)
+    _rules_agree(family, drawn)
     _null_answers_fail(family, drawn)
     _items_differ(family, drawn)
     again = [one.prompt for one in family.stream(FAMILY_SEEDS[0], 1, family_levels(family))]
@@ -644,6 +651,38 @@ def _solver_passes(family: Family, drawn: Sequence[Drawn]) -> None:
             raise ContractViolation(
                 f"{family.name}: the answer given with {one.prompt.id} must pass strictly; {_shown(one.answers)}; {_shown(one.prompt)}"
             )
+
+
+def _rules_agree(family: Family, drawn: Sequence[Drawn]) -> None:
+    for one in drawn:
+        for turn in one.prompt.turns:
+            problem = next(_contradictions(turn), None)
+            if problem:
+                raise ContractViolation(f"{family.name}: {one.prompt.id} asks for {problem}; {_shown(turn.text)}")
+
+
+def _contradictions(turn: Turn) -> Iterator[str]:
+    """What a reader cannot hold together although a program can: its own answer passes, but breaks what the text says."""
+    rules = [from_ref(ref) for ref in turn.constraints if ref.id in registry]
+    lists = [rule for rule in rules if rule.id in {"structure:bullets", "structure:numbered"}]
+    labelled = [rule for rule in rules if rule.family() == "answer" and "label" in rule.ref().params]
+    if lists and labelled:
+        yield f"{lists[0]!r}, a list, and for {labelled[0]!r}, a line that is in no list"
+    for rule in labelled:
+        ends = next((other for other in rules if other.id == "startend:end_phrase"), None)
+        if ends and rule.ref().params.get("place") == "last line":
+            yield f"{rule!r} and {ends!r}: both at the end"
+    quoted = {literal for rule in rules for literal in rule.literals()} & set(_QUOTED.findall(turn.text))
+    labels = {label for label in _LABEL.findall(turn.text) if has_words(label)}
+    for case in (rule for rule in rules if rule.id in _CASES):
+        for words in sorted(quoted | labels):
+            if not _CASES[case.id](words):
+                yield f"{case!r} and for {words!r} as it is written"
+
+
+_CASES: dict[str, Callable[[str], bool]] = {"case:lower": str.islower, "case:upper": str.isupper}
+_QUOTED = re.compile(r'"([^"\n]{1,200})"')
+_LABEL = re.compile(r'"([^"\n]{1,40}:) ?"')
 
 
 def _null_answers_fail(family: Family, drawn: Sequence[Drawn]) -> None:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from adhere.errors import UnknownName, UsageError, nearest
+from adhere.errors import UnknownName, nearest
 from adhere.plugins import Registry
 from adhere.schema import Record
 from adhere.suites.base import Suite, limited
-from adhere.suites.generated.names import OWN
+from adhere.suites.generated.names import OWN, read_argument
 from adhere.suites.published.catalog import CATALOG, Origin, loader
 
 if TYPE_CHECKING:
@@ -184,19 +184,16 @@ def _core(argument: str | None, seed: int | None) -> Suite:
     from adhere.suites.generated.core.suite import SLICES, core  # the registry of constraints loads with it
 
     root = 0 if seed is None else seed
-    if argument is None:
-        return core(root)
-    sizes = _SIZES.fullmatch(argument)
+    sizes = _SIZES.fullmatch(argument or "")
     if sizes:
         return core(root, int(sizes[1]), int(sizes[2]))
-    if argument not in SLICES:
-        raise UsageError(
-            f"core:{argument}: unknown part {argument!r}.{nearest(argument, SLICES)} "
-            f"It is one of {', '.join(SLICES)}, or two sizes such as 360+240 (in-family + new-family)"
-        )
-    whole = core(root)
-    prompts = tuple(prompt for prompt in whole.prompts if prompt.tags["slice"] == argument)
-    return msgspec.structs.replace(whole, name=f"core:{argument}", prompts=prompts, slices=(argument,))
+    given = read_argument("core", argument, counts="prompts, three in five of them in-family", choices=SLICES)
+    root = root if given.seed is None else given.seed
+    whole = core(root) if given.number is None else core(root, -(-given.number * 3 // 5), given.number * 2 // 5)
+    if not given.chosen:
+        return whole
+    prompts = tuple(prompt for prompt in whole.prompts if prompt.tags["slice"] in given.chosen)
+    return msgspec.structs.replace(whole, name=f"core:{'+'.join(given.chosen)}", prompts=prompts, slices=given.chosen)
 
 
 registry.add(
@@ -205,7 +202,7 @@ registry.add(
         _core,
         "Everyday questions with drawn constraints; topics and wordings are held out, and one slice has families "
         "that are never trained on.",
-        "core, core:in-family, core:new-family, core:IN+NEW",
+        "core, core:x40 (prompts), core:x40+seed7, core:in-family, core:new-family, core:IN+NEW",
         answers="Does it follow drawn constraints on everyday requests, of kinds that training saw and of others?",
         generated=True,
     ),

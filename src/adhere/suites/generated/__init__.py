@@ -1,9 +1,10 @@
-"""Suites and training prompts that we generate: our own queries joined with drawn constraints.
+"""Suites and training prompts that we generate from a seed, each item with an answer that passes.
 
-queries.py    what is asked: everyday queries in two parts that share no topic
-compose.py    one query + some kinds -> one Prompt
-deal.py       many Prompts, kinds and topics in equal shares
-core.py       the suite `core`: held-out queries, held-out wordings, seen and unseen families
-training.py   what may be trained on: the other part of everything
-diagnostic*.py  the suite `diagnostic`: twenty templates with exact answers
+family.py       what a family is: levels, groups, names; a folder a sort of family below
+names.py        the package's families, and what may stand behind the colon of a name
+rules.py        rules about form that go together, and a writer of answers that keep them
+questions.py    small questions with one right answer, in several wordings
+core/           everyday queries with drawn constraints: the suite `core`, training prompts, the study's slices
+diagnostic/     twenty templates with exact answers
+profile.py      a balanced slice of every family
 """

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -23,13 +22,11 @@ from adhere.errors import AdhereError, UsageError, nearest
 from adhere.plugins import Registry
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, derive_seed, packed
 from adhere.suites.base import Suite
-from adhere.suites.generated.names import OWN
+from adhere.suites.generated.names import OWN, name_of, read_argument
 
 PUBLIC_SEED = 0
 MOST_GROUPS = 100_000
 REDRAWS = 50
-
-_PART = re.compile(r"x(?P<groups>\d{1,6})|seed(?P<seed>-?\d{1,18})")
 
 
 class Level(NamedTuple):
@@ -161,13 +158,18 @@ class Family:
         if roles := ";".join(",".join(turn.roles) for turn in item.turns).strip(";"):
             tags["roles"] = roles
         prompt = Prompt(
-            id=f"{self.name}-s{seed}-{number:04d}-{level + 1}{f'-{variant}' if variant else ''}",
+            id=f"{self.name}{self._edition}-s{seed}-{number:04d}-{level + 1}{f'-{variant}' if variant else ''}",
             turns=tuple(Turn(turn.text, tuple(map(_stored, turn.constraints))) for turn in item.turns),
             system=item.system,
             source=self.name,
             tags=tags,
         )
         return Drawn(prompt, tuple(turn.answer for turn in item.turns))
+
+    @property
+    def _edition(self) -> str:
+        """Stands in the ids of every version but the first, so that an id never means another prompt."""
+        return "" if self.version == "1" else f"-v{self.version}"
 
     def _numbers(self, levels: Sequence[str] | None) -> list[int]:
         if not levels:
@@ -184,10 +186,13 @@ class Family:
         count = self.groups if groups is None else groups
         numbers = self._numbers(levels)
         chosen = tuple(self.level_names[number] for number in numbers)
-        parts = [f"x{count}"] * (count != self.groups) + [name for name in chosen if levels]
-        parts += [f"seed{seed}"] * (seed != PUBLIC_SEED)
         return Suite(
-            name=f"{self.name}:{'+'.join(parts)}" if parts else self.name,
+            name=name_of(
+                self.name,
+                f"x{count}" if count != self.groups else "",
+                *(chosen if levels else ()),
+                f"seed{seed}" if seed != PUBLIC_SEED else "",
+            ),
             version=self.version,
             prompts=tuple(packed(drawn.prompt) for drawn in self.stream(seed, count, levels)),
             slices=chosen,
@@ -202,21 +207,9 @@ class Family:
         Raises:
             UsageError: A part is none of these, or stands twice.
         """
-        given: dict[str, int] = {}
-        levels: list[str] = []
-        for part in [] if argument is None else argument.split("+"):
-            match = _PART.fullmatch(part)
-            if match is not None and match.lastgroup not in given:
-                given[str(match.lastgroup)] = int(match[str(match.lastgroup)])
-            elif part in self.level_names and part not in levels:
-                levels.append(part)
-            else:
-                raise UsageError(
-                    f"{self.name}:{argument}: {part!r} must be x and a number (groups), seed and a number, or one of the levels "
-                    f"{', '.join(self.level_names)}, each at most once, e.g. {self.name}:x25+seed7"
-                )
+        given = read_argument(self.name, argument, counts="groups", choices=self.level_names)
         default = PUBLIC_SEED if seed is None else seed
-        return self.suite(given.get("seed", default), given.get("groups"), levels or None)
+        return self.suite(default if given.seed is None else given.seed, given.number, given.chosen)
 
 
 def hash_of(prompt: Prompt) -> int:

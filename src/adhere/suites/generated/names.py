@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from adhere.errors import UsageError, nearest
+
 OWN = {
     "atomic": "robustness.atomic",
     "chain": "tasks.chain",
@@ -27,3 +33,49 @@ OWN = {
     "rewrite": "tasks.rewrite",
     "system": "conversation.system",
 }
+
+
+class Given(NamedTuple):
+    """What stands behind the colon of a suite's name; None and empty where it says nothing."""
+
+    number: int | None
+    seed: int | None
+    chosen: tuple[str, ...]
+
+
+_PART = re.compile(r"x(?P<number>\d{1,6})|seed(?P<seed>-?\d{1,18})")
+
+
+def read_argument(suite: str, argument: str | None, *, counts: str, choices: Sequence[str] = ()) -> Given:
+    """A number (`x25`), a seed (`seed7`) and some of `choices`, joined by `+`, each at most once.
+
+    Args:
+        suite: The name before the colon, for messages.
+        argument: What stands behind it.
+        counts: What the number counts, for messages: "groups".
+        choices: Other parts that the suite knows.
+
+    Raises:
+        UsageError: A part is none of these, or stands twice.
+    """
+    given: dict[str, int] = {}
+    chosen: list[str] = []
+    for part in [] if argument is None else argument.split("+"):
+        match = _PART.fullmatch(part)
+        if match is not None and match.lastgroup not in given:
+            given[str(match.lastgroup)] = int(match[str(match.lastgroup)])
+        elif part in choices and part not in chosen:
+            chosen.append(part)
+        else:
+            others = f", or one of {', '.join(choices)}" if choices else ""
+            raise UsageError(
+                f"{suite}:{argument}: {part!r} must be x and a number ({counts}), seed and a number{others}, each at most once.{nearest(part, choices)} "
+                f"For example: {suite}:x25+seed7"
+            )
+    return Given(given.get("number"), given.get("seed"), tuple(chosen))
+
+
+def name_of(suite: str, *parts: str) -> str:
+    """The name that these parts give; empty ones are left out: `diagnostic`, `diagnostic:x25+seed7`."""
+    said = [part for part in parts if part]
+    return f"{suite}:{'+'.join(said)}" if said else suite

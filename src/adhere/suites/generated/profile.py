@@ -7,7 +7,6 @@ Long texts and hundreds of words are left to their own suites: `long`, `density`
 from __future__ import annotations
 
 import itertools
-import re
 
 import msgspec
 
@@ -15,14 +14,12 @@ from adhere.errors import UsageError
 from adhere.schema import Prompt, Sampling
 from adhere.suites.base import Suite
 from adhere.suites.generated.family import Family, registry
-from adhere.suites.generated.names import OWN
+from adhere.suites.generated.names import OWN, name_of, read_argument
 
-VERSION = "1"
+VERSION = "2"
 USUAL = 26  # prompts of each family; about 600 in all
 MOST = 2000
 MAX_NEW_TOKENS = 512
-
-_PART = re.compile(r"x(?P<prompts>\d{1,4})|seed(?P<seed>-?\d{1,18})")
 
 
 def profile(seed: int = 0, prompts: int = USUAL) -> Suite:
@@ -33,10 +30,9 @@ def profile(seed: int = 0, prompts: int = USUAL) -> Suite:
     """
     if not 1 <= prompts <= MOST:
         raise UsageError(f"profile: {prompts} prompts of each family: must be 1 to {MOST:,}, e.g. profile:x10")
-    parts = [f"x{prompts}"] * (prompts != USUAL) + [f"seed{seed}"] * (seed != 0)
     families = [registry.get(name) for name in OWN]
     return Suite(
-        name=f"profile:{'+'.join(parts)}" if parts else "profile",
+        name=name_of("profile", f"x{prompts}" if prompts != USUAL else "", f"seed{seed}" if seed else ""),
         version=VERSION,
         prompts=tuple(itertools.chain.from_iterable(_slice(family, seed, prompts) for family in families)),
         slices=tuple(OWN),
@@ -52,16 +48,9 @@ def load_profile(argument: str | None, seed: int | None) -> Suite:
     Raises:
         UsageError: It is neither.
     """
-    given: dict[str, int] = {}
-    for part in [] if argument is None else argument.split("+"):
-        match = _PART.fullmatch(part)
-        if match is None or match.lastgroup in given:
-            raise UsageError(
-                f"profile:{argument}: {part!r} must be x and a number (prompts of each family) or seed and a number, each at most "
-                "once, e.g. profile:x10+seed7"
-            )
-        given[str(match.lastgroup)] = int(match[str(match.lastgroup)])
-    return profile(given.get("seed", 0 if seed is None else seed), given.get("prompts", USUAL))
+    given = read_argument("profile", argument, counts="prompts of each family")
+    default = 0 if seed is None else seed
+    return profile(default if given.seed is None else given.seed, USUAL if given.number is None else given.number)
 
 
 def _slice(family: Family, seed: int, count: int) -> list[Prompt]:

@@ -17,7 +17,7 @@ _KNOWN = (
     ("the sky at noon is {}", "Which colour is the sky at noon?", "blue", ("green", "red", "brown", "purple", "grey")),
     ("a week has {} days", "How many days does a week have?", "7", ("5", "6", "8", "9", "10", "12")),
     ("a spider has {} legs", "How many legs does a spider have?", "8", ("4", "6", "10", "12", "14")),
-    ("water boils at {} degrees", "At how many degrees does water boil?", "100", ("40", "60", "130", "212", "250")),
+    ("water boils at {} degrees Celsius", "At how many degrees Celsius does water boil?", "100", ("40", "60", "130", "212", "250")),
     ("the largest planet is {}", "Which planet is the largest?", "Jupiter", ("Mars", "Venus", "Mercury", "Neptune", "Saturn")),
     ("bees make {}", "What do bees make?", "honey", ("butter", "soap", "ink", "cheese", "paper")),
     ("the month after March is {}", "Which month comes after March?", "April", ("June", "October", "January", "August")),
@@ -29,11 +29,19 @@ _KNOWN = (
 )  # fmt: skip
 
 
-def _invented(rng: random.Random) -> tuple[str, str, str]:
-    thing, name = rng.choice(WORDS), rng.choice(NAMES)
+# What a person can own several of, and put on scales.
+_OBJECTS = (
+    "anchor", "apple", "banjo", "barrel", "basket", "blanket", "bottle", "bucket", "button", "candle", "carpet", "goblet", "guitar",
+    "hammer", "helmet", "jacket", "jigsaw", "kettle", "ladder", "lantern", "lemon", "locket", "magnet", "mirror", "napkin", "needle",
+    "onion", "paddle", "parrot", "pebble", "pencil", "pillow", "rabbit", "ribbon", "saddle", "shovel", "sponge", "umbrella", "violin",
+)  # fmt: skip
+
+
+def _draw_invented(rng: random.Random) -> tuple[str, str, str]:
+    thing, name = rng.choice(_OBJECTS), rng.choice(NAMES)
     number = str(rng.randint(11, 99))
     return rng.choice((
-        (f"the {thing} of {name} weighs {number} kilograms", f"How many kilograms does the {thing} of {name} weigh?", number),
+        (f"{name}'s {thing} weighs {number} kilograms", f"How many kilograms does {name}'s {thing} weigh?", number),
         (f"{name} owns {number} {thing}s", f"How many {thing}s does {name} own?", number),
     ))  # fmt: skip
 
@@ -46,7 +54,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     for statement, question, true, false in rng.sample(_KNOWN, 3):
         said = rng.choice([value for value in false if value != true])
         facts.append((statement.format(said), question, said, statement.format(true)))
-    invented = _invented(rng)
+    invented = _draw_invented(rng)
     at = rng.randrange(3)
     asked = facts[at]
     truth = ""
@@ -80,6 +88,7 @@ FAMILY: Family = family(
         ),
         draw=draw,
         groups=20,
+        version="2",
         max_new_tokens=128,
     )
 )

@@ -32,8 +32,9 @@ def exact_output(rng: random.Random) -> Item:
         )
     )
     text = (
-        "Output exactly the following line, character by character, and nothing else: no quotes, no explanation, no further "
-        f"text.\n\n{line}"
+        "Output exactly what stands between the words BEGIN and END, character by character, without these two words and the "
+        "blanks beside them, and nothing else: no quotes, no explanation, no further text.\n\n"
+        f"BEGIN {line} END"
     )
     return Item(text, Text(line, "verbatim"))
 
@@ -102,7 +103,7 @@ def shaped_lines(rng: random.Random) -> Item:
 
 
 TEMPLATES = (
-    Template("constraint:exact_output", "constraint-compliance", "easy", "Copy one line exactly", exact_output, copies=True),
+    Template("constraint:exact_output", "constraint-compliance", "easy", "Copy one line exactly", exact_output, copies=True, version=2),
     Template(
         "constraint:banned_letters", "constraint-compliance", "typical", "Sorted words without two letters", banned_letters
     ),

@@ -32,6 +32,7 @@ class Template(NamedTuple):
         draw: An item from a generator. It has one right answer under the rules that its text states (or, for rule sets,
             one right verdict on every answer); nothing in it is computed with floats.
         copies: Whether the answer stands in the item, because copying it is the task.
+        version: Raised when its items are worded otherwise; stands in their ids from 2 on.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Template(NamedTuple):
     what: str
     draw: Callable[[random.Random], Item]
     copies: bool = False
+    version: int = 1
 
 
 # Lowercase letters only, five to eight of them, each word once, and no word in another: no item depends on how such cases are read.

@@ -4,14 +4,13 @@ The categories and the two stages of scoring follow the study of 256 models (arX
 and how many a category has (4, 5, 5, 3, 3) are our own. The public seed makes results comparable; a fresh seed gives items that nobody
 can have memorised.
 
-diagnostic_items.py          a template, an item, the words
-diagnostic_templates_*.py    the templates of one category
+items.py       a template, an item, the words
+constraint.py, data.py, format.py, math.py, string.py    the templates of one category
 """
 
 from __future__ import annotations
 
 import random
-import re
 
 from adhere.errors import AdhereError, UsageError
 from adhere.schema import Prompt, Turn, derive_seed
@@ -22,8 +21,10 @@ from adhere.suites.generated.diagnostic import format as diagnostic_templates_fo
 from adhere.suites.generated.diagnostic import math as diagnostic_templates_math
 from adhere.suites.generated.diagnostic import string as diagnostic_templates_string
 from adhere.suites.generated.diagnostic.items import Item, Template
+from adhere.suites.generated.names import name_of, read_argument
 
-VERSION = "1"
+VERSION = "2"
+DRAWN_AS = "1"  # the version whose draws these are: only the wording of one template was changed since
 PUBLIC_SEED = 0
 MOST_ITEMS = 1000
 SLICES = (
@@ -37,8 +38,6 @@ TEMPLATES: tuple[Template, ...] = (
     *diagnostic_templates_constraint.TEMPLATES,
 )
 REDRAWS = 100
-
-_PART = re.compile(r"x(?P<items>\d{1,4})|seed(?P<seed>-?\d{1,18})")
 
 
 def diagnostic(seed: int = PUBLIC_SEED, items: int = 1) -> Suite:
@@ -73,8 +72,7 @@ def diagnostic(seed: int = PUBLIC_SEED, items: int = 1) -> Suite:
 
 def suite_name(seed: int, items: int) -> str:
     """The name that `load` knows the suite by: `diagnostic`, `diagnostic:x25`, `diagnostic:x25+seed7`."""
-    parts = [f"x{items}"] * (items != 1) + [f"seed{seed}"] * (seed != PUBLIC_SEED)
-    return f"diagnostic:{'+'.join(parts)}" if parts else "diagnostic"
+    return name_of("diagnostic", f"x{items}" if items != 1 else "", f"seed{seed}" if seed != PUBLIC_SEED else "")
 
 
 def load_diagnostic(argument: str | None, seed: int | None) -> Suite:
@@ -87,17 +85,9 @@ def load_diagnostic(argument: str | None, seed: int | None) -> Suite:
     Raises:
         UsageError: The argument is neither.
     """
-    given: dict[str, int] = {}
-    for part in [] if argument is None else argument.split("+"):
-        match = _PART.fullmatch(part)
-        if match is None or match.lastgroup in given:
-            raise UsageError(
-                f"diagnostic:{argument}: {part!r} must be x and a number (items of each template) or seed and a number, each at "
-                f"most once, e.g. diagnostic:x25, diagnostic:seed7, diagnostic:x25+seed7"
-            )
-        given[str(match.lastgroup)] = int(match[str(match.lastgroup)])
-    default_seed = PUBLIC_SEED if seed is None else seed
-    return diagnostic(given.get("seed", default_seed), given.get("items", 1))
+    given = read_argument("diagnostic", argument, counts="items of each template")
+    default = PUBLIC_SEED if seed is None else seed
+    return diagnostic(default if given.seed is None else given.seed, 1 if given.number is None else given.number)
 
 
 def draw_items(template: Template, seed: int, count: int) -> list[Item]:
@@ -108,7 +98,7 @@ def draw_items(template: Template, seed: int, count: int) -> list[Item]:
     """
     items: dict[str, Item] = {}
     for number in range(1, count + 1):
-        rng = random.Random(derive_seed(seed, "diagnostic", VERSION, template.id, number))
+        rng = random.Random(derive_seed(seed, "diagnostic", DRAWN_AS, template.id, number))
         for _ in range(REDRAWS):
             item = template.draw(rng)
             if item.text not in items and (template.copies or item.answer.expected not in item.text):
@@ -120,7 +110,7 @@ def draw_items(template: Template, seed: int, count: int) -> list[Item]:
 
 
 def _prompt(template: Template, item: Item, seed: int, number: int) -> Prompt:
-    name = template.id.replace(":", "-").replace("_", "-")
+    name = template.id.replace(":", "-").replace("_", "-") + (f"-v{template.version}" if template.version > 1 else "")
     return Prompt(
         id=f"{name}-s{seed}-{number:04d}",
         turns=(Turn(item.text, (item.answer.ref(),)),),

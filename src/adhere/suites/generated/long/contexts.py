@@ -12,11 +12,9 @@ from typing import NamedTuple
 
 from adhere.constraints.base import Constraint
 from adhere.constraints.kinds.held_out.answer import Labelled
-from adhere.constraints.kinds.trained.keywords import Include
-from adhere.constraints.kinds.trained.length import AtMostWords
-from adhere.suites.generated.diagnostic.items import NAMES, WORDS
+from adhere.suites.generated.diagnostic.items import NAMES, WORDS, with_article
 from adhere.suites.generated.family import Family, Item, Level, family, single
-from adhere.suites.generated.long.haystack import buried, haystack
+from adhere.suites.generated.long.haystack import bury, haystack
 
 _LENGTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)  # thousands of tokens
 DEPTHS = (0, 25, 50, 75, 100)  # percent
@@ -53,13 +51,13 @@ class _Hidden:
         self.names = rng.sample(NAMES, 6)
         self.counts = rng.sample(range(2, 8), 4)
 
-    def _said(self, at: int) -> str:
+    def _needle(self, at: int) -> str:
         return f"The secret number of the {self.words[at]} is {self.numbers[at]}."
 
     def needle(self, depth: float) -> Task:
         question = f"What is the secret number of the {self.words[0]}?{_ONE}"
         return Task(
-            {self._said(0): depth},
+            {self._needle(0): depth},
             question,
             [Labelled("Answer", self.numbers[0], "number")],
             f"Answer: {self.numbers[0]}",
@@ -74,14 +72,14 @@ class _Hidden:
             '"Answer: " and the four numbers in this order, separated by commas.'
         )
         return Task(
-            {self._said(at): self.depths[at] for at in asked},
+            {self._needle(at): self.depths[at] for at in asked},
             question,
             [Labelled("Answer", told, "items")],
             f"Answer: {told}",
         )
 
     def multi_key(self) -> Task:
-        needles = {self._said(at): self.depths[at] for at in range(5, 17)}
+        needles = {self._needle(at): self.depths[at] for at in range(5, 17)}
         question = f"What is the secret number of the {self.words[9]}?{_ONE}"
         return Task(needles, question, [Labelled("Answer", self.numbers[9], "number")], f"Answer: {self.numbers[9]}")
 
@@ -124,21 +122,21 @@ class _Hidden:
 
     def recall(self) -> Task:
         told = sorted(self.words[12:16])
+        one, two, three, four = map(with_article, self.words[12:16])
         needle = (
-            f"In the cellar of the town hall there are four chests: one with a {told[0]}, one with a {told[1]}, one with a "
-            f"{told[2]} and one with a {told[3]}."
+            f"In the cellar of the town hall there are four chests: one with {one}, one with {two}, one with {three} and one with "
+            f"{four}."
         )
-        question = "What is in the four chests in the cellar of the town hall? Answer in at most 60 words."
-        return Task(
-            {needle: self.depths[23]},
-            question,
-            [Include(tuple(told)), AtMostWords(60)],
-            f"There are {', '.join(told)}.",
+        question = (
+            "Which four things are in the chests in the cellar of the town hall? Write one line, "
+            '"Answer: " and the four words in alphabetical order, separated by commas.'
         )
+        listed = ", ".join(told)
+        return Task({needle: self.depths[23]}, question, [Labelled("Answer", listed, "items")], f"Answer: {listed}")
 
 
 def _item(rng: random.Random, tokens: int, name: str, task: Task, *, depth: str = "") -> Item:
-    text = _ASK.format(buried(haystack(rng, tokens), task.needles), task.question)
+    text = _ASK.format(bury(haystack(rng, tokens), task.needles), task.question)
     tags = {"task": name.split(maxsplit=1)[0], **({"depth": depth} if depth else {})}
     return single(text, task.checks, task.answer, variant=name, tags=tags)
 
@@ -155,6 +153,7 @@ FAMILY: Family = family(
         levels=tuple(Level(_name(length), f"about {length},000 tokens of text") for length in _LENGTHS),
         draw=draw,
         groups=1,
+        version="2",
         usual_levels=4,
         profile_levels=3,
         max_new_tokens=128,

@@ -8,33 +8,35 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
-from adhere.suites.generated.diagnostic.items import CITIES, WORDS
+from adhere.suites.generated.diagnostic.items import CITIES, WORDS, with_article
 
 CHARACTERS_PER_TOKEN = 4
 _POOL = 600
 _SENTENCES = (
     "The {a} beside the {b} in {c} was cleaned on Monday.",
     "Nobody in {c} remembers who painted the {a} above the {b}.",
-    "A {a} and a {b} were shown at the fair of {c}.",
+    "In {c} {an_a} and {an_b} were shown at the fair.",
     "People from {c} like the {a}, but they like the {b} more.",
     "In spring the {a} is carried from the {b} to the hall of {c}.",
     "They sold the old {a} near {c} and kept the {b}.",
-    "The guide to {c} mentions a {a}, a {b} and little else.",
-    "After the rain the {b} of {c} looked like a {a}.",
+    "The guide to {c} mentions {an_a}, {an_b} and little else.",
+    "After the rain the {b} of {c} looked like {an_a}.",
 )
 
 
 def haystack(rng: random.Random, tokens: int) -> list[str]:
     """Sentences of about as many tokens together."""
-    pool = [
-        rng.choice(_SENTENCES).format(a=rng.choice(WORDS), b=rng.choice(WORDS), c=rng.choice(CITIES))
-        for _ in range(_POOL)
-    ]
+    pool = [_draw_sentence(rng) for _ in range(_POOL)]
     mean = sum(map(len, pool)) / _POOL + 1
     return rng.choices(pool, k=max(1, round(tokens * CHARACTERS_PER_TOKEN / mean)))
 
 
-def buried(hay: Sequence[str], needles: Mapping[str, float]) -> str:
+def _draw_sentence(rng: random.Random) -> str:
+    a, b = rng.sample(WORDS, 2)
+    return rng.choice(_SENTENCES).format(a=a, b=b, an_a=with_article(a), an_b=with_article(b), c=rng.choice(CITIES))
+
+
+def bury(hay: Sequence[str], needles: Mapping[str, float]) -> str:
     """The text with each needle at its depth, a share of the text before it; 0 is the beginning, 1 the end."""
     at: dict[int, list[str]] = {}
     for needle, depth in needles.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from adhere.constraints.kinds.held_out.exact import Lines
+from adhere.suites.generated.diagnostic.items import with_article
 from adhere.suites.generated.family import Family, Item, Level, family, single
 
 _THINGS = (
@@ -17,7 +18,7 @@ _FRAMES = (
     "The {} was {}.",
     "I found the {} {}.",
     "Everybody said that the {} was {}.",
-    "What a {1} {0} that was!",
+    "What {2} {0} that was!",
     "We remember the {} as {}.",
 )
 _NONSENSE = ("blick", "dax", "fep", "gorp", "kiv", "wug", "zorb", "tulver", "moxen", "prail")
@@ -29,10 +30,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     are_good = [True, True, True, False, False, False]
     rng.shuffle(are_good)
     things = rng.sample(_THINGS, COUNT)
-    sentences = [
-        rng.choice(_FRAMES).format(thing, rng.choice(_GOOD if good else _BAD))
-        for thing, good in zip(things, are_good, strict=True)
-    ]
+    sentences = []
+    for thing, is_good in zip(things, are_good, strict=True):
+        word = rng.choice(_GOOD if is_good else _BAD)
+        sentences.append(rng.choice(_FRAMES).format(thing, word, with_article(word)))
     nonsense = rng.sample(_NONSENSE, 2)
     labels = (
         ("positive", "negative"),
@@ -64,6 +65,7 @@ FAMILY: Family = family(
         ),
         draw=draw,
         groups=20,
+        version="2",
         max_new_tokens=64,
     )
 )

@@ -64,9 +64,9 @@ _TONGUES: dict[str, Tongue] = {
     ),
     "Italian": Tongue(
         ("i gatti", "il mare", "il pane", "l'inverno", "la musica", "le montagne"),
-        'Scrivi esattamente {n} punti su {topic}, ognuno su una riga propria che inizia con "- ".',
-        'Scrivi un elenco numerato di esattamente {n} punti su {topic}, ognuno su una riga propria: "1.", "2." e così via.',
-        "Scrivi esattamente {n} righe su {topic}, senza righe vuote.",
+        'Scrivi esattamente {n} punti su questo tema: {topic}. Ognuno su una riga propria che inizia con "- ".',
+        'Scrivi un elenco numerato di esattamente {n} punti su questo tema: {topic}. Ognuno su una riga propria: "1.", "2." e così via.',
+        "Scrivi esattamente {n} righe su questo tema: {topic}. Senza righe vuote.",
         "Sotto, l'ultima riga deve essere il riferimento {code} e nient'altro.",
         "Rispondi in italiano.",
     ),
@@ -80,17 +80,17 @@ _TONGUES: dict[str, Tongue] = {
     ),
     "Polish": Tongue(
         ("koty", "morze", "chleb", "zima", "muzyka", "góry"),
-        'Napisz dokładnie {n} punktów na temat: {topic}. Każdy w osobnym wierszu, który zaczyna się od "- ".',
-        'Napisz numerowaną listę, która ma dokładnie {n} punktów na temat: {topic}. Każdy w osobnym wierszu: "1.", "2." i tak dalej.',
-        "Napisz dokładnie {n} wierszy na temat: {topic}. Bez pustych wierszy.",
+        'Napisz punkty na temat: {topic}. Punktów ma być dokładnie {n}, każdy w osobnym wierszu, który zaczyna się od "- ".',
+        'Napisz numerowaną listę na temat: {topic}. Punktów ma być dokładnie {n}, każdy w osobnym wierszu: "1.", "2." i tak dalej.',
+        "Napisz tekst na temat: {topic}. Wierszy ma być dokładnie {n}, bez pustych.",
         "Pod spodem, w ostatnim wierszu, musi stać oznaczenie {code} i nic więcej.",
         "Odpowiedz po polsku.",
     ),
     "Russian": Tongue(
         ("кошки", "море", "хлеб", "зима", "музыка", "горы"),
-        'Напиши ровно {n} пунктов на тему «{topic}», каждый на отдельной строке, которая начинается с "- ".',
-        'Напиши нумерованный список ровно из {n} пунктов на тему «{topic}», каждый на отдельной строке: "1.", "2." и так далее.',
-        "Напиши ровно {n} строк на тему «{topic}», без пустых строк.",
+        'Напиши список на тему «{topic}». Пунктов должно быть ровно {n}, каждый на отдельной строке, которая начинается с "- ".',
+        'Напиши нумерованный список на тему «{topic}». Пунктов должно быть ровно {n}, каждый на отдельной строке: "1.", "2." и так далее.',
+        "Напиши текст на тему «{topic}». Строк должно быть ровно {n}, без пустых.",
         "Ниже, на самой последней строке, должен стоять номер {code} и больше ничего.",
         "Ответь на русском языке.",
     ),
@@ -162,19 +162,19 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     sender = f"— {rng.choice(NAMES)}, {rng.choice(CITIES)}, {rng.randint(6, 21)}:{rng.randint(10, 59)}"
     items = []
     for language, own in _TONGUES.items():
-        said = own if level < 2 else _ENGLISH
-        form = {Bullets: said.bullets, Numbered: said.numbered, Lines: said.lines}[shape]
-        lines = count + (level > 0 and shape is Lines)
-        told = [form.format(n=lines, topic=said.topics[at])]
-        constraints: list[Constraint] = [AnswerIn(language), shape(lines)]
+        words = own if level < 2 else _ENGLISH
+        form = {Bullets: words.bullets, Numbered: words.numbered, Lines: words.lines}[shape]
+        told = [form.format(n=count, topic=words.topics[at])]
+        # The reference comes below the lines about the topic, so it is one line more.
+        constraints: list[Constraint] = [AnswerIn(language), shape(count + (level > 0 and shape is Lines))]
         roles = ["language", "form"]
         rows = [_ROW[shape].format(number, SAMPLES[language]) for number in range(1, count + 1)]
         if level:
-            told.append(said.code.format(code=code))
+            told.append(words.code.format(code=code))
             constraints.append(Code(code))
             roles.append("form")
             rows.append(code)
-        told.append(said.answer.format(language=language))
+        told.append(words.answer.format(language=language))
         text = f"{' '.join(told)}\n{sender}"
         items.append(single(text, constraints, "\n".join(rows), roles=tuple(roles), variant=language))
     return items
@@ -194,6 +194,7 @@ FAMILY: Family = family(
         ),
         draw=draw,
         groups=3,
+        version="2",
         max_new_tokens=768,
     )
 )

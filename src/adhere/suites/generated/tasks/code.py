@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from adhere.constraints.kinds.held_out.code import FORMS, Form, Passes
 from adhere.suites.generated.diagnostic.items import WORDS
@@ -13,7 +13,7 @@ from adhere.suites.generated.family import Family, Item, Level, family, single
 Step = tuple[str, str, Callable[[list[int]], list[int]]]  # in words, as an expression over `x`, as a function
 
 
-def _steps(rng: random.Random) -> list[Step]:
+def _draw_steps(rng: random.Random) -> list[Step]:
     k, m, n = rng.randint(2, 9), rng.randint(2, 5), rng.randint(2, 4)
     return [
         (f"keep only the numbers greater than {k}", f"[n for n in x if n > {k}]", lambda x: [n for n in x if n > k]),
@@ -33,17 +33,36 @@ def _steps(rng: random.Random) -> list[Step]:
     ]
 
 
+_MOST_STEPS = 5
+
+
+def _run(steps: Sequence[Step], given: list[int]) -> list[int]:
+    """What the steps make of a list, one after the other."""
+    value = list(given)
+    for step in steps:
+        value = step[2](value)
+    return value
+
+
+def _every_step_matters(steps: Sequence[Step], inputs: list[list[int]]) -> bool:
+    """Whether leaving out any one step changes a result, and three results or more differ."""
+    wanted = [_run(steps, given) for given in inputs]
+    shorter = ([*steps[:at], *steps[at + 1 :]] for at in range(len(steps)))
+    return len({tuple(value) for value in wanted}) >= 3 and all(
+        [_run(fewer, given) for given in inputs] != wanted for fewer in shorter
+    )
+
+
 def draw(rng: random.Random, level: int) -> list[Item]:
     """A function of two to five steps on a list of numbers, and one or two rules about its form."""
     name = "_".join(rng.sample(WORDS, 2))
-    steps = rng.sample(_steps(rng), 2 + level)
     inputs = [[], [7], *([rng.randint(0, 30) for _ in range(rng.randint(5, 9))] for _ in range(5))]
-    cases = []
-    for given in inputs:
-        value = list(given)
-        for step in steps:
-            value = step[2](value)
-        cases.append([[given], value])
+    while True:  # until no step can be left out at any level, and no constant is right
+        steps = rng.sample(_draw_steps(rng), _MOST_STEPS)
+        if all(_every_step_matters(steps[:count], inputs) for count in range(2, _MOST_STEPS + 1)):
+            break
+    steps = steps[: 2 + level]
+    cases = [[[given], _run(steps, given)] for given in inputs]
     forms = rng.sample(sorted(FORMS), 1 + (level > 1))
     told = "\n".join(f"{at}. {step[0]}" for at, step in enumerate(steps, start=1))
     checks = [Form(name, form) for form in forms]
@@ -70,6 +89,7 @@ FAMILY: Family = family(
         ),
         draw=draw,
         groups=10,
+        version="2",
         max_new_tokens=512,
     )
 )

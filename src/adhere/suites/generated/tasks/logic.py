@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import NamedTuple
 
 from adhere.constraints.kinds.held_out.answer import Labelled
 from adhere.suites.generated.family import Family, Item, Level, family, single
 
 _SIZES = (3, 5, 7, 9)  # numbers in the list
-_TESTS: tuple[tuple[str, Callable[[int, int], bool]], ...] = (
+Test = tuple[str, Callable[[int, int], bool]]  # in words, and for a number and the bound
+Act = tuple[str, Callable[[int, int], int]]  # in words, and for the total and a number
+_TESTS: tuple[Test, ...] = (
     ("is even", lambda n, _: n % 2 == 0),
     ("is odd", lambda n, _: n % 2 == 1),
     ("is greater than {k}", lambda n, k: n > k),
     ("is less than {k}", lambda n, k: n < k),
     ("is divisible by 3", lambda n, _: n % 3 == 0),
 )
-_ACTS: tuple[tuple[str, Callable[[int, int], int]], ...] = (
+_ACTS: tuple[Act, ...] = (
     ("add it to the total", lambda total, n: total + n),
     ("subtract it from the total", lambda total, n: total - n),
     ("add twice the number to the total", lambda total, n: total + 2 * n),
@@ -28,30 +31,44 @@ _ACTS: tuple[tuple[str, Callable[[int, int], int]], ...] = (
 )
 
 
+class _Program(NamedTuple):
+    """What is done with each number; the second test stands in the longer programs only."""
+
+    tests: list[Test]
+    acts: list[Act]
+    bound: int
+
+    def branch(self, number: int) -> int:
+        """Which act a number leads to; the last one where no test holds."""
+        return next((at for at, test in enumerate(self.tests) if test[1](number, self.bound)), len(self.tests))
+
+
+def _draw_program(rng: random.Random, numbers: list[int], count: int) -> _Program:
+    """A program of so many tests; every branch is taken by some number, so that none may be skipped."""
+    while True:
+        program = _Program(rng.sample(_TESTS, count), rng.sample(_ACTS, count + 1), rng.randint(10, 20))
+        if {program.branch(number) for number in numbers} == set(range(count + 1)):
+            return program
+
+
 def draw(rng: random.Random, level: int) -> list[Item]:
     """A loop over numbers with one condition, or two from the third level on, and a last condition on the total."""
+    count = 1 if level < 2 else 2
     numbers = [rng.randint(1, 30) for _ in range(_SIZES[level])]
-    bound, start = rng.randint(10, 20), rng.randint(5, 50)
-    tests = rng.sample(_TESTS, 2)
-    acts = rng.sample(_ACTS, 3)
-    final, more = rng.randint(0, 60), rng.randint(3, 20)
-    nested = level >= 2
-    total, taken = start, 0
+    tests, acts, bound = program = _draw_program(rng, numbers, count)
+    start, final, more = rng.randint(5, 50), rng.randint(0, 60), rng.randint(3, 20)
+    total = start
     for number in numbers:
-        if tests[0][1](number, bound):
-            total, taken = acts[0][1](total, number), taken + 1
-        elif nested and tests[1][1](number, bound):
-            total = acts[1][1](total, number)
-        else:
-            total = acts[2][1](total, number)
+        total = acts[program.branch(number)][1](total, number)
+    taken = sum(program.branch(number) == 0 for number in numbers)
     total = total + more if total > final else total - more
     conditions = f"If it {tests[0][0].format(k=bound)}, {acts[0][0]}. "
-    if nested:
+    if count == 2:
         conditions += f"Otherwise, if it {tests[1][0].format(k=bound)}, {acts[1][0]}. "
     text = (
         f"Numbers: {', '.join(map(str, numbers))}.\n"
         f"Start with a total of {start}. Go through the numbers from left to right. For each number do this: {conditions}"
-        f"In every other case, {acts[2][0]}.\n"
+        f"In every other case, {acts[-1][0]}.\n"
         f"At the end, add {more} to the total if it is greater than {final}; otherwise subtract {more} from it.\n"
         f'Write two lines: "Total: " and the final total, and "Count: " and for how many numbers the first condition was true.'
     )
@@ -71,5 +88,6 @@ FAMILY: Family = family(
             Level("9 numbers", "nine numbers, two conditions"),
         ),
         draw=draw,
+        version="2",
     )
 )

@@ -32,10 +32,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         if len(moves) >= 2 + level // 2:
             break
     constraint = Reaches(tuple(" ".join(one) for one in start), tuple(" ".join(one) for one in goal), len(moves))
-    return [single(_said(start, goal, len(moves)), (constraint,), "\n".join(moves))]
+    return [single(_ask(start, goal, len(moves)), (constraint,), "\n".join(moves))]
 
 
-def _said(start: list[list[str]], goal: list[list[str]], most: int) -> str:
+def _ask(start: list[list[str]], goal: list[list[str]], most: int) -> str:
     def told(towers: list[list[str]]) -> str:
         lines = []
         for tower in towers:
@@ -46,7 +46,7 @@ def _said(start: list[list[str]], goal: list[list[str]], most: int) -> str:
     return (
         f"Some blocks stand like this:\n{told(start)}\n\nThey must stand like this in the end:\n{told(goal)}\n\n"
         "You may move one block at a time. Only a block with nothing on it can be moved, onto the table or onto another block that "
-        f"has nothing on it. You need at most {most} moves.\n"
+        f"has nothing on it. Use at most {most} moves.\n"
         'Write one move a line, as "move X to Y", where Y is a block or the word table, and nothing else.'
     )
 
@@ -58,5 +58,6 @@ FAMILY: Family = family(
         paper="PDDL-Instruct (abstract 95)",
         levels=tuple(Level(f"{count} blocks", f"{count} blocks") for count in _BLOCKS),
         draw=draw,
+        version="2",
     )
 )

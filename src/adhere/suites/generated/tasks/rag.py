@@ -6,6 +6,7 @@ import random
 
 from adhere.constraints.base import Constraint
 from adhere.constraints.kinds.held_out.answer import Labelled, Quotes
+from adhere.constraints.kinds.trained.keywords import Forbid
 from adhere.suites.generated.diagnostic.items import CITIES, NAMES, WORDS
 from adhere.suites.generated.family import Family, Item, Level, family, single
 
@@ -39,11 +40,15 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         f"{passages}\n\nAnswer from these passages only. {question.format(bridges[at if has_answer else count])}\n"
         'Write three lines: "Answer: " and the answer, as short as it can be; "Source: " and the number of the passage in square '
         'brackets; "Quote: " and at least four words in a row from that passage, between double quotation marks. If no passage has '
-        f'the answer, write "Answer: {_NOTHING}" and "Source: none", and no quote.'
+        f'the answer, write only two lines, "Answer: {_NOTHING}" and "Source: none".'
     )
     if not has_answer:
-        checks: list[Constraint] = [Labelled("Answer", _NOTHING, "any case"), Labelled("Source", "none", "any case")]
-        return [single(text, checks, f"Answer: {_NOTHING}\nSource: none", roles=("answer", "source"))]
+        checks: list[Constraint] = [
+            Labelled("Answer", _NOTHING, "any case"),
+            Labelled("Source", "none", "any case"),
+            Forbid(("quote",)),
+        ]
+        return [single(text, checks, f"Answer: {_NOTHING}\nSource: none", roles=("answer", "source", "quote"))]
     key = answer.casefold()
     checks = [
         Labelled("Answer", key, "number" if key.isdigit() else "any case"),
@@ -67,6 +72,7 @@ FAMILY: Family = family(
             Level("not given", "six passages, and none has the answer"),
         ),
         draw=draw,
+        version="2",
         max_new_tokens=256,
     )
 )
