@@ -7,6 +7,34 @@ from types import ModuleType
 
 from adhere.errors import MissingExtra
 
+BRINGS = {
+    "local": ("openvino_genai",),
+    "train": ("accelerate", "gguf", "huggingface_hub", "safetensors", "tokenizers", "torch", "transformers"),
+    "vllm": ("vllm",),
+    "claims": ("lxml", "markdown_it", "pdfminer", "pdfplumber"),
+    "parquet": ("duckdb",),
+    "needlebench": ("tiktoken",),
+    "datatrove": ("datatrove", "orjson", "regex"),
+}
+"""The modules that an extra brings (`pyproject.toml`)."""
+
+
+def missing(error: ModuleNotFoundError) -> MissingExtra | None:
+    """The message for an optional package that some import did not find; None: it is no package of ours to name.
+
+    Most rooms that need torch import it at the top, because they are nothing without it. So the command line asks here, once for
+    all commands, rather than each of them before it imports such a room.
+    """
+    name = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, modules in BRINGS.items() if name in modules), None)
+    return None if extra is None else _absent(name, extra)
+
+
+def _absent(package: str, extra: str) -> MissingExtra:
+    return MissingExtra(
+        f"This needs the package {package!r}, which is not installed. Run: pip install 'adhere[{extra}]' -c constraints.txt"
+    )
+
 
 def need(module: str, *, extra: str) -> ModuleType:
     """Import an optional module, or say how to get it.
@@ -21,7 +49,4 @@ def need(module: str, *, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise MissingExtra(
-            f"This needs the package {error.name or module!r}, which is not installed. "
-            f"Run: pip install 'adhere[{extra}]' -c constraints.txt"
-        ) from error
+        raise _absent(error.name or module, extra) from error

@@ -102,6 +102,12 @@ def main() -> None:
         _leave(f"Error: {error}", error.exit_code)
     except KeyboardInterrupt:
         _leave("Interrupted. What was finished is stored; run the same command again to go on.", 130)
+    except ModuleNotFoundError as error:
+        from adhere.extras import missing
+
+        if (told := missing(error)) is None:
+            raise
+        _leave(f"Error: {told}", told.exit_code)
     except BrokenPipeError:  # the reader of our stdout (head, less) went away: not an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

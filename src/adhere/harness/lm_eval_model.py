@@ -17,19 +17,26 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from adhere.errors import AdhereError, UsageError
+from adhere.errors import AdhereError, MissingExtra, UsageError
 from adhere.extras import need
 from adhere.harness import need_harness
 from adhere.models.base import Model, Request
 from adhere.models.catalog import open_model, resolve_weights
 from adhere.schema import Message, Response, Sampling
+from adhere.terminal import show
 
 if TYPE_CHECKING:
     from lm_eval.api.model import LM
     from lm_eval.api.registry import register_model
 else:
-    LM = need_harness("lm_eval.api.model", "lm-eval").LM
-    register_model = need_harness("lm_eval.api.registry", "lm-eval").register_model
+    try:
+        LM = need_harness("lm_eval.api.model", "lm-eval").LM
+        register_model = need_harness("lm_eval.api.registry", "lm-eval").register_model
+    except MissingExtra as error:
+        if __name__ != "__main__":
+            raise
+        show(f"Error: {error}", err=True)
+        raise SystemExit(error.exit_code) from None
 
 _CHAT = "adhere-chat:"
 
