@@ -173,6 +173,7 @@ class Keeper:
             min_context=wanted.min_context,
             modality=wanted.modality,
         )
+        left |= endpoint.unaskable
         if not kept:
             raise UsageError(f"None of the {len(rows)} models of {endpoint.base_url} is wanted: {_commonest(left)}")
         snapshot = Snapshot(

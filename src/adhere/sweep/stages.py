@@ -277,7 +277,7 @@ class _Stages:
     def _lives(self, model: str, response: Response, lane: Lane) -> None:
         is_alive = response.status in {"ok", "truncated"}
         reason = "" if is_alive else response.error or response.evidence or f"the answer is {response.status}"
-        is_final = response.status != "error" or response.failure == "final" or lane.is_gone
+        is_final = response.status != "error" or response.failure == "final" or lane.is_gone or lane.forbidden > 0
         row = self.found.liveness[model] = Liveness(model, is_alive, reason, response, is_final)
         self.keeper.alive(row)
 

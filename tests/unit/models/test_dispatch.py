@@ -231,6 +231,21 @@ def test_a_stopped_lane_answers_everything_and_costs_one_call():
     assert sum(answer.error == "not asked: HTTP 404: no endpoints" for answer in gone) == 99
 
 
+def test_a_request_that_is_forbidden_stops_no_model_and_three_in_a_row_do():
+    async def call(lane: str, request: Request) -> Attempt:
+        await asyncio.sleep(0.1)
+        if lane == "closed" or int(request.prompt_id[1:]) % 4 == 0:
+            return Attempt("forbidden", response(request, error="HTTP 403: flagged"), "HTTP 403: flagged")
+        return Attempt("answered", response(request))
+
+    found, _, dispatcher = sweep(call, {"closed": 100, "moderated": 100}, policy=Policy(lane_start=1))
+    moderated = Counter(answer.error for lane, answer in found if lane == "moderated")
+    assert moderated == {"HTTP 403: flagged": 25, None: 75}
+    closed = Counter(answer.error for lane, answer in found if lane == "closed")
+    assert closed == {"HTTP 403: flagged": 3, "not asked: HTTP 403: flagged": 97}
+    assert dispatcher.lanes["closed"].counts.sent == 3
+
+
 def test_no_credit_stops_everything_and_answers_nothing_it_did_not_ask():
     async def call(lane: str, request: Request) -> Attempt:
         now = asyncio.get_running_loop().time()

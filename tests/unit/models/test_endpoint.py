@@ -35,7 +35,7 @@ EXPECTED: dict[str | None, tuple[str, str, str]] = {
     "402": ("denied", "error", "out of credit"),
     "402 in flight": ("limited", "error", "in flight"),
     "401": ("denied", "error", "Invalid key"),
-    "403": ("lane-stopped", "error", "Forbidden"),
+    "403": ("forbidden", "error", "Forbidden"),
     "403 key": ("denied", "error", "Key limit"),
     "403 moderation": ("answered", "refused", "flagged"),
     "404": ("lane-stopped", "error", "No endpoints"),
@@ -285,7 +285,7 @@ def test_pauses_that_servers_ask_for(headers: dict[str, str], seconds: float | N
 @pytest.mark.parametrize("status", [200, 400, 402, 403, 429, 500, 302])
 def test_no_bytes_make_the_reader_raise(body: bytes, status: int):
     attempt = read(Reply(status, {}, body, 0.1), ASK)
-    assert attempt.kind in {"answered", "failed", "transient", "limited", "lane-stopped", "denied"}
+    assert attempt.kind in {"answered", "failed", "transient", "limited", "forbidden", "lane-stopped", "denied"}
     encode(attempt.response)
 
 
@@ -479,7 +479,7 @@ async def _ask_many(model: Any) -> list[Any]:
     [
         (400, {"message": "upstream: connection refused"}, "failed"),
         (400, {"message": "the content was flagged", "code": "content_filter"}, "answered"),
-        (403, {"message": "limited availability"}, "lane-stopped"),
+        (403, {"message": "limited availability"}, "forbidden"),
         (403, {"message": "key limit", "metadata": {"limit_source": "openrouter_key_limit"}}, "denied"),
         (429, {"message": "insufficient credits to be this fast"}, "limited"),
         (429, {"message": "You exceeded your quota", "code": "insufficient_quota"}, "denied"),

@@ -57,6 +57,20 @@ def test_the_named_models_are_measured(tmp_path: Path, rows: bytes) -> None:
     assert leaderboard(load_sweep(found.directory)).rows[0].accounting.ok == 2
 
 
+def test_a_listed_row_that_names_no_model_is_left_out_with_its_reason(tmp_path: Path) -> None:
+    rows = [{"id": "good"}, {"id": " "}, {"id": "x" * 1_001}, {"object": "model"}, {"id": "y" * 1_000}]
+    with Listing(json.dumps(rows).encode()) as endpoint:
+        found = run_sweep(asked(endpoint.url, tmp_path, "good"))
+    assert found.snapshot.left_out == {
+        "row 2 of /models": "its id is blank",
+        "row 3 of /models": "its id is longer than 1,000 characters",
+        "row 4 of /models": "it has no id",
+        "y" * 1_000: "not asked for",
+    }
+    board = leaderboard(load_sweep(found.directory))
+    assert (board.listed, board.wanted, sum(board.left_out.values())) == (5, 1, 4)
+
+
 @pytest.mark.parametrize(
     "body", [b"", b"null", b"7", b'{"data": 7}', b'{"data": [{"object": "model"}]}', b"[" * 100_000, b"\xff\xfe", b'{"data": []}']
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 from adhere.models.base import Request
 from adhere.schema import Failure, Response
 
-Kind = Literal["answered", "failed", "timeout", "limited", "transient", "lane-stopped", "denied"]
+Kind = Literal["answered", "failed", "timeout", "limited", "transient", "forbidden", "lane-stopped", "denied"]
 Denied = Literal["credit", "key", "address"]
 
 
@@ -17,6 +17,7 @@ class Attempt(NamedTuple):
     Attributes:
         kind: `answered`: `response` is final, and an answer. `failed`: it is final and no answer (too long a context).
             `timeout`: the time limit ended it. `limited`: no room just now. `transient`: worth trying again.
+            `forbidden`: this request was refused, or this model is (HTTP 403).
             `lane-stopped`: this model will not answer anything. `denied`: the key, the credit or the address was refused,
             which may concern this model only, or the whole endpoint.
         response: The answer; for every other kind the `error` Response that stands if no later attempt succeeds.

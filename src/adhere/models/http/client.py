@@ -42,6 +42,8 @@ MOST_READING = 512 * MEGABYTE
 """Bytes of all replies that are being read at once. A reply that would need more is dropped and asked for again."""
 LIST_S = 60.0
 KNOCK_S = 0.5
+MOST_OF_AN_ID = 1_000
+"""Characters of a model's id."""
 
 
 class Unreachable(AdhereError):
@@ -91,6 +93,7 @@ class Endpoint:
         self.prices: dict[str, Prices] = dict(prices or {})
         named = self.options.dialect
         self._is_guess = named is None
+        self.unaskable: dict[str, str] = {}
         self.dialect = guess(urlsplit(where.base_url).hostname or "") if named is None else dialect_of(named)
         self._session: aiohttp.ClientSession | None = None
         self._proxy = proxy_for(where.base_url)
@@ -204,7 +207,9 @@ class Endpoint:
             raise Unreachable(
                 f"{self.base_url}/models is no list of models: name them with --models instead", status=200
             )
-        named = [row for row in map(storable, rows) if isinstance(row, dict) and _is_name(row.get("id"))]
+        kept: list[tuple[Any, str]] = [(row, _not_askable(row)) for row in map(storable, rows)]
+        named: list[dict[str, Any]] = [row for row, why in kept if not why]
+        self.unaskable = {f"row {number} of /models": why for number, (_, why) in enumerate(kept, start=1) if why}
         if rows and not named:
             raise Unreachable(f"{self.base_url}/models names no model: name them with --models instead", status=200)
         if self._is_guess:
@@ -434,8 +439,14 @@ def split(name: str) -> tuple[Address, str]:
     return where, model
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and len(value) <= 1_000
+def _not_askable(row: object) -> str:
+    """Why a listed row names no model that can be asked; empty: it names one."""
+    value = row.get("id") if isinstance(row, dict) else None
+    if not isinstance(value, str):
+        return "it has no id"
+    if not value.strip():
+        return "its id is blank"
+    return f"its id is longer than {MOST_OF_AN_ID:,} characters" if len(value) > MOST_OF_AN_ID else ""
 
 
 def _said(error: BaseException) -> str:

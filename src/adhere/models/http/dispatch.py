@@ -31,6 +31,8 @@ from adhere.models.http.limiter import Breaker, Bucket, Limiter, backoff_s
 from adhere.schema import Response
 
 Call = Callable[[str, Request], Awaitable[Attempt]]
+FORBIDDEN = 3
+"""After so many requests in a row that were refused with 403 a model stops; fewer may have been refused for what they say."""
 DENIED_LANES = 3
 """After so many models in a row whose key, credit or address is refused nothing is sent until what is under way has ended:
 an answer among it shows that it is their own trouble, no answer that it is the whole endpoint's."""
@@ -349,7 +351,12 @@ class Dispatcher:
         if attempt.kind == "denied":
             self._deny(lane, job, attempt)
             return
-        if attempt.kind == "lane-stopped":
+        if attempt.kind == "forbidden":
+            lane.forbidden += 1
+            if lane.forbidden < FORBIDDEN:
+                self._answer(lane, job.request, attempt.response)
+                return
+        if attempt.kind in {"forbidden", "lane-stopped"}:
             lane.is_gone = True
             self._stop_lane(lane, attempt.reason, job)
             return
@@ -375,6 +382,7 @@ class Dispatcher:
     def _recover(self, lane: Lane) -> None:
         """The lane is well."""
         lane.breaker.succeeded()
+        lane.forbidden = 0
         lane.troubled_at, lane.trouble, lane.alone = None, "", 0
         self._denials.clear()
         self._suspicion = None

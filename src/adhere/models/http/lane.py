@@ -109,6 +109,7 @@ class Lane:
     stopped: str = ""
     denied: Denied | None = None
     is_gone: bool = False
+    forbidden: int = 0
     trouble: str = ""
     troubled_at: float | None = None
     alone: int = 0

@@ -71,8 +71,10 @@ def meaning_of(http_status: int, error: Mapping[str, Any]) -> Meaning:  # noqa: 
         return Meaning("denied", status, denied="key")
     if 300 <= status < 400:
         return Meaning("denied", status, denied="address")
-    if status in {403, 404, 405, 410} or names & NO_MODEL:
+    if status in {404, 405, 410} or names & NO_MODEL:
         return Meaning("lane-stopped", status)
+    if status == 403:  # of one text, says a moderating proxy in its words; of the model, says a gateway
+        return Meaning("forbidden", status)
     if status in {408, 409, 425} or not 400 <= status < 500:
         return Meaning("transient", status)
     return Meaning("failed", status)
