@@ -1,6 +1,7 @@
 """How often the interval of a study's verdict holds the truth, and how often a study of nothing is answered YES or NO.
 
-    python benchmarks/coverage.py [--studies 4000] [--markdown]
+    python benchmarks/coverage.py [--studies 4000]             intervals
+    python benchmarks/coverage.py --fragile [--studies 2000]   the whole rule of a verdict about methods
 
 Simulated studies: every (arm, seed, prompt) passes or fails. Prompts share queries, four each; how hard a prompt is comes
 from its query and from itself and is the same for both arms and all seeds; each arm has prompts that suit it better; training
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from adhere.stats import fit_crossed
+from adhere.stats import fit_crossed, fit_kinds, leave_one_out
 
 PER_QUERY = 4
 SEEDS, PROMPTS = (1, 3, 5, 10), (200, 1000)
@@ -100,12 +101,89 @@ def simulate(hardness: str, seeds: int, prompts: int, spread: str, *, effect: fl
     )
 
 
+KIND_SIZES = (55,) * 10 + (7,) * 15  # prompts with one constraint, as in examples/study.toml; as many have several
+BY_KIND = {  # standard deviations, in rates: of what training at one seed does to a kind, of what the method does to it
+    "alike": (0.0, 0.0),
+    "by chance at each seed": (0.06, 0.0),
+    "for good": (0.02, 0.05),
+}
+
+
+class Ruled(NamedTuple):
+    """Shares of simulated studies."""
+
+    plain: float  # YES by the interval alone
+    general: float  # YES about the methods
+    limited: float  # YES about the methods on these kinds
+    wrongly_limited: float  # of all studies: the mean of these kinds is not above 0
+    fragile: float  # YES by the interval, but a single seed decides
+
+
+def ruled(seeds: int, by_kind: str, *, effect: float, studies: int, root: int) -> Ruled:
+    """The rule of `adhere.study.outcome.verdict` on studies whose kinds differ in this way."""
+    rng = np.random.default_rng([root, seeds, *map(ord, by_kind), round(1000 * effect)])
+    chance, method = BY_KIND[by_kind]
+    kind_P = np.repeat(np.arange(len(KIND_SIZES)), KIND_SIZES)
+    prompts, kinds = len(kind_P), kind_P.tolist()
+    queries = [place % (prompts // PER_QUERY) for place in range(prompts)]
+    counts = dict.fromkeys(("plain", "general", "limited", "wrong", "fragile"), 0)
+    for _ in range(studies):
+        base_P = (
+            rng.normal(0, 1.5, len(KIND_SIZES))[kind_P] + _items(1.0, rng, prompts, queries=prompts // PER_QUERY)[0]
+        )
+        pass_P = ndtr(base_P)
+        of_kind_P = rng.normal(effect, method, len(KIND_SIZES))[kind_P]
+        shift_SP = (
+            of_kind_P + rng.normal(0, chance, (seeds, len(KIND_SIZES)))[:, kind_P] + rng.normal(0, 0.01, (seeds, 1))
+        ) / 2
+        a_SP = rng.random((seeds, prompts)) < np.clip(pass_P + shift_SP, 0, 1)
+        b_SP = rng.random((seeds, prompts)) < np.clip(pass_P - shift_SP, 0, 1)
+        d_SP = a_SP.astype(float) - b_SP
+        fit, over_kinds = fit_crossed(d_SP, clusters_P=queries), fit_kinds(d_SP, kinds)
+        assert fit is not None
+        assert over_kinds is not None
+        if fit.interval().low <= 0:
+            continue
+        counts["plain"] += 1
+        if any(one.interval().low <= 0 for one in leave_one_out(d_SP, clusters_P=queries)):
+            counts["fragile"] += 1
+        elif over_kinds.interval().low > 0:
+            counts["general"] += 1
+        else:
+            counts["limited"] += 1
+            counts["wrong"] += bool(of_kind_P.mean() <= 0)
+    return Ruled(*(value / studies for value in counts.values()))
+
+
+def print_rule(*, studies: int, root: int) -> None:
+    """A row a world: equal arms first, then gains of 3 and 5 points."""
+    print(
+        "| kinds differ | seeds | true gain | YES by the interval alone | FRAGILE | **YES about the methods** | "
+        "YES on these kinds | of these wrong |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for effect in (0.0, 0.03, 0.05):
+        for by_kind in BY_KIND:
+            for seeds in (5, 10):
+                row = ruled(seeds, by_kind, effect=effect, studies=studies, root=root)
+                print(
+                    f"| {by_kind} | {seeds} | {100 * effect:.0f} | {row.plain:.1%} | {row.fragile:.1%} | **{row.general:.1%}** | "
+                    f"{row.limited:.1%} | {row.wrongly_limited:.1%} |",
+                    flush=True,
+                )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=4000, help="simulated for every row")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fragile", action="store_true", help="the whole rule: leave-one-out and kinds")
     asked = parser.parse_args()
     started = time.perf_counter()
+    if asked.fragile:
+        print_rule(studies=asked.studies, root=asked.seed)
+        print(f"\n{asked.studies} simulated studies a row, {time.perf_counter() - started:.0f} s")
+        return
     print(
         "| arms | seeds | prompts | seeds differ | covered, no difference | covered, 5 points | half width | a-a studies answered YES or NO | 5 points answered YES |"
     )

@@ -14,6 +14,7 @@ from adhere.errors import EXIT_CODES, AdhereError
 # name -> (module, what --help says). The line stands here so that listing the commands imports none of them.
 COMMANDS = {
     "study": ("adhere.cli.study", "Prove what training bought: arms × seeds from one start on equal data."),
+    "reproduce": ("adhere.cli.reproduce", "Compute a committed study again from its records, without a model."),
     "train": ("adhere.cli.train", "Train a model by a recipe: SFT, offline RL, reward model, online RL, in any order."),
     "eval": ("adhere.cli.eval", "Measure models on a suite of prompts whose constraints a program checks."),
     "sweep": (

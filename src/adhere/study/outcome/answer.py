@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adhere.schema import Record
-from adhere.study.outcome.result import Answer, Contrast, Scope, StudyResult
+from adhere.study.outcome.result import Answer, Contrast, Fragility, Scope, StudyResult
 
 
 class Range(Record, frozen=True):
@@ -84,9 +84,16 @@ def study_answer(result: StudyResult) -> StudyAnswer:
         minutes=result.minutes,
         fragile=found.fragile, these_kinds=found.these_kinds, leave_one_out=Range(*without) if without else None,
         sign_flip_p=on.sign_flip_p if on else None,
-        kinds=Found(on.kinds.difference, on.kinds.low, on.kinds.high, on.kinds.p_value) if on else None,
+        kinds=kinds_of_answer(on),
         slices={one.slice: found_of(one) for one in on.slices} if on else {},
     )  # fmt: skip
+
+
+def kinds_of_answer(on: Fragility | None) -> Found | None:
+    """The difference over kinds; None where nothing was measured, or of one kind only."""
+    if on is None or on.kinds.difference is None:
+        return None
+    return Found(on.kinds.difference, on.kinds.low, on.kinds.high, on.kinds.p_value)
 
 
 def found_of(one: Contrast) -> Found:

@@ -21,6 +21,7 @@ PATTERNS = (
     "study.json",
     "result.json",
     "sides.json",
+    "suites/*.json",
     "evaluations/*.json",
     "cells/*/cell.json",
     "data/*/manifest.json",

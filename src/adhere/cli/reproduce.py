@@ -1,0 +1,29 @@
+"""`adhere reproduce DIR`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from adhere.terminal import show
+
+
+@click.command("reproduce")
+@click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(directory: Path, as_json: bool) -> None:
+    """Compute a committed study again, from DIR/result.json and DIR/records.tar.xz alone.
+
+    No model and no torch are needed. It says how many values of the result agree with the records, and lists those that differ (exit 1).
+    A study that was finished under an older rule is compared by that rule, and judged by today's beside it.
+    """
+    from adhere.report.study.reproduction import reproduction_text
+    from adhere.schema import encode
+    from adhere.study.outcome.reproduce import reproduce
+
+    found = reproduce(directory)
+    show(encode(found) if as_json else reproduction_text(found))
+    if found.differ:
+        sys.exit(1)

@@ -1,0 +1,46 @@
+"""What computing a study again found, for the terminal."""
+
+from __future__ import annotations
+
+from adhere.report.pieces.numbers import count, counted, p_value, points, points_interval
+from adhere.report.pieces.text_table import heading, paragraph, text_table
+from adhere.report.pieces.wording import sentence
+from adhere.study.outcome.reproduce import Reproduction
+from adhere.terminal import one_line
+
+MOST_DIFFERENCES = 20
+
+
+def reproduction_text(found: Reproduction, *, width: int = 100) -> str:
+    """Agreement first, then what today's rule says and what it hangs on."""
+    rows = [["without", "difference", "interval"]]
+    rows += [
+        [f"seed {seed}", points(one.difference), points_interval(one.low, one.high)]
+        for seed, one in found.without_seed.items()
+    ]
+    kinds = found.kinds
+    lines = [
+        heading(f"Study {one_line(found.study)}, computed again from its records"),
+        f"  agree {count(found.agree)}   differ {count(found.differ)}",
+        *(
+            paragraph(f"{one.what}: stored {one.stored!r}, found {one.found!r}", width=width, label="✗", hang=2)
+            for one in found.differences[:MOST_DIFFERENCES]
+        ),
+        *(
+            [f"  … and {counted(found.differ - MOST_DIFFERENCES, 'more value')}"]
+            if found.differ > MOST_DIFFERENCES
+            else []
+        ),
+        "",
+        paragraph(f"{found.answer_stored} was stored. Today's rule: {found.headline}", width=width),
+        paragraph(sentence(found.because), width=width),
+        *([paragraph(found.decides, width=width)] if found.decides else []),
+        "",
+        *([text_table(rows, width=width), ""] if found.without_seed else []),
+        f"  sign flips over seeds: p {p_value(found.sign_flip_p)}",
+    ]
+    if kinds and kinds.difference is not None:
+        lines.append(
+            f"  kinds as a sample of kinds: {points(kinds.difference)} ({points_interval(kinds.low, kinds.high)}), p {p_value(kinds.p_value)}"
+        )
+    return "\n".join(lines) + "\n"

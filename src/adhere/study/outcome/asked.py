@@ -1,0 +1,59 @@
+"""What a study asked, beside its records: with it the statistics are computed again without the code that made the prompts.
+
+DIR/suites/held-out.json   the study's own prompts, whole: their hash is that of every evaluation
+DIR/suites/NAME.json       of a published suite the ids and kinds of its prompts; texts and parameters stay in its own file
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from adhere.errors import IntegrityError
+from adhere.schema import ConstraintRef, Prompt, Turn, decode, encode, write_atomic
+from adhere.suites.base import Suite
+
+FOLDER, OWN = "suites", "held-out"
+KEPT_TAGS = ("query", "slice")
+
+
+def save_asked(directory: Path, own: Suite, published: Mapping[str, Suite]) -> None:
+    """Write what is not there yet."""
+    bare = {
+        name: msgspec.structs.replace(one, prompts=tuple(map(_bare, one.prompts))) for name, one in published.items()
+    }
+    for name, suite in {OWN: own, **bare}.items():
+        file = directory / FOLDER / f"{name}.json"
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(file, encode(suite))
+
+
+def load_asked(directory: Path, *, sha256: str) -> dict[str, Suite]:
+    """The study's own suite under "", and the published ones by name.
+
+    Raises:
+        IntegrityError: A file is missing or damaged, or the own prompts do not have the hash `sha256`.
+    """
+    found: dict[str, Suite] = {}
+    for file in sorted((directory / FOLDER).glob("*.json")):
+        try:
+            found["" if file.stem == OWN else file.stem] = decode(file.read_bytes(), Suite)
+        except IntegrityError as error:
+            raise IntegrityError(f"{FOLDER}/{file.name}: {error}") from error
+    if "" not in found:
+        raise IntegrityError(
+            f"The records hold no {FOLDER}/{OWN}.json. Pack them again: adhere study SPEC --records FILE"
+        )
+    if found[""].sha256 != sha256:
+        raise IntegrityError(
+            f"{FOLDER}/{OWN}.json is not what the study asked: sha256 {found[''].sha256}, not {sha256}"
+        )
+    return found
+
+
+def _bare(prompt: Prompt) -> Prompt:
+    turns = tuple(Turn("", tuple(ConstraintRef(ref.id, {}) for ref in turn.constraints)) for turn in prompt.turns)
+    return Prompt(prompt.id, turns, tags={name: prompt.tags[name] for name in KEPT_TAGS if name in prompt.tags})

@@ -1,0 +1,183 @@
+"""A committed study computed again, from its packed records alone: no model, no torch.
+
+reproduce(DIR)   DIR/result.json against what DIR/records.tar.xz gives: pass rates, contrasts, guards, what the answer hangs on
+
+Every number of these parts of `result.json` is compared. A study that was finished under an older rule is compared by that rule; what
+today's rule says of it stands beside. Training logs, costs and the data's yields are records themselves, and are not computed again.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from adhere.errors import IntegrityError, UsageError
+from adhere.schema import Json, Record, decode
+from adhere.store.files import read_regular
+from adhere.study.design.spec import StudySpec
+from adhere.study.outcome.answer import Found, Range, found_of, kinds_of_answer
+from adhere.study.outcome.asked import load_asked
+from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
+from adhere.study.outcome.fragile import fragility
+from adhere.study.outcome.guards import guard_tests, tax_tests
+from adhere.study.outcome.result import Answer, Fragility, StudyResult, StudyVerdict
+from adhere.study.outcome.scores import scores_of
+from adhere.study.outcome.verdict import verdict
+from adhere.study.run.measured import Measured
+from adhere.study.run.records import unpack
+
+RESULT, RECORDS = "result.json", "records.tar.xz"
+FRAGILITY_SINCE = 3  # version of the result from which the rule asks what an answer hangs on
+TOLERANCE = 1e-9  # relative and absolute: another processor's last bits
+
+
+class Difference(Record, frozen=True):
+    """A value of `result.json` that the records do not give."""
+
+    what: str
+    stored: Json
+    found: Json
+
+
+class Reproduction(Record, frozen=True):
+    """How many values agree and differ, which, and what today's rule says of the records."""
+
+    study: str
+    agree: int
+    differ: int
+    differences: list[Difference]
+    answer_stored: Answer
+    answer: Answer
+    fragile: bool
+    headline: str
+    because: str
+    decides: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    leave_one_out: Range | None
+    without_seed: dict[str, Found]
+    sign_flip_p: float | None
+    kinds: Found | None
+    slices: dict[str, Found]
+
+
+class _Recomputed(NamedTuple):
+    parts: dict[str, Json]  # as in result.json
+    verdict: StudyVerdict  # by today's rule
+    hangs_on: Fragility | None
+
+
+def reproduce(directory: Path) -> Reproduction:
+    """Compute the study in `directory` again and compare.
+
+    Raises:
+        UsageError: One of the two files is missing.
+        IntegrityError: One of them is damaged, or the records are of another study.
+    """
+    for name in (RESULT, RECORDS):
+        if not (directory / name).is_file():
+            raise UsageError(
+                f"{directory} holds no {name}: give the folder of a committed study, e.g. docs/studies/study"
+            )
+    data = read_regular(directory / RESULT)
+    result = decode(data, StudyResult)
+    with tempfile.TemporaryDirectory() as place:
+        unpack(directory / RECORDS, Path(place))
+        found = _recompute(result, Path(place))
+    stored = msgspec.json.decode(data)
+    stored["verdict"] = {name: stored["verdict"][name] for name in ("answer", "primary")}  # its sentences are words
+    differences: list[Difference] = []
+    agree = 0
+    for what, one, other in _leaves("", {name: stored[name] for name in found.parts if name in stored}, found.parts):
+        if _is_same(one, other):
+            agree += 1
+        else:
+            differences.append(Difference(what, one, other))
+    primary, on = found.verdict.primary, found.hangs_on
+    without = on.difference_range if on else None
+    return Reproduction(
+        study=result.name,
+        agree=agree,
+        differ=len(differences),
+        differences=differences,
+        answer_stored=result.verdict.answer,
+        answer=found.verdict.answer,
+        fragile=found.verdict.fragile,
+        headline=found.verdict.headline,
+        because=found.verdict.because,
+        decides=found.verdict.decides,
+        difference=primary.difference,
+        low=primary.low,
+        high=primary.high,
+        leave_one_out=Range(*without) if without else None,
+        without_seed={str(one.seed): Found(one.difference, one.low, one.high, None) for one in on.left_out}
+        if on
+        else {},
+        sign_flip_p=on.sign_flip_p if on else None,
+        kinds=kinds_of_answer(on),
+        slices={one.slice: found_of(one) for one in on.slices} if on else {},
+    )
+
+
+def _recompute(result: StudyResult, records: Path) -> _Recomputed:
+    spec = msgspec.structs.replace(msgspec.convert(result.spec, StudySpec), seeds=result.seeds)
+    asked = load_asked(records, sha256=result.suite_sha256)
+    runs = _evaluations(records, result.runs, suite="")
+    own = asked[""]
+    evaluations = Evaluations(runs, own.prompts, spec.seeds)
+    found = contrasts(spec, evaluations)
+    on = fragility(spec.verdict, evaluations)
+    per_seed = result.minutes / len(result.seeds_finished) if result.seeds_finished else None
+
+    def rule(hangs_on: Fragility | None) -> StudyVerdict:
+        return verdict(
+            spec, found[0], evaluations, hangs_on=hangs_on, withheld=result.verdict.withheld, minutes_per_seed=per_seed
+        )
+
+    then = rule(on if result.version >= FRAGILITY_SINCE else None)
+    parts = {
+        "verdict": {"answer": then.answer, "primary": found[0]},
+        "contrasts": found,
+        "guards": guard_tests(spec, evaluations),
+        "tax": tax_tests(spec, evaluations),
+        "scores": scores_of(spec, own.slices, runs),
+        "fragility": on,
+    }
+    return _Recomputed(msgspec.to_builtins(parts), rule(on), on)
+
+
+def _evaluations(records: Path, names: Mapping[str, str], *, suite: str) -> dict[RunKey, Measured]:
+    """The evaluations that the result was made of, by arm and seed; others that lie there (of older code) are left out."""
+    wanted = set(names.values())
+    found: dict[RunKey, Measured] = {}
+    for file in sorted((records / "evaluations").glob("*.json")):
+        one = decode(file.read_bytes(), Measured)
+        if one.suite == suite and one.run in wanted:
+            found[one.arm, one.seed] = one
+    if len(found) != len(wanted):
+        raise IntegrityError(f"{RECORDS} holds {len(found)} of the {len(wanted)} evaluations that {RESULT} names")
+    return found
+
+
+def _leaves(what: str, stored: Json, found: Json) -> Iterator[tuple[str, Json, Json]]:
+    """Every value that is stored, with the one that was found; what was not stored then has nothing to agree with."""
+    if isinstance(stored, dict) and isinstance(found, dict):
+        for name, value in stored.items():
+            yield from _leaves(f"{what}.{name}".lstrip("."), value, found.get(name))
+    elif isinstance(stored, list) and isinstance(found, list) and len(stored) == len(found):
+        for place, (one, other) in enumerate(zip(stored, found, strict=True)):
+            yield from _leaves(f"{what}[{place}]", one, other)
+    else:
+        yield what, stored, found
+
+
+def _is_same(stored: Json, found: Json) -> bool:
+    if isinstance(stored, int | float) and isinstance(found, int | float):
+        return math.isclose(stored, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return stored == found

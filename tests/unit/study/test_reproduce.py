@@ -1,0 +1,102 @@
+"""The committed studies, computed again from their records, without a model and without torch."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from adhere.cli.reproduce import command
+from adhere.errors import IntegrityError, UsageError
+from adhere.study.outcome.asked import load_asked, save_asked
+from adhere.study.outcome.reproduce import reproduce
+from adhere.study.run.records import pack, unpack
+from adhere.suites.generated.core.slices import Sizes, study_suite
+
+STUDIES = Path(__file__).parents[3] / "docs" / "studies"
+
+
+@pytest.mark.parametrize("name", ["study", "zoo"])
+def test_every_stored_number_follows_from_the_records(name: str) -> None:
+    found = reproduce(STUDIES / name)
+    assert found.differences == []
+    assert found.agree > 30_000
+
+
+def test_the_old_verdict_hangs_on_single_seeds_and_kinds() -> None:
+    """As an outside inspection recomputed it: any of seeds 0, 2, 3, 4 decides, p 0.125, +2.0 points with kinds as a sample."""
+    found = reproduce(STUDIES / "study")
+    assert found.answer_stored == "YES"
+    assert (found.answer, found.fragile) == ("INCONCLUSIVE", True)
+    assert "without seed 0, 2, 3 or 4" in found.because
+    assert found.sign_flip_p == 0.125
+    assert found.leave_one_out is not None
+    assert (found.leave_one_out.low, found.leave_one_out.high) == (pytest.approx(0.01475), pytest.approx(0.0225))
+    assert found.without_seed["1"].low == pytest.approx(0.0102, abs=1e-4)
+    assert found.kinds is not None
+    assert (found.kinds.difference, found.kinds.low, found.kinds.high) == (
+        pytest.approx(0.020),
+        pytest.approx(-0.006, abs=2e-3),
+        pytest.approx(0.046, abs=2e-3),
+    )
+    assert "more, about" in found.decides
+    assert len(found.slices) == 6
+
+
+def test_the_command_prints_one_object_and_needs_no_torch() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = sys.modules['transformers'] = None; from adhere.cli import main; "
+        f"sys.argv = ['adhere', 'reproduce', {str(STUDIES / 'zoo')!r}, '--json']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert (found["differ"], found["differences"], found["answer"]) == (0, [], "INCONCLUSIVE")
+    assert found["agree"] > 30_000
+
+
+def test_a_number_that_the_records_do_not_give_is_listed_and_exits_1(tmp_path: Path) -> None:
+    for name in ("result.json", "records.tar.xz"):
+        shutil.copy(STUDIES / "zoo" / name, tmp_path)
+    result = json.loads((tmp_path / "result.json").read_bytes())
+    result["contrasts"][1]["difference"] += 0.001
+    result["scores"][3]["prompt_strict"]["passed"] += 1
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    done = CliRunner().invoke(command, [str(tmp_path), "--json"])
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    assert found["differ"] == 2
+    assert [one["what"] for one in found["differences"]] == [
+        "contrasts[1].difference",
+        "scores[3].prompt_strict.passed",
+    ]
+    text = CliRunner().invoke(command, [str(tmp_path)])
+    assert (text.exit_code, "differ 2" in text.stdout) == (1, True)
+    assert "contrasts[1].difference: stored" in text.stdout
+
+
+def test_what_is_missing_or_of_another_study_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"holds no result\.json"):
+        reproduce(tmp_path)
+    shutil.copy(STUDIES / "zoo" / "result.json", tmp_path)
+    shutil.copy(STUDIES / "study" / "records.tar.xz", tmp_path)
+    with pytest.raises(IntegrityError, match="is not what the study asked"):
+        reproduce(tmp_path)
+
+
+def test_what_was_asked_travels_with_the_records(tmp_path: Path) -> None:
+    suite = study_suite(0, new_topic=Sizes(single=3), new_wording=Sizes(), new_family=Sizes(), kinds=[], wordings=None)
+    (tmp_path / "study.json").write_bytes(b"{}")
+    save_asked(tmp_path, suite, {"other": suite})
+    pack(tmp_path, tmp_path / "r.tar.xz")
+    unpack(tmp_path / "r.tar.xz", tmp_path / "again")
+    found = load_asked(tmp_path / "again", sha256=suite.sha256)
+    assert found[""] == suite
+    assert [one.text for one in found["other"].prompts] == [""] * 3, "a published suite's texts stay in its own file"
+    assert [p.constraints[0].id for p in found["other"].prompts] == [p.constraints[0].id for p in suite.prompts]
+    with pytest.raises(IntegrityError, match="Pack them again"):
+        load_asked(tmp_path / "nothing", sha256="x")
