@@ -5,7 +5,7 @@ from __future__ import annotations
 from adhere.report.pieces.numbers import count, counted, p_value, points, points_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.pieces.wording import sentence
-from adhere.study.outcome.reproduce import Reproduction
+from adhere.study.outcome.answer import Reproduction
 from adhere.terminal import one_line
 
 MOST_DIFFERENCES = 20

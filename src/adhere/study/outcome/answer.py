@@ -1,8 +1,8 @@
-"""What `adhere study --json` prints: the answer, flat, for other programs."""
+"""What `adhere study --json` and `adhere reproduce --json` print: the answer, flat, for other programs."""
 
 from __future__ import annotations
 
-from adhere.schema import Record
+from adhere.schema import Json, Record
 from adhere.study.outcome.result import Answer, Contrast, Fragility, Scope, StudyResult
 
 
@@ -62,6 +62,37 @@ class StudyAnswer(Record, frozen=True):
     fragile: bool
     these_kinds: bool
     leave_one_out: Range | None
+    sign_flip_p: float | None
+    kinds: Found | None
+    slices: dict[str, Found]
+
+
+class Disagreement(Record, frozen=True):
+    """A value of `result.json` that the records do not give."""
+
+    what: str
+    stored: Json
+    found: Json
+
+
+class Reproduction(Record, frozen=True):
+    """How many values agree and differ, which, and what today's rule says of the records."""
+
+    study: str
+    agree: int
+    differ: int
+    differences: list[Disagreement]
+    answer_stored: Answer
+    answer: Answer
+    fragile: bool
+    headline: str
+    because: str
+    decides: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    leave_one_out: Range | None
+    without_seed: dict[str, Found]
     sign_flip_p: float | None
     kinds: Found | None
     slices: dict[str, Found]

@@ -17,15 +17,15 @@ from typing import NamedTuple
 import msgspec
 
 from adhere.errors import IntegrityError, UsageError
-from adhere.schema import Json, Record, decode
+from adhere.schema import Json, decode
 from adhere.store.files import read_regular
 from adhere.study.design.spec import StudySpec
-from adhere.study.outcome.answer import Found, Range, found_of, kinds_of_answer
+from adhere.study.outcome.answer import Disagreement, Found, Range, Reproduction, found_of, kinds_of_answer
 from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
 from adhere.study.outcome.fragile import fragility
 from adhere.study.outcome.guards import guard_tests, tax_tests
-from adhere.study.outcome.result import Answer, Fragility, StudyResult, StudyVerdict
+from adhere.study.outcome.result import Fragility, StudyResult, StudyVerdict
 from adhere.study.outcome.scores import scores_of
 from adhere.study.outcome.verdict import verdict
 from adhere.study.run.measured import Measured
@@ -34,37 +34,6 @@ from adhere.study.run.records import unpack
 RESULT, RECORDS = "result.json", "records.tar.xz"
 FRAGILITY_SINCE = 3  # version of the result from which the rule asks what an answer hangs on
 TOLERANCE = 1e-9  # relative and absolute: another processor's last bits
-
-
-class Difference(Record, frozen=True):
-    """A value of `result.json` that the records do not give."""
-
-    what: str
-    stored: Json
-    found: Json
-
-
-class Reproduction(Record, frozen=True):
-    """How many values agree and differ, which, and what today's rule says of the records."""
-
-    study: str
-    agree: int
-    differ: int
-    differences: list[Difference]
-    answer_stored: Answer
-    answer: Answer
-    fragile: bool
-    headline: str
-    because: str
-    decides: str
-    difference: float | None
-    low: float | None
-    high: float | None
-    leave_one_out: Range | None
-    without_seed: dict[str, Found]
-    sign_flip_p: float | None
-    kinds: Found | None
-    slices: dict[str, Found]
 
 
 class _Recomputed(NamedTuple):
@@ -92,13 +61,13 @@ def reproduce(directory: Path) -> Reproduction:
         found = _recompute(result, Path(place))
     stored = msgspec.json.decode(data)
     stored["verdict"] = {name: stored["verdict"][name] for name in ("answer", "primary")}  # its sentences are words
-    differences: list[Difference] = []
+    differences: list[Disagreement] = []
     agree = 0
     for what, one, other in _leaves("", {name: stored[name] for name in found.parts if name in stored}, found.parts):
         if _is_same(one, other):
             agree += 1
         else:
-            differences.append(Difference(what, one, other))
+            differences.append(Disagreement(what, one, other))
     primary, on = found.verdict.primary, found.hangs_on
     without = on.difference_range if on else None
     return Reproduction(
