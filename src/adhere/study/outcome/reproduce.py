@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from adhere.errors import IntegrityError, UsageError
-from adhere.schema import Json, decode
+from adhere.schema import Json, convert, decode
 from adhere.store.files import read_regular
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.answer import Disagreement, Found, Range, Reproduction, found_of, kinds_of_answer
@@ -95,7 +95,7 @@ def reproduce(directory: Path) -> Reproduction:
 
 
 def _recompute(result: StudyResult, records: Path) -> _Recomputed:
-    spec = msgspec.structs.replace(msgspec.convert(result.spec, StudySpec), seeds=result.seeds)
+    spec = msgspec.structs.replace(convert(result.spec, StudySpec), seeds=result.seeds)
     asked = load_asked(records, sha256=result.suite_sha256)
     runs = _evaluations(records, result.runs, suite="")
     own = asked[""]
