@@ -27,6 +27,7 @@ from adhere.schema import Response, Sampling, encode
 from adhere.serve.browser import Browser
 from adhere.serve.watch import QUIET_S, watch
 from adhere.store.follow import Follower
+from adhere.store.run import Run
 from adhere.store.shelf import shelf
 from adhere.sweep.found import load_sweep
 from adhere.sweep.leaderboard import leaderboard
@@ -67,6 +68,7 @@ def test_the_list_and_the_reports(stored: Path) -> None:
         status, page = await text_of(session, browser.url)
         assert status == 200
         assert "All that is stored" not in page
+        assert re.search(rf"<h1>Runs, sweeps and studies in /.*{stored.name}</h1>", page)
         assert "adhere view" in page
         async with session.get(f"{browser.url}state.json") as reply:
             items = await reply.json()
@@ -74,6 +76,10 @@ def test_the_list_and_the_reports(stored: Path) -> None:
         one = next(item for item in items if item["name"] == "runs/one")
         assert (one["kind"], one["state"], one["done"], one["total"], one["failed"]) == ("run", "incomplete", 24, 24, 1)
         assert one["title"] == "scripted/one on core"
+        rate = Run.load(stored / "runs" / "one").summary().overall.prompt_strict
+        assert one["result"]["value"] == rate.of_all
+        assert one["result"]["note"].startswith(f"{rate.passed} of {rate.n} (")
+        assert one["per_second"] is None
         assert sum(one["statuses"].values()) == 24
         status, page = await text_of(session, f"{browser.url}item/{one['id']}/report")
         assert status == 200
@@ -81,6 +87,11 @@ def test_the_list_and_the_reports(stored: Path) -> None:
         status, page = await text_of(session, f"{browser.url}item/{one['id']}")
         assert status == 200
         assert "<h1>runs/one</h1>" in page
+        two = next(item for item in items if item["name"] == "runs/two")
+        assert one["asked"] == two["asked"] != ""
+        status, page = await text_of(session, f"{browser.url}compare/{one['id']}/{two['id']}")
+        assert (status, "only scripted/one kept it" in page) == (200, True)
+        assert (await text_of(session, f"{browser.url}compare/{one['id']}/nothing"))[0] == 404
 
     viewing(stored, look)
 
@@ -338,6 +349,7 @@ resource.setrlimit(resource.RLIMIT_AS, (1_500 << 20, 1_500 << 20))
 from adhere.errors import AdhereError
 from adhere.serve.browser import _built
 from adhere.serve.watch import watch
+from adhere.store.run import Run
 from adhere.store.shelf import shelf
 for item in sorted(shelf(Path(sys.argv[1])), key=lambda item: item.name):
     for what in ("state", "report"):

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
 
-from adhere.errors import AdhereError
+from adhere.errors import AdhereError, UsageError
 from adhere.models.fake.loopback import guard, listen
 from adhere.report.pages import stored_in
 from adhere.report.view.html import index_html, item_html, trouble_html
 from adhere.schema import encode
 from adhere.serve.watch import State, Watch, watch
+from adhere.store.run import Run
 from adhere.store.shelf import Item, shelf
 
 _HEADERS = {
@@ -69,6 +70,7 @@ class Browser:
         application.router.add_get("/{token}/item/{id}", self._item)
         application.router.add_get("/{token}/item/{id}/state.json", self._item_state)
         application.router.add_get("/{token}/item/{id}/report", self._report)
+        application.router.add_get("/{token}/compare/{id}/{other}", self._compare)
         self._runner, self.port = await listen(application, self.port)
         return self
 
@@ -113,8 +115,8 @@ class Browser:
             self._watches[item.id] = watch(item)
         return self._watches[item.id]
 
-    async def _found(self, request: web.Request) -> Item:
-        name = request.match_info["id"]
+    async def _found(self, request: web.Request, part: str = "id") -> Item:
+        name = request.match_info[part]
         if name not in self._items:
             await self._read(self._shelf)
         if name not in self._items:
@@ -122,7 +124,7 @@ class Browser:
         return self._items[name]
 
     async def _index(self, _request: web.Request) -> web.Response:
-        return _page(index_html(str(self.root)))
+        return _page(index_html(str(self.root.resolve())))
 
     async def _states(self, _request: web.Request) -> web.Response:
         return _json(await self._read(self._shelf))
@@ -150,6 +152,23 @@ class Browser:
         except (AdhereError, OSError) as error:
             return _page(trouble_html(item.name, str(error)), status=503)
         return _page(known[1])
+
+    async def _compare(self, request: web.Request) -> web.Response:
+        """Two runs side by side."""
+        items = [await self._found(request, part) for part in ("id", "other")]
+        try:
+            page = await asyncio.to_thread(_compared, items)
+        except (AdhereError, OSError) as error:
+            return _page(trouble_html(" and ".join(item.name for item in items), str(error)), status=503)
+        return _page(page)
+
+
+def _compared(items: Sequence[Item]) -> str:
+    from adhere.report.flips.html import flips_html
+
+    if any(item.kind != "run" for item in items):
+        raise UsageError("Only runs have answers that can be set side by side")
+    return flips_html(*(Run.load(item.directory) for item in items))
 
 
 def _built(item: Item) -> str:

@@ -12,13 +12,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from adhere.errors import AdhereError
+from adhere.report.pieces.numbers import percent, percent_interval
 from adhere.schema import Record, Response, Status, decode
 from adhere.store.files import read_regular
 from adhere.store.follow import Follower
 from adhere.store.manifest import Manifest
 from adhere.store.run import is_held, replaces
 from adhere.store.shelf import Item, Kind, Word, last_change, state_word
+from adhere.store.summary import Summary
+from adhere.study.outcome.result import StudyResult
 from adhere.suites.base import limited
+from adhere.sweep.board import Leaderboard
 from adhere.sweep.rows import Entry, Liveness, Snapshot, Trouble
 from adhere.sweep.spec import SweepSpec
 
@@ -43,12 +47,21 @@ class ModelState(Record, frozen=True):
     reason: str = ""
 
 
+class Result(Record, frozen=True):
+    """What came of it, for a list: a few words, a number to sort by, and what the words leave out."""
+
+    words: str
+    value: float | None = None
+    note: str = ""
+
+
 class State(Record, frozen=True):
     """How far something is.
 
     `done` counts answers that were asked for, `failed` those of them that are failed calls. `total` is None where nobody
     can say; `per_second` is over what was seen within the last minute, None before anything was. `state` is the word of `store.shelf`;
-    somebody is at work while rows come (at most `QUIET_S` apart) or a process holds the directory.
+    somebody is at work while rows come (at most `QUIET_S` apart) or a process holds the directory. `result` is there once it is
+    sealed; `asked` is the same for runs that can be compared answer by answer.
     """
 
     id: str
@@ -70,6 +83,8 @@ class State(Record, frozen=True):
     unasked: int | None = None
     troubles: dict[str, int] = {}
     models: tuple[ModelState, ...] = ()
+    result: Result | None = None
+    asked: str = ""
 
 
 class _Speed:
@@ -99,10 +114,22 @@ class Watch:
     def __init__(self, item: Item, speed: _Speed) -> None:
         self.item = item
         self._speed = speed
+        self._result: tuple[int, Result] | None = None  # of a file of that time
 
     def state(self, *, with_models: bool = False) -> State:
         """How far it is; `with_models` adds every model of a sweep."""
         raise NotImplementedError
+
+    def _sealed(self, name: str, result_of: Callable[[bytes], Result]) -> Result | None:
+        """What a sealed file says, read once for each time it is written; None where it is not there or cannot be read."""
+        file = self.item.directory / name
+        try:
+            time_ns = file.stat().st_mtime_ns
+            if self._result is None or self._result[0] != time_ns:
+                self._result = time_ns, result_of(read_regular(file))
+        except (AdhereError, OSError):
+            return None
+        return self._result[1]
 
     def _has_report(self) -> bool:
         return any(
@@ -152,6 +179,8 @@ class RunWatch(Watch):
             changed=max(self._responses.changed, last_change(self.item.directory)),
             is_sealed=is_sealed,
             statuses=dict(statuses),
+            result=self._sealed("summary.json", _run_result),
+            asked=f"{spec.suite} {manifest.prompts_sha256}",
         )
 
 
@@ -173,6 +202,7 @@ class StudyWatch(Watch):
         return self._state(
             f"study: {cells} cells trained, {measured} arms measured",
             done=cells + measured, total=None, failed=0, changed=changed, is_sealed=is_sealed,
+            result=self._sealed("result.json", _study_result),
         )  # fmt: skip
 
 
@@ -269,6 +299,7 @@ class SweepWatch(Watch):
             unasked=unasked,
             troubles=dict(sum(self._troubles.values(), Counter())),
             models=tuple(self._model(model, is_sealed=is_sealed) for model in wanted) if with_models else (),
+            result=self._sealed("leaderboard.json", _sweep_result),
         )
 
     def _model(self, model: str, *, is_sealed: bool) -> ModelState:
@@ -288,4 +319,28 @@ class SweepWatch(Watch):
         return ModelState(model, state, done, self._per_model if state != "dead" else None, failed, troubles, reason)
 
 
-__all__ = ["ModelState", "State", "Watch", "watch"]
+def _run_result(data: bytes) -> Result:
+    rate = decode(data, Summary).overall.prompt_strict
+    if rate.of_all is None:
+        return Result("–", None, rate.reason)
+    note = f"{rate.passed:,} of {rate.n:,} ({percent_interval(rate.low, rate.high)})"
+    return Result(percent(rate.of_all), rate.of_all, note)
+
+
+def _study_result(data: bytes) -> Result:
+    verdict = decode(data, StudyResult).verdict
+    return Result(verdict.answer, None, verdict.question)
+
+
+def _sweep_result(data: bytes) -> Result:
+    """The best ranked model; of several that share the rank how many they are."""
+    rows = [row for row in decode(data, Leaderboard).rows if row.rank == 1 and row.prompt_strict.of_all is not None]
+    if not rows:
+        return Result("–", None, "no model has a rank")
+    best = rows[0].prompt_strict.of_all
+    equal = [row for row in rows if row.prompt_strict.of_all == best and row.suite == rows[0].suite]
+    who = rows[0].model if len(equal) == 1 else f"{len(equal)} models alike"
+    return Result(percent(best), best, f"the best: {who}")
+
+
+__all__ = ["ModelState", "Result", "State", "Watch", "watch"]

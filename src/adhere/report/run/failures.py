@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from adhere.schema import Outcome, Prompt, Response, Verdict, derive_seed
@@ -20,8 +20,8 @@ class Mark(NamedTuple):
     reason: str
 
 
-class Failure(NamedTuple):
-    """One answer that failed a constraint; `prompt` is what was asked last, a long one cut in the middle."""
+class JudgedAnswer(NamedTuple):
+    """One answer with its verdicts; `prompt` is what was asked last, a long one cut in the middle."""
 
     prompt_id: str
     turn: int
@@ -37,33 +37,52 @@ class Drawn(NamedTuple):
     """Some failing answers of a group, and how many there are."""
 
     total: int
-    answers: tuple[Failure, ...]
+    answers: tuple[JudgedAnswer, ...]
 
 
 def draw_failures(run: Run, group_of: Callable[[Prompt, Verdict], str], *, most: int) -> dict[str, Drawn]:
     """At most `most` failing answers of each group of failed verdicts; the group with most of them first."""
     prompts = {prompt.id: prompt for prompt in run.prompts()}
     responses = {response.key: response for response in run.responses()}
-    by_answer: dict[Key, list[Verdict]] = {}
+    marks = marks_by_answer(run)
     groups: dict[str, dict[Key, None]] = {}
     for verdict in run.verdicts():
-        if verdict.view == "strict":
+        if verdict.view == "strict" and verdict.outcome == "fail":
             key = (verdict.prompt_id, verdict.turn, verdict.draw)
-            by_answer.setdefault(key, []).append(verdict)
-            if verdict.outcome == "fail":
-                groups.setdefault(group_of(prompts[verdict.prompt_id], verdict), {})[key] = None
+            groups.setdefault(group_of(prompts[verdict.prompt_id], verdict), {})[key] = None
     found = {}
     for name, keys in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         rng = random.Random(derive_seed("shown failures", run.spec.sha256, name))
         chosen = rng.sample(sorted(keys), min(most, len(keys)))
-        answers = tuple(_failure(prompts[key[0]], responses[key], by_answer[key]) for key in chosen)
-        found[name] = Drawn(len(keys), answers)
+        found[name] = Drawn(len(keys), tuple(_judged(prompts[key[0]], responses[key], marks[key]) for key in chosen))
     return found
 
 
-def pick_examples(groups: Mapping[str, Drawn], most: int = 3) -> tuple[Failure, ...]:
+def marks_by_answer(run: Run) -> dict[Key, tuple[Mark, ...]]:
+    """What the judge said of every answer, constraint by constraint (strict view)."""
+    found: dict[Key, list[Verdict]] = {}
+    for verdict in run.verdicts():
+        if verdict.view == "strict":
+            found.setdefault((verdict.prompt_id, verdict.turn, verdict.draw), []).append(verdict)
+    return {
+        key: tuple(
+            Mark(one.outcome, one.constraint_id, one.reason) for one in sorted(verdicts, key=lambda one: one.index)
+        )
+        for key, verdicts in found.items()
+    }
+
+
+def answer_of(
+    prompt: Prompt, turn: int, responses: Mapping[Key, Response], marks: Mapping[Key, tuple[Mark, ...]]
+) -> JudgedAnswer | None:
+    """The first answer to one turn, failed or not; None where there is none."""
+    key = (prompt.id, turn, 0)
+    return _judged(prompt, responses[key], marks.get(key, ())) if key in responses else None
+
+
+def pick_examples(groups: Mapping[str, Drawn], most: int = 3) -> tuple[JudgedAnswer, ...]:
     """A few answers to begin with: to different prompts, of the groups that fail most, with a text where there is one."""
-    found: list[Failure] = []
+    found: list[JudgedAnswer] = []
     for drawn in groups.values():
         fresh = [one for one in drawn.answers if one.prompt_id not in {known.prompt_id for known in found}]
         fresh.sort(key=lambda one: (not one.answer.strip(), one.status != "ok"))
@@ -73,11 +92,8 @@ def pick_examples(groups: Mapping[str, Drawn], most: int = 3) -> tuple[Failure, 
     return tuple(found)
 
 
-def _failure(prompt: Prompt, response: Response, verdicts: Sequence[Verdict]) -> Failure:
-    marks = tuple(
-        Mark(one.outcome, one.constraint_id, one.reason) for one in sorted(verdicts, key=lambda one: one.index)
-    )
-    return Failure(
+def _judged(prompt: Prompt, response: Response, marks: tuple[Mark, ...]) -> JudgedAnswer:
+    return JudgedAnswer(
         prompt.id,
         response.turn,
         prompt.tags.get("level_name", ""),

@@ -7,7 +7,7 @@ from adhere.report.page import render
 
 def index_html(directory: str) -> str:
     """The list of everything stored below a directory."""
-    return _live(f"Stored below {directory}", "", is_index=True)
+    return _live(f"Runs, sweeps and studies in {directory}", "", is_index=True)
 
 
 def item_html(name: str, kind: str) -> str:

@@ -30,18 +30,63 @@
   const ratio = (done, total) => (total === null ? count(done) : `${count(done)} / ${count(total)}`);
   const rate = (value) => (value === null ? "–" : value.toFixed(value < 10 ? 2 : 0));
 
-  const showIndex = (items) => {
-    const body = byId("index").tBodies[0];
-    body.replaceChildren(...items.map((item) => {
-      const row = document.createElement("tr");
-      const name = element("td", undefined, "name");
-      name.append(link(`item/${item.id}`, item.name), element("div", item.title, "quiet small"));
-      row.append(name, cell(item.kind, "left"), cell(badge(item.state), "left"), cell(ratio(item.done, item.total), "nowrap"),
-        cell(bar(item.done, item.total), "left"), cell(rate(item.per_second)), cell(count(item.failed)),
-        cell(item.has_report ? link(`item/${item.id}/report`, "report") : "", "left"));
-      return row;
-    }));
+  const when = (changed) => {
+    const date = new Date(1000 * changed);
+    const made = element("time", date.toLocaleString("sv-SE").slice(0, 16));
+    made.dateTime = date.toISOString();
+    return made;
+  };
+  // What a column is sorted by; a result's number before its words.
+  const KEYS = {
+    name: (item) => item.name, kind: (item) => item.kind, state: (item) => item.state, done: (item) => item.done, failed: (item) => item.failed,
+    changed: (item) => item.changed, result: (item) => (item.result === null ? -1 : item.result.value ?? -0.5),
+  };
+  let items = [];
+  let sorted = { key: "changed", down: true };
+  const chosen = new Set();
+
+  const showIndex = () => {
+    const wanted = byId("filter").value.toLowerCase();
+    const by = KEYS[sorted.key];
+    const shown = items.filter((item) => `${item.name} ${item.title} ${item.kind} ${item.state}`.toLowerCase().includes(wanted))
+      .toSorted((a, b) => (by(a) < by(b) ? -1 : by(a) > by(b) ? 1 : 0) * (sorted.down ? -1 : 1));
+    for (const button of document.querySelectorAll("#index button")) {
+      const isKey = button.dataset.key === sorted.key;
+      button.parentElement.setAttribute("aria-sort", isKey ? (sorted.down ? "descending" : "ascending") : "none");
+    }
+    byId("index").tBodies[0].replaceChildren(...shown.map(rowOf));
+    byId("shown").textContent = shown.length < items.length ? `${count(shown.length)} of ${count(items.length)}` : "";
     byId("nothing").hidden = items.length > 0;
+    showChosen();
+  };
+
+  const rowOf = (item) => {
+    const row = document.createElement("tr");
+    const name = element("td", undefined, "name");
+    if (item.kind === "run" && item.result !== null) {
+      const box = document.createElement("input");
+      box.type = "checkbox";
+      box.checked = chosen.has(item.id);
+      box.setAttribute("aria-label", `compare ${visible(item.name)}`);
+      box.addEventListener("change", () => { if (box.checked) chosen.add(item.id); else chosen.delete(item.id); showChosen(); });
+      name.append(box, " ");
+    }
+    name.append(link(`item/${item.id}`, item.name), element("div", item.title, "quiet small"));
+    const result = element("td", undefined, "result");
+    if (item.result !== null) result.append(element("strong", item.result.words), element("small", item.result.note));
+    const done = cell(ratio(item.done, item.total), "nowrap");
+    if (item.state === "running") done.append(bar(item.done, item.total));
+    if (item.per_second) done.append(element("small", `${rate(item.per_second)} a second`));
+    row.append(name, cell(item.kind, "left"), result, cell(badge(item.state), "left"), done, cell(item.failed ? count(item.failed) : "–"),
+      cell(when(item.changed), "nowrap"), cell(item.has_report ? link(`item/${item.id}/report`, "report") : "", "left"));
+    return row;
+  };
+
+  const showChosen = () => {
+    const runs = items.filter((item) => chosen.has(item.id));
+    const compare = byId("compare");
+    compare.hidden = runs.length !== 2 || runs[0].asked !== runs[1].asked;
+    if (!compare.hidden) compare.href = `compare/${runs[1].id}/${runs[0].id}`;
   };
 
   const fact = (name, big, small) => {
@@ -72,7 +117,9 @@
   const showItem = (item, address) => {
     byId("title").textContent = visible(item.title);
     const facts = [fact("State", item.state, item.left_s === null ? "" : `about ${seconds(item.left_s)} left`), fact("Answers", ratio(item.done, item.total), pairs(item.statuses)),
-      fact("Per second", rate(item.per_second), item.per_second === null ? "nothing came while this page looked" : "over the last minute"), fact("Failed", count(item.failed), item.done ? `${(100 * item.failed / item.done).toFixed(1)} % of answers` : "")];
+      fact("Failed", count(item.failed), item.done ? `${(100 * item.failed / item.done).toFixed(1)} % of answers` : "")];
+    if (item.per_second) facts.push(fact("Per second", rate(item.per_second), "over the last minute"));
+    if (item.result !== null) facts.unshift(fact("Result", item.result.words, item.result.note));
     if (item.alive !== null) facts.push(fact("Models", `${count(item.alive)} alive`, `${count(item.dead)} dead, ${count(item.unasked)} not asked yet`));
     byId("facts").replaceChildren(...facts);
     const troubles = pairs(item.troubles);
@@ -95,7 +142,7 @@
       const answer = await fetch(source, { cache: "no-store" });
       if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
       const found = await answer.json();
-      if (isIndex) showIndex(found); else showItem(found, `${here}/report`);
+      if (isIndex) { items = found; showIndex(); } else showItem(found, `${here}/report`);
       const isLive = isIndex ? found.some((item) => item.state === "running") : found.state === "running";
       byId("pulse").textContent = `${isLive ? "live, " : ""}read at ${new Date().toLocaleTimeString()}`;
       pause = isLive ? 1500 : 4000;
@@ -105,6 +152,13 @@
     }
     setTimeout(look, document.hidden ? 10000 : pause);
   };
-  if (!isIndex) byId("filter").addEventListener("input", showModels);
+  byId("filter").addEventListener("input", isIndex ? showIndex : showModels);
+  for (const button of document.querySelectorAll("#index button")) {
+    button.addEventListener("click", () => {
+      const { key } = button.dataset;
+      sorted = { key, down: sorted.key === key ? !sorted.down : !["name", "kind", "state"].includes(key) };
+      showIndex();
+    });
+  }
   look();
 })();

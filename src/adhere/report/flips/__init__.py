@@ -1,0 +1,1 @@
+"""Two Runs answer by answer."""
