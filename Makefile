@@ -17,7 +17,7 @@ study: $(STAMPS)/train  ## the study proper: five seeds, a thousand held-out pro
 
 test: $(STAMPS)/dev  ## the default tests
 	$(BIN)/adhere fetch local/smollm2-135m
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 test-slow: $(STAMPS)/dev
 	$(BIN)/python -m pytest -m slow

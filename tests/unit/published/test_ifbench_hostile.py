@@ -1,4 +1,7 @@
-"""Texts made to hang, crash or overflow a checker: 1 MB each, every IFBench and IFTrain kind, under two seconds."""
+"""Texts made to hang, crash or overflow a checker: 1 MB each, every IFBench and IFTrain kind, under two seconds.
+
+By default both views are asked of a tenth of the texts, an eighth as long, in an eighth of the time; the rest is slow.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ import pytest
 from adhere.constraints.published.shared import registry as published
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.fixes import in_fixed_mode
-from timing import assert_quick
+from timing import MEGABYTE_S, assert_quick
 
 PROFILES = ("ifbench-2026", "ifbench-2025", "iftrain")
 SIZE = 1_000_000
 EVERY_TENTH = 10
+PART = 8
 HOSTILE = {
     "newlines": "\n" * SIZE + "x",
     "blanks": "x" + " " * SIZE + "x",
@@ -95,12 +99,12 @@ def constraints(profile: str) -> list[published.Published]:
     return found
 
 
-def judge(text: str, profile: str, *, views: bool) -> None:
+def judge(text: str, profile: str, *, views: bool, limit_s: float = MEGABYTE_S) -> None:
     """Every check within the limit: of the features that all checks share, or with `views` from nothing, both views."""
     shared = Text(text)
     for constraint in constraints(profile):
         work = (lambda: constraint.both_views(Text(text))) if views else (lambda: (constraint.judge(shared),))  # noqa: B023
-        for finding in assert_quick(work, f"{constraint.id} ({constraint.mode})"):
+        for finding in assert_quick(work, f"{constraint.id} ({constraint.mode})", limit_s=limit_s):
             assert finding.outcome in {"pass", "fail", "undecided"}
             assert len(finding.reason) < 500
 
@@ -113,8 +117,9 @@ def test_one_megabyte_takes_under_two_seconds(name: str, profile: str) -> None:
 
 @pytest.mark.parametrize("name", [*(HOSTILE | MORE)][::EVERY_TENTH])
 @pytest.mark.parametrize("profile", PROFILES)
-def test_both_views_of_some_megabytes_take_under_two_seconds(name: str, profile: str) -> None:
-    judge((HOSTILE | MORE)[name], profile, views=True)
+def test_both_views_of_some_texts_keep_the_pace_of_two_seconds_a_megabyte(name: str, profile: str) -> None:
+    text = (HOSTILE | MORE)[name]
+    judge(text[: len(text) // PART], profile, views=True, limit_s=MEGABYTE_S / PART)
 
 
 @pytest.mark.slow
