@@ -163,3 +163,24 @@ def test_guard_measures_what_a_rate_hides():
     named = Prompt("p", (Turn(f"{query.text} Use the word {query.words[0]}."),), tags={"query": query.id})
     assert guard(named, query.words[1]).content_share == pytest.approx(1 / (len(query.words) - 1))
     assert guard(Prompt("q", (Turn("Hi."),)), "") == (0, None, None, None, None)
+
+
+def test_no_headline_where_a_tenth_is_undecided():
+    """What a program could not decide is never dropped from a rate without a word; what a judge has yet to read is no such thing."""
+    from adhere.constraints.published.judged.table import JUDGED
+    from adhere.pipeline.outcomes import Slot
+    from adhere.pipeline.summarize.counts import Counts
+
+    def counted(undecided, kind="a:b"):
+        counts = Counts()
+        for at in range(100):
+            outcome = "undecided" if at < undecided else "pass"
+            counts.add(str(at), [Slot(kind, outcome, outcome, completed=True)], 1, completed=True)
+        return counts
+
+    assert counted(9).prompt("strict").of_all == counted(9).instruction("loose").of_all == 1.0
+    for rate in (counted(10).prompt("strict"), counted(10).instruction("loose")):
+        assert (rate.passed, rate.n, rate.of_all, rate.low, rate.of_completed) == (90, 90, None, None, None)
+        assert rate.reason == "10 of 100 are undecided, and the rest would be another measurement"
+    assert counted(10).instruction_macro() is None
+    assert counted(10, JUDGED).prompt("strict").of_all == 1.0

@@ -59,13 +59,41 @@ def test_letters():
     assert resolve(drawn).check("シ").outcome == "undecided"
 
 
-def test_what_an_analyser_counts_is_undecided():
-    for name, params in (
-        ("keywords:existence", {"keywords": ["猫"]}),
-        ("keywords:forbidden_words", {"forbidden_words": ["猫"]}),
-        ("detectable_format:nominal_ending", {"count": 1}),
-        ("length_constraints:number_sentences", {"num_sentences": 1, "relation": "以上"}),
-    ):
-        found = resolve(ConstraintRef(f"ja:{name}", params)).check("猫です。")
-        assert found.outcome == "undecided"
-        assert "no part of this package" in found.reason
+COUNTED = (
+    ("keywords:existence", {"keywords": ["猫"]}),
+    ("keywords:forbidden_words", {"forbidden_words": ["犬"]}),
+    ("keywords:frequency", {"keyword": "猫", "frequency": 2, "relation": "以上"}),
+    ("detectable_format:nominal_ending", {"count": 1}),
+    ("length_constraints:number_sentences", {"num_sentences": 2, "relation": "以上"}),
+)
+
+
+@pytest.mark.parametrize(("name", "params"), COUNTED)
+def test_without_the_extra_words_are_undecided(name, params, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    found = resolve(ConstraintRef(f"ja:{name}", params)).check("猫です。")
+    assert found.outcome == "undecided"
+    assert "pip install 'adhere[mifeval]'" in found.reason
+
+
+@pytest.mark.parametrize(("name", "params"), COUNTED)
+def test_words_and_sentences(name, params):
+    pytest.importorskip("janome", reason="needs adhere[mifeval]")
+    pytest.importorskip("ja_sentence_segmenter", reason="needs adhere[mifeval]")
+    rule = resolve(ConstraintRef(f"ja:{name}", params))
+    assert rule.check("猫が好きだ。これは猫。").outcome == "pass"
+    assert rule.check("犬が好きだ").outcome == "fail"
+
+
+def test_english_files_have_the_kinds_of_ifeval():
+    rule = resolve(ConstraintRef("en:punctuation:no_comma"), profile="m-ifeval")
+    assert (rule.check("a").outcome, rule.check("a, b").outcome) == ("pass", "fail")
+
+
+def test_french_sentences_are_those_of_punkt():
+    """`M.` is one of the abbreviations that M-IFEval adds; `av.` and `etc.` too."""
+    rule = resolve(
+        ConstraintRef("fr:length_constraints:number_sentences", {"num_sentences": 3, "relation": "moins de"})
+    )
+    assert rule.check("M. Dupont est né en 52 av. J.-C. selon lui. Il rit.").outcome == "pass"
+    assert rule.check("Il rit. Elle dort. Ils partent.").outcome == "fail"

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from adhere.constraints.published.judged.table import JUDGED
 from adhere.pipeline.outcomes import Slot, keeps_all
 from adhere.schema import VIEWS, View
 from adhere.stats import wilson_clustered
@@ -17,6 +18,10 @@ from adhere.store.summary import Rate, Tally
 
 NO_PROMPT = "no prompt was measured"
 NO_CONSTRAINT = "no constraint was measured"
+MOST_UNDECIDED = 0.1
+"""The share of undecided trials from which a rate of the others would be a headline about something else."""
+FEWEST_UNDECIDED = 10
+"""Below as many the share says nothing yet: one row of five is a fifth."""
 
 
 class Trials:
@@ -24,6 +29,7 @@ class Trials:
 
     def __init__(self) -> None:
         self._of_prompt: dict[str, list[int]] = {}  # trials, passed, trials of finished answers, passed of those
+        self.undecided = 0  # trials of answers that a program looked at and could not decide: they are in no rate
 
     def add(self, prompt_id: str, passed: int, n: int, *, completed: bool) -> None:
         """Count `n` trials of which `passed` passed; `completed`: of answers that the model finished."""
@@ -36,6 +42,16 @@ class Trials:
         if completed:
             known[2] += n
             known[3] += passed
+
+    def headline(self, nothing: str) -> Rate:
+        """As `rate`, but without a number where a tenth or more of the trials are undecided."""
+        rate, n = self.rate(nothing), self.undecided + sum(row[0] for row in self._of_prompt.values())
+        if not rate.n or self.undecided < max(FEWEST_UNDECIDED, MOST_UNDECIDED * n):
+            return rate
+        reason = f"{self.undecided:,} of {n:,} are undecided, and the rest would be another measurement"
+        return Rate(
+            rate.passed, rate.n, None, None, None, rate.passed_completed, rate.n_completed, None, None, None, reason
+        )
 
     def rate(self, nothing: str) -> Rate:
         """The share that passed under both denominators; `nothing` is the reason where there was no trial."""
@@ -120,8 +136,12 @@ class Counts:
         """
         for view in VIEWS:
             keeps = keeps_all([slot.outcome(view) for slot in slots], wanted)
+            unknown = sum(slot.outcome(view) == "undecided" and slot.constraint_id != JUDGED for slot in slots)
+            self._instruction[view].undecided += times * unknown
             if keeps is not None:
                 self._prompt[view].add(prompt_id, times * keeps, times, completed=completed)
+            elif unknown:
+                self._prompt[view].undecided += times
         for slot in slots:
             kind = self._kinds.get(slot.constraint_id) or self._kinds.setdefault(slot.constraint_id, _KindCounts())
             family_name = slot.constraint_id.partition(":")[0]
@@ -139,15 +159,15 @@ class Counts:
 
     def prompt(self, view: View) -> Rate:
         """Of conversations: every constraint passed."""
-        return self._prompt[view].rate(NO_PROMPT)
+        return self._prompt[view].headline(NO_PROMPT)
 
     def instruction(self, view: View) -> Rate:
         """Of constraints, each counting once (the micro average)."""
-        return self._instruction[view].rate(NO_CONSTRAINT)
+        return self._instruction[view].headline(NO_CONSTRAINT)
 
     def instruction_macro(self) -> float | None:
-        """The mean over prompts of the share of their constraints that pass strictly."""
-        return self._instruction["strict"].mean_share()
+        """The mean over prompts of the share of their constraints that pass strictly; None as `instruction`."""
+        return None if self.instruction("strict").of_all is None else self._instruction["strict"].mean_share()
 
     def kinds(self) -> dict[str, Tally]:
         """By constraint id, sorted."""

@@ -128,12 +128,12 @@ CATALOG = (
     ),
     Listed(
         "m-ifeval",
-        "m-ifeval:PATH (es_, fr_ or ja_input_data.jsonl)",
+        "m-ifeval:PATH (es_, fr_, ja_ or en_input_data.jsonl)",
         None,
         1280,
         "arXiv 2502.04688",
         "Does it follow checkable instructions that were written in Spanish, French and Japanese?",
-        "M-IFEval in Spanish, French and Japanese; instructions counted by spaCy, French Punkt or Janome stay undecided.",
+        "M-IFEval in Spanish, French and Japanese; adhere[mifeval] counts Spanish and Japanese words.",
         Origin(
             f"{_GITHUB}shisa-ai/M-IFEval",
             "data/es_input_data.jsonl, data/fr_input_data.jsonl, data/ja_input_data.jsonl",

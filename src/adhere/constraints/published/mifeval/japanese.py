@@ -1,8 +1,8 @@
 # ruff: noqa: RUF001 - Japanese marks and letters are what is counted and matched
 """The Japanese kinds of M-IFEval, profile `m-ifeval`: scripts, Japanese marks and lists, and IFEval's checks where they are the same.
 
-Relations are `未満` (<) and `以上` (>=). What the published code counts with a morphological analyser (Janome) or a sentence segmenter
-(`ja_sentence_segmenter`), which are no part of this package, is undecided: keywords, forbidden words, nominal endings, sentences.
+Relations are `未満` (<) and `以上` (>=). Keywords, forbidden words and nominal endings are words as Janome finds them, sentences those of
+ja_sentence_segmenter (`analysers`); without these packages they are undecided.
 
 Known defects, kept: a bullet is `・` alone; a line break behind a last `。` is a sentence that does not end as asked; furigana are those of
 whole runs of kanji; a letter counts as hiragana and katakana, half-width katakana do not.
@@ -15,11 +15,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval import words
+from adhere.constraints.published.mifeval.analysers import (
+    count_japanese_sentences,
+    counted_with,
+    japanese_tokens,
+)
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Param
 
@@ -47,9 +53,59 @@ _SCRIPTS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def _needs(what: str) -> Compile:
-    undecided = Finding("undecided", f"the published code counts with {what}, which is no part of this package")
-    return lambda _: lambda _text: undecided
+def _with_janome(compile_installed: Compile) -> Compile:
+    return counted_with("janome", "Janome", compile_installed)
+
+
+def keywords_exist(values: Values) -> Check:
+    """Each keyword is a word of the text."""
+
+    def check(text: Text) -> Finding:
+        found = {token.surface for token in japanese_tokens(text.raw)}
+        missing = [word for word in values["keywords"] if word not in found]
+        return (
+            Finding("fail", f"no word is {missing[0]!r}")
+            if missing
+            else Finding("pass", "every keyword is a word of it")
+        )
+
+    return check
+
+
+def no_forbidden_words(values: Values) -> Check:
+    """No word of the text is forbidden."""
+
+    def check(text: Text) -> Finding:
+        found = {token.surface for token in japanese_tokens(text.raw)}
+        held = [word for word in values["forbidden_words"] if word in found]
+        return (
+            Finding("fail", f"the word {held[0]!r} is forbidden") if held else Finding("pass", "no word is forbidden")
+        )
+
+    return check
+
+
+def keyword_count(values: Values) -> Check:
+    """As many words that are the keyword."""
+    keyword = values["keyword"]
+    return words.counted(
+        lambda text: sum(token.surface == keyword for token in japanese_tokens(text.raw)),
+        RELATIONS[values["relation"]],
+        values["frequency"],
+        f"times {keyword!r}",
+    )
+
+
+def nominal_endings(values: Values) -> Check:
+    """Stops behind a noun, quotations left out."""
+
+    def count(text: Text) -> int:
+        tokens = japanese_tokens(without_quotes(text.raw))
+        return sum(
+            token.surface in "。！？" and before.part_of_speech.startswith("名詞") for before, token in pairwise(tokens)
+        )
+
+    return words.counted(count, words.AT_LEAST, values["count"], "nominal endings")
 
 
 def _counted(count: Callable[[Text], int], relation: str, threshold: str, unit: str) -> Compile:
@@ -220,11 +276,14 @@ def kinds(
 ) -> dict[str, tuple[Compile, dict[str, Param]]]:
     """The kinds by their names without `ja:`; the parameters that the languages share come from `table`."""
     relation = Param("string", choices=tuple(RELATIONS))
-    janome = "Janome"
     return {
         "language:response_language": (words.response_language, {"language": Param("string")}),
         "length_constraints:number_sentences": (
-            _needs("ja_sentence_segmenter"),
+            counted_with(
+                "ja_sentence_segmenter",
+                "ja_sentence_segmenter",
+                _counted(lambda one: count_japanese_sentences(one.raw), "relation", "num_sentences", "sentences"),
+            ),
             {"num_sentences": whole, "relation": relation},
         ),
         "length_constraints:number_paragraphs": (words.paragraph_count, {"num_paragraphs": whole}),
@@ -256,10 +315,13 @@ def kinds(
         ),
         "detectable_format:json_format": (form.json_format, {}),
         "detectable_format:title": (_holds(_has_title, "holds a 『title』", "holds no 『title』"), {}),
-        "detectable_format:nominal_ending": (_needs(janome), {"count": whole}),
-        "keywords:existence": (_needs(janome), {"keywords": texts}),
-        "keywords:frequency": (_needs(janome), {"keyword": text, "frequency": whole, "relation": relation}),
-        "keywords:forbidden_words": (_needs(janome), {"forbidden_words": texts}),
+        "detectable_format:nominal_ending": (_with_janome(nominal_endings), {"count": whole}),
+        "keywords:existence": (_with_janome(keywords_exist), {"keywords": texts}),
+        "keywords:frequency": (
+            _with_janome(keyword_count),
+            {"keyword": text, "frequency": whole, "relation": relation},
+        ),
+        "keywords:forbidden_words": (_with_janome(no_forbidden_words), {"forbidden_words": texts}),
         "keywords:letter_frequency": (
             letter_count,
             {"letter": Param("string", is_drawn=_letter_is_drawn), "let_frequency": whole, "let_relation": relation},

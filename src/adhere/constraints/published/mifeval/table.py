@@ -3,8 +3,8 @@
 `japanese.py` has the Japanese ones.
 
 French relations are `moins de` (<) and `au moins` (>=); Spanish ones `como máximo` (<=) and `al menos` (>=), where IFEval has < for the
-upper one. What the published code counts with models that are no part of this package is undecided, with that reason: Spanish words,
-sentences and accents by spaCy's `es_core_news_sm`, French sentences by NLTK's French Punkt.
+upper one. Spanish words, and words with accents, are counted with spaCy's tokenizer (`analysers`), and undecided without it. Spanish
+sentences are those of a model's parser, and always undecided. English files (`en:`) have IFEval's own kinds.
 
 Known defects, kept: Spanish bullets are stars only; a relation of sections, highlights and placeholders is always judged as "at
 least"; a Spanish end phrase that itself ends in a full stop never passes; a text whose language cannot be told passes.
@@ -20,13 +20,15 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adhere.constraints.finding import Finding
+from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifeval import format as form
 from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.mifeval import japanese
+from adhere.constraints.published.mifeval.analysers import counted_with, never_counted, number_of_words, spanish_words
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.language import detect
-from adhere.constraints.published.shared.registry import Check, Kind, Param, register
+from adhere.constraints.published.shared.punkt import french
+from adhere.constraints.published.shared.registry import Check, Kind, Param, kinds, register
 from adhere.schema import Json
 
 PROFILES = ("m-ifeval",)
@@ -51,11 +53,6 @@ def _related(
 
 def _holds(test: Callable[[str], bool], yes: str, no: str) -> Compile:
     return lambda _: lambda text: Finding("pass", yes) if test(text.raw) else Finding("fail", no)
-
-
-def _needs(what: str) -> Compile:
-    undecided = Finding("undecided", f"the published code counts with {what}, which is no part of this package")
-    return lambda _: lambda _text: undecided
 
 
 def _cased(is_cased: Callable[[str], bool], language: str) -> Compile:
@@ -269,18 +266,61 @@ def _kinds(language: str) -> list[Kind]:
         return lambda values: f"{language}:{name} " + ", ".join(f"{key} {value}" for key, value in values.items())
 
     return [
-        Kind(f"{language}:{name}", PROFILES, params, compile_one, describe(name))
+        Kind(f"{language}:{name}", PROFILES, params, compile_one, describe(name), 2)
         for name, (compile_one, params) in every.items()
     ]
 
 
-_SPACY = "spaCy's es_core_news_sm"
+def _spanish(count: Callable[[Text], int], relation: str, threshold: str, unit: str) -> Compile:
+    """A number of words against a threshold in Spanish words; `<= n` is `< n + 1`."""
+
+    def compile_here(values: Values) -> Check:
+        name, more = _SPANISH[values[relation]]
+        return words.counted(count, name, values[threshold] + more, unit)
+
+    return counted_with("spacy", "spaCy's Spanish tokenizer", compile_here)
+
+
+def _words_with(letter: str) -> Compile:
+    """Exactly as many words with the letter."""
+    count = number_of_words(lambda word: letter in word.lower())
+
+    def compile_here(values: Values) -> Check:
+        needed = values["let_frequency"]
+
+        def check(text: Text) -> Finding:
+            found = count(text)
+            reason = f"found {amount(found, f'words with {letter}')}, needed exactly {needed}"
+            return Finding("pass" if found == needed else "fail", reason, found, needed)
+
+        return check
+
+    return counted_with("spacy", "spaCy's Spanish tokenizer", compile_here)
+
+
+# Bullets and numbers at the beginning of lines are no words.
+_LINE_MARKS = re.compile(r"(^\s*[\d]+\.\s*)|(^\s*[-*]\s*)", re.MULTILINE)
+
+
+def _spanish_word_count(text: Text) -> int:
+    return len(spanish_words(_LINE_MARKS.sub("", text.raw).replace("\n", " ")))
+
+
+def _french_sentence_count(text: Text) -> int:
+    return len(french.sentence_spans(text.raw))
+
+
+def _french_sentences(values: Values) -> Check:
+    name, more = _FRENCH[values["relation"]]
+    return words.counted(_french_sentence_count, name, values["num_sentences"] + more, "sentences")
+
+
 _SPANISH_RELATION = Param("string", choices=tuple(_SPANISH))
 _SPANISH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
     "change_case:spanish_capital": (_cased(str.isupper, "es"), {}),
     "change_case:spanish_lowercase": (_cased(str.islower, "es"), {}),
     "change_case:capital_word_frequency": (
-        _needs(_SPACY),
+        _spanish(number_of_words(str.isupper), "capital_relation", "capital_frequency", "words in capitals"),
         {"capital_frequency": _WHOLE, "capital_relation": _SPANISH_RELATION},
     ),
     "detectable_content:postscript": (
@@ -289,13 +329,27 @@ _SPANISH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
     ),
     "detectable_format:constrained_response": (_one_of("Sí.", "No.", "Quizás."), {}),
     "detectable_format:number_bullet_lists": (_star_bullets, {"num_bullets": _WHOLE}),
-    "length_constraints:number_sentences": (_needs(_SPACY), {"num_sentences": _WHOLE, "relation": _SPANISH_RELATION}),
-    "length_constraints:number_words": (_needs(_SPACY), {"num_words": _WHOLE, "relation": _SPANISH_RELATION}),
+    "length_constraints:number_sentences": (
+        never_counted("the parser of spaCy's es_core_news_sm"),
+        {"num_sentences": _WHOLE, "relation": _SPANISH_RELATION},
+    ),
+    "length_constraints:number_words": (
+        _spanish(_spanish_word_count, "relation", "num_words", "words"),
+        {"num_words": _WHOLE, "relation": _SPANISH_RELATION},
+    ),
     "punctuation:question_marks": (_marked("question"), {}),
     "punctuation:exclamation_marks": (_marked("exclamation"), {}),
-    "special_character:enie": (_needs(_SPACY), {"let_frequency": _WHOLE}),
-    "special_character:dieresis": (_needs(_SPACY), {"let_frequency": _WHOLE}),
-    "special_character:tildes": (_needs(_SPACY), {"num_words": _WHOLE, "relation": _SPANISH_RELATION}),
+    "special_character:enie": (_words_with("ñ"), {"let_frequency": _WHOLE}),
+    "special_character:dieresis": (_words_with("ü"), {"let_frequency": _WHOLE}),
+    "special_character:tildes": (
+        _spanish(
+            number_of_words(lambda word: any(one in "áéíóúÁÉÍÓÚ" for one in word)),
+            "relation",
+            "num_words",
+            "words with accents",
+        ),
+        {"num_words": _WHOLE, "relation": _SPANISH_RELATION},
+    ),
     "startend:quotation": (form.quotation, {}),
     "startend:end_checker": (_spanish_end, {"end_phrase": Param("string")}),
     "length_constraints:nth_paragraph_first_word": (_spanish_first_words, _NTH),
@@ -323,7 +377,7 @@ _FRENCH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
     "detectable_format:constrained_response": (_one_of("Oui.", "Non.", "Peut-être."), {}),
     "detectable_format:number_bullet_lists": (form.bullets, {"num_bullets": _WHOLE}),
     "length_constraints:number_sentences": (
-        _needs("NLTK's French Punkt"),
+        _french_sentences,
         {"num_sentences": _WHOLE, "relation": _FRENCH_RELATION},
     ),
     "length_constraints:number_words": (
@@ -345,4 +399,6 @@ _FRENCH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
     ),
 }
 
-register(*_kinds("es"), *_kinds("fr"), *_kinds("ja"))
+_ENGLISH = [Kind(f"en:{kind.id}", PROFILES, kind.params, kind.compile, kind.describe) for kind in kinds("ifeval")]
+
+register(*_ENGLISH, *_kinds("es"), *_kinds("fr"), *_kinds("ja"))
