@@ -130,6 +130,24 @@ def test_the_page_draws_the_table_with_its_headers_and_filters_without_a_script(
     assert "body:has(.m0:checked) .conflict:not(.m0)" in html
 
 
+def test_a_column_that_differs_everywhere_is_one_card(tmp_path: Path) -> None:
+    """Seven conflicts about one column of two tables: one card, whose table has the whole column marked."""
+    table = "**Table {i}: Instruct models.**\n\n| Datasets | Qwen2-7B | Qwen2-72B |\n|---|---|---|\n{rows}"
+    names = ("MMLU", "GSM8K", "MATH", "HumanEval", "MBPP", "IFEval")
+    paths = []
+    for i, shift in ((1, 0.0), (2, 20.0)):
+        rows = "".join(f"| {name} | {40 + 3 * n + shift:.1f} | {80 + n:.1f} |\n" for n, name in enumerate(names))
+        paths.append(tmp_path / f"{i}.md")
+        paths[-1].write_text(f"# {i}\n\n" + table.format(i=i, rows=rows))
+    page = tmp_path / "page.html"
+    done = run(*paths, "--html", page)
+    assert "(6 error)" in done.stdout
+    html = page.read_text()
+    assert html.count("<article class=") == 1
+    assert "6 numbers of the same columns: “Qwen2-7B” of" in html
+    assert html.count('<td class="bad">') == 2 * len(names)
+
+
 def test_json_is_small_and_says_once_what_was_assumed(bad: Path) -> None:
     found = json.loads(run(bad, "--json").stdout)
     claim = found["claims"][0]

@@ -118,6 +118,17 @@ def test_without_a_script_ranks_ranges_bounds_and_reasons_stand_there(html: str,
     assert "1 model without a known price or rate is not drawn." in text
 
 
+def test_of_models_that_tie_none_is_singled_out(board: Leaderboard) -> None:
+    ranked = [row for row in board.rows if row.rank is not None]
+    best = ranked[0].prompt_strict
+    tied = msgspec.structs.replace(
+        board, rows=tuple(msgspec.structs.replace(row, rank=1, prompt_strict=best) for row in ranked)
+    )
+    fact = leaderboard_html(Path(), tied).partition("<dt>Highest rate")[2].partition("</dd>")[0]
+    assert f"{len(ranked)} models alike, all of them" in fact
+    assert not any(row.model in fact for row in ranked)
+
+
 def test_every_row_and_cell_of_the_board_is_in_the_page(html: str, board: Leaderboard) -> None:
     rows = re.findall(r'<tr data-row="(\d+)"', html)
     assert sorted(map(int, rows)) == sorted([*range(6), *range(6)])

@@ -51,9 +51,11 @@ class ShownTable(NamedTuple):
 
 
 class ShownConflict(NamedTuple):
-    """One conflict with its tables and lines; `classes` are those of its severity and models."""
+    """Conflicts about the same columns of the same tables, with these tables and lines; `classes` are those of severity and models."""
 
-    conflict: Conflict
+    severity: str
+    title: str
+    messages: tuple[str, ...]
     where: str
     tables: tuple[ShownTable, ...]
     lines: tuple[ShownLine, ...]
@@ -67,6 +69,7 @@ class Group(NamedTuple):
     kind: str
     words: str
     members: tuple[ShownConflict, ...]
+    conflicts: int
     errors: int
 
 
@@ -85,8 +88,10 @@ def claims_html(examined: Examined) -> str:
     for kind, words in TYPE_WORDS.items():
         members = [conflict for conflict in findings.conflicts if conflict.type == kind]
         if members:
-            shown = tuple(_shown(conflict, by_id, grids, models) for conflict in members)
-            groups.append(Group(kind, words, shown, sum(conflict.severity == "error" for conflict in members)))
+            shown = tuple(_shown(alike, by_id, grids, models) for alike in _alike(members, by_id))
+            groups.append(
+                Group(kind, words, shown, len(members), sum(conflict.severity == "error" for conflict in members))
+            )
     counted = Counter(claim.status for claim in findings.claims)
     checked = [claim for claim in findings.claims if claim.status != "unsupported"]
     guesses = Counter(guess for claim in findings.claims for guess in claim.guesses)
@@ -110,16 +115,43 @@ def claims_html(examined: Examined) -> str:
     )
 
 
-def _shown(conflict: Conflict, claims: dict[str, Claim], grids: Grids, models: dict[str, str]) -> ShownConflict:
-    named = [claims[name] for name in conflict.claims if name in claims]
-    lines = tuple(_shown_line(line, named) for line in conflict.evidence[:MAX_SHOWN_LINES])
-    classes = [conflict.severity, *dict.fromkeys(models[c.model] for c in named if c.model in models)]
+def _alike(conflicts: Sequence[Conflict], claims: dict[str, Claim]) -> list[list[Conflict]]:
+    """Conflicts of one severity about the same columns of the same tables together: a swapped column is one finding for a reader."""
+    found: dict[tuple[str, object], list[Conflict]] = {}
+    for conflict in conflicts:
+        columns = [_column(claims[name]) for name in conflict.claims if name in claims]
+        is_in_tables = columns and None not in columns
+        key = frozenset(columns) if is_in_tables else conflict.id
+        found.setdefault((conflict.severity, key), []).append(conflict)
+    return list(found.values())
+
+
+def _column(claim: Claim) -> tuple[str, str, str] | None:
+    """Document, table and column of a printed number; None for one in a sentence."""
+    place = _PLACE.search(claim.id)
+    return (claim.document, place["table"], place["column"]) if place else None
+
+
+def _shown(
+    conflicts: Sequence[Conflict], claims: dict[str, Claim], grids: Grids, models: dict[str, str]
+) -> ShownConflict:
+    named = [claims[name] for conflict in conflicts for name in conflict.claims if name in claims]
+    evidence = list(dict.fromkeys(line for conflict in conflicts for line in conflict.evidence))
+    lines = tuple(_shown_line(line, named) for line in evidence[:MAX_SHOWN_LINES])
+    severity = conflicts[0].severity
+    classes = [severity, *dict.fromkeys(models[c.model] for c in named if c.model in models)]
+    columns = list(dict.fromkeys(f"“{claim.column}” of {claim.document}" for claim in named if claim.column))
+    title = "" if len(conflicts) == 1 else f"{len(conflicts)} numbers of the same columns: {', '.join(columns[:4])}"
     return ShownConflict(
-        conflict,
-        places(conflict),
+        severity,
+        title,
+        tuple(conflict.message for conflict in conflicts),
+        places(conflicts[0]) if len(conflicts) == 1 else f"{len(evidence)} of them",
         _tables(named, grids),
         lines,
-        len(conflict.lines) - len(lines),
+        sum(len(conflict.lines) for conflict in conflicts) - len(lines)
+        if len(conflicts) == 1
+        else len(evidence) - len(lines),
         " ".join(classes),
     )
 

@@ -58,10 +58,11 @@ class _Mode(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """Everything about one suite."""
+    """Everything about one suite; `first` are the ranked models with the highest rate."""
 
     suite: SuiteFacts
     rows: tuple[_Shown, ...]
+    first: tuple[Row, ...]
     accounting: Accounting
     difficulty: Markup
     scatter: Markup | None
@@ -125,6 +126,7 @@ def _section(suite: SuiteFacts, board: Leaderboard, data: Islands) -> _Section:
     return _Section(
         suite,
         rows,
+        _first(records),
         _together(records),
         _difficulty(suite),
         scatter(numbered) if any(point.cost_usd > 0 for point in priced) else None,
@@ -134,6 +136,12 @@ def _section(suite: SuiteFacts, board: Leaderboard, data: Islands) -> _Section:
         _caveats(suite, records, board, data),
         _settings(suite, records, board),
     )
+
+
+def _first(records: list[Row]) -> tuple[Row, ...]:
+    ranked = [row for row in records if row.rank is not None]
+    best = max((row.prompt_strict.of_all or 0.0 for row in ranked), default=0.0)
+    return tuple(row for row in ranked if row.prompt_strict.of_all == best)
 
 
 def _shown(number: int, row: Row) -> _Shown:
