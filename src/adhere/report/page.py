@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from adhere.report.pieces import numbers
 from adhere.report.pieces.charts import meter
+from adhere.report.pieces.glossary import words
 from adhere.report.pieces.guards import guard_cells
 from adhere.report.pieces.untrusted import marked, visible
 from adhere.report.pieces.wording import level, reason_of, sentence
@@ -84,6 +85,7 @@ def _environment() -> jinja2.Environment:
         "level": level,
         "marked": marked,
         "meter": meter,
+        "explained": words,
     }
     return environment
 
