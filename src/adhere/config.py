@@ -38,7 +38,9 @@ def parse_toml(text: str, kind: type[T], *, name: str) -> T:
     """As `load_toml`, from a string; `name` stands for the file in messages."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise SpecError(f"{name}: not valid TOML: its lists or tables lie too deep within each other") from error
+    except ValueError as error:  # TOMLDecodeError is one, and a number of thousands of digits raises another
         raise SpecError(f"{name}: not valid TOML: {error}") from error
     try:
         return convert(document, kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -38,6 +39,10 @@ COMMANDS = {
     "list": ("adhere.cli.list", "List constraints, suites, models, stages or runs."),
     "doctor": ("adhere.cli.doctor", "Check this machine and installation."),
 }
+
+
+DISK_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO})
+"""Not our bugs, wherever they arise: the disk is full, read-only, closed to us or broken."""
 
 
 class LazyGroup(click.Group):
@@ -112,6 +117,13 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our stdout (head, less) went away: not an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in DISK_TROUBLE:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        _leave(
+            f"Error: {where}{error.strerror}. What was finished is stored; mend that and run the same command again.", 5
+        )
 
 
 def _leave(message: str, code: int) -> None:

@@ -16,6 +16,7 @@ from adhere.extras import need
 from adhere.schema import Outcome, Prompt, Record, Status, decode
 from adhere.store.cells import Cell, Journal, Reader
 from adhere.store.compact import FILES, FOLDER, Made, Tally, made_from, tally, whats_stale
+from adhere.store.files import read_regular
 from adhere.store.run import Key
 from adhere.store.summary import Rate, Summary
 
@@ -223,7 +224,7 @@ def _statuses(summary: Summary) -> Counter[Status]:
 def _summary(run: Path) -> Summary | None:
     """None: the Run is not finished."""
     try:
-        return decode((run / "summary.json").read_bytes(), Summary)
+        return decode(read_regular(run / "summary.json"), Summary)
     except FileNotFoundError:
         return None
     except IntegrityError as error:

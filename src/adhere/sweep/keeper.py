@@ -388,6 +388,10 @@ class Keeper:
             if model not in self._written:
                 self._submit(model)
         pending = {asyncio.wrap_future(future) for future in self._written.values()}
+        for one in (
+            pending
+        ):  # the first trouble is raised; the others are often the same (a full disk), and nobody asks for them
+            one.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         with self.progress.step("judge", len(pending), "models") as step:
             while pending and not self._halt.is_set():
                 done, pending = await asyncio.wait(pending, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from adhere.config import load_toml, parse_toml
@@ -59,3 +61,26 @@ def test_not_toml_and_no_file(tmp_path) -> None:
     (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
     with pytest.raises(SpecError, match="UTF-8"):
         load_toml(tmp_path / "latin.toml", Outer)
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000 + "]" * 5000, "a = " + "9" * 5000])
+def test_what_python_itself_refuses_is_one_line(text: str) -> None:
+    with pytest.raises(SpecError, match=r"f\.toml: not valid TOML"):
+        parse_toml(text, Outer, name="f.toml")
+
+
+@pytest.mark.parametrize(
+    ("stage", "line", "what"),
+    [
+        ('stage = "sftt"', 4, "sftt"),
+        ('stage = "sft"\nsettings = { learning_rte = 1.0 }', 5, "has no setting 'learning_rte'"),
+        ('stage = "sft"\n[stages.settings]\nepochs = 2\nlearning_rate = "fast"', 7, "learning_rate"),
+    ],
+)
+def test_a_recipe_names_file_and_line(stage: str, line: int, what: str, tmp_path: Path) -> None:
+    from adhere.train.recipe.spec import load_recipe
+
+    file = tmp_path / "r.toml"
+    file.write_text(f'name = "r"\n\n[[stages]]\n{stage}\n')
+    with pytest.raises(SpecError, match=rf"r\.toml:{line}: stage 1: .*{what}"):
+        load_recipe(str(file))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from adhere.errors import AdhereError, ResourceError, UsageError
 from adhere.models.fake.endpoint import FakeEndpoint
 from adhere.models.http.client import Unreachable
 from adhere.models.http.options import EndpointOptions
+from adhere.store.run import Run
 from adhere.sweep.found import load_sweep
 from adhere.sweep.leaderboard import leaderboard
 from adhere.sweep.run import SweepRequest, run_sweep
@@ -107,6 +110,22 @@ def test_a_list_from_the_far_future_has_a_board(tmp_path: Path) -> None:
     file = found.directory / "models.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "fetched": 1e300}))
     assert leaderboard(load_sweep(found.directory)).snapshot == "an unknown time"
+
+
+def test_a_full_disk_is_said_once(tmp_path: Path, monkeypatch: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Of six Runs that cannot be written each left a traceback beside the message."""
+
+    def full(*_: object) -> None:
+        raise ResourceError("disk full")
+
+    monkeypatch.setattr(Run, "open", full)
+    with (
+        FakeEndpoint([f"m{number}" for number in range(6)]) as endpoint,
+        pytest.raises(ResourceError, match="disk full"),
+    ):
+        run_sweep(asked(endpoint.url, tmp_path))
+    gc.collect()
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 def test_a_directory_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path, monkeypatch: Any) -> None:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from adhere.config import load_toml
-from adhere.errors import SpecError, nearest
+from adhere.config import load_toml, locate
+from adhere.errors import SpecError, UnknownName, nearest
 from adhere.pipeline.reward import RewardKind
 from adhere.schema import Json, Record, convert
 from adhere.train.loop import OptimizerSettings
@@ -36,6 +36,14 @@ Matrix = Literal["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj",
 MATRICES: tuple[Matrix, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 Reward = RewardKind | Literal["model"]
 PRESETS = Path(__file__).parent / "presets"
+
+
+class BadSetting(SpecError):
+    """A stage's setting is wrong; `setting` is its name, where one is to blame."""
+
+    def __init__(self, message: str, setting: str | None) -> None:
+        super().__init__(message)
+        self.setting = setting
 
 
 class StageSpec(Record, frozen=True):
@@ -63,15 +71,16 @@ class StageSpec(Record, frozen=True):
         known = [field.encode_name for field in msgspec.structs.fields(kind)]
         for name in self.settings:
             if name not in known:
-                raise SpecError(
-                    f"Stage {self.stage!r} has no setting {name!r}.{nearest(name, known)} Settings: {', '.join(known)}"
+                raise BadSetting(
+                    f"Stage {self.stage!r} has no setting {name!r}.{nearest(name, known)} Settings: {', '.join(known)}",
+                    name,
                 )
         try:
             return convert(self.settings, kind)
         except msgspec.ValidationError as error:
             setting = re.search(r"`\$\.(\w+)", str(error))
             value = f" (got {self.settings[setting[1]]!r})" if setting else ""
-            raise SpecError(f"Stage {self.stage!r}: {error}{value}") from error
+            raise BadSetting(f"Stage {self.stage!r}: {error}{value}", setting[1] if setting else None) from error
 
 
 class Lora(Record, frozen=True):
@@ -184,6 +193,17 @@ def load_preset(name: str) -> Preset:
 
 
 def _checked(recipe: Recipe, path: Path) -> Recipe:
+    for place, stage in enumerate(recipe.stages):
+        try:
+            stage.resolved()
+        except (UnknownName, BadSetting) as error:
+            steps = [
+                "stages",
+                str(place),
+                *(("settings", error.setting) if getattr(error, "setting", None) else ("stage",)),
+            ]
+            line = locate(path.read_text(encoding="utf-8"), steps)
+            raise SpecError(f"{path}:{line}: stage {place + 1}: {error}") from error
     try:
         recipe.resolved()
     except SpecError as error:
