@@ -106,3 +106,31 @@ def test_a_damaged_run_hides_no_other(tmp_path: Path) -> None:
     rows = {Path(row["run"]).name: row for row in json.loads(done.stdout)}
     assert (rows["good"]["state"], rows["good"]["missing"]) == ("complete", 0)
     assert rows["spoilt"]["state"].startswith("damaged: ")
+
+
+def test_a_disk_in_trouble_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    import errno
+
+    from adhere import cli
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", "out/x.json")
+
+    monkeypatch.setattr(cli, "adhere", full)
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 5
+    assert capsys.readouterr().err.startswith("Error: out/x.json: Read-only file system. ")
+
+
+def test_a_directory_where_a_summary_should_be(tmp_path: Path) -> None:
+    from adhere.models.catalog import open_model
+    from adhere.pipeline.evaluate import evaluate_sync
+    from adhere.suites import load
+
+    evaluate_sync(open_model("scripted/echo"), load("core", limit=2), tmp_path / "run")
+    (tmp_path / "run" / "summary.json").unlink()
+    (tmp_path / "run" / "summary.json").mkdir()
+    done = run("compact", "--groups", str(tmp_path))
+    assert (done.returncode, done.stderr.count("\n")) == (5, 1), done.stderr
+    assert "is no regular file" in done.stderr

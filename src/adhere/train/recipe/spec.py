@@ -197,11 +197,8 @@ def _checked(recipe: Recipe, path: Path) -> Recipe:
         try:
             stage.resolved()
         except (UnknownName, BadSetting) as error:
-            steps = [
-                "stages",
-                str(place),
-                *(("settings", error.setting) if getattr(error, "setting", None) else ("stage",)),
-            ]
+            setting = getattr(error, "setting", None)
+            steps = ["stages", str(place), *(("settings", setting) if setting else ("stage",))]
             line = locate(path.read_text(encoding="utf-8"), steps)
             raise SpecError(f"{path}:{line}: stage {place + 1}: {error}") from error
     try:
