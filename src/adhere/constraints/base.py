@@ -120,6 +120,7 @@ class Constraint(ABC):
         order: When `repair_all` applies the repair: content first (10-39), then shape (40-69), ends, case, marks, wrapping.
         reads_reasoning: Whether `check_with` looks at the model's reasoning, which is no part of the answer.
         runs_code: Whether it runs the answer's code; where nothing isolates code, its verdicts are undecided.
+        is_task: Whether the rule is a request of its own (write this function, make this plan), so that no other takes it.
         is_made_of_others: Whether it holds other constraints, on whose versions its verdicts depend (`nested.py`).
 
     Raises:
@@ -134,6 +135,7 @@ class Constraint(ABC):
     failing: ClassVar[tuple[dict[str, Any], str]]
     claims: ClassVar[frozenset[str]] = frozenset()
     order: ClassVar[int] = 50
+    is_task: ClassVar[bool] = False
     reads_reasoning: ClassVar[bool] = False
     is_made_of_others: ClassVar[bool] = False
     runs_code: ClassVar[bool] = False

@@ -50,6 +50,7 @@ class Written(Constraint):
     """
 
     id: ClassVar[str] = "written:check"
+    is_task: ClassVar[bool] = True
     phrasings: ClassVar[tuple[str, ...]] = (
         "{instruction}",
         "Keep to this rule: {instruction}",

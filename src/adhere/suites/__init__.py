@@ -216,6 +216,12 @@ def _diagnostic(argument: str | None, seed: int | None) -> Suite:
     return load_diagnostic(argument, seed)
 
 
+def _breadth(argument: str | None, seed: int | None) -> Suite:
+    from adhere.suites.generated.breadth import load_breadth  # every kind loads with it
+
+    return load_breadth(argument, seed)
+
+
 def _profile(argument: str | None, seed: int | None) -> Suite:
     from adhere.suites.generated.profile import load_profile  # every family loads with it
 
@@ -229,6 +235,17 @@ registry.add(
         "A balanced slice of every generated family, reported by family.",
         "profile, profile:x10 (prompts of each family), profile:x10+seed7",
         answers="Where does it follow instructions, and where not?",
+        generated=True,
+    ),
+    owner=__name__,
+)
+registry.add(
+    "breadth",
+    Source(
+        _breadth,
+        "Each kind of constraint alone, a slice a kind, made from the registry.",
+        "breadth, breadth:x5 (prompts of each kind), breadth:markdown+style:prose+seed7 (families and kinds)",
+        answers="Kind by kind: which rules does it keep, and which not?",
         generated=True,
     ),
     owner=__name__,

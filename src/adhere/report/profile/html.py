@@ -1,10 +1,11 @@
-"""The page of Runs on the suite `profile`: families from best to worst with intervals, and answers that failed in each."""
+"""The page of Runs on `profile` or `breadth`: families or kinds from best to worst with intervals, and answers that failed in each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from adhere.constraints import make, registry
 from adhere.report.page import render
 from adhere.report.run.failures import Drawn, draw_failures, pick_examples
 from adhere.report.run.view import Group, RunFacts, groups, run_facts, sampling_line
@@ -43,8 +44,8 @@ class ProfileView(NamedTuple):
 
 
 def is_profile(run: Run) -> bool:
-    """Whether the Run is on the suite `profile`."""
-    return run.spec.suite.partition(":")[0] == "profile"
+    """Whether the Run is on the suite `profile` (slices are families) or `breadth` (slices are kinds of constraint)."""
+    return run.spec.suite.partition(":")[0] in {"profile", "breadth"}
 
 
 def profile_html(runs: Sequence[Run]) -> str:
@@ -83,7 +84,10 @@ def _of_all(rate: Rate | None) -> float:
 
 
 def _question(name: str) -> str:
-    return source_of(name).answers
+    """What a slice is about: the question of a family, or how a kind is asked for, by its example."""
+    if ":" not in name:
+        return source_of(name).answers
+    return make(name, **registry.get(name).passing[0]).describe()
 
 
 def _rate(facts: RunFacts, name: str, measure: Literal["prompt_strict", "instruction_strict"]) -> Rate | None:

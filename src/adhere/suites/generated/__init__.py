@@ -7,4 +7,5 @@ questions.py    small questions with one right answer, in several wordings
 core/           everyday queries with drawn constraints: the suite `core`, training prompts, the study's slices
 diagnostic/     twenty templates with exact answers
 profile.py      a balanced slice of every family
+breadth.py      every kind of constraint alone
 """

@@ -24,7 +24,7 @@ from adhere.constraints.kinds.trained.structure import Bullets, Lines, Numbered
 from adhere.suites.generated.diagnostic.items import WORDS, with_article
 from adhere.text.words import count_words
 
-_SUBJECTS = (
+SUBJECTS = (
     "a morning at the harbor", "a walk through an old town", "how bread is made", "a rainy day at home", "a small library",
     "planting a garden", "a long train journey", "learning to swim", "the market on Saturday", "a night under the stars",
     "repairing a bicycle", "a family dinner", "the first day of school", "a quiet museum", "crossing a desert",
@@ -46,7 +46,7 @@ PROSE = Prose()
 
 def draw_request(rng: random.Random) -> str:
     """What a free answer is to be about; it asks for whole sentences (PROSE)."""
-    return rng.choice(_FORMS).format(rng.choice(_SUBJECTS))
+    return rng.choice(_FORMS).format(rng.choice(SUBJECTS))
 
 
 def draw_shape(rng: random.Random) -> Constraint:

@@ -58,6 +58,7 @@ def _tree(code: str, function: str) -> ast.FunctionDef | None:
 
 
 class _Code(HeldOut):
+    is_task = True
     function: str
 
     def problem(self) -> str | None:

@@ -59,6 +59,7 @@ class Reaches(HeldOut):
     """
 
     id = "plan:reaches"
+    is_task = True
     claims = frozenset({"shape"})
     phrasings = (
         'Write a plan of at most {most} line(s) "move X to Y" that turns the towers {start} into {goal} (bottom to top).',
