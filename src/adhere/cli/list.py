@@ -14,7 +14,7 @@ from adhere.terminal import columns, one_line, show
 
 WHAT = ("constraints", "suites", "models", "stages", "transforms", "runs")
 WIDEST = 26
-COLUMNS = {"suites": ("name", "size", "tokens", "paper", "where", "answers")}
+COLUMNS = {"suites": ("name", "size", "tokens", "made", "paper", "answers")}
 """What a table shows of rows that hold more; --json has all of it."""
 
 
@@ -108,7 +108,7 @@ def _suites() -> list[dict[str, Any]]:
 
     from adhere.suites import describe
 
-    return [to_builtins(row) for row in describe()]
+    return [to_builtins(row) | {"made": row.made} for row in describe()]
 
 
 def _problems(name: str) -> list[dict[str, Any]]:

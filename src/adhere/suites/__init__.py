@@ -43,6 +43,7 @@ class Source(NamedTuple):
         size: How many prompts the published file holds; None: the suite itself says, or nobody can.
         max_new_tokens: The token limit of a suite that needs a file; the others say it themselves.
         origin: Where that file is published, and under which licence; None: it is generated, or nobody said.
+        needs_judge: Whether some of it is undecided until `adhere judge` asked a model.
     """
 
     load: Callable[[str | None, int | None], Suite]
@@ -55,6 +56,7 @@ class Source(NamedTuple):
     size: int | None = None
     max_new_tokens: int | None = None
     origin: Origin | None = None
+    needs_judge: bool = False
 
 
 class Description(Record, frozen=True):
@@ -62,7 +64,8 @@ class Description(Record, frozen=True):
 
     `size` counts prompts: of the default settings, or of the published file; None where there is no one file. `sha256` and
     `slices` are known without a file only of generated suites. `tokens` is how long an answer may be unless a person says
-    otherwise. `where` is where the prompts come from: a seed, a hub or a repository.
+    otherwise. `where` is where the prompts come from: a seed, a hub or a repository. `judge` says that some of it is undecided until
+    `adhere judge` asked a model.
     """
 
     name: str
@@ -77,6 +80,14 @@ class Description(Record, frozen=True):
     sha256: str
     where: str = ""
     licence: str = ""
+    judge: bool = False
+
+    @property
+    def made(self) -> str:
+        """`generated` or `published`, and what else it needs."""
+        if self.generated:
+            return "generated"
+        return "published; needs adhere judge" if self.judge else "published"
 
 
 registry: Registry[Source] = Registry("suite", group="adhere.suites", listing="adhere list suites")
@@ -149,8 +160,9 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
 
 
 def describe() -> list[Description]:
-    """Every suite with its default settings; of those that need a file, what is known without it."""
-    return [_described(name, source_of(name)) for name in names()]
+    """Every suite with its default settings, generated ones first; of those that need a file, what is known without it."""
+    rows = (_described(name, source_of(name)) for name in names())
+    return sorted(rows, key=lambda row: (not row.generated, row.name))
 
 
 def _described(name: str, source: Source) -> Description:
@@ -174,6 +186,7 @@ def _described(name: str, source: Source) -> Description:
         sha256,
         where,
         "" if origin is None else origin.licence,
+        source.needs_judge,
     )
 
 
@@ -279,6 +292,7 @@ def _register_published() -> None:
                 size=known.size,
                 max_new_tokens=known.max_new_tokens,
                 origin=known.origin,
+                needs_judge=known.needs_judge,
             ),
             owner=__name__,
         )

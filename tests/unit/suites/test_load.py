@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -60,3 +61,16 @@ def test_a_bare_file_is_no_suite_but_says_what_it_lacks() -> None:
         match=r"such as ifeval:input_data\.jsonl; suites that take one: codeif, complexbench, followbench, ",
     ):
         load("input_data.jsonl")
+
+
+def test_the_listing_says_who_made_a_suite_whom_it_cites_and_what_it_needs() -> None:
+    rows = describe()
+    assert [row.generated for row in rows] == sorted((row.generated for row in rows), reverse=True), (
+        "generated ones first"
+    )
+    assert {row.name for row in rows if row.judge} == {
+        "followbench-judged", "sysbench", "complexbench", "codeif", "wildifeval",
+    }  # fmt: skip
+    assert {row.made for row in rows} == {"generated", "published", "published; needs adhere judge"}
+    for row in rows:
+        assert re.search(r"arXiv \d{4}\.\d{5}", row.paper) or row.name in {"core", "profile", "breadth"}, row

@@ -3,16 +3,16 @@
 | name | what it does | after |
 |---|---|---|
 | `best-of-N` | N answers; the one that the verifiers like best | oracle |
-| `repair`, `repair-N` | answers again, told why the verifiers refused, up to N times | DeCRIM with an oracle as critic (abstract 29) |
+| `repair`, `repair-N` | answers again, told why the verifiers refused, up to N times | DeCRIM with an oracle as critic (arXiv 2410.06458) |
 | `majority-N` | N answers; the one given most often | self-consistency |
-| `decompose-critique-refine` | lists the requirements, checks the answer against them, refines it | DeCRIM (abstract 29) |
-| `self-check` | previews the requirements, answers, checks itself | Light-IF (abstract 35) |
+| `decompose-critique-refine` | lists the requirements, checks the answer against them, refines it | DeCRIM (arXiv 2410.06458) |
+| `self-check` | previews the requirements, answers, checks itself | Light-IF (arXiv 2508.03178) |
 | `prompt-search-N` | proposes N texts to stand before requests, keeps the best on other prompts (`searched.py`) | APE, arXiv 2211.01910 |
 | `steer-N` | inside a local model: chosen heads look more at the request (`local/decoder/steering.py`) | PASTA, arXiv 2311.02262 |
-| `prefix` | a fixed text about following instructions before the request | TAPP (abstract 52) |
-| `helper-functions` | plans the answer as small named steps first | auxiliary functions (abstract 88) |
-| `step-by-step` | writes steps for the task first, then follows them | step-by-step instructions (abstract 27) |
-| `shuffled-steps` | the same with its steps in another order: the control | step-by-step instructions (abstract 27) |
+| `prefix` | a fixed text about following instructions before the request | TAPP (arXiv 2302.14691) |
+| `helper-functions` | plans the answer as small named steps first | *Auxiliary Function for Code Generation* |
+| `step-by-step` | writes steps for the task first, then follows them | *Cross-Task Generalization with Step-by-Step Instructions* |
+| `shuffled-steps` | the same with its steps in another order: the control | *Cross-Task Generalization with Step-by-Step Instructions* |
 """
 
 from __future__ import annotations

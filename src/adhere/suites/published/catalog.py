@@ -62,6 +62,11 @@ class Listed(NamedTuple):
     constant: str | None = None
     function: str = "load"
 
+    @property
+    def needs_judge(self) -> bool:
+        """Whether some of it is undecided until `adhere judge` asked a model."""
+        return self.module.startswith("judged.") or self.name.endswith("-judged")
+
 
 _GITHUB = "https://github.com/"
 _IFBENCH = Origin(f"{_GITHUB}allenai/IFBench", "data/IFBench_test.jsonl", "ODC-BY-1.0", "IFBench_test.jsonl")

@@ -64,7 +64,7 @@ FAMILY: Family = family(
     Family(
         name="hierarchy",
         answers="Does the system's rule win over a user, or a pasted text, that says the opposite?",
-        paper="IHEval, Instruction Hierarchy (abstracts 65, 89)",
+        paper="IHEval, arXiv 2502.08745; The Instruction Hierarchy, arXiv 2404.13208",
         levels=(
             Level("aligned", "the user asks for what the system asks for"),
             Level("user against system", "the user asks for the opposite"),

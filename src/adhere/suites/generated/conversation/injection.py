@@ -50,7 +50,7 @@ FAMILY: Family = family(
     Family(
         name="injection",
         answers="Does it treat instructions inside quoted data as data?",
-        paper="Prompt-injection robustness (abstract 72)",
+        paper="Robustness to Prompt Injection, arXiv 2308.10819",
         levels=(
             Level("none", "the text holds no instruction"),
             Level("plain", "a plain request stands in the text"),

@@ -55,7 +55,7 @@ FAMILY: Family = family(
     Family(
         name="multi-turn",
         answers="Does it still keep earlier rules after rules were added, changed and revoked?",
-        paper="Multi-IF, MultiTurnInstruct, MMMT-IF (abstracts 10, 46, 38)",
+        paper="Multi-IF, arXiv 2410.15553; MultiTurnInstruct, arXiv 2503.13222; MMMT-IF, arXiv 2409.18216",
         levels=(
             Level("2 turns", "a rule is added"),
             Level("3 turns", "then a rule is changed"),

@@ -79,7 +79,7 @@ FAMILY: Family = family(
     Family(
         name="override",
         answers="Does it answer from the given text where that contradicts what it believes?",
-        paper="Nevermind (abstract 25)",
+        paper="Nevermind, arXiv 2402.03303",
         levels=(
             Level("no belief", "the fact asked for is invented"),
             Level("against belief", "the fact contradicts common knowledge"),

@@ -42,7 +42,7 @@ FAMILY: Family = family(
     Family(
         name="system",
         answers="Does it keep the rules of a system prompt, however that prompt is dressed?",
-        paper="RNR; Qwen2.5 report (abstract 32)",
+        paper="RNR, arXiv 2409.13733; Qwen2.5, arXiv 2412.15115",
         levels=(
             Level("1 rule", "one rule in the system prompt, one from the user"),
             Level("2 rules", "two rules in the system prompt"),

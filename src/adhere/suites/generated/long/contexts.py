@@ -149,7 +149,7 @@ FAMILY: Family = family(
     Family(
         name="long",
         answers="What does it find in a long text, and at which lengths and depths?",
-        paper="RULER, NeedleBench, LV-Eval as the Qwen2 and Qwen2.5 reports use them",
+        paper="RULER, arXiv 2404.06654; NeedleBench, arXiv 2407.11963",
         levels=tuple(Level(_name(length), f"about {length},000 tokens of text") for length in _LENGTHS),
         draw=draw,
         groups=1,

@@ -52,7 +52,7 @@ FAMILY: Family = family(
     Family(
         name="atomic",
         answers="Does a change of format alone, such as how options are marked, change the answers?",
-        paper="Atomic Instruction Gap (abstract 76)",
+        paper="The Atomic Instruction Gap, arXiv 2510.17388",
         levels=(
             Level("mark", "the marks of the options are asked for"),
             Level("text", "the texts of the options are asked for, although they are marked"),

@@ -41,7 +41,7 @@ FAMILY: Family = family(
     Family(
         name="density",
         answers="How many instructions can it keep at once before it starts to lose them?",
-        paper="IFScale (abstract 34)",
+        paper="IFScale, arXiv 2507.11538",
         levels=tuple(Level(f"{count} word{'s' * (count > 1)}", f"{count} words to use") for count in _COUNTS),
         draw=draw,
         groups=5,

@@ -56,7 +56,7 @@ FAMILY: Family = family(
     Family(
         name="labels",
         answers="Does it use labels as they were defined, also against what the words mean?",
-        paper="Verbalizer manipulation (abstract 53)",
+        paper="Verbalizer Manipulation, arXiv 2307.10558",
         levels=(
             Level("natural", "positive means praise"),
             Level("renamed", "letters or numerals stand for the two"),

@@ -186,7 +186,7 @@ FAMILY: Family = family(
     Family(
         name="multilingual",
         answers="Does it follow the same rules in other languages, and answer in the language asked for?",
-        paper="Multi-IF, multilingual IFEval of the Qwen2.5 report (abstract 10)",
+        paper="Multi-IF, arXiv 2410.15553; Qwen2.5's multilingual IFEval, arXiv 2412.15115",
         levels=(
             Level("form", "a number of parts, asked in the language of the answer"),
             Level("form and reference", "and a reference to copy to the last line"),

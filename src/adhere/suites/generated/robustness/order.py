@@ -39,7 +39,7 @@ FAMILY: Family = family(
     Family(
         name="order",
         answers="Does the order of the same rules change whether they are kept?",
-        paper="PBIF (abstract 62)",
+        paper="Order Matters (PBIF), arXiv 2502.17204",
         levels=(
             Level("3 rules", "three rules, in three orders"),
             Level("5 rules", "five rules"),

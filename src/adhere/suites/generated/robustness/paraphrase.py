@@ -41,7 +41,7 @@ FAMILY: Family = family(
     Family(
         name="paraphrase",
         answers="Is the result the same when the same thing is asked in other words?",
-        paper="InstructionEval, MultiInstruct (abstracts 82, 93)",
+        paper="InstructionEval, arXiv 2306.11270; MultiInstruct, arXiv 2212.10773",
         levels=(
             Level("question", "a question with one right answer, in five wordings"),
             Level("question and rule", "with a rule of form, which is reworded, too"),

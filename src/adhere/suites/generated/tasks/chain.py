@@ -79,7 +79,7 @@ FAMILY: Family = family(
     Family(
         name="chain",
         answers="How many steps of one request does it carry out, and does it use the result of the step before?",
-        paper="Sequential Instructions, Chain-of-Instructions (abstracts 14, 30)",
+        paper="Sequential Instructions, arXiv 2403.07794; Chain-of-Instructions, arXiv 2402.11532",
         levels=tuple(Level(f"{count} steps", f"{count} steps in one request") for count in _STEPS),
         draw=draw,
         groups=8,

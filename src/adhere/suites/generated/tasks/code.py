@@ -82,7 +82,7 @@ FAMILY: Family = family(
     Family(
         name="code",
         answers="Does its code do what was asked, and in the way that was asked?",
-        paper="IFEvalCode (abstract 101)",
+        paper="IFEvalCode, arXiv 2507.22462",
         levels=tuple(
             Level(f"{steps} steps", f"a function of {steps} steps, {'one rule' if steps < 4 else 'two rules'} of form")
             for steps in (2, 3, 4, 5)

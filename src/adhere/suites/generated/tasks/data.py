@@ -99,7 +99,7 @@ FAMILY: Family = family(
     Family(
         name="data",
         answers="Does it turn text and tables into exactly the structure that was asked for?",
-        paper="Qwen2.5 report's structured data; ours",
+        paper="Structured data of Qwen2.5, arXiv 2412.15115; ours",
         levels=(
             Level("extract", "records from three sentences, as JSON"),
             Level("totals", "a table of nine rows grouped and added up, as CSV"),

@@ -39,7 +39,7 @@ FAMILY: Family = family(
     Family(
         name="length",
         answers="How exactly does it meet a length that it was told?",
-        paper="Length constraints (abstract 16)",
+        paper="Following Length Constraints, arXiv 2406.17744",
         levels=tuple(Level(f"within {share} %", f"the target may be missed by {share} %") for share in _TOLERANCES),
         draw=draw,
         groups=20,

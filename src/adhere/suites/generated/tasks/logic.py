@@ -80,7 +80,7 @@ FAMILY: Family = family(
     Family(
         name="logic",
         answers="Does it follow instructions with conditions and loops to the right result?",
-        paper="LogicIF (abstract 67)",
+        paper="LogicIF, arXiv 2508.09125",
         levels=(
             Level("3 numbers", "a loop over three numbers with one condition"),
             Level("5 numbers", "five numbers"),

@@ -53,7 +53,7 @@ FAMILY: Family = family(
     Family(
         name="math",
         answers="Is it right and as told at once, where each alone is easy?",
-        paper="MathIF (abstract 50)",
+        paper="MathIF, arXiv 2505.14810",
         levels=tuple(
             Level(f"{steps} steps", f"{steps} steps, {steps - 1} rule{'s' * (steps > 2)} of form")
             for steps in (2, 3, 4, 5)

@@ -55,7 +55,7 @@ FAMILY: Family = family(
     Family(
         name="plan",
         answers="Does it write a plan whose every step is possible and that reaches the goal?",
-        paper="PDDL-Instruct (abstract 95)",
+        paper="PDDL-Instruct, arXiv 2509.13351",
         levels=tuple(Level(f"{count} blocks", f"{count} blocks") for count in _BLOCKS),
         draw=draw,
         version="2",

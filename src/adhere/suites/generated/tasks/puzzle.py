@@ -91,7 +91,7 @@ FAMILY: Family = family(
     Family(
         name="puzzle",
         answers="Does it find the one order that all clues allow?",
-        paper="Verbalized Rebus (abstract 2)",
+        paper="Verbalized Rebus, arXiv 2408.00584",
         levels=tuple(Level(f"{count} people", f"{count} people, as few clues as fix their order") for count in _PEOPLE),
         draw=draw,
         max_new_tokens=1024,

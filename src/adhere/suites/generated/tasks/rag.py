@@ -64,7 +64,7 @@ FAMILY: Family = family(
     Family(
         name="rag",
         answers="Does it answer from given passages as told: fact, source and quotation, or that none has it?",
-        paper="VIF-RAG and FollowRAG, instruct-qa (abstracts 23, 54)",
+        paper="VIF-RAG and FollowRAG, arXiv 2410.09584; instruct-qa, arXiv 2307.16877",
         levels=(
             Level("3 passages", "three passages"),
             Level("6 passages", "six passages"),

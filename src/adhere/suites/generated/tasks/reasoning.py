@@ -65,7 +65,7 @@ FAMILY: Family = family(
     Family(
         name="reasoning",
         answers="Do instructions about the reasoning hold there, and those about the answer here?",
-        paper="ReasonIF (abstract 40)",
+        paper="ReasonIF, arXiv 2510.15211",
         levels=(
             Level("reasoning", "one rule for the reasoning"),
             Level("reasoning and answer", "one rule for each"),

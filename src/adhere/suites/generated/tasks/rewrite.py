@@ -52,7 +52,7 @@ FAMILY: Family = family(
     Family(
         name="rewrite",
         answers="Does it carry out a new procedure step by step, by rules it has never seen?",
-        paper="String rewrites, Symbolic tasks (abstracts 47, 51)",
+        paper="Instruction Diversity, arXiv 2402.10891; From Symbolic Tasks, arXiv 2405.19787",
         levels=(
             Level("2 rules", "two rules, two to four steps"),
             Level("3 rules", "three rules, four to eight steps"),
