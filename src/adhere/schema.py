@@ -385,7 +385,20 @@ class Sampling(Record, frozen=True):
     seed: int = 0
 
 
-class SftRow(Record, frozen=True):
+class _Asked(Record, frozen=True, omit_defaults=True, kw_only=True):
+    """What a training row's answer answers: the text `prompt` of one user turn, or a conversation of any turns."""
+
+    turns: tuple[Message, ...] = ()
+    """Everything before the answer, where that is more than one user turn; `prompt` then is all their text."""
+
+    @property
+    def asked(self) -> str | tuple[Message, ...]:
+        """What is put to the model."""
+        prompt: str = getattr(self, "prompt")  # noqa: B009 - every row has it, as its own field
+        return self.turns or prompt
+
+
+class SftRow(_Asked, frozen=True, omit_defaults=True):
     """One supervised row in TRL's columns. `origin` says how the completion was made: `sampled` or `repaired`."""
 
     prompt_id: str
@@ -400,7 +413,7 @@ CRITERIA = ("truthfulness", "helpfulness", "conciseness", "relevance", "harmless
 """By which a reward model's pairs are labelled (arXiv 2412.15115, section 4.3)."""
 
 
-class PairRow(Record, frozen=True, omit_defaults=True):
+class PairRow(_Asked, frozen=True, omit_defaults=True):
     """One preference pair in TRL's columns.
 
     `origin`: `sampled` (pass against fail), `repaired` (repaired against its original), or what a transform says. `criteria`: of `CRITERIA`
@@ -417,7 +430,7 @@ class PairRow(Record, frozen=True, omit_defaults=True):
     criteria: dict[str, tuple[float, float]] = {}
 
 
-class RlRow(Record, frozen=True, omit_defaults=True):
+class RlRow(_Asked, frozen=True, omit_defaults=True):
     """One online-RL prompt. `score_mean` and `score_variance` (unbiased) are over `draws` answers of the start model.
 
     `profile`: which version of a published suite its constraints are judged by, where there are several.

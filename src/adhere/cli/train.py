@@ -31,9 +31,7 @@ TEXT_WIDTH = 100
 @click.option(
     "--processes",
     type=click.IntRange(min=1),
-    default=8,
-    show_default=True,
-    help="Of --emit (and of --dry-run --shard): on a node.",
+    help="Of --emit (and of --dry-run --shard): on a node [a preset's machine says, else 8].",
 )
 @click.option("--nodes", type=click.IntRange(min=1), default=1, show_default=True, help="Likewise.")
 @click.option(
@@ -46,7 +44,7 @@ TEXT_WIDTH = 100
 @click.option("--json", "as_json", is_flag=True, help="Print the stages' records as one JSON object.")
 def command(
     recipe: str, start: str | None, data: str | None, out: Path | None, seed: int | None, dry_run: bool, emit: str | None,
-    processes: int, nodes: int, shard: bool, device: str, track: tuple[str, ...], as_json: bool,
+    processes: int | None, nodes: int, shard: bool, device: str, track: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
     """Train a model by a recipe: its stages one after the other, each kept when it is finished.
 
@@ -57,6 +55,7 @@ def command(
     from adhere.schema import encode, write_atomic
     from adhere.train.parallel import processes as joined
     from adhere.train.recipe.emit import launch_file
+    from adhere.train.recipe.machines import machine_of
     from adhere.train.recipe.run import plan_recipe, run_recipe
     from adhere.train.recipe.spec import load_recipe
     from adhere.train.recipe.tracking import open_tracker
@@ -66,15 +65,26 @@ def command(
     spec = msgspec.structs.replace(spec, **{name: value for name, value in given.items() if value is not None})
     out = out or Path("trained") / spec.name
     progress: Progress = for_terminal()
+    machine = machine_of(recipe)
+    if emit is not None or dry_run:  # under a launcher it is the launcher that says
+        processes = processes or (machine.gpus if machine else 8)
+        shard = shard or bool(machine and machine.shard)
     if emit is not None:
-        name, text = launch_file(
-            emit, Path(recipe), name=spec.name, out=out, processes=processes, nodes=nodes, shard=shard
-        )
+        asked = {
+            "--start": start,
+            "--data": data,
+            "--out": str(out),
+            "--seed": seed,
+            "--device": device if device != "auto" else None,
+        }
+        options = [word for option, value in asked.items() if value is not None for word in (option, str(value))]
+        options += [word for tracker in track for word in ("--track", tracker)] + ["--shard"] * shard
+        name, text = launch_file(emit, [recipe, *options], name=spec.name, processes=processes or 8, nodes=nodes)
         write_atomic(Path(name), text.encode())
         progress.say(f"Wrote {name}. Run it on the machine that it is for; `adhere train` resumes there, too")
         return
     if dry_run:
-        shards = processes * nodes if shard else 1
+        shards = (processes or 8) * nodes if shard else 1
         planned = plan_recipe(spec, out, base=base, device=device, shards=shards)
         show(encode([one._asdict() for one in planned]) if as_json else _plan_text(planned))
         return

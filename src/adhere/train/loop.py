@@ -333,10 +333,14 @@ def attention_for(model: PreTrainedModel, precision: Precision) -> str:
 
 
 def frozen_copy(model: PreTrainedModel, precision: Precision | None = None) -> PreTrainedModel:
-    """A second copy of the weights as they are now, to be read as the reference of a stage."""
+    """A second copy of the weights as they are now, to be read as the reference of a stage; cut over the processes where weights are."""
     model = copy.deepcopy(model)
     model.requires_grad_(False)  # noqa: FBT003
     model.train(False)  # noqa: FBT003
+    if is_sharding():
+        from adhere.train.sharding import distribute
+
+        distribute(model)
     model.set_attn_implementation(attention_for(model, precision or "fp32"))
     return model
 

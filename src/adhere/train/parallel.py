@@ -1,8 +1,9 @@
 """Several processes on one recipe: each takes a share of every batch's parts, gradients add up, and all have the same weights.
 
 Started by torchrun (or anything that sets its variables) with gloo on CPUs and NCCL on GPUs. Every process reads the same rows in the
-same order and draws the same answers, so nothing but gradients and a few numbers travels. Weights are whole in each process, or with
-`shard` cut over all of them (`sharding`).
+same order. Passes without gradient, drawing and judging are divided, too (`divided`): what each found is gathered in order, as plain
+numbers and texts, so that nothing of another process's device comes along. Weights are whole in each process, or with `shard` cut over all
+of them (`sharding`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from adhere.errors import IntegrityError
+from adhere.schema import content_hash
+
 if TYPE_CHECKING:
     import torch
 
@@ -20,6 +24,7 @@ __all__ = [
     "Place",
     "add_up",
     "agreed",
+    "divided",
     "first_does",
     "first_says",
     "gather",
@@ -30,6 +35,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Found = TypeVar("Found")
 _sharding: ContextVar[bool] = ContextVar("sharding", default=False)
 
 
@@ -93,6 +99,39 @@ def share(parts: Iterable[T]) -> list[T | None]:
     if is_sharding():
         mine += [None] * (-(-len(held) // size) - len(mine))
     return mine
+
+
+def divided(
+    items: Sequence[T], work: Callable[[T], Found], *, same: object, idle: Callable[[], object] | None = None
+) -> list[Found]:
+    """`work` of every item, each done in one process; what was found, in the order of the items, in all of them.
+
+    Args:
+        items: As many in all processes, in the same order.
+        work: Gives plain numbers, texts and tuples of them, never tensors, which would lie on that process's device.
+        same: What must be the same in all processes, such as the items' names; anything that can be stored.
+        idle: What a process does that has nothing left while the others compute, with sharded weights.
+
+    Raises:
+        IntegrityError: The processes do not agree on `same`.
+    """
+    rank, size = place()
+    if size == 1:
+        return [work(item) for item in items]
+    hashes = gather([content_hash([len(items), same])])
+    if len(set(hashes)) > 1:
+        raise IntegrityError(
+            f"The processes do not work on the same rows ({', '.join(one[:8] for one in hashes)}), so what they find cannot be put together. "
+            "Give all of them the same recipe, data and seed"
+        )
+    found: list[tuple[int, Found]] = []
+    for number, item in zip(range(rank, len(items) + size, size), share(items), strict=False):
+        if item is not None:
+            found.append((number, work(item)))
+        elif idle is not None:
+            idle()
+    by_number = dict(gather(found))
+    return [by_number[number] for number in range(len(items))]
 
 
 def agreed(answer: bool) -> bool:  # noqa: FBT001 - it is what the first process thinks

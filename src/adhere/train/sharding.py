@@ -41,10 +41,11 @@ def distribute(model: PreTrainedModel) -> None:
 
 
 def idle(model: PreTrainedModel) -> None:
-    """One token forward and backward, with a gradient of zero: for the others, who gather the same layers now."""
+    """One token forward, and backward where gradients are taken, of zero: for the others, who gather the same layers now."""
     token = torch.zeros(1, 1, dtype=torch.long, device=model.device)
     logits: torch.Tensor = model(input_ids=token, use_cache=False).logits
-    (logits.sum() * 0.0).backward()  # type: ignore[no-untyped-call]
+    if torch.is_grad_enabled():
+        (logits.sum() * 0.0).backward()  # type: ignore[no-untyped-call]
 
 
 def _is_part(value: Any) -> bool:

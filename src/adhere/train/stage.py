@@ -287,11 +287,11 @@ def learned_scorer(rows: Sequence[RlRow], directory: Path, *, device: str = "cpu
     from adhere.train.methods.reward_model import RewardModel
 
     judge = RewardModel.load(directory, device)
-    text_of = {row.prompt_id: row.prompt for row in rows}
+    asked_of = {row.prompt_id: row.asked for row in rows}
 
     def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
         whole = [at for at, answer in enumerate(answers) if answer.text.strip() and not answer.truncated]
-        numbers = judge.scores([(text_of[prompt_id], answers[at].text) for at in whole])
+        numbers = judge.scores([(asked_of[prompt_id], answers[at].text) for at in whole])
         found: list[float | None] = [0.0] * len(answers)
         for at, number in zip(whole, numbers, strict=True):
             found[at] = 1 / (1 + math.exp(-number)) if number > -700 else 0.0

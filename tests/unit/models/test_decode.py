@@ -222,11 +222,15 @@ def test_prompts_of_very_different_lengths(llama: Any) -> None:
     )
 
 
-def test_a_small_cache_narrows_the_batch_and_changes_nothing(llama: Any) -> None:
+def test_a_small_cache_narrows_the_batch_and_changes_nothing(llama: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [DecodeRow(ids, 0) for ids in _prompts(12)]
     wide = Decoder(llama, end_ids=[2]).decode(rows, max_new_tokens=8)
     assert Decoder(llama, end_ids=[2], cache_bytes=40_000).decode(rows, max_new_tokens=8) == wide
     assert Decoder(llama, end_ids=[2], cache_bytes=1).decode(rows, max_new_tokens=8) == wide
+    monkeypatch.setattr("adhere.models.local.decoder.decode.available_bytes", lambda device: 80_000)
+    by_memory = Decoder(llama, end_ids=[2])
+    assert by_memory.decode(rows, max_new_tokens=8) == wide
+    assert by_memory.cache_bytes == 40_000, "half of what is free"
 
 
 def test_a_decoder_is_used_again_and_sees_changed_weights(tiny_llama_dir: Path) -> None:

@@ -1,7 +1,7 @@
-"""What test_sharding runs in forked processes, so that torch is imported once: stages on sharded weights against one process.
+"""What test_sharding runs in forked processes, so that torch is imported once: stages in two processes against one.
 
-python sharded.py MODEL_DIR OUT [RUN …]: trains with one process and with two, whole and with an adapter, and kills and resumes; writes what came
-of it to OUT/*.pt. Not a test itself.
+python sharded.py MODEL_DIR OUT [RUN …]: trains with one process and with two, whole, with an adapter, with sharded weights, every method, and kills
+and resumes; writes what came of it to OUT/*.pt. Under `guarded` each process stands for a device of its own. Not a test itself.
 """
 
 from __future__ import annotations
@@ -11,31 +11,141 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed.fsdp
 import torch.distributed.tensor  # both take a second, which every forked process would
+from msgspec import to_builtins
 
 from adhere.models.local.transformers import load_weights
-from adhere.schema import PairRow, SftRow
+from adhere.schema import PairRow, RlRow, SftRow, convert
 from adhere.train import checkpoint
+from adhere.train.batch.pairs import item_sums
+from adhere.train.batch.rollout import Answer
+from adhere.train.batch.rows import pair_rows
+from adhere.train.budget.ledger import StageLedger, Tally
 from adhere.train.checkpoint import keeping
+from adhere.train.loop import frozen_copy, learning
 from adhere.train.methods.dpo import DpoSettings, dpo
 from adhere.train.methods.sft import SftSettings, sft
-from adhere.train.parallel import place, processes
+from adhere.train.parallel import is_sharding, place, processes
 from adhere.train.recipe.lora import attach
 from adhere.train.recipe.spec import Lora
 from adhere.train.sharding import whole_state
+from adhere.train.stages import STAGES
 
 TEXTS = ["the sea is wide", "no commas here", "the sea is deep and cold", "foxes jump", "lazy dogs sleep all day long"]
+SFT_ROWS = [
+    SftRow(
+        f"p{i}",
+        f"Write about thing {i}.",
+        text.upper() if i % 2 else text,
+        "sampled",
+        ("case:upper" if i % 2 else "case:lower",),
+        ({},),
+    )
+    for i, text in enumerate(TEXTS * 2)
+]
 ROWS = [SftRow(f"p{i}", f"Write about thing {i}.", text, "sampled", (), ()) for i, text in enumerate(TEXTS * 2)]
 PAIRS = [
     PairRow(f"p{i}", f"Write about thing {i}.", TEXTS[i % 5], TEXTS[(i + 1) % 5], "repaired", (), ()) for i in range(7)
 ]
 SFT = SftSettings(epochs=2, batch_rows=5, tree_tokens=80, learning_rate=1e-3)  # three micro-batches: one process idles
 DPO = DpoSettings(batch_pairs=4, tree_tokens=100, learning_rate=1e-4, gradient_checkpointing=True)
+
+
+RULE = ("case:lower",), ({},)
+PROMPTS = [RlRow(f"p{i}", f"Write about thing {i}.", 8, 0.5, 0.1 * i, *RULE) for i in range(5)]
+ONLINE: dict[str, Any] = {
+    "steps": 2,
+    "prompts_per_step": 3,
+    "answers_per_prompt": 3,
+    "max_new_tokens": 5,
+    "tree_tokens": 80,
+}
+PAIRED: dict[str, Any] = {"batch_pairs": 4, "tree_tokens": 100}
+METHODS: dict[str, dict[str, Any]] = {
+    "sft": {"batch_rows": 5, "epochs": 1, "tree_tokens": 80}, "rft": ONLINE | {"epochs": 1}, "hir": ONLINE,
+    "sft-until": {"batch_rows": 4, "epochs": 1, "every": 1, "max_new_tokens": 4, "held_out_share": 0.3, "tree_tokens": 80},
+    "dpo": PAIRED, "orpo": PAIRED, "simpo": PAIRED, "reward-model": PAIRED | {"epochs": 1, "held_out_share": 0.3},
+    "kto": {"batch_items": 6, "tree_tokens": 100}, "uft": {"batch_items": 6, "tree_tokens": 100}, "iopo": {"batch_items": 2, "tree_tokens": 200},
+    "online-dpo": ONLINE, "grpo": ONLINE | {"kl_beta": 0.05, "updates_per_episode": 2}, "rloo": ONLINE,
+}  # fmt: skip
+
+
+def score(_prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
+    return [(sum(map(ord, answer.text)) % 5) / 4 for answer in answers]
+
+
+def guarded() -> None:
+    """Fail where a tensor comes from another process, whose device is another, or from a file onto the device it was written on."""
+
+    def refuse(thing: Any) -> None:
+        tensors = [one for one in torch.utils._pytree.tree_leaves(thing) if isinstance(one, torch.Tensor)]
+        assert not tensors, f"a tensor of another device: {tensors[0].shape}"
+
+    gather, load = torch.distributed.all_gather_object, torch.load
+
+    def gathering(found: list[Any], mine: Any, *given: Any) -> None:
+        refuse(mine)
+        gather(found, mine, *given)
+
+    def loading(*given: Any, **named: Any) -> Any:
+        assert named.get("map_location") is not None, "weights would come onto the device they were written on"
+        return load(*given, **named)
+
+    torch.distributed.all_gather_object, torch.load = gathering, loading
+
+
+def method(directory: Path, out: Path, name: str, lora: Lora | None = None, folder: Path | None = None) -> None:
+    """One stage of any method; its losses and whole weights to `out`."""
+    guarded()
+    asked = {"learning_rate": 1e-5} | METHODS[name]
+    if is_sharding():
+        asked.pop("kl_beta", None)
+    stage = STAGES.get(name)
+    model, tokenizer = load_weights(directory)
+    if lora is not None:
+        attach(model, lora, seed=3)
+    rows: Any = {"sft": SFT_ROWS, "pairs": PAIRS, "rl": PROMPTS}[stage.data.split("+")[0]]
+    settings = convert(asked, stage.settings)
+    online = {"score": score} if stage.online else {}
+    with ExitStack() as stack:
+        if folder is not None:
+            stack.enter_context(keeping(folder, every_s=0.0))
+        result = stage.run(model, tokenizer, rows, settings, seed=0, **online)
+    trained = result.artefact.backbone if result.artefact is not None else model
+    state = whole_state(trained)
+    if place().is_first:
+        torch.save(
+            {
+                "losses": [row["loss"] for row in result.log],
+                "state": state,
+                "rows": result.log[-1],
+                "ledger": vars_of(result.ledger),
+            },
+            out,
+        )
+
+
+def referred(directory: Path, out: Path) -> None:
+    """What a stage's frozen copy says of pairs, and how many weights of it this process holds."""
+    guarded()
+    model, tokenizer = load_weights(directory)
+    reference = frozen_copy(model)
+    with learning(model, DPO, stage="dpo", steps=1):
+        sums = item_sums(reference, pair_rows(tokenizer, PAIRS), tree_tokens=100, tally=Tally())
+    held = sum(getattr(p, "to_local", lambda p=p: p)().numel() for p in reference.parameters())
+    if place().is_first:
+        torch.save({"sums": sums, "held": held}, out)
+
+
+def vars_of(ledger: StageLedger) -> dict[str, Any]:
+    """The counts of a ledger."""
+    return {name: value for name, value in to_builtins(ledger).items() if not name.startswith(("seconds", "peak"))}
 
 
 def trained(directory: Path, out: Path, lora: Lora | None, folder: Path | None) -> None:
@@ -73,7 +183,7 @@ def dying(work: Callable[[], None], after: int) -> Callable[[], None]:
     return run
 
 
-def forked(size: int, work: Callable[[], None]) -> list[int]:
+def forked(size: int, work: Callable[[], None], *, shard: bool = True) -> list[int]:
     """Exit codes of so many processes that do `work` together, with sharded weights where there are several."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -89,7 +199,7 @@ def forked(size: int, work: Callable[[], None]) -> list[int]:
                 "RANK": str(rank),
             }
             try:
-                with processes(shard=True):
+                with processes(shard=shard):
                     work()
             except BaseException:  # noqa: BLE001 - the parent is told by the exit code
                 traceback.print_exc()
@@ -102,6 +212,8 @@ def forked(size: int, work: Callable[[], None]) -> list[int]:
 def main(directory: Path, out: Path, wanted: Sequence[str]) -> None:
     torch.set_num_threads(1)
     runs: Sequence[tuple[str, int, Callable[[], None]]] = [
+        ("one-reference", 1, lambda: referred(directory, out / "one-reference.pt")),
+        ("two-reference", 2, lambda: referred(directory, out / "two-reference.pt")),
         ("one", 1, lambda: trained(directory, out / "one.pt", None, None)),
         ("two", 2, lambda: trained(directory, out / "two.pt", None, None)),
         ("one-lora", 1, lambda: trained(directory, out / "one-lora.pt", Lora(4, 8.0), None)),
@@ -110,6 +222,20 @@ def main(directory: Path, out: Path, wanted: Sequence[str]) -> None:
         ("killed", 2, dying(lambda: trained(directory, out / "killed.pt", None, out / "kept"), 2)),
         ("resumed", 2, lambda: trained(directory, out / "resumed.pt", None, out / "kept")),
     ]
+    for each in wanted:
+        kind, _, of = each.partition(":")
+        if of in METHODS:  # one:grpo, two:grpo, two-lora:grpo, shard:dpo
+            where, lora = out / f"{kind}-{of}.pt", Lora(4, 8.0) if "lora" in kind else None
+            folder = out / f"kept-{of}" if kind in {"killed", "resumed"} else None
+
+            def work(of: str = of, where: Path = where, lora: Lora | None = lora, folder: Path | None = folder) -> None:
+                method(directory, where, of, lora, folder)
+
+            codes = forked(
+                1 if kind.startswith("one") else 2, dying(work, 1) if kind == "killed" else work, shard=kind == "shard"
+            )
+            sys.stdout.write(" ".join([each, *map(str, codes)]) + "\n")
+            sys.stdout.flush()
     for name, size, work in (run for run in runs if not wanted or run[0] in wanted):
         if name == "resumed":
             (out / "at-death.txt").write_text("\n".join(sorted(file.name for file in (out / "kept").iterdir())))

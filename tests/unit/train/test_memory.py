@@ -12,8 +12,9 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from adhere.errors import MissingModel, ResourceError, UsageError  # noqa: E402
+from adhere.models.local.decoder.device import available_bytes  # noqa: E402
 from adhere.train.batch.pack import TokenRow, Tree, grow, log_probs  # noqa: E402
-from adhere.train.budget.memory import Sizes, available_bytes, memory_of, require, sizes_of  # noqa: E402
+from adhere.train.budget.memory import Sizes, memory_of, require, sizes_of  # noqa: E402
 from adhere.train.loop import OptimizerSettings, learning  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings  # noqa: E402
 

@@ -208,9 +208,7 @@ def test_what_an_observer_raises_ends_the_stage() -> None:
 
 @pytest.mark.parametrize("launcher", ["torchrun", "slurm", "skypilot"])
 def test_launch_files_start_this_recipe(launcher: str) -> None:
-    name, text = launch_file(
-        launcher, Path("my recipe.toml"), name="r", out=Path("o"), processes=4, nodes=2, shard=True
-    )
+    name, text = launch_file(launcher, ["my recipe.toml", "--out", "o", "--shard"], name="r", processes=4, nodes=2)
     assert name.startswith(("launch", "job"))
     assert "--nnodes 2 --nproc-per-node 4" in text
     assert "adhere train 'my recipe.toml' --out o --shard" in text
@@ -218,9 +216,77 @@ def test_launch_files_start_this_recipe(launcher: str) -> None:
         subprocess.run(["bash", "-n"], input=text, text=True, check=True)
 
 
+def emitted(folder: Path, *words: str) -> str:
+    """What `adhere train … --emit torchrun` writes."""
+    subprocess.run(
+        [sys.executable, "-m", "adhere", "train", *words, "--emit", "torchrun"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    return (folder / "launch.sh").read_text()
+
+
+def test_a_launch_file_says_what_was_asked(tmp_path: Path) -> None:
+    text = emitted(
+        tmp_path,
+        "qwen2.5",
+        "--start",
+        "hf/my model",
+        "--data",
+        "rows",
+        "--seed",
+        "7",
+        "--track",
+        "wandb",
+        "--track",
+        "mlflow",
+    )
+    said = "qwen2.5 --start 'hf/my model' --data rows --out trained/qwen2.5 --seed 7 --track wandb --track mlflow"
+    assert text.strip().endswith(f"-m -- adhere train {said}")
+    sharded = emitted(tmp_path, "tulu3@cluster")
+    assert sharded.strip().endswith("-m -- adhere train tulu3@cluster --out trained/tulu3-cluster --shard"), (
+        "as the preset says"
+    )
+    assert "--nproc-per-node 8" in sharded
+    assert "--nproc-per-node 1 " in emitted(tmp_path, "qwen2.5@24gb")
+
+
+def test_an_emitted_file_runs_to_the_end_in_two_processes(tmp_path: Path) -> None:
+    file = tmp_path / "r.toml"
+    file.write_text(
+        'name = "r"\nprecision = "fp32"\nguards = "warn"\n[[stages]]\nstage = "sft"\nsettings = { epochs = 1, tree_tokens = 128 }\n'
+    )
+    emitted(
+        tmp_path,
+        "r.toml",
+        "--start",
+        "random/2m",
+        "--data",
+        str(DATA),
+        "--seed",
+        "3",
+        "--out",
+        "o",
+        "--device",
+        "cpu",
+        "--processes",
+        "2",
+    )
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "launch.sh"], cwd=tmp_path, env=os.environ | {"OMP_NUM_THREADS": "1", "PATH": path}, capture_output=True, text=True,
+        timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    begun = json.loads((tmp_path / "o" / "recipe.json").read_text())["recipe"]
+    assert (begun["start"], begun["seed"], begun["data"]) == ("random/2m", 3, str(DATA))
+    assert weights(tmp_path / "o")
+
+
 def test_unknown_launchers_and_trackers_are_refused() -> None:
     with pytest.raises(UsageError, match="Did you mean 'slurm'"):
-        launch_file("slrum", Path("r"), name="r", out=Path("o"))
+        launch_file("slrum", ["r"], name="r")
     with pytest.raises(UsageError, match="Did you mean 'wandb'"):
         open_tracker("wanb", name="r", directory=Path())
 

@@ -22,7 +22,7 @@ import msgspec
 
 from adhere.errors import ResourceError
 from adhere.extras import need
-from adhere.models.local.decoder.device import resolve_device
+from adhere.models.local.decoder.device import available_bytes, resolve_device
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan
 from adhere.study.design.probe import Drawn, Probe
 from adhere.study.design.spec import StudySpec
@@ -30,7 +30,7 @@ from adhere.study.design.tasks import Task
 from adhere.train.budget.estimate import Estimate as StageEstimate
 from adhere.train.budget.estimate import Shape, Speed
 from adhere.train.budget.estimate import estimate as estimate_stage
-from adhere.train.budget.memory import available_bytes, sizes_of
+from adhere.train.budget.memory import sizes_of
 
 REFERENCE_GFLOPS = 160.0  # fp32, of the machine on which Speed's defaults were measured
 PROMPT_TOKENS, ANSWER_TOKENS = 60.0, 40.0  # where nothing was probed: rendered prompt, mean answer of at most 64 tokens

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from adhere.errors import UsageError
 from adhere.progress import Progress, Silent
 from adhere.train.batch.pack import Part, TokenRow, cut, log_probs, row_sums
+from adhere.train.batch.pairs import item_sums
 from adhere.train.batch.rows import shuffled_batches
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
@@ -115,19 +116,7 @@ def _shifted(batch: Sequence[Item]) -> list[TokenRow]:
 def _sums(
     model: PreTrainedModel, items: Sequence[tuple[TokenRow, ...]], settings: AnswerSettings, tally: Tally
 ) -> list[list[float]]:
-    """Summed log-probs of each row of each item under `model` as it is now, without gradient."""
-    import torch
-
-    found: dict[int, list[float]] = {}
-    with torch.no_grad():
-        for part in cut(items, tree_tokens=settings.tree_tokens):
-            sums = row_sums(log_probs(model, part.tree, precision=settings.precision), part.tree).tolist()
-            tally.tokens_scored += len(part.tree)
-            start = 0
-            for item in part.items:
-                found[item] = sums[start : start + len(items[item])]
-                start += len(items[item])
-    return [found[index] for index in range(len(items))]
+    return item_sums(model, items, tree_tokens=settings.tree_tokens, tally=tally, precision=settings.precision)
 
 
 def _point(

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from adhere.errors import AdhereError, UsageError
 from adhere.progress import Progress, Silent, Step
 from adhere.schema import PairRow
-from adhere.train.batch.pack import Part, Precision, cut, log_probs, row_sums
+from adhere.train.batch.pack import Part, Precision, TokenRow, cut, log_probs, row_sums
 from adhere.train.batch.rows import TokenPair, pair_rows, shuffled_batches
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, checked, learning
-from adhere.train.parallel import gather
+from adhere.train.parallel import divided, gather
 
 if TYPE_CHECKING:
     import torch
@@ -141,18 +141,44 @@ def reference_sums(
     bar: Step | None = None,
 ) -> list[Sums]:
     """Summed log-probs of every pair's answers under `model` as it is now, without gradient, in the order of `pairs`."""
+    sums = item_sums(
+        model, pairs, tree_tokens=tree_tokens, tally=tally, temperature=temperature, precision=precision, bar=bar
+    )
+    return [Sums(*both) for both in sums]
+
+
+def item_sums(
+    model: PreTrainedModel,
+    items: Sequence[Sequence[TokenRow]],
+    *,
+    tree_tokens: int,
+    tally: Tally,
+    temperature: float = 1.0,
+    precision: Precision | None = None,
+    bar: Step | None = None,
+) -> list[list[float]]:
+    """Summed log-probs of each row of each item under `model` as it is now, without gradient; each process computes its share."""
     import torch
 
-    found: dict[int, Sums] = {}
+    from adhere.train.sharding import idle
+
+    def of_part(part: Part) -> list[float]:
+        sums: list[float] = row_sums(
+            log_probs(model, part.tree, temperature=temperature, precision=precision), part.tree
+        ).tolist()
+        if bar is not None:
+            bar.advance(len(part.items))
+        return sums
+
+    parts = cut(items, tree_tokens=tree_tokens)
+    tally.tokens_scored += sum(len(part.tree) for part in parts)
     with torch.no_grad():
-        for part in cut(pairs, tree_tokens=tree_tokens):
-            tokens = log_probs(model, part.tree, temperature=temperature, precision=precision)
-            sums = row_sums(tokens, part.tree).tolist()
-            tally.tokens_scored += len(part.tree)
-            found |= {item: Sums(*sums[2 * place : 2 * place + 2]) for place, item in enumerate(part.items)}
-            if bar is not None:
-                bar.advance(len(part.items))
-    return [found[index] for index in range(len(pairs))]
+        found = divided(parts, of_part, same=[part.items for part in parts], idle=lambda: idle(model))
+    of_item: dict[int, list[float]] = {}
+    for part, sums in zip(parts, found, strict=True):
+        left = iter(sums)
+        of_item |= {item: [next(left) for _ in items[item]] for item in part.items}
+    return [of_item[index] for index in range(len(items))]
 
 
 def margins_of(

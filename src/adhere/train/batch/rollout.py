@@ -20,7 +20,7 @@ from adhere.train.batch.rows import end_of_turn, prompt_ids
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, Tally
 from adhere.train.loop import Count, OptimizerSettings, Positive
-from adhere.train.parallel import first_says, is_sharding
+from adhere.train.parallel import divided, first_says, is_sharding, share
 
 if TYPE_CHECKING:
     import torch
@@ -173,42 +173,46 @@ class Sampler:
         )
 
     def draw(self, rows: Sequence[RlRow], *, step: int) -> list[Group]:
-        """One Group a row, drawn from the weights as they are now."""
+        """One Group a row, drawn from the weights as they are now; each process draws and judges its share."""
         from adhere.models.local.decoder.decode import DecodeRow
 
         started = time.perf_counter()
         self.generator.refresh()
         each = self.settings.answers_per_prompt
-        prompts = [prompt_ids(self.tokenizer, row.prompt) for row in rows]
-        wanted = [
-            DecodeRow(prompt, derive_seed(self.seed, "rollout", step, row.prompt_id, draw))
-            for row, prompt in zip(rows, prompts, strict=True)
-            for draw in range(each)
-        ]
+        prompts = {row.prompt_id: prompt_ids(self.tokenizer, row.asked) for row in rows}
 
-        def decode() -> list[Decoded]:
-            return self.generator.decode(
+        def decode(rows: Sequence[RlRow]) -> dict[str, list[Decoded]]:
+            wanted = [
+                DecodeRow(prompts[row.prompt_id], derive_seed(self.seed, "rollout", step, row.prompt_id, draw))
+                for row in rows
+                for draw in range(each)
+            ]
+            drawn = self.generator.decode(
                 wanted,
                 max_new_tokens=self.settings.max_new_tokens,
                 temperature=self.settings.temperature,
                 log_probs=self.settings.sampler_differs,
             )
+            return {row.prompt_id: drawn[at * each : (at + 1) * each] for at, row in enumerate(rows)}
 
         # A server's answers depend on what else it is asked, so that several processes must have them from one.
-        drawn = first_says(decode) if self.settings.generator == "server" else decode()
-        completions = [answer.drawn for answer in drawn]
+        is_servers = self.settings.generator == "server"
+        drawn = first_says(lambda: decode(rows)) if is_servers else decode([row for row in share(rows) if row])
         self.tally.seconds_generating += time.perf_counter() - started
-        self.tally.prompts += len(rows)
-        self.tally.answers_generated += len(drawn)
-        self.tally.tokens_generated += sum(map(len, completions))
-        groups = []
-        for index, (row, prompt) in enumerate(zip(rows, prompts, strict=True)):
-            span = slice(index * each, (index + 1) * each)
-            answers = [Answer(self._text(answer.ids), not answer.stopped) for answer in drawn[span]]
-            token_rows = [TokenRow(prompt, completion) for completion in completions[span]]
-            groups.append(
-                self._scored(row.prompt_id, token_rows, answers, [answer.log_probs for answer in drawn[span]])
+
+        def scored(row: RlRow) -> Group:
+            answers = drawn[row.prompt_id]
+            return self._scored(
+                row.prompt_id,
+                [TokenRow(prompts[row.prompt_id], answer.drawn) for answer in answers],
+                [Answer(self._text(answer.ids), not answer.stopped) for answer in answers],
+                [answer.log_probs for answer in answers],
             )
+
+        groups = divided(rows, scored, same=[step, [row.prompt_id for row in rows]])
+        self.tally.prompts += len(rows)
+        self.tally.answers_generated += each * len(rows)
+        self.tally.tokens_generated += sum(len(one.row.completion) for group in groups for one in group.answers)
         return groups
 
     def _state(self) -> dict[str, torch.Tensor] | None:

@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from adhere.errors import UsageError
 from adhere.models.chat import render
 from adhere.schema import Message, PairRow, SftRow, derive_seed
@@ -19,6 +21,7 @@ __all__ = [
     "chosen_rows",
     "completion_ids",
     "end_of_turn",
+    "every_answer",
     "pair_rows",
     "prompt_ids",
     "sft_rows",
@@ -45,9 +48,25 @@ def end_of_turn(tokenizer: PreTrainedTokenizerBase) -> int:
     return end
 
 
-def prompt_ids(tokenizer: PreTrainedTokenizerBase, text: str) -> tuple[int, ...]:
-    """The user turn `text` through the chat template, up to where the answer begins."""
-    return tuple(render(tokenizer, [Message("user", text)]))
+def prompt_ids(tokenizer: PreTrainedTokenizerBase, asked: str | Sequence[Message]) -> tuple[int, ...]:
+    """One user turn, or a conversation, through the chat template, up to where the answer begins."""
+    return tuple(render(tokenizer, [Message("user", asked)] if isinstance(asked, str) else asked))
+
+
+def every_answer(rows: Iterable[SftRow]) -> list[SftRow]:
+    """A row for each assistant turn of each conversation: to learn all of them, and not only the last.
+
+    They begin alike, so in a prefix tree each token is computed once.
+    """
+    found = []
+    for row in rows:
+        found += [
+            msgspec.structs.replace(row, turns=row.turns[:place], completion=turn.content)
+            for place, turn in enumerate(row.turns)
+            if turn.role == "assistant" and turn.content.strip()
+        ]
+        found.append(row)
+    return found
 
 
 def completion_ids(tokenizer: PreTrainedTokenizerBase, text: str, *, name: str) -> tuple[int, ...]:
@@ -66,7 +85,7 @@ def sft_rows(tokenizer: PreTrainedTokenizerBase, rows: Iterable[SftRow]) -> list
     """Token rows of supervised rows."""
     return [
         TokenRow(
-            prompt_ids(tokenizer, row.prompt),
+            prompt_ids(tokenizer, row.asked),
             completion_ids(tokenizer, row.completion, name=f"completion for prompt {row.prompt_id!r}"),
         )
         for row in rows
@@ -83,7 +102,7 @@ def pair_rows(tokenizer: PreTrainedTokenizerBase, rows: Iterable[PairRow]) -> li
     for row in rows:
         if row.chosen == row.rejected:
             raise UsageError(f"The pair for prompt {row.prompt_id!r} has the same text as chosen and rejected. Drop it")
-        prompt = prompt_ids(tokenizer, row.prompt)
+        prompt = prompt_ids(tokenizer, row.asked)
         chosen, rejected = (
             TokenRow(prompt, completion_ids(tokenizer, text, name=f"{side} answer for prompt {row.prompt_id!r}"))
             for side, text in (("chosen", row.chosen), ("rejected", row.rejected))
@@ -95,7 +114,15 @@ def pair_rows(tokenizer: PreTrainedTokenizerBase, rows: Iterable[PairRow]) -> li
 def chosen_rows(pairs: Sequence[PairRow]) -> list[SftRow]:
     """The chosen half of preference pairs as supervised rows: the control that asks what the rejected half is worth."""
     return [
-        SftRow(pair.prompt_id, pair.prompt, pair.chosen, pair.origin, pair.instruction_id_list, pair.kwargs)
+        SftRow(
+            pair.prompt_id,
+            pair.prompt,
+            pair.chosen,
+            pair.origin,
+            pair.instruction_id_list,
+            pair.kwargs,
+            turns=pair.turns,
+        )
         for pair in pairs
     ]
 

@@ -85,7 +85,7 @@ def shape_of(
     """The shape of stored rows. `answer_tokens` is used for prompts, which have no answers yet."""
     if not rows:
         return Shape(0, answer_tokens=answer_tokens)
-    prompts = [prompt_ids(tokenizer, row.prompt) for row in rows]
+    prompts = [prompt_ids(tokenizer, row.asked) for row in rows]
     first, last = min(prompts), max(prompts)
     shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     texts = [text for row in rows for text in _answers(row)]

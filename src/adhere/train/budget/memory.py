@@ -19,7 +19,7 @@ from adhere.train.batch.rollout import RolloutSettings
 from adhere.train.loop import OptimizerSettings
 
 __all__ = [
-    "SMOLLM2_135M", "Memory", "Sizes", "adapter_parameters", "available_bytes", "memory_of", "require", "sizes_of",
+    "SMOLLM2_135M", "Memory", "Sizes", "adapter_parameters", "memory_of", "require", "sizes_of",
 ]  # fmt: skip
 
 FP32 = 4
@@ -176,19 +176,6 @@ def _rollouts(sizes: Sizes, settings: OptimizerSettings) -> float:
     cache = cached * sizes.layers * 2 * sizes.key_heads * sizes.head_dim * FP32
     rounded = 2 * sizes.parameters if settings.rollout_precision == "bf16" else 0
     return cache + rounded + settings.decode_rows * sizes.vocabulary * FP32
-
-
-def available_bytes(device: str) -> int | None:
-    """Memory that this process may still take on `device`; None where nobody says."""
-    if device == "cuda":
-        import torch
-
-        return int(torch.cuda.mem_get_info()[0])
-    meminfo = Path("/proc/meminfo")
-    if device != "cpu" or not meminfo.exists():
-        return None
-    lines = meminfo.read_text(encoding="ascii").splitlines()
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
 
 
 def require(

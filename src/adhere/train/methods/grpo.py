@@ -26,7 +26,7 @@ from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Count, Learner, Positive, checked, frozen_copy, learning
-from adhere.train.parallel import gather
+from adhere.train.parallel import gather, share
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _learn(
     if not episode.answers:
         return row | [learner.skip() for _ in range(settings.updates_per_episode)][-1]
     parts = cut([[answer.row] for answer in episode.answers], tree_tokens=settings.tree_tokens)
-    base = [_without_gradient(reference, part, settings, tally) for part in parts] if reference is not None else None
+    base = None if reference is None else _reference(reference, parts, settings, tally)
     drawn: dict[int, torch.Tensor] = {}  # log-probs under the policy that drew the answers, by part
     seen: list[TokenMeasures] = []
 
@@ -254,12 +254,24 @@ def _learn(
     return row | ({"kl": sum(measured.kl for measured in seen) / tokens} if reference is not None else {})
 
 
-def _without_gradient(model: PreTrainedModel, part: Part, settings: GrpoSettings, tally: Tally) -> torch.Tensor:
+def _reference(
+    model: PreTrainedModel, parts: Sequence[Part], settings: GrpoSettings, tally: Tally
+) -> dict[int, torch.Tensor]:
+    """Log-probs under the stage's start, of those parts (by place) that this process learns from."""
     import torch
 
-    tally.tokens_scored += len(part.tree)
+    from adhere.train.sharding import idle
+
+    tally.tokens_scored += sum(len(part.tree) for part in parts)
+    found = {}
     with torch.no_grad():
-        return log_probs(model, part.tree, temperature=settings.temperature, precision=settings.precision)
+        for place in share(range(len(parts))):
+            if place is None:
+                idle(model)
+            else:
+                tree = parts[place].tree
+                found[place] = log_probs(model, tree, temperature=settings.temperature, precision=settings.precision)
+    return found
 
 
 def grpo_loss(

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from adhere.progress import Progress, Silent
-from adhere.schema import RlRow
+from adhere.schema import Message, RlRow
 from adhere.train.batch.pack import TokenRow
 from adhere.train.batch.rollout import RolloutSettings, Sampler, Scorer, episodes, measures, online_work
 from adhere.train.batch.rows import prompt_ids
@@ -67,7 +69,7 @@ def hir(
     settings = checked(settings)
     order = list(episodes(rows, settings, seed=seed))
     tally, log = Tally(), StepLog()
-    text_of = {row.prompt_id: row.prompt for row in rows}
+    asked = {row.prompt_id: row.asked for row in rows}
     with (
         learning(model, settings, stage="hir", steps=len(order)) as learner,
         (progress or Silent()).step("hir", len(order), "steps") as bar,
@@ -78,7 +80,7 @@ def hir(
             groups = sampler.draw(batch, step=step)
             learned: list[TokenRow] = []
             for group in groups:
-                told = prompt_ids(tokenizer, f"{settings.relabel}\n\n{text_of[group.prompt_id]}")
+                told = prompt_ids(tokenizer, _relabelled(asked[group.prompt_id], settings.relabel))
                 learned += [
                     one.row if one.score == 1.0 else TokenRow(told, one.row.completion) for one in group.measured
                 ]
@@ -96,6 +98,13 @@ def hir(
             log.append(row)
             bar.advance(note=f"reward {row['reward_mean'] or 0:.2f}, pass {row['pass_rate'] or 0:.2f}")
     return StageResult(log, tally.close())
+
+
+def _relabelled(asked: str | tuple[Message, ...], label: str) -> str | tuple[Message, ...]:
+    """The prompt with the label before its last turn."""
+    if isinstance(asked, str):
+        return f"{label}\n\n{asked}"
+    return (*asked[:-1], msgspec.structs.replace(asked[-1], content=f"{label}\n\n{asked[-1].content}"))
 
 
 def _work(settings: HirSettings, data: Shape) -> Work:

@@ -9,6 +9,7 @@ differs: the paper writes the second prompt for the purpose; ours pairs prompts 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from adhere.errors import UsageError
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 __all__ = ["PROVENANCE", "IopoSettings", "crossings", "iopo"]
+
+
+NEAR = (
+    64  # prompts that each is compared with by its place, and the most that a word may have to bring prompts together
+)
 
 
 class IopoSettings(AnswerSettings, frozen=True):
@@ -73,11 +79,23 @@ def iopo(
 
 
 def crossings(rows: Sequence[SftRow]) -> list[tuple[SftRow, SftRow]]:
-    """Pairs of rows of which each answer fails the other's prompt; no row is in two. Prompts that share most words come first."""
+    """Pairs of rows of which each answer fails the other's prompt; no row is in two. Prompts that share most words come first.
+
+    Compared are prompts that share a word which at most `NEAR` prompts have, and each with the `NEAR` before it: time grows with the rows,
+    not with their square.
+    """
     one_each = list({row.prompt_id: row for row in reversed(rows) if row.instruction_id_list}.values())[::-1]
     words = [frozenset(row.prompt.lower().split()) for row in one_each]
+    having: dict[str, list[int]] = {}
+    for place, found_words in enumerate(words):
+        for word in found_words:
+            having.setdefault(word, []).append(place)
+    together = {
+        (max(pair), min(pair)) for places in having.values() if len(places) <= NEAR for pair in combinations(places, 2)
+    }
+    together |= {(i, j) for i in range(len(one_each)) for j in range(max(0, i - NEAR), i)}
     near = sorted(
-        ((len(words[i] & words[j]) / len(words[i] | words[j]), i, j) for i in range(len(one_each)) for j in range(i)),
+        ((len(words[i] & words[j]) / max(1, len(words[i] | words[j])), i, j) for i, j in together),
         key=lambda found: (-found[0], found[1], found[2]),
     )
     taken: set[int] = set()

@@ -21,7 +21,7 @@ from msgspec import Meta
 
 from adhere.errors import MissingModel, UsageError
 from adhere.progress import Progress, Silent
-from adhere.schema import PairRow, derive_seed
+from adhere.schema import Message, PairRow, derive_seed
 from adhere.train.batch.pack import Part, Precision, TokenRow, cut, hidden_states
 from adhere.train.batch.pairs import PairSettings, pairs_work
 from adhere.train.batch.rows import TokenPair, completion_ids, pair_rows, prompt_ids, shuffled_batches
@@ -29,7 +29,7 @@ from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Positive, checked, learning
-from adhere.train.parallel import gather
+from adhere.train.parallel import divided, gather
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class RewardModel:
         )
         return rewards
 
-    def scores(self, asked: Sequence[tuple[str, str]], *, tree_tokens: int = 512) -> list[float]:
+    def scores(self, asked: Sequence[tuple[str | Sequence[Message], str]], *, tree_tokens: int = 512) -> list[float]:
         """The reward of each (prompt, answer).
 
         Raises:
@@ -212,12 +212,20 @@ def _margins(
     """Reward of chosen minus reward of rejected, in the order of `pairs`."""
     import torch
 
-    found: dict[int, float] = {}
+    def of_part(part: Part) -> list[float]:
+        rewards = judge.rewards(part, precision).view(-1, 2)
+        margins: list[float] = (rewards[:, 0] - rewards[:, 1]).tolist()
+        return margins
+
+    parts = cut(pairs, tree_tokens=settings.tree_tokens)
     with torch.no_grad():
-        for part in cut(pairs, tree_tokens=settings.tree_tokens):
-            rewards = judge.rewards(part, precision).view(-1, 2)
-            found |= dict(zip(part.items, (rewards[:, 0] - rewards[:, 1]).tolist(), strict=True))
-    return [found[index] for index in range(len(pairs))]
+        found = divided(parts, of_part, same=[part.items for part in parts])
+    of_item = {
+        item: one
+        for part, margins in zip(parts, found, strict=True)
+        for item, one in zip(part.items, margins, strict=True)
+    }
+    return [of_item[index] for index in range(len(pairs))]
 
 
 def _share(row: PairRow) -> float:

@@ -20,7 +20,7 @@ from adhere.errors import UsageError
 from adhere.progress import Progress, Silent
 from adhere.schema import Record, SftRow, derive_seed
 from adhere.train.batch.pack import Part, Precision, TokenRow, cut, log_probs
-from adhere.train.batch.rows import chosen_rows, sft_rows
+from adhere.train.batch.rows import chosen_rows, every_answer, sft_rows
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
@@ -55,6 +55,7 @@ class SftSettings(OptimizerSettings, frozen=True):
         epochs: Passes over the data.
         batch_rows: Rows an optimizer step.
         data: `sft`: the verified answers; `chosen`: the chosen half of the preference pairs.
+        answers: Of a conversation the `last` assistant turn is learned, or `all` of them.
         prompt: `given`, or `empty`: every answer is learned as the reply to an empty user turn (response tuning).
         longest: Rows of more tokens (prompt and answer) are left out, never cut: a cut answer would teach not to end. None: all rows.
         mix: Long and short rows in a fixed proportion; None: as the data come.
@@ -67,6 +68,7 @@ class SftSettings(OptimizerSettings, frozen=True):
     epochs: Count = 2
     batch_rows: Count = 16
     data: Literal["sft", "chosen"] = "sft"
+    answers: Literal["last", "all"] = "last"
     prompt: Literal["given", "empty"] = "given"
     longest: Count | None = None
     mix: Mix | None = None
@@ -146,7 +148,9 @@ def prepared(tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow], setting
         UsageError: Every row is longer than `longest`, or one cannot be learned from.
     """
     if settings.prompt == "empty":
-        rows = [msgspec.structs.replace(row, prompt="") for row in rows]
+        rows = [msgspec.structs.replace(row, prompt="", turns=()) for row in rows]
+    if settings.answers == "all":
+        rows = every_answer(rows)
     data = sft_rows(tokenizer, rows)
     if settings.longest is None:
         return data

@@ -27,6 +27,7 @@ from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Count, Share, checked, learning
 from adhere.train.methods.sft import SftSettings, _rows, _work, batches, prepared, sft_step
+from adhere.train.parallel import divided, share
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _split(
     asked = [by_prompt[name] for name in names[: min(wanted, settings.most_held_out)]]
     return learned, [
         _Held(
-            prompt_ids(tokenizer, row.prompt),
+            prompt_ids(tokenizer, row.asked),
             tuple(
                 ConstraintRef(name, dict(given))
                 for name, given in zip(row.instruction_id_list, row.kwargs, strict=True)
@@ -167,19 +168,20 @@ def _score(
         model, end_ids=end_ids(model, tokenizer), rows=settings.decode_rows, precision="fp32", layout="columns"
     )
     decoder.refresh()
-    drawn = decoder.decode([DecodeRow(one.prompt, 0) for one in held], max_new_tokens=settings.max_new_tokens)
-    tally.answers_generated += len(drawn)
-    tally.tokens_generated += sum(len(answer.drawn) for answer in drawn)
-    found = [
-        reward_of(
-            str(tokenizer.decode(list(answer.ids), skip_special_tokens=True)),
-            one.refs,
-            kind=settings.score,
-            is_cut=not answer.stopped,
-        )
-        for one, answer in zip(held, drawn, strict=True)
-    ]
-    measured = [value for value in found if value is not None]
+    mine = [place for place in share(range(len(held))) if place is not None]
+    asked = [DecodeRow(held[place].prompt, 0) for place in mine]
+    drawn = dict(zip(mine, decoder.decode(asked, max_new_tokens=settings.max_new_tokens), strict=True))
+
+    def judged(place: int) -> tuple[int, float | None]:
+        answer = drawn[place]
+        text = str(tokenizer.decode(list(answer.ids), skip_special_tokens=True))
+        score = reward_of(text, held[place].refs, kind=settings.score, is_cut=not answer.stopped)
+        return len(answer.drawn), score
+
+    found = divided(range(len(held)), judged, same=[one.prompt for one in held])
+    tally.answers_generated += len(found)
+    tally.tokens_generated += sum(tokens for tokens, _ in found)
+    measured = [value for _, value in found if value is not None]
     if not measured:
         raise UsageError(
             f"sft-until: the judge can decide none of the {len(held)} held-out prompts, so there is no score to stop by"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 from adhere.errors import UsageError, nearest
@@ -14,18 +14,16 @@ Launcher = Literal["torchrun", "slurm", "skypilot"]
 
 
 def launch_file(
-    launcher: str, recipe: Path, *, name: str, out: Path, processes: int = 8, nodes: int = 1, shard: bool = False
+    launcher: str, asked: Sequence[str], *, name: str, processes: int = 8, nodes: int = 1
 ) -> tuple[str, str]:
     """(file name, text) of a launch file.
 
     Args:
         launcher: `torchrun`, `slurm` or `skypilot`.
-        recipe: The recipe's file.
+        asked: What follows `adhere train`: the recipe and all its options.
         name: Of the job.
-        out: Where the recipe stores its stages.
         processes: A node, one a GPU.
         nodes: Machines.
-        shard: Cut the weights over the processes.
 
     Raises:
         UsageError: No such launcher, or fewer than one process or node.
@@ -36,7 +34,7 @@ def launch_file(
         )
     if processes < 1 or nodes < 1:
         raise UsageError(f"--emit: processes={processes} and nodes={nodes} must be at least 1")
-    train = f"-m adhere train {shlex.quote(str(recipe))} --out {shlex.quote(str(out))}{' --shard' * shard}"
+    train = f"-m -- adhere train {shlex.join(asked)}"  # without --, torchrun takes --start for one of its own
     many = f"--nnodes {nodes} --nproc-per-node {processes} --rdzv-backend c10d --rdzv-endpoint"
     match launcher:
         case "torchrun":

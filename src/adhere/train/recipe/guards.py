@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import msgspec
 
 from adhere.errors import AdhereError, ContaminationError, Diverged, ResourceError, UsageError
+from adhere.models.local.decoder.device import available_bytes
 from adhere.progress import Progress
-from adhere.train.budget.memory import Memory, available_bytes
+from adhere.train.budget.memory import Memory
 from adhere.train.loop import OptimizerSettings
 
 if TYPE_CHECKING:

@@ -18,12 +18,15 @@ import torch
 from torch import Tensor
 
 from adhere.errors import UsageError
+from adhere.models.local.decoder.device import available_bytes
 from adhere.models.local.decoder.forward import Forward
 from adhere.models.local.decoder.pick import picked, uniforms
 from adhere.models.local.decoder.precision import AskedPrecision, Layout, choose
 from adhere.models.local.decoder.static import REACH, StaticForward
 from adhere.models.local.decoder.steering import Spans, SteeredForward, Steering
 from adhere.models.local.decoder.weights import read_weights
+
+UNKNOWN_CACHE = 2 * 1024**3  # where nobody says how much memory is free
 
 OnDone = Callable[[int, "Decoded"], None]
 
@@ -89,7 +92,8 @@ class Decoder:
         rows: Rows decoded together: more is faster until the cache outgrows memory.
         precision: What matrix products compute in; "auto" is bf16 on CPUs that have it in hardware, else fp32.
         layout: How they are computed; which is faster depends on the processor (see `precision.resolve`).
-        cache_bytes: Memory that keys and values may take; very long prompts are decoded fewer rows at a time.
+        cache_bytes: Memory that keys and values may take; where they need more, fewer rows are decoded at a time. None: half of what
+            is free on the model's device when the first rows come.
         static: Steps of one fixed shape, recorded as CUDA graphs on a CUDA GPU [there, and only there; never when steered].
         steering: More attention on the spans of the rows; None, or a strength of 0: the model as it is.
 
@@ -105,7 +109,7 @@ class Decoder:
         rows: int = 128,
         precision: AskedPrecision = "fp32",
         layout: Layout = "columns",
-        cache_bytes: int = 2 * 1024**3,
+        cache_bytes: int | None = None,
         static: bool | None = None,
         steering: Steering | None = None,
     ) -> None:
@@ -217,6 +221,9 @@ class Decoder:
         if self.static:  # one shape for many calls
             capacity = -(-capacity // REACH) * REACH
         row_bytes = len(self._weights.layers) * 2 * shape.key_heads * shape.head_dim * capacity * 4
+        if self.cache_bytes is None:
+            free = available_bytes(self.model.device.type)
+            self.cache_bytes = UNKNOWN_CACHE if free is None else free // 2
         slots = max(1, min(self.rows, len(rows), self.cache_bytes // row_bytes))
         kept = self._forward
         if kept is None or kept.rows < slots or not capacity <= kept.capacity <= 2 * capacity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal, get_args
 
 from adhere.errors import UsageError
@@ -30,3 +31,17 @@ def resolve_device(asked: str) -> str:
             f"device={asked!r}: torch {torch.__version__} finds none here, only {found}. Use --device auto"
         )
     return asked
+
+
+def available_bytes(device: str) -> int | None:
+    """Memory that this process may still take on `device`; None where nobody says."""
+    if device == "cuda":
+        import torch
+
+        kept = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()  # torch holds it, and gives it out again
+        return int(torch.cuda.mem_get_info()[0]) + kept
+    meminfo = Path("/proc/meminfo")
+    if device != "cpu" or not meminfo.exists():
+        return None
+    lines = meminfo.read_text(encoding="ascii").splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
