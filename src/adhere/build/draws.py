@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -92,23 +92,40 @@ def draw_answers(
         cut_answers="fail",
     )
     clock = _Clock(directory.parent / "draws-seconds.json")
+
+    def note(response: Response) -> str:
+        clock.save(every_s=CLOCK_EVERY_S)
+        return watch(response) if watch else ""
+
     with Run.open(directory, spec, prompts) as run:
-        missing = run.missing()
-        if missing:
-            answers = respond(model, prompts, sampling=sampling, keys=missing)
-            with clock, progress.step("draw answers", len(missing), "answers") as step:
-                asyncio.run(_store(answers, run, clock, step, watch))
+        if run.missing():  # a build that draws nothing takes no seconds
+            with clock:
+                ask_missing(run, model, prompts, label="draw answers", progress=progress, note=note)
         return _collect(run, prompts, clock.before)
 
 
-async def _store(
-    answers: AsyncGenerator[Response], run: Run, clock: _Clock, step: Step, watch: Callable[[Response], str] | None
+def ask_missing(
+    run: Run,
+    model: Model,
+    prompts: Sequence[Prompt],
+    *,
+    label: str,
+    progress: Progress,
+    note: Callable[[Response], str] = lambda _: "",
 ) -> None:
-    async with aclosing(answers):
-        async for response in answers:
-            run.append_response(response)
-            clock.save(every_s=CLOCK_EVERY_S)
-            step.advance(1, watch(response) if watch else "")
+    """Ask a model for every answer that a Run lacks, and store each as it comes; `note` is what the progress shows beside the count."""
+    missing = run.missing()
+    if not missing:
+        return
+
+    async def store(step: Step) -> None:
+        async with aclosing(respond(model, prompts, sampling=run.spec.sampling, keys=missing)) as answers:
+            async for response in answers:
+                run.append_response(response)
+                step.advance(1, note(response))
+
+    with progress.step(label, len(missing), "answers") as step:
+        asyncio.run(store(step))
 
 
 def _collect(run: Run, prompts: Sequence[Prompt], seconds: float) -> Draws:

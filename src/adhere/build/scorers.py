@@ -9,21 +9,19 @@ Nothing is never agreement: such an answer is dropped as *undecided*, and counte
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from itertools import combinations
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from adhere.build.draws import ask_missing
 from adhere.build.filter import keeps_all
 from adhere.errors import UsageError
 from adhere.models.base import Model
 from adhere.pipeline.judge_model.question import Question
-from adhere.pipeline.respond import respond
 from adhere.progress import Progress, Silent
 from adhere.schema import Prompt, Record, Sampling, Turn, content_hash
 from adhere.stats import cohens_kappa
@@ -115,19 +113,10 @@ class JudgeScorer:
             sampling=self.sampling, draws=1, cut_answers="fail",
         )  # fmt: skip
         with Run.open(self.directory, spec, asked) as run:
-            missing = run.missing()
-            if missing:
-                asyncio.run(self._ask(run, asked, missing))
+            ask_missing(run, self.model, asked, label=self.name, progress=self.progress)
             answers = {response.prompt_id: response for response in run.responses()}
         verdicts = [question.read(answers.get(prompt.id))[0] for question, prompt in zip(questions, asked, strict=True)]
         return [None if verdict is None else verdict.flawless for verdict in verdicts]
-
-    async def _ask(self, run: Run, asked: Sequence[Prompt], missing: Sequence[tuple[str, int, int]]) -> None:
-        with self.progress.step(self.name, len(missing), "answers") as step:
-            async with aclosing(respond(self.model, asked, sampling=self.sampling, keys=missing)) as answers:
-                async for response in answers:
-                    run.append_response(response)
-                    step.advance()
 
 
 class RewardScorer:

@@ -15,7 +15,6 @@ A build that is killed and started again asks nothing twice.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,9 +26,10 @@ from adhere.build.checks.file import load_checks
 from adhere.build.convert import convert, write_table
 from adhere.build.dataset.card import CARD, CARD_VERSION, Card, Stage, card_text, histograms
 from adhere.build.dataset.prompts import Kind, make_prompts
-from adhere.build.dataset.queries import Found, find_queries
+from adhere.build.dataset.queries import find_queries
 from adhere.build.dataset.spec import DataSpec, checked
-from adhere.build.decontaminate.files import LcsDrop, NgramDrop, items_of
+from adhere.build.dataset.stages import answer_stages, clean_stage, prompt_stage, query_stage
+from adhere.build.decontaminate.files import Desk, LcsDrop, NgramDrop, Settings, items_of
 from adhere.build.draws import Draws, draw_answers
 from adhere.build.filter import Answer, is_sound, judge_draws, keeps_all
 from adhere.build.rows import Item, balanced, make_item, rl_row
@@ -40,7 +40,6 @@ from adhere.pipeline.judge import verifier_version
 from adhere.progress import Progress, Silent
 from adhere.schema import Prompt, Response, derive_seed, encode, write_atomic, write_rows
 from adhere.suites.generated.core.deal import kinds_of
-from adhere.text.repeats import NgramRule, SubsequenceRule
 
 Row = dict[str, Any]
 LICENSES = {"ours": "written for adhere (Apache-2.0)", "bootstrap": "written by the model; its licence applies"}
@@ -108,7 +107,7 @@ def build_dataset(
             for place, role in enumerate(spec.filter.roles)
         ]
         judged, filtering = _filtered(judged, [RuleScorer(), *scorers])
-    stages = [_query_stage(found), _prompt_stage(spec, prompts, hopeless), _clean_stage(prompts, kept, drops)]
+    stages = [query_stage(found), prompt_stage(spec, prompts, hopeless), clean_stage(prompts, kept, drops)]
     return _written(spec, model, directory, _Made(kept, drops, against, drawn, judged, stages, filtering))
 
 
@@ -132,19 +131,9 @@ def _decontaminated(
     rule = spec.decontaminate.rule
     loaded = [(name, suites.load(name)) for name in spec.decontaminate.against]
     items = items_of(loaded)
+    desk = Desk(Settings(tuple(map(tuple, items)), (), rule, "error", spec.name))  # type: ignore[arg-type]
     texts = ["\n".join(turn.text for turn in prompt.turns) for prompt in prompts]
-    drops: list[LcsDrop | NgramDrop] = []
-    if rule == "lcs":
-        for line, match in enumerate(SubsequenceRule([item.text for item in items]).matches(texts), start=1):
-            if match is not None:
-                item = items[match.item]
-                drops.append(LcsDrop(line, item.against, item.key, match.common, round(match.ratio, 4)))
-    else:
-        ngrams = NgramRule([item.text for item in items])
-        for line, text in enumerate(texts, start=1):
-            first = ngrams.first(text)
-            if first is not None:
-                drops.append(NgramDrop(line, items[first.item].against, items[first.item].key, first.ngram))
+    drops, _ = desk.drops(range(1, len(texts) + 1), texts)
     gone = {drop.line for drop in drops}
     kept = [prompt for line, prompt in enumerate(prompts, start=1) if line not in gone]
     return kept, drops, {name: len(suite.prompts) for name, suite in loaded}
@@ -325,6 +314,7 @@ def _written(spec: DataSpec, model: Model, directory: Path, made: _Made) -> Card
     kinds, numbers, published = histograms(kept)
     costs = [response.usage.cost_usd for responses in drawn.by_prompt.values() for response in responses]
     known = [cost for cost in costs if cost is not None]
+    answers = [answer for one in judged for answer in one.item.answers]
     refs = {ref.id: ref for prompt in kept for turn in prompt.turns for ref in turn.constraints}
     card = Card(
         version=CARD_VERSION,
@@ -338,7 +328,7 @@ def _written(spec: DataSpec, model: Model, directory: Path, made: _Made) -> Card
             "answers": f"written by {model.name}; its licence and terms apply",
         },
         verifiers={kind: verifier_version(ref) for kind, ref in sorted(refs.items())},
-        stages=(*stages, *_answer_stages(kept, drawn, judged, tables, filtering)),
+        stages=(*stages, *answer_stages(len(kept), drawn, answers, filtering, tables)),
         rows=rows,
         files=files,
         kinds=kinds,
@@ -352,66 +342,3 @@ def _written(spec: DataSpec, model: Model, directory: Path, made: _Made) -> Card
     write_atomic(directory / "README.md", card_text(card).encode())
     write_atomic(directory / CARD, encode(card) + b"\n")  # last: a data set without it is unfinished
     return card
-
-
-def _query_stage(found: Found) -> Stage:
-    out = {why: count for why, count, _ in found.left_out}
-    return Stage("queries", "queries", len(found.queries) + sum(out.values()), len(found.queries), out)
-
-
-def _prompt_stage(spec: DataSpec, prompts: Sequence[Prompt], hopeless: Sequence[str]) -> Stage:
-    lost = spec.queries.count - len(prompts)
-    out = {f"without new constraints that go together ({len(hopeless)} queries)": lost} if lost else {}
-    return Stage("constraints that go together", "prompts", spec.queries.count, len(prompts), out)
-
-
-def _clean_stage(prompts: Sequence[Prompt], kept: Sequence[Prompt], drops: Sequence[LcsDrop | NgramDrop]) -> Stage:
-    out = Counter(f"like an item of {drop.against}" for drop in drops)
-    return Stage("decontamination", "prompts", len(prompts), len(kept), dict(out))
-
-
-def _answer_stages(
-    kept: Sequence[Prompt],
-    drawn: Draws,
-    judged: Sequence[Judged],
-    tables: dict[str, list[Row]],
-    filtering: Filtered | None,
-) -> list[Stage]:
-    responses = [response for found in drawn.by_prompt.values() for response in found]
-    statuses = Counter(response.status for response in responses if response.status != "ok")
-    ended = len(responses) - statuses.total()
-    first = [answer for one in judged for answer in one.item.answers]
-    ended_first = [answer for answer in first if answer.status == "ok"]
-    passed = [answer for answer in first if answer.passed]
-    undecided = sum(
-        any(verdict.outcome == "undecided" for verdict in answer.verdicts)
-        and not any(verdict.outcome == "fail" for verdict in answer.verdicts)
-        for answer in ended_first
-    )
-    failed = len(ended_first) - len(passed) - undecided
-    sft, origins = tables["sft"], Counter(row["origin"] for row in tables["sft"])
-    with_rows = len({row["prompt_id"] for row in sft})
-    flat = sum(row["score_variance"] == 0 for row in tables["rl"])
-    scored = []
-    if filtering is not None:
-        out = {"rejected by a scorer": filtering.rejected, "without a vote of every scorer": filtering.undecided}
-        scored = [
-            Stage(
-                "flawless for every scorer",
-                "answers",
-                filtering.answers,
-                filtering.kept,
-                {why: count for why, count in out.items() if count},
-            )
-        ]
-    return [
-        Stage("draws that ended by themselves", "answers", len(responses), ended, dict(sorted(statuses.items()))),
-        Stage("every constraint of the first turn kept", "answers", len(ended_first), len(passed),
-              {why: count for why, count in (("break one", failed), ("undecided", undecided)) if count}),
-        *scored,
-        Stage("SFT rows", "prompts with a row", len(kept), with_rows,
-              {"without an answer that passes, says something and fits the limits": len(kept) - with_rows} if with_rows < len(kept) else {}),
-        Stage("SFT rows as the model wrote them", "rows", len(sft), origins["sampled"], {"repaired": origins["repaired"]} if origins["repaired"] else {}),
-        Stage("preference pairs", "prompts with a pair", len(kept), len({row["prompt_id"] for row in tables["pairs"]})),
-        Stage("RL prompts whose scores vary", "prompts", len(tables["rl"]), len(tables["rl"]) - flat, {"all draws scored alike": flat} if flat else {}),
-    ]  # fmt: skip

@@ -6,8 +6,8 @@ searched.py  prompt search: texts that the model proposes, the best of them befo
 names.py     `open_wrapped`: from a name to a wrapped Model
 """
 
-from adhere.models.wrap.names import is_wrapped, known_methods, open_wrapped
+from adhere.models.wrap.names import known_methods, open_wrapped
 from adhere.models.wrap.searched import Searched
 from adhere.models.wrap.wrapper import Wrapped
 
-__all__ = ["Searched", "Wrapped", "is_wrapped", "known_methods", "open_wrapped"]
+__all__ = ["Searched", "Wrapped", "known_methods", "open_wrapped"]

@@ -38,11 +38,6 @@ STEER, _FACTOR, _MOST_FACTOR = (
 _FORM = re.compile(r"(?P<label>[a-z][a-z0-9-]*)\((?P<inner>.+)\)", re.DOTALL)
 
 
-def is_wrapped(name: str) -> bool:
-    """Whether a name has the form METHOD(MODEL)."""
-    return wrapped_form(name) is not None
-
-
 def wrapped_form(name: str) -> tuple[str, str] | None:
     """(method, inner model) of a name of that form, else None."""
     form = _FORM.fullmatch(name)

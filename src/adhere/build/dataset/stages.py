@@ -1,0 +1,94 @@
+"""What each step of a build left over, in the order in which a reader of the card meets them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from adhere.build.dataset.card import Stage
+from adhere.build.dataset.queries import Found
+from adhere.build.dataset.spec import DataSpec
+from adhere.build.decontaminate.files import LcsDrop, NgramDrop
+from adhere.build.draws import Draws
+from adhere.build.filter import Answer
+from adhere.build.scorers import Filtered
+from adhere.schema import Prompt
+
+Table = Sequence[Mapping[str, Any]]
+
+
+def query_stage(found: Found) -> Stage:
+    """Queries that can be used, of those that were found."""
+    out = {why: count for why, count, _ in found.left_out}
+    return Stage("queries", "queries", len(found.queries) + sum(out.values()), len(found.queries), out)
+
+
+def prompt_stage(spec: DataSpec, prompts: Sequence[Prompt], hopeless: Sequence[str]) -> Stage:
+    """Prompts that could be made, of those that were asked for."""
+    lost = spec.queries.count - len(prompts)
+    out = {f"without new constraints that go together ({len(hopeless)} queries)": lost}
+    return Stage("constraints that go together", "prompts", spec.queries.count, len(prompts), _some(out))
+
+
+def clean_stage(prompts: Sequence[Prompt], kept: Sequence[Prompt], drops: Sequence[LcsDrop | NgramDrop]) -> Stage:
+    """Prompts that repeat no test item."""
+    out = Counter(f"like an item of {drop.against}" for drop in drops)
+    return Stage("decontamination", "prompts", len(prompts), len(kept), dict(out))
+
+
+def answer_stages(
+    prompts: int, drawn: Draws, answers: Sequence[Answer], filtering: Filtered | None, tables: Mapping[str, Table]
+) -> Iterator[Stage]:
+    """From drawn answers to rows.
+
+    Args:
+        prompts: How many were kept.
+        drawn: The answers to every turn.
+        answers: Those to first turns, judged.
+        filtering: What scorers said of them, where some were asked.
+        tables: The rows that were made, by the name of their table.
+    """
+    responses = [response for found in drawn.by_prompt.values() for response in found]
+    statuses = Counter(response.status for response in responses if response.status != "ok")
+    yield Stage(
+        "draws that ended by themselves",
+        "answers",
+        len(responses),
+        len(responses) - statuses.total(),
+        dict(sorted(statuses.items())),
+    )
+    ended = [answer for answer in answers if answer.status == "ok"]
+    passed = sum(answer.passed for answer in answers)
+    undecided = sum(_is_undecided(answer) for answer in ended)
+    out = {"break one": len(ended) - passed - undecided, "undecided": undecided}
+    yield Stage("every constraint of the first turn kept", "answers", len(ended), passed, _some(out))
+    if filtering is not None:
+        out = {"rejected by a scorer": filtering.rejected, "without a vote of every scorer": filtering.undecided}
+        yield Stage("flawless for every scorer", "answers", filtering.answers, filtering.kept, _some(out))
+    yield from _row_stages(prompts, tables)
+
+
+def _row_stages(prompts: int, tables: Mapping[str, Table]) -> Iterator[Stage]:
+    sft, pairs, rl = tables["sft"], tables["pairs"], tables["rl"]
+    with_rows = len({row["prompt_id"] for row in sft})
+    out = {"without an answer that passes, says something and fits the limits": prompts - with_rows}
+    yield Stage("SFT rows", "prompts with a row", prompts, with_rows, _some(out))
+    origins = Counter(row["origin"] for row in sft)
+    out = {"repaired": origins["repaired"]}
+    yield Stage("SFT rows as the model wrote them", "rows", len(sft), origins["sampled"], _some(out))
+    with_pairs = len({row["prompt_id"] for row in pairs})
+    yield Stage("preference pairs", "prompts with a pair", prompts, with_pairs)
+    flat = sum(row["score_variance"] == 0 for row in rl)
+    out = {"all draws scored alike": flat}
+    yield Stage("RL prompts whose scores vary", "prompts", len(rl), len(rl) - flat, _some(out))
+
+
+def _is_undecided(answer: Answer) -> bool:
+    outcomes = {verdict.outcome for verdict in answer.verdicts}
+    return "undecided" in outcomes and "fail" not in outcomes
+
+
+def _some(counts: dict[str, int]) -> dict[str, int]:
+    """Those that count anything."""
+    return {why: count for why, count in counts.items() if count}
