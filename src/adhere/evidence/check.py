@@ -257,11 +257,10 @@ def _conflict(  # noqa: PLR0917 -- the parts of one record, in its order
 def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Conflict]:
     """One conflict per failed check; checks of one sentence against one table are one conflict."""
     found, sentences = [], defaultdict(list)
-    doubted: dict[tuple[object, ...], list[Check]] = defaultdict(list)
+    doubted: dict[tuple[str, int], list[Check]] = defaultdict(list)
     for check in failed:
         if check.doubt:
-            one, other = check.subjects
-            doubted[one.document, one.table.index, other.document, other.table.index].append(check)
+            doubted[check.subjects[1].document, check.subjects[1].table.index].append(check)
         elif check.kind == "prose_table" and check.sources:
             table = check.values[0].table.index if check.values else 0
             sentences[check.sources[0], table, check.message(as_printed).partition("”")[0]].append(check)
@@ -277,7 +276,7 @@ def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Confli
             f"{one.table.name} and {other.table.name} print different numbers in {len(pair)} places that are labelled alike, "
             f"but {pair[0].doubt}: they are read as two measurements. First: {pair[0].message(as_printed)}"
         )
-        found.append(_conflict(evidence, pair[0].kind, "info", (), text, _sources(pair[:MAX_QUOTES])))
+        found.append(_conflict(evidence, pair[0].kind, "info", (), text, _sources(pair[:1])))
     for group in sentences.values():
         worst = min((check.severity for check in group), key=lambda severity: _SEVERITY_ORDER[severity])
         first = group[0].message(as_printed)

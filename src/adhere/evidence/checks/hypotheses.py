@@ -71,10 +71,12 @@ def find_swaps(checks: Sequence[Check], sheets: Iterable[Sheet]) -> list[Swap]:
     for check in checks:
         if not check.failed or check.absorbed:
             continue
+        if trials > MAX_TRIALS:
+            break
         for value in check.values:
             for other in neighbours.of(value):
                 pair = (min(value.id, other.id), max(value.id, other.id))
-                if pair in found or trials > MAX_TRIALS:
+                if pair in found:
                     continue
                 trials += 1
                 swap = _tried(value, other, by_value)
@@ -277,8 +279,12 @@ def find_rotations(sheets: Sequence[Sheet], checks: Sequence[Check]) -> list[Rot
         for place in {(value.document, value.table.index) for value in check.values}:
             touching[place].append(check)
     found = []
+    trials = 0
     for sheet in sheets:
         own = touching[sheet.document.name, sheet.table.index]
+        trials += len(own) * sheet.table.width
+        if trials > MAX_TRIALS:
+            break
         rotation = _by_equalities(sheet, own) or _by_average(sheet, own)
         if rotation:
             for check in rotation.removed:

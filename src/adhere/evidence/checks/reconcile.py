@@ -58,7 +58,8 @@ def comparisons(
             continue
         _compare_bucket(bucket, found, checks, authors)
     _doubt_different_tables(checks)
-    return found, checks
+    doubted = {(check.subjects[0].id, check.subjects[1].id) for check in checks if check.doubt}
+    return [item for item in found if (item.first.id, item.second.id) not in doubted], checks
 
 
 def _doubt_different_tables(checks: Iterable[Check]) -> None:

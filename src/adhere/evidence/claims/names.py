@@ -237,6 +237,7 @@ def is_length(label: str) -> bool:
     return _LENGTH.match(label.strip()) is not None
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def direction_of(*labels: str) -> Literal["higher", "lower"]:
     """Whether more is better, from arrows, metric names and words like "lower is better"; `higher` by default."""
     text = " ".join(labels)

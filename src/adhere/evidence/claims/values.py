@@ -393,6 +393,16 @@ class _Context:
         self.topic = self.about_benchmark or _topic(table)
         self.special = SPECIAL_AVERAGE.search(f"{table.caption} {self.notes}")
         self._compositions: dict[str, str] = {}
+        # What labels mean, once for all the cells that they stand beside.
+        self.models: dict[tuple[str, Tuning, bool], tuple[ModelName | None, str, str]] = {}
+        self.benchmarks: dict[tuple[str, ...], tuple[BenchmarkName | None, list[str], list[str]]] = {}
+        self._columns: dict[int, tuple[str, list[str], list[str]]] = {}
+
+    def column(self, c: int, path: list[str]) -> tuple[str, list[str], list[str]]:
+        """Of the labels over a column: the model's name, what stands above it, and what stands below it."""
+        if c not in self._columns:
+            self._columns[c] = column_model(path) if path else ("", [], [])
+        return self._columns[c]
 
     def model(self, label: str, own: Tuning = "") -> ModelName:
         """The model that a label of this table names; `own` is what a column beside it says of its tuning."""
@@ -484,7 +494,7 @@ def _cell_values(sheet: Sheet, context: _Context, about: _Row, r: int, c: int) -
         if about.benchmark:
             benchmark_path = [about.benchmark, *(label for label in path if _setting(label))]
     elif layout.models_in == "columns":
-        model_text, above, below = column_model(path) if path else ("", [], [])
+        model_text, above, below = context.column(c, path)
         benchmark_path = [row_label]
         # What stands above a model groups models ("Ours"); what stands below it says what was done with it.
         setting = _setting(
@@ -499,17 +509,23 @@ def _cell_values(sheet: Sheet, context: _Context, about: _Row, r: int, c: int) -
         )
     else:
         model_text, benchmark_path, setting = "", [row_label, *path], ""
-    model, added, remark = _model(
-        context, model_text, about.tuning, has_role=role not in {"share", "attribute"} or sheet.models_in == "rows"
-    )
+    has_role = role not in {"share", "attribute"} or sheet.models_in == "rows"
+    known = (model_text, about.tuning, has_role)
+    if known not in context.models:
+        context.models[known] = _model(context, model_text, about.tuning, has_role=has_role)
+    model, added, remark = context.models[known]
     if sheet.models_in == "columns" and model is not None and column_role == "share":
         model = None
     if layout.nothing or c < layout.first:
         model = None
-    benchmark, group, guesses = _benchmark(sheet, context, benchmark_path, row.section, about)
+    place = (*benchmark_path, "", row.section, about.metric, about.shots)
+    if place not in context.benchmarks:
+        context.benchmarks[place] = _benchmark(sheet, context, benchmark_path, row.section, about)
+    benchmark, group, guesses = context.benchmarks[place]
     if layout.model and not layout.models_in:
         guesses = [*guesses, layout.model_reason]
-    names = _part_settings(context, added, path if layout.models_in != "columns" else [row_label], cell)
+    labels = path if layout.models_in != "columns" else [row_label]
+    names = _part_settings(context, added, labels, cell) if len(cell.parts) > 1 else []
     numbers = [(k, part) for k, part in enumerate(cell.parts) if part.number]
     setting = " ".join(filter(None, [setting, remark, about.setting]))
     shots = about.shots or (benchmark.shots if benchmark else "")

@@ -128,9 +128,8 @@ def _lines(text: str) -> str:
 
 
 def _pdf(data: bytes, name: str, where: str) -> Document:
-    blocks, empty_pages = pdf_blocks(data, where)
+    blocks, problems = pdf_blocks(data, where)
     document = Document(name, where, "pdf", [])
-    if empty_pages:
-        document.problems.append(Problem(name, 1, f"{empty_pages} pages hold no text"))
+    document.problems += [Problem(name, 1, message) for message in problems]
     read_pdf_document(document, blocks)
     return document

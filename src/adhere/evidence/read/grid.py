@@ -19,6 +19,7 @@ _BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 _ASIDE = re.compile(r"\((?P<number>\d+\.\d+%?)\)\s*$")
 MAX_HEADER_ROWS = 5
 MAX_SPAN = 200  # columns and rows that one cell may reach over
+MAX_COLUMNS = 300  # to which cells that span columns may widen a row
 
 
 class RawRow(NamedTuple):

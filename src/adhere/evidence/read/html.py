@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from adhere.evidence.read.grid import MAX_SPAN, RawRow
+from adhere.evidence.read.grid import MAX_COLUMNS, MAX_SPAN, RawRow
 from adhere.extras import need
 
 _TABLE_TAG = re.compile(r"<(?P<close>/?)table\b", re.IGNORECASE)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _SKIPPED = frozenset({"script", "style", "template", "noscript", "svg", "head", "title", "code", "pre", "textarea"})
 _BLOCKS = frozenset(
     (
@@ -47,7 +46,14 @@ class HtmlText(NamedTuple):
 
 def without_comments(text: str) -> str:
     """The text with the lines of its comments left blank."""
-    return _COMMENT.sub(lambda match: "\n" * match.group().count("\n"), text)
+    pieces, position = [], 0
+    while (start := text.find("<!--", position)) >= 0:
+        end = text.find("-->", start + 4)
+        if end < 0:
+            break  # never closed: text
+        pieces += [text[position:start], "\n" * text.count("\n", start, end)]
+        position = end + 3
+    return "".join([*pieces, text[position:]])
 
 
 def table_end(text: str, start: int) -> int:
@@ -103,7 +109,7 @@ def _table(table: Any, before: int) -> HtmlTable:
             _fill(spans, found)
             text = " ".join(_text(cell).split()).replace("****", "")
             columns, down = _span(cell.get("colspan")), _span(cell.get("rowspan"))
-            for copy in range(columns):
+            for copy in range(min(columns, max(MAX_COLUMNS - len(found), 1))):
                 # A header that spans columns names each of them; a body cell that does is a section row or a remark.
                 shown = text if copy == 0 or is_head or cell.tag == "th" else ""
                 if down > 1:
@@ -138,7 +144,7 @@ def _row_cells(table: Any) -> Iterator[tuple[Any, list[Any]]]:
 
 def _fill(spans: dict[int, tuple[int, str]], row: list[str]) -> None:
     """Put cells of rows above that reach down into their places."""
-    while len(row) in spans:
+    while len(row) in spans and len(row) < 2 * MAX_COLUMNS:
         column = len(row)
         left, text = spans[column]
         row.append(text)

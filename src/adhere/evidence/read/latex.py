@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from adhere.evidence.read.grid import MAX_SPAN, RawRow
+from adhere.evidence.read.grid import MAX_COLUMNS, MAX_SPAN, RawRow
 from adhere.evidence.read.latex_text import Macro, braced, latex_text
 
 _COMMENT = re.compile(r"(?<!\\)%.*")
@@ -223,7 +223,7 @@ def _row(source: str, line: int, spans: dict[int, tuple[int, str]], macros: Mapp
             down = min(int(below[1]), MAX_SPAN)
             piece = (braced(piece, below.end())[0] or "").strip()
         text = latex_text(piece, macros)
-        for _ in range(columns if len(row) < MAX_SPAN else 1):
+        for _ in range(columns if len(row) < MAX_COLUMNS else 1):
             held = spans.pop(len(row), None)
             if held and not text:
                 row.append(held[1])

@@ -24,6 +24,8 @@ _CAPTION = re.compile(r"(?:Table|Figure|Tab\.|TABLE|表)\s*\d")
 LEAST_LINES = 2
 MAX_HEADER_LINES = 8
 MAX_PAGES = 2000
+MAX_CHARACTERS = 400_000
+MAX_PATHS = 5_000  # drawn on one page; rules of tables come before the curves of a plot, which are left out anyway
 
 
 class Word(NamedTuple):
@@ -110,8 +112,8 @@ class Block(NamedTuple):
     is_heading: bool
 
 
-def pdf_blocks(data: bytes, where: str) -> tuple[list[Block], int]:
-    """The blocks of a PDF, and how many of its pages hold no text.
+def pdf_blocks(data: bytes, where: str) -> tuple[list[Block], list[str]]:
+    """The blocks of a PDF, and what of it could not be read: pages without text, or beyond 400,000 characters.
 
     Raises:
         UsageError: It is encrypted, damaged, or holds no text.
@@ -123,10 +125,14 @@ def pdf_blocks(data: bytes, where: str) -> tuple[list[Block], int]:
     if not data.startswith(b"%PDF-"):
         raise UsageError(f"{where}: called a PDF, but does not begin with %PDF-")
     blocks: list[Block] = []
-    empty = 0
+    empty = left = 0
+    budget = _Budget(MAX_CHARACTERS)
     try:
         with pdfplumber.open(io.BytesIO(data)) as pdf:
-            for page in pdf.pages[:MAX_PAGES]:
+            for number, page in enumerate(pdf.pages, start=1):
+                if number > MAX_PAGES or not budget.lay_out(page):
+                    left = len(pdf.pages) - number + 1
+                    break
                 found = _page_blocks(page)
                 empty += not found
                 blocks += found
@@ -140,9 +146,57 @@ def pdf_blocks(data: bytes, where: str) -> tuple[list[Block], int]:
         raise UsageError(f"{where}: this PDF is damaged: {cause or type(cause).__name__}") from error
     except (parsing.PSException, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise UsageError(f"{where}: this PDF cannot be read ({type(error).__name__}: {error})") from error
+    if not blocks and left:
+        raise UsageError(
+            f"{where}: the first page of this PDF holds more than {MAX_CHARACTERS:,} characters. Split it."
+        )
     if not blocks:
         raise UsageError(f"{where}: this PDF holds no text (scanned pages?). Run it through OCR first.")
-    return blocks, empty
+    problems = [f"{empty} pages hold no text"] if empty else []
+    if left:
+        problems.append(
+            f"the last {left} pages were not read: PDFs of up to {MAX_CHARACTERS:,} characters are. Split it"
+        )
+    return blocks, problems
+
+
+class _Budget:
+    """How many characters may still be read; a small file can unfold to very many."""
+
+    def __init__(self, characters: int) -> None:
+        self.characters = characters
+
+    def lay_out(self, page: Any) -> bool:
+        """Find what stands on a page, without the curves of its plots; False where that is more than may be read."""
+        plumber: Any = need("pdfplumber.page", extra="claims")
+        interpreters: Any = need("pdfminer.pdfinterp", extra="claims")
+        budget = self
+
+        class Device(plumber.PDFPageAggregatorWithMarkedContent):  # type: ignore[misc]
+            paths = 0
+
+            def paint_path(self, gstate: Any, stroke: bool, fill: bool, evenodd: bool, path: Any) -> None:  # noqa: FBT001 -- pdfminer's signature
+                self.paths += 1
+                if self.paths <= MAX_PATHS and len(path) <= 50 and all(part[0] in "mlh" for part in path):
+                    super().paint_path(gstate, stroke, fill, evenodd, path)
+
+            def render_char(self, *arguments: Any, **named: Any) -> Any:
+                budget.characters -= 1
+                if budget.characters < 0:
+                    raise _TooMuchText
+                return super().render_char(*arguments, **named)
+
+        device = Device(page.pdf.rsrcmgr, pageno=page.page_number, laparams=page.pdf.laparams)
+        try:
+            interpreters.PDFPageInterpreter(page.pdf.rsrcmgr, device).process_page(page.page_obj)
+        except _TooMuchText:
+            return False
+        page._layout = device.get_result()  # noqa: SLF001 -- where pdfplumber keeps what it laid out itself
+        return True
+
+
+class _TooMuchText(Exception):
+    """A document holds more characters than are read."""
 
 
 def _page_blocks(page: Any) -> list[Block]:
