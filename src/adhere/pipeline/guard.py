@@ -11,6 +11,7 @@ from adhere.text.size import MOST_CHARACTERS
 from adhere.text.words import words
 
 FEWEST_FOR_REPETITION = 8
+FEWEST_OWN_WORDS = 3  # an answer with fewer says nothing that the prompt did not say
 
 
 class Guard(NamedTuple):
@@ -23,6 +24,7 @@ class Guard(NamedTuple):
         content_share: Share of the query's topic words that the answer uses, of those that the prompt itself does not
             name (a constraint may demand or forbid those); None where the prompt has none.
         echo: Share of the answer's runs of four words that are the prompt's own; None below eight words.
+        own_words: Different words of the answer that the prompt does not have.
     """
 
     words: int
@@ -30,6 +32,7 @@ class Guard(NamedTuple):
     repetition: float | None
     content_share: float | None
     echo: float | None
+    own_words: int
 
     @property
     def is_repetitive(self) -> bool | None:
@@ -40,6 +43,11 @@ class Guard(NamedTuple):
     def is_echo(self) -> bool | None:
         """Whether more than half of the answer is the prompt."""
         return None if self.echo is None else self.echo > 0.5
+
+    @property
+    def is_empty_form(self) -> bool:
+        """Whether the answer is form alone: the phrase or the key that was asked for, the instruction itself, a bullet without text."""
+        return self.own_words < FEWEST_OWN_WORDS
 
 
 def guard(prompt: Prompt, text: str, *, turn: int = 0) -> Guard:
@@ -55,6 +63,7 @@ def guard(prompt: Prompt, text: str, *, turn: int = 0) -> Guard:
         repetition=1 - len(set(fours)) / len(fours) if long_enough else None,
         content_share=_content_share(prompt, set(said), set(asked)),
         echo=sum(run in prompts_own for run in fours) / len(fours) if long_enough else None,
+        own_words=len(set(said) - set(asked)),
     )
 
 

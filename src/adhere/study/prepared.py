@@ -24,6 +24,7 @@ from adhere.study.design.frozen import Template, freeze
 from adhere.study.design.inputs import StudyInputs, load_inputs
 from adhere.study.design.probe import Probe, load_probe, probe
 from adhere.study.design.spec import StudySpec
+from adhere.study.outcome.asked import save_asked
 from adhere.study.outcome.collect import make_result, same_result
 from adhere.study.outcome.result import StudyResult
 from adhere.study.run.work import Shard, State, Worker
@@ -89,6 +90,7 @@ class Prepared(StudyInputs):
     def result(self, *, progress: Progress, command: str = "") -> StudyResult:
         """The result of what is finished, stored. One that says the same as the stored one leaves it as it is."""
         with progress.step("statistics", None):
+            save_asked(self.directory, self.suite, self.suites)
             result = make_result(self, parameters=self.estimate.parameters, command=command)
         file = self.directory / "result.json"
         if file.exists():

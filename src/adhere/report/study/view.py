@@ -9,7 +9,7 @@ from adhere.report.pieces.numbers import counted, decimal, percent, percent_inte
 from adhere.report.pieces.sides import following_words, rest_sentence, side_scores
 from adhere.report.pieces.wording import Effect, effect
 from adhere.store.summary import Share
-from adhere.study.outcome.result import ArmScore, CellNote, Contrast, Curve, Matched, StudyResult
+from adhere.study.outcome.result import ArmScore, CellNote, Contrast, Curve, GuardTest, Matched, StudyResult
 
 NO_RATE = "no prompt was measured (n = 0)"
 _SLICE_TITLES = {
@@ -171,10 +171,12 @@ def contrast_rows(result: StudyResult) -> list[ContrastRow]:
 
 
 _GUARDS = {
-    "words": ("Words of the answer", "share of the control's"),
+    "words": ("Words of the answer", "share"),
     "topic_words": ("Topic words used", "points"),
     "repetition": ("Repetitive answers", "points"),
-    "perplexity": ("Perplexity of plain text", "share of the control's"),
+    "echo": ("Answers that repeat the prompt", "points"),
+    "empty_form": ("Answers that are form alone", "points"),
+    "perplexity": ("Perplexity of plain text", "share"),
 }
 
 
@@ -198,14 +200,21 @@ def guard_rows(result: StudyResult) -> list[list[str]]:
     """Name, both values, how much worse, interval, margin and outcome of each guard."""
     rows = []
     for guard in result.guards:
-        name, unit = _GUARDS.get(guard.name, (guard.name, ""))
-        is_share = guard.name in {"topic_words", "repetition"}
+        is_share = _GUARDS.get(guard.name, ("", ""))[1] == "points"
         values = [percent(v) if is_share else decimal(v) for v in (guard.value_treatment, guard.value_control)]
         rows.append(
-            [f"{name} ({unit})", *values, percent(guard.worse), percent_interval(guard.low, guard.high),
-             percent(guard.margin, digits=0), guard.outcome]
+            [guard_name(guard, result), *values, percent(guard.worse), percent_interval(guard.low, guard.high),
+             percent(guard.margin, digits=1), guard.outcome]
         )  # fmt: skip
     return rows
+
+
+def guard_name(guard: GuardTest, result: StudyResult) -> str:
+    """What a guard measures, in words, and the reference where that is not the control of the study."""
+    kind, _, suite = guard.name.partition(":")
+    name, unit = _GUARDS.get(kind, (kind.replace("_", " "), ""))
+    against = "" if guard.control == result.verdict.primary.control else f", against {guard.control}"
+    return f"{name}{suite and f' on {suite}'} ({unit}{against})"
 
 
 def tax_rows(result: StudyResult) -> list[list[str]]:

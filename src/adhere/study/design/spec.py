@@ -168,12 +168,15 @@ class VerdictSpec(Record, frozen=True):
 
 
 class GuardSpec(Record, frozen=True):
-    """How much worse the treatment may be than the control beside the pass rate: margins of the tests of non-inferiority.
+    """How much worse the treatment may be than the control, and than the start, beside the pass rate: margins of the tests of non-inferiority.
 
     Args:
-        words: Share of the control's mean words that may be lost.
-        topic_words: How far the share of the query's topic words may fall.
+        words: Share of the reference's mean words that may be lost, here and on every published suite.
+        topic_words: How far the share of the query's topic words may fall, but never by more than the share `of_its_own`.
+        of_its_own: Share of what the reference itself has that may be lost: a margin above what there is could not be missed.
         repetition: How far the share of repetitive answers may rise.
+        echo: How far the share of answers may rise that mostly repeat the prompt.
+        empty_form: How far the share of answers may rise that say hardly a word which the prompt does not have.
         perplexity: By which share the perplexity of plain text may rise.
         side: By how much a rate that another harness measured may fall (a share: 0.02 are two points).
         side_perplexity: By which share a perplexity that another harness measured may rise.
@@ -181,7 +184,10 @@ class GuardSpec(Record, frozen=True):
 
     words: float = 0.2
     topic_words: float = 0.05
+    of_its_own: float = 0.25
     repetition: float = 0.05
+    echo: float = 0.05
+    empty_form: float = 0.05
     perplexity: float = 0.1
     side: float = MARGIN
     side_perplexity: float = PERPLEXITY_MARGIN

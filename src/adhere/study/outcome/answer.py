@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adhere.schema import Json, Record
-from adhere.study.outcome.result import Answer, Contrast, Fragility, Scope, StudyResult
+from adhere.study.outcome.result import Answer, Contrast, Fragility, Scope, StudyResult, SuiteFound
 
 
 class Range(Record, frozen=True):
@@ -21,6 +21,13 @@ class Found(Record, frozen=True):
     high: float | None
     p_value: float | None
     p_adjusted: float | None = None
+
+
+class OnSuite(Found, frozen=True):
+    """Treatment against control on a published suite: prompts, strict; Holm's p over the suites."""
+
+    rate_treatment: float | None = None
+    rate_control: float | None = None
 
 
 class StudyAnswer(Record, frozen=True):
@@ -65,6 +72,7 @@ class StudyAnswer(Record, frozen=True):
     sign_flip_p: float | None
     kinds: Found | None
     slices: dict[str, Found]
+    suites: dict[str, OnSuite]
 
 
 class Disagreement(Record, frozen=True):
@@ -109,7 +117,7 @@ def study_answer(result: StudyResult) -> StudyAnswer:
         treatment=primary.treatment, control=primary.control, slice=primary.slice, rate_treatment=primary.rate_treatment,
         rate_control=primary.rate_control, seeds=primary.n_seeds, seed_list=result.seeds,
         seeds_finished=result.seeds_finished, prompts=primary.n_prompts,
-        guards={guard.name: guard.outcome for guard in result.guards},
+        guards={guard.key(primary.control): guard.outcome for guard in result.guards},
         sides={side.task: side.outcome for side in result.sides.tests} if result.sides else {}, failures=result.failures,
         changed_after_results=any(change.evaluations for change in result.changes), spec_sha256=result.spec_sha256,
         minutes=result.minutes,
@@ -117,7 +125,22 @@ def study_answer(result: StudyResult) -> StudyAnswer:
         sign_flip_p=on.sign_flip_p if on else None,
         kinds=kinds_of_answer(on),
         slices={one.slice: found_of(one) for one in on.slices} if on else {},
+        suites={one.name: on_suite(one) for one in result.suites},
     )  # fmt: skip
+
+
+def on_suite(one: SuiteFound) -> OnSuite:
+    """The contrast of the verdict on a published suite."""
+    first = one.contrasts[0]
+    return OnSuite(
+        first.difference,
+        first.low,
+        first.high,
+        first.p_value,
+        first.p_adjusted,
+        first.rate_treatment,
+        first.rate_control,
+    )
 
 
 def kinds_of_answer(on: Fragility | None) -> Found | None:

@@ -34,6 +34,7 @@ from adhere.study.outcome.result import (
 )  # fmt: skip
 from adhere.study.outcome.scores import scores_of
 from adhere.study.outcome.sides import changes_of, load_sides, with_sides
+from adhere.study.outcome.suites import suites_found
 from adhere.study.outcome.verdict import verdict
 from adhere.study.run.cells import CellRecord, load_cell
 from adhere.study.run.measured import Measured, asked, load_measured
@@ -118,7 +119,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
     frozen = load_frozen(study.directory)
     matched = _matched(spec, plan, stored.cells)
     withheld = _withheld(spec, stored, found[0], matched, failed=_failed_of(study, failures))
-    hangs_on = fragility(spec.verdict, evaluations)
+    hangs_on, on_suites = fragility(spec.verdict, evaluations), stored.on_suites(study)
     engine = next(iter(stored.runs.values())).engine if stored.runs else NO_ENGINE
     result = StudyResult(
         version=RESULT_VERSION,
@@ -148,8 +149,9 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
             minutes_per_seed=stored.minutes_per_seed(finished),
         ),
         fragility=hangs_on,
+        suites=suites_found(spec, on_suites, stored.suites),
         contrasts=found,
-        guards=guard_tests(spec, evaluations),
+        guards=guard_tests(spec, evaluations, on_suites),
         tax=tax_tests(spec, evaluations),
         matched=matched,
         notes=[note for record in stored.cells.values() for note in noted(record)],
@@ -159,7 +161,11 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         arm_costs=_arm_costs(spec, plan, stored, parameters),
         curves=[_curve(record) for record in stored.cells.values()],
         shown=_shown(spec, study, evaluations),
-        runs={_label(arm, seed): run.run for (arm, seed), run in stored.runs.items()},
+        runs={
+            _label(arm, seed) + (name and f" on {name}"): run.run
+            for name, runs in {"": stored.runs, **stored.suites}.items()
+            for (arm, seed), run in runs.items()
+        },
         settings=_settings(spec),
         warnings=[*(frozen.warnings if frozen else ()), *_warnings(stored)],
         environment={**_environment(), **({"command": command} if command else {})},

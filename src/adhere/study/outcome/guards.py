@@ -3,53 +3,96 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from adhere.stats import Crossed, fit_crossed
-from adhere.study.design.spec import StudySpec, VerdictSpec
+from adhere.study.design.spec import GuardSpec, StudySpec, VerdictSpec
 from adhere.study.outcome.contrast import Evaluations, queries_of
 from adhere.study.outcome.result import GuardTest
 from adhere.study.run.measured import Measured
 
 
-def guard_tests(spec: StudySpec, evaluations: Evaluations) -> list[GuardTest]:
-    """Whether the treatment of the primary contrast is not worse than its control beside the pass rate."""
-    rule, margins = spec.verdict, spec.guards
+class _Guard(NamedTuple):
+    """What is measured of every answer, and which way is worse: 1, more; -1, less."""
+
+    values: Callable[[Measured], Sequence[float | None]]
+    worse: float
+
+
+_GUARDS = {
+    "words": _Guard(lambda found: found.words, -1.0),
+    "topic_words": _Guard(lambda found: found.topic_words, -1.0),
+    "repetition": _Guard(lambda found: found.repetitive, 1.0),
+    "echo": _Guard(lambda found: found.echo, 1.0),
+    "empty_form": _Guard(lambda found: found.empty_form, 1.0),
+}
+
+
+def guard_tests(
+    spec: StudySpec, evaluations: Evaluations, suites: Mapping[str, Evaluations] | None = None
+) -> list[GuardTest]:
+    """Whether the treatment of the primary contrast is not worse beside the pass rate: than its control, then than the start.
+
+    Args:
+        spec: The study.
+        evaluations: On its own prompts.
+        suites: On published suites, by name: there the mean words are tested (`words:NAME`).
+    """
+    found = []
+    for rule in _references(spec):
+        places = evaluations.places(rule.slice)
+        found += [_over_prompts(name, spec.guards, rule, evaluations, places) for name in _GUARDS]
+        found.append(_perplexity(rule, spec.guards.perplexity, evaluations))
+        for name, on_suite in (suites or {}).items():
+            test = _over_prompts("words", spec.guards, rule, on_suite, on_suite.places("all"))
+            found.append(msgspec.structs.replace(test, name=f"words:{name}"))
+    return found
+
+
+def _references(spec: StudySpec) -> list[VerdictSpec]:
+    """The rule with each reference for its control: the control itself, and the start where it is another arm."""
+    rule, start = spec.verdict, _start(spec)
+    others = [start] if start is not None and start not in {rule.control, rule.treatment} else []
+    return [rule, *(msgspec.structs.replace(rule, control=name) for name in others)]
+
+
+def _start(spec: StudySpec) -> str | None:
+    """The arm that is not trained."""
+    return next((arm.name for arm in spec.arms if not arm.stages), None)
+
+
+def _over_prompts(
+    name: str, margins: GuardSpec, rule: VerdictSpec, evaluations: Evaluations, places: Sequence[int]
+) -> GuardTest:
+    """Lengths are compared in shares of the reference's mean, everything else in points."""
+    guard, margin = _GUARDS[name], getattr(margins, name)
     seeds = evaluations.common_seeds(rule.treatment, rule.control)
-    places = evaluations.places(rule.slice)
-    queries = queries_of(evaluations, places)
-
-    def over_prompts(name: str, values: Callable[[Measured], Sequence[float | None]], *, sign: float) -> GuardTest:
-        """`sign` 1: more is worse. Length is measured in shares of the control's mean."""
-        margin = getattr(margins, name)
-        sides = [
-            [_pick(values, evaluations.of(arm, seed), places) for seed in seeds]
-            for arm in (rule.treatment, rule.control)
-        ]
-        kept = [i for i in range(len(places)) if all(row[i] is not None for side in sides for row in side)]
-        if not seeds or not kept:
-            return _unmeasured(name, rule, margin)
-        t_SP, c_SP = (np.asarray([[row[i] for i in kept] for row in side], dtype=np.float64) for side in sides)
-        unit = float(c_SP.mean()) if name == "words" else 1.0
-        fit = fit_crossed(
-            sign * (t_SP - c_SP) / (unit or 1.0), clusters_P=[queries[i] for i in kept], rates=name != "words"
-        )
-        return _tested(name, rule, margin, fit, (float(t_SP.mean()), float(c_SP.mean())))
-
-    return [
-        over_prompts("words", lambda found: found.words, sign=-1.0),
-        over_prompts("topic_words", lambda found: found.topic_words, sign=-1.0),
-        over_prompts("repetition", lambda found: found.repetitive, sign=1.0),
-        _perplexity(rule, margins.perplexity, evaluations),
+    sides = [
+        [_pick(guard.values, evaluations.of(arm, seed), places) for seed in seeds]
+        for arm in (rule.treatment, rule.control)
     ]
+    if not seeds or not all(row for side in sides for row in side):
+        return _unmeasured(name, rule, margin)
+    kept = [i for i in range(len(places)) if all(row[i] is not None for side in sides for row in side)]
+    if not kept:
+        return _unmeasured(name, rule, margin)
+    queries = queries_of(evaluations, places)
+    t_SP, c_SP = (np.asarray([[row[i] for i in kept] for row in side], dtype=np.float64) for side in sides)
+    has = float(c_SP.mean())
+    if name == "topic_words":
+        margin = min(margin, margins.of_its_own * has)
+    unit = has or 1.0 if name == "words" else 1.0
+    fit = fit_crossed(guard.worse * (t_SP - c_SP) / unit, clusters_P=[queries[i] for i in kept], rates=name != "words")
+    return _tested(name, rule, margin, fit, (float(t_SP.mean()), has))
 
 
 def tax_tests(spec: StudySpec, evaluations: Evaluations) -> list[GuardTest]:
     """What every trained arm forgot of plain English: its perplexity against the start model's. Empty without such an arm."""
-    start = next((arm.name for arm in spec.arms if not arm.stages), None)
+    start = _start(spec)
     if start is None:
         return []
     pairs = [

@@ -25,8 +25,9 @@ from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
 from adhere.study.outcome.fragile import fragility
 from adhere.study.outcome.guards import guard_tests, tax_tests
-from adhere.study.outcome.result import Fragility, StudyResult, StudyVerdict
+from adhere.study.outcome.result import Fragility, GuardTest, StudyResult, StudyVerdict
 from adhere.study.outcome.scores import scores_of
+from adhere.study.outcome.suites import suites_found
 from adhere.study.outcome.verdict import verdict
 from adhere.study.run.measured import Measured
 from adhere.study.run.records import unpack
@@ -97,9 +98,17 @@ def reproduce(directory: Path) -> Reproduction:
 def _recompute(result: StudyResult, records: Path) -> _Recomputed:
     spec = msgspec.structs.replace(convert(result.spec, StudySpec), seeds=result.seeds)
     asked = load_asked(records, sha256=result.suite_sha256)
-    runs = _evaluations(records, result.runs, suite="")
+    runs = _evaluations(records, result.runs)
     own = asked[""]
-    evaluations = Evaluations(runs, own.prompts, spec.seeds)
+    evaluations = Evaluations(runs[""], own.prompts, spec.seeds)
+    missing = [name for name in runs if name not in asked]
+    if missing:
+        raise IntegrityError(
+            f"{RECORDS} holds no suites/{missing[0]}.json. Pack them again: adhere study SPEC --records FILE"
+        )
+    on_suites = {
+        one.name: Evaluations(runs.get(one.name, {}), asked[one.name].prompts, spec.seeds) for one in result.suites
+    }
     found = contrasts(spec, evaluations)
     on = fragility(spec.verdict, evaluations)
     per_seed = result.minutes / len(result.seeds_finished) if result.seeds_finished else None
@@ -113,24 +122,38 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputed:
     parts = {
         "verdict": {"answer": then.answer, "primary": found[0]},
         "contrasts": found,
-        "guards": guard_tests(spec, evaluations),
+        "guards": _guards(spec, evaluations, on_suites, result),
         "tax": tax_tests(spec, evaluations),
-        "scores": scores_of(spec, own.slices, runs),
+        "scores": scores_of(spec, own.slices, runs[""]),
         "fragility": on,
+        "suites": suites_found(spec, on_suites, runs),
     }
     return _Recomputed(msgspec.to_builtins(parts), rule(on), on)
 
 
-def _evaluations(records: Path, names: Mapping[str, str], *, suite: str) -> dict[RunKey, Measured]:
-    """The evaluations that the result was made of, by arm and seed; others that lie there (of older code) are left out."""
+def _guards(
+    spec: StudySpec, evaluations: Evaluations, suites: Mapping[str, Evaluations], result: StudyResult
+) -> list[GuardTest]:
+    """Those that the result has; before version 3 a margin in points was one whatever the reference had."""
+    if result.version >= FRAGILITY_SINCE:
+        return guard_tests(spec, evaluations, suites)
+    margins = msgspec.structs.replace(spec.guards, of_its_own=math.inf)
+    tests = guard_tests(msgspec.structs.replace(spec, guards=margins), evaluations)
+    stored = {(guard.name, guard.control) for guard in result.guards}
+    return [guard for guard in tests if (guard.name, guard.control) in stored]
+
+
+def _evaluations(records: Path, names: Mapping[str, str]) -> dict[str, dict[RunKey, Measured]]:
+    """The evaluations that the result was made of, by suite ("": its own), arm and seed; others (of older code) are left out."""
     wanted = set(names.values())
-    found: dict[RunKey, Measured] = {}
+    found: dict[str, dict[RunKey, Measured]] = {"": {}}
     for file in sorted((records / "evaluations").glob("*.json")):
         one = decode(file.read_bytes(), Measured)
-        if one.suite == suite and one.run in wanted:
-            found[one.arm, one.seed] = one
-    if len(found) != len(wanted):
-        raise IntegrityError(f"{RECORDS} holds {len(found)} of the {len(wanted)} evaluations that {RESULT} names")
+        if one.run in wanted:
+            found.setdefault(one.suite, {})[one.arm, one.seed] = one
+    known = sum(map(len, found.values()))
+    if known != len(wanted):
+        raise IntegrityError(f"{RECORDS} holds {known} of the {len(wanted)} evaluations that {RESULT} names")
     return found
 
 

@@ -163,7 +163,7 @@ class Fragility(Record, frozen=True):
 
 
 class GuardTest(Record, frozen=True):
-    """A test that the treatment is not worse than the control beside the pass rate, by more than a margin.
+    """A test that the treatment is not worse than a reference (`control`: the control, or the start) beside the pass rate.
 
     `holds`: the interval lies within the margin; `violated`: it lies beyond; `undecided` otherwise, or where nothing could be
     measured. Values are means over prompts and seeds; `worse` is how much worse the treatment is in the unit of `margin`, with
@@ -180,6 +180,50 @@ class GuardTest(Record, frozen=True):
     high: float | None
     margin: float
     outcome: Literal["holds", "violated", "undecided"]
+
+    def key(self, control: str) -> str:
+        """Its name, and `_from_start` where the reference is not the control of the study."""
+        return self.name if self.control == control else f"{self.name}_from_start"
+
+
+class SuiteScore(Record, frozen=True):
+    """One arm at one seed, or pooled over seeds (`seed` None), on a published suite: its four numbers, and what stands beside them."""
+
+    arm: str
+    seed: int | None
+    prompt_strict: Share
+    prompt_loose: Share
+    instruction_strict: Share
+    instruction_loose: Share
+    guard: GuardMeans
+
+
+class InstructionDifference(Record, frozen=True):
+    """How often two arms keep one kind of instruction of a published suite, over `n` instructions; Holm's p over all kinds."""
+
+    id: str
+    treatment: str
+    control: str
+    n: int
+    rate_treatment: float
+    rate_control: float
+    difference: float
+    low: float | None
+    high: float | None
+    p_value: float | None
+    p_adjusted: float | None
+
+
+class SuiteFound(Record, frozen=True):
+    """A published suite as an outcome of the study. `contrasts` begin with that of the verdict (prompts, strict)."""
+
+    name: str
+    sha256: str
+    n_prompts: int
+    n_instructions: int
+    contrasts: list[Contrast]
+    scores: list[SuiteScore]
+    instructions: list[InstructionDifference]
 
 
 class StudySides(Record, frozen=True):
@@ -387,6 +431,7 @@ class StudyResult(Record, frozen=True):
     cells: dict[str, str] = {}
     sides: StudySides | None = None
     fragility: Fragility | None = None
+    suites: list[SuiteFound] = []
 
     @property
     def not_worse(self) -> str:

@@ -54,12 +54,9 @@ def _pooled(scores: Sequence[ArmScore], confidence: float) -> ArmScore:
     """Over seeds: counts added, rates averaged, intervals from the spread between seeds; guards averaged."""
 
     def over(rates: Sequence[Share]) -> Share:
-        values = [rate.rate for rate in rates if rate.rate is not None]
-        low, high = _over_seeds(values, confidence)
-        return Share(sum(rate.passed for rate in rates), sum(rate.n for rate in rates), mean_of(values), low, high)
+        return pooled_share(rates, confidence)
 
     first = scores[0]
-    means = {name: mean_of([getattr(score.guard, name) for score in scores]) for name in _GUARD_MEANS}
     return ArmScore(
         arm=first.arm,
         seed=None,
@@ -69,9 +66,22 @@ def _pooled(scores: Sequence[ArmScore], confidence: float) -> ArmScore:
         instruction_strict=over([score.instruction_strict for score in scores]),
         families={name: over([score.families[name] for score in scores]) for name in first.families},
         kinds={name: over([score.kinds[name] for score in scores]) for name in first.kinds},
-        guard=msgspec.structs.replace(first.guard, n=None, **means),
+        guard=pooled_guard([score.guard for score in scores]),
         accounting={name: sum(score.accounting[name] for score in scores) for name in first.accounting},
     )
+
+
+def pooled_share(rates: Sequence[Share], confidence: float) -> Share:
+    """One rate a seed: counts added, rates averaged, the interval from the spread between seeds."""
+    values = [rate.rate for rate in rates if rate.rate is not None]
+    low, high = _over_seeds(values, confidence)
+    return Share(sum(rate.passed for rate in rates), sum(rate.n for rate in rates), mean_of(values), low, high)
+
+
+def pooled_guard(guards: Sequence[GuardMeans]) -> GuardMeans:
+    """The mean over seeds of each guard number."""
+    means = {name: mean_of([getattr(one, name) for one in guards]) for name in _GUARD_MEANS}
+    return msgspec.structs.replace(guards[0], n=None, **means)
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from adhere.constraints import from_ref
 from adhere.errors import IntegrityError
 from adhere.pipeline.guard import guard
-from adhere.pipeline.outcomes import answers_of
+from adhere.pipeline.outcomes import Answers, answers_of
 from adhere.schema import EngineInfo, Prompt, Record, decode, encode, write_atomic
 from adhere.store.run import Run
 from adhere.store.summary import Summary
@@ -42,6 +42,9 @@ class Measured(Record, frozen=True):
         words: Words of the answer; None where there is no text.
         topic_words: Share of the query's topic words that the answer uses, where it can be measured.
         repetitive: Whether most of the answer was said before.
+        echo: Whether most of it is the prompt's own words in their order. Empty, like the next two, in records of older versions.
+        empty_form: Whether it holds hardly a word that the prompt does not have.
+        kept: Of each constraint of all turns in order, whether it is kept (strict view); None: no measurement.
         plain: How well the model still predicts plain text.
         shown: Answers to the prompts that the report shows.
         run: Name of the stored Run.
@@ -65,6 +68,9 @@ class Measured(Record, frozen=True):
     run: str
     seconds: float
     suite: str = ""
+    echo: list[bool | None] = []
+    empty_form: list[bool | None] = []
+    kept: list[list[bool | None]] = []
 
     @property
     def coverage(self) -> float:
@@ -100,7 +106,19 @@ def measured(
             for prompt in prompts if prompt.id in shown and prompt.id in texts
         },
         run=run.directory.name, seconds=seconds, suite=suite,
+        echo=[bool(found.is_echo) if found else None for found in guards],  # an answer too short to repeat the prompt does not
+        empty_form=[found.is_empty_form if found else None for found in guards],
+        kept=[_kept(answers, prompt) for prompt in prompts],
     )  # fmt: skip
+
+
+def _kept(answers: Answers, prompt: Prompt) -> list[bool | None]:
+    """Of each constraint of all turns, in order."""
+    found: list[bool | None] = []
+    for turn, one in enumerate(prompt.turns):
+        outcomes = answers.outcomes(prompt, turn, 0) or ["undecided"] * len(one.constraints)
+        found += [None if outcome == "undecided" else outcome == "pass" for outcome in outcomes]
+    return found
 
 
 def asked(prompt: Prompt) -> list[str]:

@@ -1,0 +1,99 @@
+"""Published suites in a study: contrasts with Holm over them, and which instructions rise or fall."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from tests.unit.study.outcomes import evaluation
+from tests.unit.study.test_compare import SPEC
+
+from adhere.schema import ConstraintRef, Prompt, Turn
+from adhere.store.summary import Accounting, GuardMeans, Rate, SliceScore, Summary
+from adhere.study.outcome.contrast import Evaluations, RunKey
+from adhere.study.outcome.result import SuiteFound
+from adhere.study.outcome.suites import suites_found
+from adhere.study.run.measured import Measured
+
+N = 60
+
+
+def prompts() -> list[Prompt]:
+    """Every prompt asks for no comma; every second one for a title as well."""
+    refs = [ConstraintRef("punctuation:no_comma", {}), ConstraintRef("detectable_format:title", {})]
+    return [Prompt(f"p{i}", (Turn("", tuple(refs[: 1 + i % 2])),)) for i in range(N)]
+
+
+def run(comma: float, title: float, *, seed: int | None = 0) -> Measured:
+    """Of the first instruction this share is kept, of the second that."""
+    kept = [[i % 10 < 10 * comma, *([i % 20 < 20 * title] if i % 2 else [])] for i in range(N)]
+    passes = [all(one) for one in kept]
+    each = [value for one in kept for value in one]
+    rates = [Rate(sum(v), len(v), sum(v) / len(v), 0.0, 1.0, sum(v), len(v), None, None, None) for v in (passes, each)]
+    overall = SliceScore(
+        N, Accounting(N, N, 0, 0, 0, 0, 0), 1.0, rates[0], rates[1], rates[0], rates[1], None, None, {}, {},
+        GuardMeans(40.0, 0.9, None, 0.0, 0.0, 0.1, N),
+    )  # fmt: skip
+    found = evaluation(passes, seed=seed)
+    return msgspec.structs.replace(found, kept=kept, summary=Summary(1, 1, overall, {}, {}), suite="x")
+
+
+def found(**suites: dict[RunKey, Measured]) -> dict[str, SuiteFound]:
+    spec = msgspec.structs.replace(SPEC, seeds=[0, 1, 2])
+    asked = {name: Evaluations(runs, prompts(), spec.seeds) for name, runs in suites.items()}
+    return {one.name: one for one in suites_found(spec, asked, suites)}
+
+
+def arms(a: tuple[float, float], b: tuple[float, float]) -> dict[RunKey, Measured]:
+    runs: dict[RunKey, Measured] = {("start", None): run(0.2, 0.5, seed=None)}
+    for seed in range(3):
+        runs["a", seed], runs["b", seed] = run(*a, seed=seed), run(*b, seed=seed)
+    return runs
+
+
+def test_each_suite_has_the_contrast_of_the_verdict_with_holm_over_suites() -> None:
+    both = found(ifeval=arms((0.8, 0.5), (0.4, 0.5)), ifbench=arms((0.5, 0.5), (0.4, 0.5)))
+    for one in both.values():
+        first = one.contrasts[0]
+        assert (first.role, first.treatment, first.control, first.n_seeds, first.n_prompts) == (
+            "primary",
+            "a",
+            "b",
+            3,
+            N,
+        )
+        assert [(c.treatment, c.control) for c in one.contrasts[1:]] == [("a", "start"), ("b", "start")]
+        assert (one.n_prompts, one.n_instructions) == (N, N * 3 // 2)
+    p = sorted(one.contrasts[0].p_value for one in both.values())
+    adjusted = sorted(one.contrasts[0].p_adjusted for one in both.values())
+    assert adjusted == [pytest.approx(min(1, 2 * p[0])), pytest.approx(max(2 * p[0], p[1]))]
+
+
+def test_every_arm_has_its_four_numbers_pooled_and_at_each_seed() -> None:
+    scores = found(ifeval=arms((0.8, 0.5), (0.4, 0.5)))["ifeval"].scores
+    assert [(one.arm, one.seed) for one in scores] == [
+        ("start", None), ("a", None), ("a", 0), ("a", 1), ("a", 2), ("b", None), ("b", 0), ("b", 1), ("b", 2),
+    ]  # fmt: skip
+    pooled = scores[1]
+    assert (pooled.prompt_strict.n, pooled.instruction_loose.n) == (3 * N, 3 * N * 3 // 2)
+    assert pooled.prompt_strict.rate == pytest.approx(scores[2].prompt_strict.rate)
+
+
+def test_a_table_says_which_instructions_rise_and_fall() -> None:
+    rows = found(ifeval=arms((0.8, 0.2), (0.4, 0.8)))["ifeval"].instructions
+    against = {(one.id, one.control): one for one in rows}
+    comma, title = against["punctuation:no_comma", "b"], against["detectable_format:title", "b"]
+    assert (comma.n, title.n) == (N, N // 2)
+    assert comma.difference == pytest.approx(0.4)
+    assert comma.low is not None
+    assert comma.low > 0
+    assert title.difference == pytest.approx(-0.6, abs=0.01)
+    assert title.high is not None
+    assert title.high < 0
+    assert comma.p_adjusted is not None
+    assert comma.p_adjusted >= comma.p_value  # type: ignore[operator]
+    assert ("punctuation:no_comma", "start") in against
+
+
+def test_older_records_have_no_table() -> None:
+    runs = {key: msgspec.structs.replace(one, kept=[]) for key, one in arms((0.8, 0.2), (0.4, 0.8)).items()}
+    assert found(ifeval=runs)["ifeval"].instructions == []
