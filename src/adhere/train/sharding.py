@@ -32,8 +32,9 @@ def distribute(model: PreTrainedModel) -> None:
         return
     mesh = init_device_mesh("cuda" if torch.cuda.is_available() else "cpu", (place().size,))
     layers = next(module for module in model.modules() if isinstance(module, torch.nn.ModuleList))
-    for module in (*layers, model):
-        fully_shard(module, mesh=mesh)
+    is_trained = any(parameter.requires_grad for parameter in model.parameters())
+    for module in (*layers, model):  # without a backward pass nothing else would cut the last gathered weights again
+        fully_shard(module, mesh=mesh, reshard_after_forward=None if is_trained else True)
     for module in model.modules():
         if isinstance(module, FSDPModule):  # sums, not means: losses are already divided by the whole batch
             module.set_gradient_divide_factor(1.0)
