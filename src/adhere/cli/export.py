@@ -33,7 +33,7 @@ def command(
     """
     from adhere.errors import UsageError
     from adhere.harness.export import export
-    from adhere.harness.lm_eval_task import write_task
+    from adhere.harness.lm_eval.task import write_task
     from adhere.store.run import Run
 
     if bool(runs) == bool(suites):

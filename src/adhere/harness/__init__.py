@@ -1,13 +1,17 @@
 """At home in others' houses: our suites and our judge inside other harnesses, and our runs in their files.
 
-scoring.py          one conversation judged, in the four numbers that all of them know
-inspect_task.py     an inspect task, solver and scorer: `inspect eval adhere/follow -T suite=core`
-lm_eval_task.py     what the task folder calls that `adhere export --suite` writes for lm-eval
-lm_eval_model.py    any of our models under lm-eval's tasks: `python -m adhere.harness.lm_eval_model run --model adhere …`
-evalscope_task.py   the benchmark `adhere` of EvalScope
-export/             stored runs as their logs, one file a harness
+A folder a harness: `read` what it stored, `write` our runs as its files, its `task` for our suites, and for lm-eval a `model` for any of ours.
 
-Nothing here is needed to read files of other harnesses (`verify.imports`). A module that needs a harness says what to install.
+inspect_ai/     `inspect eval adhere/follow -T suite=core`
+lm_eval/        what the task folder calls that `adhere export --suite` writes; `python -m adhere.harness.lm_eval.model run --model adhere …`
+evalscope/      the benchmark `adhere` of EvalScope
+opencompass/    read only
+imported.py     what every reader returns
+export.py       stored runs as any harness's files; conversations.py: a run, one conversation after the other
+scoring.py      one conversation judged, in the four numbers that all of them know
+messages.py     conversations as inspect and EvalScope keep them
+
+Reading and writing need no harness installed. A module that needs one says what to install.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from adhere.cli import adhere
 from adhere.errors import MissingExtra, UsageError
 from adhere.harness import need_harness
 from adhere.harness.export import HARNESSES, export
-from adhere.harness.lm_eval_task import process_results, refuse, share, task_name, write_task
+from adhere.harness.lm_eval.task import process_results, refuse, share, task_name, write_task
 from adhere.harness.scoring import Said, columns, prompt_of, score_answers
 from adhere.models.fake.scripted import ScriptedModel
 from adhere.pipeline.evaluate import evaluate_sync

@@ -6,11 +6,8 @@
 `adhere verify` judges the texts; `adhere compare` pairs the scores, of any task. Layouts are told apart by what a file holds, not by
 its name.
 
-base.py          what every reader returns
-lm_eval.py       samples_*.jsonl of lm-eval (`--log_samples`), with the results_*.json beside it
-inspect_log.py   .eval and .json logs of inspect
-evalscope.py     reviews/ and predictions/ of EvalScope
-opencompass.py   results/ and predictions/ of OpenCompass
+How each harness's files are read: `adhere.harness`, a folder a harness.
+
 plain.py         what `adhere perplexity --out` wrote
 lines.py         an import as `verify` reads files
 """
@@ -23,9 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import UsageError
+from adhere.harness.evalscope import read as evalscope
+from adhere.harness.imported import MOST_BYTES, Harness, Imported, ImportedAnswer
+from adhere.harness.inspect_ai import read as inspect_ai
+from adhere.harness.lm_eval import read as lm_eval
+from adhere.harness.opencompass import read as opencompass
 from adhere.lines.blocks import LineFile
-from adhere.verify.imports import evalscope, inspect_log, lm_eval, opencompass, plain
-from adhere.verify.imports.base import MOST_BYTES, Harness, Imported, ImportedAnswer
+from adhere.verify.imports import plain
 from adhere.verify.imports.lines import ImportedFile
 
 __all__ = ["Harness", "Imported", "ImportedAnswer", "ImportedFile", "read_import", "read_imports"]
@@ -50,7 +51,7 @@ def read_import(path: Path) -> Imported | None:
     with path.open("rb") as file:
         begins = file.read(4)
     if begins == b"PK\x03\x04":
-        return inspect_log.read_zip(path)
+        return inspect_ai.read_zip(path)
     if path.suffix == ".json":
         document = _document(path)
         return None if document is None else _of_document(path, document)
@@ -114,7 +115,7 @@ def _document(path: Path) -> dict[str, Any] | None:
 def _of_document(path: Path, document: dict[str, Any]) -> Imported | None:
     lm_eval.refuse_summary(path, document)
     if isinstance(document.get("eval"), dict):
-        return inspect_log.read_document(path, document)
+        return inspect_ai.read_document(path, document)
     return opencompass.read(path, document)
 
 

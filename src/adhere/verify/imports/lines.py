@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from adhere.errors import SpecError
+from adhere.harness.imported import Imported, ImportedAnswer
 from adhere.lines.blocks import Block, LineFile
-from adhere.verify.imports.base import Imported, ImportedAnswer
 from adhere.verify.rows import ResponseRow
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import SpecError
-from adhere.verify.imports.base import Imported, ImportedAnswer, a_text, hashed, rows
+from adhere.harness.imported import Imported, ImportedAnswer, a_text, hashed, rows
 
 TOKENS, WORDS = "token_perplexity", "word_perplexity"
 

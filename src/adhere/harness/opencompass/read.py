@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import SpecError, UsageError
-from adhere.verify.imports.base import Imported, ImportedAnswer, a_key, a_mapping, hashed, number
+from adhere.harness.imported import Imported, ImportedAnswer, a_key, a_mapping, hashed, number
 
 _VERDICTS = ("correct", "is_correct", "cascade_correct")
 """The fields that OpenCompass itself takes as the verdict of an item, in its order."""

@@ -2,9 +2,9 @@
 
     export(run, Path("logs"), to="inspect")
 
-inspect_log.py   a .json log: `inspect view --log-dir logs`
-lm_eval.py       MODEL/samples_TASK_TIME.jsonl and results_TIME.json
-evalscope.py     predictions/, reviews/ and reports/: `evalscope app --outputs`
+inspect_ai   a .json log: `inspect view --log-dir logs`
+lm_eval      MODEL/samples_TASK_TIME.jsonl and results_TIME.json
+evalscope    predictions/, reviews/ and reports/: `evalscope app --outputs`
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from adhere.harness.export import evalscope, inspect_log, lm_eval
+from adhere.harness.evalscope import write as evalscope
+from adhere.harness.inspect_ai import write as inspect_ai
+from adhere.harness.lm_eval import write as lm_eval
 from adhere.store.run import Run
 
 HARNESSES: tuple[str, ...] = ("inspect", "lm-eval", "evalscope")
@@ -30,7 +32,7 @@ def export(run: Run, out: Path, *, to: To) -> tuple[list[Path], list[str]]:
     """
     match to:
         case "inspect":
-            return inspect_log.write(run, out)
+            return inspect_ai.write(run, out)
         case "lm-eval":
             return lm_eval.write(run, out)
         case "evalscope":

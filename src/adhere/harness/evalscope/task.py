@@ -1,6 +1,6 @@
 """Our suites as the benchmark `adhere` of EvalScope. Importing this module registers it.
 
-    import adhere.harness.evalscope_task
+    import adhere.harness.evalscope.task
     from evalscope import TaskConfig, run_task
     run_task(TaskConfig(model="qwen-plus", api_url=…, datasets=["adhere"],
                         dataset_args={"adhere": {"extra_params": {"suite": "core"}}}))
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from adhere import suites
 from adhere.harness import need_harness
-from adhere.harness.lm_eval_task import refuse
+from adhere.harness.lm_eval.task import refuse
 from adhere.harness.scoring import (
     SCORES,
     STRICT,

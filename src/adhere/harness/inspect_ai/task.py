@@ -1,7 +1,7 @@
 """Our suites as an inspect task, and our judge as its scorer.
 
     inspect eval adhere/follow --model openai/gpt-4o-mini -T suite=core -T limit=100
-    inspect eval src/adhere/harness/inspect_task.py@follow …        from a checkout
+    inspect eval src/adhere/harness/inspect_ai/task.py@follow …        from a checkout
 
 Source: UKGovernmentBEIS/inspect_ai 0.3.285 (`Task`, `solver`, `scorer`); NaN is its word for "not scored".
 """

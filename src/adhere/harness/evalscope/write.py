@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import UsageError
-from adhere.harness.export.conversations import Conversation, conversations
+from adhere.harness.conversations import Conversation, conversations
 from adhere.harness.messages import kept
 from adhere.harness.scoring import SCORES, STATUS, STRICT, columns, verdict_rows
 from adhere.schema import write_atomic

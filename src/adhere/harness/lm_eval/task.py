@@ -22,7 +22,7 @@ from adhere.suites.base import Suite
 
 _UTILS = '''"""Written by `adhere export`. The work is done by the package adhere."""
 
-from adhere.harness.lm_eval_task import documents, process_results, share
+from adhere.harness.lm_eval.task import documents, process_results, share
 
 __all__ = ["documents", "process_results", "share"]
 '''
@@ -111,6 +111,6 @@ def refuse(prompt: Prompt, suite_name: str) -> None:
     what = next((name for name, is_so in found.items() if is_so), None)
     if what is not None:
         raise UsageError(
-            f"{suite_name}: prompt {prompt.id!r} has {what}, which such a task cannot ask. Use inspect (adhere.harness.inspect_task) or adhere "
+            f"{suite_name}: prompt {prompt.id!r} has {what}, which such a task cannot ask. Use inspect (adhere.harness.inspect_ai.task) or adhere "
             "eval for this suite"
         )

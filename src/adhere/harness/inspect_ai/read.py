@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from adhere.errors import AdhereError, SpecError, UsageError
+from adhere.harness.imported import MOST_BYTES, Imported, ImportedAnswer, a_key, a_text, an_object, hashed
 from adhere.schema import Status
-from adhere.verify.imports.base import MOST_BYTES, Imported, ImportedAnswer, a_key, a_text, an_object, hashed
 
 _ZSTANDARD = 93
 MOST_GROWTH = 100

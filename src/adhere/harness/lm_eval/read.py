@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import SpecError, UsageError
-from adhere.verify.imports.base import Imported, ImportedAnswer, a_key, a_mapping, a_status, a_text, number, rows
+from adhere.harness.imported import Imported, ImportedAnswer, a_key, a_mapping, a_status, a_text, number, rows
 
 _PER_UNIT = ("word_perplexity", "byte_perplexity", "bits_per_byte")
 """Stored for each text as [log-likelihood, words or bytes]."""

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from adhere.errors import SpecError
-from adhere.verify.imports.base import (
+from adhere.harness.imported import (
     Imported,
     ImportedAnswer,
     a_key,
@@ -23,7 +23,7 @@ from adhere.verify.imports.base import (
     number,
     rows,
 )
-from adhere.verify.imports.inspect_log import STOPS, said
+from adhere.harness.inspect_ai.read import STOPS, said
 
 _USABLE = {None, "success", "fallback", "degraded"}
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import UsageError
-from adhere.harness.export.conversations import Conversation, conversations
-from adhere.harness.lm_eval_task import share, task_name
+from adhere.harness.conversations import Conversation, conversations
+from adhere.harness.lm_eval.task import share, task_name
 from adhere.harness.scoring import INST_LOOSE, INST_STRICT, LOOSE, STATUS, STRICT, Scored, columns
 from adhere.schema import View, write_atomic
 from adhere.store.run import Run

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from adhere.harness.export.conversations import Conversation, conversations
+from adhere.harness.conversations import Conversation, conversations
 from adhere.harness.messages import kept
 from adhere.harness.scoring import SCORES, columns, verdict_rows
 from adhere.schema import Response, write_atomic

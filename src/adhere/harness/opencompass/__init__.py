@@ -1,0 +1,1 @@
+"""OpenCompass: what it stored (read)."""
