@@ -89,7 +89,7 @@ def data(
 def checks(spec: Path | None, model: str | None, out: Path | None, as_json: bool) -> None:
     """Let a model write checks and the cases that they are tested on; keep those that hold.
 
-    Functions run in the sandbox only. checks.toml is for reading; DATA.toml's `constraints.checks` uses it.
+    Functions run in the sandbox only. checks.toml is for reading; DATA.toml's `[constraints] checks` uses it.
     """
     import msgspec
 

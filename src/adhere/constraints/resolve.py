@@ -31,7 +31,7 @@ def resolve(
         mode: For published kinds; our own have one semantics.
         profile: Which version of a published suite, where there are several (`ifbench-2025`); None: the newest. A kind
             that is not in that profile is taken from the one that has it.
-        random_seed: See `published.modes.constraint`.
+        random_seed: See `constraints.published.shared.modes.constraint`.
 
     Raises:
         UnknownName: Nobody has that id; unknown ids fail closed.

@@ -4,7 +4,6 @@ base.py       what a Suite is
 generated/    our own: seeded, with held-out parts
 published/    the field's, from files in their own format
 fetch.py      a published file from where it lies lawfully, or where a person gets it
-jsonl.py      files of JSON lines, plain or compressed
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ def _scorer(training: Training) -> Scorer:
 
 
 def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
-    """The judge as the reward of online stages: `pipeline.reward_of`, as for every trainer, with its rule that a cut answer fails.
+    """The judge as the reward of online stages: `pipeline.reward.reward_of`, as for every trainer, with its rule that a cut answer fails.
 
     Raises:
         SpecError: A prompt has no constraints.

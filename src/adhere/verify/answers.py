@@ -149,7 +149,7 @@ def verify(
         suite: What was asked.
         responses: JSON lines (plain, .gz, .zst; `-` is the standard input) with `response` and `key` or `prompt`, and `turn` where a
             prompt has several; see
-            `ResponseRow` for the columns that may stand beside them. Or a file of lm-eval or inspect; see `imports.py`.
+            `ResponseRow` for the columns that may stand beside them. Or a file of lm-eval or inspect; see `imports`.
         mode: Whose semantics published kinds have.
         random_in_reference: Judge what the published code would draw at random with what it draws after this seed; None
             leaves it undecided.

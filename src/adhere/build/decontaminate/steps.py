@@ -1,7 +1,7 @@
 """The same decision inside other engines, for data that outgrows one machine. Neither engine is imported here.
 
 Keep(items, rule, columns)   a picklable function: rows in, whether each is kept and why not
-for_ray(keep)                for Ray Data: `dataset.map_batches(for_ray(keep), batch_format="pyarrow")`
+for_ray(keep)                for Ray Data: `ds.map_batches(for_ray(keep), batch_format="pyarrow")`
 examples/decontaminate_ray.py, examples/decontaminate_datatrove.py   pipeline files that run as they are
 """
 

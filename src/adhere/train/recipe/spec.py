@@ -115,7 +115,7 @@ class Recipe(Record, frozen=True):
             prompt may repeat. Empty: nothing is compared, and the model card says so.
         about: For the model card.
         published: What the published recipe had, setting by setting, where this is a preset; for the model card.
-        origin: Where settings come from, by `stage.setting`: `published: …` or `ours: …`; for the model card.
+        origin: Where settings come from, by `STAGE.SETTING`: `published: …` or `ours: …`; for the model card.
     """
 
     name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
