@@ -101,6 +101,14 @@ def test_what_cannot_be_decided_is_told_apart_from_what_is_missing(tmp_path: Pat
     run("scripted/echo", "--suite", suite, "--out", tmp_path / "a", "--min-coverage", 0.5)
 
 
+def test_what_a_model_has_to_judge_says_so(tmp_path: Path) -> None:
+    row = {"conversation_id": "c", "task": "Plan a day.", "decomposition": ["short", "kind"]}
+    (tmp_path / "w.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    done = run("scripted/echo", "--suite", f"wildifeval:{tmp_path / 'w.jsonl'}", "--out", tmp_path / "a", code=3)
+    assert "2 statements are for a model to judge: adhere judge RUN --by MODEL" in done.stderr
+    assert "--random-in-reference" not in done.stderr
+
+
 def test_kinds_are_printed_when_asked_for(tmp_path: Path) -> None:
     short = run("scripted/echo", "--limit", 30, "--out", tmp_path)
     long = run("scripted/echo", "--limit", 30, "--out", tmp_path, "--details")

@@ -162,6 +162,8 @@ def _said(suite: Suite, sampling: Sampling, draws: int) -> str:
 
 def _lacks(summary: Summary, least: float) -> str:
     """Why coverage is low, and what helps against that."""
+    from adhere.constraints.published.judged.table import JUDGED
+
     counts = summary.accounting
     lost = counts.error + counts.missing
     undecided = round(summary.coverage * summary.overall.n_prompts * summary.draws)
@@ -170,7 +172,12 @@ def _lacks(summary: Summary, least: float) -> str:
         parts.append(
             f"{lost} of {counts.n} answers failed or are missing: see above, then run the same command again to ask them."
         )
-    if summary.overall.n_prompts * summary.draws - undecided - lost > 0:
+    judged = summary.overall.kinds.get(JUDGED)
+    if judged is not None and judged.undecided:
+        parts.append(
+            f"{judged.undecided:,} statements are for a model to judge: adhere judge RUN --by MODEL (each in two orders)."
+        )
+    elif summary.overall.n_prompts * summary.draws - undecided - lost > 0:
         parts.append(
             "Some verdicts are undecided, which asking again cannot change: --random-in-reference SEED decides what the published "
             "code draws at random; --min-coverage says how many are enough."

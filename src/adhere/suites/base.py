@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from adhere.errors import UsageError
 from adhere.schema import CutAnswers, Prompt, Record, Sampling, content_hash_of_list
@@ -59,7 +60,8 @@ class Suite(Record, frozen=True):
 def limited(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
     """At most `limit` prompts, None for all: the first of every slice, the slices in turn, in the suite's order.
 
-    A larger limit takes what a smaller one takes, and more.
+    A larger limit takes what a smaller one takes, and more. Where programs decide some prompts of a slice and a model judges the
+    others, they are taken in turn.
 
     Raises:
         UsageError: `limit` is below 1.
@@ -68,12 +70,22 @@ def limited(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
         return tuple(prompts)
     if limit < 1:
         raise UsageError(f"limit={limit} must be at least 1")
-    by_slice: dict[str, list[str]] = {}
+    from adhere.constraints.published.judged.table import JUDGED  # published kinds load with it
+
+    by_slice: dict[str, tuple[list[str], list[str]]] = {}
     for prompt in prompts:
-        by_slice.setdefault(prompt.tags.get("slice", ""), []).append(prompt.id)
+        by_program, by_judge = by_slice.setdefault(prompt.tags.get("slice", ""), ([], []))
+        needs_judge = any(ref.id == JUDGED for turn in prompt.turns for ref in turn.constraints)
+        (by_judge if needs_judge else by_program).append(prompt.id)
+    in_turn = [_in_turn(*(parts if at % 2 == 0 else parts[::-1])) for at, parts in enumerate(by_slice.values())]
     kept: set[str] = set()
-    for rank in range(max(map(len, by_slice.values()), default=0)):
-        for ids in by_slice.values():
+    for rank in range(max(map(len, in_turn), default=0)):
+        for ids in in_turn:
             if rank < len(ids) and len(kept) < limit:
                 kept.add(ids[rank])
     return tuple(prompt for prompt in prompts if prompt.id in kept)
+
+
+def _in_turn(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """One of each as long as both last, then the rest."""
+    return [one for pair in zip_longest(first, second) for one in pair if one is not None]

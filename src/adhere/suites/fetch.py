@@ -14,11 +14,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from adhere.errors import AdhereError, UsageError
-from adhere.schema import Record, decode, encode, write_atomic
+from adhere.schema import Record, content_hash, decode, encode, write_atomic
 from adhere.suites import Origin, load, source_of
 from adhere.suites.published.catalog import HubFile
 
@@ -40,7 +41,7 @@ class Stored(Record, frozen=True):
 
 
 class Fetched(NamedTuple):
-    """A file that is there now, what is known of it, and whether this call got it."""
+    """A file, or a folder of several, that is there now; what is known of it, and whether this call got it."""
 
     path: Path
     stored: Stored
@@ -87,23 +88,27 @@ def fetch_suite(name: str, folder: Path, *, say: Callable[[str], None] = lambda 
         AdhereError: The hub could not be reached, or what it sent is no file of this suite; nothing is kept then.
     """
     origin = _origin(name)
-    if origin.hub is None:
+    if not origin.hub:
         raise UsageError(f"adhere fetch cannot get this one.\n{where_to_get(name)}")
-    path = folder / name / Path(origin.hub.path).name
-    record = path.parent / "origin.json"
-    if path.is_file() and record.is_file():
+    into = folder / name
+    files = {Path(file.path).name: file for file in origin.hub}
+    path = into / next(iter(files)) if len(files) == 1 else into
+    record = into / "origin.json"
+    if record.is_file() and all((into / file).is_file() for file in files):
         return Fetched(path, decode(record.read_bytes(), Stored), is_new=False)
-    url = address(origin.hub)
-    say(f"Fetching {origin.hub.path} of {origin.hub.repository} ({origin.licence})")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
-        sha256 = _download(url, scratch)
-        suite = load(f"{name}:{scratch}")
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
-    stored = Stored(name, path.name, url, origin.licence, sha256, str(suite.settings.get("note", "")))
+    into.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{os.getpid()}.", dir=into) as scratch:
+        hashes = {}
+        for file, hub in files.items():
+            say(f"Fetching {hub.path} of {hub.repository} ({origin.licence})")
+            hashes[file] = _download(address(hub), Path(scratch, file))
+        suite = load(f"{name}:{scratch if len(files) > 1 else Path(scratch, path.name)}")
+        for file in files:
+            Path(scratch, file).replace(into / file)
+    url, *more = map(address, origin.hub)
+    sha256 = hashes[path.name] if not more else content_hash(hashes)
+    note = str(suite.settings.get("note", ""))
+    stored = Stored(name, path.name, url.rpartition("/")[0] if more else url, origin.licence, sha256, note)
     write_atomic(record, encode(stored))
     return Fetched(path, stored, is_new=True)
 

@@ -109,6 +109,21 @@ def test_what_is_no_file_of_the_suite_leaves_nothing_behind(hub, tmp_path, page,
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
+def test_a_suite_of_several_files_is_a_folder(hub, tmp_path):
+    row = {
+        "source": "invented", "id": "s-0", "question": "2+2?", "answer": "4", "constraint_desc": ["No commas."],
+        "constraint_name": ["punctuation:no_comma"], "constraint_args": [None],
+    }  # fmt: skip
+    (origin,) = [known.origin for known in CATALOG if known.name == "mathif"]
+    for file in origin.hub:
+        hub.pages[f"/datasets/TingchenFu/MathIF/resolve/main/{file.path}"] = (200, {}, json.dumps(row).encode())
+    found = fetch_suite("mathif", tmp_path)
+    assert (found.is_new, found.path) == (True, tmp_path / "mathif")
+    assert len(load(f"mathif:{found.path}").prompts) == len(origin.hub) == 15
+    assert not fetch_suite("mathif", tmp_path).is_new
+    assert sorted(path.suffix for path in found.path.iterdir()) == [".json", *[".jsonl"] * 15], "no scratch is left"
+
+
 def test_nobody_answers(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(AdhereError, match="cannot be reached"):
@@ -127,10 +142,10 @@ def test_addresses_are_the_hubs_own(monkeypatch):
 def test_what_lies_on_no_hub_is_told(tmp_path):
     with pytest.raises(
         UsageError,
-        match=r"(?s)cannot get this one.*github\.com/TingchenFu/MathIF.*licence     MIT.*--suite mathif:data",
+        match=r"(?s)cannot get this one.*github\.com/DistylAI.*licence     MIT.*--suite ifscale:src",
     ) as told:
-        fetch_suite("mathif", tmp_path)
-    assert where_to_get("mathif") in str(told.value)
+        fetch_suite("ifscale", tmp_path)
+    assert where_to_get("ifscale") in str(told.value)
     with pytest.raises(UsageError, match="generated from a seed"):
         fetch_suite("diagnostic", tmp_path)
     with pytest.raises(UsageError, match="Did you mean 'ifeval'"):
@@ -145,7 +160,7 @@ def test_the_command(hub, tmp_path):
     assert done.stdout == f"{path}\n"
     assert f"adhere eval MODEL --suite ifeval:{path}" in done.stderr
     assert "Licence: Apache-2.0" in done.stderr
-    told = CliRunner().invoke(adhere, ["fetch", "suite:mathif"])
+    told = CliRunner().invoke(adhere, ["fetch", "suite:ifscale"])
     assert isinstance(told.exception, UsageError)
     assert told.exception.exit_code == 2
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from adhere.build.decontaminate.files import (
 from adhere.errors import ResourceError, SpecError, UsageError
 from adhere.extras import need
 from adhere.lines.blocks import written_whole
+from adhere.lines.parquet import glob_free
 from adhere.progress import Progress
 from adhere.schema import encode
 
@@ -42,7 +41,7 @@ def decontaminate_parquet(
     duckdb = need("duckdb", extra="parquet")
     if not train.is_file():
         raise UsageError(f"{train}: no such file")
-    with _plain_name(train) as name:
+    with glob_free(train) as name:
         database = duckdb.connect()
         try:
             return _passed(
@@ -54,18 +53,6 @@ def decontaminate_parquet(
             raise
         except duckdb.Error as error:
             raise UsageError(f"{train} cannot be read as Parquet: {error}. Copy or make the file again") from error
-
-
-@contextmanager
-def _plain_name(train: Path) -> Iterator[str]:
-    """A name of the file for duckdb, which takes `a[1].parquet` for a pattern and silently reads `a1.parquet`."""
-    if not set("*?[]{}") & set(str(train)):
-        yield str(train)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        link = Path(folder) / "train.parquet"
-        link.symlink_to(train.resolve())
-        yield str(link)
 
 
 def _passed(

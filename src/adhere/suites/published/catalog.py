@@ -29,20 +29,20 @@ class Origin(NamedTuple):
         files: Which files there.
         licence: Of the data, as stated there.
         given: What stands behind the colon of the suite's name then.
-        hub: The file that `adhere fetch` gets; None: a person gets it from `url`.
+        hub: The files that `adhere fetch` gets; none: a person gets them from `url`.
     """
 
     url: str
     files: str
     licence: str
     given: str
-    hub: HubFile | None = None
+    hub: tuple[HubFile, ...] = ()
 
     @property
     def short(self) -> str:
         """`hub: google/IFEval` or `GitHub: allenai/IFBench`."""
-        if self.hub is not None:
-            return f"hub: {self.hub.repository}"
+        if self.hub:
+            return f"hub: {self.hub[0].repository}"
         place, slash, name = self.url.removeprefix("https://").partition("/")
         return f"{'GitHub' if place == 'github.com' else 'hub'}: {name.removeprefix('datasets/')}" if slash else place
 
@@ -85,7 +85,7 @@ CATALOG = (
             "data/input_data.jsonl",
             "Apache-2.0",
             "input_data.jsonl",
-            HubFile("google/IFEval", "ifeval_input_data.jsonl", "966cd89545d6b6acfd7638bc708b98261ca58e84"),
+            (HubFile("google/IFEval", "ifeval_input_data.jsonl", "966cd89545d6b6acfd7638bc708b98261ca58e84"),),
         ),
         "ifeval_rows.ifeval",
         "IFEVAL",
@@ -161,7 +161,7 @@ CATALOG = (
             "multiIF_20241018.csv of facebook/Multi-IF on the Hugging Face hub",
             "CC-BY-NC-2.0, not for commercial use",
             "multiIF_20241018.csv",
-            HubFile("facebook/Multi-IF", "multiIF_20241018.csv", "0ab97ce0b45c7f57772e8ba2ac1616f4b00bd3aa"),
+            (HubFile("facebook/Multi-IF", "multiIF_20241018.csv", "0ab97ce0b45c7f57772e8ba2ac1616f4b00bd3aa"),),
         ),
         "decided.multiif",
     ),
@@ -223,7 +223,17 @@ CATALOG = (
         "arXiv 2505.14810",
         "Does it keep constraints while it solves mathematical problems?",
         "MathIF: 15 kinds, one to three at once; whether the solution is right is not measured.",
-        Origin(f"{_GITHUB}TingchenFu/MathIF", "data/SOURCE_LEVEL.jsonl", "MIT", "data"),
+        Origin(
+            "https://huggingface.co/datasets/TingchenFu/MathIF",
+            "SOURCE_LEVEL.jsonl (those in the repository of the same name are logs)",
+            "MIT",
+            "FOLDER",
+            tuple(
+                HubFile("TingchenFu/MathIF", f"{source}_{level}.jsonl")
+                for source in ("gsm8k", "math500", "minerva", "olympiad", "aime")
+                for level in ("single", "double", "triple")
+            ),
+        ),
         "decided.mathif",
     ),
     Listed(
@@ -239,7 +249,7 @@ CATALOG = (
             "data/reasonIF_dataset.json",
             "Apache-2.0 (on the hub)",
             "reasonIF_dataset.json",
-            HubFile("ykwon-hf/reasonIF", "reasonIF_dataset.json"),
+            (HubFile("ykwon-hf/reasonIF", "reasonIF_dataset.json"),),
         ),
         "decided.reasonif",
     ),

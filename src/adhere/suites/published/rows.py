@@ -6,7 +6,7 @@ fewer constraints, other parameters or another id.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from adhere.errors import BadParameter, SpecError, UnknownName, UsageError
 from adhere.lines.blocks import LineFile, parse_line
 from adhere.schema import ConstraintRef, Json, Prompt, Sampling, Turn, content_hash, decoder_of, packed
 from adhere.suites.base import Suite
+from adhere.suites.published.table import kind_of_file, read_rows
 
 
 class PublishedFile(NamedTuple):
@@ -69,17 +70,21 @@ def load(published: PublishedFile, argument: str | None) -> Suite:
             f"Suite {published.name!r} needs the file that holds its prompts: {published.name}:PATH. "
             f"It is published as {published.where}"
         )
-    file = LineFile(Path(argument))
-    if file.size is None:
+    path = Path(argument)
+    is_table = path.is_file() and kind_of_file(path) in {".json", ".parquet"}
+    rows, sha256 = read_rows(path) if is_table else ([], "")
+    file = None if is_table else LineFile(path)
+    if file is not None and file.size is None:
         raise UsageError(f"{published.name}:{argument}: a suite is a file (plain, .gz or .zst), not the standard input")
-    prompts = tuple(_prompts(file, published))
+    prompts = tuple(_prompts(_lines(file) if file is not None else _converted(rows), published))
     if not prompts:
-        raise SpecError(f"{file.name}: no rows. Suite {published.name!r} is published as {published.where}")
+        raise SpecError(f"{argument}: no rows. Suite {published.name!r} is published as {published.where}")
+    sha256 = sha256 if file is None else file.sha256
     return Suite(
         name=f"{published.name}:{argument}",
         version="1",
         prompts=prompts,
-        settings={"file_sha256": file.sha256, "note": _note(published, prompts, file.sha256)},
+        settings={"file_sha256": sha256, "note": _note(published, prompts, sha256)},
         citation=published.citation,
         sampling=Sampling(max_new_tokens=published.max_new_tokens),
     )
@@ -111,26 +116,39 @@ def _counts(prompts: int, instructions: int) -> str:
     return f"{prompts:,} prompt{'s' * (prompts != 1)}, {instructions:,} instruction{'s' * (instructions != 1)}"
 
 
-def _prompts(file: LineFile, published: PublishedFile) -> Iterator[Prompt]:
-    lines_of_keys: dict[str, int] = {}
-    known: dict[bytes, tuple[ConstraintRef, ...]] = {}
-    tags = {kind: {"profile": published.profile, "key": kind} for kind in ("int", "str")}
+def _lines(file: LineFile) -> Iterator[tuple[str, PromptRow]]:
+    """(where it stands, row) of each line."""
     for block in file.blocks():
         for number, line in block.lines():
             try:
-                row = parse_line(line, _decoder)
+                yield f"{file.name}:{number}", parse_line(line, _decoder)
             except SpecError as error:
                 raise SpecError(f"{file.name}:{number}: {error}") from error
-            at = f"{file.name}:{number}: key {row.key!r}"
-            id = str(row.key)  # noqa: A001 - the field's word
-            first = lines_of_keys.setdefault(id, number)
-            if first != number:
-                raise SpecError(
-                    f"{at}: line {first} has the same key. Keys must differ; delete one row or give it another"
-                )
-            constraints = _constraints(row, at, published.profile, known)
-            kind = "int" if isinstance(row.key, int) else "str"
-            yield packed(Prompt(id, (Turn(row.prompt, constraints),), source=published.name, tags=tags[kind]))
+
+
+def _converted(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, PromptRow]]:
+    """(where it stands, row) of each row of a table."""
+    for at, row in rows:
+        try:
+            yield at, msgspec.convert(row, PromptRow)
+        except msgspec.ValidationError as error:
+            raise SpecError(f"{at}: {error}. Columns: {', '.join(PromptRow.__struct_fields__)}") from error
+
+
+def _prompts(rows: Iterable[tuple[str, PromptRow]], published: PublishedFile) -> Iterator[Prompt]:
+    places_of_keys: dict[str, str] = {}
+    known: dict[bytes, tuple[ConstraintRef, ...]] = {}
+    tags = {kind: {"profile": published.profile, "key": kind} for kind in ("int", "str")}
+    for place, row in rows:
+        at = f"{place}: key {row.key!r}"
+        id = str(row.key)  # noqa: A001 - the field's word
+        first = places_of_keys.setdefault(id, place)
+        if first != place:
+            line = f"line {first.rpartition(':')[2]}" if ": row " not in first else first
+            raise SpecError(f"{at}: {line} has the same key. Keys must differ; delete one row or give it another")
+        constraints = _constraints(row, at, published.profile, known)
+        kind = "int" if isinstance(row.key, int) else "str"
+        yield packed(Prompt(id, (Turn(row.prompt, constraints),), source=published.name, tags=tags[kind]))
 
 
 def _constraints(

@@ -1,4 +1,4 @@
-"""What loaders of other formats than IFEval's share: rows of a file (JSON lines, a JSON list or CSV), and columns with their types.
+"""What loaders share: the rows of a file (JSON lines, a JSON list, CSV, TSV or Parquet, plain or compressed), and columns with their types.
 
 A row that lacks a column, or has one of another type, is an error that names file, row and column: another version of the file is
 never read as if it were this one.
@@ -7,18 +7,22 @@ never read as if it were this one.
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import sys
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from adhere.errors import SpecError, UsageError
 from adhere.lines.blocks import LineFile
+from adhere.lines.parquet import read_parquet
 from adhere.schema import content_hash
 
 Row = dict[str, Any]
+_MARKS = {".csv": ",", ".tsv": "\t"}
 _WORDS = {str: "a text", int: "a whole number", list: "a list", dict: "an object", bool: "true or false"}
 
 
@@ -46,30 +50,64 @@ def need_path(suite: str, argument: str | None, where: str) -> Path:
 
 
 def read_rows(path: Path) -> Rows:
-    """The objects of a file: `.csv` with a header, `.json` with a list, anything else JSON lines (plain, .gz or .zst).
+    """The objects of a file, which its ending says, in any case and behind it `.gz` or `.zst`.
+
+    `.csv` and `.tsv` have a header, `.json` is a list, `.parquet` is never compressed again; anything else is JSON lines.
 
     Raises:
         SpecError: It is none of these; the message names file and row.
+        MissingExtra: Parquet needs duckdb, which is not installed.
     """
-    if path.suffix == ".csv":
-        rows = _csv(path)
+    kind = kind_of_file(path)
+    if kind in _MARKS:
+        rows = _csv(path, _read_plain(path), _MARKS[kind])
         return Rows(rows, content_hash([row for _, row in rows]))
-    if path.suffix == ".json":
-        data = path.read_bytes()
+    if kind == ".parquet":
+        rows = [(f"{path}: row {number}", row) for number, row in enumerate(read_parquet(path), start=1)]
+        return Rows(rows, content_hash([row for _, row in rows]))
+    if kind == ".json":
+        data = _read_plain(path)
         rows = _list(path, data)
         return Rows(rows, content_hash(data.decode("utf-8", "replace")))
     file = LineFile(path)
     return Rows(list(_lines(file)), file.sha256)
 
 
-def _csv(path: Path) -> list[tuple[str, Row]]:
-    text = path.read_text(encoding="utf-8-sig", errors="strict")
+def kind_of_file(path: Path) -> str:
+    """The ending of a name without what compresses it, in lower case: `.csv` of `ROWS.CSV.gz`."""
+    name = path.name.lower()
+    return Path(name.removesuffix(".gz").removesuffix(".zst")).suffix
+
+
+def _read_plain(path: Path) -> bytes:
+    """What the file holds, uncompressed."""
+    data, ending = path.read_bytes(), path.suffix.lower()
+    if ending == ".gz":
+        try:
+            return gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise SpecError(f"{path}: not gzip, or damaged: {error}. Copy or make the file again") from error
+    if ending == ".zst":
+        import zstandard  # only whoever reads such a file pays for it
+
+        try:
+            return zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True).read()
+        except zstandard.ZstdError as error:
+            raise SpecError(f"{path}: not zstandard, or damaged: {error}. Copy or make the file again") from error
+    return data
+
+
+def _csv(path: Path, data: bytes, mark: str) -> list[tuple[str, Row]]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path}: not UTF-8: {error}. Save it as UTF-8") from error
     before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
-        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
         found = [(f"{path}: row {number}", dict(row)) for number, row in enumerate(reader, start=1)]
     except csv.Error as error:
-        raise SpecError(f"{path}: not CSV: {error}") from error
+        raise SpecError(f"{path}: not {'CSV' if mark == ',' else 'TSV'}: {error}") from error
     finally:
         csv.field_size_limit(before)
     for at, row in found:
