@@ -130,7 +130,7 @@ def _converted(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str
     """(where it stands, row) of each row of a table."""
     for at, row in rows:
         try:
-            yield at, msgspec.convert(row, PromptRow)
+            yield at, convert(row, PromptRow)
         except msgspec.ValidationError as error:
             raise SpecError(f"{at}: {error}. Columns: {', '.join(PromptRow.__struct_fields__)}") from error
 
