@@ -16,7 +16,7 @@ from adhere.constraints.published.shared.registry import Published
 from adhere.constraints.resolve import resolve
 from adhere.errors import BadParameter, SpecError, UnknownName, UsageError
 from adhere.lines.blocks import LineFile, parse_line
-from adhere.schema import ConstraintRef, Json, Prompt, Sampling, Turn, content_hash, decoder_of, packed
+from adhere.schema import ConstraintRef, Json, Prompt, Sampling, Turn, content_hash, convert, decoder_of, packed
 from adhere.suites.base import Suite
 from adhere.suites.published.table import kind_of_file, read_rows
 
