@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from adhere.schema import Prompt
 from adhere.suites.generated.core.queries import queries
+from adhere.suites.generated.core.templates import templated
 from adhere.text.size import MOST_CHARACTERS
 from adhere.text.words import words
 
@@ -85,4 +86,4 @@ def _uses(said: set[str], word: str) -> bool:
 
 @cache
 def _topic_words() -> dict[str, tuple[str, ...]]:
-    return {query.id: query.words for query in queries()}
+    return {query.id: query.words for query in (*queries(), *templated("train"), *templated("dev"))}

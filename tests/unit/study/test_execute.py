@@ -303,6 +303,11 @@ def test_online_merging_keeps_what_was_learned_since_the_studys_start(spec: Stud
     assert online in TEXT
     text = TEXT.replace(online, online + " merging = { p = P, alpha = ALPHA },")
     text = text.replace("seeds = [0, 1]", "seeds = [0]").replace("START", spec.start.removeprefix("hf/"))
+    few = "prompts_per_step = 3, answers_per_prompt = 4, max_new_tokens = 10"
+    assert text.count(few) == 2
+    text = text.replace(
+        few, "prompts_per_step = 12, answers_per_prompt = 8, max_new_tokens = 24"
+    )  # some answers end, and differ in score
     kept = {}
     for p, alpha in (("1.0", "0.0"), ("0.5", "0.01")):
         merged = parse_toml(text.replace("ALPHA", alpha).replace("= P,", f"= {p},"), StudySpec, name="tiny.toml")

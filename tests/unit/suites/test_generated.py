@@ -13,8 +13,9 @@ from adhere.errors import AdhereError, UsageError
 from adhere.schema import Prompt, content_hash
 from adhere.suites.generated.core.compose import CONTRADICTS, OwnWords, compose
 from adhere.suites.generated.core.deal import CORE_KINDS, Dealer, kinds_of, topics_in_turn
-from adhere.suites.generated.core.queries import Query, queries, query_texts
+from adhere.suites.generated.core.queries import Query, queries
 from adhere.suites.generated.core.suite import core
+from adhere.suites.generated.core.templates import query_texts
 from adhere.suites.generated.core.training import training_prompts
 
 TRAIN_FAMILIES = {"length", "keywords", "case", "punctuation", "startend", "structure"}

@@ -8,7 +8,8 @@ from collections import Counter
 import pytest
 
 from adhere.build.decontaminate import common_subsequence, normalised
-from adhere.suites.generated.core.queries import Query, queries, query_texts
+from adhere.suites.generated.core.queries import Query, queries
+from adhere.suites.generated.core.templates import query_texts
 from adhere.text.words import words
 
 

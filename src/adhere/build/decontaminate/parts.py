@@ -24,7 +24,7 @@ from typing import Literal
 from adhere.constraints import from_ref, registry
 from adhere.errors import ContaminationError
 from adhere.schema import Prompt, Record
-from adhere.suites.generated.core.queries import query_texts
+from adhere.suites.generated.core.templates import query_texts
 from adhere.text.repeats import SubsequenceRule
 
 

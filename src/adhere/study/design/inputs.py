@@ -21,7 +21,9 @@ from adhere.study.design.plan import Inputs, Plan, make_plan
 from adhere.study.design.spec import StudySpec
 from adhere.study.design.tasks import Task, tasks_of
 from adhere.suites.base import Suite
+from adhere.suites.generated.core.queries import Query
 from adhere.suites.generated.core.slices import Audit, audit, study_prompts, study_suite
+from adhere.suites.generated.core.templates import queries_of_seed
 
 
 class SeedInputs(NamedTuple):
@@ -135,23 +137,22 @@ def published_suites(spec: StudySpec) -> dict[str, Suite]:
 
 
 def _inputs(spec: StudySpec, seed: int, suite: Suite) -> SeedInputs:
-    """The training prompts of one seed: every seed has its own."""
-    data = spec.data
+    """The training prompts of one seed. Every seed has queries of its own, and those of the resampled pool are not those of SFT."""
+    data, again = spec.data, spec.resample
+    first, second = queries_of_seed(seed, first=data.prompts, second=0 if again is None else again.prompts)
 
-    def composed(name: str, count: int) -> tuple[tuple[Prompt, ...], Report]:
+    def composed(name: str, count: int, among: Sequence[Query]) -> tuple[tuple[Prompt, ...], Report]:
         root = derive_seed(data.seed, "prompts", seed) % 2**31
         prompts = study_prompts(
-            root, count, kinds=data.kinds, wordings=data.wordings, singles=data.singles, name=name
+            root, count, kinds=data.kinds, wordings=data.wordings, singles=data.singles, name=name, among=among
         )  # fmt: skip
         report = decontaminate(prompts, suite.prompts, whole_prompts=False)
         return tuple(report.kept(prompts)), report
 
-    prompts, compared = composed("train", data.prompts)
-    if spec.resample is None:
+    prompts, compared = composed("train", data.prompts, first)
+    if again is None:
         return SeedInputs(prompts, compared, (), decontaminate((), suite.prompts))
-    again, again_compared = composed("again", spec.resample.prompts)
-    known = {prompt.text for prompt in prompts}
-    return SeedInputs(prompts, compared, tuple(p for p in again if p.text not in known), again_compared)
+    return SeedInputs(prompts, compared, *composed("again", again.prompts, second))
 
 
 def _shown(spec: StudySpec, prompts: Sequence[Prompt]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Literal
 from adhere.errors import IntegrityError
 from adhere.schema import Part, Record, decode
 
+StudyPart = Literal["train", "held-out", "dev"]  # `dev`: what settings are chosen on, neither trained nor tested on
 _WORD_LIMIT = re.compile(r"\b\d+ words\b")
 
 
@@ -27,14 +28,14 @@ class Query(Record, frozen=True):
         topic: All queries of a topic lie in one part.
         text: One request, with how long the answer should be.
         words: 3 to 5 lower-case words that an answer may well use and the query does not.
-        part: Whether training prompts or held-out prompts are built on it.
+        part: Whether training prompts, held-out prompts or those that settings are chosen on are built on it.
     """
 
     id: str
     topic: str
     text: str
     words: tuple[str, ...]
-    part: Part
+    part: StudyPart
 
     @property
     def asks(self) -> Literal["sentences", "words"]:
@@ -56,7 +57,6 @@ def queries(part: Part | None = None) -> tuple[Query, ...]:
     return tuple(query for query in _all() if part is None or query.part == part)
 
 
-@cache
-def query_texts() -> dict[str, str]:
-    """Query id -> text, of both parts."""
-    return {query.id: query.text for query in _all()}
+def uses(text: str, word: str) -> bool:
+    """Whether a text has a word, or a longer form of it."""
+    return re.search(rf"\b{re.escape(word)}", text.lower()) is not None

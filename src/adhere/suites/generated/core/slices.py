@@ -18,11 +18,12 @@ from collections.abc import Sequence
 
 from adhere.constraints import Constraint, from_ref
 from adhere.errors import AdhereError, UsageError
-from adhere.schema import Part, Prompt, Record
+from adhere.schema import Prompt, Record
 from adhere.suites.base import Suite
 from adhere.suites.generated.core.compose import Manner
 from adhere.suites.generated.core.deal import Dealer, kinds_of
-from adhere.suites.generated.core.queries import Query, queries
+from adhere.suites.generated.core.queries import Query, StudyPart, queries
+from adhere.suites.generated.core.templates import templated
 from adhere.suites.generated.core.wordings import contents, draw_for, wordings_of
 
 VERSION = "1"
@@ -45,10 +46,10 @@ class StudyManner(Manner):
     Args:
         part: Whose phrases, keys and words are asked for.
         new: Whether the wordings are those that are never trained on.
-        most: How many training wordings a kind has, the first ones; None: all.
+        most: How many training wordings a kind has, the first ones; None: all. Part `dev` says the others.
     """
 
-    def __init__(self, part: Part, *, new: bool, most: int | None = None) -> None:
+    def __init__(self, part: StudyPart, *, new: bool, most: int | None = None) -> None:
         self.part, self.new, self.most = part, new, most
         self._said: Counter[str] = Counter()
 
@@ -56,12 +57,19 @@ class StudyManner(Manner):
     def phrasings(self) -> str:
         return "held-out" if self.new else "training"
 
+    def _choices(self, kind: type[Constraint]) -> tuple[str, ...]:
+        known = wordings_of(kind)
+        if self.part == "dev":
+            return () if self.most is None else known.training[self.most :]
+        return known.held_out if self.new else known.training[: self.most]
+
     def draw(self, kind: type[Constraint], rng: random.Random, query: Query) -> Constraint | None:
+        if not self._choices(kind):
+            return None
         return draw_for(self.part, kind, rng, words=query.words)
 
     def say(self, constraint: Constraint, rng: random.Random) -> str:
-        known = wordings_of(type(constraint))
-        choices = known.held_out if self.new else known.training[: self.most]
+        choices = self._choices(type(constraint))
         wording = min(choices, key=lambda choice: (self._said[constraint.id + choice], rng.random()))
         self._said[constraint.id + wording] += 1
         return wording.format(**constraint.wording())
@@ -128,6 +136,7 @@ def study_prompts(
     wordings: int | None = None,
     singles: int = 8,
     name: str = "train",
+    among: Sequence[Query] | None = None,
 ) -> tuple[Prompt, ...]:
     """`count` training prompts; the same arguments give the same prompts, byte for byte.
 
@@ -138,6 +147,7 @@ def study_prompts(
         wordings: How many wordings a kind has; None: all that training may say.
         singles: Of every ten prompts, how many have one constraint; the others have two.
         name: Begins the prompts' ids, and is another root of what is drawn.
+        among: The queries to build on; None: all that were written for training.
 
     Raises:
         UsageError: `count` is below 1, `singles` is not 0 to 10, or a kind is held out.
@@ -147,8 +157,41 @@ def study_prompts(
     if count < 1 or not 0 <= singles <= 10:
         raise UsageError(f"study_prompts: count={count} must be at least 1 and singles={singles} from 0 to 10")
     manner = StudyManner("train", new=False, most=wordings)
-    dealer = Dealer(queries("train"), seed=seed, manner=manner, source=f"study-{name}")
+    pack = queries("train") if among is None else among
+    dealer = Dealer(pack, seed=seed, manner=manner, source=f"study-{name}")
     return tuple(dealer.deal(name, count, kinds_of("train", kinds), counts=(1,) * singles + (2,) * (10 - singles)))
+
+
+def dev_suite(
+    seed: int = 0, *, sizes: Sizes, kinds: Sequence[str] = (), wordings: int | None = None, also: Sequence[Prompt] = ()
+) -> Suite:
+    """Prompts to choose settings on: topics, phrases, keys, words and wordings that neither training nor the held-out suite has.
+
+    Args:
+        seed: The root of what is drawn.
+        sizes: How many.
+        kinds: As for training.
+        wordings: How many wordings a kind has in training; these prompts are said in the further ones.
+        also: Training and held-out prompts, with which they are compared.
+
+    Raises:
+        UsageError: No prompt is asked for, or training uses all wordings.
+        AdhereError: They share what they must not.
+    """
+    if wordings is None or not (sizes.single or sizes.multiple):
+        raise UsageError(
+            "a dev slice needs at least one prompt, and wordings that training leaves to it: set [data] wordings, e.g. to 2"
+        )
+    dealer = Dealer(
+        templated("dev"), seed=seed, manner=StudyManner("dev", new=False, most=wordings), source="study-dev"
+    )
+    chosen = kinds_of("train", kinds)
+    prompts: list[Prompt] = []
+    for name, count in (("dev/single", sizes.single), ("dev/multiple", sizes.multiple)):
+        prompts += dealer.deal(name, count, chosen, counts=SINGLE if name.endswith("single") else MULTIPLE)
+    audit(also, prompts).require_clean()
+    slices = tuple(name for name in ("dev/single", "dev/multiple") if any(p.tags["slice"] == name for p in prompts))
+    return Suite(name="study-dev", version=VERSION, prompts=tuple(prompts), slices=slices, cut_answers="fail")
 
 
 class Audit(Record, frozen=True):
@@ -169,7 +212,7 @@ class Audit(Record, frozen=True):
         shared = {name: values for name in self.__struct_fields__ if (values := getattr(self, name))}
         if shared:
             text = "; ".join(f"{name}: {', '.join(values[:5])}" for name, values in shared.items())
-            raise AdhereError(f"Training and held-out prompts share what they must not. {text}")
+            raise AdhereError(f"Two parts that must be apart share what they must not. {text}")
 
 
 def audit(training: Sequence[Prompt], held_out: Sequence[Prompt]) -> Audit:

@@ -17,7 +17,8 @@ from typing import NamedTuple
 from adhere.constraints import Constraint, make
 from adhere.constraints.base import Choice, ListOf
 from adhere.schema import Part
-from adhere.suites.generated.core.queries import queries
+from adhere.suites.generated.core.queries import StudyPart, queries
+from adhere.suites.generated.core.templates import templated
 
 
 class Wordings(NamedTuple):
@@ -212,7 +213,7 @@ WORDINGS: Mapping[str, Wordings] = {
     ),
 }  # fmt: skip
 
-_OPENINGS: Mapping[Part, tuple[str, ...]] = {
+_OPENINGS: Mapping[StudyPart, tuple[str, ...]] = {
     "train": (
         "In short", "Put simply", "To be honest", "In general", "In a nutshell", "Simply put", "Broadly speaking",
         "In plain words", "Here is my answer", "Good question", "The short answer", "Let me explain", "Here you go",
@@ -223,8 +224,12 @@ _OPENINGS: Mapping[Part, tuple[str, ...]] = {
         "For the most part", "Let us see", "Thank you for asking", "In my opinion", "As far as I know", "Without doubt",
         "My answer is this", "Here is what I know", "To put it briefly", "By all accounts", "First of all", "Well then",
     ),
+    "dev": (
+        "All things considered", "If you ask me", "Roughly speaking", "At first sight", "Strictly speaking", "Off we go",
+        "From experience", "On second thought",
+    ),
 }  # fmt: skip
-_ENDINGS: Mapping[Part, tuple[str, ...]] = {
+_ENDINGS: Mapping[StudyPart, tuple[str, ...]] = {
     "train": (
         "I hope this helps", "That is all", "Have a nice day", "Now you know", "That is the whole story", "Take care",
         "And that is it", "Good luck with it", "The end", "Any other questions", "That is my answer", "See you soon",
@@ -236,8 +241,12 @@ _ENDINGS: Mapping[Part, tuple[str, ...]] = {
         "This is all I can say", "That covers it", "Hope to hear from you", "It is that simple", "Over and out",
         "Have fun with it", "Make of it what you will",
     ),
+    "dev": (
+        "Cheers for now", "There you have it", "Make the most of it", "Nothing else to add", "Good luck out there",
+        "That wraps it up", "Glad you asked", "More another day",
+    ),
 }  # fmt: skip
-_KEYS: Mapping[Part, tuple[tuple[str, ...], ...]] = {
+_KEYS: Mapping[StudyPart, tuple[tuple[str, ...], ...]] = {
     "train": (
         ("answer",), ("text",), ("reply",), ("summary",), ("answer", "reason"), ("idea", "example"), ("title", "body"),
         ("question", "answer"), ("topic", "text"), ("fact", "source"), ("first", "second"), ("what", "why"),
@@ -247,9 +256,10 @@ _KEYS: Mapping[Part, tuple[tuple[str, ...], ...]] = {
         ("response",), ("message",), ("content",), ("headline", "story"), ("advice", "benefit"), ("main", "detail"),
         ("point", "support"), ("subject", "comment"), ("short", "long"), ("step", "result"),
     ),
+    "dev": (("note",), ("verdict",), ("label", "remark"), ("thing", "purpose"), ("before", "after"), ("pro", "contra")),
 }  # fmt: skip
 
-_DRAWS: Mapping[str, Callable[[random.Random, Part], Constraint]] = {
+_DRAWS: Mapping[str, Callable[[random.Random, StudyPart], Constraint]] = {
     "startend:start_phrase": lambda rng, part: make("startend:start_phrase", phrase=rng.choice(_OPENINGS[part])),
     "startend:end_phrase": lambda rng, part: make("startend:end_phrase", phrase=rng.choice(_ENDINGS[part])),
     "structure:json_object": lambda rng, part: make("structure:json_object", keys=rng.choice(_KEYS[part])),
@@ -267,15 +277,28 @@ def wordings_of(kind: type[Constraint]) -> Wordings:
     return Wordings(kind.phrasings[:-held_out], kind.phrasings[-held_out:])
 
 
-def draw_for(part: Part, kind: type[Constraint], rng: random.Random, *, words: Sequence[str]) -> Constraint | None:
+def draw_for(part: StudyPart, kind: type[Constraint], rng: random.Random, *, words: Sequence[str]) -> Constraint | None:
     """A constraint of `kind` that asks only for what belongs to `part`; None where so many draws give none."""
     own = _DRAWS.get(kind.id)
-    allowed = [word for word in words if part_of(word) == part]
+    allowed = [word for word in words if _belongs(word, part)]
     for _ in range(REDRAWS):
         drawn = own(rng, part) if own else kind.draw(rng, words=allowed)
-        if all(part_of(value) == part for value in contents(drawn)):
+        if all(_belongs(value, part) for value in contents(drawn)):
             return drawn
     return None
+
+
+def _belongs(content: str, part: StudyPart) -> bool:
+    return content.casefold() in _of_dev() if part == "dev" else part_of(content) == part
+
+
+@cache
+def _of_dev() -> frozenset[str]:
+    """What only prompts for choosing settings ask for: its own lists and the words of its topics, without what the other parts have."""
+    keys = [key for group in _KEYS["dev"] for key in group]
+    words = [word for query in templated("dev") for word in query.words]
+    found = {content.casefold() for content in (*_OPENINGS["dev"], *_ENDINGS["dev"], *keys, *words)}
+    return frozenset(found - _parts().keys())
 
 
 def contents(constraint: Constraint) -> list[str]:

@@ -1,0 +1,117 @@
+"""Many more queries, made of topics and templates: so that every seed of a study trains on its own, and tuning has a part to itself.
+
+`topics.jsonl` has a thing and something to do for each topic; every template asks one small question about one of them. Their topics are
+none of the topics of `queries`. Part `train` widens the queries of training; part `dev` is for choosing settings: nothing is trained or
+tested on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from adhere.schema import Record, decode
+from adhere.suites.generated.core.queries import Query, queries, uses
+
+SEEDS = 10  # so many seeds have queries of their own; seeds that leave the same rest share theirs
+DEV_EVERY = 5  # of so many templates one is `dev`'s: the parts share no frame either
+FEWEST_WORDS = 3  # of a topic that the query itself does not use
+
+ABOUT_DOING = (
+    "In one or two sentences, explain why some people enjoy {doing}.",
+    "Give a beginner one tip for {doing}, in under 30 words.",
+    "In one sentence, name a common mistake that people make when {doing}.",
+    "Write a text message that invites a friend to try {doing}, in under 25 words.",
+    "In a sentence or two, say what a person needs for {doing}.",
+    "Describe in two sentences how {doing} can feel after a long day.",
+    "Give one reason why someone might give up {doing}, in one sentence.",
+    "Write the first sentence of a blog post about {doing}.",
+    "In under 40 words, say how you would explain {doing} to a child.",
+    "Suggest a good time of day for {doing} and say why, in one or two sentences.",
+    "In one sentence, say what makes {doing} harder than it looks.",
+    "Write one question about {doing} that you would ask an expert, in under 20 words.",
+    "In two short sentences, compare {doing} alone with {doing} together with others.",
+    "In at most two sentences, name something that can go wrong while {doing} and what helps then.",
+    "Say in one sentence what {doing} teaches about patience.",
+    "Write a motto for people who like {doing}, in under 12 words.",
+    "In about 30 words, tell a small story about {doing}.",
+    "In one sentence, say who might like {doing} most.",
+)
+ABOUT_THING = (
+    "In one sentence, say what {thing} is good for.",
+    "Describe {thing} to someone who has never seen one, in about 30 words.",
+    "Write a product description for {thing} in under 30 words.",
+    "In one sentence, give a tip for taking care of {thing}.",
+    "In one or two sentences, say how to choose {thing}.",
+    "Write two sentences of a story that begins with {thing}.",
+    "In under 25 words, say what you would ask before you buy {thing}.",
+    "In one sentence, name something that people forget about {thing}.",
+    "Write a polite complaint about {thing} that came too late, in two sentences.",
+    "Write a thank-you note for {thing} in under 30 words.",
+    "Say in one or two sentences where you would keep {thing}.",
+    "Write an advertisement for {thing} in one sentence.",
+    "In two sentences, imagine what {thing} would say if it could talk.",
+    "In under 25 words, give one reason to borrow {thing} rather than buy it.",
+    "In one sentence, say to whom you would give {thing} as a present.",
+    "In under 30 words, say what to do when {thing} is lost.",
+    "In one or two sentences, say what {thing} might look like in a hundred years.",
+)
+
+
+class Topic(Record, frozen=True):
+    """What templates are filled with: `thing` with its article, `doing` as a gerund, and words that an answer may well use."""
+
+    topic: str
+    part: Literal["train", "dev"]
+    thing: str
+    doing: str
+    words: tuple[str, ...]
+
+
+@cache
+def _topics() -> tuple[Topic, ...]:
+    data = resources.files(__package__).joinpath("topics.jsonl").read_bytes()
+    return tuple(decode(line, Topic) for line in data.splitlines())
+
+
+@cache
+def templated(part: Literal["train", "dev"]) -> tuple[Query, ...]:
+    """The queries of one part: topics in the order of the file, templates in theirs. Words of `dev` belong to no other part."""
+    others = {word for query in queries() for word in query.words}
+    others |= {word for topic in _topics() if topic.part != "dev" for word in topic.words}
+    found = []
+    for topic in _topics():
+        if topic.part != part:
+            continue
+        own = [word for word in topic.words if part != "dev" or word not in others]
+        for number, template in enumerate((*ABOUT_DOING, *ABOUT_THING), start=1):
+            if (number % DEV_EVERY == 0) != (part == "dev"):
+                continue
+            text = template.format(doing=topic.doing, thing=topic.thing)
+            words = tuple(word for word in own if not uses(text, word))
+            if len(words) >= FEWEST_WORDS:
+                found.append(Query(f"t-{topic.topic}-{number}", topic.topic, text, words, part))
+    return tuple(found)
+
+
+@cache
+def query_texts() -> dict[str, str]:
+    """Query id -> text, of all parts."""
+    return {query.id: query.text for query in (*queries(), *templated("train"), *templated("dev"))}
+
+
+def queries_of_seed(seed: int, *, first: int, second: int) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
+    """The training queries of one seed of a study, in two parts of sizes like `first` to `second` that share none.
+
+    Seeds that differ modulo SEEDS share none either.
+    """
+    everything = sorted((*queries("train"), *templated("train")), key=_rank)
+    own = [query for place, query in enumerate(everything) if place % SEEDS == seed % SEEDS]
+    border = round(len(own) * first / (first + second))
+    return tuple(own[:border]), tuple(own[border:])
+
+
+def _rank(query: Query) -> bytes:
+    return hashlib.sha256(query.id.encode()).digest()
