@@ -8,9 +8,12 @@ import pytest
 pytest.importorskip("torch", reason="a study computes in what torch can do")
 
 from adhere.config import parse_toml
+from adhere.errors import SpecError
 from adhere.models.local.decoder.precision import Resolved
-from adhere.study.design.plan import Inputs, Plan, make_plan
-from adhere.study.design.spec import StudySpec
+from adhere.study.design.plan import Inputs, Plan, make_plan, who_draws
+from adhere.study.design.spec import ArmSpec, EvaluationSpec, StudySpec, validate
+from adhere.study.design.tasks import tasks_of
+from adhere.suites.generated.core.slices import Sizes
 
 SPEC = parse_toml(
     """
@@ -113,3 +116,26 @@ def test_a_pool_that_nothing_learns_from_is_not_drawn() -> None:
 def test_names_and_questions_do_not_retrain() -> None:
     other = msgspec.structs.replace(SPEC, name="other", shown_prompts=2)
     assert [cell.key for cell in plan(other).cells] == [cell.key for cell in plan().cells]
+
+
+def test_the_control_of_ending_learns_from_plain_answers_like_those_of_sft() -> None:
+    stages = {**SPEC.stages, "sft-plain": {"method": "sft", "answers": "plain"}}
+    arms = [*SPEC.arms, ArmSpec("sft-plain", ["sft-plain"])]
+    evaluation = EvaluationSpec(new_topic=Sizes(single=4))
+    spec = msgspec.structs.replace(SPEC, stages=stages, arms=arms, evaluation=evaluation)
+    validate(spec)
+    made = plan(spec)
+    for seed in spec.seeds:
+        cell = next(cell for cell in made.cells if cell.path == ("sft-plain",) and cell.seed == seed)
+        (pool,) = (made.pool(key) for key in cell.pools)
+        first = next(pool for pool in made.pools if pool.seed == seed and pool.cell is None and pool.like is None)
+        assert pool.like == first.key
+        assert who_draws(spec, pool) == "the start model without constraints"
+        tasks = {task.name: task for task in tasks_of(spec, made, start_sha256="w", suites={"": "s"})}
+        assert tasks[pool.folder].needs == (first.folder,)
+        assert tasks[cell.folder].needs == (pool.folder,)
+    others = {cell.path: cell.key for cell in made.cells if cell.path != ("sft-plain",)}
+    assert others == {cell.path: cell.key for cell in plan().cells}
+    wrong = {**SPEC.stages, "sft-plain": {"method": "dpo", "answers": "plain"}}
+    with pytest.raises(SpecError, match="only SFT learns from them"):
+        validate(msgspec.structs.replace(spec, stages=wrong))

@@ -20,10 +20,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from adhere.build.plain import DRAWN_PER_ROW
 from adhere.errors import ResourceError
 from adhere.extras import need
 from adhere.models.local.decoder.device import available_bytes, resolve_device
-from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan
+from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, who_draws
 from adhere.study.design.probe import Drawn, Probe
 from adhere.study.design.spec import StudySpec
 from adhere.study.design.tasks import Task
@@ -102,7 +103,7 @@ class Estimate(NamedTuple):
         ]
         first = spec.seeds[0]
         lines += [
-            f"  data        {pool.answers:,} answers of {_who(spec, pool.pool)}{_left(pool.minutes, done=pool.done)}"
+            f"  data        {pool.answers:,} answers of {who_draws(spec, pool.pool)}{_left(pool.minutes, done=pool.done)}"
             for pool in self.pools
             if pool.pool.seed == first
         ]
@@ -131,10 +132,6 @@ class Estimate(NamedTuple):
             f"up to {self.memory_bytes / 1e9:.1f} GB of memory, {self.disk_bytes / 1e9:.1f} GB of disk"
         )
         return "\n".join(lines)
-
-
-def _who(spec: StudySpec, pool: PoolPlan) -> str:
-    return "the start model" if pool.cell is None or spec.resample is None else f"the model after {spec.resample.after}"
 
 
 def _left(minutes: float, *, done: bool) -> str:
@@ -195,6 +192,8 @@ def estimate(
         prompts, draws = (
             (data.prompts, data.draws) if pool.cell is None or again is None else (again.prompts, again.draws)
         )
+        if pool.like is not None:
+            prompts, draws = _rows(spec, "sft"), DRAWN_PER_ROW
         seconds = prompts * draws * pace.drawing.answer_tokens / _together(pace.drawing, draws)
         pools.append(PoolCost(pool, prompts * draws, seconds / 60, done[pool.folder]))
     asked = pace.evaluating

@@ -23,7 +23,7 @@ from adhere.train.stages import STAGES
 
 LIBRARIES = ("torch", "transformers", "tokenizers")
 # Where imports are followed from, relative to the package: how answers are drawn and judged and rows are made, and how a cell is trained.
-DRAWING = ("build/pool.py", "models/local/transformers.py", "pipeline/respond.py")
+DRAWING = ("build/pool.py", "build/plain.py", "models/local/transformers.py", "pipeline/respond.py")
 TRAINING = ("study/run/training.py", "train/stage.py")
 RATING = ("build/transforms/six_criteria.py",)  # of the pairs of a reward model
 # Where they are followed to: what words and verdicts are, how answers are drawn and judged, how rows are made and learned.

@@ -22,16 +22,21 @@ from adhere.train.loop import settled
 
 
 class PoolPlan(NamedTuple):
-    """Data to be drawn at one seed, from the start model (`cell` None) or from a trained one."""
+    """Data to be drawn at one seed, from the start model (`cell` None) or from a trained one.
+
+    With `like` they are the start model's answers to queries without constraints: as many as that pool's SFT rows, about as long.
+    """
 
     seed: int
     key: str
     cell: str | None  # key of the cell whose model draws
+    like: str | None = None  # key of the pool that its rows are like, where they are plain
 
     @property
     def folder(self) -> str:
         """Name of its directory."""
-        return f"{'data' if self.cell is None else 'resampled'}-s{self.seed}-{self.key[:10]}"
+        what = "plain" if self.like else "data" if self.cell is None else "resampled"
+        return f"{what}-s{self.seed}-{self.key[:10]}"
 
 
 class Cell(NamedTuple):
@@ -113,23 +118,17 @@ def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Resolved,
                 matched = tuple(key for key in others if key not in keys)
                 settings = msgspec.to_builtins(settled(stage.settings, resolved))
                 parent = keys[-1] if keys else None
-                key = content_hash(
-                    [
-                        "cell",
-                        parent,
-                        known_pools,
-                        stage.stage.name,
-                        code[stage.stage.name],
-                        settings,
-                        matched,
-                        seed,
-                        *stage.key,
-                    ]
-                )
+                read = known_pools
+                if stage.answers == "plain":
+                    plain = PoolPlan(seed, content_hash(["plain pool", first.key]), None, like=first.key)
+                    pools[plain.key] = plain
+                    read = (plain.key,)
+                by = [stage.stage.name, code[stage.stage.name], settings]
+                key = content_hash(["cell", parent, read, *by, matched, seed, *stage.key])
                 shared = cells.get(key)
                 cells[key] = Cell(
                     path=tuple(arm.stages[:depth]), seed=seed, key=key, parent=parent, matched=matched,
-                    arms=(*shared.arms, arm.name) if shared else (arm.name,), pools=known_pools,
+                    arms=(*shared.arms, arm.name) if shared else (arm.name,), pools=read,
                 )  # fmt: skip
                 keys = (*keys, key)
                 if spec.resample is not None and name == spec.resample.after:
@@ -152,3 +151,10 @@ def cell_folder(directory: Path, cell: Cell) -> Path:
 def pool_folder(directory: Path, pool: PoolPlan) -> Path:
     """Where a pool is stored."""
     return directory / "data" / pool.folder
+
+
+def who_draws(spec: StudySpec, pool: PoolPlan) -> str:
+    """Whose answers a pool holds, in words."""
+    if pool.like is not None:
+        return "the start model without constraints"
+    return "the start model" if pool.cell is None or spec.resample is None else f"the model after {spec.resample.after}"

@@ -21,7 +21,10 @@ from adhere.train.recipe import StageSpec
 from adhere.train.recipe.spec import Lora, Reward
 from adhere.train.stages import Stage
 
-STUDY_KEYS = ("method", "equal_compute_to", "reward", "lora", "rated_by")
+STUDY_KEYS = ("method", "equal_compute_to", "reward", "lora", "rated_by", "answers")
+
+
+Answers = Literal["verified", "plain"]
 
 
 class NamedStage(NamedTuple):
@@ -30,6 +33,8 @@ class NamedStage(NamedTuple):
     `equal_compute_to` names an arm: this stage trains until it has spent the compute that the arm spends beyond the
     stages that both share. `reward` is an online stage's (`train.stage.Reward`), `lora` the adapter that is trained. `rated_by` is who
     rates pairs by the six criteria for a reward model with `labels = "criteria"`: a model, or `programs`, which know two of them.
+    `answers = "plain"`: an SFT stage learns from the start model's own answers to queries without constraints that ended by
+    themselves, as many and about as long as the verified ones: the control that separates following from ending.
     """
 
     name: str
@@ -39,6 +44,7 @@ class NamedStage(NamedTuple):
     reward: Reward = "dense"
     lora: Lora | None = None
     rated_by: str = "programs"
+    answers: Answers = "verified"
 
     @property
     def key(self) -> list[Json]:
@@ -246,12 +252,14 @@ class StudySpec(Record, frozen=True):
             raise SpecError(f"stages.{name}: needs a method, e.g. method = 'sft' (adhere list stages)")
         if matched is not None and not isinstance(matched, str):
             raise SpecError(f"stages.{name}.equal_compute_to: got {matched!r}, must be the name of an arm")
-        own = {key: table.pop(key) for key in ("reward", "lora", "rated_by") if key in table}
+        own = {key: table.pop(key) for key in ("reward", "lora", "rated_by", "answers") if key in table}
         spec = StageSpec(method, table)
         try:
             kind = spec.kind
             given = convert({"reward": self.reward} | own, _Own)
-            return NamedStage(name, kind, spec.resolved(), matched, given.reward, given.lora, given.rated_by)
+            return NamedStage(
+                name, kind, spec.resolved(), matched, given.reward, given.lora, given.rated_by, given.answers
+            )
         except UnknownName as error:
             raise SpecError(f"stages.{name}.method: {error}") from error
         except (SpecError, msgspec.ValidationError) as error:
@@ -264,6 +272,7 @@ class _Own(Record, frozen=True):
     reward: Reward
     lora: Lora | None = None
     rated_by: str = "programs"
+    answers: Answers = "verified"
 
 
 def load_study(path: Path, *, seeds: Sequence[int] | None = None) -> StudySpec:
@@ -345,6 +354,10 @@ def validate(spec: StudySpec) -> None:
         _require_matched_arm(spec, found)
         if "reward" in spec.stages[name] and not found.stage.online:
             raise SpecError(f"stages.{name}.reward: {found.stage.name!r} draws no answers to reward; take the key out")
+        if found.answers == "plain" and found.stage.data != "sft":
+            raise SpecError(
+                f"stages.{name}.answers: plain answers have no pairs and no scores, so only SFT learns from them"
+            )
     if spec.resample is not None:
         _require_known("resample.after", spec.resample.after, spec.stages)
     if spec.evaluation.suites:

@@ -36,7 +36,10 @@ def tasks_of(spec: StudySpec, plan: Plan, *, start_sha256: str, suites: Mapping[
     tasks = [evaluation_task(found) for found in plan.evaluations if found.cell is None]
     for seed in spec.seeds:
         pools = [pool for pool in plan.pools if pool.seed == seed]
-        tasks += [Task("pool", pool.folder, pool.key, seed, (), pool) for pool in pools if pool.cell is None]
+        for pool in pools:
+            if pool.cell is None:
+                before = () if pool.like is None else (plan.pool(pool.like).folder,)
+                tasks.append(Task("pool", pool.folder, pool.key, seed, before, pool))
         for cell in plan.cells:
             if cell.seed != seed:
                 continue

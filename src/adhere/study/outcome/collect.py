@@ -15,7 +15,7 @@ from adhere.build.manifest import Manifest, load_manifest
 from adhere.schema import EngineInfo, Json, content_hash
 from adhere.study.design.frozen import load_frozen
 from adhere.study.design.inputs import StudyInputs
-from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, pool_folder
+from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, pool_folder, who_draws
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
 from adhere.study.outcome.fragile import fragility
@@ -299,7 +299,7 @@ def _data_facts(pool: PoolPlan, manifest: Manifest, spec: StudySpec, study: Stud
     }  # fmt: skip
     return DataFacts(
         seed=pool.seed,
-        source="the start model" if pool.cell is None or spec.resample is None else f"the model after {spec.resample.after}",
+        source=who_draws(spec, pool),
         sha256=content_hash(manifest.files),
         prompts=manifest.rows["prompts.jsonl"],
         answers_drawn=manifest.ledger.answers_generated,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adhere.build.manifest import MANIFEST
+from adhere.build.plain import build_plain_pool, plain_prompts
 from adhere.build.pool import FILES, build_pool, load_pool
 from adhere.models.local.decoder.device import resolve_device
 from adhere.models.local.transformers import TransformersModel, load_weights
@@ -37,6 +38,7 @@ from adhere.study.run.cells import (
 )
 from adhere.study.run.measured import load_measured, measured, save_measured
 from adhere.study.run.plain import read_plain
+from adhere.suites.generated.core.templates import query_texts
 from adhere.train.stage import REWARD_MODEL
 
 WAIT_S = 2.0  # between looks at what other processes have finished
@@ -216,6 +218,9 @@ def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
     assert isinstance(plan, PoolPlan)  # noqa: S101 - by construction of the task
     data, again = spec.data, spec.resample
     inputs = study.inputs[plan.seed]
+    if plan.like is not None:
+        _draw_plain(study, plan, progress)
+        return
     if plan.cell is None:
         source, name, prompts, compared = study.start, spec.start, inputs.prompts, inputs.compared
         draws, temperature, repair, limits = data.draws, data.temperature, data.repair, data.limits
@@ -227,15 +232,7 @@ def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
         draws, temperature, repair, limits = again.draws, again.temperature, again.repair, again.limits
     seed = derive_seed(data.seed, "draws", plan.seed, plan.cell is None) % 2**31
     progress.say(f"Drawing {draws} answers of {name} to each of {len(prompts)} training prompts (seed {plan.seed})")
-    resolved = study.resolved
-    model = TransformersModel.load(
-        source,
-        name=name,
-        precision=resolved.rollouts,
-        layout=resolved.layout,
-        threads=spec.threads,
-        device=resolve_device(spec.device),
-    )
+    model = _loaded(study, source, name)
     try:
         build_pool(
             model, prompts, directory=pool_folder(study.directory, plan), draws=draws, repair=repair, seed=seed,
@@ -244,6 +241,36 @@ def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
         )  # fmt: skip
     finally:
         model.close()
+
+
+def _draw_plain(study: StudyInputs, plan: PoolPlan, progress: Progress) -> None:
+    """Draw a pool of plain answers that are like the SFT rows of another pool."""
+    spec, inputs = study.spec, study.inputs[plan.seed]
+    assert plan.like is not None  # noqa: S101 - by construction of the task
+    like = load_pool(pool_folder(study.directory, study.plan.pool(plan.like))).sft
+    prompts = plain_prompts(inputs.prompts, lambda prompt: query_texts()[prompt.tags["query"]])
+    seed = derive_seed(spec.data.seed, "plain draws", plan.seed) % 2**31
+    progress.say(
+        f"Drawing plain answers of {spec.start} to {len(prompts)} queries without constraints (seed {plan.seed})"
+    )
+    model = _loaded(study, study.start, spec.start)
+    try:
+        build_plain_pool(
+            model, prompts, like=like, tokens=lambda text: len(model.tokenizer(text, add_special_tokens=False)["input_ids"]),
+            sampling=Sampling(max_new_tokens=spec.data.max_new_tokens, temperature=spec.data.temperature, seed=seed),
+            directory=pool_folder(study.directory, plan), compared=inputs.compared, progress=progress,
+        )  # fmt: skip
+    finally:
+        model.close()
+
+
+def _loaded(study: StudyInputs, weights: Path, name: str) -> TransformersModel:
+    """A model that draws answers to train on, in the study's precision."""
+    resolved = study.resolved
+    return TransformersModel.load(
+        weights, name=name, precision=resolved.rollouts, layout=resolved.layout, threads=study.spec.threads,
+        device=resolve_device(study.spec.device),
+    )  # fmt: skip
 
 
 def _train(study: StudyInputs, task: Task, progress: Progress) -> None:

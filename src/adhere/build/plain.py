@@ -1,0 +1,101 @@
+"""A pool of plain answers: what the model says to queries without constraints, as much of it as another pool's SFT rows have.
+
+SFT on verified answers teaches two things at once: to follow, and to end an answer. A model that is trained on this pool has learned
+the second alone, from as many rows of about the same lengths.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from adhere.build.decontaminate import Report
+from adhere.build.draws import draw_answers
+from adhere.build.manifest import MANIFEST, POOL_VERSION, Manifest
+from adhere.build.pool import FILES, Pool
+from adhere.build.rows import Limits
+from adhere.errors import Incomplete
+from adhere.models.base import Model
+from adhere.progress import Progress
+from adhere.schema import Prompt, Record, Sampling, SftRow, Turn, content_hash, encode, write_atomic, write_rows
+
+DRAWN_PER_ROW = 4  # many answers of a small model are cut at the token limit: they do not end, so they are left out
+
+
+def plain_prompts(prompts: Sequence[Prompt], texts: Callable[[Prompt], str]) -> list[Prompt]:
+    """Each query of `prompts` once, without its constraints; `texts` gives the query of a prompt."""
+    found = {texts(prompt): prompt for prompt in reversed(prompts)}
+    return [
+        msgspec.structs.replace(prompt, id=f"plain-{prompt.id}", turns=(Turn(text),))
+        for text, prompt in reversed(found.items())
+    ]
+
+
+def build_plain_pool(
+    model: Model,
+    prompts: Sequence[Prompt],
+    *,
+    like: Sequence[SftRow],
+    tokens: Callable[[str], int],
+    sampling: Sampling,
+    directory: Path,
+    compared: Report,
+    progress: Progress,
+) -> Pool:
+    """Draw, keep what ended by itself, choose one answer for each row of `like`, the nearest in length, and store.
+
+    Args:
+        model: The start model.
+        prompts: Queries without constraints.
+        like: SFT rows of another pool.
+        tokens: Length of a text.
+        sampling: How answers are drawn; its seed is the root of theirs.
+        directory: Where the pool is stored.
+        compared: The comparison of the queries with the held-out prompts.
+        progress: Where to report.
+
+    Raises:
+        Incomplete: Some calls failed, or too few answers ended.
+    """
+    draws = max(2, -(-DRAWN_PER_ROW * len(like) // len(prompts)))
+    drawn = draw_answers(
+        model, prompts, draws=draws, sampling=sampling, directory=directory / "draws", progress=progress
+    )
+    ended = [
+        SftRow(prompt.id, prompt.text, answer.text, "plain", (), ())
+        for prompt in prompts
+        for answer in drawn.by_prompt[prompt.id]
+        if answer.status == "ok" and answer.text.strip()
+    ]
+    if len(ended) < len(like):
+        raise Incomplete(
+            f"{len(ended)} of {draws * len(prompts)} plain answers of {model.name} ended by themselves, {len(like)} are needed, as many as "
+            "SFT has rows. Set a larger data.max_new_tokens or a smaller limits.sft_rows"
+        )
+    rows = _nearest(ended, [tokens(row.completion) for row in like], tokens)
+    files: dict[str, Sequence[Record]] = dict(zip(FILES, (prompts, rows, (), ()), strict=True))
+    manifest = Manifest(
+        version=POOL_VERSION, model=model.name, engine=model.engine, sampling=sampling, draws=draws, seed=sampling.seed, repair=False,
+        reward="dense", limits=Limits(), verifiers={}, prompts_sha256=content_hash(list(prompts)),
+        files={name: write_rows(directory / name, found) for name, found in files.items()},
+        rows={name: len(found) for name, found in files.items()}, origins={"sft": {"plain": len(rows)}, "pairs": {}},
+        answers_passed=len(ended), prompts_without_sft=len(prompts) - len({row.prompt_id for row in rows}), kinds=(), unreachable=(),
+        not_scored=(), contamination=compared, ledger=drawn.ledger,
+    ).sealed()  # fmt: skip
+    write_atomic(directory / MANIFEST, encode(manifest) + b"\n")  # last: a pool without it is unfinished
+    return Pool(directory, list(prompts), rows, [], [], manifest)
+
+
+def _nearest(rows: Sequence[SftRow], lengths: Sequence[int], tokens: Callable[[str], int]) -> list[SftRow]:
+    """For each length a row of its own, the longest first, each the nearest one that is left; in the order of `lengths`."""
+    left = sorted(((tokens(row.completion), place) for place, row in enumerate(rows)))
+    chosen: dict[int, SftRow] = {}
+    for wanted in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        at = bisect.bisect_left(left, (lengths[wanted], -1))
+        near = [place for place in (at - 1, at) if 0 <= place < len(left)]
+        best = min(near, key=lambda place: abs(left[place][0] - lengths[wanted]))
+        chosen[wanted] = rows[left.pop(best)[1]]
+    return [chosen[place] for place in range(len(lengths))]
