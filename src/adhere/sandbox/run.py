@@ -16,6 +16,7 @@ from adhere.schema import Json
 Status = Literal["ok", "error", "timeout", "memory", "refused", "nondeterministic"]
 MOST_SOURCE = 1_000_000  # characters
 MOST_ARGS = 16_000_000  # bytes of JSON
+MOST_DEPTH = 100  # of a value's nesting, as the worker has it
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,15 @@ class Outcome:
         value: What the function returned, where `status` is `ok`. A tuple comes back as a list.
         reason: One sentence for a person where `status` is not `ok`.
         backend: What isolated it, e.g. `"linux: landlock, seccomp, bubblewrap"`; `"none"` where it was refused.
+        waited: Of `timeout`: it did not compute for as long as it may, but waited, or a busy machine did not let it run. So this says
+            nothing about the code.
     """
 
     status: Status
     value: Json
     reason: str
     backend: str
+    waited: bool = False
 
 
 def run(
@@ -142,6 +146,8 @@ def _answers(
 
 
 def _outcome(answer: workers.Answer, backend_name: str) -> Outcome:
+    if answer.status == "waited":
+        return Outcome("timeout", None, answer.reason, backend_name, waited=True)
     if answer.status != "ok":
         status: Status = answer.status if answer.status in {"timeout", "memory"} else "error"  # type: ignore[assignment]
         return Outcome(status, None, answer.reason, backend_name)
@@ -149,7 +155,27 @@ def _outcome(answer: workers.Answer, backend_name: str) -> Outcome:
         value: Json = json.loads(answer.payload, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return Outcome("error", None, "the process answered with what is no JSON value", backend_name)
+    if not _is_within_limits(
+        value
+    ):  # code that finds its runner's token can write an answer that the runner did not look at
+        return Outcome(
+            "error",
+            None,
+            f"the process answered with a number that is not finite, or nested deeper than {MOST_DEPTH}",
+            backend_name,
+        )
     return Outcome("ok", value, "", backend_name)
+
+
+def _is_within_limits(value: Json) -> bool:
+    """Whether every number is finite (`1e999` is read as infinity) and nothing is nested deeper than a runner lets pass."""
+    level: list[Json] = [value]
+    for _ in range(MOST_DEPTH):
+        if any(isinstance(one, float) and not math.isfinite(one) for one in level):
+            return False
+        below = [one for one in level if isinstance(one, list | dict)]
+        level = [item for one in below for item in (one.values() if isinstance(one, dict) else one)]
+    return not level
 
 
 def _no_constant(name: str) -> Json:

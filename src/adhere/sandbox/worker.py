@@ -144,8 +144,13 @@ def _one(
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         _, ended, used = os.wait4(child, 0)
+    if ran_out == "computed":
+        return {"status": "timeout", "reason": f"used more than {call['timeout_s']:g} s of processor time"}, b""
     if ran_out:
-        return {"status": "timeout", "reason": f"ran longer than {call['timeout_s']:g} s"}, b""
+        return {
+            "status": "waited",
+            "reason": f"waited, or was not let run, until {2 * call['timeout_s']:g} s were over",
+        }, b""
     return _outcome(answer, token, ended, used, call)
 
 
@@ -167,8 +172,8 @@ def _outcome(
     return {"status": "error", "reason": "the process ended without an answer of its runner"}, b""
 
 
-def _read_all(stream: int, child: int, timeout_s: float) -> tuple[bytes, bool]:
-    """Everything until the process ends, and whether its time ran out.
+def _read_all(stream: int, child: int, timeout_s: float) -> tuple[bytes, str]:
+    """Everything until the process ends, and which time ran out: `computed`, `waited`, or none (empty).
 
     Time is what the process computes. One that waits, or that a busy machine does not let run, is ended after twice that.
     """
@@ -182,12 +187,12 @@ def _read_all(stream: int, child: int, timeout_s: float) -> tuple[bytes, bool]:
         computed = time.clock_gettime(clock)
         left = min(timeout_s - computed, 2 * timeout_s - waited)
         if left <= 0:
-            return b"", True
+            return b"", "computed" if computed >= timeout_s else "waited"
         if not poll.poll(min(left, 0.5) * 1000 + 1):
             continue
         part = os.read(stream, 1 << 16)
         if not part:
-            return b"".join(parts), False
+            return b"".join(parts), ""
         size += len(part)
         if size <= MOST_BYTES + 1:
             parts.append(part)

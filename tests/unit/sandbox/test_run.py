@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+import adhere
 from adhere import sandbox
 from adhere.errors import UsageError
 from adhere.sandbox import Outcome, backend, run, workers
+from adhere.sandbox.run import _outcome
+from adhere.sandbox.workers import Answer
 
 pytestmark = pytest.mark.skipif(backend().startswith("none"), reason=f"no isolation here: {backend()}")
 
@@ -65,6 +68,23 @@ def test_every_end_is_an_outcome_of_its_own(source: str, status: str, part: str)
     assert outcome.status == status, outcome
     assert part in outcome.reason
     assert outcome.value is None
+
+
+def test_waiting_says_nothing_about_the_code() -> None:
+    outcome = run("import time\ndef f():\n    time.sleep(60)", "f", [], timeout_s=0.2, twice=False)
+    assert (outcome.status, outcome.waited) == ("timeout", True), outcome
+    rule = adhere.constraint("code:passes", function="double", cases="[[[2], 4]]")
+    assert rule.check("```python\nimport time\ndef double(n):\n    time.sleep(60)\n```").outcome == "undecided"
+    busy = run("def f():\n    while True: pass", "f", [], timeout_s=0.2, twice=False)
+    assert (busy.status, busy.waited) == ("timeout", False), busy
+
+
+@pytest.mark.parametrize("payload", [b"1e999", b'{"a": [-1e999]}', b"[" * 970 + b"]" * 970, b"[" * 101 + b"]" * 101])
+def test_an_answer_that_no_runner_let_pass_is_no_value(payload: bytes) -> None:
+    """As code that found its runner's token could write it."""
+    found = _outcome(Answer("ok", "", payload), "linux")
+    assert (found.status, found.value) == ("error", None)
+    assert _outcome(Answer("ok", "", b"[" * 100 + b"]" * 100), "linux").status == "ok"
 
 
 def test_the_clock_counts_what_is_computed() -> None:

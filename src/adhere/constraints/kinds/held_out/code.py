@@ -121,6 +121,8 @@ class Passes(_Code):
         outcome = sandbox.run(code + caller, "__adhere_calls", [[given for given, _ in cases]])
         if outcome.status == "refused":
             return Finding("undecided", f"not run: {outcome.reason}")
+        if outcome.waited:
+            return Finding("undecided", f"not run to its end: {outcome.reason}")
         if outcome.status != "ok" or not isinstance(outcome.value, list) or len(outcome.value) != len(cases):
             return _final(failed(f"{outcome.status}: {outcome.reason[:200] or 'it returned something else'}", score=0))
         right = [told == [True, value] for told, (_, value) in zip(outcome.value, cases, strict=True)]
