@@ -147,10 +147,8 @@ def _one(
     if ran_out == "computed":
         return {"status": "timeout", "reason": f"used more than {call['timeout_s']:g} s of processor time"}, b""
     if ran_out:
-        return {
-            "status": "waited",
-            "reason": f"waited, or was not let run, until {2 * call['timeout_s']:g} s were over",
-        }, b""
+        spent = f"came to no {call['timeout_s']:g} s of processor time in {2 * call['timeout_s']:g} s: it waits, or the machine is busy"
+        return {"status": "waited", "reason": spent}, b""
     return _outcome(answer, token, ended, used, call)
 
 

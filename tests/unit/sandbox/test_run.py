@@ -76,7 +76,9 @@ def test_waiting_says_nothing_about_the_code() -> None:
     rule = adhere.constraint("code:passes", function="double", cases="[[[2], 4]]")
     assert rule.check("```python\nimport time\ndef double(n):\n    time.sleep(60)\n```").outcome == "undecided"
     busy = run("def f():\n    while True: pass", "f", [], timeout_s=0.2, twice=False)
-    assert (busy.status, busy.waited) == ("timeout", False), busy
+    assert (busy.status, busy.waited) == ("timeout", "used more than" not in busy.reason), (
+        busy
+    )  # a busy machine may starve it
 
 
 @pytest.mark.parametrize("payload", [b"1e999", b'{"a": [-1e999]}', b"[" * 970 + b"]" * 970, b"[" * 101 + b"]" * 101])
