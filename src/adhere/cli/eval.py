@@ -84,11 +84,13 @@ def command(
 
     The options from --timeout to --wait are for models behind an endpoint: http://…, openrouter/…, openai/….
     """
+    import asyncio
+
     from adhere import suites as suite_room
     from adhere.cli.offer import fetched
     from adhere.errors import Incomplete
     from adhere.models.catalog import is_endpoint, open_model
-    from adhere.pipeline.evaluate import evaluate_sync, run_spec
+    from adhere.pipeline.evaluate import EvalSpec, evaluate
     from adhere.report.run.text import run_text
     from adhere.report.run.troubles import troubles_of
     from adhere.schema import encode
@@ -103,28 +105,16 @@ def command(
         progress.say(_said(suite, sampling, draws))
     lacking = []
     for name in models:
-        asked = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
+        through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
         opened = partial(
-            open_model, name, engine=engine, precision=precision, threads=threads, endpoint=asked, say=progress.say
+            open_model, name, engine=engine, precision=precision, threads=threads, endpoint=through, say=progress.say
         )
         model = fetched(opened, progress)
         try:
             for suite, sampling in zip(loaded, how, strict=True):
-                spec = run_spec(
-                    model, suite, sampling=sampling, draws=draws, mode=mode, random_in_reference=random_in_reference
-                )
-                directory = spec.directory(out)
-                run = evaluate_sync(
-                    model,
-                    suite,
-                    directory,
-                    sampling=sampling,
-                    draws=draws,
-                    mode=mode,
-                    random_in_reference=random_in_reference,
-                    recheck=recheck,
-                    progress=progress,
-                )
+                asked = EvalSpec(suite, sampling, draws, mode, random_in_reference)
+                directory = asked.run_spec(model).directory(out)
+                run = asyncio.run(evaluate(model, asked, directory, recheck=recheck, progress=progress))
                 summary = run.summary()
                 text = (
                     encode(summary)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -28,41 +29,61 @@ from adhere.progress import Progress, Silent
 from adhere.schema import VIEWS, EngineInfo, Mode, Prompt, Response, Sampling, Verdict
 from adhere.store.run import Run, RunSpec, alone, alone_in_turn
 from adhere.store.summary import Summary
-from adhere.suites.base import Suite, limited
+from adhere.suites.base import Suite
 
-__all__ = ["evaluate", "evaluate_sync", "passes", "rescore", "run_spec"]
+__all__ = ["EvalSpec", "evaluate", "evaluate_sync", "passes", "rescore"]
 
 SILENT = Silent()
 
 
+@dataclass(frozen=True)
+class EvalSpec:
+    """What is measured and how: everything but the model that can change an answer, or a verdict on it.
+
+    Attributes:
+        suite: What is asked; all of it, so `--limit` cuts the suite before (`Suite.cut`).
+        sampling: How answers are drawn; None: as the suite says.
+        draws: Answers per prompt.
+        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
+        random_in_reference: Judge what the published code would draw at random with what it draws after this seed; None
+            leaves it undecided.
+    """
+
+    suite: Suite
+    sampling: Sampling | None = None
+    draws: int = 1
+    mode: Mode = "reference"
+    random_in_reference: int | None = None
+
+    def run_spec(self, model: Named) -> RunSpec:
+        """What makes the Run of a model this Run; its hash names the folder."""
+        return RunSpec(
+            model=model.name,
+            engine=model.engine,
+            suite=self.suite.name,
+            suite_version=self.suite.version,
+            suite_sha256=self.suite.sha256,
+            sampling=self.suite.sampled() if self.sampling is None else self.sampling,
+            draws=self.draws,
+            cut_answers=self.suite.cut_answers,
+            slices=self.suite.slices,
+            mode=self.mode,
+            random_in_reference=self.random_in_reference,
+        )
+
+
 async def evaluate(
-    model: Model,
-    suite: Suite,
-    directory: Path,
-    *,
-    sampling: Sampling | None = None,
-    draws: int = 1,
-    limit: int | None = None,
-    mode: Mode = "reference",
-    random_in_reference: int | None = None,
-    recheck: bool = False,
-    progress: Progress = SILENT,
+    model: Model, asked: EvalSpec, directory: Path, *, recheck: bool = False, progress: Progress = SILENT
 ) -> Run:
-    """Measure `model` on `suite` and store everything in `directory`, resuming the Run that is there.
+    """Measure `model` and store everything in `directory`, resuming the Run that is there.
 
     Asks every prompt that has no stored answer or whose call failed, then judges every answer that this verifier version
     has not judged. A second process that measures the same Run waits until the first has ended.
 
     Args:
         model: Who is asked.
-        suite: What is asked.
+        asked: What is asked, and how.
         directory: Of this one Run.
-        sampling: How answers are drawn; None: as the suite says.
-        draws: Answers per prompt.
-        limit: Ask only so many prompts, an even share of each slice.
-        mode: `reference` judges published kinds as the published code does, `fixed` with its defects mended.
-        random_in_reference: Judge what the published code would draw at random with what it draws after this seed; None
-            leaves it undecided.
         recheck: Ask again for what failed for good, such as too long a context.
         progress: Where to report to.
 
@@ -73,12 +94,11 @@ async def evaluate(
         RunMismatch: `directory` holds another Run.
         ResourceError: The disk is full; what was stored is safe.
     """
-    prompts = limited(suite.prompts, limit)
-    spec = run_spec(
-        model, suite, sampling=sampling, draws=draws, limit=limit, mode=mode, random_in_reference=random_in_reference
-    )
+    suite = asked.suite
     async with alone_in_turn(directory, progress.say):  # so that two processes never ask the same twice
-        with Run.open(directory, spec, prompts) as run:  # leaving it, by whatever way, stores what was appended
+        with Run.open(
+            directory, asked.run_spec(model), suite.prompts
+        ) as run:  # leaving it always stores what was appended
             if isinstance(model, Searched) and run.missing(again=recheck):
                 await search_prompt(model, run, suite, progress)
             await _ask(model, run, progress, recheck=recheck)
@@ -100,21 +120,9 @@ def evaluate_sync(
     recheck: bool = False,
     progress: Progress = SILENT,
 ) -> Run:
-    """As `evaluate`, for callers without an event loop."""
-    return asyncio.run(
-        evaluate(
-            model,
-            suite,
-            directory,
-            sampling=sampling,
-            draws=draws,
-            limit=limit,
-            mode=mode,
-            random_in_reference=random_in_reference,
-            recheck=recheck,
-            progress=progress,
-        )
-    )
+    """`evaluate` for callers without an event loop; see EvalSpec. `limit` asks only so many prompts, an even share of each slice."""
+    asked = EvalSpec(suite.cut(limit), sampling, draws, mode, random_in_reference)
+    return asyncio.run(evaluate(model, asked, directory, recheck=recheck, progress=progress))
 
 
 def rescore(directory: Path, progress: Progress = SILENT) -> Summary:
@@ -135,33 +143,6 @@ class Named(Protocol):
 
     name: str
     engine: EngineInfo
-
-
-def run_spec(
-    model: Named,
-    suite: Suite,
-    *,
-    sampling: Sampling | None = None,
-    draws: int = 1,
-    limit: int | None = None,
-    mode: Mode = "reference",
-    random_in_reference: int | None = None,
-) -> RunSpec:
-    """What makes a Run this Run: everything that can change an answer, or a verdict on it. See `evaluate`."""
-    return RunSpec(
-        model=model.name,
-        engine=model.engine,
-        suite=suite.name,
-        suite_version=suite.version,
-        suite_sha256=suite.sha256,
-        sampling=suite.sampled() if sampling is None else sampling,
-        draws=draws,
-        limit=limit,
-        cut_answers=suite.cut_answers,
-        slices=suite.slices,
-        mode=mode,
-        random_in_reference=random_in_reference,
-    )
 
 
 @runtime_checkable

@@ -18,7 +18,7 @@ import msgspec
 from adhere.errors import UnknownName, nearest
 from adhere.plugins import Registry
 from adhere.schema import Record
-from adhere.suites.base import Suite, limited
+from adhere.suites.base import Suite
 from adhere.suites.generated.names import OWN, read_argument
 from adhere.suites.published.catalog import CATALOG, Origin, loader
 
@@ -152,10 +152,7 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
             message names file, line and key.
     """
     prefix, colon, argument = name.partition(":")
-    suite = source_of(prefix).load(argument if colon else None, seed)
-    if limit is None:
-        return suite
-    return msgspec.structs.replace(suite, prompts=limited(suite.prompts, limit))
+    return source_of(prefix).load(argument if colon else None, seed).cut(limit)
 
 
 def describe() -> list[Description]:

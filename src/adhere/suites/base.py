@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
+import msgspec
+
 from adhere.errors import UsageError
 from adhere.schema import CutAnswers, Prompt, Record, Sampling, content_hash_of_list
 
@@ -50,6 +52,10 @@ class Suite(Record, frozen=True):
             top_p=own.top_p if top_p is None else top_p,
             seed=seed,
         )
+
+    def cut(self, limit: int | None) -> Suite:
+        """The suite of at most `limit` prompts, an even share of each slice; None: all of them. See `limited`."""
+        return self if limit is None else msgspec.structs.replace(self, prompts=limited(self.prompts, limit))
 
     @property
     def sha256(self) -> str:

@@ -17,13 +17,15 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from adhere.errors import AdhereError, ResourceError, RunMismatch, UsageError
 from adhere.models.base import Request
 from adhere.models.http.attempt import Attempt
 from adhere.models.http.client import Endpoint, Unreachable
 from adhere.models.http.discover import listed, select
 from adhere.models.http.dispatch import Dispatcher
-from adhere.pipeline.evaluate import count_stored, judge_stored, run_spec
+from adhere.pipeline.evaluate import EvalSpec, count_stored, judge_stored
 from adhere.pipeline.respond import request_of, settled
 from adhere.progress import Progress, Silent, Step
 from adhere.schema import Failure, Response, Status, decode, encode, write_atomic
@@ -427,14 +429,8 @@ class Keeper:
 
     def _run(self, model: str, place: int, answers: Mapping[Name, Response]) -> Path:
         spec, suite = self.spec, self.suites[place]
-        own = run_spec(
-            _Named(spec, model),
-            suite,
-            sampling=spec.sampling_of(place),
-            draws=spec.draws,
-            limit=spec.limit,
-            mode=spec.mode,
-        )
+        asked = EvalSpec(suite, spec.sampling_of(place), spec.draws, spec.mode)
+        own = msgspec.structs.replace(asked.run_spec(_Named(spec, model)), limit=spec.limit)
         directory = own.directory(self.directory / "runs")
         prompts = self._by_id[place]
         with alone(directory), Run.open(directory, own, self.prompts[place]) as run:

@@ -11,7 +11,7 @@ import pytest
 from adhere.constraints import Finding
 from adhere.errors import AdhereError, RunMismatch
 from adhere.pipeline.compare.paired import compare_runs, paired_by_prompt
-from adhere.pipeline.evaluate import evaluate, evaluate_sync, rescore, run_spec
+from adhere.pipeline.evaluate import EvalSpec, evaluate, evaluate_sync, rescore
 from adhere.pipeline.outcomes import pass_rates, passes
 from adhere.progress import Silent
 from adhere.schema import Response, Sampling
@@ -80,7 +80,7 @@ def test_a_cancelled_run_goes_on(house: Any, tmp_path: Path):
                     await asyncio.sleep(60)
 
     async def cancelled() -> None:
-        task = asyncio.create_task(evaluate(Slow(lambda request: "yes"), _suite(house), tmp_path))
+        task = asyncio.create_task(evaluate(Slow(lambda request: "yes"), EvalSpec(_suite(house)), tmp_path))
         await asyncio.sleep(0.2)
         task.cancel()
         await task
@@ -158,15 +158,15 @@ def test_a_lost_verdict_is_judged_again(house: Any, tmp_path: Path):
 def test_limit_keeps_the_share_of_every_slice(house: Any, tmp_path: Path):
     run = evaluate_sync(house.FunctionModel(lambda request: "yes"), _suite(house, 12), tmp_path, limit=4)
     assert [prompt.id for prompt in run.prompts()] == ["p0", "p1", "p2", "p3"]
-    with pytest.raises(RunMismatch, match="limit: stored 4, asked None"):
+    with pytest.raises(RunMismatch, match="suite_sha256: stored"):
         evaluate_sync(house.FunctionModel(lambda request: "yes"), _suite(house, 12), tmp_path)
 
 
 def test_the_directory_is_the_specs_name(house: Any, tmp_path: Path):
     model = house.FunctionModel(lambda request: "yes")
-    directory = run_spec(model, _suite(house)).directory(tmp_path)
+    directory = EvalSpec(_suite(house)).run_spec(model).directory(tmp_path)
     assert evaluate_sync(model, _suite(house), directory).spec.id == directory.name
-    assert run_spec(model, _suite(house), sampling=Sampling(seed=1)).directory(tmp_path) != directory
+    assert EvalSpec(_suite(house), Sampling(seed=1)).run_spec(model).directory(tmp_path) != directory
 
 
 def _pair(house: Any, tmp_path: Path, **options: Any) -> tuple[Run, Run]:
@@ -264,3 +264,19 @@ def test_two_runs_of_one_model_are_told_apart_by_what_differs(house: Any, tmp_pa
     assert (found.a, found.b) == ("fake/one (temperature 0.7)", "fake/one (temperature 0)")
     same = compare_runs(cold, again)
     assert (same.a, same.b) == ("fake/one (first)", "fake/one (second)")
+
+
+def test_one_measurement_has_one_name(tmp_path: Path) -> None:
+    """`--limit` cut the suite on the command line and the prompts in Python: the same measurement had two names."""
+    from click.testing import CliRunner
+
+    from adhere.cli.eval import command
+    from adhere.models.catalog import open_model
+    from adhere.suites import load
+
+    model = open_model("scripted/echo")
+    done = CliRunner().invoke(command, ["scripted/echo", "--suite", "core", "--limit", "4", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    (named,) = tmp_path.iterdir()
+    again = evaluate_sync(model, load("core", seed=0), named, limit=4)
+    assert again.directory == EvalSpec(load("core", limit=4)).run_spec(model).directory(tmp_path) == named
