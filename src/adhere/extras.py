@@ -10,6 +10,7 @@ from adhere.errors import MissingExtra
 BRINGS = {
     "local": ("openvino_genai",),
     "train": ("accelerate", "gguf", "huggingface_hub", "safetensors", "tokenizers", "torch", "transformers"),
+    "tracking": ("mlflow", "tensorboard", "trackio", "wandb"),
     "vllm": ("vllm",),
     "claims": ("lxml", "markdown_it", "pdfminer", "pdfplumber"),
     "parquet": ("duckdb",),

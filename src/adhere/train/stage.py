@@ -229,19 +229,28 @@ def _whole(training: Training, model: PreTrainedModel) -> Any:
 
 
 def memory_needed(
-    stage: Stage, settings: OptimizerSettings, sizes: Sizes, *, lora: Lora | None, device: str, shards: int = 1
+    stage: Stage,
+    settings: OptimizerSettings,
+    sizes: Sizes,
+    *,
+    lora: Lora | None,
+    device: str,
+    shards: int = 1,
+    reward: Reward = "dense",
 ) -> Memory:
-    """What a stage holds at its worst moment, in one process of `shards` that share the weights."""
+    """What a stage holds at its worst moment, in one process of `shards` that share the weights; a reward model is whole in each."""
     adapter = None if lora is None else adapter_parameters(sizes, rank=lora.rank, targets=lora.targets)
     copies = stage.work(settings, Shape(rows=1)).copies
+    copies += stage.online and reward == "model"
     return memory_of(sizes, settings, copies=copies, device=device, adapter=adapter, shards=shards)
 
 
 def _too_large(training: Training, settings: OptimizerSettings) -> str:
     shards = place().size if is_sharding() else 1
     memory = memory_needed(
-        training.stage, settings, sizes_of(training.weights), lora=training.lora, device=training.device, shards=shards
-    )
+        training.stage, settings, sizes_of(training.weights), lora=training.lora, device=training.device, shards=shards,
+        reward=training.reward,
+    )  # fmt: skip
     return too_large(training.name or training.stage.name, settings, memory, training.device)
 
 

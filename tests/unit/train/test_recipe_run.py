@@ -26,6 +26,7 @@ from adhere.train.recipe import Recipe, StageSpec, load_recipe  # noqa: E402
 from adhere.train.recipe.emit import launch_file  # noqa: E402
 from adhere.train.recipe.guards import Guards, Wasted  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
+from adhere.train.recipe.spec import load_preset  # noqa: E402
 from adhere.train.recipe.tracking import open_tracker  # noqa: E402
 
 ROOT = Path(__file__).parents[3]
@@ -289,6 +290,40 @@ def test_unknown_launchers_and_trackers_are_refused() -> None:
         launch_file("slrum", ["r"], name="r")
     with pytest.raises(UsageError, match="Did you mean 'wandb'"):
         open_tracker("wanb", name="r", directory=Path())
+
+
+@pytest.mark.parametrize(
+    ("tracker", "module"),
+    [("tensorboard", "tensorboard"), ("wandb", "wandb"), ("mlflow", "mlflow"), ("trackio", "trackio")],
+)
+def test_a_tracker_takes_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tracker: str, module: str) -> None:
+    """Each tracker that is installed (`adhere[tracking]`), writing to this machine."""
+    pytest.importorskip(module)
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "mlruns").as_uri())
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
+    monkeypatch.chdir(tmp_path)
+    opened = open_tracker(tracker, name="r", directory=tmp_path)
+    for step in range(2):
+        opened.log("sft", {"step": float(step), "loss": 0.5, "accuracy": None})
+    opened.close()
+    assert [file for file in tmp_path.rglob("*") if file.is_file()], "it wrote something"
+
+
+def test_pairs_without_ratings_have_no_criteria_for_labels(tmp_path: Path) -> None:
+    judge = StageSpec("reward-model", {"labels": "criteria"})
+    with pytest.raises(SpecError, match=r"no row of .*pairs.jsonl is rated"):
+        run_recipe(recipe(SFT, judge), tmp_path, base=ROOT)
+    assert not (tmp_path / "01-sft").exists(), "said before anything is trained"
+
+
+def test_presets_name_models_that_have_a_chat_template() -> None:
+    for preset in ("autoif", "qwen2", "qwen2.5", "smollm2", "tulu3"):
+        machines = load_preset(preset).machines.values()
+        assert machines
+        assert all(machine.start.endswith("-Instruct") for machine in machines), preset
+    spec, _ = load_recipe("qwen2.5")
+    assert (spec.reward, spec.stages[2].settings["labels"]) == ("model", "criteria")
 
 
 def _losses(out: Path) -> list[float]:

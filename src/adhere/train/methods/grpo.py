@@ -341,7 +341,7 @@ def grpo_work(settings: GrpoSettings, data: Shape) -> Work:
 STAGES.add(
     "grpo",
     Stage(
-        "grpo", "GRPO (online RL); DAPO, Dr. GRPO and GSPO by its settings", "arXiv 2402.03300",
+        "grpo", "GRPO (online RL); the losses of DAPO, Dr. GRPO and GSPO by its settings", "arXiv 2402.03300",
         GrpoSettings, "rl", lambda pool, _: pool.rl, grpo, grpo_work, PROVENANCE,
     ),
     owner=__name__,

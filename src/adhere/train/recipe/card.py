@@ -101,8 +101,13 @@ def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str
 
 def _trained(lora: Lora | None, done: Sequence[StageRecord]) -> str:
     counts = ", ".join(f"{one.stage} {one.ledger.parameters_trained:,}" for one in done)
+    frozen = max((one.ledger.parameters_frozen for one in done), default=0)
     if lora is None:
-        return f"Trained in full: the weights themselves. Parameters trained: {counts or 'none'}."
+        left = (
+            f" Left as they were, in some stage: {frozen:,} (embeddings and head; `freeze_embeddings_and_head`)."
+            * bool(frozen)
+        )
+        return f"Trained in full: the weights themselves. Parameters trained: {counts or 'none'}.{left}"
     return (
         f"Trained with LoRA, rank {lora.rank}, alpha {lora.alpha:g}, on {', '.join(lora.targets)}; merged into these weights after "
         f"each stage. Parameters trained: {counts or 'none'}. `adapter/` beside this directory is the same as one adapter over the start, "

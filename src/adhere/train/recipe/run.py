@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from adhere.errors import RunMismatch, UsageError
+from adhere.errors import RunMismatch, SpecError, UsageError
 from adhere.extras import need
 from adhere.progress import Progress, Silent
 from adhere.schema import (
@@ -115,7 +115,9 @@ def stage_memory(
     recipe: Recipe, stage: Stage, settings: OptimizerSettings, sizes: Sizes, *, device: str, shards: int = 1
 ) -> Memory:
     """What a stage of the recipe holds at its worst moment, in one process."""
-    return memory_needed(stage, settings, sizes, lora=_adapter_of(recipe, stage), device=device, shards=shards)
+    return memory_needed(
+        stage, settings, sizes, lora=_adapter_of(recipe, stage), device=device, shards=shards, reward=recipe.reward
+    )
 
 
 def run_recipe(
@@ -212,6 +214,11 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str) -> _Opened:
         first_does(lambda: write_atomic(file, encode(frozen)))
     stages = [(stage, settled(settings, resolved)) for stage, settings in recipe.resolved()]
     for stage, settings in stages:
+        if getattr(settings, "labels", "") == "criteria" and not any(pair.criteria for pair in rows.pairs):
+            raise SpecError(
+                f"{stage.name}: labels = 'criteria', and no row of {base / recipe.data / FILES['pairs']} is rated. Rate them: adhere build "
+                "transform six_criteria PAIRS --table pairs --out RATED, or take labels = 'order'"
+            )
         if _adapter_of(recipe, stage) is not None:
             from adhere.train.recipe.lora import refuse_unsuited
 
