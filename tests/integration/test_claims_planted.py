@@ -20,7 +20,10 @@ TARGETS = {  # type: (recall, precision)
     "arithmetic": (0.95, 0.95),
     "swap": (0.9, 0.9),
     "header_rotation": (0.9, 0.9),
-    "prose_table": (0.8, 0.9),
+    "prose_table": (
+        0.3,
+        0.9,
+    ),  # differences, ranges and extremes are left alone: on foreign documents they found nothing true
 }
 SEVERAL: tuple[tuple[PlantType, ...], ...] = (
     ("cross_document", "prose_table"),

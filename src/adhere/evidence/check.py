@@ -21,11 +21,9 @@ from adhere.evidence.checks.counts import absent_models, stated_counts
 from adhere.evidence.checks.emphasis import emphasis_checks
 from adhere.evidence.checks.hypotheses import (
     Rotation,
-    Slip,
     Swap,
     find_profile_rotations,
     find_rotations,
-    find_slips,
     find_swaps,
     lanes,
     run_all,
@@ -68,7 +66,6 @@ class Evidence:
     compared: list[Comparison] = field(default_factory=list)
     rotations: list[Rotation] = field(default_factory=list)
     swaps: list[Swap] = field(default_factory=list)
-    slips: list[Slip] = field(default_factory=list)
     _by_name: dict[str, Document] = field(default_factory=dict)
 
     def values(self) -> list[Value]:
@@ -135,7 +132,6 @@ def gather(documents: list[Document]) -> Evidence:
     evidence.rotations = find_rotations(evidence.sheets, evidence.checks)
     evidence.rotations += find_profile_rotations(evidence.sheets, evidence.rotations, evidence.checks)
     evidence.swaps = find_swaps(evidence.checks, evidence.sheets)
-    evidence.slips = find_slips(evidence.checks)
     return evidence
 
 
@@ -204,7 +200,6 @@ def _conflicts(evidence: Evidence) -> list[Conflict]:
     found += [_rotation_conflict(evidence, rotation) for rotation in evidence.rotations]
     for group in lanes(evidence.swaps).values():
         found += [_swap_conflict(evidence, swap, len(group)) for swap in group]
-    found += [_slip_conflict(evidence, slip) for slip in evidence.slips]
     found += _check_conflicts(evidence, unexplained(evidence.checks))
     for document in evidence.documents:
         for stated in stated_counts(document):
@@ -312,20 +307,6 @@ def _swap_conflict(evidence: Evidence, swap: Swap, repeats: int) -> Conflict:
     sources = [source for check in swap.removed for source in check.sources]
     places = [Source(value.document, value.line) for value in others] + sources
     return _conflict(evidence, "swap", "error", (one, other), f"{text}. Removed: {'; '.join(removed)}", places, removed)
-
-
-def _slip_conflict(evidence: Evidence, slip: Slip) -> Conflict:
-    """One wrong number behind several sums that fail."""
-    value = slip.value
-    removed = [check.message(as_printed) for check in slip.removed]
-    text = (
-        f"{value.place}: {value.printed.text} looks wrong: with {slip.better:.{value.printed.decimals}f} in its place "
-        f"{len(removed)} conflicts vanish. They are: {'; '.join(removed)}"
-    )
-    others = [other for check in slip.removed for other in check.subjects]
-    sources = [Source(other.document, other.line) for other in others]
-    severity = min((check.severity for check in slip.removed), key=lambda severity: _SEVERITY_ORDER[severity])
-    return _conflict(evidence, "arithmetic", severity, [value, *others], text, sources, removed)
 
 
 def _rotation_conflict(evidence: Evidence, rotation: Rotation) -> Conflict:

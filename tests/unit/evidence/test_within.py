@@ -98,13 +98,10 @@ def test_numbers_in_sentences(conflicts) -> None:
     assert told(conflicts, "It is 2024, and 3.5 days were spent.") == []
 
 
-def test_differences_and_their_direction(conflicts) -> None:
-    assert told(conflicts, "A-7B is 10.0 points ahead of B-7B on MATH.") == []
-    assert told(conflicts, "B-7B is 10.0 points ahead of A-7B on MATH.") == ["prose_table"]
-    assert told(conflicts, "A-7B outperforms B-7B by at least 8 points on MATH.") == []
-    assert told(conflicts, "A-7B outperforms B-7B by 12.0 points on MATH.") == ["prose_table"]
-    assert told(conflicts, "Compared with B-7B, A-7B improves MATH from 40.0 to 50.0.") == []
-    assert told(conflicts, "Compared with B-7B, A-7B improves MATH from 42.0 to 50.0.") == ["prose_table"]
+def test_differences_ranges_and_extremes_are_left_alone(conflicts) -> None:
+    assert told(conflicts, "A-7B is 12.0 points ahead of B-7B on MATH.") == []
+    assert told(conflicts, "Compared with B-7B, A-7B improves MATH from 42.0 to 50.0.") == []
+    assert told(conflicts, "The highest score on MATH is 51.0, obtained by A-7B.") == []
 
 
 def test_orders_counts_and_exceptions(conflicts) -> None:

@@ -241,12 +241,7 @@ def _aggregate_check(line: _Line, position: int, members: tuple[int, ...], *, is
     off = _off(subject.printed, [value.printed for value in present], is_sum=is_sum)
     slight = off <= subject.printed.half + EPSILON
 
-    def gap(read: Read) -> float:
-        return read(subject).value - _combined([read(value) for value in present], is_sum=is_sum)
-
-    return Check(
-        "arithmetic", (subject,), present, holds, message, "warning" if slight or missing else "error", gap=gap
-    )
+    return Check("arithmetic", (subject,), present, holds, message, "warning" if slight or missing else "error")
 
 
 # ── differences ──
@@ -381,10 +376,7 @@ def _delta_check(subject: Value, a: Value, b: Value, name: str) -> Check:
             text += " (the sign is lost)"
         return text
 
-    def gap(read: Read) -> float:
-        return read(subject).value - formula(read(a).value, read(b).value)
-
-    return Check("arithmetic", (subject,), (a, b), holds, message, gap=gap)
+    return Check("arithmetic", (subject,), (a, b), holds, message)
 
 
 def _beside(axis: _Axis) -> list[Check]:
@@ -408,12 +400,10 @@ def _beside(axis: _Axis) -> list[Check]:
 def _beside_check(value: Value, base: Value) -> Check:
     stated = value.printed.beside
 
-    def gap(read: Read) -> float:
-        return (stated.value if stated else 0.0) - (read(value).value - read(base).value)
-
     def holds(read: Read) -> bool:
         allowed = 0.5 * 10.0 ** -(stated.decimals if stated else 0) + read(value).half + read(base).half
-        return abs(gap(read)) <= allowed + EPSILON
+        printed = stated.value if stated else 0.0
+        return abs(printed - (read(value).value - read(base).value)) <= allowed + EPSILON
 
     def message(read: Read) -> str:
         computed = read(value).value - read(base).value
@@ -422,7 +412,7 @@ def _beside_check(value: Value, base: Value) -> Check:
             f"{shown(read(value))} − {shown(read(base))} is {rounded(computed, read(value))}"
         )
 
-    return Check("arithmetic", (value,), (base,), holds, message, gap=gap)
+    return Check("arithmetic", (value,), (base,), holds, message)
 
 
 # ── shares ──
@@ -471,11 +461,8 @@ def _share_check(subject: Value, count: Value, printed_total: Value | None, tota
             f"{rounded(expected(read), read(subject))}"
         )
 
-    def gap(read: Read) -> float:
-        return read(subject).value - expected(read)
-
     others = (count, printed_total) if printed_total else (count,)
-    return Check("arithmetic", (subject,), others, holds, message, gap=gap)
+    return Check("arithmetic", (subject,), others, holds, message)
 
 
 def _hundreds(axis: _Axis) -> list[Check]:

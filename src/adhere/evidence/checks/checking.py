@@ -41,8 +41,8 @@ class Check:
     `subjects` are the numbers that are wrong if it fails (the average, not its members); `others` take part. `holds` reads
     every number through its argument, so a hypothesis can put other numbers in their place. `sources` are lines besides
     those of the numbers themselves: a caption, a sentence. `weight` is what its removal counts for a hypothesis: 0 for an
-    ordering, which many exchanges would satisfy. `gap` is what is printed minus what is computed, for sums. `doubt` says why a
-    failure accuses nobody: the two tables seem to measure different things. A hypothesis may still explain it.
+    ordering, which many exchanges would satisfy. `doubt` says why a
+    failure accuses nobody (`is_repeated`: most numbers of the same model are printed again there): the two tables seem to measure different things. A hypothesis may still explain it.
     """
 
     kind: ConflictType
@@ -53,8 +53,8 @@ class Check:
     severity: Severity = "error"
     sources: tuple[Source, ...] = ()
     weight: float = 1.0
-    gap: Callable[[Read], float] | None = None
     doubt: str = ""
+    is_repeated: bool = False
     failed: bool = field(default=False, init=False)
     absorbed: bool = field(default=False, init=False)
 

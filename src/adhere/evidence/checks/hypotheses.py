@@ -215,60 +215,6 @@ def lanes(swaps: Iterable[Swap]) -> dict[object, list[Swap]]:
     return found
 
 
-# ── one wrong number behind several sums ──
-
-
-@dataclass(frozen=True, slots=True)
-class Slip:
-    """A number whose replacement by `better` makes several failed sums hold."""
-
-    value: Value
-    better: float
-    removed: tuple[Check, ...]
-
-
-def find_slips(checks: Sequence[Check]) -> list[Slip]:
-    """Members of sums and differences that explain two or more failures at once; each failure is explained once."""
-    failing: dict[str, list[Check]] = defaultdict(list)
-    holding: dict[str, list[Check]] = defaultdict(list)
-    values: dict[str, Value] = {}
-    for check in checks:
-        if check.gap is not None and not check.absorbed:
-            for value in check.values:
-                values[value.id] = value
-                (failing if check.failed else holding)[value.id].append(check)
-    found = []
-    for name, members in sorted(failing.items(), key=lambda item: -len(item[1])):
-        left = [check for check in members if not check.absorbed]
-        if len(left) < 2 or all(check.subjects[0].id == name for check in left):
-            continue
-        slip = _slip(values[name], left, holding[name])
-        if slip:
-            for check in slip.removed:
-                check.absorbed = True
-            found.append(slip)
-    return found
-
-
-def _slip(value: Value, failing: Sequence[Check], holding: Sequence[Check]) -> Slip | None:
-    step = 2 * value.printed.half
-    for check in failing:
-        if check.gap is None:
-            continue
-        before = check.gap(as_printed)
-        slope = check.gap(replaced({value.id: value.printed._replace(value=value.printed.value + 1.0)})) - before
-        if abs(slope) < 1e-9:
-            continue
-        wanted = value.printed.value - before / slope
-        for offset in (0, 1, -1, 2, -2):
-            better = round(wanted + offset * step, value.printed.decimals)
-            read = replaced({value.id: value.printed._replace(value=better)})
-            removed = [other for other in failing if other.holds(read)]
-            if len(removed) == len(failing) and all(other.holds(read) for other in holding):
-                return Slip(value, better, tuple(removed))
-    return None
-
-
 # ── headers ──
 
 

@@ -69,26 +69,45 @@ def _doubt_different_tables(checks: Iterable[Check]) -> None:
     or not, five-shot or zero-shot, another language. The same is asked of a single model and of a single benchmark: where
     all that two tables print for one of them differs, they mean another checkpoint or another split.
     """
-    groups: dict[tuple[object, ...], list[Check]] = defaultdict(list)
+    tables: dict[tuple[object, ...], list[Check]] = defaultdict(list)
+    lines: dict[tuple[object, ...], list[Check]] = defaultdict(list)
     for check in checks:
         one, other = check.subjects
         if one.document != other.document:
             continue
-        tables = (one.document, one.table.index, other.document, other.table.index)
-        groups[tables].append(check)
-        groups[(*tables, "model", one.model and one.model.key)].append(check)
-        groups[(*tables, "benchmark", one.benchmark and one.benchmark.key)].append(check)
-    for place, members in sorted(groups.items(), key=lambda item: -len(item[0])):  # what is said of whole tables last
-        agreeing = sum(check.holds(as_printed) for check in members)
-        is_table = len(place) == 4
-        if is_table and agreeing >= LEAST_AGREEING and agreeing > len(members) / 2:
+        place = (one.document, one.table.index, other.table.index)
+        tables[place].append(check)
+        lines[(*place, "model", one.model and one.model.key)].append(check)
+        lines[(*place, "benchmark", one.benchmark and one.benchmark.key)].append(check)
+    for key, members in lines.items():
+        agreeing, count = _agreeing(members), len(members)
+        if key[3] == "model" and agreeing >= LEAST_AGREEING and agreeing > count / 2:
+            for check in members:
+                check.is_repeated = True
+        elif not agreeing and count >= LEAST_AGREEING:
+            _doubt(members, f"agree in 0 of the {count} cells that they share for this {key[3]}")
+    for members in tables.values():
+        agreeing, count = _agreeing(members), len(members)
+        if agreeing >= LEAST_AGREEING and agreeing > count / 2:
             continue
-        if not is_table and (agreeing or len(members) < LEAST_AGREEING):
-            continue
-        for check in members:
-            check.doubt = f"the two tables agree in {agreeing} of the {len(members)} cells that they share" + (
-                "" if is_table else f" for this {place[4]}"
-            )
+        # A row that is printed again among others that differ, or one of two cells: worth a look, and no more.
+        again = members if agreeing and 2 * agreeing >= count else [check for check in members if check.is_repeated]
+        for check in again:
+            check.severity = "warning" if check.severity == "error" else check.severity
+        known = {id(check) for check in again}
+        _doubt(
+            [check for check in members if id(check) not in known],
+            f"agree in {agreeing} of the {count} cells that they share",
+        )
+
+
+def _agreeing(checks: Iterable[Check]) -> int:
+    return sum(check.holds(as_printed) for check in checks)
+
+
+def _doubt(checks: Iterable[Check], why: str) -> None:
+    for check in checks:
+        check.doubt = f"the two tables {why}"
 
 
 def _setting_key(setting: str) -> str:

@@ -12,10 +12,6 @@ from adhere.evidence.claims.printed import Printed, agree
 from adhere.evidence.claims.values import Sheet, Value
 from adhere.evidence.read.document import Document, Sentence
 
-COMPARED = re.compile(
-    r"\b(?:compared (?:to|with)|relative to|in comparison (?:to|with)|over|than|against|versus|vs\.?)\s+(?:the\s+|its\s+(?:\w+,?\s+)?)?$",
-    re.IGNORECASE,
-)
 _BOUNDS = {
     "least": re.compile(r"\b(?:at least|over|more than|above|exceeding|no less than)\s*$|[≥>]\s*$", re.IGNORECASE),
     "most": re.compile(
@@ -52,7 +48,6 @@ class Statement:
     index: Index
     others: Index
     pronoun: ModelMention | None
-    used: set[int] = field(default_factory=set)
     _cells: dict[tuple[str, str, BenchmarkMention], list[Value]] = field(default_factory=dict)
     _is_strict: bool | None = None
 

@@ -1,1 +1,1 @@
-"""Sentences against the tables that they speak of: values, differences, orders, extremes."""
+"""Sentences against the tables that they speak of: values and orders."""

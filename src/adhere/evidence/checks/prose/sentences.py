@@ -1,7 +1,7 @@
 """Sentences about models on benchmarks, against the tables that they speak of.
 
-A sentence is read by what stands in it: models, benchmarks, numbers, and a few turns of phrase ("from A to B", "by N points", "8 of
-13", "on all tasks except Y"). What is not understood is left alone. A number is a conflict only if it fits no cell of any
+A sentence is read by what stands in it: models, benchmarks, numbers, and a few turns of phrase ("8 of 13", "on all tasks except
+Y"). What is not understood is left alone: differences, ranges and extremes are. A number is a conflict only if it fits no cell of any
 model and benchmark that its sentence names.
 """
 
@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from adhere.evidence.checks.checking import Check
-from adhere.evidence.checks.prose.differences import differences, from_to
-from adhere.evidence.checks.prose.extremes import extremes, ranges, unbeaten
 from adhere.evidence.checks.prose.order import order_checks
 from adhere.evidence.checks.prose.values import plain_values
 from adhere.evidence.claims.mentions import Index, Mentions, ModelMention, mentions_in, references
@@ -95,11 +93,6 @@ class _Spoken:
 
 
 def _read_sentence(statement: Statement, reading: ProseReading) -> None:
-    reading.checks += ranges(statement)
-    reading.checks += extremes(statement)
-    reading.checks += unbeaten(statement)
-    reading.checks += from_to(statement)
-    reading.checks += differences(statement)
     for claim in plain_values(statement):
         claim.id = f"{claim.document}:line{claim.line}:{len(reading.claims) + 1}"
         reading.claims.append(claim)

@@ -12,12 +12,21 @@ from adhere.evidence.claims.values import Value
 
 MAX_NUMBERS = 40  # a "sentence" with more is a list or a table that was not set as one
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
+# Differences, ranges and extremes state other things than one model's score.
+_NO_VALUE = re.compile(
+    r"\b(?:by|of|another)\s+(?:about\s+|only\s+)?[\d.]+\s*%?\s*(?:percentage\s+)?points?\b|\bby\s+(?:about\s+|only\s+)?[\d.]|"
+    r"\b(?:from|between)\s+[-−]?[\d.]+\s*%?\s+(?:to|and)\b|\b(?:highest|lowest|best|top|maximum|minimum)\s+(?:score|result|accuracy|value|number)|"
+    r"\bpoints?\s+(?:above|below|ahead|behind|higher|lower|more|less|better|worse)|\b(?:gap|margin|gain|difference|improvement|increase|drop|lead)\b",
+    re.IGNORECASE,
+)
 _VERSUS = re.compile(r"\s*%?\s*(?:vs\.?|versus|against|compared (?:to|with)|and|to|,)\s*", re.IGNORECASE)
 
 
 def plain_values(statement: Statement) -> Iterator[ProseClaim]:
     """Every number that a sentence gives a model on a benchmark, held against the tables where they print it."""
-    numbers = [n for n in statement.found.numbers if n.start not in statement.used and _is_score_like(statement, n)]
+    if _NO_VALUE.search(statement.text):
+        return
+    numbers = [n for n in statement.found.numbers if _is_score_like(statement, n)]
     if not numbers or not statement.found.benchmarks or not statement.models or len(numbers) > MAX_NUMBERS:
         return
     by_order = _zipped(statement, numbers)
