@@ -150,24 +150,24 @@ def _question(remedy: str) -> Callable[[Q], Q]:
 
 def _require(ok: object, what: str, *given: object) -> None:
     if not ok:
-        raise _Broken(what + "".join(f"; {_shown(one)}" for one in given))
+        raise _Broken(what + "".join(f"; {_shorten(one)}" for one in given))
 
 
-def _shown(given: object) -> str:
+def _shorten(given: object) -> str:
     shown = f"text {given!r}" if isinstance(given, str) else repr(given)
     return shown if len(shown) <= 300 else f"{shown[:300]}… ({len(shown)} characters)"
 
 
-def _found(judge: Constraint | Published, text: str) -> Finding:
+def _check(judge: Constraint | Published, text: str) -> Finding:
     """One check; what it raises names the text."""
     try:
         return judge.check(text)
     except Exception as error:
-        raise _Broken(f"check raised {type(error).__name__}: {error}; {judge!r}; {_shown(text)}") from error
+        raise _Broken(f"check raised {type(error).__name__}: {error}; {judge!r}; {_shorten(text)}") from error
 
 
 def _outcome(judge: Constraint, text: str, wanted: str) -> None:
-    finding = _found(judge, text)
+    finding = _check(judge, text)
     if _is_not_run(judge, finding):
         return
     _require(finding.outcome == wanted, f"must {wanted}, got {finding.outcome} ({finding.reason})", judge, text)
@@ -265,9 +265,9 @@ def findings_are_complete(kind: type[Constraint]) -> None:
     """Findings have a reason, a score that agrees with the outcome and a span inside the text, and do not change."""
     for one in drawn(kind, count=2):
         for text in (*ORDINARY, one.witness(), one.counter_witness()):
-            finding = _found(one, text)
+            finding = _check(one, text)
             given = (finding, one, text)
-            _require(finding == _found(one, text), "must find the same twice", *given)
+            _require(finding == _check(one, text), "must find the same twice", *given)
             _require(finding.outcome in {"pass", "fail"} or _is_not_run(one, finding), "must pass or fail", *given)
             _require(0 < len(finding.reason) < 1000, "the reason must have 1 to 999 characters", *given)
             _score_fits(finding, given)
@@ -296,20 +296,20 @@ def rejects_parameters(kind: type[Constraint]) -> None:
     good = drawn(kind, count=1)[0].ref().params
     for field in dataclasses.fields(kind):
         for value in field.metadata["domain"].invalid():
-            _refused(kind, {**good, field.name: value}, f"{kind.id}: {field.name}=", " must be ")
+            _refuse(kind, {**good, field.name: value}, f"{kind.id}: {field.name}=", " must be ")
         if field.default is dataclasses.MISSING:
             others = {name: value for name, value in good.items() if name != field.name}
-            _refused(kind, others, f"{kind.id}: missing parameter ", field.name)
-    _refused(kind, {**good, "no_such_parameter": 1}, f"{kind.id}: unknown parameter 'no_such_parameter'", "")
+            _refuse(kind, others, f"{kind.id}: missing parameter ", field.name)
+    _refuse(kind, {**good, "no_such_parameter": 1}, f"{kind.id}: unknown parameter 'no_such_parameter'", "")
 
 
-def _refused(kind: type[Constraint], params: Mapping[str, Any], start: str, held: str) -> None:
+def _refuse(kind: type[Constraint], params: Mapping[str, Any], start: str, held: str) -> None:
     try:
         make(kind.id, **params)
     except BadParameter as error:
         message = str(error)
     else:
-        raise _Broken(f"must refuse the parameters {_shown(params)}")
+        raise _Broken(f"must refuse the parameters {_shorten(params)}")
     _require(message.startswith(start) and held in message, f"must say {start}…{held}…", message)
 
 
@@ -331,7 +331,7 @@ def never_raises_on_odd_texts(kind: type[Constraint]) -> None:
     """Odd texts pass or fail, and the finding can be stored."""
     for one in drawn(kind, count=1):
         for text in ODD:
-            finding = _found(one, text)
+            finding = _check(one, text)
             _require(finding.outcome in {"pass", "fail"} or _is_not_run(one, finding), "must pass or fail", one, text)
             _score_fits(finding, (one, text))
             encode(finding)
@@ -362,10 +362,10 @@ def hostile_texts_take_no_time(
     """Both views of 1 MB take at most `limit_s` CPU seconds."""
     one = drawn(kind, count=1)[0]
     for name in names:
-        _timed(one, name, limit_s)
+        _time(one, name, limit_s)
 
 
-def _timed(one: Constraint | Published, name: str, limit_s: float) -> None:
+def _time(one: Constraint | Published, name: str, limit_s: float) -> None:
     text = hostile_text(name)
     took = 0.0
     for _ in range(3):  # the clock is the processor's, but another process may have emptied its caches
@@ -461,7 +461,7 @@ def published_never_raises(kind: Kind) -> None:
     """Odd texts have a finding with a reason that can be stored."""
     for one in published(kind):
         for text in (*ORDINARY, *ODD):
-            finding = _found(one, text)
+            finding = _check(one, text)
             _require(0 < len(finding.reason) < 1000, "the reason must have 1 to 999 characters", finding, one, text)
             encode(finding)
 
@@ -471,7 +471,7 @@ def published_blank_answers_fail(kind: Kind) -> None:
     """Nothing visible is no answer, even where the constraint is undecided."""
     for one in published(kind, count=1):
         for text in ("", " ", "\n\t"):
-            _require(_found(one, text).outcome == "fail", "must fail", one, text)
+            _require(_check(one, text).outcome == "fail", "must fail", one, text)
 
 
 @_question("Let features depend on the text alone")
@@ -491,7 +491,7 @@ def published_strict_pass_is_loose_pass(kind: Kind) -> None:
     for one in published(kind, count=1):
         for text in (*ORDINARY, *ODD):
             strict, loose = one.both_views(Text(text))
-            _require(strict == _found(one, text), "check must be the strict view", one, text)
+            _require(strict == _check(one, text), "check must be the strict view", one, text)
             _require(
                 strict.outcome != "pass" or loose.outcome == "pass", "a strict pass must be a loose pass", one, text
             )
@@ -508,7 +508,7 @@ def published_survives_storage(kind: Kind) -> None:
             again = fill(kind, params)
             _require(again.params == one.params, "must have the same parameters", again, one)
             for text in ORDINARY:
-                _require(_found(again, text) == _found(one, text), "must find the same", one, text)
+                _require(_check(again, text) == _check(one, text), "must find the same", one, text)
 
 
 @_question("Unknown, missing and mistyped parameters are refused before anything is judged")
@@ -533,7 +533,7 @@ def published_rejects_parameters(kind: Kind) -> None:
         except BadParameter as error:
             message = str(error)
         else:
-            raise _Broken(f"must refuse the parameters {_shown(params)}")
+            raise _Broken(f"must refuse the parameters {_shorten(params)}")
         _require(
             message.startswith(f"{kind.id}: {start}") and held in message,
             f"must say {kind.id}: {start}…{held}…",
@@ -548,7 +548,7 @@ def published_hostile_texts_take_no_time(
     """Both views of 1 MB take at most `limit_s` CPU seconds."""
     one = published(kind, count=1)[0]
     for name in names:
-        _timed(one, name, limit_s)
+        _time(one, name, limit_s)
 
 
 PUBLISHED_QUESTIONS: tuple[Callable[[Kind], None], ...] = (
@@ -649,7 +649,7 @@ def _solver_passes(family: Family, drawn: Sequence[Drawn]) -> None:
             raise ContractViolation(f"{family.name}: {one.prompt.id} has no constraint, so nothing is measured")
         if not _passes(one, one.answers, 0):
             raise ContractViolation(
-                f"{family.name}: the answer given with {one.prompt.id} must pass strictly; {_shown(one.answers)}; {_shown(one.prompt)}"
+                f"{family.name}: the answer given with {one.prompt.id} must pass strictly; {_shorten(one.answers)}; {_shorten(one.prompt)}"
             )
 
 
@@ -658,7 +658,7 @@ def _rules_agree(family: Family, drawn: Sequence[Drawn]) -> None:
         for turn in one.prompt.turns:
             problem = next(_contradictions(turn), None)
             if problem:
-                raise ContractViolation(f"{family.name}: {one.prompt.id} asks for {problem}; {_shown(turn.text)}")
+                raise ContractViolation(f"{family.name}: {one.prompt.id} asks for {problem}; {_shorten(turn.text)}")
 
 
 def _contradictions(turn: Turn) -> Iterator[str]:
@@ -691,7 +691,7 @@ def _null_answers_fail(family: Family, drawn: Sequence[Drawn]) -> None:
         if len(passed) > MOST_NULL_PASSES * len(drawn):
             raise ContractViolation(
                 f"{family.name}: {len(passed)} of {len(drawn)} items pass (loosely) with the null answer {name!r}; at most "
-                f"{MOST_NULL_PASSES:.0%} may, e.g. {passed[0].prompt.id}: {_shown(passed[0].prompt.turns[-1].text)}"
+                f"{MOST_NULL_PASSES:.0%} may, e.g. {passed[0].prompt.id}: {_shorten(passed[0].prompt.turns[-1].text)}"
             )
 
 

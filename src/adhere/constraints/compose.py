@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 
 from adhere.constraints.base import Choice, Constraint, Finding, conflict, kind, param, registry
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.nested import Nested, Ref, Refs, named, quoted, run, unfit_for_parts
+from adhere.constraints.nested import Nested, Ref, Refs, name_reason, quote, run, unfit_for_parts
 from adhere.constraints.repair import repair_all
 from adhere.constraints.rule import MOST_SENTENCES, found, plural
 from adhere.errors import AdhereError
@@ -55,7 +55,7 @@ def draw_with_witness(
     )
 
 
-def numbered(sentences: Sequence[str]) -> str:
+def number_rules(sentences: Sequence[str]) -> str:
     """`"(1) Use no commas. (2) Be brief."`."""
     return " ".join(f"({number}) {sentence}" for number, sentence in enumerate(sentences, start=1))
 
@@ -72,7 +72,7 @@ class _Several(Nested):
     of: tuple[ConstraintRef, ...]
 
     def inner_wording(self, inner: Sequence[str]) -> dict[str, str]:
-        return {"rules": numbered(inner)}
+        return {"rules": number_rules(inner)}
 
     def _ids(self) -> str:
         return ", ".join(one.id for one in self.inner)
@@ -106,7 +106,7 @@ class AllOf(_Several):
                 if finding.outcome == outcome:
                     score = mean_score(findings) if outcome == "fail" else None
                     score = None if score is None else min(score, 0.99)
-                    return finding._replace(reason=named(one, finding), score=score)
+                    return finding._replace(reason=name_reason(one, finding), score=score)
         return found(ok=True, reason=f"all {len(findings)} rules hold: {self._ids()}", score=mean_score(findings))
 
     @classmethod
@@ -169,15 +169,15 @@ class AnyOf(_Several):
         for one in self.inner:
             finding = run(one, text, reasoning)
             if finding.outcome == "pass":
-                return finding._replace(reason=named(one, finding))
+                return finding._replace(reason=name_reason(one, finding))
             findings.append(finding)
         for one, finding in zip(self.inner, findings, strict=True):
             if finding.outcome == "undecided":
-                return finding._replace(reason=named(one, finding), score=None)
+                return finding._replace(reason=name_reason(one, finding), score=None)
         # The closest one speaks for all; without scores the first does.
         closest = max(range(len(findings)), key=lambda number: findings[number].score or 0.0)
         has_scores = all(finding.score is not None for finding in findings)
-        reason = f"none of {len(findings)} rules holds; {named(self.inner[closest], findings[closest])}"
+        reason = f"none of {len(findings)} rules holds; {name_reason(self.inner[closest], findings[closest])}"
         return findings[closest]._replace(reason=reason, score=findings[closest].score if has_scores else None)
 
     @classmethod
@@ -241,18 +241,20 @@ class IfThen(Nested):
     consequence: ConstraintRef = param(Ref())  # noqa: RUF009 - declares a field
 
     def inner_wording(self, inner: Sequence[str]) -> dict[str, str]:
-        return {"if_rule": quoted(inner[0]), "then_rule": quoted(inner[1])}
+        return {"if_rule": quote(inner[0]), "then_rule": quote(inner[1])}
 
     def judge_with(self, text: str, reasoning: str | None) -> Finding:
         condition, consequence = self.inner
         given = run(condition, text, reasoning)
         if given.outcome == "fail":
-            return Finding("pass", f"the condition does not hold, so nothing is asked ({named(condition, given)})")
+            return Finding(
+                "pass", f"the condition does not hold, so nothing is asked ({name_reason(condition, given)})"
+            )
         finding = run(consequence, text, reasoning)
         if given.outcome == "undecided" and finding.outcome != "pass":
-            return Finding("undecided", f"the condition could not be decided ({named(condition, given)})")
+            return Finding("undecided", f"the condition could not be decided ({name_reason(condition, given)})")
         start = "the condition holds, and" if given.outcome == "pass" else "the condition could not be decided, but"
-        return finding._replace(reason=f"{start} {named(consequence, finding)}")
+        return finding._replace(reason=f"{start} {name_reason(consequence, finding)}")
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -331,7 +333,7 @@ class InOrder(_Several):
             and len(self._plan(text, places, known, {"pass", "undecided"})) == len(self.inner)
         ):
             rule, number = unsure[0]
-            reason = f"{unit} {number + 1}: {named(self.inner[rule], known[rule, number])}"
+            reason = f"{unit} {number + 1}: {name_reason(self.inner[rule], known[rule, number])}"
             return Finding("undecided", reason, reached, len(self.inner))
         if reached == len(self.inner):
             reason = f"the rules hold in {self.parts} {', '.join(str(number + 1) for number in taken)}"
@@ -375,7 +377,7 @@ class InOrder(_Several):
         own = self.own_inner()
         if own is not None:
             yield _UNITS[self.parts][1].join(one.witness() for one in own)
-            yield _UNITS[self.parts][1].join(edits.ended(one.witness()) for one in own)
+            yield _UNITS[self.parts][1].join(edits.end_sentence(one.witness()) for one in own)
 
     def repairs(self, text: str) -> Iterator[str]:
         """Pieces of the answer are made to pass in turn."""

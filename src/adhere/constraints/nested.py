@@ -112,11 +112,11 @@ class Nested(Rule):
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(field.metadata["domain"], Ref):
-                object.__setattr__(self, field.name, _stored(value))
+                object.__setattr__(self, field.name, _as_reference(value))
             elif isinstance(field.metadata["domain"], Refs) and isinstance(value, list | tuple):
-                object.__setattr__(self, field.name, tuple(_stored(item) for item in value))
+                object.__setattr__(self, field.name, tuple(_as_reference(item) for item in value))
         super().__post_init__()
-        inner = tuple(self._resolved(place, ref, settings) for place, ref in self._places())
+        inner = tuple(self._resolve(place, ref, settings) for place, ref in self._places())
         deepest = 1 + max((one.depth for one in inner if isinstance(one, Nested)), default=0)
         size = sum(one.size if isinstance(one, Nested) else 1 for one in inner) + 1
         if deepest > DEEPEST:
@@ -155,7 +155,7 @@ class Nested(Rule):
             elif isinstance(field.metadata["domain"], Refs):
                 yield from ((f"{field.name}[{number}]", ref) for number, ref in enumerate(value))
 
-    def _resolved(self, place: str, ref: ConstraintRef, settings: Settings) -> Inner:
+    def _resolve(self, place: str, ref: ConstraintRef, settings: Settings) -> Inner:
         if _too_deep(ref.params):
             raise BadParameter(f"{self.id}: compositions must be at most {DEEPEST} deep; {place} is deeper. Flatten it")
         try:
@@ -261,22 +261,22 @@ def describe(inner: Inner, number: int, *, is_last: bool) -> str:
     return inner.describe(others if is_last else number % others)
 
 
-def named(inner: Inner, finding: Finding) -> str:
+def name_reason(inner: Inner, finding: Finding) -> str:
     """The reason of an inner finding behind the id of who gave it."""
-    return f"{inner.id}: {shortened(finding.reason)}"
+    return f"{inner.id}: {shorten(finding.reason)}"
 
 
-def shortened(reason: str) -> str:
+def shorten(reason: str) -> str:
     """A reason cut to what another reason can hold."""
     return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"
 
 
-def quoted(sentence: str) -> str:
+def quote(sentence: str) -> str:
     """A sentence between quotation marks that it does not hold."""
     return f"‘{sentence}’" if "“" in sentence else f"“{sentence}”"
 
 
-def _stored(value: object) -> object:
+def _as_reference(value: object) -> object:
     """A given inner constraint as a ConstraintRef; what is none stays as it is, for the domain to refuse."""
     if isinstance(value, Constraint | Published):
         value = value.ref()

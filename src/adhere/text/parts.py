@@ -86,17 +86,17 @@ def _lines(text: str) -> Iterator[Span]:
         start = max(end, text.rfind("\n", end, at) + 1, text.rfind("\r", end, at) + 1)
         stop = _BREAK.search(text, at)
         end = stop.start() if stop else len(text)
-        yield _trimmed(text, start, end)
+        yield _trim(text, start, end)
 
 
 def _paragraphs(text: str) -> Iterator[Span]:
     start = 0
     for gap in _BLANK_LINES.finditer(text):
         if _LETTER_OR_DIGIT.search(text, start, gap.start()):
-            yield _trimmed(text, start, gap.start())
+            yield _trim(text, start, gap.start())
         start = gap.end()
     if _LETTER_OR_DIGIT.search(text, start):
-        yield _trimmed(text, start, len(text))
+        yield _trim(text, start, len(text))
 
 
 def bullets(text: str) -> Iterator[tuple[re.Match[str], Span]]:
@@ -111,10 +111,10 @@ def bullets(text: str) -> Iterator[tuple[re.Match[str], Span]]:
             block = next(blocks, None)
         if block is None or marker.start() < block.outer[0]:
             stop = _BREAK.search(text, marker.end())
-            yield marker, _trimmed(text, marker.end(), stop.start() if stop else len(text))
+            yield marker, _trim(text, marker.end(), stop.start() if stop else len(text))
 
 
-def _trimmed(text: str, start: int, end: int) -> Span:
+def _trim(text: str, start: int, end: int) -> Span:
     """The span without the blanks at its ends; it holds a letter."""
     first = _NOT_BLANK.search(text, start, end)
     return (first.start() if first else start), start + len(text[start:end].rstrip())

@@ -60,34 +60,34 @@ _ASCII = bytes(
 )
 
 
-def blanked(text: str) -> bytes:
+def blank_out(text: str) -> bytes:
     """The text in lower case, with a blank for whatever is no part of a token."""
     if not text.isascii():
-        text = _NOT_ASCII.sub(_blanked_run, text)
+        text = _NOT_ASCII.sub(_blank_run, text)
     return text.replace("'", "").encode("utf-8", "surrogatepass").translate(_ASCII)
 
 
-def _blanked_run(run: re.Match[str]) -> str:
-    return _blanked(run[0]) if len(run[0]) < 4 else run[0].lower().translate(_BLANKS)
+def _blank_run(run: re.Match[str]) -> str:
+    return _blank(run[0]) if len(run[0]) < 4 else run[0].lower().translate(_BLANKS)
 
 
 @lru_cache(maxsize=4096)
-def _blanked(run: str) -> str:
+def _blank(run: str) -> str:
     """Of a dash, a quote, an accented letter: the few runs that most texts have."""
     return run.lower().translate(_BLANKS)
 
 
 def tokens(text: str) -> list[bytes]:
     """The tokens of a text, as the module's docstring says, in UTF-8."""
-    return blanked(text).split()
+    return blank_out(text).split()
 
 
 def common_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
     """The length of the longest common subsequence of two lists of tokens."""
-    return LCSseq.similarity(*_numbered(left, right))
+    return LCSseq.similarity(*_number(left, right))
 
 
-def _numbered(left: Sequence[Hashable], right: Sequence[Hashable]) -> tuple[list[int], list[int]]:
+def _number(left: Sequence[Hashable], right: Sequence[Hashable]) -> tuple[list[int], list[int]]:
     """Both with a small number for each token, because rapidfuzz compares by hash and small numbers are their own."""
     numbers: dict[Hashable, int] = {}
     first, second = ([numbers.setdefault(token, len(numbers)) for token in side] for side in (left, right))
@@ -138,7 +138,7 @@ class SubsequenceRule:
         ]
         self._lengths = np.array([len(item) for item in self._items], dtype=np.int64)
         self._longest = int(self._lengths.max(initial=0))
-        slots, starts = _slots([blanked(item) for item in items])
+        slots, starts = _slots([blank_out(item) for item in items])
         used = np.unique(slots)
         self._size = len(used) + 1
         self._hashes = np.zeros(
@@ -159,7 +159,7 @@ class SubsequenceRule:
         """For each text the item that it is nearest to by the rule (the largest ratio, then the first), or None."""
         found: list[Match | None] = []
         for start in range(0, len(texts), _BLOCK):
-            found += self._of_block([blanked(text) for text in texts[start : start + _BLOCK]])
+            found += self._of_block([blank_out(text) for text in texts[start : start + _BLOCK]])
         return found
 
     def _of_block(self, texts: list[bytes]) -> list[Match | None]:

@@ -86,15 +86,15 @@ def sentence_spans(text: str, *, most: int | None = None) -> list[tuple[int, int
         if text[mark] == "." and points < _MOST_POINTS and _goes_on(text, start, mark, end):
             points += 1
             continue
-        spans.append(_trimmed(text, start, end))
+        spans.append(_trim(text, start, end))
         start, points = end, 0
         first = _LETTER_OR_DIGIT.search(text, end)
     if first is not None and len(spans) != most:
-        spans.append(_trimmed(text, start, len(text)))
+        spans.append(_trim(text, start, len(text)))
     return spans
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     piece = text[start:end].strip()
     start = text.index(piece, start)
     return start, start + len(piece)

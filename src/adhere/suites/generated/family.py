@@ -135,7 +135,7 @@ class Family:
         for attempt in range(REDRAWS):
             root = derive_seed(seed, self.name, self.version, number, attempt)
             found = [
-                self._drawn(item, seed, number, level)
+                self._make(item, seed, number, level)
                 for level in levels
                 for item in self.draw(random.Random(root), level)
             ]
@@ -145,7 +145,7 @@ class Family:
                 return found
         raise AdhereError(f"{self.name}: no new group number {number} for seed {seed} in {REDRAWS} draws")
 
-    def _drawn(self, item: Item, seed: int, number: int, level: int) -> Drawn:
+    def _make(self, item: Item, seed: int, number: int, level: int) -> Drawn:
         variant = item.variant.replace(" ", "-")
         tags = {
             "slice": self.levels[level].name,
@@ -159,7 +159,7 @@ class Family:
             tags["roles"] = roles
         prompt = Prompt(
             id=f"{self.name}{self._edition}-s{seed}-{number:04d}-{level + 1}{f'-{variant}' if variant else ''}",
-            turns=tuple(Turn(turn.text, tuple(map(_stored, turn.constraints))) for turn in item.turns),
+            turns=tuple(Turn(turn.text, tuple(map(_as_reference, turn.constraints))) for turn in item.turns),
             system=item.system,
             source=self.name,
             tags=tags,
@@ -217,7 +217,7 @@ def hash_of(prompt: Prompt) -> int:
     return derive_seed(prompt.system or "", *(turn.text for turn in prompt.turns))
 
 
-def _stored(constraint: Constraint | ConstraintRef) -> ConstraintRef:
+def _as_reference(constraint: Constraint | ConstraintRef) -> ConstraintRef:
     return constraint if isinstance(constraint, ConstraintRef) else constraint.ref()
 
 

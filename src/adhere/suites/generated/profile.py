@@ -65,10 +65,10 @@ def _slice(family: Family, seed: int, count: int) -> list[Prompt]:
         if all(len(found) == each for found in of_level.values()):
             break
     in_turn = [prompt for row in zip(*of_level.values(), strict=True) for prompt in row]
-    return [_renamed(prompt, family.name) for prompt in in_turn[:count]]
+    return [_rename(prompt, family.name) for prompt in in_turn[:count]]
 
 
-def _renamed(prompt: Prompt, family: str) -> Prompt:
+def _rename(prompt: Prompt, family: str) -> Prompt:
     """The prompt with its family as the slice that results are given by."""
     tags = {**prompt.tags, "slice": family, "level_name": prompt.tags["slice"]}
     return msgspec.structs.replace(prompt, tags=tags)

@@ -70,7 +70,7 @@ class Labelled(HeldOut):
         return None if ":" not in self.label else f"label={self.label!r} must not hold a colon"
 
     def judge(self, text: str) -> Finding:
-        told = next(self._told(reversed(lines(text))), None)
+        told = next(self._find_results(reversed(lines(text))), None)
         if told is None:
             return failed(f'no line begins with "{self.label}:"', needed=self.expected[:_SHOWN], score=0)
         got = NORMALISERS[self.normaliser](told) if len(told) <= normalisers.LONGEST_ANSWER else told
@@ -79,7 +79,7 @@ class Labelled(HeldOut):
         score = 1.0 if ok else closeness.of_texts(got[: 2 * normalisers.LONGEST_EXPECTED], self.expected)
         return found(ok, reason, measured=got[:_SHOWN], needed=self.expected[:_SHOWN], score=score)
 
-    def _told(self, texts: Iterable[str]) -> Iterator[str]:
+    def _find_results(self, texts: Iterable[str]) -> Iterator[str]:
         """What stands behind the label on each line that begins with it."""
         label = self.label.casefold()
         for line in texts:
@@ -124,12 +124,12 @@ class Once(Labelled):
 
     def judge(self, text: str) -> Finding:
         written = [line for line in lines(text) if has_words(line)]
-        count = sum(1 for _ in self._told(written))
+        count = sum(1 for _ in self._find_results(written))
         if count > 1:
             return failed(
                 f'{count} lines begin with "{self.label}:", allowed 1', measured=count, needed=1, score=1 / count
             )
-        if count and self.place == "last line" and next(self._told(written[-1:]), None) is None:
+        if count and self.place == "last line" and next(self._find_results(written[-1:]), None) is None:
             return failed(
                 f'the line that begins with "{self.label}:" is not the last one', needed=self.place, score=0.5
             )

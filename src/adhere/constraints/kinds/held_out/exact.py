@@ -54,7 +54,7 @@ def answer_key() -> Any:
     return dataclasses.field(metadata={"domain": AnswerText(), "said": False})
 
 
-def _shown(answer: object) -> str:
+def _shorten(answer: object) -> str:
     shown = repr(answer)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}… ({len(shown)} characters)"
 
@@ -73,9 +73,9 @@ class Exact(HeldOut):
     def problem(self) -> str | None:
         form_problem = self.form_problem()
         if form_problem is not None:
-            return f"expected={_shown(self.expected)} {form_problem}"
+            return f"expected={_shorten(self.expected)} {form_problem}"
         if self.compare(self.expected).outcome != "pass":  # the rules of a rule set may exclude each other
-            return f"expected={_shown(self.expected)} must pass: {self.compare(self.expected).reason}"
+            return f"expected={_shorten(self.expected)} must pass: {self.compare(self.expected).reason}"
         return None
 
     @abstractmethod
@@ -125,14 +125,14 @@ class Text(Exact):
 
     def form_problem(self) -> str | None:
         left = TEXTS[self.normaliser](self.expected)
-        return None if left == self.expected else f"must be as the normaliser leaves it, {_shown(left)}"
+        return None if left == self.expected else f"must be as the normaliser leaves it, {_shorten(left)}"
 
     def compare(self, text: str) -> Finding:
         """Partial: the share of characters that need no edit."""
         found = TEXTS[self.normaliser](text)
         if found == self.expected:
             return self.right()
-        what = f"found {_shown(found)}, needed {_shown(self.expected)}"
+        what = f"found {_shorten(found)}, needed {_shorten(self.expected)}"
         score = closeness.of_texts(found, self.expected)
         return self.wrong(what, score, found[:_SHOWN], self.expected[:_SHOWN])
 
@@ -174,7 +174,7 @@ class Number(Exact):
         found = normalisers.number(text)
         if found == self.expected:
             return self.right()
-        what = f"found {_shown(found)}, needed {_shown(self.expected)}"
+        what = f"found {_shorten(found)}, needed {_shorten(self.expected)}"
         return self.wrong(what, self._score(found), found[:_SHOWN], self.expected)
 
     def _score(self, found: str) -> float:
@@ -218,7 +218,7 @@ class Lines(Exact):
     def form_problem(self) -> str | None:
         joint = {"lines": "\n", "items": ", "}[self.normaliser]
         written = joint.join(self._pieces(self.expected))
-        return None if written == self.expected else f"must be as the normaliser leaves it, {_shown(written)}"
+        return None if written == self.expected else f"must be as the normaliser leaves it, {_shorten(written)}"
 
     def _pieces(self, text: str) -> list[str]:
         return PIECES[self.normaliser](text)
@@ -233,7 +233,7 @@ class Lines(Exact):
         what = (
             f"found {plural(len(found), unit)}, needed {len(needed)}"
             if at is None
-            else f"{unit} {at + 1} is {_shown(found[at])}, needed {_shown(needed[at])}"
+            else f"{unit} {at + 1} is {_shorten(found[at])}, needed {_shorten(needed[at])}"
         )
         return self.wrong(what, closeness.of_lists(found, needed), closeness.in_order(found, needed), len(needed))
 

@@ -66,7 +66,7 @@ class Title(HeldOut):
         return passed(f"found the title {hit.group(1)[:60]!r}", span=hit.span())
 
     def repairs(self, text: str) -> Iterator[str]:
-        yield f"<<{edits.capitalised(edits.key_word(text))}>>\n{text.lstrip()}"
+        yield f"<<{edits.capitalise(edits.key_word(text))}>>\n{text.lstrip()}"
 
     def witness(self) -> str:
         return "<<Cats>>\nThey sleep."

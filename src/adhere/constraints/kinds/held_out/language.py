@@ -457,7 +457,7 @@ class NoLatinAbbreviations(HeldOut):
 
     def repairs(self, text: str) -> Iterator[str]:
         edited = _ABBREVIATION.sub(lambda hit: _ABBREVIATIONS[hit.group().lower().replace(" ", "")], text)
-        yield edits.ended(edited)
+        yield edits.end_sentence(edited)
 
     def rules_out(self, literal: str) -> bool:
         return _ABBREVIATION.search(literal) is not None

@@ -261,8 +261,8 @@ class Outline(Markdown):
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = edits.split_into(text, self.count) or []
-        sections = [f"## {edits.capitalised(edits.key_word(piece))}\n\n{piece}" for piece in pieces]
-        yield "\n\n".join([f"# {edits.capitalised(edits.key_word(text))}", *sections])
+        sections = [f"## {edits.capitalise(edits.key_word(piece))}\n\n{piece}" for piece in pieces]
+        yield "\n\n".join([f"# {edits.capitalise(edits.key_word(text))}", *sections])
 
     def witness(self) -> str:
         return "\n".join(["# Cats", *["## Sleep\nThey do."] * self.count])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from adhere.constraints.base import Choice, Constraint, Finding, Whole, kind, param
 from adhere.constraints.compose import draw_with_witness, mean_score
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.nested import Nested, Ref, named, run, unfit_for_parts
+from adhere.constraints.nested import Nested, Ref, name_reason, run, unfit_for_parts
 from adhere.constraints.rule import MOST_SENTENCES, failed, found, plural
 from adhere.schema import ConstraintRef
 from adhere.text.parts import Span, Unit, code_blocks, last_span, spans
@@ -96,7 +96,7 @@ class _Scoped(Nested):
     def texts(self) -> Iterator[str]:
         if (own := self._own()) is not None:
             yield from self.around(own.witness())
-            yield from self.around(edits.ended(own.witness()))
+            yield from self.around(edits.end_sentence(own.witness()))
 
     def counter_texts(self) -> Iterator[str]:
         if (own := self._own()) is not None:
@@ -160,12 +160,14 @@ class Within(_Scoped):
             if not reasoning.strip():
                 return failed("the reasoning is empty")
             finding = run(inner, reasoning, None)
-            return finding._replace(reason=f"in the reasoning: {named(inner, finding)}", span=None)
+            return finding._replace(reason=f"in the reasoning: {name_reason(inner, finding)}", span=None)
         piece = self._piece(text)
         if piece is None or not piece.text.strip():
             return failed(f"there is no {self.place}")
         finding = run(inner, piece.text, None)
-        return finding._replace(reason=f"in the {self.place}: {named(inner, finding)}", span=piece.whole(finding.span))
+        return finding._replace(
+            reason=f"in the {self.place}: {name_reason(inner, finding)}", span=piece.whole(finding.span)
+        )
 
     def _piece(self, text: str) -> Piece | None:
         if self.place == OUTSIDE:
@@ -222,7 +224,7 @@ class Nth(_Scoped):
             return failed(reason, measured=len(all_places), needed=self.number)
         start, end = all_places[-1]
         finding = run(self.inner[0], text[start:end], None)
-        reason = f"in {self.unit} {self.number}: {named(self.inner[0], finding)}"
+        reason = f"in {self.unit} {self.number}: {name_reason(self.inner[0], finding)}"
         return finding._replace(reason=reason, span=Piece("", ((0, start),)).whole(finding.span))
 
     def places(self, text: str) -> list[Span]:
@@ -235,7 +237,7 @@ class Nth(_Scoped):
         return draw_with_witness(rng, words, 1, lambda ref: cls(ref, unit, number), among=_DRAWN)
 
     def around(self, part: str) -> Iterator[str]:
-        yield _joined(self.unit, [*[_FILLER] * (self.number - 1), part])
+        yield _join(self.unit, [*[_FILLER] * (self.number - 1), part])
 
 
 @kind
@@ -276,7 +278,7 @@ class Each(_Scoped):
                     continue
                 score = mean_score(findings) if outcome == "fail" else None
                 return finding._replace(
-                    reason=f"in {self.unit} {number} of {len(places)}: {named(inner, finding)}",
+                    reason=f"in {self.unit} {number} of {len(places)}: {name_reason(inner, finding)}",
                     span=Piece("", ((0, start),)).whole(finding.span),
                     score=None if score is None else min(score, 0.99),
                 )
@@ -292,10 +294,10 @@ class Each(_Scoped):
         return draw_with_witness(rng, words, 1, lambda ref: cls(ref, unit), among=_DRAWN)
 
     def around(self, part: str) -> Iterator[str]:
-        yield _joined(self.unit, [part, part])
+        yield _join(self.unit, [part, part])
 
 
-def _joined(unit: Unit, parts: Sequence[str]) -> str:
+def _join(unit: Unit, parts: Sequence[str]) -> str:
     """An answer with these parts."""
     forms = {"bullet point": "- {}", "code block": "```\n{}\n```"}
     return _GAPS[unit].join(forms.get(unit, "{}").format(part) for part in parts)

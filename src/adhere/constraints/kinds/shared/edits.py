@@ -41,14 +41,14 @@ def with_ending(text: str, mark: str) -> str:
     return kept + mark + "".join(character for character in body[len(kept) :] if character in _CLOSERS)
 
 
-def unquoted(text: str) -> str:
+def strip_quote(text: str) -> str:
     """The text without a quotation mark at its start that nothing closes."""
     body = text.lstrip()
     alone = body[:1] in {'"', "“"} and not any(mark in body[1:] for mark in '"”')
     return body[1:] if alone else text
 
 
-def ended(text: str) -> str:
+def end_sentence(text: str) -> str:
     """The text with a stop at its end."""
     body = text.rstrip()
     if body.rstrip(_CLOSERS).endswith(tuple(ENDINGS)):
@@ -56,7 +56,7 @@ def ended(text: str) -> str:
     return body.rstrip(",;:–—- ") + "."
 
 
-def finished(text: str) -> str | None:
+def drop_unfinished(text: str) -> str | None:
     """The text without an unfinished last sentence (an answer cut at a token limit), or None where nothing is left."""
     spans = sentence_spans(text)
     while spans and not text[spans[-1][0] : spans[-1][1]].rstrip(_CLOSERS).endswith(tuple(ENDINGS)):
@@ -74,7 +74,7 @@ def add_sentence(text: str, sentence: str) -> str:
     body = text.rstrip()
     last_line = body.rpartition("\n")[2]
     gap = "\n\n" if is_listed(last_line) and (last_line != body or MARKER.match(body)) else " "
-    return f"{body if gap != ' ' else ended(body)}{gap}{sentence}"
+    return f"{body if gap != ' ' else end_sentence(body)}{gap}{sentence}"
 
 
 def add_clause(text: str, clause: str) -> str:
@@ -85,7 +85,7 @@ def add_clause(text: str, clause: str) -> str:
     return f"{kept}{clause}{ending}"
 
 
-def decapitalised(text: str) -> str:
+def decapitalise(text: str) -> str:
     """The text with a small first letter, unless its first word is "I" or looks like a name or an acronym."""
     first = text.split(maxsplit=1)[0] if text.split() else ""
     bare = first.strip("\"'“‘(,.!?")
@@ -97,7 +97,7 @@ def decapitalised(text: str) -> str:
     return text.replace(bare[0], bare[0].lower(), 1)
 
 
-def capitalised(text: str) -> str:
+def capitalise(text: str) -> str:
     """The text with its first letter a capital."""
     for index, character in enumerate(text):
         if character.isalpha():
@@ -118,7 +118,7 @@ def cut_to_words(text: str, most: int) -> str | None:
         return text
     whole = _whole_sentences(text, lambda piece: count_words(piece) <= most)
     if whole:
-        return unquoted(whole)
+        return strip_quote(whole)
     spans = word_spans(text)[: most + 1]
     if len(spans) < 4:
         return None
@@ -133,7 +133,7 @@ def cut_words_only(text: str, most: int) -> str | None:
     tokens = text[: spans[most][0]].split()
     while tokens and tokens[-1].strip(",;:").lower() in _DANGLING:
         tokens.pop()
-    return unquoted(ended(without_ending(" ".join(tokens)))) if len(tokens) >= 3 else None
+    return strip_quote(end_sentence(without_ending(" ".join(tokens)))) if len(tokens) >= 3 else None
 
 
 def cut_to_characters(text: str, most: int) -> str | None:
@@ -141,7 +141,7 @@ def cut_to_characters(text: str, most: int) -> str | None:
     if len(text) <= most:
         return text
     whole = _whole_sentences(text, lambda piece: len(piece) <= most)
-    return unquoted(whole) if whole else _cut_short(text[: most - 1].rpartition(" ")[0])
+    return strip_quote(whole) if whole else _cut_short(text[: most - 1].rpartition(" ")[0])
 
 
 def _whole_sentences(text: str, fits: Callable[[str], bool]) -> str | None:
@@ -163,7 +163,7 @@ def _cut_short(piece: str) -> str | None:
         while tokens and tokens[-1].strip(",;:").lower() in _DANGLING:
             tokens.pop()
         if len(tokens) >= 3:
-            return unquoted(ended(without_ending(" ".join(tokens))))
+            return strip_quote(end_sentence(without_ending(" ".join(tokens))))
     return None
 
 
@@ -177,7 +177,7 @@ def plain(text: str) -> str:
     for line in body.split("\n"):
         bare = _LABEL.sub("", MARKER.sub("", line, count=1), count=1).strip()
         if has_words(bare) and not bare.startswith("```"):
-            pieces.append(ended(bare) if is_listed(line) else bare)
+            pieces.append(end_sentence(bare) if is_listed(line) else bare)
     return " ".join(pieces)
 
 
@@ -190,7 +190,7 @@ def _json_values(text: str) -> str | None:
         return None
     if not isinstance(value, dict):
         return None
-    pieces = [ended(item) for item in value.values() if isinstance(item, str) and has_words(item)]
+    pieces = [end_sentence(item) for item in value.values() if isinstance(item, str) and has_words(item)]
     return " ".join([*pieces, text[end:].strip()]).strip() or None
 
 
@@ -216,7 +216,7 @@ def split_clauses(pieces: Sequence[str], count: int) -> list[str]:
     for number, piece in enumerate(pieces):
         wanted = count - len(split) - (len(pieces) - number - 1)
         clauses = _MAIN_CLAUSE.split(piece, maxsplit=max(0, wanted - 1)) if wanted > 1 else [piece]
-        split += [ended(capitalised(clause.strip())) for clause in clauses]
+        split += [end_sentence(capitalise(clause.strip())) for clause in clauses]
     return split
 
 
@@ -231,11 +231,11 @@ def _halves(sentence: str) -> list[str] | None:
         right = sentence[cuts[index] :].lstrip(" ,;:–—-(")
         right = re.sub(r"\A(?:and|but|so|which|that)\s+", "", right, flags=re.IGNORECASE)
         if count_words(left) >= 2 and count_words(right) >= 2:
-            return [left + ".", capitalised(right)]
+            return [left + ".", capitalise(right)]
     return None
 
 
-def joined(pieces: Sequence[str], marker: str) -> str:
+def join_lines(pieces: Sequence[str], marker: str) -> str:
     """One piece a line, each behind `marker` (`{n}` is its number)."""
     return "\n".join(marker.format(n=number) + piece for number, piece in enumerate(pieces, start=1))
 
@@ -244,7 +244,7 @@ def like(original: str, replacement: str) -> str:
     """`replacement` in the case of `original`: upper, capitalised, or as given."""
     if len(original) > 1 and original.isupper():
         return replacement.upper()
-    return capitalised(replacement) if original[:1].isupper() else replacement
+    return capitalise(replacement) if original[:1].isupper() else replacement
 
 
 def add_opening(text: str, opening: str, *, clause: bool) -> str:
@@ -254,9 +254,9 @@ def add_opening(text: str, opening: str, *, clause: bool) -> str:
         return f"{opening}:\n{body}"
     if opening.endswith((".", "!", "?", ":", ",")):
         return f"{opening} {body}"
-    return f"{opening}, {decapitalised(body)}" if clause else f"{opening}: {body}"
+    return f"{opening}, {decapitalise(body)}" if clause else f"{opening}: {body}"
 
 
-def replaced(text: str, pattern: re.Pattern[str], instead: str) -> str:
+def replace_matches(text: str, pattern: re.Pattern[str], instead: str) -> str:
     """The text with `instead` wherever `pattern` matches, in the case of what stood there."""
     return pattern.sub(lambda hit: like(hit.group(), instead), text)

@@ -155,7 +155,7 @@ class SentenceStarts(Rule):
     def repairs(self, text: str) -> Iterator[str]:
         pieces, end = [], 0
         for start, stop in sentence_spans(text):
-            pieces += [text[end:start], edits.capitalised(text[start:stop])]
+            pieces += [text[end:start], edits.capitalise(text[start:stop])]
             end = stop
         yield "".join([*pieces, text[end:]])
 

@@ -344,10 +344,10 @@ class Refrain(_Exact):
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = edits.split_into(text, self.count) or []
-        yield "\n\n".join(f"{edits.ended(piece)} {edits.ended(self.phrase)}" for piece in pieces)
+        yield "\n\n".join(f"{edits.end_sentence(piece)} {edits.end_sentence(self.phrase)}" for piece in pieces)
 
     def witness(self) -> str:
-        return "\n\n".join([f"Yes: {edits.ended(self.phrase)}"] * self.count)
+        return "\n\n".join([f"Yes: {edits.end_sentence(self.phrase)}"] * self.count)
 
     def literals(self) -> tuple[str, ...]:
         return (self.phrase,)

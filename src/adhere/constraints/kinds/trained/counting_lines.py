@@ -34,7 +34,7 @@ def _lengths(pieces: Sequence[str]) -> list[int]:
     return [count_words(piece) for piece in pieces]
 
 
-def _shown(counts: Sequence[int]) -> str:
+def _shorten(counts: Sequence[int]) -> str:
     """`"3, 5 and 2"`, cut short after eight."""
     named = [str(count) for count in counts[:8]] + (["…"] if len(counts) > 8 else [])
     return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
@@ -50,7 +50,7 @@ def _match(measured: Sequence[int], needed: Sequence[int], noun: str) -> Finding
     if len(measured) != len(needed):
         return exactly(len(measured), len(needed), noun)
     right = sum(one == other for one, other in zip(measured, needed, strict=True))
-    reason = f"the {noun}s have {_shown(measured)} words, needed {_shown(needed)}"
+    reason = f"the {noun}s have {_shorten(measured)} words, needed {_shorten(needed)}"
     return found(
         right == len(needed), reason, measured=list(measured[:50]), needed=list(needed[:50]), score=right / len(needed)
     )
@@ -87,16 +87,16 @@ class BulletWords(Rule):
     def repairs(self, text: str) -> Iterator[str]:
         pieces = [edits.cut_words_only(piece, self.words) for piece in edits.split_into(text, self.bullets) or ()]
         if all(pieces):
-            yield edits.joined([piece for piece in pieces if piece], "- ")
+            yield edits.join_lines([piece for piece in pieces if piece], "- ")
         every = " ".join(sentences(edits.plain(text))).split()
         starts = range(0, self.bullets * self.words, self.words)
-        yield edits.joined([" ".join(every[at : at + self.words]) for at in starts], "- ")
+        yield edits.join_lines([" ".join(every[at : at + self.words]) for at in starts], "- ")
 
     def witness(self) -> str:
-        return edits.joined([sentence_of(self.words)] * self.bullets, "- ")
+        return edits.join_lines([sentence_of(self.words)] * self.bullets, "- ")
 
     def counter_witness(self) -> str:
-        return edits.joined([sentence_of(self.words + 1)] * self.bullets, "- ")
+        return edits.join_lines([sentence_of(self.words + 1)] * self.bullets, "- ")
 
     def fewest_words(self) -> int:
         return self.bullets * self.words
@@ -127,7 +127,7 @@ class ShrinkingSentences(Rule):
         if len(lengths) != self.count:
             return exactly(len(lengths), self.count, "sentence")
         right = sum(one > other for one, other in itertools.pairwise(lengths))
-        reason = f"the sentences have {_shown(lengths)} words, needed fewer from one to the next"
+        reason = f"the sentences have {_shorten(lengths)} words, needed fewer from one to the next"
         return found(
             right == self.count - 1, reason, measured=lengths[:50], needed=self.count, score=right / (self.count - 1)
         )
@@ -180,7 +180,7 @@ class EvenParagraphs(Rule):
             return exactly(len(pieces), self.paragraphs, "paragraph")
         measured = [len(sentence_spans(piece, most=MOST_SENTENCES)) for piece in pieces]
         right = measured.count(self.sentences)
-        reason = f"the paragraphs have {_shown(measured)} sentences, needed {self.sentences} in each"
+        reason = f"the paragraphs have {_shorten(measured)} sentences, needed {self.sentences} in each"
         return found(
             right == self.paragraphs, reason, measured=measured, needed=self.sentences, score=right / self.paragraphs
         )
@@ -230,7 +230,7 @@ class SentenceWords(Rule):
         lengths = [count_words(text[start:end]) for start, end in spans]
         wrong = [at for at, length in enumerate(lengths) if not self.low <= length <= self.high]
         reason = (
-            f"{plural(len(spans), 'sentence')} of {_shown(lengths)} words, needed {self.low} to {self.high} in each"
+            f"{plural(len(spans), 'sentence')} of {_shorten(lengths)} words, needed {self.low} to {self.high} in each"
         )
         return found(
             not wrong,
@@ -295,7 +295,7 @@ class LineWords(Rule):
         needed = self.lines * self.words
         if len(every) >= needed:
             rows = [" ".join(every[at : at + self.words]) for at in range(0, needed, self.words)]
-            yield "\n".join([*rows[:-1], edits.ended(rows[-1])])
+            yield "\n".join([*rows[:-1], edits.end_sentence(rows[-1])])
 
     def witness(self) -> str:
         return "\n".join([sentence_of(self.words)] * self.lines)
@@ -341,7 +341,7 @@ class ThreeLines(Rule):
         one, two = self.first, self.first + self.second
         if len(every) >= two + self.third:
             rows = every[:one], every[one:two], every[two : two + self.third]
-            yield edits.ended("\n".join(map(" ".join, rows)))
+            yield edits.end_sentence("\n".join(map(" ".join, rows)))
 
     def witness(self) -> str:
         return "\n".join(map(sentence_of, (self.first, self.second, self.third)))

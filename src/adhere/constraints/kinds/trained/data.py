@@ -64,7 +64,7 @@ class Csv(Data):
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
         return cls(rng.choice(KEYS), rng.choice((2, 2, 3)))
 
-    def _written(self, pieces: Sequence[str]) -> str:
+    def _write(self, pieces: Sequence[str]) -> str:
         file = io.StringIO()
         width = len(self.header)
         writer = csv.writer(file, lineterminator="\n")
@@ -72,10 +72,10 @@ class Csv(Data):
         return file.getvalue().rstrip("\n")
 
     def repairs(self, text: str) -> Iterator[str]:
-        yield self._written(edits.split_into(text, self.rows * len(self.header)) or [])
+        yield self._write(edits.split_into(text, self.rows * len(self.header)) or [])
 
     def witness(self) -> str:
-        return self._written(["cats"] * (self.rows * len(self.header)))
+        return self._write(["cats"] * (self.rows * len(self.header)))
 
     def literals(self) -> tuple[str, ...]:
         return (*self.header, ",")
@@ -198,16 +198,16 @@ class Xml(Data):
         root, item = rng.choice((("answer", "point"), ("list", "item"), ("notes", "note"), ("facts", "fact")))
         return cls(root, item, rng.choice((2, 2, 3)))
 
-    def _written(self, pieces: Sequence[str]) -> str:
+    def _write(self, pieces: Sequence[str]) -> str:
         return "\n".join(
             [f"<{self.root}>", *[f"<{self.item}>{piece}</{self.item}>" for piece in pieces], f"</{self.root}>"]
         )
 
     def repairs(self, text: str) -> Iterator[str]:
-        yield self._written(edits.split_into(text, self.count) or [])
+        yield self._write(edits.split_into(text, self.count) or [])
 
     def witness(self) -> str:
-        return self._written(["Cats sleep."] * self.count)
+        return self._write(["Cats sleep."] * self.count)
 
     def literals(self) -> tuple[str, ...]:
         return (self.root, self.item)

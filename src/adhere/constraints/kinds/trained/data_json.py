@@ -30,7 +30,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _dumped(value: object) -> str:
+def _dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -59,20 +59,20 @@ class _Json(Data):
         problem = mismatch(value, self.shape())
         return found(problem is None, problem or "the JSON has the shape that was asked for", score=0.5)
 
-    def filled(self, pieces: Sequence[str]) -> object:
+    def fill(self, pieces: Sequence[str]) -> object:
         """The answer as a value, with `pieces` of prose for its texts."""
         raise NotImplementedError
 
     def slots(self) -> int:
-        """How many pieces `filled` takes."""
+        """How many pieces `fill` takes."""
         raise NotImplementedError
 
     def repairs(self, text: str) -> Iterator[str]:
         if (pieces := edits.split_into(text, self.slots())) is not None:
-            yield _dumped(self.filled(pieces))
+            yield _dump(self.fill(pieces))
 
     def witness(self) -> str:
-        return _dumped(instance(self.shape()))
+        return _dump(instance(self.shape()))
 
     def fewest_words(self) -> int:
         return 3 * self.slots()
@@ -108,7 +108,7 @@ class JsonArray(_Json):
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
         return cls(rng.choice((2, 3, 3, 4)))
 
-    def filled(self, pieces: Sequence[str]) -> object:
+    def fill(self, pieces: Sequence[str]) -> object:
         return list(pieces)
 
     def slots(self) -> int:
@@ -149,7 +149,7 @@ class JsonRecords(_Json):
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
         return cls(2, rng.choice(KEYS))
 
-    def filled(self, pieces: Sequence[str]) -> object:
+    def fill(self, pieces: Sequence[str]) -> object:
         width = len(self.keys)
         rows = [pieces[at : at + width] for at in range(0, len(pieces), width)]
         return [dict(zip(self.keys, row, strict=True)) for row in rows]
@@ -195,7 +195,7 @@ class JsonTypes(_Json):
         text = rng.choice(("answer", "text", "summary", "reply"))
         return cls(text, rng.choice(("confidence", "year", "amount", "score")), rng.choice(("sure", "common", "known")))
 
-    def filled(self, pieces: Sequence[str]) -> object:
+    def fill(self, pieces: Sequence[str]) -> object:
         return {self.text: pieces[0], self.number: 1, self.flag: True}
 
     def slots(self) -> int:
@@ -247,7 +247,7 @@ class JsonEnum(_Json):
         key, values = rng.choice(pairs)
         return cls(key, values, rng.choice(("answer", "text", "reason")))
 
-    def filled(self, pieces: Sequence[str]) -> object:
+    def fill(self, pieces: Sequence[str]) -> object:
         return {self.key: self.values[0], self.text: pieces[0]}
 
     def slots(self) -> int:
@@ -288,7 +288,7 @@ class JsonNested(_Json):
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
         return cls(rng.choice(("response", "data", "output", "content")), rng.choice(KEYS))
 
-    def filled(self, pieces: Sequence[str]) -> object:
+    def fill(self, pieces: Sequence[str]) -> object:
         return {self.outer: dict(zip(self.inner, pieces, strict=True))}
 
     def slots(self) -> int:
@@ -323,7 +323,7 @@ class JsonSchema(_Json):
         problem = problem or schema_problem(value)
         if problem is None:
             sample = instance(value)
-            problem = mismatch(sample, value) or (None if has_words(_dumped(sample)) else "no value of it holds a word")
+            problem = mismatch(sample, value) or (None if has_words(_dump(sample)) else "no value of it holds a word")
         return problem and f"schema={self.schema[:80]!r}: {problem}"
 
     def shape(self) -> dict[str, Any]:
@@ -341,7 +341,7 @@ class JsonSchema(_Json):
             {"type": "array", "minItems": 2, "maxItems": 3, "items": _object({text: _TEXT})},
             _object({text: _object({"short": _TEXT, "certainty": scale})}),
         )
-        return cls(_dumped(rng.choice(options)))
+        return cls(_dump(rng.choice(options)))
 
     def repairs(self, text: str) -> Iterator[str]:
         prose = edits.plain(text)
@@ -353,7 +353,7 @@ class JsonSchema(_Json):
                 return [said(item) for item in value]
             return prose if value == "cats" else value
 
-        yield _dumped(said(instance(self.shape())))
+        yield _dump(said(instance(self.shape())))
 
     def slots(self) -> int:
         return 1
@@ -389,17 +389,17 @@ class JsonDepth(Data):
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
         return cls(rng.choice((2, 3, 3, 4)))
 
-    def _nested(self, text: str) -> str:
+    def _nest(self, text: str) -> str:
         value: object = text
         for level in range(self.levels):
             value = [value] if level % 2 == 0 else {"answer": value}
-        return _dumped(value)
+        return _dump(value)
 
     def repairs(self, text: str) -> Iterator[str]:
-        yield self._nested(edits.plain(text))
+        yield self._nest(edits.plain(text))
 
     def witness(self) -> str:
-        return self._nested("cats")
+        return self._nest("cats")
 
 
 @kind
@@ -447,10 +447,10 @@ class JsonSortedKeys(Data):
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces = edits.split_into(text, self.count) or []
-        yield _dumped({f"point{number:02d}": piece for number, piece in enumerate(pieces, start=1)})
+        yield _dump({f"point{number:02d}": piece for number, piece in enumerate(pieces, start=1)})
 
     def witness(self) -> str:
-        return _dumped({f"key{number:03d}": "cats" for number in range(self.count)})
+        return _dump({f"key{number:03d}": "cats" for number in range(self.count)})
 
     def fewest_words(self) -> int:
         return 3 * self.count
@@ -501,10 +501,10 @@ class JsonLines(Data):
         width = len(self.keys)
         pieces = edits.split_into(text, self.count * width) or []
         rows = [pieces[at : at + width] for at in range(0, len(pieces), width)]
-        yield "\n".join(_dumped(dict(zip(self.keys, row, strict=True))) for row in rows)
+        yield "\n".join(_dump(dict(zip(self.keys, row, strict=True))) for row in rows)
 
     def witness(self) -> str:
-        return "\n".join([_dumped(dict.fromkeys(self.keys, "cats"))] * self.count)
+        return "\n".join([_dump(dict.fromkeys(self.keys, "cats"))] * self.count)
 
     def literals(self) -> tuple[str, ...]:
         return self.keys

@@ -53,7 +53,7 @@ def _weave(text: str, words: Sequence[str], *, again: bool = False) -> Iterator[
     """The text with `words` in a short further sentence, or in a clause of its last one."""
     named = " and ".join(words)
     options = _AGAIN if again else _SENTENCES if len(words) == 1 else _SENTENCES_FOR_SEVERAL
-    yield edits.add_sentence(text, edits.capitalised(pick(options, text, named).format(word=named)))
+    yield edits.add_sentence(text, edits.capitalise(pick(options, text, named).format(word=named)))
     yield edits.add_clause(text, pick(_CLAUSES, text, named).format(word=named))
 
 
@@ -160,13 +160,13 @@ class Forbid(Rule):
         for word in self.words:
             instead = _OFTEN.get(word.lower())
             if instead and not self.rules_out(instead):
-                replaced = edits.replaced(replaced, phrases.pattern(word), instead)
+                replaced = edits.replace_matches(replaced, phrases.pattern(word), instead)
         yield replaced
         kept = [piece for piece in sentences(replaced) if not self.rules_out(piece)]
         if kept:
             yield " ".join(kept)
         for word in self.words:
-            replaced = edits.replaced(replaced, phrases.pattern(word), "it")
+            replaced = edits.replace_matches(replaced, phrases.pattern(word), "it")
         yield replaced
 
     def witness(self) -> str:
@@ -324,7 +324,7 @@ class Opening(Rule):
 
     def repairs(self, text: str) -> Iterator[str]:
         opener = pick(self._openers, text, self.word).format(word=self.word)
-        yield opener + edits.decapitalised(text.lstrip())
+        yield opener + edits.decapitalise(text.lstrip())
         yield f"It is about {self.word}. {text.lstrip()}"
 
     def witness(self) -> str:

@@ -38,7 +38,7 @@ _REMARKS = (
 )
 
 
-def _padded(text: str, least: int) -> Iterator[str]:
+def _pad(text: str, least: int) -> Iterator[str]:
     """The text with one or two closing remarks where it lacks a few words: the shortest remarks that reach `least`."""
     missing = least - count_words(text)
     if not 0 < missing <= 18:
@@ -126,7 +126,7 @@ class AtLeastWords(Rule):
         return cls(rng.randint(12, 30))
 
     def repairs(self, text: str) -> Iterator[str]:
-        yield from _padded(text, self.least)
+        yield from _pad(text, self.least)
 
     def witness(self) -> str:
         return _prose(self.least)
@@ -178,7 +178,7 @@ class BetweenWords(Rule):
             yield cut
         if (cut := edits.cut_words_only(text, self.high)) is not None:
             yield cut
-        yield from _padded(text, self.low)
+        yield from _pad(text, self.low)
 
     def tightened(self, level: int) -> Constraint:
         return BetweenWords(self.low, max(self.low + 1, self.high - 3 * level))
@@ -277,9 +277,11 @@ class Sentences(Rule):
             return
         yield " ".join(edits.split_clauses(pieces, self.count))
         first = pick(range(len(_REMARKS)), text)
-        yield " ".join([*map(edits.ended, pieces), *(_REMARKS[first:] + _REMARKS[:first])[: self.count - len(pieces)]])
+        yield " ".join(
+            [*map(edits.end_sentence, pieces), *(_REMARKS[first:] + _REMARKS[:first])[: self.count - len(pieces)]]
+        )
         if (split := edits.split_into(text, self.count)) is not None:
-            yield " ".join(map(edits.ended, split))
+            yield " ".join(map(edits.end_sentence, split))
 
     def tightened(self, level: int) -> Constraint:
         return Sentences(max(1, self.count - level))

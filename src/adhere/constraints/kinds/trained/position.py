@@ -10,7 +10,7 @@ from typing import Self
 
 from adhere.constraints.base import Constraint, Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.kinds.trained.position_pairs import absent, said
+from adhere.constraints.kinds.trained.position_pairs import say_phrase, write_without
 from adhere.constraints.rule import (
     MOST_SENTENCES,
     Rule,
@@ -46,7 +46,7 @@ class _Placed(Rule):
         return None if has_words(self.word) else f"word={self.word!r} must hold a letter or digit"
 
     def counter_witness(self) -> str:
-        return absent(self.word)
+        return write_without(self.word)
 
     def literals(self) -> tuple[str, ...]:
         return (self.word,)
@@ -184,7 +184,7 @@ class FirstHalf(_Placed):
 
     def repairs(self, text: str) -> Iterator[str]:
         if not phrases.contains(text, self.word):
-            yield f"{said(text, self.word)} {text.lstrip()}"
+            yield f"{say_phrase(text, self.word)} {text.lstrip()}"
 
     def witness(self) -> str:
         return f"{self.word}: {'cats sleep ' * count_words(self.word)}a lot."
@@ -233,7 +233,9 @@ class FirstAndLast(_Placed):
     def repairs(self, text: str) -> Iterator[str]:
         spans = sentence_spans(text)
         edited = (
-            text if phrases.contains(text[: spans[0][1]], self.word) else f"{said(text, self.word)} {text.lstrip()}"
+            text
+            if phrases.contains(text[: spans[0][1]], self.word)
+            else f"{say_phrase(text, self.word)} {text.lstrip()}"
         )
         yield edited
         yield edits.add_sentence(edited, f"That is what {self.word} is about.")
@@ -283,7 +285,7 @@ class EverySentence(_Placed):
     def repairs(self, text: str) -> Iterator[str]:
         pieces = [text[start:end] for start, end in sentence_spans(text)]
         woven = [piece if phrases.contains(piece, self.word) else _woven(piece, self.word) for piece in pieces]
-        extra = [said(text + str(number), self.word) for number in range(self.count - len(woven))]
+        extra = [say_phrase(text + str(number), self.word) for number in range(self.count - len(woven))]
         if len(extra) <= 2:
             yield " ".join([*woven, *extra])
 
@@ -382,11 +384,11 @@ class OnlyLastSentence(_Placed):
         return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
-        without = edits.replaced(text, phrases.pattern(self.word), "it")
-        yield edits.add_sentence(without, said(text, self.word))
+        without = edits.replace_matches(text, phrases.pattern(self.word), "it")
+        yield edits.add_sentence(without, say_phrase(text, self.word))
 
     def witness(self) -> str:
-        return f"{absent(self.word)} This is {self.word}."
+        return f"{write_without(self.word)} This is {self.word}."
 
     def fewest_words(self) -> int:
         return 5 + count_words(self.word)
@@ -427,7 +429,7 @@ class LastLine(_Placed):
         return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
-        yield f"{text.rstrip()}\n{edits.capitalised(self.word)}"
+        yield f"{text.rstrip()}\n{edits.capitalise(self.word)}"
 
     def witness(self) -> str:
         return f"Cats sleep.\n{self.word}"

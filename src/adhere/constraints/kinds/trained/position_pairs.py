@@ -23,12 +23,12 @@ from adhere.text.words import count_words, has_words
 _SENTENCES = ("It has to do with {}.", "This is about {}.", "Think of {} as well.", "The key word here is {}.")
 
 
-def said(text: str, phrase: str) -> str:
+def say_phrase(text: str, phrase: str) -> str:
     """A sentence about `phrase`."""
-    return edits.capitalised(pick(_SENTENCES, text, phrase).format(phrase))
+    return edits.capitalise(pick(_SENTENCES, text, phrase).format(phrase))
 
 
-def absent(*wanted: str) -> str:
+def write_without(*wanted: str) -> str:
     """A sentence that holds none of `wanted`."""
     candidates = ("Nothing to say.", "Cats sleep a lot.", "Blue trees?")
     return next((text for text in candidates if not any(phrases.contains(text, phrase) for phrase in wanted)), "zzz")
@@ -59,7 +59,7 @@ class _Pair(Rule):
         raise NotImplementedError
 
     def counter_witness(self) -> str:
-        return absent(self.first, self.second)
+        return write_without(self.first, self.second)
 
     def literals(self) -> tuple[str, ...]:
         return (self.first, self.second)
@@ -107,9 +107,9 @@ class Before(_Pair):
 
     def repairs(self, text: str) -> Iterator[str]:
         if self._missing(text) == [self.second]:
-            yield edits.add_sentence(text, said(text, self.second))
-        yield f"{said(text, self.first)} {text.lstrip()}"
-        yield edits.add_sentence(text, said(text, f"{self.first} and {self.second}"))
+            yield edits.add_sentence(text, say_phrase(text, self.second))
+        yield f"{say_phrase(text, self.first)} {text.lstrip()}"
+        yield edits.add_sentence(text, say_phrase(text, f"{self.first} and {self.second}"))
 
     def witness(self) -> str:
         return f"First {self.first}, then {self.second}."
@@ -147,10 +147,10 @@ class Apart(_Pair):
     def repairs(self, text: str) -> Iterator[str]:
         missing = self._missing(text)
         if len(missing) == 2:
-            yield edits.add_sentence(f"{said(text, self.first)} {text.lstrip()}", said(text, self.second))
+            yield edits.add_sentence(f"{say_phrase(text, self.first)} {text.lstrip()}", say_phrase(text, self.second))
         for word in missing:
-            yield edits.add_sentence(text, said(text, word))
-            yield f"{said(text, word)} {text.lstrip()}"
+            yield edits.add_sentence(text, say_phrase(text, word))
+            yield f"{say_phrase(text, word)} {text.lstrip()}"
         for word in (self.first, self.second):
             yield f"Let us begin with {word}, which is what this answer is all about. {text.lstrip()}"
 
@@ -200,8 +200,8 @@ class Near(_Pair):
         return cls(*cls._two(rng, words), rng.randint(2, 5))
 
     def repairs(self, text: str) -> Iterator[str]:
-        yield edits.add_sentence(text, said(text, f"{self.first} and {self.second}"))
-        yield f"{said(text, f'{self.first} and {self.second}')} {text.lstrip()}"
+        yield edits.add_sentence(text, say_phrase(text, f"{self.first} and {self.second}"))
+        yield f"{say_phrase(text, f'{self.first} and {self.second}')} {text.lstrip()}"
 
     def witness(self) -> str:
         return f"There is {self.first} and {self.second}."

@@ -83,7 +83,7 @@ class NoPeriods(_Without):
         inner = re.sub(r"(?<=\b[A-Za-z])\.(?=[A-Za-z]|\s[a-z])", "", inner)
         ended = re.sub(r"[.。]+(?=[\"'”’)\]*_]*\s*(?:\n|\Z))", "", inner)
         joined = re.sub(
-            r"[.。]+([\"'”’)\]*_]*)[ \t]+(\S+)", lambda hit: f"{hit[1]}; {edits.decapitalised(hit[2])}", ended
+            r"[.。]+([\"'”’)\]*_]*)[ \t]+(\S+)", lambda hit: f"{hit[1]}; {edits.decapitalise(hit[2])}", ended
         )
         yield re.sub(r"[.。]+(?=\s)", ";", joined).replace(".", "").replace("。", "")
         yield re.sub(r"[.。]+", "!", inner)
@@ -204,9 +204,9 @@ class EndsWith(Rule):
         if self.mark == "?":
             yield edits.add_sentence(text, pick(self._questions, text))
             yield edits.add_clause(text, " – right").rstrip(edits.ENDINGS) + "?"
-            yield edits.unquoted(edits.without_ending(text)) + "?"
+            yield edits.strip_quote(edits.without_ending(text)) + "?"
         else:
-            yield edits.unquoted(edits.without_ending(text)) + self.mark
+            yield edits.strip_quote(edits.without_ending(text)) + self.mark
 
     def literals(self) -> tuple[str, ...]:
         return (self.mark,)
@@ -253,7 +253,7 @@ class Semicolons(Rule):
             missing = self.count - edited.count(";")
             if missing > 0:
                 edited = re.sub(
-                    pattern + r"(\S+)", lambda hit: "; " + edits.decapitalised(hit[1]), edited, count=missing
+                    pattern + r"(\S+)", lambda hit: "; " + edits.decapitalise(hit[1]), edited, count=missing
                 )
         yield edited
         yield edits.add_clause(text, "; that is the point" * (self.count - text.count(";")))

@@ -121,7 +121,7 @@ class EndPhrase(Rule):
         ending = "?" if self.phrase.startswith(("Is there", "Any other")) else "."
         phrase = self.phrase if self.phrase[-1] in _CLOSERS else self.phrase + ending
         yield edits.add_sentence(text, phrase)
-        yield f"{edits.without_ending(text)} – {edits.decapitalised(phrase)}"
+        yield f"{edits.without_ending(text)} – {edits.decapitalise(phrase)}"
 
     def witness(self) -> str:
         return f"Cats {self.phrase}"
@@ -204,7 +204,7 @@ class FirstWord(Rule):
         return cls(topic_words(rng, words, 1)[0])
 
     def repairs(self, text: str) -> Iterator[str]:
-        word = edits.capitalised(self.word)
+        word = edits.capitalise(self.word)
         if edits.is_listed(text.strip()):
             yield f"{word}:\n{text.strip()}"
         yield pick(self._bridges, text, word).replace("{word}", word).replace("{text}", text.strip())
@@ -300,9 +300,9 @@ class SameWord(Rule):
         body = text.strip()
         words = [body[start:end] for start, end in word_spans(body)]
         if words and len(words[0]) > 4:
-            yield edits.add_sentence(body, f"It is all about {edits.decapitalised(words[0]).lower()}.")
+            yield edits.add_sentence(body, f"It is all about {edits.decapitalise(words[0]).lower()}.")
         topic = edits.key_word(body)
-        opened = edits.add_opening(body, edits.capitalised(topic), clause=False)
+        opened = edits.add_opening(body, edits.capitalise(topic), clause=False)
         yield edits.add_sentence(opened, f"It all comes back to {topic.lower()}.")
         yield f"{edits.without_ending(opened)} – {topic.lower()}."
 

@@ -36,13 +36,13 @@ class _Counted(Rule):
 
     def repairs(self, text: str) -> Iterator[str]:
         if (pieces := edits.split_into(text, self.count)) is not None:
-            yield edits.joined(pieces, self._marker)
+            yield edits.join_lines(pieces, self._marker)
 
     def witness(self) -> str:
-        return edits.joined(["Cats sleep."] * self.count, self._marker)
+        return edits.join_lines(["Cats sleep."] * self.count, self._marker)
 
     def counter_witness(self) -> str:
-        return edits.joined(["Cats sleep."] * (self.count + 1), self._marker)
+        return edits.join_lines(["Cats sleep."] * (self.count + 1), self._marker)
 
     def fewest_words(self) -> int:
         return 3 * self.count

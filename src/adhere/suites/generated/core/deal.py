@@ -119,7 +119,7 @@ class Dealer:
             prompt = compose(
                 query,
                 rng,
-                kinds=tally.ranked(query, rng),
+                kinds=tally.rank(query, rng),
                 count=count,
                 manner=self.manner,
                 id=id,
@@ -144,7 +144,7 @@ class _Tally:
         self._used: Counter[str] = Counter()
         self._with_query: Counter[tuple[str, str]] = Counter()
 
-    def ranked(self, query: Query, rng: random.Random) -> list[type[Constraint]]:
+    def rank(self, query: Query, rng: random.Random) -> list[type[Constraint]]:
         """Kinds new to the query first, then the ones used least, ties by lot."""
         return sorted(
             self.kinds, key=lambda kind: (self._with_query[query.id, kind.id], self._used[kind.id], rng.random())

@@ -46,7 +46,7 @@ def _totals(rng: random.Random) -> tuple[str, list[Constraint], str]:
     return text, [TableRows(expected, "csv")], expected
 
 
-def _joined(rng: random.Random) -> tuple[str, list[Constraint], str]:
+def _join(rng: random.Random) -> tuple[str, list[Constraint], str]:
     keys = rng.sample(range(100, 999), 5)
     names, cities = rng.sample(NAMES, 5), rng.sample(CITIES, 5)
     left = [{"id": key, "name": name} for key, name in zip(keys, names, strict=True)]
@@ -86,7 +86,7 @@ def _schema(rng: random.Random) -> tuple[str, list[Constraint], str]:
     return text, [JsonSchema(written)], json.dumps(value)
 
 
-_TASKS = (_extract, _totals, _joined, _schema)
+_TASKS = (_extract, _totals, _join, _schema)
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:

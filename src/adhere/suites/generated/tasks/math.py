@@ -12,7 +12,7 @@ from adhere.suites.generated.family import Family, Item, Level, family, single
 _THINGS = ("marbles", "stamps", "apples", "coins", "shells", "books", "candles", "tickets", "buttons", "cards")
 
 
-def _event(rng: random.Random, held: int, things: str) -> tuple[str, int]:
+def _draw_event(rng: random.Random, held: int, things: str) -> tuple[str, int]:
     """Something happens to a number of things: what is told, and how many there are then."""
     gained, lost = rng.randint(11, 98), rng.randint(2, max(3, held // 2))
     bags, each = rng.randint(3, 9), rng.randint(4, 12)
@@ -35,7 +35,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     held = rng.randint(24, 120)
     story = [f"{name} has {held} {things}."]
     for number in range(2 + level):
-        told, held = _event(rng, held, things)
+        told, held = _draw_event(rng, held, things)
         story.append(f"{('Then', 'After that', 'Next', 'Later')[number % 4]} {name} {told}.")
     ask = f"How many {things} does {name} have in the end?"
     form = rules.draw_rules(rng, 1 + level, beside=" ".join((*story, ask)))

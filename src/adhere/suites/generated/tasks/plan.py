@@ -36,7 +36,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
 
 
 def _ask(start: list[list[str]], goal: list[list[str]], most: int) -> str:
-    def told(towers: list[list[str]]) -> str:
+    def tell(towers: list[list[str]]) -> str:
         lines = []
         for tower in towers:
             lines.append(f"- {tower[0]} is on the table")
@@ -44,7 +44,7 @@ def _ask(start: list[list[str]], goal: list[list[str]], most: int) -> str:
         return "\n".join(lines)
 
     return (
-        f"Some blocks stand like this:\n{told(start)}\n\nThey must stand like this in the end:\n{told(goal)}\n\n"
+        f"Some blocks stand like this:\n{tell(start)}\n\nThey must stand like this in the end:\n{tell(goal)}\n\n"
         "You may move one block at a time. Only a block with nothing on it can be moved, onto the table or onto another block that "
         f"has nothing on it. Use at most {most} moves.\n"
         'Write one move a line, as "move X to Y", where Y is a block or the word table, and nothing else.'
