@@ -342,6 +342,40 @@ def test_in_a_browser_rows_appear_by_themselves(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.skipif(devtools.CHROMIUM is None, reason="no Chromium on this machine (Debian: apt-get install chromium)")
+def test_in_a_browser_the_list_is_sorted_and_two_runs_are_set_side_by_side(stored: Path, tmp_path: Path) -> None:
+    names = "[...document.querySelectorAll('#index tbody tr')].map(row => row.querySelector('a').textContent).join()"
+    shown = "[...document.querySelectorAll('.flip')].filter(card => !card.hidden)"
+
+    async def run() -> None:
+        async with Browser(stored) as browser, devtools.tab(tmp_path / "profile") as tab:
+            await tab.open(browser.url)
+            await tab.until("document.querySelectorAll('#index tbody tr').length === 2")
+            for wanted in ("runs/one,runs/two", "runs/two,runs/one"):  # by result: downwards first, then upwards
+                await tab.run("document.querySelector('#index button[data-key=result]').click()")
+                assert await tab.run(names) == wanted
+            assert "a second" not in await tab.run("document.body.innerText")
+            assert await tab.run("document.getElementById('compare').hidden")
+            await tab.run("document.querySelectorAll('#index input[type=checkbox]').forEach(box => box.click())")
+            await tab.run("document.getElementById('compare').click()")
+            await tab.until("document.title.endsWith('answer by answer')")
+            every = await tab.run(f"{shown}.length")
+            counted = 0
+            for way in ("gained", "lost"):
+                await tab.run(f"document.querySelector('input[value={way}]').click()")
+                counted += await tab.run(f"{shown}.length")
+                assert await tab.run(f"{shown}.every(card => card.dataset.way === '{way}')")
+            assert counted == every > 0
+            await tab.run("document.querySelector('button[data-kind]').click()")
+            kind = await tab.run("document.getElementById('filter').value")
+            left = await tab.run(f"{shown}.map(card => card.innerText)")
+            assert left
+            assert all(kind in text for text in left)
+            assert tab.messages == []
+
+    asyncio.run(run())
+
+
 HOSTILE = """
 import resource, sys
 from pathlib import Path
