@@ -25,7 +25,7 @@ from adhere.study.run.cells import CellRecord
 from adhere.train.batch.pairs import FIRST_LOSS_TOLERANCE
 
 STUDY = Path(__file__).parents[2] / "examples" / "ci.toml"
-ARMS = ["start", "sft", "sft+dpo", "sft+dpo+grpo", "sft+dpo+online-dpo"]
+ARMS = ["start", "sft-plain", "sft", "sft+dpo", "sft+dpo+grpo", "sft+dpo+online-dpo"]
 SIZES = {"all": 24, "new-topic/single": 8, "new-topic/multiple": 4, "new-wording/single": 4, "new-wording/multiple": 2,
          "new-family/single": 4, "new-family/multiple": 2}  # fmt: skip
 
@@ -114,9 +114,11 @@ def check_result(result: StudyResult) -> None:
         assert score.prompt_strict.n == counts["n"] == SIZES[score.slice]
         assert score.prompt_loose.passed >= score.prompt_strict.passed
     cells = {cost.cell: cost for cost in result.stage_costs}
-    assert list(cells) == ["sft", "sft+dpo", "sft+dpo+grpo", "sft+dpo+online-dpo"]
-    assert cells["sft"].arms == ARMS[1:]
-    first, again = result.data
+    assert list(cells) == ["sft-plain", "sft", "sft+dpo", "sft+dpo+grpo", "sft+dpo+online-dpo"]
+    assert cells["sft"].arms == ARMS[2:]
+    assert cells["sft-plain"].rows == cells["sft"].rows
+    assert cells["sft-plain"].tokens_trained == pytest.approx(cells["sft"].tokens_trained, rel=0.25)
+    first, again = (facts for facts in result.data if "without" not in facts.source)
     assert cells["sft"].prompts == first.prompts
     assert {cost.prompts for cost in result.stage_costs if "dpo" in cost.cell} == {again.prompts}, (
         "equal data for all arms"
@@ -138,7 +140,7 @@ def check_result(result: StudyResult) -> None:
 def check_cell(directory: Path) -> None:
     """A stored cell loads as transformers weights that differ from their parent's."""
     records = [decode(file.read_bytes(), CellRecord) for file in sorted((directory / "cells").glob("*/cell.json"))]
-    assert len({record.weights_sha256 for record in records}) == len(records) == 4
+    assert len({record.weights_sha256 for record in records}) == len(records) == 5
     assert all(record.ledger.seconds > 0 for record in records)
     dpo = next(record for record in records if record.method == "dpo")
     rounding = FIRST_LOSS_TOLERANCE[dpo.settings["precision"]]  # this machine may train in bf16

@@ -19,6 +19,7 @@ TEXT_WIDTH = 110  # the names of five arms beside their numbers
 @click.command("study")
 @click.argument("spec", type=click.Path(path_type=Path, dir_okay=False), metavar="STUDY.toml")
 @click.option("--out", type=click.Path(path_type=Path), help="Where the study is stored [studies/NAME].")
+@click.option("--start", metavar="MODEL", help="The start model, instead of the file's.")
 @click.option("--seeds", metavar="N|LIST", help="How many seeds (5) or which (3,5,8), instead of the file's.")
 @click.option("--shard", metavar="I/N", help="Do only part I (from 1) of N; the parts may share one directory.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes on this machine.")
@@ -46,7 +47,7 @@ TEXT_WIDTH = 110  # the names of five arms beside their numbers
 @click.option("--called", multiple=True, metavar="'ARM (seed N)=NAME'", help="What the harness calls a checkpoint.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 def command(
-    spec: Path, out: Path | None, seeds: str | None, shard: str | None, jobs: int, device: str | None, records: Path | None,
+    spec: Path, out: Path | None, start: str | None, seeds: str | None, shard: str | None, jobs: int, device: str | None, records: Path | None,
     only_plan: bool, sides: tuple[Path, ...], side_scores: tuple[str, ...], lower_is_better: tuple[str, ...], pools: tuple[str, ...],
     called: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
@@ -64,8 +65,11 @@ def command(
     from adhere.study.jobs import parse_shard, run_jobs
     from adhere.study.prepared import prepare
     from adhere.study.run.records import unpack
+    from adhere.study.tune import prepared_tuning, tune, untuned, with_choice
 
     study = load_study(spec, seeds=None if seeds is None else parse_seeds(seeds))
+    if start is not None:
+        study = msgspec.structs.replace(study, start=start)
     if device is not None:
         study = msgspec.structs.replace(study, device=device)
     directory = out or Path("studies") / study.name
@@ -83,17 +87,27 @@ def command(
         options = SideOptions(
             scores=pairs("--side-score", side_scores), lower_is_better=lower_is_better, pools=pools, called=pairs("--called", called)
         )  # fmt: skip
-        result = add_sides(study, directory, sides, options)
+        result = add_sides(with_choice(study, directory), directory, sides, options)
         _publish(result, directory, records, as_json=as_json)
         return
-    prepared = prepare(study, directory, jobs=jobs)
     if only_plan:
-        progress.say(prepared.describe())
+        tuning = prepared_tuning(study, directory, jobs=jobs)
+        if tuning is not None:
+            progress.say(tuning.describe())
+        chosen = untuned(study) if tuning is not None else with_choice(study, directory)
+        progress.say(prepare(chosen, directory, jobs=jobs).describe())
         return
-    given = {"--seeds": seeds, "--shard": shard, "--jobs": None if jobs == 1 else str(jobs), "--device": device}
+    given = {
+        "--start": start,
+        "--seeds": seeds,
+        "--shard": shard,
+        "--jobs": None if jobs == 1 else str(jobs),
+        "--device": device,
+    }
     line = " ".join(["adhere study", str(spec), *(f"{name} {value}" for name, value in given.items() if value)])
     with writing(directory):
-        prepared = prepared.probed(jobs=jobs, progress=progress)
+        study = tune(study, directory, jobs=jobs, progress=progress)
+        prepared = prepare(study, directory, jobs=jobs).probed(jobs=jobs, progress=progress)
         progress.say(prepared.describe())
         result = run_jobs(prepared, shard=parse_shard(shard), jobs=jobs, progress=progress, command=line)
         _publish(result, directory, records, as_json=as_json)

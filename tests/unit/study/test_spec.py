@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from adhere.errors import SpecError
+from adhere.study.design.inputs import held_out_suite
 from adhere.study.design.spec import load_study, parse_seeds
+from adhere.study.design.tuning import validate_tuning
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -66,11 +68,20 @@ def test_shipped_examples_load(name: str) -> None:
 
 def test_the_long_study_is_what_the_verdict_needs() -> None:
     spec = load_study(EXAMPLES / "study.toml")
-    assert len(spec.seeds) >= 5
+    validate_tuning(spec)
+    assert len(spec.seeds) >= 10
     assert spec.evaluation.prompts >= 1000
-    assert {"start", "sft", "sft+dpo", "sft+grpo"} < {arm.name for arm in spec.arms}
+    assert spec.evaluation.suite_names == ["ifeval", "ifbench"]
+    assert {"start", "sft-plain", "sft"} < {arm.name for arm in spec.arms}
+    assert spec.stage("sft-plain").answers == "plain"
     assert spec.stage("online-dpo").equal_compute_to == "sft+dpo+grpo"
-    assert spec.stage("more-sft").equal_compute_to == "sft+dpo+grpo"
+    assert spec.tune is not None
+    assert {spec.verdict.treatment, spec.verdict.control} == {
+        next(arm.name for arm in spec.arms if stage in arm.stages) for stage in spec.tune.grid
+    }
+    quick = load_study(EXAMPLES / "quickstart.toml")
+    texts = [{prompt.text for prompt in held_out_suite(one).prompts} for one in (quick, spec)]
+    assert len(texts[0] & texts[1]) <= 5, "prompts without parameters fall together now and then"
     assert spec.resample is not None
 
 

@@ -22,7 +22,7 @@ from adhere.study.design.spec import StudySpec
 from adhere.study.design.tasks import Task, tasks_of
 from adhere.suites.base import Suite
 from adhere.suites.generated.core.queries import Query
-from adhere.suites.generated.core.slices import Audit, audit, study_prompts, study_suite
+from adhere.suites.generated.core.slices import Audit, audit, dev_suite, study_prompts, study_suite
 from adhere.suites.generated.core.templates import queries_of_seed
 
 
@@ -111,6 +111,8 @@ def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[
 def held_out_suite(spec: StudySpec) -> Suite:
     """The held-out prompts of a study."""
     asked = spec.evaluation
+    if asked.dev is not None:
+        return dev_suite(asked.seed, sizes=asked.dev, kinds=spec.data.kinds, wordings=spec.data.wordings)
     return study_suite(
         asked.seed, new_topic=asked.new_topic, new_wording=asked.new_wording, new_family=asked.new_family,
         kinds=spec.data.kinds, wordings=spec.data.wordings,

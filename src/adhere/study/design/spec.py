@@ -112,6 +112,7 @@ class EvaluationSpec(Record, frozen=True):
             program judges. A path is relative to where the study is started.
         suite_tokens: How long their answers may be, by name (`ifeval`); else as long as the suite's own limit.
         suite_limit: At most so many prompts of each, an even share of each slice; None: all.
+        dev: Prompts for choosing settings, instead of the held-out ones; `[tune]` sets it.
     """
 
     seed: int = 0
@@ -124,6 +125,7 @@ class EvaluationSpec(Record, frozen=True):
     suites: list[str] = []
     suite_tokens: dict[str, int] = {}
     suite_limit: int | None = None
+    dev: Sizes | None = None
 
     @property
     def suite_names(self) -> list[str]:
@@ -133,12 +135,27 @@ class EvaluationSpec(Record, frozen=True):
     @property
     def prompts(self) -> int:
         """Of all slices."""
-        return sum(size.single + size.multiple for size in (self.new_topic, self.new_wording, self.new_family))
+        sizes = [self.dev] if self.dev is not None else [self.new_topic, self.new_wording, self.new_family]
+        return sum(size.single + size.multiple for size in sizes)
 
     @property
     def slices(self) -> list[str]:
         """What a contrast may be over: everything, a slice, a number of constraints, or both."""
         return ["all", "single", "multiple", "new-topic", "new-wording", "new-family", *SLICES]
+
+
+class TuneSpec(Record, frozen=True):
+    """Choosing the settings of stages before the study begins, with as many trials for each of them.
+
+    Args:
+        grid: Of each tuned stage, the values of each setting; every combination is a trial.
+        seeds: What trials are trained at: none of the study's.
+        dev: Prompts that trials are measured on. They share no query, topic, phrase, key, word or wording with training or test.
+    """
+
+    grid: dict[str, dict[str, list[Json]]]
+    seeds: list[int] = msgspec.field(default_factory=lambda: [1000])
+    dev: Sizes = Sizes(single=80, multiple=40)
 
 
 class ArmSpec(Record, frozen=True):
@@ -220,6 +237,7 @@ class StudySpec(Record, frozen=True):
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     data: DataSpec = DataSpec()
     resample: ResampleSpec | None = None
+    tune: TuneSpec | None = None
     evaluation: EvaluationSpec = EvaluationSpec()
     guards: GuardSpec = GuardSpec()
     reward: Reward = "dense"

@@ -17,6 +17,7 @@ from adhere.study.design.frozen import load_frozen
 from adhere.study.design.inputs import StudyInputs
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, pool_folder, who_draws
 from adhere.study.design.spec import StudySpec
+from adhere.study.design.tuned import load_tuning
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
 from adhere.study.outcome.fragile import fragility
 from adhere.study.outcome.guards import guard_tests, tax_tests
@@ -176,6 +177,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
             for found in plan.evaluations
             if found.cell is not None and not found.suite and (found.arm, found.seed) in stored.runs
         },
+        tuning=None if spec.tune is None else load_tuning(study.directory),
     )
     return with_sides(result, load_sides(study.directory))
 

@@ -10,6 +10,7 @@ from typing import Literal
 from adhere.pipeline.compare.sides import SideTest, rest
 from adhere.schema import EngineInfo, Json, Record
 from adhere.store.summary import GuardMeans, Share
+from adhere.study.design.tuned import Tuning
 from adhere.study.run.measured import ShownAnswer
 
 Answer = Literal["YES", "NO", "EQUIVALENT", "INCONCLUSIVE"]
@@ -432,6 +433,7 @@ class StudyResult(Record, frozen=True):
     sides: StudySides | None = None
     fragility: Fragility | None = None
     suites: list[SuiteFound] = []
+    tuning: Tuning | None = None
 
     @property
     def not_worse(self) -> str:

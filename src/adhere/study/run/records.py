@@ -26,6 +26,11 @@ PATTERNS = (
     "cells/*/cell.json",
     "data/*/manifest.json",
     "failures/*.json",
+    "tuning.json",
+    "tune/study.json",
+    "tune/evaluations/*.json",
+    "tune/cells/*/cell.json",
+    "tune/data/*/manifest.json",
 )
 MOST_BYTES = 1 << 28  # of all records together; a larger file was not packed here
 

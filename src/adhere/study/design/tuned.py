@@ -1,0 +1,50 @@
+"""What a tuning tried, chose and cost, as it is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adhere.schema import Json, Record, decode
+
+FOLDER, FILE = "tune", "tuning.json"
+VERSION = 1
+
+
+class Trial(Record, frozen=True):
+    """One trial: its settings, at each seed the share of dev prompts that were passed (none where it failed), and what it cost."""
+
+    settings: dict[str, Json]
+    rates: list[float]
+    tokens: int
+    minutes: float
+
+    @property
+    def rate(self) -> float | None:
+        """Mean over the seeds; None where the trial failed."""
+        return sum(self.rates) / len(self.rates) if self.rates else None
+
+
+class TunedStage(Record, frozen=True):
+    """The trials of one stage in the order of its grid, and which was chosen."""
+
+    stage: str
+    trials: list[Trial]
+    chosen: int
+
+
+class Tuning(Record, frozen=True):
+    """What was tried and chosen, and what it cost. `key` is of the tuning's own spec."""
+
+    version: int
+    key: str
+    seeds: list[int]
+    prompts: int
+    dev_sha256: str
+    stages: list[TunedStage]
+    minutes: float
+
+
+def load_tuning(directory: Path) -> Tuning | None:
+    """What was tried and chosen for the study in a directory, or None."""
+    file = directory / FILE
+    return decode(file.read_bytes(), Tuning) if file.exists() else None

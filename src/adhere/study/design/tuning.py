@@ -1,0 +1,151 @@
+"""Equal tuning: the same number of trials for every compared stage, chosen on prompts that are neither trained nor tested on.
+
+A study with [tune] begins with a study of its own under DIR/tune: every trial of a tuned stage is an arm, trained at seeds that the study
+does not use, and measured on the dev slice (`suites.generated.core.slices.dev_suite`). What is chosen there stands in the spec that is
+then frozen; trials, choice and cost stand in DIR/tuning.json and in the result.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from adhere.errors import SpecError
+from adhere.schema import Json, content_hash
+from adhere.study.design.spec import ArmSpec, EvaluationSpec, StudySpec
+from adhere.study.design.tuned import Trial, TunedStage, Tuning
+
+
+def grid_of(spec: StudySpec, stage: str) -> list[dict[str, Json]]:
+    """The trials of a stage: every combination of what its grid lists, the last setting fastest."""
+    if spec.tune is None:
+        return []
+    table = spec.tune.grid[stage]
+    return [dict(zip(table, values, strict=True)) for values in itertools.product(*table.values())]
+
+
+def validate_tuning(spec: StudySpec) -> None:
+    """Check [tune].
+
+    Raises:
+        SpecError: An unknown stage or setting, unequal numbers of trials, a seed of the study, or no dev prompts.
+    """
+    asked = spec.tune
+    if asked is None:
+        return
+    shared = sorted({*asked.seeds} & {*spec.seeds})
+    if shared or not asked.seeds:
+        raise SpecError(f"tune.seeds: got {asked.seeds}, must be seeds that the study does not use ({spec.seeds})")
+    if not asked.grid:
+        raise SpecError("tune.grid: give at least one stage, e.g. [tune.grid.grpo] learning_rate = [5e-6, 1e-5]")
+    unknown = [name for name in asked.grid if not any(name in arm.stages for arm in spec.arms)]
+    if unknown:
+        raise SpecError(f"tune.grid.{unknown[0]}: no arm has such a stage. Stages: {', '.join(spec.stages)}")
+    counts = {name: len(grid_of(spec, name)) for name in asked.grid}
+    if len(set(counts.values())) > 1 or not all(counts.values()):
+        told = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise SpecError(f"tune.grid: every stage must have the same number of trials, at least one; got {told}")
+    for name in asked.grid:
+        for trial in grid_of(spec, name):
+            tried(spec, name, trial).stage(name)
+    if spec.data.wordings is None or not (asked.dev.single or asked.dev.multiple):
+        raise SpecError("tune.dev: needs prompts, and [data] wordings, so that some wordings are left for them")
+
+
+def tried(spec: StudySpec, stage: str, settings: Mapping[str, Json]) -> StudySpec:
+    """The spec with other settings in one stage."""
+    return msgspec.structs.replace(spec, stages={**spec.stages, stage: {**spec.stages[stage], **settings}})
+
+
+def tuning_spec(spec: StudySpec) -> StudySpec:
+    """The study that tries everything: an arm for each trial, which is the first arm with that stage.
+
+    A trial of a stage of equal compute is matched to the trial of the same number where what it is matched to is tuned as well.
+    """
+    asked = spec.tune
+    assert asked is not None  # noqa: S101 - the caller asks only where something is tuned
+    stages, arms = dict(spec.stages), list[ArmSpec]()
+    tuned_arms = {name: next(arm for arm in spec.arms if name in arm.stages) for name in _in_order(spec)}
+    of_arm = {arm.name: name for name, arm in tuned_arms.items()}
+    for name, arm in tuned_arms.items():
+        matched = spec.stage(name).equal_compute_to
+        for number, trial in enumerate(grid_of(spec, name)):
+            table = {**spec.stages[name], **trial}
+            if matched is not None:
+                if matched in of_arm:
+                    table["equal_compute_to"] = f"{of_arm[matched]}@{number}"
+                elif not any(one.name == matched for one in arms):
+                    arms.append(spec.arm(matched))
+            stages[f"{name}@{number}"] = table
+            trained = [f"{name}@{number}" if one == name else one for one in arm.stages]
+            arms.append(ArmSpec(f"{name}@{number}", trained))
+    first = next(iter(tuned_arms))
+    return msgspec.structs.replace(
+        spec, name=f"{spec.name}-tune", seeds=asked.seeds, arms=arms, stages=stages, tune=None, keep_weights=False, shown_prompts=1,
+        evaluation=EvaluationSpec(
+            seed=spec.evaluation.seed, dev=asked.dev, max_new_tokens=spec.evaluation.max_new_tokens,
+            precision=spec.evaluation.precision,
+        ),
+        verdict=msgspec.structs.replace(
+            spec.verdict, treatment=arms[-1].name, control=f"{first}@0", slice="all", secondary=[]
+        ),
+    )  # fmt: skip
+
+
+def _in_order(spec: StudySpec) -> list[str]:
+    """The tuned stages, those of earlier arms first: what others are matched to is trained before them."""
+    assert spec.tune is not None  # noqa: S101
+    names = [stage for arm in spec.arms for stage in arm.stages if stage in spec.tune.grid]
+    return list(dict.fromkeys(names))
+
+
+def choose(spec: StudySpec, trials: Mapping[str, Sequence[Trial]]) -> list[TunedStage]:
+    """The best trial of each stage by its mean rate on the dev slice; of equal ones the cheapest.
+
+    Stages of equal compute must take as many steps as what they are matched to: where both grids have `steps`, the number is chosen
+    for all of them together, by the sum of their best rates with it.
+    """
+    chosen: dict[str, int] = {}
+    for group in _groups(spec):
+        steps = {step for name in group for step in [one.settings.get("steps") for one in trials[name]]}
+        shared = sorted(steps, key=str) if len(group) > 1 else [None]
+
+        def best(name: str, step: Json) -> int:
+            open_ = [
+                (one.rate, -one.tokens, -place)
+                for place, one in enumerate(trials[name])
+                if one.rate is not None and (step is None or one.settings.get("steps") in {step, None})
+            ]
+            return -max(open_)[2] if open_ else -1
+
+        able = [step for step in shared if all(best(name, step) >= 0 for name in group)]
+        step = max(able, key=lambda one: sum(trials[name][best(name, one)].rate or 0.0 for name in group))
+        chosen |= {name: best(name, step) for name in group}
+    return [TunedStage(name, list(found), chosen[name]) for name, found in trials.items()]
+
+
+def _groups(spec: StudySpec) -> list[list[str]]:
+    """Tuned stages that are matched to each other, together."""
+    order = _in_order(spec)
+    groups = {name: [name] for name in order}
+    for name in order:
+        matched = spec.stage(name).equal_compute_to
+        to = [one for one in order if matched and one in spec.arm(matched).stages and one != name]
+        for other in to:
+            joined = list(dict.fromkeys([*groups[other], *groups[name]]))
+            groups |= dict.fromkeys(joined, joined)
+    return [list(group) for group in dict.fromkeys(tuple(group) for group in groups.values())]
+
+
+def settled_by(spec: StudySpec, tuning: Tuning) -> StudySpec:
+    """The spec with what was chosen."""
+    for found in tuning.stages:
+        spec = tried(spec, found.stage, found.trials[found.chosen].settings)
+    return spec
+
+
+def tuning_key(spec: StudySpec) -> str:
+    """Which tuning a stored one is."""
+    return content_hash(tuning_spec(spec))

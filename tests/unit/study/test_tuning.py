@@ -1,0 +1,144 @@
+"""Tuning: as many trials for each stage, at other seeds, on other prompts; what is chosen is what the study then has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+pytest.importorskip("torch", reason="a study needs the train extra")
+
+from tests.unit.study.drawn import draw_from_somebody_who_can_write
+from tests.unit.study.test_execute import TEXT
+
+from adhere.config import parse_toml
+from adhere.errors import Incomplete, SpecError
+from adhere.progress import Silent
+from adhere.schema import Json
+from adhere.study import tune as tune_room
+from adhere.study.design.spec import StudySpec, TuneSpec
+from adhere.study.design.tuned import FILE, FOLDER, Trial, load_tuning
+from adhere.study.design.tuning import choose, grid_of, tuning_spec, validate_tuning
+from adhere.study.prepared import prepare
+from adhere.study.run import work
+from adhere.study.run.records import pack, unpack
+from adhere.study.tune import prepared_tuning, tune, with_choice
+from adhere.suites.generated.core.slices import Sizes
+
+GRID: dict[str, dict[str, list[Json]]] = {
+    "grpo": {"learning_rate": [1e-3, 1e-2], "kl_beta": [0.0], "steps": [1, 2]},
+    "online": {"learning_rate": [1e-3, 1e-2], "beta": [0.1], "steps": [1, 2]},
+}
+
+
+def spec_of(start: str = "x", **changed: object) -> StudySpec:
+    spec = parse_toml(TEXT.replace("START", start), StudySpec, name="tiny.toml")
+    tune = TuneSpec(grid=GRID, seeds=[7], dev=Sizes(single=4, multiple=2))
+    return msgspec.structs.replace(spec, tune=msgspec.structs.replace(tune, **changed))
+
+
+def trial(settings: dict[str, Json], rate: float | None, tokens: int = 1) -> Trial:
+    return Trial(settings, [] if rate is None else [rate], tokens, 0.0)
+
+
+def test_every_combination_is_a_trial_and_all_stages_have_as_many() -> None:
+    spec = spec_of()
+    validate_tuning(spec)
+    assert grid_of(spec, "grpo")[1] == {"learning_rate": 1e-3, "kl_beta": 0.0, "steps": 2}
+    assert len(grid_of(spec, "grpo")) == len(grid_of(spec, "online")) == 4
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"seeds": [1]}, r"tune.seeds: got \[1\], must be seeds that the study does not use"),
+        ({"grid": {**GRID, "online": {"learning_rate": [1e-3]}}}, "same number of trials.*grpo 4, online 1"),
+        ({"grid": {"gpro": GRID["grpo"]}}, "tune.grid.gpro: no arm has such a stage"),
+        ({"grid": {"grpo": {"rate": [1.0]}}}, "rate"),
+        ({"dev": Sizes()}, "tune.dev: needs prompts"),
+    ],
+)
+def test_what_cannot_be_tuned_is_said(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        validate_tuning(spec_of(**changed))
+
+
+def test_a_trial_is_its_arm_with_other_settings_and_is_matched_to_the_trial_of_its_number() -> None:
+    made = tuning_spec(spec_of())
+    assert made.seeds == [7]
+    assert [arm.name for arm in made.arms] == [*(f"grpo@{i}" for i in range(4)), *(f"online@{i}" for i in range(4))]
+    assert made.arm("online@3").stages == ["sft", "online@3"]
+    assert made.stage("online@3").equal_compute_to == "grpo@3"
+    assert made.stage("grpo@3").settings.learning_rate == 1e-2
+    assert made.evaluation.dev == Sizes(single=4, multiple=2)
+    assert made.evaluation.prompts == 6
+
+
+def test_the_best_is_chosen_and_of_equal_ones_the_cheapest() -> None:
+    spec = spec_of(grid={"grpo": {"learning_rate": [1e-3, 1e-2, 1e-1, 1.0]}})
+    trials = {"grpo": [trial({}, None), trial({}, 0.5, 9), trial({}, 0.5, 3), trial({}, 0.2)]}
+    (found,) = choose(spec, trials)
+    assert found.chosen == 2
+
+
+def test_matched_stages_take_equally_many_steps() -> None:
+    """GRPO alone would take one step and online DPO two; together they take what is best for both."""
+    spec = spec_of()
+    rates = {"grpo": [0.50, 0.48, 0.1, 0.1], "online": [0.1, 0.6, 0.2, 0.1]}
+    trials = {
+        name: [trial(settings, rate) for settings, rate in zip(grid_of(spec, name), found, strict=True)]
+        for name, found in rates.items()
+    }
+    assert {one.stage: one.trials[one.chosen].settings["steps"] for one in choose(spec, trials)} == {
+        "grpo": 2,
+        "online": 2,
+    }
+
+
+def refuse(*_: object) -> None:
+    raise AssertionError("nothing was left to do")
+
+
+def test_a_study_tunes_first_stores_what_it_tried_and_goes_on_with_the_choice(
+    tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw_from_somebody_who_can_write(monkeypatch)
+    one_rate: dict[str, dict[str, list[Json]]] = {"grpo": {"learning_rate": [1e-3, 1e-2]}, "online": {"learning_rate": [1e-3, 1e-2]}}  # fmt: skip
+    spec = spec_of(str(tiny_llama_dir), grid=one_rate)
+    open_ = prepared_tuning(spec, tmp_path, jobs=1)
+    assert open_ is not None
+    assert {prompt.tags["slice"] for prompt in open_.suite.prompts} == {"dev/single", "dev/multiple"}
+    chosen = tune(spec, tmp_path, jobs=1, progress=Silent())
+    found = load_tuning(tmp_path)
+    assert found is not None
+    assert [(one.stage, len(one.trials)) for one in found.stages] == [("grpo", 2), ("online", 2)]
+    assert all(one.rate is not None and one.minutes > 0 for stage in found.stages for one in stage.trials)
+    for stage in found.stages:
+        assert chosen.stages[stage.stage]["learning_rate"] == stage.trials[stage.chosen].settings["learning_rate"]
+    prepared = prepare(chosen, tmp_path)
+    dev = {prompt.tags["query"] for prompt in open_.suite.prompts}
+    ours = [*prepared.suite.prompts, *(p for seed in prepared.inputs.values() for p in (*seed.prompts, *seed.again))]
+    assert dev.isdisjoint(prompt.tags["query"] for prompt in ours)
+    prepared.begin()
+    assert b'"grid"' in (tmp_path / "study.json").read_bytes(), "the frozen spec has the grid and the choice"
+
+    pack(tmp_path, tmp_path / "records.tar.xz")
+    unpack(tmp_path / "records.tar.xz", tmp_path / "there")
+    assert (tmp_path / "there" / FOLDER / "study.json").exists()
+    monkeypatch.setattr(work, "_DO", dict.fromkeys(work._DO, refuse))
+    assert tune(spec, tmp_path / "there", jobs=1, progress=Silent()) == chosen == with_choice(spec, tmp_path / "there")
+    (tmp_path / "there" / FILE).unlink()
+    assert tune(spec, tmp_path / "there", jobs=1, progress=Silent()) == chosen, "the trials are recorded one by one"
+
+
+def test_a_stage_none_of_whose_trials_ended_stops_the_study(
+    tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(work, "_DO", dict.fromkeys(work._DO, fail))
+    monkeypatch.setattr(tune_room.Prepared, "probed", lambda self, **_: self)
+    with pytest.raises(Incomplete, match="No trial of grpo, online could be measured"):
+        tune(spec_of(str(tiny_llama_dir)), tmp_path, jobs=1, progress=Silent())
