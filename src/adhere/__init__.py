@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adhere.constraints.base import Constraint, kind, param
     from adhere.errors import AdhereError
-    from adhere.pipeline.api import check, check_many, constraint, judge, judge_many
+    from adhere.pipeline.api import check, check_many, compare, constraint, evaluate, judge, judge_many
     from adhere.rewards import judge_reward
     from adhere.schema import ConstraintRef, Prompt, Response, Turn, Verdict
     from adhere.suites import Suite
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AdhereError", "Constraint", "ConstraintRef", "Prompt", "Response", "Suite", "Turn", "Verdict", "check", "check_many",
-    "constraint", "judge", "judge_many", "judge_reward", "kind", "load_suite", "param",
+    "compare", "constraint", "evaluate", "judge", "judge_many", "judge_reward", "kind", "load_suite", "param",
 ]  # fmt: skip
 _HOMES = {
-    **dict.fromkeys(("check", "check_many", "constraint", "judge", "judge_many"), "adhere.pipeline.api"),
+    **dict.fromkeys(
+        ("check", "check_many", "compare", "constraint", "evaluate", "judge", "judge_many"), "adhere.pipeline.api"
+    ),
     **dict.fromkeys(("Constraint", "kind", "param"), "adhere.constraints.base"),
     **dict.fromkeys(("ConstraintRef", "Prompt", "Response", "Turn", "Verdict"), "adhere.schema"),
     "AdhereError": "adhere.errors",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adhere.constraints.resolve import insist_on, resolve
@@ -23,6 +24,9 @@ from adhere.text.reasoning import split_reasoning
 if TYPE_CHECKING:
     from adhere.constraints.base import Constraint
     from adhere.constraints.published.shared.registry import Published
+    from adhere.models.base import Model
+    from adhere.pipeline.compare.paired import Comparison
+    from adhere.store.run import Run
 
 Rules = Iterable["Constraint | Published | ConstraintRef | Mapping[str, Any]"]
 
@@ -199,6 +203,69 @@ def constraint(
     """
     stored: dict[str, Json] = {name: value for name, value in {**(kwargs or {}), **params}.items() if value is not None}
     return resolve(ConstraintRef(id, stored), mode=mode, profile=profile, random_seed=random_seed)
+
+
+def evaluate(
+    model: str | Model,
+    suite: Any,
+    out: Path | str = "runs",
+    *,
+    draws: int = 1,
+    limit: int | None = None,
+    seed: int = 0,
+    max_new_tokens: int | None = None,
+    temperature: float | None = None,
+    mode: Mode = "reference",
+) -> Run:
+    """Measure a model, as `adhere eval` does: the same call resumes, and the same measurement has the same directory.
+
+    Args:
+        model: A name as the command line takes it (`local/smollm2-135m`, `http://127.0.0.1:8000/v1#NAME`), or any Model, which stays open.
+        suite: A name, a Suite, or a list or DataFrame of prompts (see `suites.own`).
+        out: The Run gets a folder of its own in it.
+        draws: Answers per prompt.
+        limit: Only so many prompts, an even share of each slice.
+        seed: Of sampled answers, and of a generated suite's prompts.
+        max_new_tokens: Longer answers are cut; None: the suite's own limit.
+        temperature: 0 is greedy; None: the suite's own.
+        mode: Judge published kinds as published, or with their defects mended.
+
+    Returns:
+        The sealed Run: `run.summary()` has the rates, `run.to_pandas()` a row a verdict.
+
+    Raises:
+        UnknownName: No such model or suite.
+        UsageError: The suite or a setting cannot be used.
+    """
+    from adhere.models.catalog import open_model
+    from adhere.pipeline.evaluate import EvalSpec, evaluate_sync
+    from adhere.suites import Suite, load
+    from adhere.suites.own import suite_of
+
+    found = load(suite, seed=seed) if isinstance(suite, str) else suite if isinstance(suite, Suite) else suite_of(suite)
+    found = found.cut(limit)
+    sampling = found.sampled(max_new_tokens=max_new_tokens, temperature=temperature, seed=seed)
+    opened = open_model(model) if isinstance(model, str) else model
+    try:
+        directory = EvalSpec(found, sampling, draws, mode).run_spec(opened).directory(Path(out))
+        return evaluate_sync(opened, found, directory, sampling=sampling, draws=draws, mode=mode)
+    finally:
+        if isinstance(model, str):
+            opened.close()
+
+
+def compare(run_a: Run | Path | str, run_b: Run | Path | str, *, view: View = "strict") -> Comparison:
+    """Run a minus run b, prompt by prompt; see `pipeline.compare.compare_runs`. A directory stands for its Run.
+
+    Raises:
+        UsageError: There is no finished Run.
+        RunMismatch: They did not ask the same prompts in the same way, or not by the same engine.
+    """
+    from adhere.pipeline.compare import compare_runs
+    from adhere.store.run import Run
+
+    a, b = (run if isinstance(run, Run) else Run.load(Path(run)) for run in (run_a, run_b))
+    return compare_runs(a, b, view=view)
 
 
 def _listed(constraints: Rules) -> list[Any]:

@@ -20,9 +20,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from adhere.errors import IntegrityError, ResourceError, RunMismatch, UsageError
+from adhere.errors import IntegrityError, MissingExtra, ResourceError, RunMismatch, UsageError
 from adhere.schema import (
     Prompt,
     Response,
@@ -204,6 +204,37 @@ class Run:
         place = {key: number for number, key in enumerate(self._keys)}
         order = sorted(found, key=lambda name: (place[name[0]], name[1], name[2] != "strict"))
         return [Verdict(*(getattr(found[name], field) for field in Verdict.__struct_fields__)) for name in order]
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each verdict: what was asked and answered, and the verdict's fields.
+
+        Answers without a verdict (failed calls) have one row with an empty `outcome`.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        try:
+            import pandas as pd  # type: ignore[import-untyped,unused-ignore]
+        except ModuleNotFoundError as error:
+            raise MissingExtra(
+                "to_pandas needs the package 'pandas', which is not installed. Run: pip install pandas"
+            ) from error
+        texts = {prompt.id: prompt for prompt in self._prompts}
+        judged: dict[Key, list[Verdict | None]] = {}
+        for verdict in self.verdicts():
+            judged.setdefault((verdict.prompt_id, verdict.turn, verdict.draw), []).append(verdict)
+        rows = []
+        for response in self.responses():
+            asked = {"prompt_id": response.prompt_id, "turn": response.turn, "draw": response.draw}
+            asked |= {
+                "prompt": texts[response.prompt_id].turns[response.turn].text,
+                "slice": texts[response.prompt_id].tags.get("slice", ""),
+            }
+            asked |= {"response": response.text, "status": response.status}
+            fields = ("index", "constraint_id", "view", "outcome", "reason", "score", "verifier_version")
+            found = judged.get(response.key) or [None]
+            rows += [asked | {name: getattr(one, name, None) for name in fields} for one in found]
+        return pd.DataFrame(rows)
 
     def append_response(self, response: Response) -> None:
         """Add one answer, or one failed call; it is safe at the next flush.

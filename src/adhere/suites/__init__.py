@@ -83,9 +83,9 @@ class Description(Record, frozen=True):
 
     @property
     def made(self) -> str:
-        """`generated` or `published`, and what else it needs."""
-        if self.generated:
-            return "generated"
+        """`generated`, `published` or `yours`, and what else it needs."""
+        if self.generated or self.name == "my":
+            return "generated" if self.generated else "yours"
         return "published; needs adhere judge" if self.judge else "published"
 
 
@@ -168,7 +168,7 @@ def _described(name: str, source: Source) -> Description:
         suite = load(name)
         size, tokens, slices, sha256 = len(suite.prompts), suite.sampling.max_new_tokens, suite.slices, suite.sha256
     origin = source.origin
-    where = "generated" if source.generated else "–" if origin is None else origin.short
+    where = "generated" if source.generated else "your file" if origin is None else origin.short
     return Description(
         name,
         size,
@@ -268,6 +268,26 @@ registry.add(
         paper="arXiv 2510.18892",
         answers="Does it give exactly the output that was asked for, and nothing else?",
         generated=True,
+    ),
+    owner=__name__,
+)
+
+
+def _my(argument: str | None, seed: int | None) -> Suite:
+    from adhere.suites.own import load_own  # the published kinds load with it
+
+    return load_own(argument, seed)
+
+
+registry.add(
+    "my",
+    Source(
+        _my,
+        "Your own prompts, with constraints of any kind.",
+        "my:PATH (JSON lines with key, prompt, instruction_id_list and kwargs)",
+        needs_path=True,
+        answers="Does it follow the instructions that matter to you?",
+        max_new_tokens=1024,
     ),
     owner=__name__,
 )

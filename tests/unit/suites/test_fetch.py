@@ -169,7 +169,9 @@ def test_every_suite_with_a_file_says_where_it_is():
     rows = {row.name: row for row in describe()}
     for name in names():
         source = source_of(name)
-        if source.needs_path:
+        if name == "my":
+            assert rows[name].where == "your file"
+        elif source.needs_path:
             assert source.origin is not None, name
             assert rows[name].where.startswith(("hub: ", "GitHub: "))
             assert rows[name].licence

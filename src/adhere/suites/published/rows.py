@@ -146,15 +146,19 @@ def _prompts(rows: Iterable[tuple[str, PromptRow]], published: PublishedFile) ->
         if first != place:
             line = f"line {first.rpartition(':')[2]}" if ": row " not in first else first
             raise SpecError(f"{at}: {line} has the same key. Keys must differ; delete one row or give it another")
-        constraints = _constraints(row, at, published.profile, known)
+        constraints = constraints_of(row, at, published.profile, known)
         kind = "int" if isinstance(row.key, int) else "str"
         yield packed(Prompt(id, (Turn(row.prompt, constraints),), source=published.name, tags=tags[kind]))
 
 
-def _constraints(
+def constraints_of(
     row: PromptRow, at: str, profile: str, known: dict[bytes, tuple[ConstraintRef, ...]]
 ) -> tuple[ConstraintRef, ...]:
-    """The row's constraints; rows that say the same share them, so that a large file is checked once a kind of row."""
+    """The row's constraints; rows that say the same share them (`known`), so that a large file is checked once a kind of row.
+
+    Raises:
+        SpecError, UnknownName, BadParameter: They cannot be judged as they were published; `at` says where they stand.
+    """
     if not row.instruction_id_list:
         raise SpecError(f"{at}: instruction_id_list is empty, so there is nothing to judge. Delete the row")
     if len(row.instruction_id_list) != len(row.kwargs):
