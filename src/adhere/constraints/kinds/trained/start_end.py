@@ -32,9 +32,26 @@ _ENDINGS = (
 )  # fmt: skip
 
 
+class _AtAnEnd(Rule):
+    """Base of the kinds whose one parameter is a text at the start or the end of the answer."""
+
+    def counter_witness(self) -> str:
+        return "zzz" if phrases.contains("Cats sleep.", self._needed()) else "Cats sleep."
+
+    def literals(self) -> tuple[str, ...]:
+        return (self._needed(),)
+
+    def fewest_words(self) -> int:
+        return count_words(self._needed()) + 3
+
+    def _needed(self) -> str:
+        (field,) = dataclasses.fields(self)
+        return str(getattr(self, field.name))
+
+
 @kind
 @dataclasses.dataclass(frozen=True)
-class StartPhrase(Rule):
+class StartPhrase(_AtAnEnd):
     """The answer begins with `phrase`. With "In short": "In short, cats sleep." passes, "Cats sleep." fails."""
 
     id = "startend:start_phrase"
@@ -72,19 +89,10 @@ class StartPhrase(Rule):
     def witness(self) -> str:
         return f"{self.phrase} cats"
 
-    def counter_witness(self) -> str:
-        return "zzz" if phrases.contains("Cats sleep.", self.phrase) else "Cats sleep."
-
-    def literals(self) -> tuple[str, ...]:
-        return (self.phrase,)
-
-    def fewest_words(self) -> int:
-        return count_words(self.phrase) + 3
-
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class EndPhrase(Rule):
+class EndPhrase(_AtAnEnd):
     """The answer ends with `phrase`, marks after it aside. With "The end": "Cats sleep. The end." passes; more after it fails."""
 
     id = "startend:end_phrase"
@@ -126,15 +134,6 @@ class EndPhrase(Rule):
     def witness(self) -> str:
         return f"Cats {self.phrase}"
 
-    def counter_witness(self) -> str:
-        return "Cats sleep." if not phrases.contains("Cats sleep.", self.phrase) else "zzz"
-
-    def literals(self) -> tuple[str, ...]:
-        return (self.phrase,)
-
-    def fewest_words(self) -> int:
-        return count_words(self.phrase) + 3
-
 
 @kind
 @dataclasses.dataclass(frozen=True)
@@ -170,7 +169,7 @@ class Quotes(Rule):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class FirstWord(Rule):
+class FirstWord(_AtAnEnd):
     """The first word is `word`. With "cats": "Cats sleep." passes, "Some cats sleep." fails."""
 
     id = "startend:first_word"
@@ -213,19 +212,10 @@ class FirstWord(Rule):
     def witness(self) -> str:
         return f"{self.word} and cats"
 
-    def counter_witness(self) -> str:
-        return "zzz" if phrases.contains("Cats sleep.", self.word) else "Cats sleep."
-
-    def literals(self) -> tuple[str, ...]:
-        return (self.word,)
-
-    def fewest_words(self) -> int:
-        return count_words(self.word) + 3
-
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class LastWord(Rule):
+class LastWord(_AtAnEnd):
     """The last word is `word`, marks after it aside. With "milk": "Cats like milk." passes, "Milk is good." fails."""
 
     id = "startend:last_word"
@@ -262,12 +252,6 @@ class LastWord(Rule):
 
     def counter_witness(self) -> str:
         return EndPhrase(self.word).counter_witness()
-
-    def literals(self) -> tuple[str, ...]:
-        return (self.word,)
-
-    def fewest_words(self) -> int:
-        return count_words(self.word) + 3
 
 
 @kind
