@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from adhere.report.pieces.guards import NO_GUARD, guard_cells
-from adhere.report.pieces.numbers import counted, decimal, percent, percent_interval, points, points_interval
+from adhere.report.pieces.numbers import counted, decimal, p_value, percent, percent_interval, points, points_interval
 from adhere.report.pieces.sides import following_words, rest_sentence, side_scores
 from adhere.report.pieces.wording import Effect, effect
 from adhere.store.summary import Share
@@ -215,6 +215,112 @@ def guard_name(guard: GuardTest, result: StudyResult) -> str:
     name, unit = _GUARDS.get(kind, (kind.replace("_", " "), ""))
     against = "" if guard.control == result.verdict.primary.control else f", against {guard.control}"
     return f"{name}{suite and f' on {suite}'} ({unit}{against})"
+
+
+class Price(NamedTuple):
+    """What the guards say in one line."""
+
+    outcome: str
+    text: str
+
+
+def price_of(result: StudyResult) -> Price | None:
+    """What was given up, for the first screen: violated guards by name, the treatment's loss of plain English among them."""
+    treatment = result.verdict.primary.treatment
+    tests = [*result.guards, *(one for one in result.tax if one.treatment == treatment)]
+    if not tests:
+        return None
+    broken = list(dict.fromkeys(_price(one, result) for one in tests if one.outcome == "violated"))
+    if broken:
+        return Price("violated", f"✗ Given up for it: {'; '.join(broken)}")
+    open_ = sum(one.outcome == "undecided" for one in tests)
+    if open_:
+        return Price("undecided", f"? No guard is violated; {open_} of {len(tests)} are undecided")
+    return Price("holds", f"✓ No guard is violated ({counted(len(tests), 'test')})")
+
+
+def _price(guard: GuardTest, result: StudyResult) -> str:
+    name = guard_name(guard, result).partition(" (")[0].lower()
+    is_share = guard.name in {"topic_words", "repetition", "echo", "empty_form"}
+    values = [percent(v) if is_share else decimal(v) for v in (guard.value_control, guard.value_treatment)]
+    return f"{name} {values[0]} → {values[1]} (from {guard.control})"
+
+
+def in_words(result: StudyResult) -> str:
+    """Both rates in a sentence; empty where nothing was measured."""
+    primary = result.verdict.primary
+    if primary.rate_treatment is None or primary.rate_control is None:
+        return ""
+    return f"{primary.treatment} passes {percent(primary.rate_treatment)} of the prompts, {primary.control} {percent(primary.rate_control)}."
+
+
+def is_slight(result: StudyResult) -> bool:
+    """Whether the difference is smaller than the effect that the spec calls worth having."""
+    rule, difference = result.spec.get("verdict"), result.verdict.primary.difference
+    worth = rule.get("smallest_effect") if isinstance(rule, dict) else None
+    return isinstance(worth, float) and difference is not None and abs(difference) < worth
+
+
+def hangs_on_sentence(result: StudyResult) -> str:
+    """Leave-one-out, sign flips and kinds in a few sentences; empty where nothing was measured."""
+    on = result.fragility
+    if on is None:
+        return ""
+    parts = []
+    without = on.difference_range
+    if without:
+        decide = on.deciding_seeds
+        held = (
+            f"it holds 0 without seed {', '.join(map(str, decide))}" if decide else "it keeps its side of 0 each time"
+        )
+        excludes = result.verdict.primary.low is not None and not _holds_zero(result.verdict.primary)
+        parts.append(
+            f"Without any one seed the difference lies between {points(without[0])} and {points(without[1])}"
+            + (f", and of the interval: {held}." if excludes else ".")
+        )
+        parts.append(f"Signs of the seeds' differences, flipped in all ways: p {p_value(on.sign_flip_p)}.")
+    kinds = on.kinds
+    if kinds.difference is None:
+        parts.append(f"Of other kinds of constraint nothing is known: {kinds.reason}.")
+    else:
+        parts.append(
+            f"With the {counted(kinds.n_kinds, 'kind')} of constraint as a sample of kinds ({counted(kinds.n_prompts, 'prompt')} that ask for one): "
+            f"{points(kinds.difference)} ({points_interval(kinds.low, kinds.high)}), p {p_value(kinds.p_value)}."
+        )
+    return " ".join(parts)
+
+
+def suites_line(result: StudyResult) -> str:
+    """The contrast of the verdict on each published suite, in one line; empty without any."""
+    found = []
+    for suite in result.suites:
+        one = suite.contrasts[0]
+        found.append(
+            f"{suite.name} {percent(one.rate_control)} → {percent(one.rate_treatment)}, {points(one.difference)} "
+            f"({points_interval(one.low, one.high)}), Holm p {p_value(one.p_adjusted)}"
+        )
+    return "; ".join(found)
+
+
+def _holds_zero(contrast: Contrast) -> bool:
+    return contrast.low is not None and contrast.high is not None and contrast.low <= 0 <= contrast.high
+
+
+_CONTAMINATION = {
+    "training": "training prompts",
+    "held_out": "held-out prompts",
+    "query_pairs": "pairs of queries compared",
+    "dropped": "training prompts left out",
+    "overlaps": "overlaps found",
+    "message": "in short",
+    "shared": "shared with held-out prompts",
+}
+
+
+def contamination_rows(result: StudyResult) -> dict[str, object]:
+    """The check of the first pool, its keys in words."""
+    found = result.data[0].contamination if result.data else {}
+    return {_CONTAMINATION.get(name, name.replace("_", " ")): value for name, value in found.items()}
 
 
 def tax_rows(result: StudyResult) -> list[list[str]]:

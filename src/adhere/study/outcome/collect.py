@@ -400,18 +400,27 @@ def _shown(spec: StudySpec, study: StudyInputs, evaluations: Evaluations) -> lis
 
 
 def _settings(spec: StudySpec) -> list[SettingNote]:
+    """Every setting with a known origin: the value that was used, and why. The reason of a default explains no other value."""
     notes = []
     for name in spec.stages:
         stage = spec.stage(name)
         for row in provenance_rows(stage.stage, stage.settings):
-            stated = row["stated"]
-            used = row["used"] if row["used"] is not None else row["ours"]
-            notes.append(
-                SettingNote(
-                    name, str(row["setting"]), "–" if stated is None else str(stated), str(used), str(row["why"])
-                )
-            )
+            setting, default, why = str(row["setting"]), str(row["ours"]), str(row["why"])
+            used = default if row["used"] is None else str(row["used"])
+            if stage.equal_compute_to and setting in {"trained_tokens", "equivalent_tokens"}:
+                used, why = f"as many as {stage.equal_compute_to}", "equal compute, measured"
+            elif setting in spec.stages[name] and not _is_same_number(used, default):
+                why = f"set by this study; the default is {default}"
+            notes.append(SettingNote(name, setting, "–" if row["stated"] is None else str(row["stated"]), used, why))
     return notes
+
+
+def _is_same_number(one: str, other: str) -> bool:
+    """Whether two texts are the same, or the same number written in two ways (1e-05 and 1e-5)."""
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        return one == other
 
 
 def _warnings(stored: _Stored) -> list[str]:

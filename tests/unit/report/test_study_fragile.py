@@ -1,0 +1,93 @@
+"""A study's page and JSON say what the answer hangs on, what it cost, and what published benchmarks say."""
+
+from __future__ import annotations
+
+import json
+
+from tests.unit.report.study_factory import changed, contrast, study
+
+from adhere.report.study.html import study_html
+from adhere.report.study.markdown import study_markdown
+from adhere.report.study.text import study_text
+from adhere.schema import encode
+from adhere.store.summary import GuardMeans, Share
+from adhere.study.outcome.answer import study_answer
+from adhere.study.outcome.result import (
+    Fragility,
+    InstructionDifference,
+    KindDifference,
+    LeftOut,
+    OverKinds,
+    StudyResult,
+    SuiteFound,
+    SuiteScore,
+)
+
+T, C = "sft+dpo+grpo", "sft+dpo+online-dpo"
+
+
+def fragile_study() -> StudyResult:
+    result = study(seeds=3)
+    primary = changed(result.verdict.primary, difference=0.018, low=0.003, high=0.033)
+    each = [KindDifference("case:lower", 55, 0.073, 0.02, 0.12, 0.004, 0.1)]
+    on = Fragility(
+        [LeftOut(0, 0.016, -0.004, 0.036), LeftOut(1, 0.0225, 0.01, 0.035), LeftOut(2, 0.018, -0.003, 0.039)], 0.25,
+        OverKinds(25, 650, 0.02, -0.007, 0.047, 0.116, each),
+        [contrast(T, C, 0.01, 0.05, slice="new-topic/single", role="slice"), contrast(T, C, -0.01, 0.03, slice="new-family/multiple", role="slice")],
+    )  # fmt: skip
+    rate = Share(140, 541, 0.264, 0.23, 0.30)
+    suite = SuiteFound(
+        "ifeval", "ab", 541, 834, [contrast(T, C, 0.01, 0.07, role="primary", p_adjusted=0.03)],
+        [SuiteScore(T, None, rate, rate, rate, rate, GuardMeans(69.0, 0.9, None, 0.13, 0.0, 0.13))],
+        [InstructionDifference("length_constraints:number_words", T, C, 52, 0.38, 0.44, -0.06, -0.1, -0.02, 0.01, 0.2)],
+    )  # fmt: skip
+    verdict = changed(
+        result.verdict, primary=primary, answer="INCONCLUSIVE", fragile=True, because="the interval lies above 0, but one seed decides"
+    )  # fmt: skip
+    return changed(result, verdict=verdict, fragility=on, suites=[suite])
+
+
+def test_json_has_the_names_that_other_programs_rely_on() -> None:
+    found = json.loads(encode(study_answer(fragile_study())))
+    assert found["answer"] == "INCONCLUSIVE"
+    assert found["fragile"] is True
+    assert found["leave_one_out"] == {"low": 0.016, "high": 0.0225}
+    assert found["sign_flip_p"] == 0.25
+    assert {name: found["kinds"][name] for name in ("difference", "low", "high")} == {
+        "difference": 0.02,
+        "low": -0.007,
+        "high": 0.047,
+    }
+    assert set(found["suites"]["ifeval"]) >= {"difference", "low", "high", "rate_treatment", "rate_control"}
+    assert found["suites"]["ifeval"]["difference"] == 0.04
+    assert set(found["slices"]) == {"new-topic/single", "new-family/multiple"}
+    plain = json.loads(encode(study_answer(study())))
+    assert (plain["fragile"], plain["leave_one_out"], plain["suites"]) == (False, None, {})
+
+
+def test_size_fragility_and_price_stand_above_the_fold() -> None:
+    page = study_html(fragile_study())
+    head = " ".join(page[page.index('<p class="answer') : page.index('<dl class="facts"')].split())
+    for text in (
+        "inconclusive slight", "fragile", "+1.8 points, +0.3…+3.3", "passes 45.5", "✗ Given up for it: repetitive answers 1.0", "perplexity of plain text",
+        "too small for this design to find with 80 % power",
+    ):  # fmt: skip
+        assert text in head.replace("\u00a0", " "), text
+
+
+def test_the_page_has_a_row_a_seed_kind_slice_suite_and_instruction() -> None:
+    page = " ".join(study_html(fragile_study()).replace("\u00a0", " ").split())
+    for text in (
+        "it holds 0 without seed 0, 2", "flipped in all ways: p 0.250", "25 kinds of constraint as a sample of kinds",
+        "case:lower", "On published benchmarks", "ifeval", "length_constraints:number_words", "38 % − 44 %", "corrected over the secondary contrasts; the verdict's own contrast needs no correction. <b>smallest",
+    ):  # fmt: skip
+        assert text in page.replace("&#39;", "'"), text
+    assert "query_pairs" not in page
+
+
+def test_terminal_and_markdown_say_it_too() -> None:
+    for text in (study_text(fragile_study()), study_markdown(fragile_study())):
+        flat = " ".join(text.replace("\u00a0", " ").split())
+        assert "Without any one seed the difference lies between +1.6 and +2.2" in flat
+        assert "Given up for it" in flat
+        assert "ifeval" in flat
