@@ -42,8 +42,6 @@ __all__ = [
     "settled",
 ]
 
-ATTENTION = "sdpa"  # exact with a 4D mask, and faster than eager at these lengths (benchmarks/train.py)
-
 Part = TypeVar("Part")
 Item = TypeVar("Item")
 Settings = TypeVar("Settings", bound="OptimizerSettings")
@@ -324,12 +322,10 @@ def _shard(model: PreTrainedModel, settings: OptimizerSettings, stage: str) -> N
 
 
 def attention_for(model: PreTrainedModel, precision: Precision) -> str:
-    """The attention that is fastest over trees: ours in bf16 on a CPU, else torch's."""
-    if precision == "fp32" or model.device.type != "cpu":
-        return ATTENTION
+    """The attention that is fastest over trees: ours in bf16 on a CPU, else torch's, which is exact with a 4D mask (benchmarks/train.py)."""
     from adhere.train.batch.attention import register
 
-    return register()
+    return register(low=precision == "bf16" and model.device.type == "cpu")
 
 
 def frozen_copy(model: PreTrainedModel, precision: Precision | None = None) -> PreTrainedModel:

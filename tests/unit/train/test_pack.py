@@ -11,7 +11,12 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+import numpy as np  # noqa: E402
+from tests.unit.train.conftest import load  # noqa: E402
+
 from adhere.errors import UsageError  # noqa: E402
+from adhere.train.batch import attention, pack  # noqa: E402
+from adhere.train.batch.attention import register  # noqa: E402
 from adhere.train.batch.pack import TokenRow, cut, grow, log_probs, row_sums  # noqa: E402
 
 SYSTEM = tuple(range(5, 27))
@@ -161,3 +166,49 @@ def test_cut_puts_answers_to_one_prompt_side_by_side() -> None:
 def test_a_row_without_anything_to_predict_is_refused(row: TokenRow) -> None:
     with pytest.raises(UsageError, match="at least one token"):
         grow([row])
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_long_tree_without_a_mask_has_the_same_gradients(
+    tiny_llama_dir: Path, monkeypatch: pytest.MonkeyPatch, precision: Any
+) -> None:
+    """Blocks of queries against the keys that they see; a tree that branches twice, in blocks of a few queries."""
+    shared, more = tuple(range(5, 45)), tuple(range(50, 70))
+    rows = [
+        TokenRow(shared, (3, 4, 5)), TokenRow(shared, (9, *more)), TokenRow(shared, (9, *more[:7], 3, 4)), TokenRow((7, 8), (9, 10)),
+    ]  # fmt: skip
+
+    def computed() -> tuple[Any, list[Any]]:
+        model, _ = load(tiny_llama_dir)
+        model.set_attn_implementation(register(low=precision == "bf16"))
+        found = log_probs(model, grow(rows), precision=precision)
+        (found * torch.linspace(-1, 1, len(found))).sum().backward()
+        return found.detach(), [p.grad for p in model.parameters() if p.grad is not None]
+
+    dense = computed()
+    monkeypatch.setattr(pack, "LONG", 10)
+    monkeypatch.setattr(attention, "SCORES", 5000)
+    monkeypatch.setattr(pack.Tree, "sees", None)  # no mask is made
+    long = computed()
+    tolerance = {"fp32": 1e-5, "bf16": 3e-2}[precision]
+    assert torch.allclose(dense[0], long[0], atol=tolerance)
+    assert len(dense[1]) > 10
+    for one, other in zip(dense[1], long[1], strict=True):
+        assert torch.allclose(one, other, atol=tolerance * max(1.0, float(one.abs().max())))
+
+
+def test_runs_see_what_the_mask_lets_them_see() -> None:
+    tree = grow(
+        [
+            TokenRow((1, 2, 3), (4, 5)),
+            TokenRow((1, 2, 3), (6, 7)),
+            TokenRow((1, 9), (2,)),
+            TokenRow((1, 2, 3), (6, 8, 9)),
+        ]
+    )
+    sees = np.zeros((len(tree), len(tree)), dtype=bool)
+    for run in tree.runs():
+        for node in range(run.start, run.end):
+            for start, end in (*run.sees, (run.start, node + 1)):
+                sees[node, start:end] = True
+    assert (sees == tree.sees()).all()

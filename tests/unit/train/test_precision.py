@@ -16,12 +16,13 @@ from tests.unit.train.conftest import load  # noqa: E402
 
 from adhere.models.local.decoder.precision import Resolved  # noqa: E402
 from adhere.schema import RlRow, SftRow  # noqa: E402
+from adhere.train.batch.attention import SDPA  # noqa: E402
 from adhere.train.batch.pack import TokenRow, cut, grow, log_probs, row_sums  # noqa: E402
 from adhere.train.batch.pairs import Sums, margins_of, reference_sums  # noqa: E402
 from adhere.train.batch.rollout import Answer, RolloutSettings, Sampler  # noqa: E402
 from adhere.train.batch.rows import TokenPair  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
-from adhere.train.loop import ATTENTION, OptimizerSettings, attention_for, learning, settled  # noqa: E402
+from adhere.train.loop import OptimizerSettings, attention_for, learning, settled  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, Weighted, grpo, grpo_loss  # noqa: E402
 from adhere.train.methods.online_dpo import OnlineDpoSettings, online_dpo  # noqa: E402
 from adhere.train.methods.sft import SftSettings, sft  # noqa: E402
@@ -54,7 +55,7 @@ def test_bf16_log_probs_and_gradients_are_those_of_fp32_up_to_its_rounding(
     for precision in ("fp32", "bf16"):
         with learning(model, OptimizerSettings(precision=precision), stage="test", steps=1):
             if precision == "bf16":
-                assert model.config._attn_implementation == attention_for(model, "bf16") != ATTENTION
+                assert model.config._attn_implementation == attention_for(model, "bf16") != SDPA
             values = log_probs(model, grow(ROWS), precision=precision)
             (-values.mean()).backward()
             grads = {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}

@@ -1,4 +1,7 @@
-"""Attention over a prefix tree in bf16 on a CPU, registered with transformers as `adhere_tree`.
+"""Attention over a prefix tree, registered with transformers: in bf16 on a CPU as `adhere_tree`, else as `adhere_sdpa`, which is torch's.
+
+A tree of many nodes has no mask, which would grow with their square: each block of queries is put to the keys that it sees (`Run`), and
+its scores are computed again for the gradient, as FlashAttention does (arXiv 2205.14135). Both names do so where they are given `tree_runs`.
 
 torch's own kernel takes 10 ms a layer for 443 nodes (9 heads of 64), forward and backward, in bf16 as in fp32; plain
 products with the softmax in fp32 take 3 ms (benchmarks/attention.py). In fp32 torch's kernel is as fast and stays.
@@ -8,14 +11,102 @@ Notation: K key heads, G query heads a key head, N nodes, D head size.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-__all__ = ["NAME", "attend", "register"]
+__all__ = ["NAMES", "Run", "attend", "attend_in_runs", "register"]
 
-NAME = "adhere_tree"
+LOW, SDPA = NAMES = ("adhere_tree", "adhere_sdpa")
+SCORES = 2**25  # of a block, over all heads: 128 MB in fp32
+
+
+class Run(NamedTuple):
+    """Nodes start … end - 1 of a tree, each the only child of the one before, and the ranges of nodes that all of them see."""
+
+    start: int
+    end: int
+    sees: tuple[tuple[int, int], ...]
+
+
+class _InRuns(torch.autograd.Function):
+    """Grouped attention of a long tree: query (K, G, N, D), already scaled; key, value (K, N, D)."""
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, runs: Sequence[Run]) -> Tensor:
+        mixed, sums = torch.empty_like(query), query.new_empty(query.shape[:3], dtype=torch.float32)
+        for rows, seen in _blocks(query, runs):
+            scores = _scores(query, key, rows, seen)
+            sums[:, :, rows] = scores.logsumexp(-1)
+            chances = (scores - sums[:, :, rows, None]).exp().to(value.dtype)
+            mixed[:, :, rows] = (chances.flatten(1, 2) @ _taken(value, seen)).view(mixed[:, :, rows].shape)
+        ctx.save_for_backward(query, key, value, mixed, sums)
+        ctx.runs = runs
+        return mixed
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (gradient,) = gradients
+        query, key, value, mixed, sums = ctx.saved_tensors
+        of_query, of_key, of_value = torch.empty_like(query), torch.zeros_like(key), torch.zeros_like(value)
+        share = (gradient * mixed).sum(-1, dtype=torch.float32)  # (K, G, N)
+        for rows, seen in _blocks(query, ctx.runs):
+            chances = (_scores(query, key, rows, seen) - sums[:, :, rows, None]).exp()
+            wanted = gradient[:, :, rows].flatten(1, 2)
+            of_chances = (wanted @ _taken(value, seen).transpose(1, 2)).view(chances.shape)
+            of_scores = (chances * (of_chances - share[:, :, rows, None])).to(query.dtype).flatten(1, 2)
+            of_query[:, :, rows] = (of_scores @ _taken(key, seen)).view(of_query[:, :, rows].shape)
+            _add(of_key, of_scores.transpose(1, 2) @ query[:, :, rows].flatten(1, 2), seen)
+            _add(of_value, chances.to(value.dtype).flatten(1, 2).transpose(1, 2) @ wanted, seen)
+        return of_query, of_key, of_value, None
+
+
+Seen = tuple[tuple[int, int], ...]
+
+
+def _blocks(query: Tensor, runs: Sequence[Run]) -> Iterator[tuple[slice, Seen]]:
+    """Queries side by side, and the ranges of keys that the last of them sees; the last range ends with the queries themselves."""
+    heads = query.shape[0] * query.shape[1]
+    for run in runs:
+        before, start = sum(b - a for a, b in run.sees), run.start
+        while start < run.end:
+            step = max(1, min(1024, SCORES // (heads * (before + start - run.start + 1024))))
+            end = min(run.end, start + step)
+            yield slice(start, end), (*run.sees, (run.start, end))
+            start = end
+
+
+def _scores(query: Tensor, key: Tensor, rows: slice, seen: Seen) -> Tensor:
+    """(K, G, rows, keys) in fp32, minus infinity where a query does not see a key: one that comes after it among the queries."""
+    asked, keys = query[:, :, rows], _taken(key, seen)
+    scores = (asked.flatten(1, 2) @ keys.transpose(1, 2)).float().view(*asked.shape[:3], keys.shape[1])
+    count = asked.shape[2]
+    later = torch.ones(count, count, dtype=torch.bool, device=query.device).triu(1)
+    scores[..., -count:].masked_fill_(later, float("-inf"))
+    return scores
+
+
+def _taken(values: Tensor, seen: Seen) -> Tensor:
+    parts = [values[:, start:end] for start, end in seen]
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+
+def _add(into: Tensor, values: Tensor, seen: Seen) -> None:
+    at = 0
+    for start, end in seen:
+        into[:, start:end] += values[:, at : at + end - start]
+        at += end - start
+
+
+def attend_in_runs(query: Tensor, key: Tensor, value: Tensor, runs: Sequence[Run], *, scaling: float) -> Tensor:
+    """Query (1, K * G, N, D), key and value (1, K, N, D) -> (1, N, K * G, D)."""
+    _, heads, nodes, size = query.shape
+    of_keys = key.shape[1]
+    grouped = (query[0] * scaling).view(of_keys, heads // of_keys, nodes, size)
+    mixed: Tensor = _InRuns.apply(grouped, key[0], value[0], runs)  # type: ignore[no-untyped-call]
+    return mixed.reshape(heads, nodes, size).transpose(0, 1)[None]
 
 
 class _Attend(torch.autograd.Function):
@@ -44,12 +135,15 @@ class _Attend(torch.autograd.Function):
 
 
 def attend(
-    _module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, *, scaling: float, **_other: Any
-) -> tuple[Tensor, None]:
+    _module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, *, scaling: float,
+    tree_runs: Sequence[Run] | None = None, **_other: Any,
+) -> tuple[Tensor, None]:  # fmt: skip
     """What transformers calls: query (1, K * G, N, D), key and value (1, K, N, D), mask (1, 1, N, N)."""
+    low = torch.bfloat16
+    if tree_runs is not None:
+        return attend_in_runs(query.to(low), key.to(low), value.to(low), tree_runs, scaling=scaling), None
     _, heads, nodes, size = query.shape
     of_keys = key.shape[1]
-    low = torch.bfloat16
     mixed: Tensor = _Attend.apply(  # type: ignore[no-untyped-call]
         (query[0] * scaling).to(low).reshape(of_keys, heads // of_keys * nodes, size),
         key[0].to(low).contiguous(),
@@ -59,9 +153,22 @@ def attend(
     return mixed.view(heads, nodes, size).transpose(0, 1)[None], None
 
 
-def register() -> str:
-    """Make the attention known to transformers; its name."""
+def _sdpa(
+    module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, *, scaling: float,
+    tree_runs: Sequence[Run] | None = None, **other: Any,
+) -> tuple[Tensor, None]:  # fmt: skip
+    """Torch's own attention, and ours for a long tree."""
+    if tree_runs is not None:
+        return attend_in_runs(query, key, value, tree_runs, scaling=scaling), None
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **other)
+
+
+def register(*, low: bool) -> str:
+    """Make an attention known to transformers, in bf16 on a CPU (`low`) or torch's; its name."""
     from transformers import AttentionInterface
 
-    AttentionInterface.register(NAME, attend)
-    return NAME
+    AttentionInterface.register(LOW, attend)
+    AttentionInterface.register(SDPA, _sdpa)
+    return LOW if low else SDPA

@@ -11,19 +11,23 @@ Notation: N nodes of a tree, E completion nodes (one log-prob each), K completio
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from adhere.errors import UsageError
 
 Precision = Literal["fp32", "bf16"]
+LONG = 2048  # nodes of a tree above which its mask, which grows with their square, is not made
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import torch
     from transformers import PreTrainedModel
+
+    from adhere.train.batch.attention import Run
 
 __all__ = ["Part", "TokenRow", "Tree", "cut", "grow", "hidden_states", "log_probs", "row_sums"]
 
@@ -98,6 +102,21 @@ class Tree:
                 sees[node] = sees[parent]
             sees[node, node] = True
         return sees
+
+    def runs(self) -> list[Run]:
+        """The same as runs of nodes, in order, which is all that attention needs of a large tree."""
+        from adhere.train.batch.attention import Run
+
+        starts = [node for node, parent in enumerate(self.parents) if parent != node - 1 or node == 0]
+        found: list[Run] = []
+        for start, end in zip(starts, [*starts[1:], len(self)], strict=True):
+            parent = self.parents[start]
+            sees: tuple[tuple[int, int], ...] = ()
+            if parent >= 0:
+                before = found[bisect_right(starts, parent) - 1]
+                sees = (*before.sees, (before.start, parent + 1))
+            found.append(Run(start, end, sees))
+        return found
 
 
 class Part(NamedTuple):
@@ -181,19 +200,26 @@ def _logits(model: PreTrainedModel, tree: Tree, needed: torch.Tensor, precision:
     return logits
 
 
-def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, torch.Tensor]:
-    """A tree as one row of tokens with its own positions and its own mask."""
+def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
+    """A tree as one row of tokens with its own positions, and what each sees: a mask, or runs where that would be large."""
     import torch
 
+    from adhere.train.batch.attention import NAMES
+
     device = model.device
+    found: dict[str, Any] = {
+        "input_ids": torch.tensor([tree.tokens], device=device),
+        "position_ids": torch.tensor([tree.depths], device=device),
+    }
+    if len(tree) > LONG and model.config._attn_implementation in NAMES:  # noqa: SLF001 (no public reader)
+        nothing = torch.zeros(
+            1, 1, 1, 1, dtype=model.dtype, device=device
+        )  # with one of four sizes transformers makes none
+        return found | {"attention_mask": nothing, "tree_runs": tree.runs()}
     sees = torch.from_numpy(tree.sees()).to(device)
     mask = torch.zeros(sees.shape, dtype=model.dtype, device=device)
     mask.masked_fill_(~sees, torch.finfo(model.dtype).min)
-    return {
-        "input_ids": torch.tensor([tree.tokens], device=device),
-        "position_ids": torch.tensor([tree.depths], device=device),
-        "attention_mask": mask[None, None],
-    }
+    return found | {"attention_mask": mask[None, None]}
 
 
 def hidden_states(

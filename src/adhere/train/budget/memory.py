@@ -15,6 +15,7 @@ import msgspec
 
 from adhere.errors import MissingModel, ResourceError
 from adhere.schema import Record
+from adhere.train.batch.pack import LONG
 from adhere.train.batch.rollout import RolloutSettings
 from adhere.train.loop import OptimizerSettings
 
@@ -154,7 +155,7 @@ def memory_of(
     layers = layer * sizes.layers
     if settings.gradient_checkpointing:
         layers = FP32 * sizes.hidden * sizes.layers + layer  # each layer's input, and one layer computed again
-    mask = 2 * FP32 * settings.tree_tokens
+    mask = 2 * FP32 * settings.tree_tokens if settings.tree_tokens <= LONG else 0
     return Memory(
         weights=FP32 * (held + gathered)
         + 2 * low * (sizes.parameters if shards == 1 else gathered),  # autocast's copies
