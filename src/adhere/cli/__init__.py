@@ -36,6 +36,7 @@ COMMANDS = {
     "compact": ("adhere.cli.compact", "Copy a large store into Parquet, for questions about all its answers at once."),
     "serve": ("adhere.cli.serve", "Serve a local model as an OpenAI-compatible endpoint on 127.0.0.1."),
     "fetch": ("adhere.cli.fetch", "Get an embedded model, pinned by hash, or the file of a published suite."),
+    "example": ("adhere.cli.example", "Write an example spec, so that nothing needs the clone."),
     "list": ("adhere.cli.list", "List constraints, suites, models, stages or runs."),
     "doctor": ("adhere.cli.doctor", "Check this machine and installation."),
 }

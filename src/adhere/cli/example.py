@@ -1,0 +1,51 @@
+"""`adhere example [NAME]`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+from adhere.errors import UnknownName, UsageError, nearest
+from adhere.terminal import show
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+"""The repository's `examples/`, which the wheel carries."""
+NEEDS = {"qwen2.5-smoke": "smoke-data"}
+"""Folders that a spec reads, relative to itself."""
+
+
+@click.command("example")
+@click.argument("name", required=False)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="The folder to write into [this one].",
+)
+def command(name: str | None, out: Path) -> None:
+    """Write the example spec NAME (and what it reads) into a folder; without NAME list them.
+
+    A file that is there already is never overwritten.
+    """
+    known = {file.stem: file for file in sorted(EXAMPLES.glob("*.toml"))}
+    if name is None:
+        show("\n".join(f"{stem:<15} {_about(file)}" for stem, file in known.items()))
+        return
+    if name not in known:
+        raise UnknownName(f"There is no example {name!r}.{nearest(name, known)} Examples: {', '.join(known)}")
+    sources = [known[name], *([EXAMPLES / NEEDS[name]] if name in NEEDS else [])]
+    for source in sources:
+        if (out / source.name).exists():
+            raise UsageError(f"{out / source.name} is there already; move it, or write elsewhere with --out")
+    out.mkdir(parents=True, exist_ok=True)
+    for source in sources:
+        (shutil.copytree if source.is_dir() else shutil.copyfile)(source, out / source.name)
+    show(str(out / known[name].name))
+
+
+def _about(file: Path) -> str:
+    """The first comment of a spec."""
+    first = file.read_text(encoding="utf-8").splitlines()[0]
+    return first.removeprefix("#").strip()

@@ -1,0 +1,53 @@
+"""`adhere example` writes every spec of `examples/`, with what it reads, and overwrites nothing."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from adhere.cli import adhere
+from adhere.errors import AdhereError
+
+NAMES = sorted(file.stem for file in (Path(__file__).parents[3] / "examples").glob("*.toml"))
+
+
+def run(*words: str) -> str:
+    done = CliRunner().invoke(adhere, ["example", *words])
+    assert done.exit_code == 0, done.exception
+    return done.output
+
+
+def refusal(*words: str) -> str:
+    done = CliRunner().invoke(adhere, ["example", *words])
+    assert isinstance(done.exception, AdhereError)
+    return str(done.exception)
+
+
+def test_the_list_names_all() -> None:
+    lines = run().splitlines()
+    assert [line.split()[0] for line in lines] == NAMES
+    assert len(NAMES) >= 8
+    assert all(len(line.split()) > 4 for line in lines), "each says what it is"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_is_written_with_what_it_reads(name: str, tmp_path: Path) -> None:
+    written = Path(run(name, "--out", str(tmp_path / "new")).strip())
+    assert written == tmp_path / "new" / f"{name}.toml"
+    spec = tomllib.loads(written.read_text(encoding="utf-8"))
+    data = spec.get("data")
+    if isinstance(data, str):
+        assert (written.parent / data).is_dir()
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "quickstart.toml").write_text("mine")
+    assert "is there already" in refusal("quickstart", "--out", str(tmp_path))
+    assert (tmp_path / "quickstart.toml").read_text() == "mine"
+
+
+def test_a_wrong_name_is_told() -> None:
+    assert "Did you mean 'quickstart'?" in refusal("quickstrat")
