@@ -73,6 +73,7 @@ WORKS: dict[str, int] = {
     f"export {RUN} --to lm-eval --out logs": 0,
     f"export {RUN} --to evalscope --out logs": 0,
     "decontaminate rows.jsonl --column response --against core --out kept.jsonl --drops drops.jsonl": 0,
+    "example quickstart": 0,
     "list models": 0,
     "list stages": 0,
     "list runs": 0,

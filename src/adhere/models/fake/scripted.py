@@ -70,7 +70,7 @@ class ScriptedModel:
             status="truncated" if cut else "ok" if text.strip() else "empty",
             stop_reason="length" if cut else "stop",
             usage=Usage(
-                prompt_tokens=sum(len(message.content.split()) for message in request.messages),
+                prompt_tokens=sum(message.content.count(" ") + 1 for message in request.messages),
                 completion_tokens=min(len(tokens), sampling.max_new_tokens),
             ),
             latency_s=self.latency_s, seed=request.seed, served_model=self.name,
