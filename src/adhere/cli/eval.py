@@ -119,7 +119,7 @@ def command(
                 text = (
                     encode(summary)
                     if as_json
-                    else run_text(run.spec, summary, troubles_of(run), details=details, width=columns(least=100))
+                    else run_text(run.spec, summary, troubles_of(run), details=details, width=columns())
                 )
                 show(text)
                 tables = "" if details else f" (all its tables: adhere report {directory})"

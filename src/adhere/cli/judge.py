@@ -64,7 +64,7 @@ def command(
             if as_json:
                 show(encode(found))
                 continue
-            show(run_text(run.spec, found.summary, details=details, width=columns(least=100)))
+            show(run_text(run.spec, found.summary, details=details, width=columns()))
             show(_said(found))
     finally:
         model.close()

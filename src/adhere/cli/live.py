@@ -75,7 +75,7 @@ class _Watching:
 
         board = ""
         if found.runs:
-            board = leaderboard_text(leaderboard(found), width=columns(least=110, otherwise=120)) + "\n"
+            board = leaderboard_text(leaderboard(found), width=columns(otherwise=120)) + "\n"
         self.end()
         line = f"{board}So far; {waiting_line(waited)}. --patience says for how long, Ctrl-C ends it"
         print(plain(line), file=self.out, flush=True)

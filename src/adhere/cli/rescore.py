@@ -25,5 +25,5 @@ def command(runs: tuple[Path, ...], details: bool, as_json: bool) -> None:
     for directory in runs:
         summary = rescore(directory, progress=for_terminal())
         run = Run.load(directory)
-        text = run_text(run.spec, summary, troubles_of(run), details=details, width=columns(least=100))
+        text = run_text(run.spec, summary, troubles_of(run), details=details, width=columns())
         show(encode(summary) if as_json else text)

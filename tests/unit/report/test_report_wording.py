@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from adhere.report.pieces.text_table import text_table
 from adhere.report.pieces.wording import effect, level, not_measured, sentence
 
 
@@ -65,3 +66,13 @@ def test_what_was_not_measured_depends_on_the_study(factory: SimpleNamespace) ->
     assert any("between training seeds" in note for note in one)
     assert not any("between training seeds" in note for note in three)
     assert any("before any arm was measured" in note for note in not_measured(factory.empty_study()))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(width: int) -> None:
+    rows = [["model", *(f"column{n}" for n in range(12))], ["local/smollm2-135m", *["10.6…29.9"] * 12]]
+    lines = text_table(rows, width=width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert lines[0].split() == ["model", *rows[0][1 : len(lines[0].split())]]
+    assert " ".join(lines[2:]).split(": ")[1].replace(",", "").split() == rows[0][len(lines[0].split()) :]
+    assert "Left out" not in text_table(rows, width=200)

@@ -13,10 +13,16 @@ def text_table(rows: Sequence[Sequence[str]], *, width: int, left: int = 1, inde
     """Rows (the first is the heading) in aligned columns.
 
     The first `left` columns are aligned left, the others right. Where the table is wider than `width`, the first column
-    is cut with an ellipsis; columns of numbers are never cut.
+    is cut with an ellipsis. Where that is not enough, the last columns are left out and named below: a terminal that breaks lines
+    in the middle of a number is worse.
     """
     cells = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(_width(row[column]) for row in cells) for column in range(len(cells[0]))]
+    kept = len(widths)
+    while kept > left + 1 and indent + min(widths[0], 8) + sum(widths[1:kept]) + 2 * (kept - 1) > width:
+        kept -= 1
+    left_out = cells[0][kept:]
+    cells, widths = [row[:kept] for row in cells], widths[:kept]
     excess = indent + sum(widths) + 2 * (len(widths) - 1) - width
     if excess > 0:
         widths[0] = max(min(widths[0], 8), widths[0] - excess)
@@ -28,6 +34,8 @@ def text_table(rows: Sequence[Sequence[str]], *, width: int, left: int = 1, inde
             for column, (cell, size) in enumerate(zip(fitted, widths, strict=True))
         ]
         lines.append((" " * indent + "  ".join(padded)).rstrip())
+    if left_out:
+        lines.append(paragraph(f"Left out in {width} columns: {', '.join(left_out)}", width=width, indent=indent))
     return "\n".join(lines)
 
 

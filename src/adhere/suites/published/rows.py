@@ -68,7 +68,7 @@ def load(published: PublishedFile, argument: str | None) -> Suite:
     if not argument:
         raise UsageError(
             f"Suite {published.name!r} needs the file that holds its prompts: {published.name}:PATH. "
-            f"It is published as {published.where}"
+            f"It is published as {published.where} (adhere fetch suite:{published.name})"
         )
     path = Path(argument)
     is_table = path.is_file() and kind_of_file(path) in {".json", ".parquet"}
