@@ -164,3 +164,15 @@ def test_an_average_of_a_table_of_two_rows_is_checked(conflicts) -> None:
 def test_chinese_units_are_no_scores(conflicts) -> None:
     text = "# T\n\n| Model | MMLU | BBH |\n|---|---|---|\n| Foo-7B | 54.1 | 41.5 |\n| Bar-7B | 50.1 | 40.5 |\n\n训练了 2.6 万亿 Tokens 的 Foo-7B，以及训练了约 0.2 ~ 2.4 万亿 Tokens 的模型在 MMLU 上的效果。\n"
     assert conflicts(text) == []
+
+
+def test_one_mark_against_the_rule_is_an_error_and_two_doubt_the_rule(conflicts) -> None:
+    rows = "| Datasets | A-7B | B-7B |\n|---|---|---|\n" + "".join(
+        f"| {name} | **6{n}.0** | 5{n}.0 |\n"
+        for n, name in enumerate(("MMLU", "MATH", "GSM8K", "BBH", "ARC-C", "GPQA"))
+    )
+    rows += "| DROP | 40.0 | **50.0** |\n"
+    one = table(rows + "| MBPP | **40.0** | 50.0 |\n")
+    assert [(c.type, c.severity) for c in conflicts(one)] == [("emphasis", "error")]
+    two = table(rows + "| MBPP | **40.0** | 50.0 |\n| IFEval | **41.0** | 51.0 |\n")
+    assert {(c.type, c.severity) for c in conflicts(two)} == {("emphasis", "warning")}
