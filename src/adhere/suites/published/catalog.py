@@ -70,6 +70,7 @@ class Listed(NamedTuple):
 
 _GITHUB = "https://github.com/"
 _IFBENCH = Origin(f"{_GITHUB}allenai/IFBench", "data/IFBench_test.jsonl", "ODC-BY-1.0", "IFBench_test.jsonl")
+_FOLLOWBENCH = Origin(f"{_GITHUB}YJiangcm/FollowBench", "data/*_constraints.json", "Apache-2.0", "data")
 
 CATALOG = (
     Listed(
@@ -173,7 +174,7 @@ CATALOG = (
         "arXiv 2310.20410",
         "Up to how many constraints does it keep, added one by one?",
         "FollowBench: one instruction with one to five constraints; the English rows that its own code decides by program.",
-        Origin(f"{_GITHUB}YJiangcm/FollowBench", "data/*_constraints.json", "Apache-2.0", "data"),
+        _FOLLOWBENCH,
         "decided.followbench",
     ),
     Listed(
@@ -280,7 +281,7 @@ CATALOG = (
         Origin(
             f"{_GITHUB}ytyz1307zzh/IHEval",
             "benchmark/",
-            "none stated in the repository: ask its authors before you pass it on",
+            "CC BY-NC-ND 4.0, not for commercial use",
             "benchmark",
         ),
         "decided.iheval",
@@ -293,7 +294,7 @@ CATALOG = (
         "arXiv 2310.20410",
         "As followbench, with the constraints that only a reader can tell.",
         "FollowBench: all English rows; a model judges those that no program decides (adhere judge).",
-        Origin(f"{_GITHUB}YJiangcm/FollowBench", "data/*_constraints.json", "Apache-2.0", "data"),
+        _FOLLOWBENCH,
         "decided.followbench",
         function="load_all",
     ),
@@ -324,7 +325,7 @@ CATALOG = (
         Origin(
             f"{_GITHUB}thu-coai/ComplexBench",
             "data/data_final.json",
-            "none stated in its README: see the repository",
+            "MIT",
             "data_final.json",
         ),
         "judged.complexbench",

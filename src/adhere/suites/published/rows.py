@@ -18,7 +18,7 @@ from adhere.errors import BadParameter, SpecError, UnknownName, UsageError
 from adhere.lines.blocks import LineFile, parse_line
 from adhere.schema import ConstraintRef, Json, Prompt, Sampling, Turn, content_hash, convert, decoder_of, packed
 from adhere.suites.base import Suite
-from adhere.suites.published.table import kind_of_file, read_rows
+from adhere.suites.published.table import kind_of_file, read_rows, where
 
 
 class PublishedFile(NamedTuple):
@@ -27,7 +27,6 @@ class PublishedFile(NamedTuple):
     Attributes:
         name: Of the suite, without a path.
         profile: Whose semantics its constraints have.
-        where: Where the file can be had.
         citation: Of the paper.
         prompts, instructions: How many the published file holds; None where there is no one published file.
         sha256: Of the published file's bytes; None where its bytes are not known to us.
@@ -37,7 +36,6 @@ class PublishedFile(NamedTuple):
 
     name: str
     profile: str
-    where: str
     citation: str
     prompts: int | None = None
     instructions: int | None = None
@@ -68,7 +66,7 @@ def load(published: PublishedFile, argument: str | None) -> Suite:
     if not argument:
         raise UsageError(
             f"Suite {published.name!r} needs the file that holds its prompts: {published.name}:PATH. "
-            f"It is published as {published.where} (adhere fetch suite:{published.name})"
+            f"It is published as {where(published.name)} (adhere fetch suite:{published.name})"
         )
     path = Path(argument)
     is_table = path.is_file() and kind_of_file(path) in {".json", ".parquet"}
@@ -78,7 +76,7 @@ def load(published: PublishedFile, argument: str | None) -> Suite:
         raise UsageError(f"{published.name}:{argument}: a suite is a file (plain, .gz or .zst), not the standard input")
     prompts = tuple(_prompts(_lines(file) if file is not None else _converted(rows), published))
     if not prompts:
-        raise SpecError(f"{argument}: no rows. Suite {published.name!r} is published as {published.where}")
+        raise SpecError(f"{argument}: no rows. Suite {published.name!r} is published as {where(published.name)}")
     sha256 = sha256 if file is None else file.sha256
     return Suite(
         name=f"{published.name}:{argument}",

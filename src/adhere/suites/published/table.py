@@ -20,6 +20,7 @@ from adhere.errors import SpecError, UsageError
 from adhere.lines.blocks import LineFile
 from adhere.lines.parquet import read_parquet
 from adhere.schema import content_hash
+from adhere.suites.published.catalog import CATALOG
 
 Row = dict[str, Any]
 _MARKS = {".csv": ",", ".tsv": "\t"}
@@ -33,7 +34,13 @@ class Rows(NamedTuple):
     sha256: str
 
 
-def need_path(suite: str, argument: str | None, where: str) -> Path:
+def where(suite: str) -> str:
+    """Which files a suite is published as, where, and under which licence: the catalog's facts in one line."""
+    origin = next(known.origin for known in CATALOG if known.name == suite)
+    return f"{origin.files} of {origin.url} ({origin.licence})"
+
+
+def need_path(suite: str, argument: str | None) -> Path:
     """The path behind the colon.
 
     Raises:
@@ -41,11 +48,13 @@ def need_path(suite: str, argument: str | None, where: str) -> Path:
     """
     if not argument:
         raise UsageError(
-            f"Suite {suite!r} needs its file: {suite}:PATH. It is published as {where} (adhere fetch suite:{suite})"
+            f"Suite {suite!r} needs its file: {suite}:PATH. It is published as {where(suite)} (adhere fetch suite:{suite})"
         )
     path = Path(argument)
     if not path.exists():
-        raise UsageError(f"{suite}:{argument}: no such file. It is published as {where} (adhere fetch suite:{suite})")
+        raise UsageError(
+            f"{suite}:{argument}: no such file. It is published as {where(suite)} (adhere fetch suite:{suite})"
+        )
     return path
 
 

@@ -9,11 +9,20 @@ from tests.unit.suites.published.files import lines, listed, multi_if, multi_if_
 from tests.unit.suites.published.test_judge_suites import codeif, wild
 from tests.unit.suites.test_fetch import ROW
 
-from adhere.errors import SpecError
+from adhere.errors import SpecError, UsageError
 from adhere.suites import load
+from adhere.suites.published.catalog import CATALOG
 from adhere.suites.published.table import read_rows
 
 CONVERSATION = multi_if_row("k", "English", ("Say, no comma.", [("punctuation:no_comma", {})]))
+
+
+@pytest.mark.parametrize("known", CATALOG, ids=lambda known: known.name)
+def test_a_suite_s_facts_are_the_catalog_s(known):
+    """What a person is told without a file is what `adhere list suites` says: one place, no second opinion on a licence."""
+    with pytest.raises(UsageError) as told:
+        load(known.name)
+    assert f"{known.origin.files} of {known.origin.url} ({known.origin.licence})" in str(told.value)
 
 
 def test_csv_and_tsv_in_any_case_and_compressed(tmp_path):

@@ -28,9 +28,9 @@ from adhere.constraints.resolve import resolve
 from adhere.errors import SpecError, UsageError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash
 from adhere.suites.base import Suite
+from adhere.suites.published.table import where
 
 FILES = ("content", "example", "format", "mixed", "situation", "style")
-WHERE = "data/*_constraints.json in YJiangcm/FollowBench on GitHub (Apache-2.0)"
 _ADDED = (
     "The answer satisfies what this instruction asks for beyond the one before it.\nBefore: {before}\nThis: {after}"
 )
@@ -52,12 +52,16 @@ def load(argument: str | None, *, judged: bool = False) -> Suite:
         SpecError: A file is no such list of rows; the message names file and row.
     """
     if not argument:
-        raise UsageError(f"Suite 'followbench' needs its files: followbench:FOLDER. They are published as {WHERE}")
+        raise UsageError(
+            f"Suite 'followbench' needs its files: followbench:FOLDER. They are published as {where('followbench')}"
+        )
     path = Path(argument)
     files = [path] if path.is_file() else [path / f"{name}_constraints.json" for name in FILES]
     found = [file for file in files if file.is_file()]
     if not found:
-        raise UsageError(f"followbench:{argument}: no *_constraints.json there. They are published as {WHERE}")
+        raise UsageError(
+            f"followbench:{argument}: no *_constraints.json there. They are published as {where('followbench')}"
+        )
     asked = left_out = by_judge = 0
     prompts: list[Prompt] = []
     hashes = {}

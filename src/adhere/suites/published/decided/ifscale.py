@@ -29,9 +29,8 @@ from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash
 from adhere.suites.base import Suite
 from adhere.suites.published.code_texts import Code
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import need_path
+from adhere.suites.published.table import need_path, where
 
-WHERE = "the folder src of DistylAI/distylai.github.io on GitHub (MIT)"
 DENSITIES = tuple(range(10, 501, 10))
 SEEDS = 5
 WORDS_FILE, RUNNER = "inputs/pruned_rules.csv", "runner.py"
@@ -48,10 +47,10 @@ def load(argument: str | None) -> Suite:
         SpecError: A file is not the published kind of file.
     """
     name, densities = _densities(argument)
-    folder = need_path("ifscale", name, WHERE)
+    folder = need_path("ifscale", name)
     for file in (WORDS_FILE, RUNNER):
         if not (folder / file).is_file():
-            raise UsageError(f"ifscale:{name}: no {file} there. It is {WHERE}")
+            raise UsageError(f"ifscale:{name}: no {file} there. It is {where('ifscale')}")
     words = _words(folder / WORDS_FILE, max(densities))
     template = Code.read(folder / RUNNER).constant("initial_prompt_template", str)
     if template.count(_GAP) != 1:

@@ -39,9 +39,8 @@ from adhere.schema import (
 )
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows, where
 
-WHERE = "the folder benchmark of ytyz1307zzh/IHEval on GitHub (no licence file seen)"
 TYPES = ("reference", "aligned", "conflict")
 RULES, LANGUAGE = ("single-turn", "multi-turn"), "lang-detect"
 DOORS = ("user-prompt-hijack", "system-prompt-extract")
@@ -67,11 +66,13 @@ def load(argument: str | None) -> Suite:
         UsageError: No path was given, there is no such file, or none that is read.
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names file and row.
     """
-    path = need_path("iheval", argument, WHERE)
+    path = need_path("iheval", argument)
     files = [path] if path.is_file() else sorted(path.rglob(NAME))
     places = {file: _place(file) for file in files}
     if not places:
-        raise UsageError(f"iheval:{argument}: no {NAME}. It is published as {WHERE}; read are {', '.join(TASKS)}")
+        raise UsageError(
+            f"iheval:{argument}: no {NAME}. It is published as {where('iheval')}; read are {', '.join(TASKS)}"
+        )
     prompts: list[Prompt] = []
     hashes = {}
     for file, place in places.items():

@@ -23,7 +23,6 @@ from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
 from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
 
-WHERE = "benchmark/logic-if-eval-mini.jsonl in mianzhang/LogicIF on GitHub (no licence file seen)"
 _COLUMNS = {"task_id": str, "test_case_id": int, "instruction": str, "code_output": dict}
 
 
@@ -34,7 +33,7 @@ def load(argument: str | None) -> Suite:
         UsageError: No path was given, or there is no such file.
         SpecError: A row cannot be used; the message names file and line.
     """
-    path = need_path("logicif", argument, WHERE)
+    path = need_path("logicif", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row) for at, row in rows)
     if not prompts:

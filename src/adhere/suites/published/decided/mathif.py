@@ -23,9 +23,8 @@ from adhere.errors import SpecError, UnknownName, UsageError, nearest
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows, where
 
-WHERE = "TingchenFu/MathIF on the Hugging Face hub (SOURCE_LEVEL.jsonl, MIT)"
 STEPS = "Let's think step by step and output the final answer within \\boxed{}."
 LEVELS = {1: "single", 2: "double", 3: "triple"}
 SOURCES = ("aime", "gsm8k", "math500", "minerva", "olympiad")
@@ -39,11 +38,11 @@ def load(argument: str | None) -> Suite:
         UsageError: No path was given, or there is no such file.
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names file and line.
     """
-    path = need_path("mathif", argument, WHERE)
+    path = need_path("mathif", argument)
     names = [f"{source}_{level}.jsonl" for source in SOURCES for level in LEVELS.values()]
     files = [path] if path.is_file() else [path / name for name in names if (path / name).is_file()]
     if not files:
-        raise UsageError(f"mathif:{argument}: no SOURCE_LEVEL.jsonl there. They are published as {WHERE}")
+        raise UsageError(f"mathif:{argument}: no SOURCE_LEVEL.jsonl there. They are published as {where('mathif')}")
     prompts: list[Prompt] = []
     hashes = {}
     for file in files:

@@ -25,7 +25,6 @@ from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
 from adhere.suites.published.table import loaded_json, need_columns, need_path, need_unique, note, read_rows
 
-WHERE = "multiIF_20241018.csv of facebook/Multi-IF on the Hugging Face hub (CC BY-NC 2.0)"
 LANGUAGES = (
     "English", "Chinese", "French", "German", "Hindi", "Italian", "Portuguese", "Russian", "Spanish", "Thai", "Vietnamese",
 )  # fmt: skip
@@ -41,7 +40,7 @@ def load(argument: str | None) -> Suite:
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names file, row and turn.
     """
     name, wanted = _languages(argument)
-    path = need_path("multi-if", name, WHERE)
+    path = need_path("multi-if", name)
     rows, sha256 = read_rows(path)
     prompts = [_prompt(at, row) for at, row in rows]
     need_unique(f"multi-if:{name}", [prompt.id for prompt in prompts])

@@ -22,7 +22,6 @@ from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
 from adhere.suites.published.table import need_columns, need_path, note, read_rows
 
-WHERE = "data/reasonIF_dataset.json in ykwon0407/reasonIF on GitHub (no licence file seen)"
 RULES = (
     "language:reasoning_language", "length_constraint_checkers:number_words", "change_case:english_capital",
     "startend:end_checker", "detectable_format:json_format", "punctuation:no_comma",
@@ -38,7 +37,7 @@ def load(argument: str | None) -> Suite:
         UsageError: No path was given, or there is no such file.
         SpecError, UnknownName, BadParameter: A row cannot be used; the message names file and row.
     """
-    path = need_path("reasonif", argument, WHERE)
+    path = need_path("reasonif", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows))
     if not prompts:

@@ -25,11 +25,11 @@ from adhere.errors import SpecError, UsageError
 from adhere.lines.blocks import LineFile, parse_line
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, content_hash, decoder_of, packed
 from adhere.suites.base import Suite
+from adhere.suites.published.table import where
 
 TASKS = {"niah": 128, "vt": 30, "cwe": 120, "fwe": 50, "qa": 32}
 """How many tokens the published code lets a model write, by the beginning of the task's name."""
 MOST_TOKENS = max(TASKS.values())
-WHERE = "scripts/data/prepare.py in NVIDIA/RULER on GitHub (Apache-2.0), which writes FOLDER/TASK/validation.jsonl"
 
 
 class Row(msgspec.Struct, gc=False):
@@ -51,10 +51,10 @@ def load(argument: str | None) -> Suite:
         SpecError: A task is unknown, or a row cannot be used; the message names file and line.
     """
     if not argument:
-        raise UsageError(f"Suite 'ruler' needs a folder: ruler:FOLDER. It is made by {WHERE}")
+        raise UsageError(f"Suite 'ruler' needs a folder: ruler:FOLDER. It is made by {where('ruler')}")
     files = sorted(Path(argument).glob("*/*.jsonl"))
     if not files:
-        raise UsageError(f"ruler:{argument}: no TASK/*.jsonl there. It is made by {WHERE}")
+        raise UsageError(f"ruler:{argument}: no TASK/*.jsonl there. It is made by {where('ruler')}")
     prompts: list[Prompt] = []
     hashes = {}
     for path in files:

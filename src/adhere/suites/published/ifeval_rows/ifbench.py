@@ -13,7 +13,6 @@ from adhere.suites.published.rows import PublishedFile
 IFBENCH = PublishedFile(
     name="ifbench",
     profile="ifbench-2026",
-    where="data/IFBench_test.jsonl in allenai/IFBench on GitHub (ODC-BY-1.0)",
     citation="V. Pyatkin et al., Generalizing Verifiable Instruction Following, arXiv 2507.02833",
     prompts=300,
     instructions=344,

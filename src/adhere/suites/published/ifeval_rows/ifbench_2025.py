@@ -12,7 +12,6 @@ from adhere.suites.published.rows import PublishedFile
 IFBENCH_2025 = PublishedFile(
     name="ifbench-2025",
     profile="ifbench-2025",
-    where="data/IFBench_test.jsonl in the history of allenai/IFBench on GitHub (ODC-BY-1.0)",
     citation="V. Pyatkin et al., Generalizing Verifiable Instruction Following, arXiv 2507.02833",
     prompts=294,
     instructions=335,

@@ -15,7 +15,6 @@ from adhere.suites.published.rows import PublishedFile
 IFEVAL = PublishedFile(
     name="ifeval",
     profile="ifeval",
-    where="instruction_following_eval/data/input_data.jsonl in google-research/google-research on GitHub (Apache-2.0)",
     citation="J. Zhou et al., Instruction-Following Evaluation for Large Language Models, arXiv 2311.07911",
     prompts=541,
     instructions=834,

@@ -13,7 +13,5 @@ from adhere.suites.published.rows import PublishedFile
 IFTRAIN = PublishedFile(
     name="iftrain",
     profile="iftrain",
-    where="allenai/IF_multi_constraints_upto5 on Hugging Face, to be written as rows of key, prompt, "
-    "instruction_id_list and kwargs",
     citation="V. Pyatkin et al., Generalizing Verifiable Instruction Following, arXiv 2507.02833",
 )

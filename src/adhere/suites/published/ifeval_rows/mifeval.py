@@ -16,7 +16,6 @@ from adhere.suites.published.rows import PublishedFile
 M_IFEVAL = PublishedFile(
     name="m-ifeval",
     profile="m-ifeval",
-    where="data/es_input_data.jsonl, fr_input_data.jsonl and ja_input_data.jsonl in shisa-ai/M-IFEval on GitHub (Apache-2.0)",
     citation="A. Dussolle et al., M-IFEval: Multilingual Instruction-Following Evaluation, arXiv 2502.04688",
     max_new_tokens=1280,
 )

@@ -23,7 +23,6 @@ from adhere.suites.base import Suite
 from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
 
 PUBLISHED = {"final_release_1200.jsonl": {"tasks": 1200}}
-WHERE = "data/question/final_release_1200.jsonl in lin-rany/codeIF on GitHub"
 LANGUAGES = {"en": "Keep to these instructions:", "zh": "请遵守以下指示："}  # noqa: RUF001 - Chinese
 _COLUMNS = {
     "question_id": int,
@@ -41,7 +40,7 @@ def load(argument: str | None) -> Suite:
         UsageError: No path was given, or there is no such file.
         SpecError: A row cannot be used; the message names file and line.
     """
-    path = need_path("codeif", argument, WHERE)
+    path = need_path("codeif", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row) for at, row in rows)
     if not prompts:

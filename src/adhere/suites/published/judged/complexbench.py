@@ -21,7 +21,6 @@ from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
 from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
 
-WHERE = "data/data_final.json in thu-coai/ComplexBench on GitHub"
 _COLUMNS = {"main_id": int, "category": str, "scoring_questions": list}
 _NEEDED = "main_id, instruction, category, scoring_questions"
 
@@ -36,7 +35,7 @@ def load(argument: str | None) -> Suite:
     name, mark, language = (argument or "").rpartition("@")
     if not mark or language not in {"en", "zh"}:
         name, language = argument or "", "zh"
-    path = need_path("complexbench", name, WHERE)
+    path = need_path("complexbench", name)
     suffix = "_en" if language == "en" else ""
     rows, sha256 = read_rows(path)
     if rows and f"instruction{suffix}" not in rows[0][1]:

@@ -22,7 +22,6 @@ from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
 from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
 
-WHERE = "system_benchmark_eval_datas.json of PKU-Baichuan-MLSystemLab/SysBench on GitHub"
 ALIGNMENTS = ("align", "misalign")
 _COLUMNS = {"messages": list, "prompt_infos": dict, "rounds_related": bool}
 
@@ -34,7 +33,7 @@ def load(argument: str | None) -> Suite:
         UsageError: No path was given, or there is no such file.
         SpecError: A session cannot be used; the message names file and row.
     """
-    path = need_path("sysbench", argument, WHERE)
+    path = need_path("sysbench", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row) for at, row in rows)
     if not prompts:

@@ -19,9 +19,8 @@ from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows, where
 
-WHERE = "gililior/wild-if-eval on the Hugging Face hub, joined with lmsys/lmsys-chat-1m as its README says"
 MOST_CONSTRAINTS = 8
 _COLUMNS = {"conversation_id": str, "task": str, "decomposition": list}
 
@@ -33,7 +32,7 @@ def load(argument: str | None) -> Suite:
         UsageError: No path was given, or there is no such file.
         SpecError: A row cannot be used; the message names file and line.
     """
-    path = need_path("wildifeval", argument, WHERE)
+    path = need_path("wildifeval", argument)
     rows, sha256 = read_rows(path)
     made = [_prompt(at, row) for at, row in rows]
     prompts = tuple(prompt for prompt in made if len(prompt.constraints) <= MOST_CONSTRAINTS)
@@ -63,7 +62,7 @@ def load(argument: str | None) -> Suite:
 def _prompt(at: str, row: dict[str, Any]) -> Prompt:
     if "task" not in row and {"conversation_id", "decomposition"} <= set(row):
         raise SpecError(
-            f"{at}: no task. The published rows must be joined with the requests of LMSYS-Chat-1M first: see {WHERE}"
+            f"{at}: no task. The published rows must be joined with the requests of LMSYS-Chat-1M first: see {where('wildifeval')}"
         )
     need_columns(at, row, _COLUMNS)
     said = row["decomposition"]

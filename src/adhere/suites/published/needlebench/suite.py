@@ -38,9 +38,8 @@ from adhere.suites.base import Suite
 from adhere.suites.published.code_texts import Code, Template
 from adhere.suites.published.needlebench import texts
 from adhere.suites.published.needlebench.hidden import LANGUAGES, Families, Needles, asked_together
-from adhere.suites.published.table import need_path, note
+from adhere.suites.published.table import need_path, note, where
 
-WHERE = "the data set opencompass/NeedleBench on the Hugging Face hub, and datasets/needlebench_v2 of OpenCompass on GitHub (Apache-2.0)"
 SIZES = {
     "4k": (1000, 2000, 3000, 4000),
     "8k": tuple(range(1000, 8001, 1000)),
@@ -110,7 +109,7 @@ def load(argument: str | None) -> Suite:
         MissingExtra: tiktoken is not installed.
     """
     part = _part(argument)
-    folder = need_path("needlebench", part.folder, WHERE)
+    folder = need_path("needlebench", part.folder)
     codes = _codes(folder)
     files: dict[str, str] = {
         f"{name}.py": content_hash(code.path.read_text(encoding="utf-8")) for name, code in codes.items()
@@ -168,7 +167,7 @@ def _part(argument: str | None) -> Part:
 
 def _file(folder: Path, name: str) -> Path:
     if not (folder / name).is_file():
-        raise UsageError(f"needlebench:{folder}: no {name} there. It is published as {WHERE}")
+        raise UsageError(f"needlebench:{folder}: no {name} there. It is published as {where('needlebench')}")
     return folder / name
 
 
