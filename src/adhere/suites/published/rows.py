@@ -32,6 +32,7 @@ class PublishedFile(NamedTuple):
         sha256: Of the published file's bytes; None where its bytes are not known to us.
         content_sha256: Of what its rows say, whatever their layout.
         max_new_tokens: The token limit of its answers, greedy.
+        where: Where the file can be had, of one that the catalog does not have.
     """
 
     name: str
@@ -42,6 +43,7 @@ class PublishedFile(NamedTuple):
     sha256: str | None = None
     content_sha256: str | None = None
     max_new_tokens: int = 2048
+    where: str = ""
 
 
 class PromptRow(msgspec.Struct, gc=False):

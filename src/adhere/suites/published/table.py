@@ -36,7 +36,9 @@ class Rows(NamedTuple):
 
 def where(suite: str) -> str:
     """Which files a suite is published as, where, and under which licence: the catalog's facts in one line."""
-    origin = next(known.origin for known in CATALOG if known.name == suite)
+    origin = next((known.origin for known in CATALOG if known.name == suite), None)
+    if origin is None:
+        return "a file of one's own"
     return f"{origin.files} of {origin.url} ({origin.licence})"
 
 
