@@ -33,8 +33,8 @@ class Progress(Protocol):
     def say(self, line: str) -> None:
         """Print one line above the bars."""
 
-    def step(self, label: str, total: int | None, unit: str = "") -> Any:
-        """Context manager giving a Step of `total` units (None: unknown)."""
+    def step(self, label: str, total: int | None, unit: str = "", done: int = 0) -> Any:
+        """Context manager giving a Step of `total` units (None: unknown), of which `done` were done before."""
 
 
 class _NoStep:
@@ -49,7 +49,7 @@ class Silent:
         """Drop the line."""
 
     @contextmanager
-    def step(self, label: str, total: int | None, unit: str = "") -> Iterator[Step]:
+    def step(self, label: str, total: int | None, unit: str = "", done: int = 0) -> Iterator[Step]:
         """A Step that counts nothing."""
         yield _NoStep()
 
@@ -57,9 +57,9 @@ class Silent:
 class _LineStep:
     """Prints a line when something advances, at most every `every_s`; `waits` prints one where nothing does."""
 
-    def __init__(self, out: TextIO, label: str, total: int | None, unit: str, every_s: float) -> None:
+    def __init__(self, out: TextIO, label: str, total: int | None, unit: str, *, every_s: float, done: int) -> None:
         self.out, self.label, self.total, self.unit, self.every_s = out, label, total, unit, every_s
-        self.done = 0
+        self.done = self.before = done
         self.start = self.last = self.advanced = time.monotonic()
         self.first: tuple[float, int] | None = None  # when the first came, and how many
 
@@ -87,9 +87,9 @@ class _LineStep:
         """
         if self.total is None:
             return ""
-        since, begun = self.first or (self.start, 0)
+        since, begun = self.first or (self.start, self.before)
         came = self.done - begun
-        if came < max(2, self.total / (20 if self.first else 5)) or now <= since:
+        if came < max(2, (self.total - self.before) / (20 if self.first else 5)) or now <= since:
             return ""
         return f", {(now - since) / came * (self.total - self.done):.0f} s left"
 
@@ -111,9 +111,9 @@ class Lines:
         print(plain(line), file=self.out, flush=True)
 
     @contextmanager
-    def step(self, label: str, total: int | None, unit: str = "") -> Iterator[Step]:
+    def step(self, label: str, total: int | None, unit: str = "", done: int = 0) -> Iterator[Step]:
         """A Step that prints a line now and then."""
-        step, ended = _LineStep(self.out, label, total, unit, self.every_s), threading.Event()
+        step, ended = _LineStep(self.out, label, total, unit, every_s=self.every_s, done=done), threading.Event()
 
         def look() -> None:
             while not ended.wait(WAITING_S):
@@ -148,7 +148,7 @@ class Bars:
         self.console.print(plain(line), markup=False, highlight=False)
 
     @contextmanager
-    def step(self, label: str, total: int | None, unit: str = "") -> Iterator[Step]:
+    def step(self, label: str, total: int | None, unit: str = "", done: int = 0) -> Iterator[Step]:
         """A Step drawn as a bar that vanishes when it ends."""
         from rich.progress import (
             BarColumn,
@@ -170,7 +170,7 @@ class Bars:
             TextColumn("{task.fields[note]}", markup=False),
         )
         with Progress(*columns, console=self.console, transient=True) as bars:
-            yield _BarStep(bars, bars.add_task(one_line(label), total=total, note=""))
+            yield _BarStep(bars, bars.add_task(one_line(label), total=total, completed=done, note=""))
 
 
 def for_terminal() -> Progress:

@@ -49,7 +49,7 @@ def open_model(
         threads: CPU threads; None: the engine's default.
         cache: Where fetched models lie; None: `$ADHERE_CACHE` or ~/.cache/adhere.
         endpoint: How an endpoint is talked to; only for models behind one.
-        say: Told what is waited for, by models behind an endpoint.
+        say: Told what is waited for: an endpoint, or weights that are read.
 
     Raises:
         UnknownName: No such provider, model or engine.
@@ -60,7 +60,7 @@ def open_model(
         opened = partial(
             open_model, engine=engine, precision=precision, threads=threads, cache=cache, endpoint=endpoint, say=say
         )
-        steered = partial(_steered, engine=engine, precision=precision, threads=threads, cache=cache)
+        steered = partial(_steered, engine=engine, precision=precision, threads=threads, cache=cache, say=say)
         return _method_of(name, form, opened, steered)
     provider, _, rest = name.partition("/")
     if engine is not None and engine not in ENGINES:
@@ -77,18 +77,18 @@ def open_model(
         case "local":
             _embedded(name)
             if engine == "transformers":
-                return _transformers(model_dir(name, cache), name, precision, threads)
+                return _transformers(model_dir(name, cache), name, precision, threads, say=say)
             if precision is not None:
                 raise UsageError(
                     f"precision={precision!r} is set by the openvino engine itself; add --engine transformers"
                 )
             from adhere.models.local.embedded import OpenVinoModel
 
-            return OpenVinoModel(gguf_path(name, cache), name=name, threads=threads)
+            return OpenVinoModel(gguf_path(name, cache), name=name, threads=threads, say=say)
         case "hf":
             if engine == "openvino":
                 raise UsageError("hf/… runs on the transformers engine only")
-            return _transformers(local_directory(rest), name, precision, threads)
+            return _transformers(local_directory(rest), name, precision, threads, say=say)
         case "scripted":
             from adhere.models.fake.scripted import scripted
 
@@ -117,7 +117,13 @@ def _meant(name: str) -> str:
 
 
 def _transformers(
-    directory: Path, name: str, precision: str | None, threads: int | None, *, factor: int | None = None
+    directory: Path,
+    name: str,
+    precision: str | None,
+    threads: int | None,
+    *,
+    say: Callable[[str], None],
+    factor: int | None = None,
 ) -> Model:
     need("torch", extra="train")
     from adhere.models.local.decoder.steering import Steering
@@ -127,7 +133,9 @@ def _transformers(
         raise UnknownName(f"Unknown precision {precision!r}. It is fp32, bf16 or auto")
     chosen: Any = precision or "fp32"
     steering = None if factor is None else Steering(math.log(factor))
-    return TransformersModel.deferred(directory, name=name, precision=chosen, threads=threads, steering=steering)
+    return TransformersModel.deferred(
+        directory, name=name, precision=chosen, threads=threads, steering=steering, say=say
+    )
 
 
 def _method_of(
@@ -147,6 +155,7 @@ def _steered(
     precision: str | None,
     threads: int | None,
     cache: Path | None,
+    say: Callable[[str], None],
 ) -> Model:
     """A local model on the transformers engine, whose heads give the request `factor` times the weight."""
     provider, _, rest = inner.partition("/")
@@ -161,7 +170,7 @@ def _steered(
     if provider == "local":
         _embedded(inner)
     directory = model_dir(inner, cache) if provider == "local" else local_directory(rest)
-    return _transformers(directory, name, precision, threads, factor=factor)
+    return _transformers(directory, name, precision, threads, say=say, factor=factor)
 
 
 def _embedded(name: str) -> None:

@@ -164,7 +164,8 @@ async def _ask(model: Model, run: Run, progress: Progress, *, recheck: bool) -> 
     answered = {response.key: response for response in run.responses() if response.status != "error"}
     failed = 0
     stream = respond(model, run.prompts(), sampling=run.spec.sampling, keys=keys, answered=answered)
-    with progress.step(f"{run.spec.model} answers {run.spec.suite}", len(keys), "answers") as step:
+    label, before = f"{run.spec.model} answers {run.spec.suite}", run.n_asked - len(keys)
+    with progress.step(label, run.n_asked, "answers", before) as step:
         async with aclosing(stream):
             async for response in stream:
                 run.append_response(response)

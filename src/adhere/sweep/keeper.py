@@ -457,7 +457,7 @@ class _Haltable(Silent):
         self.halt = halt
 
     @contextmanager
-    def step(self, label: str, total: int | None, unit: str = "") -> Iterator[Step]:
+    def step(self, label: str, total: int | None, unit: str = "", done: int = 0) -> Iterator[Step]:
         """A Step that raises Halted when it is advanced after `halt`."""
         yield _HaltableStep(self.halt)
 

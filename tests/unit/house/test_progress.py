@@ -33,11 +33,11 @@ def test_silent_is_silent(capsys) -> None:
 
 
 def test_what_the_first_answer_waited_for_is_no_pace(monkeypatch) -> None:
-    """A batch of 100: the first answer after 60 s, then one a second. The first estimates are near the truth or not made."""
+    """The last 100 of 1,000: the first answer after 60 s, then one a second. The first estimates are near the truth or not made."""
     clock = [0.0]
     monkeypatch.setattr("adhere.progress.time.monotonic", lambda: clock[0])
     out = io.StringIO()
-    with Lines(out, every_s=0.0).step("answers", 100) as step:
+    with Lines(out, every_s=0.0).step("answers", 1000, done=900) as step:
         clock[0] = 60.0
         step.advance()
         for _ in range(20):

@@ -297,10 +297,15 @@ class TestAWiderWindow:
             config["rope_parameters"] = {**config.get("rope_parameters", {}), "rope_theta": 10000.0, **rope}
             config["max_position_embeddings"] *= 4
         (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        model = TransformersModel.deferred(copy, name=f"hf/{out.name}")
+        said: list[str] = []
+        model = TransformersModel.deferred(copy, name=f"hf/{out.name}", say=said.append)
         lower = (ConstraintRef("case:lower"),)
         prompts = tuple(Prompt(f"p{at}", (Turn(f"Write about the {at}th sea of sand.", lower),)) for at in range(12))
-        return evaluate_sync(model, Suite("mine", "1", prompts, sampling=Sampling(max_new_tokens=12)), out / "run")
+        suite = Suite("mine", "1", prompts, sampling=Sampling(max_new_tokens=12))
+        evaluate_sync(model, suite, out / "run")
+        evaluate_sync(TransformersModel.deferred(copy, name=model.name, say=said.append), suite, out / "run")
+        assert said == [f"Loading the model {model.name}"]  # a finished run loads none
+        return Run.load(out / "run")
 
     def test_what_changes_nothing_and_what_does(self, tiny_llama_dir: Path, tmp_path: Path) -> None:
         ropes: dict[str, dict[str, object] | None] = {

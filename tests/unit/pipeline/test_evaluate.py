@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from adhere.errors import AdhereError, RunMismatch
 from adhere.pipeline.compare.paired import compare_runs, paired_by_prompt
 from adhere.pipeline.evaluate import EvalSpec, evaluate, evaluate_sync, rescore
 from adhere.pipeline.outcomes import pass_rates, passes
-from adhere.progress import Silent
+from adhere.progress import Lines, Silent
 from adhere.schema import Response, Sampling
 from adhere.store.run import Run
 
@@ -67,8 +68,11 @@ def test_an_interrupted_run_goes_on(house: Any, tmp_path: Path, blow: type[BaseE
     assert not Run.load(tmp_path).is_sealed
     assert len(Run.load(tmp_path).responses()) == 4
     again = house.FunctionModel(lambda request: "yes")
-    assert evaluate_sync(again, _suite(house), tmp_path).summary().coverage == 1.0
+    out = io.StringIO()
+    assert evaluate_sync(again, _suite(house), tmp_path, progress=Lines(out, every_s=0)).summary().coverage == 1.0
     assert len(again.asked) == 2
+    told = [line.split(", ")[0] for line in out.getvalue().splitlines() if "answers" in line and "judge" not in line]
+    assert [line.split(": ")[1] for line in told] == ["5/6 answers", "6/6 answers"]  # not from 0 again
 
 
 def test_a_cancelled_run_goes_on(house: Any, tmp_path: Path):

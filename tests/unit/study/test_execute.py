@@ -16,6 +16,7 @@ from tests.unit.study.drawn import draw_from_somebody_who_can_write
 
 from adhere.config import parse_toml
 from adhere.errors import UsageError
+from adhere.progress import Silent
 from adhere.report.study.html import study_html
 from adhere.report.study.text import study_text
 from adhere.study.design.frozen import load_frozen
@@ -239,19 +240,9 @@ def test_shards_make_the_same_study(finished: tuple[Path, StudyResult], spec: St
     first = prepare(spec, tmp_path).run(shard=Shard(2, 2))
     assert "1 of 2 seeds are finished (not yet: 0)" in first.verdict.because
     assert first.seeds_finished == [], "the start model belongs to the first shard"
-    whole = run_jobs(prepare(spec, tmp_path), shard=Shard(1, 2), jobs=1, progress=Quiet(), command="")
+    whole = run_jobs(prepare(spec, tmp_path), shard=Shard(1, 2), jobs=1, progress=Silent(), command="")
     assert whole.scores == finished[1].scores
     assert whole.contrasts == finished[1].contrasts
-
-
-class Quiet:
-    def say(self, line: str) -> None:
-        pass
-
-    def step(self, label: str, total: int | None, unit: str = "") -> object:
-        from adhere.progress import Silent
-
-        return Silent().step(label, total, unit)
 
 
 def test_low_coverage_and_mixed_engines_withhold_the_answer(
@@ -324,5 +315,5 @@ def test_online_merging_keeps_what_was_learned_since_the_studys_start(spec: Stud
 def test_two_processes_share_one_directory(spec: StudySpec, tmp_path: Path) -> None:
     """Pools are drawn from the random model itself here, which may leave nothing to learn from: then that is what is named."""
     rich = msgspec.structs.replace(spec, data=msgspec.structs.replace(spec.data, prompts=60, draws=6))
-    result = run_jobs(prepare(rich, tmp_path), shard=Shard(), jobs=2, progress=Quiet(), command="")
+    result = run_jobs(prepare(rich, tmp_path), shard=Shard(), jobs=2, progress=Silent(), command="")
     assert result.seeds_finished == [0, 1] or all("no rows to train on" in line for line in result.failures)

@@ -16,11 +16,12 @@ class Deferred:
         name: What the Model is called.
         engine: What the Model will say of itself.
         load: Makes it.
+        say: Told that it is loaded, which takes a while.
     """
 
-    def __init__(self, name: str, engine: EngineInfo, load: Callable[[], Model]) -> None:
+    def __init__(self, name: str, engine: EngineInfo, load: Callable[[], Model], say: Callable[[str], None]) -> None:
         self.name, self.engine = name, engine
-        self._load = load
+        self._load, self._say = load, say
         self._model: Model | None = None
         self._is_closed = False
 
@@ -33,6 +34,7 @@ class Deferred:
         if self._is_closed:
             raise AdhereError(f"{self.name} is closed")
         if self._model is None:
+            self._say(f"Loading the model {self.name}")
             self._model = self._load()
         return self._model.respond(requests, sampling)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
@@ -34,18 +34,21 @@ class OpenVinoModel:
         gguf: The weights, of an architecture that OpenVINO GenAI reads from GGUF (Llama, Qwen2, Qwen3).
         name: What the Model is called.
         threads: CPU threads; None: OpenVINO's choice.
+        say: Told that the weights are read, which takes a while.
 
     Raises:
         MissingExtra: openvino-genai is not installed.
         AdhereError: OpenVINO cannot read the file; when the first answer is asked for, because the weights are read then.
     """
 
-    def __init__(self, gguf: Path, *, name: str, threads: int | None = None) -> None:
+    def __init__(
+        self, gguf: Path, *, name: str, threads: int | None = None, say: Callable[[str], None] = lambda _line: None
+    ) -> None:
         genai = need("openvino_genai", extra="local")
         self.name, self._genai = name, genai
         header = read_header(gguf)
         self._positions = context_length(header)
-        self._gguf, self._threads = gguf, threads
+        self._gguf, self._threads, self._say = gguf, threads, say
         self._pipeline: Any = None
         self._tokenizer: Any = None
         self._is_closed = False
@@ -87,6 +90,7 @@ class OpenVinoModel:
             raise AdhereError(f"{self.name} is closed")
         if self._pipeline is not None:
             return
+        self._say(f"Loading the model {self.name}")
         properties = {} if self._threads is None else {"INFERENCE_NUM_THREADS": self._threads}
         try:
             self._pipeline = self._genai.ContinuousBatchingPipeline(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
@@ -117,6 +117,7 @@ class TransformersModel:
         precision: AskedPrecision = "fp32",
         threads: int | None = None,
         steering: Steering | None = None,
+        say: Callable[[str], None] = lambda _line: None,
     ) -> Deferred:
         """As `load` on the CPU, but the weights are only hashed now and read when the first answer is asked for."""
         torch = need("torch", extra="train")
@@ -132,7 +133,7 @@ class TransformersModel:
             steering=steering,
         )
         load = partial(cls.load, directory, name=name, precision=precision, threads=threads, steering=steering)
-        return Deferred(name, engine, load)
+        return Deferred(name, engine, load, say)
 
     @classmethod
     def from_weights(
