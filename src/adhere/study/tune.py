@@ -10,7 +10,7 @@ from adhere.schema import Json, encode, write_atomic
 from adhere.study.design.inputs import load_inputs
 from adhere.study.design.plan import Evaluation
 from adhere.study.design.spec import StudySpec
-from adhere.study.design.tuned import FILE, FOLDER, VERSION, Trial, Tuning, load_tuning
+from adhere.study.design.tuned import FILE, FOLDER, VERSION, Apart, Trial, Tuning, load_tuning
 from adhere.study.design.tuning import choose, grid_of, settled_by, tried, tuning_key, tuning_spec, validate_tuning
 from adhere.study.jobs import run_jobs
 from adhere.study.prepared import Prepared, prepare
@@ -40,6 +40,11 @@ def prepared_tuning(spec: StudySpec, directory: Path, *, jobs: int) -> Prepared 
         SpecError: [tune] cannot be done.
         AdhereError: The dev slice shares a query, topic, phrase, key, word or wording with training or test.
     """
+    found = _prepared_and_apart(spec, directory, jobs=jobs)
+    return None if found is None else found[0]
+
+
+def _prepared_and_apart(spec: StudySpec, directory: Path, *, jobs: int) -> tuple[Prepared, Apart] | None:
     validate_tuning(spec)
     if spec.tune is None:
         return None
@@ -49,8 +54,15 @@ def prepared_tuning(spec: StudySpec, directory: Path, *, jobs: int) -> Prepared 
     ours = load_inputs(untuned(spec), directory)
     found = prepare(tuning_spec(spec), directory / FOLDER, jobs=jobs)
     training = [prompt for seed in ours.inputs.values() for prompt in (*seed.prompts, *seed.again)]
-    audit([*training, *ours.suite.prompts], found.suite.prompts).require_clean()
-    return found
+    shares = audit([*training, *ours.suite.prompts], found.suite.prompts)
+    shares.require_clean()
+    shared = {
+        "queries": len(shares.queries),
+        "topics": len(shares.topics),
+        "phrases, keys and words": len(shares.contents),
+        "wordings": len(shares.wordings),
+    }
+    return found, Apart(len(training), len(ours.suite.prompts), shared)
 
 
 def tune(spec: StudySpec, directory: Path, *, jobs: int, progress: Progress) -> StudySpec:
@@ -59,13 +71,14 @@ def tune(spec: StudySpec, directory: Path, *, jobs: int, progress: Progress) -> 
     Raises:
         Incomplete: A stage has no trial that could be measured.
     """
-    open_ = prepared_tuning(spec, directory, jobs=jobs)
-    if open_ is not None:
+    left = _prepared_and_apart(spec, directory, jobs=jobs)
+    if left is not None:
+        open_, apart = left
         progress.say(f"Tuning: {len(open_.spec.arms)} trials on {len(open_.suite.prompts)} dev prompts")
         open_ = open_.probed(jobs=jobs, progress=progress)
         progress.say(open_.describe())
         result = run_jobs(open_, shard=Shard(), jobs=jobs, progress=progress, command="")
-        write_atomic(directory / FILE, encode(_collected(spec, open_, result.minutes)))
+        write_atomic(directory / FILE, encode(_collected(spec, open_, apart, result.minutes)))
     found = load_tuning(directory) if spec.tune is not None else None
     if found is None:
         return spec
@@ -76,7 +89,7 @@ def tune(spec: StudySpec, directory: Path, *, jobs: int, progress: Progress) -> 
     return settled_by(spec, found)
 
 
-def _collected(spec: StudySpec, done: Prepared, minutes: float) -> Tuning:
+def _collected(spec: StudySpec, done: Prepared, apart: Apart, minutes: float) -> Tuning:
     assert spec.tune is not None  # noqa: S101 - the caller asks only where something is tuned
     trials = {
         name: [_trial(done, f"{name}@{number}", settings) for number, settings in enumerate(grid_of(spec, name))]
@@ -95,6 +108,7 @@ def _collected(spec: StudySpec, done: Prepared, minutes: float) -> Tuning:
         done.suite.sha256,
         choose(spec, trials),
         minutes,
+        apart,
     )
 
 

@@ -117,6 +117,10 @@ def test_a_study_tunes_first_stores_what_it_tried_and_goes_on_with_the_choice(
     for stage in found.stages:
         assert chosen.stages[stage.stage]["learning_rate"] == stage.trials[stage.chosen].settings["learning_rate"]
     prepared = prepare(chosen, tmp_path)
+    assert found.apart is not None
+    assert found.apart.test == len(prepared.suite.prompts)
+    assert found.apart.training == sum(len(seed.prompts) + len(seed.again) for seed in prepared.inputs.values())
+    assert set(found.apart.shared.values()) == {0}
     dev = {prompt.tags["query"] for prompt in open_.suite.prompts}
     ours = [*prepared.suite.prompts, *(p for seed in prepared.inputs.values() for p in (*seed.prompts, *seed.again))]
     assert dev.isdisjoint(prompt.tags["query"] for prompt in ours)

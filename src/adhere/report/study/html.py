@@ -15,6 +15,7 @@ from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.wording import not_measured
 from adhere.report.study.threats import threats
 from adhere.report.study.view import (
+    TRIAL_HEADINGS,
     ArmRows,
     ContrastRow,
     SliceScores,
@@ -37,6 +38,8 @@ from adhere.report.study.view import (
     stage_panels,
     tax_rows,
     tone_of,
+    trial_rows,
+    tuning_sentences,
     yields,
 )
 from adhere.study.outcome.result import StudyResult
@@ -88,6 +91,9 @@ def study_html(result: StudyResult) -> str:
         price=price_of(result),
         contamination=contamination_rows(result),
         changed=changed(result),
+        tuning=tuning_sentences(result),
+        trial_headings=TRIAL_HEADINGS,
+        trial_rows=trial_rows(result),
         matched=[matched_sentence(one) for one in result.matched],
         seed_rows=contrasts[0].contrast.by_seed if len(contrasts[0].contrast.by_seed) > 1 else [],
         tones={arm: tone_of(result, arm) for arm in result.arms},

@@ -11,6 +11,7 @@ from adhere.report.pieces.untrusted import visible
 from adhere.report.pieces.wording import level, sentence
 from adhere.report.study.threats import threats
 from adhere.report.study.view import (
+    TRIAL_HEADINGS,
     by_seed,
     changed,
     contrast_rows,
@@ -24,6 +25,8 @@ from adhere.report.study.view import (
     slice_scores,
     suites_line,
     tax_rows,
+    trial_rows,
+    tuning_sentences,
 )
 from adhere.study.outcome.result import StudyResult
 
@@ -81,6 +84,11 @@ def study_markdown(result: StudyResult) -> str:
                 _list([*side_reasons(result.sides.tests), sides_what(result)]),
             ]
             if result.sides
+            else []
+        ),
+        *(
+            ["## Tuning", _list(tuning_sentences(result)), _table(TRIAL_HEADINGS, [row.cells for row in trial_rows(result)])]
+            if result.tuning
             else []
         ),
         "## Cost",

@@ -18,6 +18,7 @@ from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.pieces.wording import level, not_measured, reason_of, sentence
 from adhere.report.study.threats import threats
 from adhere.report.study.view import (
+    TRIAL_HEADINGS,
     by_seed,
     changed,
     contrast_rows,
@@ -32,6 +33,8 @@ from adhere.report.study.view import (
     slice_scores,
     suites_line,
     tax_rows,
+    trial_rows,
+    tuning_sentences,
 )
 from adhere.study.outcome.result import ArmScore, Contrast, StudyResult
 from adhere.terminal import one_line
@@ -48,6 +51,7 @@ def study_text(result: StudyResult, *, width: int = 100) -> str:
         _contrasts(result, width),
         _guards(result, width),
         _sides(result, width),
+        _tuning(result, width),
         _ledger(result, width),
         _limits(result, width),
     ]
@@ -171,6 +175,14 @@ def _sides(result: StudyResult, width: int) -> str:
         paragraph(sides_what(result), width=width, hang=2),
     ]
     return "\n".join(lines)
+
+
+def _tuning(result: StudyResult, width: int) -> str:
+    if result.tuning is None:
+        return ""
+    rows = [list(TRIAL_HEADINGS), *(list(row.cells) for row in trial_rows(result))]
+    told = [paragraph(text, width=width, label="·", hang=2) for text in tuning_sentences(result)]
+    return "\n".join([heading("Tuning: every trial"), *told, "", text_table(rows, width=width, left=3)])
 
 
 def _ledger(result: StudyResult, width: int) -> str:

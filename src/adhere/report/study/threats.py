@@ -51,6 +51,21 @@ def _of_the_design(result: StudyResult) -> list[str]:
         f"{repaired:,} of {rows:,} supervised rows are answers mended by a program: good form, not always good prose."
         if repaired
         else "",
-        "Learning rates were not searched for each arm: an arm may lose because of its settings, not its method.",
+        _of_settings(result),
         f"One start model ({result.start_model}): a larger one may behave differently.",
     ]
+
+
+def _of_settings(result: StudyResult) -> str:
+    if result.tuning is None:
+        return "Learning rates were not searched for each arm: an arm may lose because of its settings, not its method."
+    tuned = {found.stage for found in result.tuning.stages}
+    others = [
+        name
+        for name in dict.fromkeys(stage for arm in result.arm_stages.values() for stage in arm)
+        if name not in tuned
+    ]
+    return (
+        f"Settings were searched for on {counted(len(result.tuning.seeds), 'seed')} and a grid that a person chose: the best may lie outside it."
+        + (f" Not searched for: {', '.join(others)}." if others else "")
+    )

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from adhere.report.pieces.guards import NO_GUARD, guard_cells
-from adhere.report.pieces.numbers import counted, decimal, p_value, percent, percent_interval, points, points_interval
+from adhere.report.pieces.numbers import (
+    count,
+    counted,
+    decimal,
+    p_value,
+    percent,
+    percent_interval,
+    points,
+    points_interval,
+)
 from adhere.report.pieces.sides import following_words, rest_sentence, side_scores
 from adhere.report.pieces.wording import Effect, effect
 from adhere.store.summary import Share
+from adhere.study.design.tuned import Tuning
 from adhere.study.outcome.result import ArmScore, CellNote, Contrast, Curve, GuardTest, Matched, StudyResult
 
 NO_RATE = "no prompt was measured (n = 0)"
@@ -300,6 +310,63 @@ def suites_line(result: StudyResult) -> str:
             f"({points_interval(one.low, one.high)}), Holm p {p_value(one.p_adjusted)}"
         )
     return "; ".join(found)
+
+
+class TrialRow(NamedTuple):
+    """A trial of a tuned stage: what it was tried with, how many dev prompts it passed, and what it cost."""
+
+    cells: tuple[str, ...]
+    is_chosen: bool
+
+
+TRIAL_HEADINGS = ("stage", "settings", "chosen", "dev pass rate", "tokens trained", "minutes")
+
+
+def trial_rows(result: StudyResult) -> list[TrialRow]:
+    """Every trial of every tuned stage, in the order of its grid."""
+    rows = []
+    for found in result.tuning.stages if result.tuning else ():
+        for number, one in enumerate(found.trials):
+            settings = ", ".join(f"{name} {value}" for name, value in one.settings.items())
+            rate = "failed" if one.rate is None else percent(one.rate)
+            chosen = "yes" if number == found.chosen else ""
+            cells = (found.stage, settings, chosen, rate, count(one.tokens), decimal(one.minutes))
+            rows.append(TrialRow(cells, number == found.chosen))
+    return rows
+
+
+def tuning_sentences(result: StudyResult) -> list[str]:
+    """How settings were chosen: equally many trials or not, on which prompts and seeds, what these share with others, what it cost."""
+    tuning = result.tuning
+    if tuning is None:
+        return []
+    counts = {found.stage: len(found.trials) for found in tuning.stages}
+    if len(set(counts.values())) == 1:
+        trials = f"{counted(next(iter(counts.values())), 'trial')} of every tuned stage ({', '.join(counts)})"
+    else:
+        trials = "Unequal numbers of trials: " + ", ".join(f"{name} {number}" for name, number in counts.items())
+    seeds = f"{'seed' if len(tuning.seeds) == 1 else 'seeds'} {', '.join(map(str, tuning.seeds))}"
+    arms = {
+        found.stage: [arm for arm, stages in result.arm_stages.items() if found.stage in stages]
+        for found in tuning.stages
+    }
+    return [
+        f"{trials}, on {counted(tuning.prompts, 'dev prompt')} at {seeds}; {decimal(tuning.minutes)} minutes in all.",
+        _apart_sentence(tuning),
+        "What was chosen is used by: "
+        + "; ".join(f"{stage}: {', '.join(names)}" for stage, names in arms.items())
+        + ".",
+    ]
+
+
+def _apart_sentence(tuning: Tuning) -> str:
+    if tuning.apart is None:
+        return "What the dev prompts share with training and test is not in the record."
+    shared = ", ".join(f"{name} {number}" for name, number in tuning.apart.shared.items())
+    return (
+        f"Shared by the dev prompts with {counted(tuning.apart.training, 'training prompt')} and "
+        f"{counted(tuning.apart.test, 'test prompt')}: {shared}."
+    )
 
 
 def _holds_zero(contrast: Contrast) -> bool:

@@ -32,8 +32,16 @@ class TunedStage(Record, frozen=True):
     chosen: int
 
 
+class Apart(Record, frozen=True):
+    """How many prompts the dev slice was compared with, and how many things it shares with them: none, or nothing is tuned."""
+
+    training: int
+    test: int
+    shared: dict[str, int]
+
+
 class Tuning(Record, frozen=True):
-    """What was tried and chosen, and what it cost. `key` is of the tuning's own spec."""
+    """What was tried and chosen, and what it cost. `key` is of the tuning's own spec; `apart` is None in the earliest ones."""
 
     version: int
     key: str
@@ -42,6 +50,7 @@ class Tuning(Record, frozen=True):
     dev_sha256: str
     stages: list[TunedStage]
     minutes: float
+    apart: Apart | None = None
 
 
 def load_tuning(directory: Path) -> Tuning | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adhere.schema import Json, Record
+from adhere.study.design.tuned import Tuning
 from adhere.study.outcome.result import Answer, Contrast, Fragility, Scope, StudyResult, SuiteFound
 
 
@@ -36,6 +37,7 @@ class StudyAnswer(Record, frozen=True):
     `leave_one_out`: the lowest and highest difference without one seed. `sign_flip_p`: exact over seeds. `kinds`: the difference with kinds
     of constraint as a sample of kinds, on prompts that ask for one. `fragile`: the interval excludes 0, but not without some single seed.
     `these_kinds`: a YES or NO holds for the kinds that were measured, not for kinds in general.
+    `tuning`: the trials of each tuned stage, `chosen` counts them from 0; None where no settings were searched for.
     """
 
     study: str
@@ -73,6 +75,7 @@ class StudyAnswer(Record, frozen=True):
     kinds: Found | None
     slices: dict[str, Found]
     suites: dict[str, OnSuite]
+    tuning: Tuning | None
 
 
 class Disagreement(Record, frozen=True):
@@ -126,6 +129,7 @@ def study_answer(result: StudyResult) -> StudyAnswer:
         kinds=kinds_of_answer(on),
         slices={one.slice: found_of(one) for one in on.slices} if on else {},
         suites={one.name: on_suite(one) for one in result.suites},
+        tuning=result.tuning,
     )  # fmt: skip
 
 

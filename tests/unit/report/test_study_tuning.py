@@ -1,0 +1,80 @@
+"""A study that was tuned shows every trial, what was chosen, what it cost, and what the dev slice shares with other prompts."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tests.unit.report.study_factory import changed, study
+
+from adhere.report.study.html import study_html
+from adhere.report.study.markdown import study_markdown
+from adhere.report.study.text import study_text
+from adhere.schema import decode, encode
+from adhere.study.design.tuned import VERSION, Apart, Trial, TunedStage, Tuning
+from adhere.study.outcome.answer import study_answer
+from adhere.study.outcome.result import StudyResult
+
+NOT_SEARCHED = "Learning rates were not searched"
+SHARED = {"queries": 0, "topics": 0, "phrases, keys and words": 0, "wordings": 0}
+
+
+def tuned(**values: object) -> StudyResult:
+    stages = [
+        TunedStage("grpo", [Trial({"learning_rate": 5e-6}, [0.25, 0.35], 48_211, 6.5), Trial({"learning_rate": 2e-5}, [], 7, 1.5)], 0),
+        TunedStage("online-dpo", [Trial({"learning_rate": 5e-6}, [0.2], 48_000, 7.0), Trial({"learning_rate": 2e-5}, [0.4375], 48_100, 7.1)], 1),
+    ]  # fmt: skip
+    tuning = Tuning(VERSION, "k", [1005, 1006], 160, "ab", stages, 31.0, Apart(1198, 1000, SHARED))
+    return changed(study(), tuning=changed(tuning, **values))
+
+
+def test_every_report_has_every_trial_and_the_choice() -> None:
+    result = tuned()
+    markdown = study_markdown(result)
+    assert "| grpo | learning\\_rate 5e-06 | yes | 30.0 % | 48,211 | 6.5 |" in markdown.replace("\u202f", " ").replace(
+        "\xa0", " "
+    )
+    text = study_text(result, width=110)
+    lines = [line for line in text.splitlines() if re.search(r"learning_rate [25]e", line)]
+    assert ["yes" in line.split() for line in lines] == [True, False, False, True]
+    assert "failed" in lines[1].split()
+    page = study_html(result)
+    assert page.count('<td class="left wrap">learning_rate ') == 4
+    section = page[page.index('<section id="tuning"') :]
+    assert section[: section.index("</section>")].count('<tr class="primary"') == 2
+
+
+def test_it_says_how_many_trials_on_what_and_what_the_dev_slice_shares() -> None:
+    for made in (" ".join(study_text(tuned()).split()), study_html(tuned()), study_markdown(tuned())):
+        assert "2 trials of every tuned stage (grpo, online-dpo), on 160 dev prompts at seeds 1005, 1006; 31" in made
+        assert (
+            "training prompts and 1,000 test prompts: queries 0, topics 0, phrases, keys and words 0, wordings 0."
+            in made
+        )
+        assert "grpo: sft+dpo+grpo; online-dpo: sft+dpo+online-dpo" in made
+
+
+def test_unequal_trials_and_a_record_without_the_audit_are_said() -> None:
+    assert tuned().tuning is not None
+    (grpo, online) = tuned().tuning.stages
+    short = changed(online, trials=online.trials[1:], chosen=0)
+    told = study_markdown(tuned(stages=[grpo, short], apart=None))
+    assert "Unequal numbers of trials: grpo 2, online-dpo 1" in told
+    assert "is not in the record" in told
+
+
+def test_the_threat_is_of_what_was_not_searched() -> None:
+    assert NOT_SEARCHED not in study_markdown(tuned())
+    assert "Not searched for: sft, dpo." in study_markdown(tuned())
+    for made in (study_markdown(study()), study_text(study()), study_html(study())):
+        assert "Tuning" not in made
+    assert NOT_SEARCHED in study_markdown(study())
+
+
+def test_json_has_the_trials_and_a_result_is_read_again() -> None:
+    found = json.loads(encode(study_answer(tuned())))["tuning"]
+    assert found["apart"] == {"training": 1198, "test": 1000, "shared": SHARED}
+    assert [one["chosen"] for one in found["stages"]] == [0, 1]
+    assert found["stages"][1]["trials"][1]["rates"] == [0.4375]
+    assert decode(encode(tuned()), StudyResult).tuning == tuned().tuning
+    assert study_answer(study()).tuning is None
