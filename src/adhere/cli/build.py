@@ -7,6 +7,7 @@ from typing import Literal
 
 import click
 
+from adhere.cli.offer import suite_names
 from adhere.progress import for_terminal
 from adhere.terminal import show
 
@@ -42,7 +43,11 @@ def command() -> None:
 )
 @click.option("--column", help="Its column with the query.")
 @click.option(
-    "--against", multiple=True, metavar="SUITE", help="Test items that no prompt may repeat, instead of the file's."
+    "--against",
+    multiple=True,
+    metavar="SUITE",
+    shell_complete=suite_names,
+    help="Test items that no prompt may repeat, instead of the file's.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Where the data set is stored [data/NAME].")
 @click.option("--json", "as_json", is_flag=True, help="Print the card as one JSON object.")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import show
 
@@ -32,6 +33,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--reviewers",
     multiple=True,
     metavar="MODEL",
+    shell_complete=model_names,
     help="Ask a model whether each conflict is one (repeatable). Off by default.",
 )
 def command(

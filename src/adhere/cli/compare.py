@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adhere.cli.offer import suite_names
 from adhere.schema import View
 from adhere.terminal import show
 
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also the difference that is left at equal length of answers, by regression.",
 )
-@click.option("--suite", "suite_name", help="Judge files of answers with it: ifeval:input_data.jsonl, …")
+@click.option(
+    "--suite",
+    "suite_name",
+    shell_complete=suite_names,
+    help="Judge files of answers with it: ifeval:input_data.jsonl, …",
+)
 @click.option("--score", help="Which score of another harness counts [that of whole prompts].")
 @click.option(
     "--side",

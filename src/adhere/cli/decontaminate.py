@@ -7,13 +7,14 @@ from typing import Literal
 
 import click
 
+from adhere.cli.offer import suite_names
 from adhere.progress import for_terminal
 from adhere.terminal import show
 
 
 @click.command("decontaminate")
 @click.argument("train", type=click.Path(path_type=Path, allow_dash=True), metavar="TRAIN")
-@click.option("--against", multiple=True, required=True, metavar="SUITE", help="Test items: ifeval:PATH, ifbench:PATH, core, …; may be repeated.")  # fmt: skip
+@click.option("--against", multiple=True, required=True, metavar="SUITE", shell_complete=suite_names, help="Test items: ifeval:PATH, ifbench:PATH, core, …; may be repeated.")  # fmt: skip
 @click.option("--column", "columns", multiple=True, metavar="NAME", help="Column with the text; may be repeated [text, prompt, instruction, messages, …].")  # fmt: skip
 @click.option("--rule", type=click.Choice(["lcs", "ngram"]), default="lcs", show_default=True,
               help="lcs: a common subsequence of 13 tokens and 0.6 of the shorter text; ngram: 13 tokens in a row.")  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
+from adhere.cli.offer import model_names, suite_names
 from adhere.progress import for_terminal
 from adhere.schema import MODES, Mode
 from adhere.terminal import columns, show
@@ -21,9 +22,15 @@ if TYPE_CHECKING:
 
 
 @click.command("eval")
-@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=model_names)
 @click.option(
-    "--suite", "suites", multiple=True, default=("core",), show_default=True, help="A suite; may be repeated."
+    "--suite",
+    "suites",
+    multiple=True,
+    shell_complete=suite_names,
+    default=("core",),
+    show_default=True,
+    help="A suite; may be repeated.",
 )
 @click.option(
     "--out",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adhere.cli.offer import suite_names
 from adhere.terminal import show
 
 if TYPE_CHECKING:
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
 @click.command("export")
 @click.argument("runs", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN...]")
 @click.option(
-    "--suite", "suites", multiple=True, help="Write a task of lm-eval that asks this suite, instead of a run."
+    "--suite",
+    "suites",
+    multiple=True,
+    shell_complete=suite_names,
+    help="Write a task of lm-eval that asks this suite, instead of a run.",
 )
 @click.option(
     "--to", type=click.Choice(["inspect", "lm-eval", "evalscope"]), required=True, help="Whose files to write."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
+from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 
 @click.command("judge")
 @click.argument("runs", type=click.Path(path_type=Path, file_okay=False), nargs=-1, required=True, metavar="RUN...")
-@click.option("--by", required=True, metavar="MODEL", help="The model that judges, by any name that eval takes.")
+@click.option(
+    "--by",
+    required=True,
+    metavar="MODEL",
+    shell_complete=model_names,
+    help="The model that judges, by any name that eval takes.",
+)
 @click.option(
     "--calibrate",
     type=click.Path(path_type=Path, file_okay=False),

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from adhere.cli.offer import suite_names
 from adhere.terminal import columns, one_line, show
 
 WHAT = ("constraints", "suites", "models", "stages", "transforms", "runs")
@@ -32,6 +33,7 @@ COLUMNS = {"suites": ("name", "size", "tokens", "made", "paper", "answers")}
     "--problems",
     "problems_of",
     metavar="SUITE[:PATH]",
+    shell_complete=suite_names,
     help="With `suites`: what is wrong with the data of ifeval, ifbench or iftrain; with a PATH also what rules find there.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")

@@ -1,4 +1,4 @@
-"""Offering to fetch an embedded model on its first use."""
+"""What a terminal offers: an embedded model on its first use, and the names of suites and models to a shell that completes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 from adhere.errors import MissingModel
 from adhere.progress import Progress
 
+PREFIXES = ("hf/", "http://", "https://", "openai/", "openrouter/", "scripted/echo")
 T = TypeVar("T")
 
 
@@ -32,3 +33,17 @@ def fetched(use: Callable[[], T], progress: Progress) -> T:
 
         fetch(name, progress=progress)
         return use()
+
+
+def suite_names(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    """The suites whose names begin so."""
+    from adhere.suites import names
+
+    return [name for name in names() if name.startswith(begun)]
+
+
+def model_names(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    """The embedded models whose names begin so, and how the names of others begin."""
+    from adhere.models.local.fetch import EMBEDDED
+
+    return [name for name in (*EMBEDDED, *PREFIXES) if name.startswith(begun)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adhere.cli.offer import model_names
 from adhere.terminal import show
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("perplexity")
-@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=model_names)
 @click.option(
     "--text", "text", type=click.Path(path_type=Path), help="Paragraphs of a file, or `text` of JSON lines [our own]."
 )

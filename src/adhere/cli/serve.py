@@ -7,12 +7,13 @@ from functools import partial
 
 import click
 
+from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import show
 
 
 @click.command("serve")
-@click.argument("name", metavar="MODEL")
+@click.argument("name", metavar="MODEL", shell_complete=model_names)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 takes any port that is free."
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import show
 
@@ -19,7 +20,7 @@ TEXT_WIDTH = 110  # the names of five arms beside their numbers
 @click.command("study")
 @click.argument("spec", type=click.Path(path_type=Path, dir_okay=False), metavar="STUDY.toml")
 @click.option("--out", type=click.Path(path_type=Path), help="Where the study is stored [studies/NAME].")
-@click.option("--start", metavar="MODEL", help="The start model, instead of the file's.")
+@click.option("--start", metavar="MODEL", shell_complete=model_names, help="The start model, instead of the file's.")
 @click.option("--seeds", metavar="N|LIST", help="How many seeds (5) or which (3,5,8), instead of the file's.")
 @click.option("--shard", metavar="I/N", help="Do only part I (from 1) of N; the parts may share one directory.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes on this machine.")

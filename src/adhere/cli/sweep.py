@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_options
+from adhere.cli.offer import suite_names
 from adhere.schema import MODES, Mode
 from adhere.terminal import columns, one_line, show
 
@@ -36,7 +37,13 @@ TIMEOUT_S = 10.0
 @click.option("--min-context", type=click.IntRange(1), help="Only models that read so many tokens.")
 @click.option("--modality", default="text", show_default=True, help="Only models that put this out.")
 @click.option(
-    "--suite", "suites", multiple=True, default=("diagnostic",), show_default=True, help="A suite; may be repeated."
+    "--suite",
+    "suites",
+    multiple=True,
+    shell_complete=suite_names,
+    default=("diagnostic",),
+    show_default=True,
+    help="A suite; may be repeated.",
 )
 @click.option(
     "--items-per-template", type=click.IntRange(1), help="Of the diagnostic suite: items of each of its templates."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adhere.cli.offer import model_names
 from adhere.progress import Progress, Silent, for_terminal
 from adhere.terminal import show
 
@@ -20,7 +21,9 @@ TEXT_WIDTH = 100
 
 @click.command("train")
 @click.argument("recipe", metavar="RECIPE.toml|PRESET")
-@click.option("--start", metavar="MODEL", help="The model to start from, instead of the file's.")
+@click.option(
+    "--start", metavar="MODEL", shell_complete=model_names, help="The model to start from, instead of the file's."
+)
 @click.option(
     "--data", metavar="DIR", help="Directory with sft.jsonl, pairs.jsonl and rl.jsonl, instead of the file's."
 )

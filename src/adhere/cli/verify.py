@@ -7,6 +7,7 @@ from typing import Literal
 
 import click
 
+from adhere.cli.offer import suite_names
 from adhere.progress import for_terminal
 from adhere.schema import MODES, Mode
 from adhere.terminal import show
@@ -15,7 +16,11 @@ from adhere.terminal import show
 @click.command("verify")
 @click.argument("responses", type=click.Path(path_type=Path, allow_dash=True), metavar="RESPONSES.jsonl")
 @click.option(
-    "--suite", "suite_name", required=True, help="What was answered: ifeval:PATH, ifbench:PATH, iftrain:PATH, core, …"
+    "--suite",
+    "suite_name",
+    required=True,
+    shell_complete=suite_names,
+    help="What was answered: ifeval:PATH, ifbench:PATH, iftrain:PATH, core, …",
 )
 @click.option(
     "--mode",

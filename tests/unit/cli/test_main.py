@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from adhere.cli import COMMANDS, adhere
@@ -134,3 +136,33 @@ def test_a_directory_where_a_summary_should_be(tmp_path: Path) -> None:
     done = run("compact", "--groups", str(tmp_path))
     assert (done.returncode, done.stderr.count("\n")) == (5, 1), done.stderr
     assert "is no regular file" in done.stderr
+
+
+def complete(*words: str) -> list[str]:
+    environment = {**os.environ, "_ADHERE_COMPLETE": "bash_complete", "COMP_CWORD": str(len(words))}
+    environment["COMP_WORDS"] = " ".join(("adhere", *words))
+    code = "import sys; sys.argv = ['adhere']; from adhere.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+
+def test_a_shell_completes_suites_and_models() -> None:
+    assert complete("eval", "loc") == ["local/smollm2-135m"]
+    assert complete("eval", "local/smollm2-135m", "--suite", "multi-") == ["multi-if", "multi-turn"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_suite_and_model_is_completed(name: str) -> None:
+    """Whichever command asks for one."""
+    found = adhere.get_command(click.Context(adhere), name)
+    assert found is not None
+    for parameter in found.params:
+        metavar = parameter.metavar or ""
+        for start, whole, is_one in (
+            ("local/", "local/smollm2-135m", metavar in {"MODEL", "MODEL..."}),
+            ("cor", "core", "--suite" in parameter.opts or metavar.startswith("SUITE")),
+        ):
+            if is_one:
+                assert [one.value for one in parameter.shell_complete(click.Context(found), start)] == [whole], (
+                    parameter.name
+                )
