@@ -10,6 +10,7 @@ from tests.unit.report.study_factory import changed, study
 from adhere.report.study.html import study_html
 from adhere.report.study.markdown import study_markdown
 from adhere.report.study.text import study_text
+from adhere.report.study.xlsx import sheets
 from adhere.schema import decode, encode
 from adhere.study.design.tuned import VERSION, Apart, Trial, TunedStage, Tuning
 from adhere.study.outcome.answer import study_answer
@@ -42,6 +43,14 @@ def test_every_report_has_every_trial_and_the_choice() -> None:
     assert page.count('<td class="left wrap">learning_rate ') == 4
     section = page[page.index('<section id="tuning"') :]
     assert section[: section.index("</section>")].count('<tr class="primary"') == 2
+
+
+def test_the_workbook_has_the_trials_as_numbers() -> None:
+    found = sheets(tuned())["tuning"]
+    assert [row[3] for row in found[1:]] == [True, False, False, True]
+    assert found[4] == ["online-dpo", 1, "learning_rate 2e-05", True, 0.4375, 48_100, 7.1]
+    assert found[2][4] is None
+    assert "tuning" not in sheets(study())
 
 
 def test_it_says_how_many_trials_on_what_and_what_the_dev_slice_shares() -> None:

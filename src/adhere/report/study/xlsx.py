@@ -11,7 +11,7 @@ from typing import Any
 
 from adhere.report.pieces.workbook import Sheet, formats_of, write_workbook
 from adhere.report.study.threats import threats
-from adhere.report.study.view import changed, note_sentence, sides_line, sides_what, slice_scores
+from adhere.report.study.view import changed, note_sentence, sides_line, sides_what, slice_scores, tuning_sentences
 from adhere.study.outcome.result import StudyResult
 
 Value = str | float | int | bool | None
@@ -44,6 +44,7 @@ def sheets(result: StudyResult) -> dict[str, list[list[Value]]]:
         "seeds": _seeds(result),
         "guards": _guards(result),
         **({"sides": _sides(result)} if result.sides else {}),
+        **({"tuning": _tuning(result)} if result.tuning else {}),
         "cost of arms": _arm_costs(result),
         "cost of stages": _stage_costs(result),
         "curves": _curves(result),
@@ -65,6 +66,7 @@ def _answer(result: StudyResult) -> list[list[Value]]:
     rows += (
         [["not worse at the rest", sides_line(result)], ["side measures", sides_what(result)]] if result.sides else []
     )
+    rows += [["tuning", line] for line in tuning_sentences(result)]
     rows += [["noted in training", note_sentence(note)] for note in result.notes]
     return rows + [["threat to validity", line] for line in threats(result)]
 
@@ -120,6 +122,15 @@ def _sides(result: StudyResult) -> list[list[Value]]:
     rows += [[getattr(side, name) for name in names] for side in sides.tests]
     rows += [[], ["checkpoint", "is called"]]
     rows += [[label, ", ".join(models)] for label, models in sides.models.items()]
+    return rows
+
+
+def _tuning(result: StudyResult) -> list[list[Value]]:
+    rows: list[list[Value]] = [["stage", "trial", "settings", "chosen", "dev pass rate", "tokens trained", "minutes"]]
+    for found in result.tuning.stages if result.tuning else ():
+        for number, one in enumerate(found.trials):
+            settings = ", ".join(f"{name} {value}" for name, value in one.settings.items())
+            rows.append([found.stage, number, settings, number == found.chosen, one.rate, one.tokens, one.minutes])
     return rows
 
 
