@@ -15,7 +15,9 @@ BRINGS = {
     "claims": ("lxml", "markdown_it", "pdfminer", "pdfplumber"),
     "parquet": ("duckdb",),
     "needlebench": ("tiktoken",),
+    "mifeval": ("ja_sentence_segmenter", "janome", "spacy"),
     "datatrove": ("datatrove", "orjson", "regex"),
+    "environments": ("datasets", "openenv", "uv", "verifiers"),
 }
 """The modules that an extra brings (`pyproject.toml`)."""
 

@@ -74,6 +74,7 @@ WORKS: dict[str, int] = {
     f"export {RUN} --to evalscope --out logs": 0,
     "decontaminate rows.jsonl --column response --against core --out kept.jsonl --drops drops.jsonl": 0,
     "example quickstart": 0,
+    f"reproduce {ROOT / 'docs' / 'studies' / 'zoo'}": 0,
     "list models": 0,
     "list stages": 0,
     "list runs": 0,
@@ -149,7 +150,7 @@ def test_names_the_extra(command: str, results: dict[str, tuple[int | None, str]
 def test_extras_are_those_of_the_package() -> None:
     """Every package of an extra can be named: what it is called when imported is known."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    imported = {"markdown-it-py": "markdown_it", "mlflow-skinny": "mlflow"}
+    imported = {"markdown-it-py": "markdown_it", "mlflow-skinny": "mlflow", "openenv-core": "openenv"}
     for extra, packages in extras.items():
         if extra not in {"all", "dev"}:
             names = [package.partition(">")[0].partition("=")[0].strip() for package in packages]

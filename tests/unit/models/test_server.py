@@ -304,6 +304,8 @@ def started(name: str) -> tuple[subprocess.Popen[str], str]:
     served = subprocess.Popen(
         [sys.executable, "-m", "adhere", "serve", name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONWARNINGS": ""},
+        # A shell that puts its jobs in the background makes them, and so us and our children, deaf to SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
     )  # fmt: skip
     assert served.stdout is not None
     return served, served.stdout.readline().strip()

@@ -162,7 +162,7 @@ def test_guard_measures_what_a_rate_hides():
     assert not useful.is_echo
     named = Prompt("p", (Turn(f"{query.text} Use the word {query.words[0]}."),), tags={"query": query.id})
     assert guard(named, query.words[1]).content_share == pytest.approx(1 / (len(query.words) - 1))
-    assert guard(Prompt("q", (Turn("Hi."),)), "") == (0, None, None, None, None)
+    assert guard(Prompt("q", (Turn("Hi."),)), "") == (0, None, None, None, None, 0)
 
 
 def test_no_headline_where_a_tenth_is_undecided():
