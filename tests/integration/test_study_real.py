@@ -128,7 +128,8 @@ def check_result(result: StudyResult) -> None:
     assert first.contamination["overlaps"] == 0
     assert set(first.contamination["shared"].values()) == {0}
     assert {one.what for one in result.matched} == {"answers drawn", "tokens trained"}
-    assert {guard.name for guard in result.guards} == {"words", "topic_words", "repetition", "perplexity"}
+    names = {"words", "topic_words", "repetition", "echo", "empty_form", "perplexity"}
+    assert {guard.name for guard in result.guards} == names
     assert result.verdict.scope == "checkpoints"
     assert result.seeds_finished == [0]
     assert result.verdict.primary.n_prompts == 24

@@ -19,7 +19,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from adhere.errors import IntegrityError, RunMismatch, SpecError, UnknownName, UsageError  # noqa: E402
+from adhere.errors import IntegrityError, RunMismatch, SpecError, UsageError  # noqa: E402
 from adhere.schema import content_hash  # noqa: E402
 from adhere.train.budget.ledger import StepLog, observing  # noqa: E402
 from adhere.train.recipe import Recipe, StageSpec, load_recipe  # noqa: E402
@@ -130,7 +130,7 @@ def test_data_that_is_missing_or_broken_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
-        ('name = "r"\n[[stages]]\nstage = "gppo"\n', UnknownName, "Did you mean 'grpo'"),
+        ('name = "r"\n[[stages]]\nstage = "gppo"\n', SpecError, "Did you mean 'grpo'"),
         ('name = "r"\n[[stages]]\nstage = "sft"\nsettings = { epoch = 1 }\n', SpecError, "Did you mean 'epochs'"),
         ('name = "r"\nguard = "warn"\n', SpecError, "Did you mean 'guards'"),
     ],

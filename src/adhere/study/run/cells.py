@@ -75,7 +75,10 @@ def clear_unfinished(directory: Path, cell: Cell) -> Path:
 
 def has_weights(directory: Path, cell: Cell) -> bool:
     """Whether the trained model of a cell is there."""
-    return any((cell_folder(directory, cell) / "model").glob("*.safetensors"))
+    try:
+        return any(file.suffix == ".safetensors" for file in (cell_folder(directory, cell) / "model").iterdir())
+    except FileNotFoundError:  # never trained here, or another worker is just done with them and deleted them
+        return False
 
 
 def trained_weights(directory: Path, cell: Cell) -> Path:
