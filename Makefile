@@ -11,7 +11,7 @@ quickstart: $(STAMPS)/train  ## train and compare five arms from one small model
 	$(BIN)/adhere fetch local/smollm2-135m
 	$(BIN)/adhere study examples/quickstart.toml $(if $(SEEDS),--seeds $(SEEDS))
 
-study: $(STAMPS)/train  ## the study proper: five seeds, a thousand held-out prompts, equal compute: hours on two cores, resumable
+study: $(STAMPS)/train  ## the study proper: ten seeds, a thousand held-out prompts, IFEval and IFBench: a night on two cores, resumable
 	$(BIN)/adhere fetch local/smollm2-135m
 	$(BIN)/adhere study examples/study.toml --records studies/study.tar.xz
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -34,9 +35,17 @@ def _spanish_tokenizer() -> Any:
     return need("spacy", extra="mifeval").blank("es").tokenizer
 
 
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def spanish_words(raw: str) -> list[str]:
     """The tokens that are no punctuation."""
-    return [token.text for token in _spanish_tokenizer()(raw) if not token.is_punct]
+    return [token.text for token in _spanish_tokenizer()(_encodable(raw)) if not token.is_punct]
+
+
+def _encodable(raw: str) -> str:
+    """The text without lone surrogates: the packages write UTF-8, which has none, and the published code raises on them."""
+    return _LONE_SURROGATE.sub("\ufffd", raw)
 
 
 @functools.cache
@@ -46,7 +55,7 @@ def _janome() -> Any:
 
 def japanese_tokens(raw: str) -> list[Token]:
     """Every token, blanks and marks too."""
-    return [Token(token.surface, token.part_of_speech) for token in _janome().tokenize(raw)]
+    return [Token(token.surface, token.part_of_speech) for token in _janome().tokenize(_encodable(raw))]
 
 
 @functools.cache
@@ -70,7 +79,7 @@ def _japanese_pipeline() -> Callable[[str], Any]:
 
 def count_japanese_sentences(raw: str) -> int:
     """Sentences as ja_sentence_segmenter splits them, after its normalisation (a full-width `！` counts as `!`)."""
-    return sum(1 for _ in _japanese_pipeline()(raw))
+    return sum(1 for _ in _japanese_pipeline()(_encodable(raw)))
 
 
 def counted_with(module: str, package: str, compile_installed: Compile) -> Compile:
