@@ -19,7 +19,7 @@ ALLOWED = (
     r"does not work here",  # one of its fences; the others are tested
     r"(inspect-ai|lm-eval|evalscope) is (not )?installed here",  # other harnesses: no dependencies of ours
     r"could not import '(tensorboard|wandb|mlflow|trackio)'",  # `adhere[tracking]`: its packages are in no other extra
-    r"needs adhere\[mifeval\]",  # spaCy and Janome take minutes on a hostile megabyte (docs/reference/parity.md), so `all` leaves them out
+    r"needs adhere\[mifeval\]",  # 2 to 20 s on a hostile megabyte (docs/reference/parity.md), so `all` leaves it out
 )
 
 
