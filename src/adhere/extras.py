@@ -7,6 +7,7 @@ from types import ModuleType
 
 from adhere.errors import MissingExtra
 
+# fmt: off
 BRINGS = {
     "local": ("openvino_genai",),
     "train": ("accelerate", "gguf", "huggingface_hub", "safetensors", "tokenizers", "torch", "transformers"),
@@ -17,13 +18,16 @@ BRINGS = {
     "needlebench": ("tiktoken",),
     "worlds": ("gymnasium",),
     "pictures": ("PIL",),
-    "schemas": ("jsonschema", "yaml"),
+    "schemas": (
+        "fqdn", "isoduration", "jsonpointer", "rfc3339_validator", "rfc3986_validator", "rfc3987_syntax", "uri_template", "webcolors", "yaml",
+    ),
     "mifeval": ("ja_sentence_segmenter", "janome", "spacy"),
     "datatrove": ("datatrove", "orjson", "regex"),
     "ray": ("ray",),
     "remote": ("fsspec", "pyarrow"),
     "environments": ("datasets", "openenv", "uv", "verifiers"),
 }
+# fmt: on
 """The modules that an extra brings (`pyproject.toml`)."""
 
 

@@ -254,8 +254,8 @@ def refuse_unequal(run_a: Run, run_b: Run, *, across_engines: bool) -> list[str]
     """
     a, b = run_a.spec, run_b.spec
     where = f"{run_a.directory} and {run_b.directory}"
-    seen = _shown_as_pictures(run_a, run_b)
     is_same = a.suite_sha256 == b.suite_sha256 and run_a.manifest.prompts_sha256 == run_b.manifest.prompts_sha256
+    seen = [] if is_same else _shown_as_pictures(run_a, run_b)
     if not is_same and not seen:
         raise RunMismatch(
             f"{where} asked different prompts ({a.suite} {a.suite_sha256[:12]}, {len(run_a.prompts())} prompts; "

@@ -65,7 +65,7 @@ class Listed(NamedTuple):
     @property
     def needs_judge(self) -> bool:
         """Whether some of it is undecided until `adhere judge` asked a model."""
-        return self.module.startswith("judged.") or self.name.endswith("-judged") or self.name == "mmifeval"
+        return self.module.startswith("judged.") or self.name.endswith("-judged")
 
 
 _GITHUB = "https://github.com/"
@@ -332,7 +332,7 @@ CATALOG = (
             "Apache-2.0",
             "rows.jsonl",
         ),
-        "decided.mmifeval",
+        "judged.mmifeval",
     ),
     Listed(
         "followbench-judged",

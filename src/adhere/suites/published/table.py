@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 from adhere.errors import SpecError, UsageError
 from adhere.lines.blocks import LineFile
 from adhere.lines.parquet import read_parquet
-from adhere.schema import content_hash
+from adhere.schema import Prompt, Sampling, content_hash
+from adhere.suites.base import Suite
 from adhere.suites.published.catalog import CATALOG
 
 Row = dict[str, Any]
@@ -192,6 +193,53 @@ def note(found: Mapping[str, int], published: Mapping[str, int]) -> str:
         return f"{ours}: as many as the published file"
     theirs = ", ".join(f"{count:,} {name}" for name, count in published.items())
     return f"{ours}: differs from the published file, which has {theirs}"
+
+
+def make_suite(
+    name: str,
+    argument: str | None,
+    prompts: Sequence[Prompt],
+    *,
+    sha256: str,
+    note: str,
+    citation: str,
+    sampling: Sampling,
+    slices: Sequence[str] | None = None,
+    version: str = "1",
+    nothing: str = "no rows",
+) -> Suite:
+    """The suite `name:argument` of a file's prompts.
+
+    Args:
+        name: As in the catalog.
+        argument: What stood behind the colon.
+        prompts: One a row, in the file's order.
+        sha256: Of the file.
+        note: How it stands to the published file, in words, and who decides.
+        citation: Of its paper.
+        sampling: The published one.
+        slices: In the order of pages; None: as the prompts first name them.
+        version: Raised when the same file would give other prompts.
+        nothing: What the error says where there are no prompts.
+
+    Raises:
+        SpecError: There are no prompts, or two have one id.
+    """
+    suite = f"{name}:{argument}"
+    if not prompts:
+        raise SpecError(f"{suite}: {nothing}")
+    need_unique(suite, [prompt.id for prompt in prompts])
+    return Suite(
+        name=suite,
+        version=version,
+        prompts=tuple(prompts),
+        slices=tuple(dict.fromkeys(prompt.tags["slice"] for prompt in prompts if "slice" in prompt.tags))
+        if slices is None
+        else tuple(slices),
+        settings={"file_sha256": sha256, "note": note},
+        citation=citation,
+        sampling=sampling,
+    )
 
 
 def need_unique(suite: str, ids: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """StructEval without pictures and JSONSchemaBench: their files, their rules, their defects."""
 
 import json
+import sys
 
 import pytest
 from tests.unit.suites.published.files import lines, listed
@@ -85,7 +86,6 @@ SCHEMA = {
 
 
 def test_jsonschemabench_judges_by_all_of_json_schema(tmp_path):
-    pytest.importorskip("jsonschema", reason="needs adhere[schemas]")
     rows = [{"unique_id": "Github_easy_1", "json_schema": json.dumps(SCHEMA)}]
     suite = load(f"jsonschemabench:{lines(tmp_path / 'rows.jsonl', rows)}")
     (ref,), profile = suite.prompts[0].constraints, suite.prompts[0].tags["profile"]
@@ -108,3 +108,20 @@ def test_jsonschemabench_judges_by_all_of_json_schema(tmp_path):
     assert wrong.check("{}").outcome == "fail"
     with pytest.raises(SpecError, match="is no JSON"):
         load(f"jsonschemabench:{lines(tmp_path / 'bad.jsonl', [{'unique_id': 'x', 'json_schema': '{'}])}")
+
+
+def test_without_what_checks_formats_nothing_is_decided(monkeypatch):
+    """`jsonschema` itself is always here: it would let a wrong date pass."""
+    from adhere.constraints.published.jsonschemabench.table import _formats
+
+    schema = json.dumps({"type": "string", "format": "date-time"})
+    judged = resolve(ConstraintRef("jsonschemabench:valid", {"schema": schema}), profile="jsonschemabench")
+    assert judged.check('"tomorrow"').outcome == "fail"
+    monkeypatch.setitem(sys.modules, "rfc3339_validator", None)
+    _formats.cache_clear()
+    judged = resolve(ConstraintRef("jsonschemabench:valid", {"schema": schema}), profile="jsonschemabench")
+    found = judged.check('"tomorrow"')
+    assert found.outcome == "undecided"
+    assert "adhere[schemas]" in found.reason
+    monkeypatch.undo()
+    _formats.cache_clear()

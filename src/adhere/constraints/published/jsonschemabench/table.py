@@ -2,7 +2,8 @@
 
 `jsonschemabench:valid` reads the answer as lm-eval's task does: blanks, then back-ticks, then the letters of `json` are taken away at both ends.
 Our own `data:json_schema` knows a subset of JSON Schema, which it can also draw and repair; this one is the whole of it, by the package
-`jsonschema`, which `adhere[schemas]` brings; without it the verdict is undecided.
+`jsonschema`. Its checks of formats need packages that `adhere[schemas]` brings; without them it would let every format pass, so the verdict
+is undecided.
 
 Known defects, kept in both modes: its checks of the formats ipv4, ipv6 and uuid return nothing, which counts as no, so that a value of these formats
 never passes (found by running both on the tests of guidance-ai/jsonschemabench); an answer that is a bare text of these letters loses them; a schema that is itself invalid fails every answer, and so does
@@ -22,6 +23,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
+import jsonschema
+
 from adhere.constraints.finding import Finding
 from adhere.constraints.published.ifeval.format import is_deep
 from adhere.constraints.published.shared.features import Text
@@ -31,11 +34,17 @@ from adhere.extras import need
 from adhere.schema import Json
 
 PROFILES = ("jsonschemabench",)
+_OF_FORMATS = (
+    "fqdn", "idna", "isoduration", "jsonpointer", "rfc3339_validator", "rfc3986_validator", "rfc3987_syntax", "uri_template", "webcolors",
+)  # fmt: skip
+"""What `jsonschema` checks formats with. It says nothing where one of them is absent, and passes the format."""
 
 
 @lru_cache(maxsize=1)
 def _formats() -> Any:
-    checker = need("jsonschema", extra="schemas").FormatChecker()
+    for package in _OF_FORMATS:
+        need(package, extra="schemas")
+    checker = jsonschema.FormatChecker()
     for name, read in (("ipv4", ipaddress.IPv4Address), ("ipv6", ipaddress.IPv6Address), ("uuid", uuid.UUID)):
         checker.checks(name)(lambda value, read=read: read(value) and None)  # None is no, as there
     return checker
@@ -53,22 +62,21 @@ def _valid(values: Mapping[str, Json]) -> Check:
     @cache
     def validator() -> Any:
         """Made once for all answers; what is wrong with the schema is raised for each."""
-        made = need("jsonschema", extra="schemas").Draft202012Validator
-        made.check_schema(schema)
-        return made(schema, format_checker=_formats())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        return jsonschema.Draft202012Validator(schema, format_checker=_formats())
 
     def check(text: Text) -> Finding:
         try:
-            need("jsonschema", extra="schemas")
+            _formats()
         except MissingExtra as error:
             return Finding("undecided", str(error))
         said = text.raw.strip().strip("`").strip("json")
-        try:
-            value = None if is_deep(said) else json.loads(said)
-        except ValueError as error:
-            return Finding("fail", f"no JSON: {error}"[:200], None, needed)
         if is_deep(said):
             return Finding("fail", "no JSON that can be read: nested too deep", None, needed)
+        try:
+            value = json.loads(said)
+        except ValueError as error:
+            return Finding("fail", f"no JSON: {error}"[:200], None, needed)
         try:
             validator().validate(value)
         except Exception as error:  # noqa: BLE001 - as there: whatever the validator raises fails the answer

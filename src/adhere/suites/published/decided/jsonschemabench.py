@@ -20,7 +20,7 @@ from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 _COLUMNS = {"json_schema": str, "unique_id": str}
 _QUESTION = "Generate a JSON object that matches the following JSON schema.\n\nJSON schema: {schema}\n\nJSON object: "
@@ -36,17 +36,15 @@ def load(argument: str | None) -> Suite:
     path = need_path("jsonschemabench", argument)
     rows, sha256 = _folder(path) if path.is_dir() else read_rows(path)
     prompts = tuple(_prompt(at, row) for at, row in rows)
-    if not prompts:
-        raise SpecError(f"jsonschemabench:{argument}: no schemas")
-    need_unique(f"jsonschemabench:{argument}", [prompt.id for prompt in prompts])
-    return Suite(
-        name=f"jsonschemabench:{argument}",
-        version="1",
-        prompts=prompts,
-        slices=tuple(dict.fromkeys(prompt.tags["slice"] for prompt in prompts)),
-        settings={"file_sha256": sha256, "note": note({"schemas": len(prompts)}, {})},
+    return make_suite(
+        "jsonschemabench",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=note({"schemas": len(prompts)}, {}),
         citation="S. Geng et al., JSONSchemaBench, arXiv 2501.10868",
         sampling=Sampling(max_new_tokens=4096),
+        nothing="no schemas",
     )
 
 

@@ -21,7 +21,7 @@ from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 _COLUMNS = {"task_id": str, "test_case_id": int, "instruction": str, "code_output": dict}
 
@@ -36,15 +36,13 @@ def load(argument: str | None) -> Suite:
     path = need_path("logicif", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row) for at, row in rows)
-    if not prompts:
-        raise SpecError(f"logicif:{argument}: no rows")
-    need_unique(f"logicif:{argument}", [prompt.id for prompt in prompts])
     questions = len({prompt.tags["group"] for prompt in prompts})
-    return Suite(
-        name=f"logicif:{argument}",
-        version="1",
-        prompts=prompts,
-        settings={"file_sha256": sha256, "note": note({"questions": questions, "cases": len(prompts)}, {})},
+    return make_suite(
+        "logicif",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=note({"questions": questions, "cases": len(prompts)}, {}),
         citation="M. Zhang et al., Complex Logical Instruction Generation, arXiv 2508.09125",
         sampling=Sampling(max_new_tokens=8192),
     )

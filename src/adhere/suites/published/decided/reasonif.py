@@ -20,7 +20,7 @@ from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import need_columns, need_path, note, read_rows
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 RULES = (
     "language:reasoning_language", "length_constraint_checkers:number_words", "change_case:english_capital",
@@ -40,16 +40,15 @@ def load(argument: str | None) -> Suite:
     path = need_path("reasonif", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows))
-    if not prompts:
-        raise SpecError(f"reasonif:{argument}: no rows")
-    return Suite(
-        name=f"reasonif:{argument}",
-        version="1",
-        prompts=prompts,
-        slices=RULES,
-        settings={"file_sha256": sha256, "note": note({"prompts": len(prompts)}, {"prompts": 300})},
+    return make_suite(
+        "reasonif",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=note({"prompts": len(prompts)}, {"prompts": 300}),
         citation="Y. Kwon et al., ReasonIF, arXiv 2510.15211",
         sampling=Sampling(max_new_tokens=16384, temperature=1.0, top_p=0.95),
+        slices=RULES,
     )
 
 

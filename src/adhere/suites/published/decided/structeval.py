@@ -16,7 +16,7 @@ from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 _COLUMNS = {"task_id": str, "query": str, "output_type": str, "raw_output_metric": list}
 _FORMATS = ("json", "yaml", "toml", "xml", "csv")
@@ -32,18 +32,16 @@ def load(argument: str | None) -> Suite:
     rows, sha256 = read_rows(need_path("structeval", argument))
     kept = [(at, row) for at, row in rows if str(row.get("output_type", "")).lower() in _FORMATS]
     prompts = tuple(_prompt(at, row) for at, row in kept)
-    if not prompts:
-        raise SpecError(f"structeval:{argument}: no task whose output is {', '.join(_FORMATS)}")
-    need_unique(f"structeval:{argument}", [prompt.id for prompt in prompts])
     left = f"; {len(rows) - len(kept):,} rendered tasks are left out" if len(rows) > len(kept) else ""
-    return Suite(
-        name=f"structeval:{argument}",
-        version="1",
-        prompts=prompts,
-        slices=tuple(dict.fromkeys(prompt.tags["slice"] for prompt in prompts)),
-        settings={"file_sha256": sha256, "note": note({"tasks": len(prompts)}, {}) + left},
+    return make_suite(
+        "structeval",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=note({"tasks": len(prompts)}, {}) + left,
         citation="J. Yang et al., StructEval, arXiv 2505.20139",
         sampling=Sampling(max_new_tokens=4096),
+        nothing=f"no task whose output is {', '.join(_FORMATS)}",
     )
 
 

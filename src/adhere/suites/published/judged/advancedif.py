@@ -18,7 +18,7 @@ from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling
 from adhere.suites.base import Suite
 from adhere.suites.published.judged.conversations import prompt_of_messages
-from adhere.suites.published.table import need_path, note, read_rows
+from adhere.suites.published.table import make_suite, need_path, note, read_rows
 
 
 def load(argument: str | None) -> Suite:
@@ -30,15 +30,13 @@ def load(argument: str | None) -> Suite:
     """
     rows, sha256 = read_rows(need_path("advancedif", argument))
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows, start=1))
-    if not prompts:
-        raise SpecError(f"advancedif:{argument}: no rows")
     counts = {"conversations": len(prompts), "rubrics": sum(len(prompt.constraints) for prompt in prompts)}
-    return Suite(
-        name=f"advancedif:{argument}",
-        version="1",
-        prompts=prompts,
-        slices=tuple(dict.fromkeys(prompt.tags["slice"] for prompt in prompts)),
-        settings={"file_sha256": sha256, "note": f"{note(counts, {})}; a model judges all rubrics (adhere judge)"},
+    return make_suite(
+        "advancedif",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=f"{note(counts, {})}; a model judges all rubrics (adhere judge)",
         citation="Y. He et al., AdvancedIF, arXiv 2511.10507",
         sampling=Sampling(max_new_tokens=4096),
     )

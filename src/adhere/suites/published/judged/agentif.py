@@ -22,7 +22,7 @@ from adhere.schema import ConstraintRef, Prompt, Sampling
 from adhere.suites.base import Suite
 from adhere.suites.published.judged.conversations import prompt_of_messages
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 _COLUMNS = {"input": list, "constraints": list}
 _STEPS = {"code", "llm", "llm_conditional_check"}
@@ -37,17 +37,15 @@ def load(argument: str | None) -> Suite:
     """
     rows, sha256 = read_rows(need_path("agentif", argument))
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows))
-    if not prompts:
-        raise SpecError(f"agentif:{argument}: no rows")
-    need_unique(f"agentif:{argument}", [prompt.id for prompt in prompts])
     refs = [ref.id for prompt in prompts for ref in prompt.constraints]
     counts = {"instructions": len(prompts), "constraints": len(refs)}
     judged = f"; code decides {sum(one != JUDGED for one in refs):,} of them, a model the others (adhere judge)"
-    return Suite(
-        name=f"agentif:{argument}",
-        version="1",
-        prompts=prompts,
-        settings={"file_sha256": sha256, "note": note(counts, {}) + judged},
+    return make_suite(
+        "agentif",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=note(counts, {}) + judged,
         citation="Y. Qi et al., AgentIF, arXiv 2505.16944",
         sampling=Sampling(max_new_tokens=4096),
     )

@@ -20,7 +20,7 @@ from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 PUBLISHED = {"final_release_1200.jsonl": {"tasks": 1200}}
 LANGUAGES = {"en": "Keep to these instructions:", "zh": "请遵守以下指示："}  # noqa: RUF001 - Chinese
@@ -43,21 +43,17 @@ def load(argument: str | None) -> Suite:
     path = need_path("codeif", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row) for at, row in rows)
-    if not prompts:
-        raise SpecError(f"codeif:{argument}: no rows")
-    need_unique(f"codeif:{argument}", [prompt.id for prompt in prompts])
     counts = {"tasks": len(prompts), "instructions": sum(len(prompt.constraints) for prompt in prompts)}
-    return Suite(
-        name=f"codeif:{argument}",
-        version="2",
-        prompts=prompts,
-        slices=("easy", "hard"),
-        settings={
-            "file_sha256": sha256,
-            "note": f"{note(counts, PUBLISHED.get(path.name, {}))}; a model judges all instructions (adhere judge)",
-        },
+    return make_suite(
+        "codeif",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=f"{note(counts, PUBLISHED.get(path.name, {}))}; a model judges all instructions (adhere judge)",
         citation="K. Yan et al., CodeIF, arXiv 2502.19166",
         sampling=Sampling(max_new_tokens=4096, temperature=0.5),
+        slices=("easy", "hard"),
+        version="2",
     )
 
 

@@ -19,7 +19,7 @@ from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError, UsageError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 _COLUMNS = {"main_id": int, "category": str, "scoring_questions": list}
 _NEEDED = "main_id, instruction, category, scoring_questions"
@@ -43,21 +43,17 @@ def load(argument: str | None) -> Suite:
             f"complexbench:{argument}: the file has no instruction{suffix}. Columns: {', '.join(rows[0][1])}. Needed: {_NEEDED}"
         )
     prompts = tuple(_prompt(at, row, suffix) for at, row in rows)
-    if not prompts:
-        raise SpecError(f"complexbench:{argument}: no rows")
-    need_unique(f"complexbench:{argument}", [prompt.id for prompt in prompts])
     counts = {"instructions": len(prompts), "questions": sum(len(prompt.constraints) for prompt in prompts)}
-    return Suite(
-        name=f"complexbench:{argument}",
-        version="2",
-        prompts=prompts,
-        slices=tuple(sorted({prompt.tags["slice"] for prompt in prompts})),
-        settings={
-            "file_sha256": sha256,
-            "note": f"{note(counts, {'instructions': 1150})}; a model judges all questions (adhere judge)",
-        },
+    return make_suite(
+        "complexbench",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=f"{note(counts, {'instructions': 1150})}; a model judges all questions (adhere judge)",
         citation="B. Wen et al., ComplexBench, arXiv 2407.03978",
         sampling=Sampling(max_new_tokens=2048),
+        slices=tuple(sorted({prompt.tags["slice"] for prompt in prompts})),
+        version="2",
     )
 
 

@@ -16,7 +16,7 @@ from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
-from adhere.suites.published.table import need_columns, need_path, note, read_rows
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 _COLUMNS = {"instruction_types": str, "prompt": str, "response_reference": str, "language": str}
 
@@ -30,17 +30,12 @@ def load(argument: str | None) -> Suite:
     """
     rows, sha256 = read_rows(need_path("inverse-ifeval", argument))
     prompts = tuple(_prompt(at, row, number) for number, (at, row) in enumerate(rows, start=1))
-    if not prompts:
-        raise SpecError(f"inverse-ifeval:{argument}: no rows")
-    return Suite(
-        name=f"inverse-ifeval:{argument}",
-        version="1",
-        prompts=prompts,
-        slices=tuple(dict.fromkeys(prompt.tags["slice"] for prompt in prompts)),
-        settings={
-            "file_sha256": sha256,
-            "note": f"{note({'prompts': len(prompts)}, {'prompts': 1012})}; a model judges them all (adhere judge)",
-        },
+    return make_suite(
+        "inverse-ifeval",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=f"{note({'prompts': len(prompts)}, {'prompts': 1012})}; a model judges them all (adhere judge)",
         citation="Q. Zhang et al., Inverse IFEval, arXiv 2509.04292",
         sampling=Sampling(max_new_tokens=4096),
     )

@@ -17,7 +17,7 @@ from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling
 from adhere.suites.base import Suite
 from adhere.suites.published.judged.conversations import prompt_of_messages
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 _COLUMNS = {"QUESTION_ID": str, "AXIS": str, "CONVERSATION": list, "TARGET_QUESTION": str, "PASS_CRITERIA": str}
 
@@ -31,18 +31,12 @@ def load(argument: str | None) -> Suite:
     """
     rows, sha256 = read_rows(need_path("multichallenge", argument))
     prompts = tuple(_prompt(at, row) for at, row in rows)
-    if not prompts:
-        raise SpecError(f"multichallenge:{argument}: no rows")
-    need_unique(f"multichallenge:{argument}", [prompt.id for prompt in prompts])
-    return Suite(
-        name=f"multichallenge:{argument}",
-        version="1",
-        prompts=prompts,
-        slices=tuple(dict.fromkeys(prompt.tags["slice"] for prompt in prompts)),
-        settings={
-            "file_sha256": sha256,
-            "note": f"{note({'questions': len(prompts)}, {'questions': 273})}; a model judges them all (adhere judge)",
-        },
+    return make_suite(
+        "multichallenge",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=f"{note({'questions': len(prompts)}, {'questions': 273})}; a model judges them all (adhere judge)",
         citation="V. Deshpande et al., MultiChallenge, arXiv 2501.17399",
         sampling=Sampling(max_new_tokens=4096),
     )

@@ -20,7 +20,7 @@ from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 ALIGNMENTS = ("align", "misalign")
 _COLUMNS = {"messages": list, "prompt_infos": dict, "rounds_related": bool}
@@ -36,21 +36,18 @@ def load(argument: str | None) -> Suite:
     path = need_path("sysbench", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row) for at, row in rows)
-    if not prompts:
-        raise SpecError(f"sysbench:{argument}: no sessions")
-    need_unique(f"sysbench:{argument}", [prompt.id for prompt in prompts])
     counts = {"sessions": len(prompts), "turns": sum(len(prompt.turns) for prompt in prompts)}
-    return Suite(
-        name=f"sysbench:{argument}",
-        version="2",
-        prompts=prompts,
-        slices=("dependent turns", "parallel turns"),
-        settings={
-            "file_sha256": sha256,
-            "note": f"{note(counts, {'sessions': 500})}; a model judges all criteria (adhere judge)",
-        },
+    return make_suite(
+        "sysbench",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=f"{note(counts, {'sessions': 500})}; a model judges all criteria (adhere judge)",
         citation="Y. Qin et al., SysBench, arXiv 2408.10943",
         sampling=Sampling(max_new_tokens=2048),
+        slices=("dependent turns", "parallel turns"),
+        version="2",
+        nothing="no sessions",
     )
 
 

@@ -19,7 +19,7 @@ from adhere.constraints.published.judged.table import JUDGED
 from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows, where
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows, where
 
 MOST_CONSTRAINTS = 8
 _COLUMNS = {"conversation_id": str, "task": str, "decomposition": list}
@@ -36,26 +36,22 @@ def load(argument: str | None) -> Suite:
     rows, sha256 = read_rows(path)
     made = [_prompt(at, row) for at, row in rows]
     prompts = tuple(prompt for prompt in made if len(prompt.constraints) <= MOST_CONSTRAINTS)
-    if not prompts:
-        raise SpecError(f"wildifeval:{argument}: no tasks with one to {MOST_CONSTRAINTS} constraints")
-    need_unique(f"wildifeval:{argument}", [prompt.id for prompt in prompts])
+    counts = {"tasks": len(prompts), "constraints": sum(len(prompt.constraints) for prompt in prompts)}
     left = (
         f"; {len(made) - len(prompts)} with more than {MOST_CONSTRAINTS} constraints are left out"
         if len(made) > len(prompts)
         else ""
     )
-    counts = {"tasks": len(prompts), "constraints": sum(len(prompt.constraints) for prompt in prompts)}
-    return Suite(
-        name=f"wildifeval:{argument}",
-        version="1",
-        prompts=prompts,
-        slices=tuple(f"{number} constraints" for number in range(1, MOST_CONSTRAINTS + 1)),
-        settings={
-            "file_sha256": sha256,
-            "note": f"{note(counts, {'tasks': 7523})}{left}; a model judges all constraints (adhere judge)",
-        },
+    return make_suite(
+        "wildifeval",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=f"{note(counts, {'tasks': 7523})}{left}; a model judges all constraints (adhere judge)",
         citation="G. Lior et al., WildIFEval, arXiv 2503.06573",
         sampling=Sampling(max_new_tokens=1000),
+        slices=tuple(f"{number} constraints" for number in range(1, MOST_CONSTRAINTS + 1)),
+        nothing=f"no tasks with one to {MOST_CONSTRAINTS} constraints",
     )
 
 

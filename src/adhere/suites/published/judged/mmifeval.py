@@ -23,7 +23,7 @@ from adhere.errors import SpecError, UsageError
 from adhere.schema import ConstraintRef, Media, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
 from adhere.suites.published.rows import checked_ref
-from adhere.suites.published.table import need_columns, need_path, need_unique, note, read_rows
+from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 PICTURES = (
     "image", "filename", "img_name", "image_name", "image_local_name", "image_path", "image_local_path", "img", "img_path", "img_local_path",
@@ -42,22 +42,17 @@ def load(argument: str | None) -> Suite:
     path = need_path("mmifeval", argument)
     rows, sha256 = read_rows(path)
     prompts = tuple(_prompt(at, row, path.parent) for at, row in rows)
-    if not prompts:
-        raise SpecError(f"mmifeval:{argument}: no rows")
-    need_unique(f"mmifeval:{argument}", [prompt.id for prompt in prompts])
     refs = [ref for prompt in prompts for ref in prompt.constraints]
     judged = sum(ref.id == JUDGED for ref in refs)
-    return Suite(
-        name=f"mmifeval:{argument}",
-        version="1",
-        prompts=prompts,
-        slices=LEVELS,
-        settings={
-            "file_sha256": sha256,
-            "note": f"{note({'prompts': len(prompts), 'constraints': len(refs)}, {})}; a model judges {judged} of them (adhere judge)",
-        },
+    return make_suite(
+        "mmifeval",
+        argument,
+        prompts,
+        sha256=sha256,
+        note=f"{note({'prompts': len(prompts), 'constraints': len(refs)}, {})}; a model judges {judged} of them (adhere judge)",
         citation="S. Ding et al., MM-IFEngine, arXiv 2504.07957",
         sampling=Sampling(max_new_tokens=4096),
+        slices=LEVELS,
     )
 
 
