@@ -20,10 +20,10 @@ from adhere.errors import Diverged, UsageError
 from adhere.progress import Step
 from adhere.schema import Record, convert
 from adhere.train.batch.pack import Precision, Tree, log_probs
-from adhere.train.budget.ledger import LogRow, StepLog, Tally, peak_memory_bytes
+from adhere.train.budget.ledger import LogRow, StepLog, Tally, logged, peak_memory_bytes
 from adhere.train.checkpoint import keeper
 from adhere.train.parallel import add_up, is_sharding, share
-from adhere.train.watch import SCORE, watcher
+from adhere.train.watch import PASSED, SCORE, watcher
 
 if TYPE_CHECKING:
     import torch
@@ -227,11 +227,10 @@ class Learner:
     def _look(self, tally: Tally, log: Sequence[LogRow]) -> LogRow:
         """What the watch sees; the weights are remembered where it is more than it has seen."""
         assert self.watch is not None  # noqa: S101 - the callers asked
-        found = self.watch.look(self.model, tally)
-        score = found[SCORE] or 0.0
-        if all(score > (row.get(SCORE) or 0.0) for row in log if row.get(SCORE) is not None):
+        score, passed = self.watch.look(self.model, tally)
+        if all(score > earlier for earlier in logged(log, SCORE)):
             self.keep()
-        return found
+        return {SCORE: score, PASSED: passed}
 
     def log_probs(self, tree: Tree, *, temperature: float = 1.0) -> torch.Tensor:
         """Log-probs of the tree's completion tokens (K) under the model as it is, in the precision of this stage."""

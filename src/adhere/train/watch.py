@@ -19,7 +19,7 @@ from adhere.pipeline.reward import RewardKind, reward_of
 from adhere.schema import ConstraintRef
 from adhere.suites.base import Suite
 from adhere.train.batch.rows import prompt_ids
-from adhere.train.budget.ledger import LogRow, Tally
+from adhere.train.budget.ledger import Tally
 from adhere.train.parallel import divided, share
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Watch(NamedTuple):
     every: int
     max_new_tokens: int
 
-    def look(self, model: PreTrainedModel, tally: Tally) -> LogRow:
+    def look(self, model: PreTrainedModel, tally: Tally) -> tuple[float, float]:
         """The share of kept constraints and the share of prompts whose answer keeps all, of the prompts that could be judged.
 
         Raises:
@@ -63,8 +63,8 @@ class Watch(NamedTuple):
         scores = greedy_scores(
             model, self.tokenizer, self.asked, KINDS, max_new_tokens=self.max_new_tokens, tally=tally
         )
-        means = [_mean([row[at] for row in scores]) for at in range(len(KINDS))]
-        return {SCORE: means[0], PASSED: means[1]}
+        dense, binary = ([row[at] for row in scores] for at in range(len(KINDS)))
+        return _mean(dense), _mean(binary)
 
 
 _current: ContextVar[Watch | None] = ContextVar("watch", default=None)

@@ -47,7 +47,7 @@ class Killed(Exception):
 
 
 def looking(monkeypatch: pytest.MonkeyPatch, scores: Iterator[float]) -> None:
-    monkeypatch.setattr(watch.Watch, "look", lambda *_: {watch.SCORE: next(scores), watch.PASSED: 0.0})
+    monkeypatch.setattr(watch.Watch, "look", lambda *_: (next(scores), 0.0))
 
 
 def test_it_ends_with_the_weights_of_the_best_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

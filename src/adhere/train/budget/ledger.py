@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -13,7 +13,9 @@ from typing import NamedTuple, Protocol
 
 from adhere.schema import Record
 
-__all__ = ["Artefact", "LogRow", "StageLedger", "StageResult", "StepLog", "Tally", "observing", "peak_memory_bytes"]
+__all__ = [
+    "Artefact", "LogRow", "StageLedger", "StageResult", "StepLog", "Tally", "logged", "observing", "peak_memory_bytes",
+]  # fmt: skip
 
 LogRow = dict[str, float | None]
 
@@ -90,6 +92,11 @@ class StepLog(list[LogRow]):
         observer = _observer.get()
         if observer is not None:
             observer(row)
+
+
+def logged(log: Sequence[LogRow], column: str) -> list[float]:
+    """The values of a column, of those rows that have one."""
+    return [value for row in log if (value := row.get(column)) is not None]
 
 
 class Artefact(Protocol):

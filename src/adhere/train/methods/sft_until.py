@@ -22,7 +22,7 @@ from adhere.progress import Progress, Silent
 from adhere.schema import ConstraintRef, SftRow, derive_seed
 from adhere.train.batch.rows import prompt_ids
 from adhere.train.budget.cost import Shape, Work
-from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
+from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, logged
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Count, Share, checked, learning
 from adhere.train.methods.sft import SftSettings, _rows, _work, batches, prepared, sft_step
@@ -165,12 +165,8 @@ def _score(
     return sum(measured) / len(measured)
 
 
-def _looks(log: Sequence[LogRow]) -> list[float]:
-    return [value for row in log if (value := row.get(SCORE)) is not None]
-
-
 def _best(log: Sequence[LogRow]) -> float:
-    return max(_looks(log))
+    return max(logged(log, SCORE))
 
 
 def _is_gain(value: float | None, log: Sequence[LogRow], settings: SftUntilSettings) -> bool:
@@ -181,7 +177,7 @@ def _is_gain(value: float | None, log: Sequence[LogRow], settings: SftUntilSetti
 def _looks_without_gain(log: Sequence[LogRow], settings: SftUntilSettings) -> int:
     """Looks since the last gain. It follows from the log, so a resumed stage ends where an undisturbed one does."""
     best, since = float("-inf"), 0
-    for value in _looks(log):
+    for value in logged(log, SCORE):
         best, since = (value, 0) if value > best + settings.least_gain else (best, since + 1)
     return since
 
