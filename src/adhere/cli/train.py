@@ -66,9 +66,8 @@ def command(
     from adhere.train.parallel import processes as joined
     from adhere.train.recipe.launch.launchers import launch_file
     from adhere.train.recipe.launch.trainers import Trainer, trainer_files
-    from adhere.train.recipe.machines import machine_of
+    from adhere.train.recipe.load import load_recipe, machine_of
     from adhere.train.recipe.run import plan_recipe, run_recipe
-    from adhere.train.recipe.spec import load_recipe
     from adhere.train.recipe.tracking import open_tracker
 
     spec, base = load_recipe(recipe)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from adhere import __version__
-from adhere.build.decontaminate.files import Done, summed
+from adhere.build.decontaminate.counts import Done, summed
 from adhere.build.decontaminate.rows import Decontaminate, Touched
 from adhere.errors import Incomplete, UsageError
 from adhere.lines.places import is_remote, written

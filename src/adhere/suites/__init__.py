@@ -21,7 +21,8 @@ from adhere.plugins import Registry
 from adhere.schema import Record
 from adhere.suites.base import Suite
 from adhere.suites.generated.names import OWN, read_argument
-from adhere.suites.published.catalog import CATALOG, Origin, loader
+from adhere.suites.published.catalog import CATALOG, Origin
+from adhere.suites.published.loader import loader
 
 if TYPE_CHECKING:
     from adhere.suites.generated.family import Family

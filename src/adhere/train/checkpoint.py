@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -31,13 +31,27 @@ from adhere.train.budget.ledger import LogRow, Tally
 from adhere.train.parallel import agreed, first_does, gather, is_sharding, place
 
 if TYPE_CHECKING:
-    from adhere.train.loop import Learner
+    import torch
+    from transformers import PreTrainedModel
 
 __all__ = ["Keeper", "forget", "keeper", "keeping"]
 
 FILE, LATEST = "checkpoint.pt", "latest"
 EVERY_S = 300.0  # writing takes seconds for a small model and stops training meanwhile
 _current: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
+
+
+class Kept(Protocol):
+    """What is kept of a learner (`train.loop.Learner`), and what tells its stage from another one."""
+
+    model: PreTrainedModel
+    settings: Any
+    stage: str
+    steps: int
+    parameters: list[torch.nn.Parameter]
+    kept: list[torch.Tensor]
+    optimizer: torch.optim.Optimizer
+    step: int
 
 
 class Keeper:
@@ -52,7 +66,7 @@ class Keeper:
         self.folder, self.every_s = folder, every_s
         self._written = time.monotonic()
 
-    def restore(self, learner: Learner, tally: Tally, log: list[LogRow]) -> int:
+    def restore(self, learner: Kept, tally: Tally, log: list[LogRow]) -> int:
         """Put the learner, the counts and the log into the state that was kept; how many batches were done (0: none kept).
 
         Raises:
@@ -81,7 +95,7 @@ class Keeper:
         log[:] = kept["log"]
         return int(kept["done"])
 
-    def save_if_due(self, learner: Learner, tally: Tally, log: list[LogRow], *, done: int) -> bool:
+    def save_if_due(self, learner: Kept, tally: Tally, log: list[LogRow], *, done: int) -> bool:
         """Write a checkpoint if the last one is `every_s` old; whether it was written. A killed write leaves the one before.
 
         Raises:
@@ -185,7 +199,7 @@ def _read(file: Path, device: Any) -> dict[str, Any]:
     return found
 
 
-def _identity(learner: Learner) -> str:
+def _identity(learner: Kept) -> str:
     shapes = [list(parameter.shape) for parameter in learner.parameters]
     optimizer = type(learner.optimizer).__name__
     settings = msgspec.to_builtins(learner.settings)

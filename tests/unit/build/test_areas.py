@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from adhere import sandbox
-from adhere.build.dataset.areas import SUITES, Area, AreaSpec
+from adhere.build.dataset.areas import SUITES
 from adhere.build.dataset.make import build_dataset
-from adhere.build.dataset.spec import DataSpec, Decontaminate, Queries, checked, load_spec
+from adhere.build.dataset.spec import Area, AreaSpec, DataSpec, Decontaminate, Queries, checked, load_spec
 from adhere.build.transforms import Settings, transform
 from adhere.constraints import from_ref
 from adhere.errors import SpecError

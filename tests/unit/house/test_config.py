@@ -78,7 +78,7 @@ def test_what_python_itself_refuses_is_one_line(text: str) -> None:
     ],
 )
 def test_a_recipe_names_file_and_line(stage: str, line: int, what: str, tmp_path: Path) -> None:
-    from adhere.train.recipe.spec import load_recipe
+    from adhere.train.recipe.load import load_recipe
 
     file = tmp_path / "r.toml"
     file.write_text(f'name = "r"\n\n[[stages]]\n{stage}\n')

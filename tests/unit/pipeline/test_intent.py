@@ -23,7 +23,7 @@ from adhere.pipeline.reward import reward_of
 from adhere.rewards import judge_reward
 from adhere.schema import ConstraintRef, Prompt, RlRow, Turn, encode
 from adhere.suites import Suite
-from adhere.train.recipe.spec import load_recipe
+from adhere.train.recipe.load import load_recipe
 
 ASKED = (
     "Write a short blog post about the benefits of cycling to work every morning in winter for office employees of large "

@@ -25,8 +25,8 @@ from adhere.train.budget.ledger import StepLog, observing  # noqa: E402
 from adhere.train.recipe import Recipe, StageSpec, load_recipe  # noqa: E402
 from adhere.train.recipe.guards import Guards, Wasted  # noqa: E402
 from adhere.train.recipe.launch.launchers import launch_file  # noqa: E402
+from adhere.train.recipe.load import load_preset  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
-from adhere.train.recipe.spec import load_preset  # noqa: E402
 from adhere.train.recipe.tracking import open_tracker  # noqa: E402
 
 ROOT = Path(__file__).parents[3]

@@ -12,43 +12,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
-from msgspec import Meta
 
 from adhere import suites
+from adhere.build.dataset.prompts import Kind
+from adhere.build.dataset.spec import Area, AreaSpec
 from adhere.build.transforms.role_rules import ROLES
 from adhere.build.transforms.system_prompts import FORMS, MANNERS, PLACES
 from adhere.constraints import Constraint, registry
-from adhere.schema import Prompt, Record, derive_seed
+from adhere.schema import Prompt, derive_seed
 from adhere.suites.base import limited
 
-if TYPE_CHECKING:
-    from adhere.build.dataset.prompts import Kind
+__all__ = ["SUITES", "answering_in", "drawn", "under_systems"]
 
-__all__ = ["SUITES", "Area", "AreaSpec", "answering_in", "drawn", "under_systems"]
-
-Area = Literal[
-    "instructions", "long-answers", "maths", "coding", "structured-data", "reasoning", "cross-lingual", "system-prompts"
-]
 SUITES: dict[Area, str] = {
     "long-answers": "length", "maths": "math", "coding": "code", "structured-data": "data", "reasoning": "logic",
 }  # fmt: skip
-
-
-class AreaSpec(Record, frozen=True):
-    """One area.
-
-    Attributes:
-        area: Which.
-        count: Prompts.
-        max_new_tokens: Limit of their answers; None: the suite's, or `sampling`'s for those that come of queries.
-    """
-
-    area: Area
-    count: Annotated[int, Meta(ge=1)] = 20
-    max_new_tokens: Annotated[int, Meta(ge=1)] | None = None
 
 
 def drawn(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], int]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
-from adhere.build.dataset.areas import AreaSpec
 from adhere.build.rows import Limits
 from adhere.config import load_toml
 from adhere.errors import SpecError
@@ -16,6 +16,23 @@ from adhere.schema import Record, Sampling
 
 Source = Literal["ours", "file", "hub", "bootstrap"]
 Shape = Literal["llamafactory", "verl", "openrlhf", "sharegpt"]
+Area = Literal[
+    "instructions", "long-answers", "maths", "coding", "structured-data", "reasoning", "cross-lingual", "system-prompts"
+]
+
+
+class AreaSpec(Record, frozen=True):
+    """One area.
+
+    Attributes:
+        area: Which.
+        count: Prompts.
+        max_new_tokens: Limit of their answers; None: the suite's, or `sampling`'s for those that come of queries.
+    """
+
+    area: Area
+    count: Annotated[int, Meta(ge=1)] = 20
+    max_new_tokens: Annotated[int, Meta(ge=1)] | None = None
 
 
 class Queries(Record, frozen=True):

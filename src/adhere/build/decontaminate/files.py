@@ -16,54 +16,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-import msgspec
-
+from adhere.build.decontaminate.counts import Done, summed
 from adhere.build.decontaminate.rows import Decontaminate, Rule, Settings, TestItem, default_columns
 from adhere.errors import ResourceError, SpecError, UsageError
 from adhere.lines.blocks import Block, LineFile, parse_line
 from adhere.lines.step import Sorted
 from adhere.lines.workers import in_order
 from adhere.progress import Progress, Silent
-from adhere.schema import Json, Record, content_hash, decode, decoder_of, encode, write_atomic
+from adhere.schema import Record, content_hash, decode, decoder_of, encode, write_atomic
 
 _BLOCK_BYTES = 1 << 20
 _SMALL = (
     64 << 20
 )  # bytes that one process compares in the time that starting others takes (measured: about 50,000 rows in 1.5 s)
 _SAVE_EVERY_S = 2.0
-
-
-class Against(Record, frozen=True):
-    """One suite: how many rows were dropped for one of its items (the nearest), and how many of its items cost a row.
-
-    With the n-gram rule `touched` counts every item that shares 13 tokens in a row with some row: the contaminated ones.
-    """
-
-    suite: str
-    items: int
-    dropped: int
-    touched: int
-    touched_share: float
-
-
-class Done(Record, frozen=True):
-    """What came of a file. rows = kept + dropped + skipped. `sha256` is of the rows as they were read, uncompressed."""
-
-    rows: int
-    kept: int
-    dropped: int
-    skipped: int
-    rule: Rule
-    columns: tuple[str, ...]
-    against: tuple[Against, ...]
-    sha256: str
-    skipped_lines: tuple[str, ...]
-    contaminated: dict[str, tuple[int | str, ...]]
-
-    def as_json(self) -> dict[str, Json]:
-        """For `--json`."""
-        plain: dict[str, Json] = msgspec.to_builtins(self)
-        return plain
 
 
 def decontaminate_file(
@@ -236,35 +202,6 @@ class _Pass:
             self.settings, rows=state.rows, dropped=state.dropped, touched=state.touched, skipped=len(state.skipped),
             skipped_lines=state.skipped, sha256=self.file.sha256,
         )  # fmt: skip
-
-
-def summed(
-    settings: Settings, *, rows: int, dropped: dict[str, int], touched: Sequence[int], sha256: str, skipped: int = 0,
-    skipped_lines: Sequence[str] = (),
-) -> Done:  # fmt: skip
-    """The counts of a whole file, or of several."""
-    names = list(dict.fromkeys(against for against, _, _ in settings.items))
-    sizes = Counter(against for against, _, _ in settings.items)
-    touching: dict[str, list[int | str]] = {name: [] for name in names}
-    for place in sorted(touched):
-        against, key, _ = settings.items[place]
-        touching[against].append(key)
-    gone = sum(dropped.values())
-    return Done(
-        rows=rows,
-        kept=rows - gone - skipped,
-        dropped=gone,
-        skipped=skipped,
-        rule=settings.rule,
-        columns=settings.columns,
-        against=tuple(
-            Against(name, sizes[name], dropped.get(name, 0), len(touching[name]), len(touching[name]) / sizes[name])
-            for name in names
-        ),
-        sha256=sha256,
-        skipped_lines=tuple(skipped_lines[:20]),
-        contaminated={name: tuple(keys) for name, keys in touching.items()} if settings.rule == "ngram" else {},
-    )
 
 
 def _behind(blocks: Iterator[Block], lines_done: int) -> Iterator[Block]:

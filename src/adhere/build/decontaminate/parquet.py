@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from adhere.build.decontaminate.files import Done, summed
+from adhere.build.decontaminate.counts import Done, summed
 from adhere.build.decontaminate.rows import Decontaminate, Rule, Settings, TestItem, default_columns, text_of
 from adhere.errors import ResourceError, SpecError, UsageError
 from adhere.extras import need

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from adhere.build.decontaminate.files import Done
+from adhere.build.decontaminate.counts import Done
 from adhere.errors import UsageError
 from adhere.schema import Record
 from adhere.suites.base import Suite

@@ -5,12 +5,7 @@ One row a suite. Loaders are imported when a file is read.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from adhere.suites.base import Suite
+from typing import NamedTuple
 
 
 class HubFile(NamedTuple):
@@ -481,18 +476,3 @@ CATALOG = (
     ),
 )  # the end of CATALOG
 """In the order of `docs/guide/suites.md`."""
-
-
-def loader(known: Listed) -> Callable[[str | None, int | None], Suite]:
-    """What reads the file of a suite. The seed is ignored: published suites draw nothing."""
-
-    def load_file(argument: str | None, seed: int | None) -> Suite:  # noqa: ARG001 - the protocol of `Source.load`
-        module = importlib.import_module(f"adhere.suites.published.{known.module}")
-        if known.constant is None:
-            own: Callable[[str | None], Suite] = getattr(module, known.function)
-            return own(argument)
-        from adhere.suites.published.rows import load as load_rows  # the published kinds load with it
-
-        return load_rows(getattr(module, known.constant), argument)
-
-    return load_file

@@ -13,6 +13,7 @@ machines.py  presets on larger machines
 presets/     published recipes, with what is ours marked
 """
 
-from adhere.train.recipe.spec import Recipe, StageSpec, load_recipe
+from adhere.train.recipe.load import load_recipe
+from adhere.train.recipe.spec import Recipe, StageSpec
 
 __all__ = ["Recipe", "StageSpec", "load_recipe"]

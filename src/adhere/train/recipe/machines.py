@@ -14,9 +14,9 @@ from msgspec import Meta
 
 from adhere.errors import SpecError, nearest
 from adhere.schema import Json, Record
-from adhere.train.recipe.spec import Lora, Recipe, StageSpec, load_preset
+from adhere.train.recipe.spec import Lora, Recipe, StageSpec
 
-__all__ = ["Machine", "Preset", "machine_of", "on_machine"]
+__all__ = ["Machine", "Preset", "on_machine"]
 
 
 class Machine(Record, frozen=True):
@@ -52,16 +52,6 @@ class Preset(Recipe, frozen=True):
     def recipe(self) -> Recipe:
         """As it is for two cores."""
         return Recipe(**{name: getattr(self, name) for name in Recipe.__struct_fields__ if name != "origin"})
-
-
-def machine_of(name: str) -> Machine | None:
-    """The machine that `PRESET@MACHINE` names; None where a recipe names none.
-
-    Raises:
-        SpecError: There is no such preset.
-    """
-    preset, at, machine = name.partition("@")
-    return load_preset(preset).machines.get(machine) if at and not name.endswith(".toml") else None
 
 
 def on_machine(preset: Preset, name: str) -> Recipe:

@@ -15,20 +15,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from adhere.config import load_toml, locate
-from adhere.errors import SpecError, UnknownName, nearest
+from adhere.errors import SpecError, nearest
 from adhere.pipeline.reward import RewardKind
 from adhere.schema import Json, Record, convert
 from adhere.train.loop import OptimizerSettings
 from adhere.train.stages import STAGES, Stage
-
-if TYPE_CHECKING:
-    from adhere.train.recipe.machines import Preset
 
 __all__ = [
     "MATRICES",
@@ -38,8 +34,6 @@ __all__ = [
     "RewardTerm",
     "StageSpec",
     "WatchSpec",
-    "load_preset",
-    "load_recipe",
     "reward_trouble",
     "settle_reward",
     "uses_reward_model",
@@ -263,54 +257,3 @@ class Recipe(Record, frozen=True):
                     )
                 judged = judged or stage.yields == "reward-model"
         return found
-
-
-def load_recipe(name: str) -> tuple[Recipe, Path]:
-    """A recipe from a file, or a preset by its name, and the directory that its paths are relative to.
-
-    `qwen2.5` is for two cores, `qwen2.5@24gb` for a larger machine.
-
-    Raises:
-        SpecError: Neither a file nor a preset, no such machine, or the document is wrong (naming file, line and key).
-    """
-    path = Path(name)
-    if path.suffix == ".toml" or path.exists():
-        return _checked(load_toml(path, Recipe, settle=settle_reward), path), path.parent
-    from adhere.train.recipe.machines import on_machine
-
-    preset, _, machine = name.partition("@")
-    path = PRESETS / f"{preset}.toml"
-    found = load_preset(preset)
-    return _checked(on_machine(found, machine) if machine else found.recipe, path), Path()
-
-
-def load_preset(name: str) -> Preset:
-    """A preset with all its machines.
-
-    Raises:
-        SpecError: There is none of that name.
-    """
-    from adhere.train.recipe.machines import Preset
-
-    known = sorted(file.stem for file in PRESETS.glob("*.toml"))
-    if name not in known:
-        raise SpecError(
-            f"{name!r} is neither a recipe file nor a preset.{nearest(name, known)} Presets: {', '.join(known)}"
-        )
-    return load_toml(PRESETS / f"{name}.toml", Preset)
-
-
-def _checked(recipe: Recipe, path: Path) -> Recipe:
-    for place, stage in enumerate(recipe.stages):
-        try:
-            stage.resolved()
-        except (UnknownName, BadSetting) as error:
-            setting = getattr(error, "setting", None)
-            steps = ["stages", str(place), *(("settings", setting) if setting else ("stage",))]
-            line = locate(path.read_text(encoding="utf-8"), steps)
-            raise SpecError(f"{path}:{line}: stage {place + 1}: {error}") from error
-    try:
-        recipe.resolved()
-    except SpecError as error:
-        raise SpecError(f"{path}: {error}") from error
-    return recipe

@@ -1,0 +1,73 @@
+"""What came of a file that was compared: how many rows went, for which test items."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from adhere.build.decontaminate.rows import Rule, Settings
+from adhere.schema import Json, Record
+
+
+class Against(Record, frozen=True):
+    """One suite: how many rows were dropped for one of its items (the nearest), and how many of its items cost a row.
+
+    With the n-gram rule `touched` counts every item that shares 13 tokens in a row with some row: the contaminated ones.
+    """
+
+    suite: str
+    items: int
+    dropped: int
+    touched: int
+    touched_share: float
+
+
+class Done(Record, frozen=True):
+    """What came of a file. rows = kept + dropped + skipped. `sha256` is of the rows as they were read, uncompressed."""
+
+    rows: int
+    kept: int
+    dropped: int
+    skipped: int
+    rule: Rule
+    columns: tuple[str, ...]
+    against: tuple[Against, ...]
+    sha256: str
+    skipped_lines: tuple[str, ...]
+    contaminated: dict[str, tuple[int | str, ...]]
+
+    def as_json(self) -> dict[str, Json]:
+        """For `--json`."""
+        plain: dict[str, Json] = msgspec.to_builtins(self)
+        return plain
+
+
+def summed(
+    settings: Settings, *, rows: int, dropped: dict[str, int], touched: Sequence[int], sha256: str, skipped: int = 0,
+    skipped_lines: Sequence[str] = (),
+) -> Done:  # fmt: skip
+    """The counts of a whole file, or of several."""
+    names = list(dict.fromkeys(against for against, _, _ in settings.items))
+    sizes = Counter(against for against, _, _ in settings.items)
+    touching: dict[str, list[int | str]] = {name: [] for name in names}
+    for place in sorted(touched):
+        against, key, _ = settings.items[place]
+        touching[against].append(key)
+    gone = sum(dropped.values())
+    return Done(
+        rows=rows,
+        kept=rows - gone - skipped,
+        dropped=gone,
+        skipped=skipped,
+        rule=settings.rule,
+        columns=settings.columns,
+        against=tuple(
+            Against(name, sizes[name], dropped.get(name, 0), len(touching[name]), len(touching[name]) / sizes[name])
+            for name in names
+        ),
+        sha256=sha256,
+        skipped_lines=tuple(skipped_lines[:20]),
+        contaminated={name: tuple(keys) for name, keys in touching.items()} if settings.rule == "ngram" else {},
+    )

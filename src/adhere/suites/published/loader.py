@@ -1,0 +1,24 @@
+"""What reads the file of a published suite: imported when it is called, for the published kinds load with it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from adhere.suites.base import Suite
+from adhere.suites.published.catalog import Listed
+
+
+def loader(known: Listed) -> Callable[[str | None, int | None], Suite]:
+    """The loader of one suite. Its seed is ignored: published suites draw nothing."""
+
+    def load_file(argument: str | None, seed: int | None) -> Suite:  # noqa: ARG001 - the protocol of `Source.load`
+        module = importlib.import_module(f"adhere.suites.published.{known.module}")
+        if known.constant is None:
+            own: Callable[[str | None], Suite] = getattr(module, known.function)
+            return own(argument)
+        from adhere.suites.published.rows import load as load_rows
+
+        return load_rows(getattr(module, known.constant), argument)
+
+    return load_file

@@ -1,0 +1,69 @@
+"""A recipe by its name or its file, and a preset with its machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adhere.config import load_toml, locate
+from adhere.errors import SpecError, UnknownName, nearest
+from adhere.train.recipe.machines import Machine, Preset, on_machine
+from adhere.train.recipe.spec import PRESETS, BadSetting, Recipe, settle_reward
+
+__all__ = ["load_preset", "load_recipe", "machine_of"]
+
+
+def load_recipe(name: str) -> tuple[Recipe, Path]:
+    """A recipe from a file, or a preset by its name, and the directory that its paths are relative to.
+
+    `qwen2.5` is for two cores, `qwen2.5@24gb` for a larger machine.
+
+    Raises:
+        SpecError: Neither a file nor a preset, no such machine, or the document is wrong (naming file, line and key).
+    """
+    path = Path(name)
+    if path.suffix == ".toml" or path.exists():
+        return _checked(load_toml(path, Recipe, settle=settle_reward), path), path.parent
+    preset, _, machine = name.partition("@")
+    path = PRESETS / f"{preset}.toml"
+    found = load_preset(preset)
+    return _checked(on_machine(found, machine) if machine else found.recipe, path), Path()
+
+
+def load_preset(name: str) -> Preset:
+    """A preset with all its machines.
+
+    Raises:
+        SpecError: There is none of that name.
+    """
+    known = sorted(file.stem for file in PRESETS.glob("*.toml"))
+    if name not in known:
+        raise SpecError(
+            f"{name!r} is neither a recipe file nor a preset.{nearest(name, known)} Presets: {', '.join(known)}"
+        )
+    return load_toml(PRESETS / f"{name}.toml", Preset)
+
+
+def machine_of(name: str) -> Machine | None:
+    """The machine that `PRESET@MACHINE` names; None where a recipe names none.
+
+    Raises:
+        SpecError: There is no such preset.
+    """
+    preset, at, machine = name.partition("@")
+    return load_preset(preset).machines.get(machine) if at and not name.endswith(".toml") else None
+
+
+def _checked(recipe: Recipe, path: Path) -> Recipe:
+    for place, stage in enumerate(recipe.stages):
+        try:
+            stage.resolved()
+        except (UnknownName, BadSetting) as error:
+            setting = getattr(error, "setting", None)
+            steps = ["stages", str(place), *(("settings", setting) if setting else ("stage",))]
+            line = locate(path.read_text(encoding="utf-8"), steps)
+            raise SpecError(f"{path}:{line}: stage {place + 1}: {error}") from error
+    try:
+        recipe.resolved()
+    except SpecError as error:
+        raise SpecError(f"{path}: {error}") from error
+    return recipe
