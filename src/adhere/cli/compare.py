@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adhere.cli.given import Sides, side_options
 from adhere.cli.offer import suite_names
 from adhere.schema import View
 from adhere.terminal import show
@@ -39,13 +40,9 @@ if TYPE_CHECKING:
     help="Judge files of answers with it: ifeval:input_data.jsonl, …",
 )
 @click.option("--score", help="Which score of another harness counts [that of whole prompts].")
-@click.option(
-    "--side",
-    "sides",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="File or folder with what a harness scored item by item on other tasks, of all compared models. Repeatable.",
+@side_options(
+    side="File or folder with what a harness scored item by item on other tasks, of all compared models. Repeatable.",
+    called=("NAME=NAME", "What the harness calls a model."),
 )
 @click.option(
     "--margin",
@@ -61,17 +58,10 @@ if TYPE_CHECKING:
     show_default=True,
     help="By which share a perplexity may rise.",
 )
-@click.option(
-    "--side-score", "side_scores", multiple=True, metavar="TASK=SCORE", help="Which score of a side task counts."
-)
-@click.option("--lower-is-better", multiple=True, metavar="SCORE", help="A side score of which less is better.")
-@click.option("--pool", "pools", multiple=True, metavar="PATTERN", help="Side tasks that are one measure: 'mmlu_*'.")
-@click.option("--called", multiple=True, metavar="NAME=NAME", help="What the harness calls a model.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def command(
     runs: tuple[Path, ...], view: View, across_engines: bool, equal_tokens: bool, length_controlled: bool, suite_name: str | None,
-    score: str | None, sides: tuple[Path, ...], margin: float, perplexity_margin: float, side_scores: tuple[str, ...],
-    lower_is_better: tuple[str, ...], pools: tuple[str, ...], called: tuple[str, ...], as_json: bool,
+    score: str | None, sides: Sides, margin: float, perplexity_margin: float, as_json: bool,
 ) -> None:  # fmt: skip
     """Paired statistics: each run minus the last one, on the same prompts.
 
@@ -98,7 +88,7 @@ def command(
         raise UsageError(
             "--equal-tokens and --length-controlled need run directories: files do not hold the answers' cost and text"
         )
-    if sides and equal_tokens:
+    if sides.paths and equal_tokens:
         raise UsageError(
             "--side compares two models; --equal-tokens compares with a mixture of runs. Ask for one of the two"
         )
@@ -106,14 +96,9 @@ def command(
         found = _runs(runs, view, across_engines, equal_tokens=equal_tokens, length_controlled=length_controlled)
     else:
         found = _files(runs, view, suite_name, score)
-    if sides:
-        from adhere.verify.sides import SideOptions
-
-        options = SideOptions(
-            margin=margin, perplexity_margin=perplexity_margin, scores=pairs("--side-score", side_scores),
-            lower_is_better=lower_is_better, pools=pools, called=pairs("--called", called),
-        )  # fmt: skip
-        found = _with_sides(found, sides, options)
+    if sides.paths:
+        options = sides.options(margin=margin, perplexity_margin=perplexity_margin)
+        found = _with_sides(found, sides.paths, options)
     show(encode(found) if as_json else "\n\n".join(compare_text(comparison) for comparison in found))
 
 
@@ -124,20 +109,6 @@ def _with_sides(found: list[Comparison], paths: tuple[Path, ...], options: SideO
 
     files = SideFiles.read(paths)
     return [msgspec.structs.replace(one, sides=tuple(files.compare(one.a, one.b, options))) for one in found]
-
-
-def pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
-    """What was given as NAME=NAME.
-
-    Raises:
-        UsageError: It was given otherwise.
-    """
-    from adhere.errors import UsageError
-
-    wrong = [one for one in given if not all(one.partition("="))]
-    if wrong:
-        raise UsageError(f"{option} {wrong[0]}: write NAME=NAME")
-    return {one.partition("=")[0]: one.partition("=")[2] for one in given}
 
 
 def _runs(

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from adhere.cli.given import with_options
+
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 _OPTIONS = (
     click.option(
@@ -88,10 +90,7 @@ def endpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
             given["price"] = price_of(given["price"])
         return command(**options, endpoint=EndpointOptions(**given))
 
-    decorated: Callable[..., Any] = called
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+    return with_options(called, _OPTIONS)
 
 
 def endpoint_given(endpoint: object) -> bool:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
-from adhere.cli.offer import model_names, suite_names
+from adhere.cli.given import Asking, asking_options
+from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
-from adhere.schema import MODES, Mode
 from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
@@ -26,40 +26,13 @@ if TYPE_CHECKING:
 
 @click.command("eval")
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=model_names)
-@click.option(
-    "--suite",
-    "suites",
-    multiple=True,
-    shell_complete=suite_names,
-    default=("core",),
-    show_default=True,
-    help="A suite; may be repeated.",
-)
+@asking_options(suite="core", seed=0)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
     show_default=True,
     help="Each run gets a folder of its own in it.",
-)
-@click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers per prompt.")
-@click.option("--limit", type=click.IntRange(1), help="Only so many prompts, an even share of each slice.")
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    help="Seed of sampled answers; and of a generated suite's prompts.",
-)
-@click.option("--max-new-tokens", type=click.IntRange(1), help="Longer answers are cut [the suite's own limit].")
-@click.option("--temperature", type=click.FloatRange(0), help="0 is greedy [the suite's own].")
-@click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), help="Of sampled answers [the suite's own].")
-@click.option(
-    "--mode",
-    type=click.Choice(MODES),
-    default="reference",
-    show_default=True,
-    help="Judge published kinds as published, or with their defects mended.",
 )
 @click.option(
     "--random-in-reference",
@@ -91,21 +64,13 @@ if TYPE_CHECKING:
 )
 @click.option("--recheck", is_flag=True, help="Ask again for what failed for good, such as too long a context.")
 @click.option(
-    "--min-coverage",
-    type=click.FloatRange(0, 1),
-    default=0.98,
-    show_default=True,
-    help="Exit 3 below this share of answers with a verdict on every constraint.",
-)
-@click.option(
     "--user", metavar="MODEL", shell_complete=model_names, help="Plays the user of the suites' worlds [a script does]."
 )
 @click.option("--details", is_flag=True, help="Print families and kinds of constraint, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a run.")
 def command(
-    models: tuple[str, ...], suites: tuple[str, ...], out: Path, draws: int, limit: int | None, seed: int, max_new_tokens: int | None,
-    temperature: float | None, top_p: float | None, mode: Mode, random_in_reference: int | None, as_image: bool, font: Path | None,
-    engine: str | None, precision: str | None, threads: int | None, endpoint: EndpointOptions, batch: bool, batch_files: bool, recheck: bool, min_coverage: float,
+    models: tuple[str, ...], asking: Asking, out: Path, random_in_reference: int | None, as_image: bool, font: Path | None,
+    engine: str | None, precision: str | None, threads: int | None, endpoint: EndpointOptions, batch: bool, batch_files: bool, recheck: bool,
     user: str | None, details: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure models: ask every prompt, judge every answer, print the rates with their denominators.
@@ -128,7 +93,7 @@ def command(
     from adhere.schema import encode
 
     progress = for_terminal()
-    loaded = [suite_room.load(name, seed=seed, limit=limit) for name in suites]
+    loaded = [suite_room.load(name, seed=asking.seed, limit=asking.limit) for name in asking.suites]
     if as_image:
         from adhere.suites.pictures import as_image as shown_as_pictures
 
@@ -139,11 +104,16 @@ def command(
         loaded = [played_by(suite, user) for suite in loaded]
     talks = None if user is None else fetched(partial(open_model, user, say=progress.say), progress)
     how = [
-        suite.sampled(max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, seed=seed)
+        suite.sampled(
+            max_new_tokens=asking.max_new_tokens,
+            temperature=asking.temperature,
+            top_p=asking.top_p,
+            seed=asking.seed or 0,
+        )
         for suite in loaded
     ]
     for suite, sampling in zip(loaded, how, strict=True):
-        progress.say(_said(suite, sampling, draws))
+        progress.say(_said(suite, sampling, asking.draws))
     lacking = []
     for name in models:
         through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
@@ -155,7 +125,7 @@ def command(
         model = fetched(opened, progress)
         try:
             for suite, sampling in zip(loaded, how, strict=True):
-                asked = EvalSpec(suite, sampling, draws, mode, random_in_reference)
+                asked = EvalSpec(suite, sampling, asking.draws, asking.mode, random_in_reference)
                 directory = asked.run_spec(model).directory(out)
                 if isinstance(model, Batched):
                     model.folder = directory / "batches"
@@ -169,8 +139,8 @@ def command(
                 show(text)
                 tables = "" if details else f" (all its tables: adhere report {directory})"
                 progress.say(f"Run: {directory}: {run.state}{tables}")
-                if summary.coverage < min_coverage:
-                    lacking.append(f"{directory}: {_lacks(summary, min_coverage)}")
+                if summary.coverage < asking.min_coverage:
+                    lacking.append(f"{directory}: {_lacks(summary, asking.min_coverage)}")
         finally:
             model.close()
     if lacking:

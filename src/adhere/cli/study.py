@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adhere.cli.engine import emit_array, parts_options
+from adhere.cli.given import Sides, side_options
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import show
@@ -42,26 +43,15 @@ TEXT_WIDTH = 110  # the names of five arms beside their numbers
     help="Carry on from packed records, and pack them again at the end: a study without its weights.",
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Print what would be done and what it costs, and stop.")
-@click.option(
-    "--side",
-    "sides",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="Join what a harness scored item by item of this study's checkpoints. Nothing is trained. Repeatable.",
+@side_options(
+    side="Join what a harness scored item by item of this study's checkpoints. Nothing is trained. Repeatable.",
+    called=("'ARM (seed N)=NAME'", "What the harness calls a checkpoint."),
 )
-@click.option(
-    "--side-score", "side_scores", multiple=True, metavar="TASK=SCORE", help="Which score of a side task counts."
-)
-@click.option("--lower-is-better", multiple=True, metavar="SCORE", help="A side score of which less is better.")
-@click.option("--pool", "pools", multiple=True, metavar="PATTERN", help="Side tasks that are one measure: 'mmlu_*'.")
-@click.option("--called", multiple=True, metavar="'ARM (seed N)=NAME'", help="What the harness calls a checkpoint.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 def command(
     spec: Path, out: Path | None, start: str | None, seeds: str | None, shard: str | None, jobs: str, engine: Literal["local", "ray"],
     emit: str | None, parts: int | None, device: str | None, records: Path | None,
-    only_plan: bool, sides: tuple[Path, ...], side_scores: tuple[str, ...], lower_is_better: tuple[str, ...], pools: tuple[str, ...],
-    called: tuple[str, ...], as_json: bool,
+    only_plan: bool, sides: Sides, as_json: bool,
 ) -> None:  # fmt: skip
     """Run a controlled study and print its verdict.
 
@@ -98,21 +88,16 @@ def command(
         if one.records is not None and one.records.exists():
             with writing(one.directory):
                 progress.say(f"{unpack(one.records, one.directory)} records from {one.records}")
-    if sides:
+    if sides.paths:
         if study.starts:
             raise UsageError(
                 "--side joins files to a study from one start: give --start MODEL and --out DIR/starts/NAME"
             )
         if only_plan or shard is not None:
             raise UsageError("--side joins files to what is finished; leave --plan and --shard out")
-        from adhere.cli.compare import pairs
         from adhere.study.outcome.sides import add_sides
-        from adhere.verify.sides import SideOptions
 
-        options = SideOptions(
-            scores=pairs("--side-score", side_scores), lower_is_better=lower_is_better, pools=pools, called=pairs("--called", called)
-        )  # fmt: skip
-        result = add_sides(with_choice(study, directory), directory, sides, options)
+        result = add_sides(with_choice(study, directory), directory, sides.paths, sides.options())
         _publish(result, directory, records, as_json=as_json)
         return
     if only_plan:

@@ -9,8 +9,7 @@ import click
 
 from adhere.cli.endpoint import endpoint_options
 from adhere.cli.engine import emit_array, parts_options
-from adhere.cli.offer import suite_names
-from adhere.schema import MODES, Mode
+from adhere.cli.given import Asking, asking_options
 from adhere.terminal import columns, one_line, show
 
 if TYPE_CHECKING:
@@ -37,35 +36,12 @@ TIMEOUT_S = 10.0
 )
 @click.option("--min-context", type=click.IntRange(1), help="Only models that read so many tokens.")
 @click.option("--modality", default="text", show_default=True, help="Only models that put this out.")
-@click.option(
-    "--suite",
-    "suites",
-    multiple=True,
-    shell_complete=suite_names,
-    default=("diagnostic",),
-    show_default=True,
-    help="A suite; may be repeated.",
-)
+@asking_options(suite="diagnostic")
 @click.option(
     "--items-per-template", type=click.IntRange(1), help="Of the diagnostic suite: items of each of its templates."
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("sweeps"), show_default=True, help="Where sweeps are stored."
-)
-@click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers per prompt.")
-@click.option("--limit", type=click.IntRange(1), help="Only so many prompts of each suite.")
-@click.option("--seed", type=int, help="Of generated suites and of sampled answers [the suites' public seed].")
-@click.option("--temperature", type=click.FloatRange(0), help="0 is greedy [as the suite says, mostly 0].")
-@click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), help="Nucleus sampling [as the suite says: 1].")
-@click.option(
-    "--max-new-tokens", type=click.IntRange(1), help="Longer answers are cut [as the suite says, mostly 1024]."
-)
-@click.option(
-    "--mode",
-    type=click.Choice(MODES),
-    default="reference",
-    show_default=True,
-    help="Semantics of published kinds.",
 )
 @click.option("--shard", metavar="I/N", help="Measure only part I (from 1) of N of the models; the parts may run at once, in one --out.")  # fmt: skip
 @parts_options
@@ -73,13 +49,6 @@ TIMEOUT_S = 10.0
 @click.option("--yes", is_flag=True, help="Spend what was estimated without asking.")
 @click.option(
     "--recheck", is_flag=True, help="Ask models that are dead for good, and requests that failed for good, once more."
-)
-@click.option(
-    "--min-coverage",
-    type=click.FloatRange(0, 1),
-    default=0.98,
-    show_default=True,
-    help="Exit 3 if a living model is below.",
 )
 @click.option(
     "--progress",
@@ -93,11 +62,9 @@ TIMEOUT_S = 10.0
 @click.option("--xlsx", type=click.Path(path_type=Path, dir_okay=False), help="Write the workbook.")
 @click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as one JSON object.")
 def command(
-    where: str, globs: tuple[str, ...], max_price: float | None, min_context: int | None, modality: str,
-    suites: tuple[str, ...], items_per_template: int | None, out: Path, draws: int, limit: int | None, seed: int | None,
-    temperature: float | None, top_p: float | None, max_new_tokens: int | None, mode: Mode,
-    shard: str | None, emit: str | None, parts: int | None, endpoint: EndpointOptions, yes: bool, recheck: bool, min_coverage: float, shown: str, html: Path | None, xlsx: Path | None,
-    as_json: bool,
+    where: str, globs: tuple[str, ...], max_price: float | None, min_context: int | None, modality: str, asking: Asking,
+    items_per_template: int | None, out: Path, shard: str | None, emit: str | None, parts: int | None, endpoint: EndpointOptions,
+    yes: bool, recheck: bool, shown: str, html: Path | None, xlsx: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure every model of an endpoint: list them, see who answers, ask all of them the same, rank what was measured.
 
@@ -121,20 +88,20 @@ def command(
     for path in (html, xlsx):
         if path is not None:
             insist_writable(path)
-    names = tuple(_with_items(name, items_per_template) for name in suites)
+    names = tuple(_with_items(name, items_per_template) for name in asking.suites)
     with watching(shown, sys.stderr) as watcher:
         found = run_sweep(
             SweepRequest(
                 where=where,
                 suites=names,
-                seed=seed,
+                seed=asking.seed,
                 wanted=Filter(globs, max_price, min_context, modality or None),
-                max_new_tokens=max_new_tokens,
-                temperature=temperature,
-                top_p=top_p,
-                draws=draws,
-                limit=limit,
-                mode=mode,
+                max_new_tokens=asking.max_new_tokens,
+                temperature=asking.temperature,
+                top_p=asking.top_p,
+                draws=asking.draws,
+                limit=asking.limit,
+                mode=asking.mode,
                 options=endpoint if endpoint.timeout_s is not None else replace(endpoint, timeout_s=TIMEOUT_S),
                 recheck=recheck,
                 out=out,
@@ -152,7 +119,7 @@ def command(
         show(encode({"stage": "stored", "sweep": str(found.directory), "stopped": found.stopped}), err=True)
     else:
         show("\n".join(lines), err=True)
-    raise_if_incomplete(found, board, min_coverage)
+    raise_if_incomplete(found, board, asking.min_coverage)
 
 
 def raise_if_incomplete(found: Sweep, board: Leaderboard, min_coverage: float) -> None:

@@ -11,24 +11,23 @@ Safe to interrupt: answers are stored as they arrive, and running it again resum
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
-from adhere.models.base import Model, Request
-from adhere.models.wrap import Searched, Wrapped
+from adhere.models.base import Model
 from adhere.pipeline.check import check
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.outcomes import passes
-from adhere.pipeline.respond import respond, settled
-from adhere.pipeline.search import search_prompt
+from adhere.pipeline.prepare import prepare
+from adhere.pipeline.respond import respond
 from adhere.pipeline.summarize import summarize
 from adhere.progress import Progress, Silent, Step
 from adhere.schema import VIEWS, EngineInfo, Mode, Prompt, Response, Sampling, Verdict
-from adhere.store.run import EpisodeStep, Run, RunSpec, alone, alone_in_turn
+from adhere.store.run import EpisodeStep, Key, Run, RunSpec, alone, alone_in_turn
 from adhere.store.summary import Summary
 from adhere.suites.base import Suite
 from adhere.text.reasoning import own_tags
@@ -109,9 +108,9 @@ async def evaluate(
         with Run.open(
             directory, asked.run_spec(model), suite.prompts
         ) as run:  # leaving it always stores what was appended
-            if isinstance(model, Searched) and run.missing(again=recheck):
-                await search_prompt(model, run, suite, progress)
-            await _ask(model, run, progress, recheck=recheck, user=user)
+            if keys := run.missing(again=recheck):
+                await prepare(model, run, suite, progress)
+                await _ask(model, run, progress, keys=keys, user=user)
             judge_stored(run, progress)
             run.seal(count_stored(run, progress))
     return run
@@ -164,22 +163,8 @@ class Named(Protocol):
     engine: EngineInfo
 
 
-@runtime_checkable
-class Spending(Protocol):
-    """A Model that keeps to a cap on cost: what was spent under it so far, in USD."""
-
-    spent_usd: float
-
-
-async def _ask(model: Model, run: Run, progress: Progress, *, recheck: bool, user: Model | None) -> None:
-    """Append a Response for everything that has none, or only a failed call."""
-    keys = run.missing(again=recheck)
-    if not keys:
-        return
-    if isinstance(model, Wrapped):
-        model.use(partial(_broken_rules, {prompt.id: prompt for prompt in run.prompts()}, run.spec.mode))
-    if isinstance(model, Spending):  # earlier runs of the command count under the same cap
-        model.spent_usd += sum(response.usage.cost_usd or 0.0 for response in run.responses())
+async def _ask(model: Model, run: Run, progress: Progress, *, keys: Sequence[Key], user: Model | None) -> None:
+    """Append a Response for each key: what has none, or only a failed call."""
     answered = {response.key: response for response in run.responses() if response.status != "error"}
     failed = 0
     label, before = f"{run.spec.model} answers {run.spec.suite}", run.n_asked - len(keys)
@@ -209,13 +194,6 @@ class _Log:
     def steps(self) -> dict[tuple[str, int], list[EpisodeStep]]:
         """See StepLog."""
         return self._run.steps()
-
-
-def _broken_rules(prompts: dict[str, Prompt], mode: Mode, request: Request, text: str) -> list[str]:
-    """Why an answer to one request fails, strictly: what an oracle among the inference-time methods chooses by."""
-    response = settled(Response(request.prompt_id, request.turn, request.draw, text, "ok"))
-    verdicts = check(prompts[request.prompt_id], response, views=("strict",), mode=mode)
-    return [verdict.reason for verdict in verdicts if verdict.outcome != "pass"]
 
 
 def judge_stored(run: Run, progress: Progress = SILENT) -> None:

@@ -19,7 +19,7 @@ from adhere.errors import Incomplete, RunMismatch, SpecError, UsageError
 from adhere.lines.blocks import parse_line, written_whole
 from adhere.lines.places import found
 from adhere.models.base import Model
-from adhere.pipeline.evaluate import Spending
+from adhere.pipeline.prepare import Spending
 from adhere.progress import Progress, Silent
 from adhere.schema import EngineInfo, Prompt, Record, Sampling, content_hash, decode, decoder_of, encode, write_atomic
 from adhere.steps.kinds import answer_row, prompt_of

@@ -1,0 +1,146 @@
+"""Options that commands share: each set is given to a command by a decorator and reaches it as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from adhere.cli.offer import suite_names
+from adhere.schema import MODES, Mode
+
+if TYPE_CHECKING:
+    from adhere.verify.sides import SideOptions
+
+__all__ = ["Asking", "Sides", "asking_options", "side_options", "with_options"]
+
+Command = Callable[..., Any]
+
+
+def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
+    """A click command with these options, in their order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+class Asking(NamedTuple):
+    """What is asked and how; None: as each suite says."""
+
+    suites: tuple[str, ...]
+    draws: int
+    limit: int | None
+    seed: int | None
+    max_new_tokens: int | None
+    temperature: float | None
+    top_p: float | None
+    mode: Mode
+    min_coverage: float
+
+
+def asking_options(*, suite: str, seed: int | None = None) -> Callable[[Command], Command]:
+    """Give a command what says what is asked; it receives one `asking: Asking`.
+
+    Args:
+        suite: Asked where nobody names one.
+        seed: Where nobody gives one; None: the suites' public one.
+    """
+    options = (
+        click.option(
+            "--suite", "suites", multiple=True, shell_complete=suite_names, default=(suite,), show_default=True,
+            help="A suite; may be repeated.",
+        ),
+        click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers per prompt."),
+        click.option("--limit", type=click.IntRange(1), help="Only so many prompts of each suite, an even share of each slice."),
+        click.option(
+            "--seed", type=int, default=seed, show_default=seed is not None,
+            help="Of sampled answers, and of a generated suite's prompts" + ("." if seed is not None else " [the suites' public seed]."),
+        ),
+        click.option("--max-new-tokens", type=click.IntRange(1), help="Longer answers are cut [the suite's own limit]."),
+        click.option("--temperature", type=click.FloatRange(0), help="0 is greedy [the suite's own]."),
+        click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), help="Of sampled answers [the suite's own]."),
+        click.option(
+            "--mode", type=click.Choice(MODES), default="reference", show_default=True,
+            help="Judge published kinds as published, or with their defects mended.",
+        ),
+        click.option(
+            "--min-coverage", type=click.FloatRange(0, 1), default=0.98, show_default=True,
+            help="Exit 3 below this share of answers with a verdict on every constraint.",
+        ),
+    )  # fmt: skip
+
+    def give(command: Command) -> Command:
+        @wraps(command)
+        def called(**given: Any) -> Any:
+            asking = Asking(**{name: given.pop(name) for name in Asking._fields})
+            return command(**given, asking=asking)
+
+        return with_options(called, options)
+
+    return give
+
+
+class Sides(NamedTuple):
+    """Files with what a harness scored on other tasks, and how they are read."""
+
+    paths: tuple[Path, ...]
+    side_scores: tuple[str, ...]
+    lower_is_better: tuple[str, ...]
+    pools: tuple[str, ...]
+    called: tuple[str, ...]
+
+    def options(self, **margins: float) -> SideOptions:
+        """For `verify.sides`.
+
+        Raises:
+            UsageError: A pair is not NAME=NAME.
+        """
+        from adhere.verify.sides import SideOptions
+
+        return SideOptions(
+            scores=pairs("--side-score", self.side_scores), lower_is_better=self.lower_is_better, pools=self.pools,
+            called=pairs("--called", self.called), **margins,
+        )  # fmt: skip
+
+
+def side_options(*, side: str, called: tuple[str, str]) -> Callable[[Command], Command]:
+    """Give a command the options of side measures; it receives one `sides: Sides`.
+
+    Args:
+        side: What `--side` does there.
+        called: Metavar and help of `--called`.
+    """
+    options = (
+        click.option("--side", "paths", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help=side),
+        click.option("--side-score", "side_scores", multiple=True, metavar="TASK=SCORE", help="Which score of a side task counts."),
+        click.option("--lower-is-better", multiple=True, metavar="SCORE", help="A side score of which less is better."),
+        click.option("--pool", "pools", multiple=True, metavar="PATTERN", help="Side tasks that are one measure: 'mmlu_*'."),
+        click.option("--called", multiple=True, metavar=called[0], help=called[1]),
+    )  # fmt: skip
+
+    def give(command: Command) -> Command:
+        @wraps(command)
+        def run(**given: Any) -> Any:
+            sides = Sides(**{name: given.pop(name) for name in Sides._fields})
+            return command(**given, sides=sides)
+
+        return with_options(run, options)
+
+    return give
+
+
+def pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
+    """What was given as NAME=NAME.
+
+    Raises:
+        UsageError: It was given otherwise.
+    """
+    from adhere.errors import UsageError
+
+    wrong = [one for one in given if not all(one.partition("="))]
+    if wrong:
+        raise UsageError(f"{option} {wrong[0]}: write NAME=NAME")
+    return {one.partition("=")[0]: one.partition("=")[2] for one in given}

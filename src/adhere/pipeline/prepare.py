@@ -1,0 +1,40 @@
+"""What some Models need of a Run before they are asked: a text that was searched for, the rules that an oracle knows, what was spent."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Protocol, runtime_checkable
+
+from adhere.models.base import Model, Request
+from adhere.models.wrap import Searched, Wrapped
+from adhere.pipeline.check import check
+from adhere.pipeline.respond import settled
+from adhere.pipeline.search import search_prompt
+from adhere.progress import Progress
+from adhere.schema import Mode, Prompt, Response
+from adhere.store.run import Run
+from adhere.suites.base import Suite
+
+
+@runtime_checkable
+class Spending(Protocol):
+    """A Model that keeps to a cap on cost: what was spent under it so far, in USD."""
+
+    spent_usd: float
+
+
+async def prepare(model: Model, run: Run, suite: Suite, progress: Progress) -> None:
+    """Give a Model what it needs of the Run that it is about to answer; most need nothing."""
+    if isinstance(model, Searched):
+        await search_prompt(model, run, suite, progress)
+    if isinstance(model, Wrapped):
+        model.use(partial(_broken_rules, {prompt.id: prompt for prompt in run.prompts()}, run.spec.mode))
+    if isinstance(model, Spending):  # earlier runs of the command count under the same cap
+        model.spent_usd += sum(response.usage.cost_usd or 0.0 for response in run.responses())
+
+
+def _broken_rules(prompts: dict[str, Prompt], mode: Mode, request: Request, text: str) -> list[str]:
+    """Why an answer to one request fails, strictly: what an oracle among the inference-time methods chooses by."""
+    response = settled(Response(request.prompt_id, request.turn, request.draw, text, "ok"))
+    verdicts = check(prompts[request.prompt_id], response, views=("strict",), mode=mode)
+    return [verdict.reason for verdict in verdicts if verdict.outcome != "pass"]
