@@ -70,8 +70,8 @@ class Ran:
         with pytest.MonkeyPatch.context() as patch:
             draw = Sampler.draw
 
-            def noted(sampler: Sampler, rows: Sequence[RlRow], *, step: int) -> list[Group]:
-                self.drawn.append(draw(sampler, rows, step=step))
+            def noted(sampler: Sampler, rows: Sequence[RlRow], *, step: int, again: int = 0) -> list[Group]:
+                self.drawn.append(draw(sampler, rows, step=step, again=again))
                 return self.drawn[-1]
 
             patch.setattr(Sampler, "draw", noted)
@@ -350,6 +350,47 @@ def test_grpo_and_its_kin(name: str, tiny_llama_dir: Path) -> None:
     first = one.log[0]["loss"] or 0.0
     assert 2 * (row["loss"] or 0.0) - first == pytest.approx(total.item(), rel=1e-3, abs=1e-5)
     assert (row["clipped_share"] or 0) > 0
+
+
+def test_dapo_whole(tiny_llama_dir: Path) -> None:
+    """2503.14476, eqs. 8 to 13: rewards of 1 and -1 less the length penalty, groups with 0 < passing answers < G alone, tokens' mean, clip-higher.
+
+    Our rewards are theirs, halved and moved, so the advantages are the same but for the 1e-4 of the divisor.
+    """
+    limit, cache = ONLINE["max_new_tokens"], 4
+
+    def passes(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
+        return [0.0 if prompt_id == "p3" else float(len(one.text) % 2) for one in answers]  # p3 is drawn first
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "score", passes)
+        given = {"steps": 1, **ONLINE, "rounds": 9, "clip_high": 0.28, "overlong_tokens": cache}
+        one, two = (Ran("grpo", tiny_llama_dir, updates_per_episode=updates, **given) for updates in (1, 2))
+    policy = Policy(one.model, load(tiny_llama_dir))
+
+    def length_reward(row: TokenRow) -> float:
+        size = len(row.completion)
+        return 0.0 if size <= limit - cache else ((limit - cache) - size) / cache if size <= limit else -1.0
+
+    batch = []
+    for group in (group for round_ in two.drawn for group in round_):
+        rewards = [1.0 if one_.score else -1.0 for one_ in group.answers]
+        if 0 < sum(reward > 0 for reward in rewards) < len(rewards):
+            shaped = [r + length_reward(one_.row) for r, one_ in zip(rewards, group.answers, strict=True)]
+            mean, deviation = sum(shaped) / len(shaped), stdev(shaped)
+            batch.append([(a.row, (r - mean) / deviation) for a, r in zip(group.answers, shaped, strict=True)])
+    assert len(two.drawn) > 1, "or nothing was replaced"
+    assert len(batch) == ONLINE["prompts_per_step"]
+    assert any(length_reward(row) < 0 for group in batch for row, _ in group)
+    tokens_of_all = sum(len(row.completion) for group in batch for row, _ in group)
+    total = 0.0
+    for row, gain in (pair for group in batch for pair in group):
+        ratio = (log_p(policy.model, row) - policy.base(row)).exp()
+        total -= clipped(ratio, gain, 0.2, 0.28).sum() / tokens_of_all
+    (row,) = two.log
+    assert row["groups_thrown_away"] >= 1
+    assert row["grad_norm"] == pytest.approx(gradient_norm(one.model, total), rel=1e-3)
+    assert 2 * row["loss"] - one.log[0]["loss"] == pytest.approx(total.item(), rel=1e-3, abs=1e-5)
 
 
 def test_rloo_is_reinforce_with_the_others_mean(tiny_llama_dir: Path) -> None:

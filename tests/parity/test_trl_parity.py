@@ -27,7 +27,7 @@ from adhere.train.batch.pairs import margins_of, reference_sums  # noqa: E402
 from adhere.train.batch.rollout import Answer, Group, Scored  # noqa: E402
 from adhere.train.batch.rows import pair_rows, sft_rows  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
-from adhere.train.methods.grpo import GrpoSettings, Weighted, advantages_of, grpo_loss, select  # noqa: E402
+from adhere.train.methods.grpo import GrpoSettings, Weighted, advantages_of, grpo_loss, overlong, select  # noqa: E402
 from adhere.train.methods.kto import KtoSettings  # noqa: E402
 from adhere.train.methods.reward_model import RewardModel  # noqa: E402
 from adhere.train.methods.rloo import RlooSettings  # noqa: E402
@@ -365,6 +365,15 @@ def test_grpo_loss_and_gradient_equal_trls(
     grads = {name: p.grad for name, p in trainer.model.named_parameters() if p.grad is not None}
     for name, parameter in model.named_parameters():
         torch.testing.assert_close(parameter.grad, grads[name], atol=2e-5, rtol=1e-3, msg=name)
+
+
+@pytest.mark.parametrize(("limit", "cache"), [(16, 5), (16, 16), (7, 1)])
+def test_the_overlong_punishment_is_trls(limit: int, cache: int) -> None:
+    theirs = trl.rewards.get_soft_overlong_punishment(limit, cache)(
+        completion_ids=[[1] * n for n in range(1, limit + 1)]
+    )
+    settings = GrpoSettings(max_new_tokens=limit, overlong_tokens=cache, overlong_penalty=1.0)
+    assert [-overlong(tokens, settings) for tokens in range(1, limit + 1)] == pytest.approx(theirs)
 
 
 def test_gspo_loss_and_gradient_equal_trls(tiny_llama_dir: Path, common: dict[str, Any]) -> None:

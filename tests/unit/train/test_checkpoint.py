@@ -59,6 +59,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "reward-model": ("reward-model", {"batch_pairs": 1, "epochs": 2, "learning_rate": 1e-3}),
     "online-dpo": ("online-dpo", ONLINE),
     "grpo": ("grpo", ONLINE | {"kl_beta": 0.05, "updates_per_episode": 2}),
+    "grpo with replaced groups": ("grpo", ONLINE | {"rounds": 3, "overlong_tokens": 2}),
     "grpo in bf16": ("grpo", ONLINE | {"precision": "bf16", "rollout_precision": "bf16"}),
 }
 

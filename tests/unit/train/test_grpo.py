@@ -10,10 +10,27 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from adhere.errors import UsageError  # noqa: E402
 from adhere.schema import RlRow  # noqa: E402
 from adhere.train.batch.pack import TokenRow  # noqa: E402
-from adhere.train.batch.rollout import Answer, Group, Scored  # noqa: E402
-from adhere.train.methods.grpo import GrpoSettings, Weighted, advantages_of, grpo, grpo_loss, select  # noqa: E402
+from adhere.train.batch.rollout import (  # noqa: E402
+    Answer,
+    Group,
+    Sampler,
+    Scored,
+)
+from adhere.train.budget.cost import Shape  # noqa: E402
+from adhere.train.methods.grpo import (  # noqa: E402
+    GrpoSettings,
+    Weighted,
+    advantages_of,
+    grpo,
+    grpo_loss,
+    grpo_work,
+    overlong,
+    select,
+)  # fmt: skip
+from adhere.train.methods.rloo import RlooSettings, rloo  # noqa: E402
 
 SMALL = GrpoSettings(steps=2, prompts_per_step=2, answers_per_prompt=4, max_new_tokens=8, learning_rate=1e-3)
 
@@ -196,3 +213,121 @@ def test_kl_is_zero_at_first_and_then_not(tiny: tuple[Any, Any]) -> None:
     assert result.log[0]["kl"] == pytest.approx(0.0, abs=1e-5)
     assert result.log[2]["kl"] > 1e-3
     assert result.ledger.tokens_scored == result.ledger.tokens_processed
+
+
+def named(groups: Sequence[Group]) -> list[str]:
+    return [one.prompt_id for one in groups]
+
+
+class Drawing:
+    """What a stage draws, round by round, while it runs."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.rounds: list[tuple[int, int, list[Group]]] = []
+        draw = Sampler.draw
+
+        def noted(sampler: Sampler, rows: Sequence[RlRow], *, step: int, again: int = 0) -> list[Group]:
+            found = draw(sampler, rows, step=step, again=again)
+            self.rounds.append((step, again, found))
+            return found
+
+        patch.setattr(Sampler, "draw", noted)
+
+
+def only(*names: str) -> Any:
+    """A scorer by which the answers to these prompts differ, and all others fail."""
+
+    def by(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
+        return [float(place % 2) if prompt_id in names else 0.0 for place in range(len(answers))]
+
+    return by
+
+
+DYNAMIC = {"steps": 1, "prompts_per_step": 2, "answers_per_prompt": 2, "max_new_tokens": 4, "order": "ascending"}
+
+
+@pytest.mark.parametrize(("stage", "kind"), [(grpo, GrpoSettings), (rloo, RlooSettings)], ids=["grpo", "rloo"])
+def test_groups_without_variance_are_replaced_until_the_batch_is_full(
+    tiny: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, stage: Any, kind: Any
+) -> None:
+    """Six prompts by ascending variance; the answers to p2 and p5 differ. Rounds: p0 p1, p2 p3, p4 (one is missing), p5."""
+    drawing = Drawing(monkeypatch)
+    result = stage(*tiny, prompts(6), kind(rounds=9, **DYNAMIC), seed=0, score=only("p2", "p5"))
+    assert [named(groups) for _, _, groups in drawing.rounds] == [["p0", "p1"], ["p2", "p3"], ["p4"], ["p5"]]
+    (row,) = result.log
+    assert (row["rounds"], row["groups_thrown_away"], row["groups_trained"]) == (4, 4, 2)
+    assert row["frac_zero_variance"] == pytest.approx(4 / 6), "what is reported is of all that were drawn"
+    ledger = result.ledger
+    assert (ledger.prompts, ledger.answers_generated, ledger.groups_thrown_away, ledger.steps) == (6, 12, 4, 1)
+    learned = sum(len(one.row.completion) for _, _, g in drawing.rounds for x in g if x.varies for one in x.answers)
+    assert ledger.tokens_trained == learned
+
+
+def test_at_the_limit_of_rounds_it_learns_from_what_there_is(tiny: tuple[Any, Any]) -> None:
+    settings = GrpoSettings(rounds=2, **DYNAMIC)
+    one = grpo(*tiny, prompts(6), settings, seed=0, score=only("p2", "p5"))
+    assert (one.log[0]["rounds"], one.log[0]["groups_trained"], one.log[0]["groups_thrown_away"]) == (2, 1, 3)
+    none = grpo(*tiny, prompts(6), settings, seed=0, score=only())
+    assert none.log[0]["loss"] is None
+    assert (none.ledger.steps, none.ledger.answers_generated, none.ledger.groups_thrown_away) == (0, 8, 4)
+
+
+def test_a_prompt_that_comes_again_in_a_step_has_other_answers(
+    tiny: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing = Drawing(monkeypatch)
+    grpo(*tiny, prompts(2), GrpoSettings(rounds=3, **DYNAMIC), seed=0, score=only())
+    texts = [tuple(one.answer.text for group in groups for one in group.answers) for _, _, groups in drawing.rounds]
+    assert len(set(texts)) == 3
+
+
+def test_the_next_episode_goes_on_after_the_replacements(
+    tiny: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing = Drawing(monkeypatch)
+    grpo(
+        *tiny, prompts(6), GrpoSettings(rounds=2, **DYNAMIC | {"steps": 2}), seed=0, score=only("p1", "p2", "p4", "p5")
+    )
+    assert [(step, named(groups)) for step, _, groups in drawing.rounds] == [
+        (1, ["p0", "p1"]), (1, ["p2"]), (2, ["p3", "p4"]), (2, ["p5"]),
+    ]  # fmt: skip
+
+
+def test_thrown_away_groups_do_not_count_in_the_divisor() -> None:
+    """As the paper's batch, which holds only groups that vary: 5 tokens, not 10 (see the test of one round above)."""
+    kept = [one for one in (group("a", [1.0, 0.0]), group("b", [0.3, 0.3])) if one.varies]
+    assert [answer.weight for answer in select(kept, GrpoSettings(rounds=2)).answers] == pytest.approx([1 / 5, 1 / 5])
+
+
+def test_an_overlong_answer_loses_reward_and_nothing_that_is_reported(tiny: tuple[Any, Any]) -> None:
+    """Limit 8, cache 4, penalty 1: 4 tokens lose nothing, 6 a half, 8 all (2503.14476, eq. 13)."""
+    settings = GrpoSettings(max_new_tokens=8, overlong_tokens=4, overlong_penalty=1.0, scale_rewards="none")
+    assert [overlong(tokens, settings) for tokens in (1, 4, 5, 6, 8)] == [0.0, 0.0, 0.25, 0.5, 1.0]
+    episode = select([group("p", [1.0, 1.0, 0.0], length=4)], settings)  # 4, 5, 6 tokens: rewards 1, 3/4, -1/2
+    mean = (1 + 0.75 - 0.5) / 3
+    assert [answer.advantage for answer in episode.answers] == pytest.approx([1 - mean, 0.75 - mean, -0.5 - mean])
+    with pytest.raises(UsageError, match="overlong_tokens = 9"):
+        grpo(*tiny, prompts(), GrpoSettings(max_new_tokens=8, overlong_tokens=9), seed=0, score=score)
+    shaped, plain = (
+        grpo(*tiny, prompts(), GrpoSettings(**DYNAMIC, overlong_tokens=tokens), seed=0, score=score).log[0]
+        for tokens in (4, 0)
+    )
+    assert shaped["reward_mean"] == plain["reward_mean"]
+
+
+def test_what_hit_the_limit_counts_in_the_mean_and_is_not_learned() -> None:
+    """Scores 1, 0, 0, of which the last was cut: advantages from the mean 1/3, and the divisor without its 4 tokens."""
+    answers = group("p", [1.0, 0.0, 0.0]).answers
+    cut = answers[2]._replace(answer=Answer("x", truncated=True))
+    settings = GrpoSettings(mask_truncated=True, scale_rewards="none")
+    episode = select([Group("p", (*answers[:2], cut))], settings)
+    assert [answer.advantage for answer in episode.answers] == pytest.approx([2 / 3, -1 / 3])
+    assert [answer.weight for answer in episode.answers] == pytest.approx([1 / 5, 1 / 5])
+
+
+def test_the_cost_of_replacing_is_foreseen() -> None:
+    """Half of the groups vary: the first round fills 1/2 of the batch, three rounds 7/8, with 1 + 1/2 + 1/4 of its draws."""
+    data = Shape(100, varied_share=0.5)
+    one, three = (grpo_work(GrpoSettings(steps=10, rounds=rounds), data) for rounds in (1, 3))
+    assert three.answers == pytest.approx(1.75 * one.answers)
+    assert three.trained == pytest.approx(0.875 / 0.5 * one.trained)

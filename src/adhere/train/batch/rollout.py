@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from adhere.models.local.decoder.decode import Decoded
 
 __all__ = [
-    "Answer", "Group", "Order", "RolloutSettings", "Sampler", "Scored", "Scorer", "episodes", "measures", "online_work",
+    "Answer", "Group", "Order", "RolloutSettings", "Sampler", "Scored", "Scorer", "episodes", "measures", "online_work", "taken",
 ]  # fmt: skip
 
 Order = Literal["variance", "ascending", "random"]
@@ -75,6 +75,11 @@ class Group(NamedTuple):
         """Scores of `measured`."""
         return [answer.score for answer in self.measured if answer.score is not None]
 
+    @property
+    def varies(self) -> bool:
+        """Whether two of its scores differ, so that there is something to learn."""
+        return len(set(self.scores)) > 1
+
 
 class RolloutSettings(OptimizerSettings, frozen=True):
     """What both online stages let one set.
@@ -117,16 +122,23 @@ def episodes(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int) -> 
     Raises:
         UsageError: There is no prompt.
     """
+    count = settings.prompts_per_step
+    for step in range(settings.steps):
+        yield taken(rows, settings, seed=seed, start=step * count, count=count)
+
+
+def taken(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int, start: int, count: int) -> list[RlRow]:
+    """`count` prompts, of which the first is the one after `start` others.
+
+    Raises:
+        UsageError: There is no prompt.
+    """
     if not rows:
         raise UsageError("There are no prompts for online training")
-    queue: list[RlRow] = []
-    passes = 0
-    for _ in range(settings.steps):
-        while len(queue) < settings.prompts_per_step:
-            queue += ordered(rows, settings.order, seed=derive_seed(seed, "order", passes))
-            passes += 1
-        yield queue[: settings.prompts_per_step]
-        queue = queue[settings.prompts_per_step :]
+    passed, offset = divmod(start, len(rows))
+    passes = range(passed, passed - (-(offset + count) // len(rows)))
+    queue = [row for number in passes for row in ordered(rows, settings.order, seed=derive_seed(seed, "order", number))]
+    return queue[offset : offset + count]
 
 
 def ordered(rows: Sequence[RlRow], order: Order, *, seed: int) -> list[RlRow]:
@@ -172,18 +184,25 @@ class Sampler:
             state=self._state,
         )
 
-    def draw(self, rows: Sequence[RlRow], *, step: int) -> list[Group]:
-        """One Group a row, drawn from the weights as they are now; each process draws and judges its share."""
+    def draw(self, rows: Sequence[RlRow], *, step: int, again: int = 0) -> list[Group]:
+        """One Group a row, drawn from the weights as they are now; each process draws and judges its share.
+
+        Args:
+            rows: The prompts.
+            step: Seeds differ by it.
+            again: Likewise, in the further rounds of a step: a prompt that comes twice has other answers the second time.
+        """
         from adhere.models.local.decoder.decode import DecodeRow
 
         started = time.perf_counter()
         self.generator.refresh()
         each = self.settings.answers_per_prompt
         prompts = {row.prompt_id: prompt_ids(self.tokenizer, row.asked) for row in rows}
+        others = (again,) if again else ()
 
         def decode(rows: Sequence[RlRow]) -> dict[str, list[Decoded]]:
             wanted = [
-                DecodeRow(prompts[row.prompt_id], derive_seed(self.seed, "rollout", step, row.prompt_id, draw))
+                DecodeRow(prompts[row.prompt_id], derive_seed(self.seed, "rollout", step, row.prompt_id, draw, *others))
                 for row in rows
                 for draw in range(each)
             ]
@@ -282,6 +301,7 @@ def online_work(
     answers: int,
     updates: int = 1,
     groups: int | None = None,
+    rounds: int = 1,
     has_reference: bool,
 ) -> Work:
     """The cost of an online stage; an upper bound in tokens where `data.varied_share` is 1.
@@ -292,13 +312,16 @@ def online_work(
         answers: Answers of a prompt that are learned from.
         updates: Optimizer steps an episode.
         groups: At most so many prompts of an episode are learned from; None: all that vary.
+        rounds: At most so often are prompts that do not vary replaced by further ones, the first time included.
         has_reference: Whether a second copy of the weights scores what is learned from.
     """
-    varied = settings.prompts_per_step * data.varied_share
+    filled = 1 - (1 - data.varied_share) ** rounds  # of the episode, after so many rounds
+    varied = settings.prompts_per_step * filled
+    draws = filled / data.varied_share if data.varied_share else rounds  # 1 + (1 - v) + … + (1 - v)^(rounds - 1)
     learned = min(varied, groups or varied)
     own = data.prompt_tokens - data.shared_tokens + answers * data.answer_tokens
     a_step = tree_tokens_of(learned * own, settings.tree_tokens, data)
-    drawn = settings.steps * settings.prompts_per_step * settings.answers_per_prompt
+    drawn = settings.steps * settings.prompts_per_step * settings.answers_per_prompt * draws
     return Work(
         steps=settings.steps * updates,
         answers=drawn,

@@ -28,6 +28,7 @@ class StageLedger(Record, frozen=True):
         prompts: Prompts answered (online) or rows and pairs read (offline), counted each time.
         answers_generated: Answers drawn from the policy.
         answers_unmeasured: Of these, how many the judge gave no score; they are left out of what is learned from.
+        groups_thrown_away: Groups of answers that did not differ in score and were replaced by those of other prompts (`rounds` of GRPO).
         tokens_generated: Their tokens, end token included.
         tokens_trained: Completion tokens through forward and backward, counted per row.
         tokens_processed: Tree tokens through forward and backward: prompts included, shared beginnings once.
@@ -47,6 +48,7 @@ class StageLedger(Record, frozen=True):
     prompts: int = 0
     answers_generated: int = 0
     answers_unmeasured: int = 0
+    groups_thrown_away: int = 0
     tokens_generated: int = 0
     tokens_trained: int = 0
     tokens_processed: int = 0
@@ -119,7 +121,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.started = time.perf_counter()
-        self.steps = self.prompts = self.answers_generated = self.answers_unmeasured = 0
+        self.steps = self.prompts = self.answers_generated = self.answers_unmeasured = self.groups_thrown_away = 0
         self.tokens_generated = self.tokens_trained = self.tokens_processed = self.tokens_scored = 0
         self.seconds_generating = self.seconds_scoring = 0.0
         self.parameters_trained = self.parameters_frozen = 0
@@ -132,6 +134,7 @@ class Tally:
             prompts=self.prompts,
             answers_generated=self.answers_generated,
             answers_unmeasured=self.answers_unmeasured,
+            groups_thrown_away=self.groups_thrown_away,
             tokens_generated=self.tokens_generated,
             tokens_trained=self.tokens_trained,
             tokens_processed=self.tokens_processed,

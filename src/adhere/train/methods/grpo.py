@@ -5,9 +5,10 @@ optimizer step, as the Qwen2.5 report has it (2048 samples an episode, batch 204
 weights that are updated: the importance ratio is 1 and clipping does nothing, until `updates_per_episode` exceeds 1.
 
 Source: arXiv 2402.03300 (GRPO), 2503.14476 (DAPO's loss), 2503.20783 (Dr. GRPO's). Equal to TRL's GRPOTrainer on the same
-answers and advantages (tests/parity/test_trl_parity.py). How ours differs: DAPO's dynamic sampling is not here (`adhere build transform
-difficulty` leaves out prompts that all or no answers pass), its upper bound and soft length penalty are settings of theirs; the default loss
-is DAPO's, the paper's is `loss_type = "grpo"`; groups of equal scores are not computed, which changes no number.
+answers and advantages (tests/parity/test_trl_parity.py). How ours differs: the default loss is DAPO's, the paper's is `loss_type = "grpo"`;
+groups of equal scores are not computed, which changes no number. DAPO whole is `clip_high = 0.28`, `rounds`, `overlong_tokens`. Its
+batch is filled one by one: a round draws as many prompts as groups are missing, theirs whole batches whose surplus is dropped. After the
+last round ours learns from the groups it has, and theirs goes on.
 
 Notation: K tokens of the rows of a part, one row after the other.
 """
@@ -20,10 +21,21 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
+from adhere.errors import UsageError
 from adhere.progress import Progress, Silent
 from adhere.schema import RlRow
 from adhere.train.batch.pack import Part, TokenRow, cut, log_probs
-from adhere.train.batch.rollout import Group, RolloutSettings, Sampler, Scorer, episodes, measures, online_work, spread
+from adhere.train.batch.rollout import (
+    Group,
+    RolloutSettings,
+    Sampler,
+    Scored,
+    Scorer,
+    measures,
+    online_work,
+    spread,
+    taken,
+)
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
@@ -36,7 +48,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 __all__ = [
-    "PROVENANCE", "Episode", "GrpoSettings", "Weighted", "advantages_of", "grpo", "grpo_loss", "grpo_work", "select",
+    "PROVENANCE", "Episode", "GrpoSettings", "Weighted", "advantages_of", "grpo", "grpo_loss", "grpo_work", "overlong", "select",
 ]  # fmt: skip
 
 
@@ -62,6 +74,14 @@ class GrpoSettings(RolloutSettings, frozen=True):
             importance sampling, as TRL's `token_truncate`).
         max_trained_groups: Learn from at most this many groups an episode, those whose scores vary most; the others are left
             out as if not drawn. None: from all. Halving it about halves the time of training on a CPU.
+        rounds: Above 1 (DAPO's dynamic sampling) groups whose scores are all equal are thrown away, and further prompts are
+            drawn in their place, until `prompts_per_step` groups vary or this many rounds of drawing are over.
+        overlong_tokens: The last tokens before `max_new_tokens` in which an answer's reward falls (DAPO's soft overlong
+            punishment); 0: none. The judge's scores, and which groups vary for `rounds`, are as without.
+        overlong_penalty: What is taken from the reward of an answer that fills `max_new_tokens`. The paper takes 1 from rewards of
+            1 and -1; the judge's lie between 0 and 1, so half of that is the same.
+        mask_truncated: Answers that hit the limit count in their group's mean and are not learned from (DAPO's overlong
+            filtering, as TRL's `mask_truncated_completions`).
     """
 
     learning_rate: Positive = 3e-6
@@ -75,6 +95,10 @@ class GrpoSettings(RolloutSettings, frozen=True):
     kl_beta: Annotated[float, Meta(ge=0)] = 0.0
     importance_cap: Positive = 2.0
     max_trained_groups: Count | None = None
+    rounds: Count = 1
+    overlong_tokens: Annotated[int, Meta(ge=0)] = 0
+    overlong_penalty: Positive = 0.5
+    mask_truncated: bool = False
 
 
 PROVENANCE = {
@@ -91,6 +115,8 @@ PROVENANCE = {
     "loss_type": Provenance(None, "dapo", "TRL's default; no bias towards short or long answers"),
     "scale_rewards": Provenance(None, "group", "the GRPO paper's and TRL's default"),
     "steps": Provenance(None, "15", "scaled: minutes on two cores"),
+    "rounds": Provenance(None, "1", "the GRPO paper; DAPO draws until the batch is full"),
+    "overlong_tokens": Provenance(None, "0", "the GRPO paper; DAPO: 4,096 of 20,480"),
 }
 
 
@@ -139,47 +165,111 @@ def grpo(
     """Train `model` in place on its own scored answers to `rows`. `name` is the stage's, for messages.
 
     Raises:
-        UsageError: There is no prompt, or the scorer's answer cannot be used.
+        UsageError: There is no prompt, the scorer's answer cannot be used, or settings contradict each other.
         Diverged: Naming the step whose loss is not finite.
     """
     settings = checked(settings)
-    order = list(episodes(rows, settings, seed=seed))
+    if settings.overlong_tokens > settings.max_new_tokens:
+        raise UsageError(
+            f"{name}: overlong_tokens = {settings.overlong_tokens} are the last of max_new_tokens = {settings.max_new_tokens}, so they cannot be more"
+        )
     tally, log = Tally(), StepLog()
-    steps = len(order) * settings.updates_per_episode
+    steps = settings.steps * settings.updates_per_episode
     with ExitStack() as stack:
         reference = frozen_copy(model, settings.precision) if settings.kl_beta else None
         learner = stack.enter_context(learning(model, settings, stage=name, steps=steps))
-        bar = stack.enter_context((progress or Silent()).step(name, len(order), "steps"))
+        bar = stack.enter_context((progress or Silent()).step(name, settings.steps, "steps"))
         learner.describe(tally)
         sampler = Sampler(model, tokenizer, settings, score=score, seed=seed, tally=tally)
-        for step, batch in learner.remaining(list(enumerate(order, start=1)), tally, log, bar):
-            groups = sampler.draw(batch, step=step)
-            row = {"step": step} | measures(groups)
-            row |= _learn(model, reference, learner, select(groups, settings), settings=settings, tally=tally)
+        for step in learner.remaining(range(1, settings.steps + 1), tally, log, bar):
+            drawn = _draw(sampler, rows, settings, step=step)
+            row = {"step": step} | measures(drawn.groups)
+            if settings.rounds > 1:
+                row |= {"rounds": drawn.rounds, "groups_thrown_away": len(drawn.groups) - len(drawn.kept)}
+            row |= _learn(model, reference, learner, select(drawn.kept, settings), settings=settings, tally=tally)
             log.append(row | {"step": step})  # an episode's, of which each may have several updates
             bar.advance(note=f"reward {row['reward_mean'] or 0:.2f}, pass {row['pass_rate'] or 0:.2f}")
     return StageResult(log, tally.close())
 
 
+class _Drawn(NamedTuple):
+    """The groups of an episode, those that are learned from, and in how many rounds they were drawn."""
+
+    groups: list[Group]
+    kept: list[Group]
+    rounds: int
+
+
+def _draw(sampler: Sampler, rows: Sequence[RlRow], settings: GrpoSettings, *, step: int) -> _Drawn:
+    """The groups of an episode; above one round, without those that do not vary (2503.14476, eq. 11: 0 < passing answers < G).
+
+    Which prompts come next follows from how many the ledger has counted, so a stage that was killed goes on with the same.
+    """
+
+    def more(count: int, again: int) -> list[Group]:
+        batch = taken(rows, settings, seed=sampler.seed, start=sampler.tally.prompts, count=count)
+        return sampler.draw(batch, step=step, again=again)
+
+    groups = more(settings.prompts_per_step, 0)
+    if settings.rounds == 1:
+        return _Drawn(groups, groups, 1)
+    kept, done = [group for group in groups if group.varies], 1
+    while len(kept) < settings.prompts_per_step and done < settings.rounds:
+        found = more(settings.prompts_per_step - len(kept), done)
+        groups, kept = [*groups, *found], [*kept, *(group for group in found if group.varies)]
+        done += 1
+    sampler.tally.groups_thrown_away += len(groups) - len(kept)
+    return _Drawn(groups, kept, done)
+
+
+def overlong(tokens: int, settings: GrpoSettings) -> float:
+    """What is taken from the reward of an answer of so many tokens (2503.14476, eq. 13, times `overlong_penalty`)."""
+    if not settings.overlong_tokens:
+        return 0.0
+    free = settings.max_new_tokens - settings.overlong_tokens
+    return settings.overlong_penalty * min(1.0, max(0, tokens - free) / settings.overlong_tokens)
+
+
 def select(groups: Sequence[Group], settings: GrpoSettings) -> Episode:
     """The answers to learn from, weighted so that their losses add up to the loss of the whole episode.
 
-    Groups whose scores are all equal have advantage 0. They are not computed, but they count in what the loss is divided
+    Groups whose rewards are all equal have advantage 0. They are not computed, but they count in what the loss is divided
     by, as in TRL; with a KL term they are computed too. Answers without a score are no part of their group.
     """
-    usable = [group for group in groups if len(group.scores) >= 2]
-    varied = sorted((g for g in usable if spread(g.scores) > 0), key=lambda g: spread(g.scores), reverse=True)
+    usable = [_rewarded(group, settings) for group in groups if len(group.scores) >= 2]
+    varied = sorted((one for one in usable if one.spread > 0), key=lambda one: one.spread, reverse=True)
     keep = len(varied) if settings.max_trained_groups is None else settings.max_trained_groups
-    dropped = {id(group) for group in varied[keep:]}
-    present = [group for group in usable if id(group) not in dropped]
-    counted = [answer.row for group in present for answer in group.measured]
+    dropped = {id(one) for one in varied[keep:]}
+    present = [one for one in usable if id(one) not in dropped]
+    counted = [answer for one in present for answer in one.answers]
+    tokens = sum(len(answer.row.completion) for answer in counted if _is_learned(answer, settings))
     answers = [
-        Weighted(answer.row, advantage, _weight(answer.row, counted, settings), answer.log_probs)
-        for group in present
-        if spread(group.scores) > 0 or settings.kl_beta
-        for answer, advantage in zip(group.measured, advantages_of(group.scores, settings), strict=True)
+        Weighted(answer.row, advantage, _weight(answer.row, tokens, len(counted), settings), answer.log_probs)
+        for one in present
+        if one.spread > 0 or settings.kl_beta
+        for answer, advantage in zip(one.answers, advantages_of(one.rewards, settings), strict=True)
+        if _is_learned(answer, settings)
     ]
-    return Episode(answers, sum(spread(group.scores) > 0 for group in present), len(dropped))
+    return Episode(answers, sum(one.spread > 0 for one in present), len(dropped))
+
+
+class _Rewarded(NamedTuple):
+    """The measured answers of a group, their rewards, and the rewards' standard deviation."""
+
+    answers: list[Scored]
+    rewards: list[float]
+    spread: float
+
+
+def _rewarded(group: Group, settings: GrpoSettings) -> _Rewarded:
+    answers = group.measured
+    penalties = [overlong(len(answer.row.completion), settings) for answer in answers]
+    rewards = [score - penalty for score, penalty in zip(group.scores, penalties, strict=True)]
+    return _Rewarded(answers, rewards, spread(rewards))
+
+
+def _is_learned(answer: Scored, settings: GrpoSettings) -> bool:
+    return not (settings.mask_truncated and answer.answer.truncated)
 
 
 def advantages_of(scores: Sequence[float], settings: GrpoSettings) -> list[float]:
@@ -191,16 +281,17 @@ def advantages_of(scores: Sequence[float], settings: GrpoSettings) -> list[float
     return [(score - mean) / scale for score in scores]
 
 
-def _weight(row: TokenRow, counted: Sequence[TokenRow], settings: GrpoSettings) -> float:
+def _weight(row: TokenRow, tokens: int, answers: int, settings: GrpoSettings) -> float:
+    """What an answer's token losses are multiplied by; `tokens` are those that are learned, `answers` all that count."""
     match settings.loss_type:
         case "dapo":
-            return 1 / sum(len(other.completion) for other in counted)
+            return 1 / tokens
         case "grpo":
-            return 1 / (len(row.completion) * len(counted))
+            return 1 / (len(row.completion) * answers)
         case "dr_grpo":
-            return 1 / (len(counted) * settings.max_new_tokens)
+            return 1 / (answers * settings.max_new_tokens)
         case "sequence":
-            return 1 / len(counted)
+            return 1 / answers
 
 
 def _learn(
@@ -336,14 +427,14 @@ def grpo_work(settings: GrpoSettings, data: Shape) -> Work:
     """The cost of `grpo`."""
     return online_work(
         settings, data, answers=settings.answers_per_prompt, updates=settings.updates_per_episode,
-        groups=settings.max_trained_groups, has_reference=settings.kl_beta > 0,
+        groups=settings.max_trained_groups, rounds=settings.rounds, has_reference=settings.kl_beta > 0,
     )  # fmt: skip
 
 
 STAGES.add(
     "grpo",
     Stage(
-        "grpo", "GRPO (online RL); the losses of DAPO, Dr. GRPO and GSPO by its settings", "arXiv 2402.03300",
+        "grpo", "GRPO (online RL); DAPO, Dr. GRPO and GSPO by its settings", "arXiv 2402.03300",
         GrpoSettings, "rl", lambda pool, _: pool.rl, grpo, grpo_work, PROVENANCE,
     ),
     owner=__name__,
