@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from tests.unit.train.test_methods import pool  # noqa: E402
 
 from adhere.errors import IntegrityError, UsageError  # noqa: E402
 from adhere.models.local.decoder.precision import Resolved  # noqa: E402
+from adhere.pipeline.compare.perplexity import read_texts  # noqa: E402
 from adhere.train.loop import settled  # noqa: E402
+from adhere.train.methods import continued  # noqa: E402
 from adhere.train.methods.continued import ContinueSettings, continue_training  # noqa: E402
 
 PLAIN = str(Path(__file__).parent / "plain.txt")
@@ -84,3 +87,22 @@ def test_a_changed_text_is_another_run(tiny_llama_dir: Path, tmp_path: Path) -> 
 def test_no_text_is_refused_with_what_to_do(tiny_llama_dir: Path) -> None:
     with pytest.raises(UsageError, match=r'text = \["text.jsonl"\]; or take share = 1'):
         run(tiny_llama_dir, text=())
+
+
+def test_a_text_is_read_once_however_often_a_study_is_planned(
+    tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "text.jsonl"
+    file.write_text('{"text": "The sea is wide."}\n{"text": "The sky is blue."}\n', encoding="utf-8")
+    read: list[Path] = []
+    monkeypatch.setattr(continued, "read_texts", lambda path: read.append(path) or read_texts(path))
+    settings = ContinueSettings(text=(str(file),), share=0.0, tokens=5, batch_tokens=5)
+    found = {settled(settings, Resolved()).text_sha256 for _ in range(3)}
+    assert found == {hashlib.sha256(b"The sea is wide.\0The sky is blue.").hexdigest()}
+    continue_training(*load(tiny_llama_dir), [], settings, seed=0)
+    assert read == [file]
+
+
+def test_a_missing_text_is_named(tiny_llama_dir: Path) -> None:
+    with pytest.raises(UsageError, match=r"gone\.jsonl: cannot be read"):
+        run(tiny_llama_dir, text=("gone.jsonl",))

@@ -11,6 +11,7 @@ are whatever `adhere build` verified, and `share` says how many of the tokens ar
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import random
 from collections.abc import Iterator, Sequence
@@ -78,7 +79,7 @@ class ContinueSettings(OptimizerSettings, frozen=True):
             UsageError: A file of `text` is missing, or none is named.
             IntegrityError: The files have changed since `text_sha256` was noted.
         """
-        found = hashlib.sha256("\0".join(_documents(self)).encode()).hexdigest() if self.share < 1 else ""
+        found = _sha256(_files(self)) if self.share < 1 else ""
         if self.text_sha256 not in {"", found}:
             raise IntegrityError(
                 f"continue: the documents of {', '.join(self.text)} are not those that this run began with"
@@ -119,7 +120,7 @@ def continue_training(
     settings = checked(settings.with_inputs())
     if settings.share > 0 and not rows:
         raise UsageError(f"continue: no rows to train on, and share = {settings.share:g} asks for some. Take share = 0")
-    documents = _documents(settings) if settings.share < 1 else ()
+    documents = _documents(_files(settings)) if settings.share < 1 else ()
     order = random.Random(derive_seed(seed, "held out")).sample(range(len(documents)), len(documents))
     aside = min(round(settings.held_out * len(documents)), len(documents) - 1) if documents else 0
     held = _windows(tokenizer, [documents[place] for place in order[:aside]], settings.window)
@@ -173,10 +174,41 @@ def _step(model: PreTrainedModel, learner: Learner, batch: _Batch, settings: Con
     return learner.row(update, **columns)
 
 
-def _documents(settings: ContinueSettings) -> tuple[str, ...]:
+class _File(NamedTuple):
+    """A file of documents as it stands: what is read of it is kept until its size or its time of change is another."""
+
+    path: str
+    size: int
+    changed_ns: int
+
+
+def _files(settings: ContinueSettings) -> tuple[_File, ...]:
     if not settings.text:
         raise UsageError('continue: no rows of text to train on. Name files: text = ["text.jsonl"]; or take share = 1')
-    return tuple(document for path in settings.text for document in read_texts(Path(path)))
+    found = []
+    for path in settings.text:
+        try:
+            stat = Path(path).stat()
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read ({error})") from error
+        found.append(_File(str(Path(path).resolve()), stat.st_size, stat.st_mtime_ns))
+    return tuple(found)
+
+
+@functools.lru_cache(
+    maxsize=1
+)  # the stages of a study mostly share their text; more of it than one stage's would only fill memory
+def _documents(files: tuple[_File, ...]) -> tuple[str, ...]:
+    return tuple(document for file in files for document in read_texts(Path(file.path)))
+
+
+@functools.lru_cache(maxsize=64)
+def _sha256(files: tuple[_File, ...]) -> str:
+    """Of the documents with a NUL between them, one after the other: their joined text never stands in memory."""
+    found = hashlib.sha256()
+    for place, document in enumerate(_documents(files)):
+        found.update(b"\0" * (place > 0) + document.encode())
+    return found.hexdigest()
 
 
 def _windows(tokenizer: PreTrainedTokenizerBase, documents: Sequence[str], window: int) -> list[TokenRow]:
