@@ -73,6 +73,17 @@ class StoredVerdict(Verdict, frozen=True, kw_only=True):
     answer: str
 
 
+def in_order(rows: Iterable[EpisodeStep]) -> dict[tuple[str, int], list[EpisodeStep]]:
+    """The steps of every (prompt_id, draw) in their order, without those after a gap; of several rows for one step the last counts."""
+    found = {row.answer.key: row for row in rows}
+    episodes: dict[tuple[str, int], list[EpisodeStep]] = {}
+    for (prompt_id, number, draw), row in sorted(found.items()):
+        steps = episodes.setdefault((prompt_id, draw), [])
+        if number == len(steps):  # after a lost row the conversation would be another
+            steps.append(row)
+    return episodes
+
+
 def all_keys(prompts: Iterable[Prompt], draws: int) -> list[Key]:
     """Every (prompt_id, turn, draw) that a measurement needs, in the order of the prompts."""
     return [(prompt.id, turn, draw) for prompt in prompts for draw in range(draws) for turn in range(len(prompt.turns))]
@@ -280,16 +291,10 @@ class Run:
 
     def steps(self) -> dict[tuple[str, int], list[EpisodeStep]]:
         """The steps so far of every (prompt_id, draw) that has any, in order; of several rows for one step the last counts."""
-        damage, found = Damage(), dict[Key, EpisodeStep]()
-        for row in read_segments(self.directory / "steps", EpisodeStep, damage):
-            found[row.answer.key] = row
+        damage = Damage()
+        found = in_order(read_segments(self.directory / "steps", EpisodeStep, damage))
         self._response_damage += damage
-        episodes: dict[tuple[str, int], list[EpisodeStep]] = {}
-        for (prompt_id, number, draw), row in sorted(found.items()):
-            steps = episodes.setdefault((prompt_id, draw), [])
-            if number == len(steps):  # after a lost row the conversation would be another
-                steps.append(row)
-        return episodes
+        return found
 
     def append_verdicts(self, verdicts: Iterable[Verdict]) -> None:
         """Add verdicts on answers that were appended before.

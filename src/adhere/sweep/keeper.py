@@ -25,15 +25,17 @@ from adhere.models.http.attempt import Attempt
 from adhere.models.http.client import Endpoint, Unreachable
 from adhere.models.http.discover import listed, select
 from adhere.models.http.dispatch import Dispatcher
+from adhere.pipeline.episodes import is_episode
 from adhere.pipeline.evaluate import EvalSpec, count_stored, judge_stored
 from adhere.pipeline.respond import request_of, settled
 from adhere.progress import Progress, Silent, Step
-from adhere.schema import Failure, Response, Status, decode, encode, write_atomic
+from adhere.schema import Failure, Prompt, Response, Status, decode, encode, write_atomic
 from adhere.store.cells import Reader, Spot, at
 from adhere.store.manifest import differences
 from adhere.store.run import Run, all_keys, alone, replaces
 from adhere.store.segments import Damage, SegmentWriter, read_segment, read_segments
 from adhere.suites.base import Suite, limited
+from adhere.sweep.episodes import Episodes, longest
 from adhere.sweep.found import Sweep
 from adhere.sweep.rows import Entry, Liveness, Snapshot, Spent, Trouble
 from adhere.sweep.spec import SweepSpec
@@ -111,6 +113,7 @@ class Keeper:
         self._alive: SegmentWriter[Liveness] = SegmentWriter(directory / "liveness")
         self._troubles: SegmentWriter[Trouble] = SegmentWriter(directory / "attempts")
         self._spending: SegmentWriter[Spent] = SegmentWriter(directory / "spend")
+        self._episodes = Episodes(directory)
         self._judging = ThreadPoolExecutor(JUDGES, thread_name_prefix="judge")
         self._written: dict[str, Future[list[Path]]] = {}
         self._halt = threading.Event()
@@ -140,6 +143,7 @@ class Keeper:
             known = self._of(model).spots
             known |= {(place, *key): spot for key, spot in spots.items()}
         self.damage += reader.damage
+        self._episodes.read(self.damage)
 
     def _write(self, file: Path, data: bytes) -> None:
         try:
@@ -199,12 +203,21 @@ class Keeper:
         for place, prompts in enumerate(self.prompts):
             for key in all_keys(prompts, self.spec.draws):
                 name = (place, *key)
-                if not self._is_settled(known.status(name)):
+                if not self._is_settled(known.status(name)) and not self._has_ended(model, name):
                     earlier = ((place, key[0], turn, key[2]) for turn in range(key[1]))
                     can_be_asked = all((known.status(one) or ("error",))[0] != "error" for one in earlier)
                     found.append((name, can_be_asked))
         self._open[model] = len(found)
         return found
+
+    def _has_ended(self, model: str, name: Name) -> bool:
+        """Whether it is an episode whose stored steps end it; then it is an answer now."""
+        place, prompt_id, _, draw = name
+        over = self._episodes.ended((model, place, prompt_id, draw), self._by_id[place][prompt_id])
+        if over is not None:
+            self._of(model).fresh[name] = over
+            self._waiting.append((self._journal, Entry(model, place, over)))
+        return over is not None
 
     def _is_settled(self, row: tuple[Status, Failure | None] | None) -> bool:
         """Whether asking again makes no sense: it is answered, or failed for good."""
@@ -220,38 +233,71 @@ class Keeper:
     def _request(self, model: str, name: Name) -> Request | None:
         """The request of one turn; None while an earlier turn has no answer."""
         place, prompt_id, turn, draw = name
-        known = self._of(model)
+        known, prompt, sampling = self._of(model), self._by_id[place][prompt_id], self.spec.sampling_of(place)
+        if is_episode(prompt):
+            return self._episodes.request((model, place, prompt_id, draw), prompt, sampling)._replace(suite=place)
         found = request_of(
-            self._by_id[place][prompt_id],
+            prompt,
             (prompt_id, turn, draw),
             lambda earlier: known.response((place, prompt_id, earlier, draw)),
-            self.spec.sampling_of(place),
+            sampling,
         )
         return found._replace(suite=place) if isinstance(found, Request) else None
 
-    def later_turn(self, name: Name) -> Request:
-        """A request as long as that of a later turn may become, for what it may cost; it is never sent."""
+    def priced(self, model: str, names: Sequence[tuple[Name, bool]]) -> Iterator[tuple[Request, int]]:
+        """Requests as long as those of these names may become, and how many there are of each, for what they may cost; they are never sent.
+
+        Of the episodes of a suite, those of its longest prompt stand for each.
+        """
+        played = Counter(name[0] for name, _ in names if is_episode(self._prompt(name)))
+        for place, count in played.items():
+            prompt = max(self.prompts[place], key=lambda prompt: len(prompt.text))
+            yield from ((one._replace(suite=place), count) for one in longest(prompt, self.spec.sampling_of(place)))
+        for name, can_be_asked in names:
+            if not is_episode(self._prompt(name)):
+                request = self._request(model, name) if can_be_asked else self._later_turn(name)
+                yield from [] if request is None else [(request, 1)]
+
+    def _prompt(self, name: Name) -> Prompt:
+        return self._by_id[name[0]][name[1]]
+
+    def _later_turn(self, name: Name) -> Request:
+        """A request as long as that of a later turn may become."""
         place, prompt_id, turn, draw = name
-        prompt = self._by_id[place][prompt_id]
-        longest = Response(prompt_id, 0, draw, text="x" * 3 * self.spec.sampling_of(place).max_new_tokens, status="ok")
-        found = request_of(prompt, (prompt_id, turn, draw), lambda _earlier: longest, self.spec.sampling_of(place))
+        whole = Response(prompt_id, 0, draw, text="x" * 3 * self.spec.sampling_of(place).max_new_tokens, status="ok")
+        found = request_of(
+            self._prompt(name), (prompt_id, turn, draw), lambda _earlier: whole, self.spec.sampling_of(place)
+        )
         assert isinstance(found, Request)  # noqa: S101 - every earlier turn has an answer here
         return found._replace(suite=place)
 
     def answer(self, model: str, request: Request, raw: Response) -> list[Request]:
         """Take one answer; what can be asked now that it is there."""
-        name: Name = (request.suite, *request.key)
+        place, prompt_id, draw = request.suite, request.prompt_id, request.draw
+        if is_episode(self._by_id[place][prompt_id]):
+            stepped, over = self._episodes.take((model, place, prompt_id, draw), raw)
+            if stepped is not None:
+                self._waiting.append((self._episodes.writer, stepped))
+            if over is None:
+                return list(self.requests(model, [(place, prompt_id, 0, draw)]))
+            self._keep(model, place, over)
+            return []
         response = settled(raw)
+        self._keep(model, place, response)
+        following: Name = (place, prompt_id, request.turn + 1, draw)
+        if response.status == "error" or following[2] >= len(self._by_id[place][prompt_id].turns):
+            return []
+        return list(self.requests(model, [following]))
+
+    def _keep(self, model: str, place: int, response: Response) -> None:
+        """Put an answer where the row that counts is looked up, and into the journal."""
+        name: Name = (place, *response.key)
         known = self._of(model)
         before = known.status(name)
         if replaces(response.status, before[0] if before else None):
             known.fresh[name] = response
         self._open[model] -= 1
-        self._waiting.append((self._journal, Entry(model, request.suite, response)))
-        following: Name = (request.suite, request.prompt_id, request.turn + 1, request.draw)
-        if response.status == "error" or following[2] >= len(self._by_id[request.suite][request.prompt_id].turns):
-            return []
-        return list(self.requests(model, [following]))
+        self._waiting.append((self._journal, Entry(model, place, response)))
 
     def trouble(self, model: str, request: Request, attempt: Attempt) -> None:
         """Log an attempt that was no answer."""
@@ -419,7 +465,7 @@ class Keeper:
         try:
             self._store(rows)
         finally:
-            for writer in (self._journal, self._alive, self._troubles, self._spending):
+            for writer in (self._journal, self._alive, self._troubles, self._spending, self._episodes.writer):
                 writer.close()
 
     def _runs(self, model: str, known: _Answers) -> list[Path]:

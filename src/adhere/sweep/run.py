@@ -98,8 +98,6 @@ def run_sweep(
 async def _run(asked: SweepRequest, watcher: Watcher, progress: Progress, agree: Callable[[str], bool]) -> Sweep:
     where = address(asked.where)
     loaded = [suites.load(name, seed=asked.seed) for name in asked.suites]
-    for suite in loaded:
-        suite.insist_on_no_episodes("adhere eval plays them, one model at a time")
     samplings = [
         suite.sampled(
             max_new_tokens=asked.max_new_tokens, temperature=asked.temperature, top_p=asked.top_p, seed=asked.seed or 0

@@ -3,6 +3,7 @@
     models.json      what the endpoint listed when the sweep began, and which of it was wanted: the pinned snapshot
     liveness/        stage 1: a small question to each; dead models stay in the report, with the reason
     journal/         stage 2: every answer as it came, append-only; the truth while the sweep runs
+    steps/           of episodes in worlds: every step as it came; an ended episode is an answer in the journal
     attempts/        what was not an answer: rejections, failures, and their evidence
     spend/           what every process spent, so that a cap holds over all of them
     runs/            one Run a model and suite, as `adhere eval` makes them, written when a model has its answers
@@ -209,10 +210,9 @@ class _Stages:
         most = sum(self.tariff.most_usd(model, _question()) for model in unknown)
         for model, names in wanting.items():
             if self.tariff.price(model) is not None:
-                now = [name for name, can_be_asked in names if can_be_asked]
-                later = (self.keeper.later_turn(name) for name, can_be_asked in names if not can_be_asked)
-                most += sum(self.tariff.most_usd(model, request) for request in self.keeper.requests(model, now))
-                most += sum(self.tariff.most_usd(model, request) for request in later)
+                most += sum(
+                    self.tariff.most_usd(model, request) * count for request, count in self.keeper.priced(model, names)
+                )
         try:
             credit = await self.endpoint.credit_usd()
         except Unreachable as error:
@@ -322,8 +322,8 @@ class _Stages:
         async with self._dispatching("ask", dispatcher, total) as insist:
             async for model, request, raw in dispatcher.answers():
                 insist()  # the disk is full: go on asking, and what is answered is lost
-                for more in keeper.answer(model, request, raw):
-                    dispatcher.add(model, [more])
+                if more := keeper.answer(model, request, raw):
+                    dispatcher.add(model, more, goes_first=True)
                 keeper.write_when_complete(model)
                 self.watcher.tick()
         found.set_aside |= {lane.name: lane.stopped for lane in dispatcher.lanes.values() if lane.stopped}

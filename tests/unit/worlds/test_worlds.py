@@ -17,7 +17,6 @@ from adhere.models.base import Request
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.models.fake.scripted import ScriptedModel, scripted
 from adhere.models.http.client import EndpointModel
-from adhere.models.http.options import EndpointOptions
 from adhere.pipeline.check import check
 from adhere.pipeline.evaluate import EvalSpec, evaluate, evaluate_sync, rescore
 from adhere.report.pages import stored_in
@@ -25,7 +24,6 @@ from adhere.schema import Message, ToolCall
 from adhere.serve.answers import Answers, Asked
 from adhere.store.compact import compact
 from adhere.suites.generated.world import played_by, world_suite
-from adhere.sweep.run import SweepRequest, run_sweep
 from adhere.verify.answers import verify
 from adhere.worlds import Limits, open_world, replay, validate
 from adhere.worlds.simulated import STOP
@@ -320,7 +318,7 @@ def test_trl_s_policy_has_the_world_s_tools():
         factory(world_env("world:shop:x1+text"))
 
 
-def test_stored_episodes_are_verified_from_a_file_and_no_sweep_cuts_one_short(tmp_path: Path):
+def test_stored_episodes_are_verified_from_a_file(tmp_path: Path):
     suite = world_suite("files", 2)
     run = evaluate_sync(scripted("scripted/solver"), suite, tmp_path / "run")
     rows = [
@@ -331,12 +329,6 @@ def test_stored_episodes_are_verified_from_a_file_and_no_sweep_cuts_one_short(tm
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = verify(suite, file)
     assert (found.n_prompts, found.rates["prompt_strict"].passed) == (2, 1)
-    with FakeEndpoint(["m"]) as endpoint, pytest.raises(UsageError, match="adhere eval plays them"):
-        run_sweep(
-            SweepRequest(
-                where=endpoint.url, suites=("world:shop:x2",), options=EndpointOptions(), out=tmp_path / "sweep"
-            )
-        )
 
 
 def test_several_draws_give_pass_at_k_and_pass_hat_k(tmp_path: Path):

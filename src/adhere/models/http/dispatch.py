@@ -117,13 +117,16 @@ class Dispatcher:
         self.stopped, self.stopped_for = self.stopped or reason, self.stopped_for or kind
         self._ended.put_nowait(_WAKE)
 
-    def add(self, lane: str, requests: Iterable[Request], count: int | None = None) -> None:
+    def add(
+        self, lane: str, requests: Iterable[Request], count: int | None = None, *, goes_first: bool = False
+    ) -> None:
         """Queue requests; lanes may be added while answers come in.
 
         Args:
             lane: Whose.
             requests: What is asked, in this order. With a `count` they are made one by one when their turn comes.
             count: How many they are; None: they are counted, which makes them all.
+            goes_first: Before what the lane has queued: a conversation that has begun ends before the next begins.
         """
         found = self.lanes.get(lane)
         if found is None:
@@ -138,7 +141,7 @@ class Dispatcher:
         if count is None:
             requests = list(requests)
             count = len(requests)
-        found.sources.append(iter(requests))
+        (found.sources.appendleft if goes_first else found.sources.append)(iter(requests))
         found.unread += count
         if found.stopped and found.denied is None:
             self._give_up_all(found)

@@ -1,0 +1,97 @@
+"""Episodes in worlds within a sweep: every model's steps as they came, and the worlds that are being acted in just now.
+
+    steps/           every answer within an episode and what the world said to it, append-only
+
+An ended episode is one answer in the journal. One that was begun goes on before another begins, so that a model has no more worlds open than
+requests under way; and from its last stored step, whoever was killed meanwhile.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adhere.models.base import Request
+from adhere.pipeline.episodes import Play
+from adhere.pipeline.respond import settled
+from adhere.schema import Message, Prompt, Record, Response, Sampling
+from adhere.store.run import EpisodeStep, in_order
+from adhere.store.segments import Damage, SegmentWriter, read_segments
+
+Which = tuple[str, int, str, int]
+"""(model, place of the suite, prompt, draw)."""
+SEEN = 1_500
+"""Characters that a world is taken to say to an action, for what an episode may cost: rather too many."""
+
+
+class Stepped(Record, frozen=True):
+    """One step of an episode: whose, of which suite (its place in the spec), and the step."""
+
+    model: str
+    suite: int
+    step: EpisodeStep
+
+
+class Episodes:
+    """Those of one sweep.
+
+    Args:
+        directory: Of the sweep.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory / "steps"
+        self.writer: SegmentWriter[Stepped] = SegmentWriter(self.directory)
+        self._stored: dict[Which, list[EpisodeStep]] = {}
+        self._under_way: dict[Which, Play] = {}
+
+    def read(self, damage: Damage) -> None:
+        """Look up what earlier processes stored."""
+        rows: dict[tuple[str, int], list[EpisodeStep]] = {}
+        for row in read_segments(self.directory, Stepped, damage):
+            rows.setdefault((row.model, row.suite), []).append(row.step)
+        self._stored = {
+            (model, place, *key): steps
+            for (model, place), own in rows.items()
+            for key, steps in in_order(own).items()
+        }  # fmt: skip
+
+    def ended(self, which: Which, prompt: Prompt) -> Response | None:
+        """The episode where its stored steps end it: a process was killed before it could say so."""
+        steps = self._stored.get(which)
+        if not steps:
+            return None
+        play = Play(prompt, which[3], steps)
+        return play.response(play.ended) if play.ended else None
+
+    def request(self, which: Which, prompt: Prompt, sampling: Sampling) -> Request:
+        """For the next answer of an episode that is not over.
+
+        Raises:
+            IntegrityError: The world says something else than is stored.
+        """
+        play = self._under_way.get(which)
+        if play is None:
+            play = self._under_way[which] = Play(prompt, which[3], self._stored.pop(which, ()))
+        return play.request(sampling)
+
+    def take(self, which: Which, answer: Response) -> tuple[Stepped | None, Response | None]:
+        """Act as the model answered: the step, where one was made, and the whole episode, where this ends it."""
+        play = self._under_way[which]
+        over = play.go_on(settled(answer), None)
+        stepped = None if answer.status == "error" else Stepped(which[0], which[1], play.steps[-1])
+        if over is not None:
+            del self._under_way[which]
+            if over.status == "error" and play.steps:  # it goes on from here, should it be asked for again
+                self._stored[which] = play.steps
+        return stepped, over
+
+
+def longest(prompt: Prompt, sampling: Sampling) -> list[Request]:
+    """The requests of an episode in which every answer is as long as it may be, for what it may cost; they are never sent."""
+    play = Play(prompt, 0)
+    first = play.request(sampling)
+    step = (Message("assistant", "x" * 3 * sampling.max_new_tokens), Message("user", "x" * SEEN))
+    return [first._replace(messages=(*first.messages, *step * number)) for number in range(play.setting.limits.steps)]
+
+
+__all__ = ["Episodes", "Stepped", "Which", "longest"]
