@@ -9,6 +9,7 @@ After VIM (arXiv 2311.17647), which draws instructions into images to ask whethe
 
 from __future__ import annotations
 
+import functools
 import io
 import textwrap
 from collections.abc import Sequence
@@ -51,18 +52,22 @@ def as_image(suite: Suite, font: Path | None = None) -> Suite:
         MissingExtra: Pillow is not installed.
     """
     face = _face(font)
+    lacking = _lacking(suite, face)
     prompts = []
     for prompt in suite.prompts:
         if any(turn.media for turn in prompt.turns):
             raise UsageError(
                 f"{suite.name}: prompt {prompt.id!r} shows a picture already, so its text cannot be shown as another"
             )
-        turns = tuple(Turn(ASK, turn.constraints, (_picture(prompt, turn.text, face),)) for turn in prompt.turns)
+        turns = tuple(
+            Turn(ASK, turn.constraints, (_picture(prompt, turn.text, face, lacking),)) for turn in prompt.turns
+        )
         prompts.append(msgspec.structs.replace(prompt, turns=turns, tags={**prompt.tags, DRAWN: drawn_key(prompt)}))
     settings = suite.settings | {"as_image": font.name if font else "Pillow's font"}
     return msgspec.structs.replace(suite, name=f"{suite.name}+as-image", prompts=tuple(prompts), settings=settings)
 
 
+@functools.lru_cache(maxsize=4)
 def _face(font: Path | None) -> ImageFont.FreeTypeFont:
     module: Any = need("PIL.ImageFont", extra="pictures")
     try:
@@ -74,7 +79,7 @@ def _face(font: Path | None) -> ImageFont.FreeTypeFont:
     return found
 
 
-def _picture(prompt: Prompt, text: str, face: ImageFont.FreeTypeFont) -> Media:
+def _picture(prompt: Prompt, text: str, face: ImageFont.FreeTypeFont, lacking: frozenset[str]) -> Media:
     lines = [
         part for line in text.split("\n") for part in (textwrap.wrap(line, COLUMNS, drop_whitespace=False) or [""])
     ]
@@ -83,9 +88,9 @@ def _picture(prompt: Prompt, text: str, face: ImageFont.FreeTypeFont) -> Media:
         raise UsageError(
             f"Prompt {prompt.id!r} has {len(lines)} lines of {COLUMNS} characters: too long for one picture. Leave it out"
         )
-    if (lacking := _lacking(text, face)) is not None:
+    if unseen := next((one for one in text if one in lacking), ""):
         raise UsageError(
-            f"Prompt {prompt.id!r} has the character {lacking!r}, which the font lacks, so it would not be seen. Name a font that has it: --font FILE"
+            f"Prompt {prompt.id!r} has the character {unseen!r}, which the font lacks, so it would not be seen. Name a font that has it: --font FILE"
         )
     image, pen = _canvas(WIDTH, height)
     for number, line in enumerate(lines):
@@ -93,10 +98,11 @@ def _picture(prompt: Prompt, text: str, face: ImageFont.FreeTypeFont) -> Media:
     return png(image)
 
 
-def _lacking(text: str, face: ImageFont.FreeTypeFont) -> str | None:
-    """The first character that the font draws as it draws one that no font has."""
+def _lacking(suite: Suite, face: ImageFont.FreeTypeFont) -> frozenset[str]:
+    """The characters of a suite that the font draws as it draws one that no font has."""
     unknown = bytes(face.getmask("\U000e0fff"))
-    return next((one for one in dict.fromkeys(text) if not one.isspace() and bytes(face.getmask(one)) == unknown), None)
+    used = {one for prompt in suite.prompts for turn in prompt.turns for one in turn.text if not one.isspace()}
+    return frozenset(one for one in used if bytes(face.getmask(one)) == unknown)
 
 
 def _canvas(width: int, height: int) -> tuple[Image.Image, Any]:

@@ -405,3 +405,45 @@ def test_backoff_is_jittered_and_capped():
         cap = min(60.0, 2.0 ** (attempt - 1))
         assert 0 <= min(drawn) < 0.1 * cap
         assert 0.9 * cap < max(drawn) <= cap
+
+
+def test_what_is_queued_while_the_last_answers_are_taken_is_sent_at_once():
+    """A later turn, or the next step of an episode, when all requests under way ended together: no event but a timer was left to send it."""
+
+    async def main() -> tuple[int, float]:
+        async def call(_lane: str, request: Request) -> Attempt:
+            return Attempt("answered", response(request))
+
+        dispatcher = Dispatcher(call, policy=Policy())
+        first, *later = requests(6)
+        dispatcher.add("m", [first])
+        started, answered = asyncio.get_running_loop().time(), 0
+        async for lane, _, _ in dispatcher.answers():
+            answered += 1
+            if later:
+                dispatcher.add(lane, [later.pop(0)], goes_first=True)
+        return answered, asyncio.get_running_loop().time() - started
+
+    answered, seconds = run(main())
+    assert (answered, seconds < 1) == (6, True)
+
+
+def test_what_goes_first_is_sent_before_what_was_queued():
+    sent: list[str] = []
+
+    async def main() -> None:
+        async def call(_lane: str, request: Request) -> Attempt:
+            sent.append(request.prompt_id)
+            return Attempt("answered", response(request))
+
+        dispatcher = Dispatcher(call, policy=Policy(lane_concurrency=1, lane_start=1))
+        *queued, follow_up = requests(7)
+        dispatcher.add("m", iter(queued), 6)
+        async for _, request, _ in dispatcher.answers():
+            if request.prompt_id == queued[0].prompt_id:
+                dispatcher.add("m", [follow_up], goes_first=True)
+
+    run(main())
+    assert sent == ["p0", "p1", "p2", "p6", "p3", "p4", "p5"], (
+        "two of them had left the queue when the first was answered"
+    )

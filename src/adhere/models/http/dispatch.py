@@ -153,8 +153,10 @@ class Dispatcher:
         try:
             while True:
                 self._pump()
-                while self._out:
-                    yield self._out.popleft()
+                if self._out:
+                    while self._out:
+                        yield self._out.popleft()
+                    continue  # whoever took them may have queued more, and with nothing under way no event would send it
                 if not self.in_flight and self._probing is None and (self.stopped or not self._has_more()):
                     return
                 await self._wait()

@@ -22,7 +22,7 @@ import msgspec
 from adhere.constraints.base import Constraint
 from adhere.errors import AdhereError, UsageError, nearest
 from adhere.plugins import Registry
-from adhere.schema import ConstraintRef, Media, Prompt, Sampling, Turn, derive_seed, packed
+from adhere.schema import ConstraintRef, Given, Media, Prompt, Sampling, Turn, derive_seed, packed
 from adhere.suites.base import Suite
 from adhere.suites.generated.names import OWN, name_of, read_argument
 
@@ -53,12 +53,16 @@ class Asked(NamedTuple):
 
 
 class Item(NamedTuple):
-    """One prompt before it has an id. `variant` tells apart the items of one group and level; `tags` are shown in results."""
+    """One prompt before it has an id. `variant` tells apart the items of one group and level; `tags` are shown in results.
+
+    `given` is what the prompt itself puts into the conversation: tools, and messages of others.
+    """
 
     turns: tuple[Asked, ...]
     system: str | None = None
     variant: str = ""
     tags: dict[str, str] = {}
+    given: Given | msgspec.UnsetType = msgspec.UNSET
 
 
 class Drawn(NamedTuple):
@@ -78,9 +82,10 @@ def single(
     variant: str = "",
     tags: dict[str, str] | None = None,
     media: tuple[Media, ...] = (),
+    given: Given | msgspec.UnsetType = msgspec.UNSET,
 ) -> Item:
     """An item of one turn."""
-    return Item((Asked(text, constraints, answer, roles, media),), system, variant, tags or {})
+    return Item((Asked(text, constraints, answer, roles, media),), system, variant, tags or {}, given)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,6 +177,7 @@ class Family:
             system=item.system,
             source=self.name,
             tags=tags,
+            given=item.given,
         )
         return Drawn(prompt, tuple(turn.answer for turn in item.turns))
 

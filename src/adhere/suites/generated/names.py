@@ -10,6 +10,7 @@ from adhere.errors import UsageError, nearest
 
 OWN = {
     "atomic": "robustness.atomic",
+    "calls": "tasks.calls",
     "chain": "tasks.chain",
     "code": "tasks.code",
     "data": "tasks.data",

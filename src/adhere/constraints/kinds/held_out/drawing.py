@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Self
 
-from adhere.constraints.base import Choice, Finding, ListOf, Words, kind, param
+from adhere.constraints.base import Choice, Finding, ListOf, Whole, kind, param
 from adhere.constraints.kinds.shared.shapes import COLOURS, NAMES, RELATIONS, SIDE, Shape, Unreadable, made, read_svg
 from adhere.constraints.rule import HeldOut, failed, found, passed
 
@@ -209,26 +209,19 @@ class PointIn(HeldOut):
         'Give a point that lies in the {shape}: "x, y" and nothing else, both in percent, counted from the top left corner.',
         'Name one point of the {shape}. Write only "x, y", percent of the width and of the height from the upper left.',
     )
-    passing = ({"shape": "red circle", "left": "10", "top": "10", "size": "20"}, "20, 20")
-    failing = ({"shape": "red circle", "left": "10", "top": "10", "size": "20"}, "5, 5")
+    passing = ({"shape": "red circle", "left": 10, "top": 10, "size": 20}, "20, 20")
+    failing = ({"shape": "red circle", "left": 10, "top": 10, "size": 20}, "5, 5")
 
     shape: str = param(Choice(tuple(f"{colour} {name}" for colour in COLOURS for name in NAMES)))
-    left: str = param(Words(8), said=False)
-    top: str = param(Words(8), said=False)
-    size: str = param(Words(8), said=False)
-
-    def problem(self) -> str | None:
-        for name in ("left", "top", "size"):
-            value = getattr(self, name)
-            if not re.fullmatch(r"\d{1,2}(?:\.\d{1,2})?", value) or (name == "size" and float(value) < 1):
-                return f"{name}={value!r} must be a number of hundredths, 0 to 99 (size: from 1)"
-        return None
+    left: int = param(Whole(0, 99), said=False)
+    top: int = param(Whole(0, 99), said=False)
+    size: int = param(Whole(1, 99), said=False)
 
     @property
     def place(self) -> Shape:
         """The shape where it stands."""
         colour, name = self.shape.split()
-        return made(name, colour, float(self.left), float(self.top), float(self.size))
+        return made(name, colour, self.left, self.top, self.size)
 
     def judge(self, text: str) -> Finding:
         point = _POINT.fullmatch(text.strip()) if len(text) <= 200 else None
@@ -245,9 +238,9 @@ class PointIn(HeldOut):
         size = rng.randint(12, 30)
         return cls(
             f"{rng.choice([*COLOURS])} {rng.choice(NAMES)}",
-            str(rng.randint(2, 60)),
-            str(rng.randint(2, 60)),
-            str(size),
+            rng.randint(2, 60),
+            rng.randint(2, 60),
+            size,
         )
 
     def witness(self) -> str:

@@ -87,8 +87,8 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         )
     else:
         chosen = [(names[0], colours[0]), *rng.choices([kind for kind in kinds if kind != (names[0], colours[0])], k=6)]
-        (x, y), size = places[0], 15
-        rule = PointIn(f"{colours[0]} {names[0]}", f"{x:.2f}", f"{y:.2f}", str(size))
+        left, top = map(int, places[0])  # of the grid: whole
+        rule = PointIn(f"{colours[0]} {names[0]}", left, top, 15)
         text, answer = rule.describe(rng.randrange(len(rule.phrasings))), rule.witness()
     picture = scene(_shapes(chosen, places), labels)
     return [single(text, (rule,), answer, media=(picture,))]
@@ -108,6 +108,7 @@ FAMILY: Family = family(
         levels=_LEVELS,
         draw=draw,
         groups=20,
+        version="2",
         in_profile=False,
         max_new_tokens=256,
     )
