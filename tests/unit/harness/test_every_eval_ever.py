@@ -10,9 +10,10 @@ from tests.unit.harness.harness_runs import make_run
 
 from adhere.cli import adhere
 from adhere.harness.every_eval_ever.write import model_of, suite_of, write
-from adhere.models.fake.scripted import ScriptedModel
+from adhere.models.fake.scripted import ScriptedModel, scripted
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import ConstraintRef, Prompt, Response, Turn, Usage
+from adhere.suites import load
 from adhere.suites.base import Suite
 
 LOWER = ConstraintRef("case:lower")
@@ -97,3 +98,16 @@ def test_the_command_and_what_is_not_measured(tmp_path):
     )
     assert result.exit_code == 0, result.output
     assert "2 conversations without a verdict" in result.output
+
+
+def test_an_episode_has_every_message_and_call_of_its_own(tmp_path):
+    run = evaluate_sync(scripted("scripted/solver"), load("world:files:x2"), tmp_path / "run")
+    write(run, tmp_path / "out")
+    (file,) = (tmp_path / "out").rglob("*_samples.jsonl")
+    for line, prompt, response in zip(file.read_text().splitlines(), run.prompts(), run.responses(), strict=True):
+        messages = json.loads(line)["messages"]
+        said = (*prompt.messages(), *response.steps)
+        assert [(one["role"], one["content"]) for one in messages] == [(one.role, one.content) for one in said]
+        called = [call["name"] for one in messages for call in one["tool_calls"] or ()]
+        assert called == [call.name for one in response.steps for call in one.calls]
+        assert called

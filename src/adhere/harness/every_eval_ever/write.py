@@ -16,8 +16,9 @@ from typing import Any
 
 from adhere.errors import UsageError
 from adhere.harness.conversations import Conversation, conversations
+from adhere.harness.messages import answer
 from adhere.harness.scoring import STRICT
-from adhere.schema import Message, write_atomic
+from adhere.schema import write_atomic
 from adhere.store.manifest import slug
 from adhere.store.run import Run
 from adhere.store.summary import Measure, Rate
@@ -150,7 +151,7 @@ def _result(run: Run, name: str, found: Rate | Measure) -> dict[str, Any]:
 def _row(one: Conversation, record: dict[str, Any], *, draws: int) -> dict[str, Any]:
     prompt, last = one.prompt, one.responses[-1]
     text = "\n\n".join(turn.text for turn in prompt.turns)
-    several = len(prompt.turns) > 1 or len(prompt.messages()) > 1
+    several = len(prompt.turns) > 1 or len(prompt.messages()) > 1 or bool(last.steps)
     score = one.scored.scores[STRICT]
     source = f"messages[{len(list(_messages(one))) - 1}].content" if several else "output.raw"
     used = last.usage
@@ -180,11 +181,11 @@ def _row(one: Conversation, record: dict[str, Any], *, draws: int) -> dict[str, 
 
 def _messages(one: Conversation) -> Iterator[dict[str, Any]]:
     answers = [response.said for response in one.responses]
-    said = (*one.prompt.messages(answers[:-1]), Message("assistant", answers[-1]))
+    before, last = one.prompt.messages(answers[:-1]), one.responses[-1]
     reasoning = iter([response.reasoning for response in one.responses])
-    first = len(said) - 2 * len(answers) + 1  # the model's own answers are every second message from here on
-    for place, message in enumerate(said):
-        is_own = message.role == "assistant" and place >= first
+    first = len(before) - 2 * len(answers) + 2  # the model's own answers are every second message from here on
+    for place, message in enumerate((*before, *answer(last))):
+        is_own = message.role == "assistant" and place >= first and not last.steps
         yield {
             "turn_idx": place, "role": message.role, "content": message.content, "reasoning_trace": next(reasoning) if is_own else None,
             "tool_calls": [
