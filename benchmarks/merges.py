@@ -29,7 +29,7 @@ from adhere.schema import Sampling
 from adhere.stats import wilson_clustered
 from adhere.study.design.frozen import load_frozen
 from adhere.study.prepared import Prepared, prepare
-from adhere.study.run.measured import Measured, load_measured, measured, save_measured
+from adhere.study.run.measured import Measured, collect_run, load_measured, save_measured
 from adhere.study.run.plain import read_plain
 from adhere.train.optim import merge_dare, merge_linear, merge_ties
 
@@ -88,7 +88,7 @@ def measure(
         finally:
             engine.close()
         plain = read_plain(*load_weights(Path(folder)))
-    found = measured(
+    found = collect_run(
         run, study.suite.prompts, key=study.suite.sha256, arm=name, seed=seed, suite_sha256=study.suite.sha256,
         plain=plain, shown=(), seconds=time.monotonic() - started,
     )  # fmt: skip

@@ -534,19 +534,19 @@ def encode(value: object) -> bytes:
     Raises:
         ValueError: A float is not finite; an undefined number is stored as None with a reason.
     """
-    plain = _cleaned(msgspec.to_builtins(value, enc_hook=unpacked))
+    plain = _clean(msgspec.to_builtins(value, enc_hook=unpacked))
     return _encoder.encode(plain)
 
 
-def _cleaned(value: Any) -> Any:
+def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return value if _is_utf8(value) else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"Cannot store {value}: an undefined number is stored as None with a reason")
     if isinstance(value, dict):
-        return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+        return {_clean(key): _clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_cleaned(item) for item in value]
+        return [_clean(item) for item in value]
     return value
 
 

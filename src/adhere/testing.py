@@ -182,7 +182,7 @@ def _is_not_run(judge: Constraint, finding: Finding) -> bool:
     return sandbox.backend().startswith("none")
 
 
-def drawn(kind: type[Constraint], count: int = 4) -> list[Constraint]:
+def draw_several(kind: type[Constraint], count: int = 4) -> list[Constraint]:
     """Constraints of one kind, drawn for several topics and seeds."""
     return [kind.draw(random.Random(seed), words=words) for seed in range(count) for words in TOPICS]
 
@@ -209,7 +209,7 @@ def examples_hold(kind: type[Constraint]) -> None:
 @_question("Keep everything that `check` needs in parameters that JSON can hold")
 def survives_storage(kind: type[Constraint]) -> None:
     """Stored and read back it is the same."""
-    for one in drawn(kind):
+    for one in draw_several(kind):
         ref = one.ref()
         _require(from_ref(decode(encode(ref), ConstraintRef)) == one, "must equal itself after storage", one)
         _require(make(ref.id, **ref.params) == one, "must equal what is made of its parameters", one)
@@ -218,7 +218,7 @@ def survives_storage(kind: type[Constraint]) -> None:
 @_question("Draw from `rng` alone")
 def draws_the_same_for_a_seed(kind: type[Constraint]) -> None:
     """A seed fixes what is drawn."""
-    for one, other in zip(drawn(kind), drawn(kind), strict=True):
+    for one, other in zip(draw_several(kind), draw_several(kind), strict=True):
         _require(one == other, "must draw the same twice", one, other)
 
 
@@ -226,7 +226,7 @@ def draws_the_same_for_a_seed(kind: type[Constraint]) -> None:
 def says_its_parameters(kind: type[Constraint]) -> None:
     """Each wording differs and holds each parameter, those of inner constraints too, but no answer key (`said` is False)."""
     keys = {field.name for field in dataclasses.fields(kind) if not field.metadata.get("said", True)}
-    for one in drawn(kind):
+    for one in draw_several(kind):
         sentences = [one.describe(number) for number in range(len(kind.phrasings))]
         _require(len(set(sentences)) == len(sentences), "wordings must differ", sentences)
         params = one.ref().params
@@ -254,7 +254,7 @@ def _innermost(value: Json) -> Iterator[Json]:
 @_question("Build `witness` and `counter_witness` for the parameters of the constraint")
 def witnesses_hold(kind: type[Constraint]) -> None:
     """The witness passes, the counter-witness fails and is not blank."""
-    for one in drawn(kind):
+    for one in draw_several(kind):
         _outcome(one, one.witness(), "pass")
         _require(one.counter_witness().strip(), "the counter-witness must not be blank", one)
         _outcome(one, one.counter_witness(), "fail")
@@ -263,7 +263,7 @@ def witnesses_hold(kind: type[Constraint]) -> None:
 @_question("See Finding for what its fields mean")
 def findings_are_complete(kind: type[Constraint]) -> None:
     """Findings have a reason, a score that agrees with the outcome and a span inside the text, and do not change."""
-    for one in drawn(kind, count=2):
+    for one in draw_several(kind, count=2):
         for text in (*ORDINARY, one.witness(), one.counter_witness()):
             finding = _check(one, text)
             given = (finding, one, text)
@@ -285,7 +285,7 @@ def _score_fits(finding: Finding, given: tuple[object, ...]) -> None:
 @_question("Answer nothing and you followed nothing: derive from `Rule`, which sees to it")
 def blank_answers_fail(kind: type[Constraint]) -> None:
     """An answer without a word fails."""
-    for one in drawn(kind, count=1):
+    for one in draw_several(kind, count=1):
         for text in BLANK:
             _outcome(one, text, "fail")
 
@@ -293,7 +293,7 @@ def blank_answers_fail(kind: type[Constraint]) -> None:
 @_question("Declare each parameter by `param(domain)`, and raise BadParameter through `Constraint.__post_init__`")
 def rejects_parameters(kind: type[Constraint]) -> None:
     """Unknown, missing and impossible parameters are refused in the words of the house."""
-    good = drawn(kind, count=1)[0].ref().params
+    good = draw_several(kind, count=1)[0].ref().params
     for field in dataclasses.fields(kind):
         for value in field.metadata["domain"].invalid():
             _refuse(kind, {**good, field.name: value}, f"{kind.id}: {field.name}=", " must be ")
@@ -316,7 +316,7 @@ def _refuse(kind: type[Constraint], params: Mapping[str, Any], start: str, held:
 @_question("Leave what no small edit can mend: yield nothing from `repairs`")
 def repairs_pass_or_decline(kind: type[Constraint]) -> None:
     """A repaired answer passes, and so does one repaired twice."""
-    for one in drawn(kind):
+    for one in draw_several(kind):
         for text in ORDINARY:
             repaired = one.repair(text)
             if repaired is not None:
@@ -329,7 +329,7 @@ def repairs_pass_or_decline(kind: type[Constraint]) -> None:
 @_question("Any string is an answer: lone surrogates, NUL, CRLF, unfinished JSON")
 def never_raises_on_odd_texts(kind: type[Constraint]) -> None:
     """Odd texts pass or fail, and the finding can be stored."""
-    for one in drawn(kind, count=1):
+    for one in draw_several(kind, count=1):
         for text in ODD:
             finding = _check(one, text)
             _require(finding.outcome in {"pass", "fail"} or _is_not_run(one, finding), "must pass or fail", one, text)
@@ -340,7 +340,7 @@ def never_raises_on_odd_texts(kind: type[Constraint]) -> None:
 @_question("Let `check` depend on nothing but its text and the parameters")
 def strict_pass_is_loose_pass(kind: type[Constraint]) -> None:
     """What passes strictly passes loosely."""
-    for one in drawn(kind, count=1):
+    for one in draw_several(kind, count=1):
         for text in (*ORDINARY, *ODD, one.witness()):
             strict, loose = both_views(one, Text(text))
             _require(
@@ -351,7 +351,7 @@ def strict_pass_is_loose_pass(kind: type[Constraint]) -> None:
 @_question("Two of one kind conflict: leave that to `Constraint.conflicts_with`")
 def conflicts_with_itself(kind: type[Constraint]) -> None:
     """Two of one kind are never asked for together."""
-    one = drawn(kind, count=1)[0]
+    one = draw_several(kind, count=1)[0]
     _require(one.conflicts_with(one), "must conflict with itself", one)
 
 
@@ -360,7 +360,7 @@ def hostile_texts_take_no_time(
     kind: type[Constraint], *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE
 ) -> None:
     """Both views of 1 MB take at most `limit_s` CPU seconds."""
-    one = drawn(kind, count=1)[0]
+    one = draw_several(kind, count=1)[0]
     for name in names:
         _time(one, name, limit_s)
 
@@ -579,7 +579,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "HOSTILE", "LIMIT_S", "ODD", "ORDINARY", "PUBLISHED_QUESTIONS", "QUESTIONS", "ContractViolation", "FakeEndpoint", "FakeModel", "check_constraint",
-    "check_published", "drawn", "hostile_text", "hostile_texts_take_no_time", "published",
+    "check_published", "draw_several", "hostile_text", "hostile_texts_take_no_time", "published",
     "published_hostile_texts_take_no_time", "published_params",
 ]  # fmt: skip
 

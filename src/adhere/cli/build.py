@@ -187,7 +187,7 @@ def transform_rows(
     """
     from adhere.build.convert import read_table, write_table
     from adhere.build.transforms import Settings, transform
-    from adhere.build.transforms.asking import asking, parsed
+    from adhere.build.transforms.asking import asking, parse_options
     from adhere.cli.offer import fetched
     from adhere.errors import UsageError
     from adhere.models.catalog import open_model
@@ -197,7 +197,7 @@ def transform_rows(
         from adhere.steps import Transform
         from adhere.steps.kinds import TransformSpec
 
-        step = Transform(TransformSpec(name, table, seed, parsed(options)))
+        step = Transform(TransformSpec(name, table, seed, parse_options(options)))
         run_on(engine, step, rows, out, jobs=jobs, shard_mb=shard_mb, option="--out")
         return
     if len(rows) > 1:
@@ -206,7 +206,7 @@ def transform_rows(
     answering = fetched(lambda: open_model(model), progress) if model is not None else None
     try:
         ask = asking(answering, into.with_name(f"{into.name}.asked"), progress) if answering is not None else None
-        made = transform(name, read_table(Path(rows[0])), table, Settings(seed, parsed(options), ask))
+        made = transform(name, read_table(Path(rows[0])), table, Settings(seed, parse_options(options), ask))
     finally:
         if answering is not None:
             answering.close()

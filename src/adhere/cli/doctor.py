@@ -139,7 +139,7 @@ def _sandbox_lines(sandbox: dict[str, Any]) -> list[str]:
 
 def _lines(facts: dict[str, Any]) -> list[str]:
     lines = [f"{name:20} {facts[name]}" for name in ("adhere", "python", "system", "cores")]
-    lines.append(f"{'memory available':20} {_shown(facts['memory_gb_available'])} GB")
+    lines.append(f"{'memory available':20} {_or_dash(facts['memory_gb_available'])} GB")
     lines.append(f"{'disk free':20} {facts['disk_gb_free']} GB")
     for extra, packages in facts["packages"].items():
         missing = [name for name, found in packages.items() if found is None]
@@ -160,5 +160,5 @@ def _command(extra: str) -> str:
     return f"pip install 'adhere[{extra}]'"
 
 
-def _shown(value: object) -> str:
+def _or_dash(value: object) -> str:
     return "–" if value is None else str(value)

@@ -113,7 +113,7 @@ def command(
         for suite in loaded
     ]
     for suite, sampling in zip(loaded, how, strict=True):
-        progress.say(_said(suite, sampling, asking.draws))
+        progress.say(_sampling_words(suite, sampling, asking.draws))
     lacking = []
     for name in models:
         through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
@@ -147,7 +147,7 @@ def command(
         raise Incomplete("Incomplete. " + " ".join(lacking))
 
 
-def _said(suite: Suite, sampling: Sampling, draws: int) -> str:
+def _sampling_words(suite: Suite, sampling: Sampling, draws: int) -> str:
     """How answers are drawn, and who said so."""
     from adhere.report.run.view import sampling_line
 

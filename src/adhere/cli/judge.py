@@ -84,12 +84,12 @@ def command(
                 show(encode(found))
                 continue
             show(run_text(run.spec, found.summary, details=details, width=columns()))
-            show(_said(found))
+            show(_agreement_words(found))
     finally:
         model.close()
 
 
-def _said(found: Judged) -> str:
+def _agreement_words(found: Judged) -> str:
     """What the judge did, and how it agrees with programs."""
     one = found.calibration
     kappa = "–" if one.kappa is None else f"{one.kappa:.2f}"

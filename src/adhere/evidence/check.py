@@ -140,7 +140,7 @@ def gather(documents: list[Document]) -> Evidence:
 
 def findings_of(evidence: Evidence) -> Findings:
     """The stored form of what was gathered."""
-    conflicts = _numbered(_conflicts(evidence))
+    conflicts = _number(_conflicts(evidence))
     named = {name for conflict in conflicts for name in conflict.claims}
     claims = _claims(evidence, conflicts, named)
     held: dict[str, dict[str, int]] = defaultdict(lambda: {"held": 0, "failed": 0, "explained": 0})
@@ -212,7 +212,7 @@ def _conflicts(evidence: Evidence) -> list[Conflict]:
     return found
 
 
-def _numbered(conflicts: list[Conflict]) -> list[Conflict]:
+def _number(conflicts: list[Conflict]) -> list[Conflict]:
     """Most serious first, then by place; ids by position, so that the same documents give the same ids."""
     import msgspec
 

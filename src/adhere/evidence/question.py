@@ -179,7 +179,7 @@ def answer(question: Question, evidence: Evidence) -> Answer:
         effects=tuple(effects),
         confounders=confounders,
         ablations=ablations,
-        said=tuple(_said(question.contrast, effects)),
+        said=tuple(_contrast_lines(question.contrast, effects)),
         refused=_refusal(question, named, has_ablation=bool(ablations)),
         design=question.design,
         missing=tuple(_missing(question, effects, evidence)),
@@ -373,7 +373,7 @@ def _places(values: Sequence[Value], notes: dict[str, str]) -> tuple[Printed, ..
 # ── words ──
 
 
-def _said(contrast: Contrast, effects: Sequence[Effect]) -> list[str]:
+def _contrast_lines(contrast: Contrast, effects: Sequence[Effect]) -> list[str]:
     lines = []
     for primary in (True, False):
         chosen = [effect for effect in effects if effect.primary == primary and effect.low_effect is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from adhere.harness.scoring import Scored, scored
+from adhere.harness.scoring import Scored, score_conversation
 from adhere.schema import Prompt, Response, Verdict
 from adhere.store.run import Run
 
@@ -46,7 +46,7 @@ def conversations(run: Run) -> Iterator[Conversation]:
             judged = sorted(
                 verdicts.get((prompt.id, draw), ()), key=lambda one: (one.turn, one.index, one.view != "strict")
             )
-            whole = scored(prompt, judged)
+            whole = score_conversation(prompt, judged)
             if len(found) < len(keys) or any(response.status == "error" for response in found):
                 whole = Scored({}, whole.verdicts)
             yield Conversation(prompt, draw, found, whole)

@@ -24,7 +24,7 @@ def answer(response: Response) -> tuple[Message, ...]:
     return response.steps or (assistant(response),)
 
 
-def kept(messages: Sequence[Message], harness: Literal["inspect", "evalscope"]) -> list[dict[str, Any]]:
+def messages_for(messages: Sequence[Message], harness: Literal["inspect", "evalscope"]) -> list[dict[str, Any]]:
     """One object a message; messages without tools are the same for both.
 
     Args:

@@ -84,10 +84,10 @@ def score_answers(
         status = "ok" if status == "empty" and said.calls else status
         response = Response(prompt.id, turn, 0, text, status, reasoning=reasoning, calls=said.calls)
         verdicts += check(prompt, response, cut_answers=cut_answers, mode=mode)
-    return scored(prompt, verdicts)
+    return score_conversation(prompt, verdicts)
 
 
-def scored(prompt: Prompt, verdicts: Sequence[Verdict]) -> Scored:
+def score_conversation(prompt: Prompt, verdicts: Sequence[Verdict]) -> Scored:
     """The numbers of one conversation from its verdicts."""
     wanted = sum(len(turn.constraints) for turn in prompt.turns)
     scores: dict[str, float] = {}

@@ -78,7 +78,7 @@ class LineFile:
 
     _first_line = 1
 
-    def _opened(self, stack: ExitStack) -> BinaryIO:
+    def _open(self, stack: ExitStack) -> BinaryIO:
         return sys.stdin.buffer if self._is_stdin else stack.enter_context(self._path.open("rb"))
 
     @property
@@ -94,7 +94,7 @@ class LineFile:
         """
         number = self._first_line
         with ExitStack() as stack:
-            file = self._opened(stack)
+            file = self._open(stack)
             decompressor = _decompressor(self.name)
             if decompressor is not None:
                 file = io.BufferedReader(_Decompressed(file, decompressor, self), _CHUNK_BYTES)

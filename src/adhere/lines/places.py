@@ -27,7 +27,7 @@ def _file_system(place: str) -> tuple[Any, str]:
     return found
 
 
-def found(patterns: tuple[str, ...]) -> list[tuple[str, int]]:
+def find(patterns: tuple[str, ...]) -> list[tuple[str, int]]:
     """(place, bytes) of every file that some places and patterns name, in their order, each pattern's sorted, none twice.
 
     Raises:
@@ -54,7 +54,7 @@ def found(patterns: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 @contextmanager
-def opened(place: str) -> Iterator[BinaryIO]:
+def open_place(place: str) -> Iterator[BinaryIO]:
     """A file to read, as it lies.
 
     Raises:
@@ -73,7 +73,7 @@ def opened(place: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def written(place: str) -> Iterator[Callable[[bytes], object]]:
+def write_place(place: str) -> Iterator[Callable[[bytes], object]]:
     """A function that writes to a place, compressed as its name says. On this machine readers see the whole file or none.
 
     In an object store the file appears when it is whole, too, unless something is raised inside: then part of it may stay.

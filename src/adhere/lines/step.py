@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import msgspec
 
 from adhere.lines.blocks import Block
-from adhere.lines.places import written
+from adhere.lines.places import write_place
 from adhere.schema import Record, encode
 
 
@@ -126,7 +126,7 @@ class Step:
         self.counts += found.counts
         if self.side is not None and (lost := [*found.dropped, *found.broken]):
             # By the batch, so that doing it again writes the same file, and no other batch does.
-            with written(f"{self.side}/{hashlib.sha256(b''.join(lines)).hexdigest()[:24]}.jsonl") as write:
+            with write_place(f"{self.side}/{hashlib.sha256(b''.join(lines)).hexdigest()[:24]}.jsonl") as write:
                 write(b"".join(encode(row) + b"\n" for row in lost))
         if found.made is None:
             places = [number - 1 for number in found.kept]

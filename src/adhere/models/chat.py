@@ -164,7 +164,9 @@ def insist_on_all(
             message.role,
             mark(f"message {number} of the conversation, of the {message.role},") if message.content.strip() else "",
             tuple(
-                ToolCall(call.id, mark(f"the call of the tool {call.name}"), _marked(call.arguments, call.name, mark))
+                ToolCall(
+                    call.id, mark(f"the call of the tool {call.name}"), _mark_empty(call.arguments, call.name, mark)
+                )
                 for call in message.calls
             ),
             message.call_id,
@@ -188,7 +190,7 @@ def insist_on_all(
         )
 
 
-def _marked(arguments: Mapping[str, Json], tool: str, mark: Callable[[str], str]) -> dict[str, Json]:
+def _mark_empty(arguments: Mapping[str, Json], tool: str, mark: Callable[[str], str]) -> dict[str, Json]:
     return {
         name: mark(f"an argument of the call of {tool}") if isinstance(value, str) else value
         for name, value in arguments.items()

@@ -166,7 +166,7 @@ def check_many(
 ) -> list[list[Verdict]]:
     """`check` of each text by the same constraints, which are made ready once."""
     insist_on(mode, None)
-    rules = Judge.of([_made(rule, mode) for rule in _listed(constraints)])
+    rules = Judge.of([_make(rule, mode) for rule in _as_list(constraints)])
     views = checked_views(views)
     found = []
     for text in texts:
@@ -268,13 +268,13 @@ def compare(run_a: Run | Path | str, run_b: Run | Path | str, *, view: View = "s
     return compare_runs(a, b, view=view)
 
 
-def _listed(constraints: Rules) -> list[Any]:
+def _as_list(constraints: Rules) -> list[Any]:
     if isinstance(constraints, str | Mapping) or not isinstance(constraints, Iterable):
         raise UsageError(f"Constraints are given as a list, got {type(constraints).__name__}")
     return list(constraints)
 
 
-def _made(rule: Any, mode: Mode) -> Constraint | Published:
+def _make(rule: Any, mode: Mode) -> Constraint | Published:
     if isinstance(rule, Mapping):
         if "id" not in rule:
             raise UsageError(f"A constraint given as a mapping has `id` and `params`, got {', '.join(map(repr, rule))}")

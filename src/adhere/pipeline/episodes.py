@@ -95,7 +95,7 @@ class Play:
     @property
     def messages(self) -> tuple[Message, ...]:
         """Everything after the first observation."""
-        return tuple(message for step in self.steps for message in (_said(step.answer), *(step.heard or ())))
+        return tuple(message for step in self.steps for message in (_as_message(step.answer), *(step.heard or ())))
 
     @property
     def ended(self) -> str | None:
@@ -121,7 +121,7 @@ class Play:
         return self.steps[-1]
 
     def _act(self, answer: Response) -> tuple[Message, ...] | None:
-        heard = self.episode.take(_said(answer))
+        heard = self.episode.take(_as_message(answer))
         return None if self.episode.waiting is not None else heard
 
     def user_request(self, sampling: Sampling) -> Request:
@@ -215,7 +215,7 @@ async def play(
                         yield over
 
 
-def _said(answer: Response) -> Message:
+def _as_message(answer: Response) -> Message:
     return Message("assistant", answer.text, answer.calls or ())
 
 

@@ -295,7 +295,7 @@ def run_verifier(constraint: Constraint | Published, text: Text, reasoning: str 
         if isinstance(constraint, Published):
             return constraint.judge(text)
         if not _is_ours(constraint):
-            return _checked(constraint, _of_a_plug_in(constraint, text.raw, reasoning))
+            return _storable(constraint, _of_a_plug_in(constraint, text.raw, reasoning))
         raw = text.raw
         return constraint.check_with(raw, reasoning) if constraint.reads_reasoning else constraint.check(raw)
     except Exception as error:  # noqa: BLE001 - a crashed verifier is recorded, and is never a score
@@ -364,7 +364,7 @@ def _is_ours(constraint: Constraint) -> bool:
     return type(constraint).__module__.startswith("adhere.")
 
 
-def _checked(constraint: Constraint, found: Any) -> Finding:
+def _storable(constraint: Constraint, found: Any) -> Finding:
     """What a plug-in's verifier said, if it can be stored; else `undecided`, with the plug-in's name."""
     who = f"the verifier of {constraint.id} ({type(constraint).__module__}.{type(constraint).__qualname__})"
     if not isinstance(found, Finding):

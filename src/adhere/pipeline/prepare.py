@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from adhere.models.base import Model, Request
 from adhere.models.wrap import Searched, Wrapped
 from adhere.pipeline.check import check
-from adhere.pipeline.respond import settled
+from adhere.pipeline.respond import settle
 from adhere.pipeline.search import search_prompt
 from adhere.progress import Progress
 from adhere.schema import Mode, Prompt, Response
@@ -35,6 +35,6 @@ async def prepare(model: Model, run: Run, suite: Suite, progress: Progress) -> N
 
 def _broken_rules(prompts: dict[str, Prompt], mode: Mode, request: Request, text: str) -> list[str]:
     """Why an answer to one request fails, strictly: what an oracle among the inference-time methods chooses by."""
-    response = settled(Response(request.prompt_id, request.turn, request.draw, text, "ok"))
+    response = settle(Response(request.prompt_id, request.turn, request.draw, text, "ok"))
     verdicts = check(prompts[request.prompt_id], response, views=("strict",), mode=mode)
     return [verdict.reason for verdict in verdicts if verdict.outcome != "pass"]

@@ -68,7 +68,7 @@ async def respond(
             if isinstance(request, Request):
                 requests.append(request)
             else:
-                history[key] = _broken(key, request, history.get((prompt_id, request, draw)), sampling)
+                history[key] = _refuse_turn(key, request, history.get((prompt_id, request, draw)), sampling)
                 yield history[key]
         for most_tokens in dict.fromkeys(request.most_tokens for request in requests):
             alike = [request for request in requests if request.most_tokens == most_tokens]
@@ -129,7 +129,7 @@ def _answers_in(history: Mapping[Key, Response], prompt_id: str, draw: int) -> C
     return lambda turn: history.get((prompt_id, turn, draw))
 
 
-def _broken(key: Key, earlier: int, answer: Response | None, sampling: Sampling) -> Response:
+def _refuse_turn(key: Key, earlier: int, answer: Response | None, sampling: Sampling) -> Response:
     """The `error` Response to a turn before which the conversation is broken."""
     prompt_id, turn, draw = key
     why = f"turn {earlier} has no answer{f': {answer.error}' if answer and answer.error else ''}"
@@ -150,7 +150,7 @@ async def ask(model: Model, requests: Sequence[Request], sampling: Sampling) -> 
                     f"Model {model.name} answered {response.key}, which was not asked or is answered already"
                 )
             del open_keys[response.key]
-            yield settled(response)
+            yield settle(response)
     finally:
         close = getattr(stream, "aclose", None)  # iterators that are not generators have nothing to close
         if close is not None:
@@ -160,7 +160,7 @@ async def ask(model: Model, requests: Sequence[Request], sampling: Sampling) -> 
         yield Response(prompt_id, turn, draw, text="", status="error", seed=seed, error=why)
 
 
-def settled(response: Response) -> Response:
+def settle(response: Response) -> Response:
     """The same Response with its reasoning in `reasoning` (`text.reasoning.heard`), and `ok` without visible text or call named `empty`.
 
     Reasoning that is never closed leaves no answer: the text is empty, the status `truncated`. So is an answer beyond the size

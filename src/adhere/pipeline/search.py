@@ -99,7 +99,7 @@ async def _searched(model: Searched, run: Run, suite: Suite, progress: Progress)
         for text in texts:
             answers = await _answers(model.with_text(text), prompts, sampling)
             spent += answers
-            candidates.append(_scored(text, prompts, answers, run))
+            candidates.append(_score(text, prompts, answers, run))
             step.advance()
     known = [(one.score, -at) for at, one in enumerate(candidates) if one.score is not None]
     if not known:
@@ -123,7 +123,7 @@ async def _answers(model: Model, prompts: Sequence[Prompt], sampling: Sampling) 
         return [response async for response in stream]
 
 
-def _scored(text: str, prompts: Sequence[Prompt], answers: Sequence[Response], run: Run) -> Candidate:
+def _score(text: str, prompts: Sequence[Prompt], answers: Sequence[Response], run: Run) -> Candidate:
     """The mean reward of the answers; a text of which a call failed has no score, since it met fewer prompts than the others."""
     by_id = {prompt.id: prompt for prompt in prompts}
     rewards = []
@@ -160,9 +160,9 @@ def dev_slice(suite: Suite, scored: Sequence[Prompt]) -> tuple[str, tuple[Prompt
         from adhere.suites.generated.core.training import training_prompts
 
         name, drawn = f"training prompts of seed {_SEED}", training_prompts(_SEED, 2 * PROMPTS)
-    texts = {_said(prompt) for prompt in scored}
+    texts = {_identity(prompt) for prompt in scored}
     queries = {prompt.tags[CLUSTER] for prompt in scored if CLUSTER in prompt.tags}
-    other = [one for one in drawn if _said(one) not in texts and one.tags.get(CLUSTER) not in queries]
+    other = [one for one in drawn if _identity(one) not in texts and one.tags.get(CLUSTER) not in queries]
     if len(other) < FEWEST:
         raise UsageError(
             f"{suite.name} leaves {len(other)} prompts to search with that are not scored; at least {FEWEST} are needed"
@@ -177,5 +177,5 @@ def _is_generated(name: str) -> bool:
         return False
 
 
-def _said(prompt: Prompt) -> tuple[str, ...]:
+def _identity(prompt: Prompt) -> tuple[str, ...]:
     return (prompt.system or "", prompt.everything)

@@ -123,7 +123,7 @@ def model_reward(model: str | Model, *, rubric: str | None = None, **settings: A
         rubric: See `pipeline.judge_model.critic.Critic`, as for `settings`.
         settings: `scale`, `draws`, `temperature`, `max_new_tokens`, `seed`.
     """
-    critic = Critic(_opened(model), rubric=rubric, **settings)
+    critic = Critic(_open(model), rubric=rubric, **settings)
 
     def judge_model(
         prompts: Sequence[Any] | None = None,
@@ -152,7 +152,7 @@ def checklist_reward(
     Raises:
         UsageError: When called: the column is missing, a row has no items, or an item is neither of the two.
     """
-    critic = Critic(_opened(model)) if model is not None else None
+    critic = Critic(_open(model)) if model is not None else None
 
     def checklist(
         prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
@@ -232,7 +232,7 @@ def _request(prompt: Any) -> str:
     return "\n\n".join(f"[{turn['role']}] {turn['content']}" for turn in prompt)
 
 
-def _opened(model: str | Model) -> Model:
+def _open(model: str | Model) -> Model:
     if not isinstance(model, str):
         return model
     from adhere.models.catalog import open_model

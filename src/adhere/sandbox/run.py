@@ -66,7 +66,7 @@ def run(
     Raises:
         UsageError: An argument is no JSON value, or a limit is no positive number.
     """
-    call = _checked(source, function, args, timeout_s, memory_mb)
+    call = _check_call(source, function, args, timeout_s, memory_mb)
     try:
         pool = workers.pool()
     except workers.Refused as problem:
@@ -99,7 +99,7 @@ def _name(pool: workers.Pool) -> str:
     return f"linux: {', '.join(pool.fences)}"
 
 
-def _checked(
+def _check_call(
     source: str, function: str, args: Sequence[Json], timeout_s: float, memory_mb: int
 ) -> tuple[str, str, list[Json]]:
     if not isinstance(source, str) or len(source) > MOST_SOURCE:

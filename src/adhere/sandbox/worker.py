@@ -213,14 +213,14 @@ def _inside(
     for limit, value in limits.items():
         resource.setrlimit(limit, (value, value))
     system_calls.restrict()
-    kind, payload = _called(call["source"], call["function"], call["args"])
+    kind, payload = _call(call["source"], call["function"], call["args"])
     data = memoryview(token + kind + payload)
     while data:
         data = data[os.write(3, data) :]
     os._exit(0)
 
 
-def _called(source: str, function: str, args: list[Any]) -> tuple[bytes, bytes]:
+def _call(source: str, function: str, args: list[Any]) -> tuple[bytes, bytes]:
     """(kind, payload) of one call: `v` with JSON, `e` with a reason, `m` where the memory did not suffice."""
     try:
         space: dict[str, Any] = {"__name__": "sandboxed", "__builtins__": __builtins__}

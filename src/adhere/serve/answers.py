@@ -178,7 +178,7 @@ class Answers:
             kind: [np.unique(np.array(rows, np.int64)) for rows in runs] for kind, runs in sorted(failed.items())
         }
 
-    def _found(self, words: str) -> NDArray[np.bool_]:
+    def _find_rows(self, words: str) -> NDArray[np.bool_]:
         """Which rows have the words."""
         found = np.zeros(len(self._rows), bool)
         wanted = words.strip().lower().encode("utf-8", "replace").replace(b"\0", b" ")
@@ -205,7 +205,7 @@ class Answers:
         """
         if asked.way not in self.ways:
             raise UsageError(f"No way {asked.way!r}; there are {', '.join(self.ways)}")
-        found = self._found(asked.words)
+        found = self._find_rows(asked.words)
         ways = {way: int((found & self._is_way(way)).sum()) for way in self.ways}
         found &= self._is_way(asked.way)
         slices = []

@@ -70,7 +70,7 @@ class Browser:
 
     async def __aenter__(self) -> Self:
         application = web.Application(
-            middlewares=[guard(lambda: self.port, lambda why: _plain(403, why)), self._checked]
+            middlewares=[guard(lambda: self.port, lambda why: _plain(403, why)), self._check_request]
         )
         application.router.add_get("/{token}/", self._index)
         application.router.add_get("/{token}/state.json", self._states)
@@ -79,7 +79,9 @@ class Browser:
         application.router.add_get("/{token}/item/{id}/report", self._report)
         for place in ("item/{id}/answers", "compare/{id}/{other}"):
             application.router.add_get(f"/{{token}}/{place}", self._browse)
-            application.router.add_get(f"/{{token}}/{place}/{{what:rows|answer|result|version}}.json", self._asked)
+            application.router.add_get(
+                f"/{{token}}/{place}/{{what:rows|answer|result|version}}.json", self._answer_script
+            )
         self._runner, self.port = await listen(application, self.port)
         return self
 
@@ -91,7 +93,7 @@ class Browser:
             self._runner = None
 
     @web.middleware
-    async def _checked(self, request: web.Request, handler: Any) -> web.StreamResponse:
+    async def _check_request(self, request: web.Request, handler: Any) -> web.StreamResponse:
         """Nothing is answered without the token, and nothing but reading is done."""
         given = request.path.removeprefix("/").partition("/")[0].encode("utf-8", "replace")
         if not secrets.compare_digest(given, self.token.encode()):
@@ -130,7 +132,7 @@ class Browser:
             self._watches[item.id] = watch(item)
         return self._watches[item.id]
 
-    async def _found(self, request: web.Request, part: str = "id") -> Item:
+    async def _find_item(self, request: web.Request, part: str = "id") -> Item:
         name = request.match_info[part]
         if name not in self._items:
             await self._read(self._shelf)
@@ -147,11 +149,11 @@ class Browser:
         return _json(await self._read(self._shelf))
 
     async def _item(self, request: web.Request) -> web.Response:
-        item = await self._found(request)
+        item = await self._find_item(request)
         return _page(item_html(item.name, item.kind))
 
     async def _item_state(self, request: web.Request) -> web.Response:
-        item = await self._found(request)
+        item = await self._find_item(request)
         try:
             return _json(await self._read(lambda: self._watch(item).state(with_models=True)))
         except (AdhereError, OSError) as error:
@@ -159,7 +161,7 @@ class Browser:
 
     async def _report(self, request: web.Request) -> web.Response:
         """The page of a finished item, built when it is asked for and kept until the item changes."""
-        item = await self._found(request)
+        item = await self._find_item(request)
         try:
             state = await self._read(lambda: self._watch(item).state())
             known = self._reports.get(item.id)
@@ -172,7 +174,7 @@ class Browser:
 
     async def _runs(self, request: web.Request) -> list[Item]:
         """The Run of an address, or the two."""
-        items = [await self._found(request, part) for part in ("id", "other") if part in request.match_info]
+        items = [await self._find_item(request, part) for part in ("id", "other") if part in request.match_info]
         if any(item.kind != "run" for item in items):
             raise web.HTTPNotFound(reason="Only runs have answers that can be browsed")
         return items
@@ -200,7 +202,7 @@ class Browser:
         names = names_of([(model, item.directory) for model, item in zip(models, items, strict=True)])
         return _page(answers_html(names, ways_of(len(items)), up="../../"))
 
-    async def _asked(self, request: web.Request) -> web.Response:
+    async def _answer_script(self, request: web.Request) -> web.Response:
         """What that page's script asks for."""
         items, query = await self._runs(request), request.query
         try:

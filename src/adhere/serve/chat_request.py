@@ -227,7 +227,7 @@ def _limit(body: Mapping[str, Any], default: int) -> int:
 def _number(body: Mapping[str, Any], name: str, default: float, *, low: float, high: float) -> float:
     value = body.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
-        raise BadRequest(f"{name} must be a number, got {_shown(value)}", field=name)
+        raise BadRequest(f"{name} must be a number, got {_show(value)}", field=name)
     if not low <= value <= high:
         raise BadRequest(f"{name} must lie between {low:g} and {high:g}, got {value:g}", field=name)
     return float(value)
@@ -236,7 +236,7 @@ def _number(body: Mapping[str, Any], name: str, default: float, *, low: float, h
 def _whole(body: Mapping[str, Any], name: str, default: int) -> int:
     value = body.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**63:
-        raise BadRequest(f"{name} must be a whole number of 64 bits, got {_shown(value)}", field=name)
+        raise BadRequest(f"{name} must be a whole number of 64 bits, got {_show(value)}", field=name)
     return value
 
 
@@ -247,7 +247,7 @@ def _is_finite(value: float) -> bool:
         return False
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     try:
         return json.dumps(value)[:80]
     except (ValueError, RecursionError):  # more digits than Python writes, or nested too deeply
@@ -257,7 +257,7 @@ def _shown(value: Any) -> str:
 def _flag(body: Mapping[str, Any], name: str) -> bool:
     value = body.get(name, False)
     if not isinstance(value, bool):
-        raise BadRequest(f"{name} must be true or false, got {_shown(value)}", field=name)
+        raise BadRequest(f"{name} must be true or false, got {_show(value)}", field=name)
     return value
 
 

@@ -32,7 +32,7 @@ from adhere.serve.chat_request import BadRequest, ChatRequest, read
 OWNER = "adhere"
 _FINISH = {"truncated": "length", "refused": "content_filter"}
 _TOO_LONG = "The prompt has"
-"""How the engines' reason begins where prompt and answer do not fit into the context (`_checked`)."""
+"""How the engines' reason begins where prompt and answer do not fit into the context (`_check_length`)."""
 _NOT_SAID = "The chat template"
 """How it begins where the model cannot be told these messages (`models.chat`): asking again changes nothing."""
 

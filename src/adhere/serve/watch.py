@@ -245,9 +245,9 @@ class SweepWatch(Watch):
         self._statuses: Counter[str] = Counter()
         self._liveness: dict[str, Liveness] = {}
         self._troubles: dict[str, Counter[str]] = {}
-        self._per_model = self._asked()
+        self._per_model = self._count_owed()
 
-    def _asked(self) -> int | None:
+    def _count_owed(self) -> int | None:
         """How many answers each model owes; None where the suites cannot be loaded here as they were then."""
         from adhere import suites
 

@@ -87,7 +87,7 @@ def on_ray(
         here: dict[str, Any] = {} if "RAY_ADDRESS" in os.environ else {"num_cpus": jobs, "include_dashboard": False}
         ray.init(log_to_driver=False, **here)
     # A dead node's tasks are done again without end; what `work` itself raises is not.
-    task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=-1, retry_exceptions=False)(_done)
+    task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=-1, retry_exceptions=False)(_do)
     sent = ray.put(work)
     running: dict[Any, Item] = {}
     try:
@@ -112,6 +112,6 @@ def on_ray(
             ray.cancel(reference)
 
 
-def _done(work: Callable[[Item], object], item: Item) -> None:
+def _do(work: Callable[[Item], object], item: Item) -> None:
     """Do it; what it returns stays where it was done."""
     work(item)

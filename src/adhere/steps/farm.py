@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from adhere.build.draws import ask_missing
 from adhere.errors import Incomplete, RunMismatch, SpecError, UsageError
 from adhere.lines.blocks import parse_line, written_whole
-from adhere.lines.places import found
+from adhere.lines.places import find
 from adhere.models.base import Model
 from adhere.pipeline.prepare import Spending
 from adhere.progress import Progress, Silent
@@ -80,7 +80,7 @@ def draw(
         Incomplete: The cap on cost is reached.
     """
     progress = progress or Silent()
-    files = found(tuple(patterns))
+    files = find(tuple(patterns))
     farm = Farm(model.name, model.engine, tuple(files), sampling, draws, run_answers)
     _refuse_other(out, farm)
     total, number = Harvest(0, 0, 0, 0, 0, 0.0), -1

@@ -20,7 +20,7 @@ import msgspec
 
 from adhere.build.decontaminate.rows import Decontaminate
 from adhere.build.transforms import Settings
-from adhere.build.transforms.base import Refused, chosen, each
+from adhere.build.transforms.base import Refused, choose, each
 from adhere.errors import SpecError, UsageError
 from adhere.lines.blocks import Block, parse_line
 from adhere.lines.step import Broken, Sorted, Step
@@ -100,7 +100,7 @@ class Transform(_RowStep):
 
     def __init__(self, spec: TransformSpec, side: str | None = None) -> None:
         super().__init__(spec, side)
-        found, self._settings = chosen(spec.transform, spec.table, Settings(spec.seed, spec.options))
+        found, self._settings = choose(spec.transform, spec.table, Settings(spec.seed, spec.options))
         if not isinstance(found.apply, each):
             raise UsageError(
                 f"The transform {spec.transform!r} looks at all rows together, or asks a model: it runs in one process, without --engine"
@@ -172,13 +172,13 @@ class Draw(Step):
             except SpecError as problem:
                 broken.append(Broken(number, str(problem)))
         unique = {prompt.id: prompt for _, prompt in prompts}
-        answers = asyncio.run(self._asked(list(unique.values())))
+        answers = asyncio.run(self._ask(list(unique.values())))
         place = {prompt_id: n for n, prompt_id in enumerate(unique)}
         answers.sort(key=lambda one: (place[one.prompt_id], one.draw))
         made = [encode(answer_row(unique[one.prompt_id], one)) + b"\n" for one in answers]
         return Sorted(made, [number for number, _ in prompts], [], broken)
 
-    async def _asked(self, prompts: Sequence[Prompt]) -> list[Response]:
+    async def _ask(self, prompts: Sequence[Prompt]) -> list[Response]:
         spec: DrawSpec = self.spec
         return [one async for one in respond(self._model, prompts, sampling=spec.sampling, draws=spec.draws)]
 

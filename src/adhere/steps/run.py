@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from adhere import __version__
-from adhere.build.decontaminate.counts import Done, summed
+from adhere.build.decontaminate.counts import Done, count_up
 from adhere.build.decontaminate.rows import Decontaminate, Touched
 from adhere.errors import Incomplete, UsageError
-from adhere.lines.places import is_remote, written
+from adhere.lines.places import is_remote, write_place
 from adhere.lines.step import Counts, Step
 from adhere.progress import Progress, Silent
 from adhere.schema import Record, content_hash, convert, encode
@@ -104,7 +104,7 @@ def _manifest(plan: Plan, step: Step, engine: EngineName, out: str, seconds: flo
     )
     for left in [] if is_remote(out) else Path(out).glob("*/.*.tmp"):  # by a worker that died
         left.unlink(missing_ok=True)
-    with written(f"{out}/manifest.json") as write:
+    with write_place(f"{out}/manifest.json") as write:
         write(encode(manifest) + b"\n")
     return msgspec.structs.replace(manifest, shards=tuple(found))
 
@@ -132,7 +132,7 @@ def decontaminated(step: Decontaminate, manifest: Manifest) -> Done:
     for _, note in notes(manifest, Touched):
         dropped.update(note.dropped)
         touched.update(note.items)
-    return summed(
+    return count_up(
         step.settings, rows=manifest.counts.read, dropped=dict(dropped), touched=sorted(touched), skipped=manifest.counts.broken,
         skipped_lines=[problem for shard in manifest.shards for problem in shard.problems], sha256=sha256_of_sources(manifest),
     )  # fmt: skip

@@ -24,7 +24,7 @@ import msgspec
 from adhere.errors import RunMismatch, SpecError, UsageError
 from adhere.extras import need
 from adhere.lines.blocks import Block, LineFile, parse_line
-from adhere.lines.places import found, is_remote, opened, read_if_there, written
+from adhere.lines.places import find, is_remote, open_place, read_if_there, write_place
 from adhere.lines.step import Counts, Sorted, Step, lines_of, rows_of
 from adhere.schema import Json, Record, content_hash, decode, decoder_of, encode
 
@@ -87,7 +87,7 @@ def planned(step: Step, patterns: tuple[str, ...], out: str, *, shard_bytes: int
         UsageError: A pattern names no file.
         RunMismatch: `out` holds the work of another step, or on other files.
     """
-    files = found(patterns)
+    files = find(patterns)
     key = content_hash([step.kind, content_hash(list(step.identity)), files, shard_bytes])
     stored = read_if_there(f"{out}/plan.json")
     if stored is not None:
@@ -111,7 +111,7 @@ def planned(step: Step, patterns: tuple[str, ...], out: str, *, shard_bytes: int
         sources.append(Source(place, size, sha256))
         shards += [Shard(len(shards) + n, place, *cut) for n, cut in enumerate(cuts)]
     plan = Plan(key, step.kind, tuple(sources), tuple(shards))
-    with written(f"{out}/plan.json") as write:
+    with write_place(f"{out}/plan.json") as write:
         write(encode(plan) + b"\n")
     return plan
 
@@ -122,9 +122,9 @@ def first_row(patterns: tuple[str, ...]) -> dict[str, Any]:
     Raises:
         UsageError: A pattern names no file, or the file has no rows.
     """
-    place = found(patterns[:1])[0][0]
+    place = find(patterns[:1])[0][0]
     if place.endswith(".parquet"):
-        with opened(place) as file:
+        with open_place(place) as file:
             return dict.fromkeys(need("pyarrow.parquet", extra="remote").ParquetFile(file).schema_arrow.names)
     for block in ShardFile(Shard(0, place)).blocks(1 << 16):
         for number, line in block.lines():
@@ -159,7 +159,7 @@ def _line_ends(place: str, size: int) -> tuple[list[Cut], str]:
 def _row_groups(place: str, size: int) -> list[Cut]:
     """Cuts of a Parquet file, about `size` compressed bytes apart."""
     parquet = need("pyarrow.parquet", extra="remote")
-    with opened(place) as file:
+    with open_place(place) as file:
         about = parquet.ParquetFile(file).metadata
         cuts: list[Cut] = []
         begin, first, rows, held = 0, 1, 1, 0
@@ -179,8 +179,8 @@ class ShardFile(LineFile):
         self.name, self.size, self.bytes_read = shard.place, None, 0
         self._shard, self._first_line, self._hash = shard, shard.first_line, hashlib.sha256()
 
-    def _opened(self, stack: ExitStack) -> BinaryIO:
-        file = stack.enter_context(opened(self.name))
+    def _open(self, stack: ExitStack) -> BinaryIO:
+        file = stack.enter_context(open_place(self.name))
         if self._shard.end is None:
             return file
         file.seek(self._shard.begin)
@@ -219,7 +219,7 @@ class Work:
         if done(self.out, self.key, shard) is None:
             self.step.file = shard.place
             record = encode((_of_parquet if shard.is_parquet else _of_lines)(self, shard))
-            with written(f"{self.out}/done/{shard.number:05}.json") as write:
+            with write_place(f"{self.out}/done/{shard.number:05}.json") as write:
                 write(record + b"\n")
 
 
@@ -254,7 +254,7 @@ class _Written:
         """Append to the shard's file in a folder."""
         path = f"{folder}/{self._shard.number:05}{ending}"
         if path not in self._open:
-            self._open[path] = self._stack.enter_context(written(f"{self._work.out}/{path}")), hashlib.sha256()
+            self._open[path] = self._stack.enter_context(write_place(f"{self._work.out}/{path}")), hashlib.sha256()
         write, digest = self._open[path]
         write(data)
         digest.update(data)
@@ -307,7 +307,7 @@ def _of_parquet(work: Work, shard: Shard) -> ShardDone:
     digest, number, kept, writer = hashlib.sha256(), shard.first_line, io.BytesIO(), None
     with ExitStack() as stack:
         out = _Written(work, shard, stack)
-        source = parquet.ParquetFile(stack.enter_context(opened(shard.place)))
+        source = parquet.ParquetFile(stack.enter_context(open_place(shard.place)))
         for table in source.iter_batches(_BATCH_ROWS, row_groups=list(range(shard.begin, shard.end or 0))):
             block = Block(number, lines_of(rows_of(table, work.step.reads)))
             digest.update(b"".join(block.data))

@@ -128,7 +128,7 @@ class Reader:
         cells = [self._cell(file.parent, asked) for file in sorted(folder.glob("*/manifest.json"))]
         if asked is None and not cells:
             raise UsageError(f"{self.root} holds no Run and no sweep (adhere list runs)")
-        return Found(_sorted(cells), self.root / "journal" if asked is not None else None)
+        return Found(_in_order(cells), self.root / "journal" if asked is not None else None)
 
     def with_journal(self, found: Found, journal: Iterable[tuple[str, int]]) -> list[Cell]:
         """The cells, with those that only the journal has."""
@@ -142,7 +142,7 @@ class Reader:
                 if not 0 <= place < len(asked.suites):
                     raise IntegrityError(f"{found.journal} has answers to suite {place}, which the sweep did not ask")
                 more.append(Cell(f"{asked.base_url}#{model}", asked.suites[place][0], None, (model, place), None))
-        return _sorted([*found.cells, *more])
+        return _in_order([*found.cells, *more])
 
     def prompts(self, cell: Cell) -> tuple[Prompt, ...]:
         """What a Run asked; Runs that asked the same share it in memory.
@@ -320,5 +320,5 @@ def _lines(data: bytes) -> list[bytes]:
     return [line + b"\n" for line in data[:-1].split(b"\n")]
 
 
-def _sorted(cells: Iterable[Cell]) -> list[Cell]:
+def _in_order(cells: Iterable[Cell]) -> list[Cell]:
     return sorted(cells, key=lambda cell: (cell.model, cell.suite, cell.name))

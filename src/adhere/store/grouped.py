@@ -112,7 +112,7 @@ def from_segments(directory: Path, *, use_summaries: bool = True) -> list[Group]
         if summary is not None and (not noted or statuses == _statuses(summary)):
             groups.append(_of_summary(cell, summary))
         else:
-            groups.append(_counted(cell, *_whole(reader, cell, journal), reader.prompts(cell)))
+            groups.append(_count_cell(cell, *_whole(reader, cell, journal), reader.prompts(cell)))
     return groups
 
 
@@ -153,11 +153,13 @@ def _from_parquet(directory: Path, made: Made) -> list[Group]:
     groups = []
     for cell in made.cells:
         name = (cell.model, cell.suite, cell.run)
-        groups.append(_made(name, cell.asked, status_of.get(name, Counter()), rates_of.get(name, (0,) * 8)))
+        groups.append(_make_group(name, cell.asked, status_of.get(name, Counter()), rates_of.get(name, (0,) * 8)))
     return groups
 
 
-def _made(name: tuple[str, str, str], asked: int | None, statuses: Mapping[Status, int], rates: Sequence[int]) -> Group:
+def _make_group(
+    name: tuple[str, str, str], asked: int | None, statuses: Mapping[Status, int], rates: Sequence[int]
+) -> Group:
     """`rates` are passed and n of prompts and instructions, strict and then loose."""
     counts = [statuses.get(status, 0) for status in _STATUSES]
     missing = None if asked is None else asked - sum(counts)
@@ -165,7 +167,7 @@ def _made(name: tuple[str, str, str], asked: int | None, statuses: Mapping[Statu
     return Group(*name, *counts, missing, *shares)  # type: ignore[call-arg, arg-type]
 
 
-def _counted(
+def _count_cell(
     cell: Cell,
     statuses: Mapping[Key, Status],
     outcomes: Mapping[tuple[Key, int, str], Outcome],
@@ -201,7 +203,7 @@ def _group(
     asked = None
     if prompts is not None and cell.manifest is not None:
         asked = cell.manifest.spec.draws * sum(len(prompt.turns) for prompt in prompts)
-    return _made((cell.model, cell.suite, cell.name), asked, statuses, rates)
+    return _make_group((cell.model, cell.suite, cell.name), asked, statuses, rates)
 
 
 def _of_summary(cell: Cell, summary: Summary) -> Group:

@@ -242,13 +242,13 @@ def differences(stored: Record, asked: Record, *, labels: tuple[str, str] = ("st
     old, new = _leaves(identity(stored)), _leaves(identity(asked))
     names = dict.fromkeys([*old, *new])
     return [
-        f"{name}: {labels[0]} {_shown(old, name)}, {labels[1]} {_shown(new, name)}"
+        f"{name}: {labels[0]} {_show(old, name)}, {labels[1]} {_show(new, name)}"
         for name in names
         if old.get(name, _leaves) != new.get(name, _leaves)
     ]
 
 
-def _shown(leaves: dict[str, Any], name: str) -> str:
+def _show(leaves: dict[str, Any], name: str) -> str:
     return repr(leaves[name]) if name in leaves else "nothing"
 
 

@@ -77,7 +77,7 @@ class RunReader:
         """
         manifest = self._record(directory / "manifest.json", Manifest, "is no Run")
         summary = self._record(directory / "summary.json", Summary, "is an unfinished Run")
-        prompts, known_ids = self._asked(directory, manifest)
+        prompts, known_ids = self._read_prompts(directory, manifest)
         responses: dict[Key, Response] = {}
         replaced: set[Key] = set()
         for response in self._rows(directory / "responses", self._responses.decode_lines, Response):
@@ -109,7 +109,7 @@ class RunReader:
         except IntegrityError as error:
             raise IntegrityError(f"{file}: {error}") from error
 
-    def _asked(self, directory: Path, manifest: Manifest) -> tuple[tuple[Prompt, ...], frozenset[str]]:
+    def _read_prompts(self, directory: Path, manifest: Manifest) -> tuple[tuple[Prompt, ...], frozenset[str]]:
         file = directory / "prompts.jsonl"
         if not file.is_file() or sha256_of(file) != manifest.prompts_sha256:
             raise IntegrityError(f"{file} is not what this Run asked: it is missing, or its sha256 is another")

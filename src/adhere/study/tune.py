@@ -12,7 +12,15 @@ from adhere.study.design.inputs import load_inputs
 from adhere.study.design.plan import Evaluation
 from adhere.study.design.spec import StudySpec
 from adhere.study.design.tuned import FILE, FOLDER, VERSION, Apart, Trial, Tuning, load_tuning
-from adhere.study.design.tuning import choose, grid_of, settled_by, tried, tuning_key, tuning_spec, validate_tuning
+from adhere.study.design.tuning import (
+    choose,
+    grid_of,
+    settled_by,
+    tuning_key,
+    tuning_spec,
+    validate_tuning,
+    with_settings,
+)
 from adhere.study.jobs import choose_jobs, run_jobs
 from adhere.study.prepared import Prepared, prepare
 from adhere.study.run.cells import load_cell
@@ -23,7 +31,7 @@ from adhere.suites.generated.core.slices import audit
 def untuned(spec: StudySpec) -> StudySpec:
     """The spec with the first trial of every tuned stage: what a plan can be told with before anything was chosen."""
     for name in spec.tune.grid if spec.tune is not None else ():
-        spec = tried(spec, name, grid_of(spec, name)[0])
+        spec = with_settings(spec, name, grid_of(spec, name)[0])
     return spec
 
 

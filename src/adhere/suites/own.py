@@ -15,7 +15,7 @@ import msgspec
 from adhere.errors import SpecError, UsageError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn, convert
 from adhere.suites.base import Suite
-from adhere.suites.published.rows import PromptRow, PublishedFile, checked_ref, constraints_of, load, shown
+from adhere.suites.published.rows import PromptRow, PublishedFile, checked_ref, constraints_of, keep_media, load
 
 OWN = PublishedFile("my", profile="ifeval", where="", citation="", max_new_tokens=1024)
 
@@ -65,7 +65,7 @@ def _prompt(row: Any, number: int) -> Prompt:
         refs, text = tuple(checked_ref(ref, at, OWN.profile) for ref in given), row.get("prompt")
         if not isinstance(text, str):
             raise SpecError(f"{at}: `prompt` must be a text, got {type(text).__name__}")
-        return Prompt(str(key), (Turn(text, refs, shown(row.get("media", ()), at, Path())),), source="my")
+        return Prompt(str(key), (Turn(text, refs, keep_media(row.get("media", ()), at, Path())),), source="my")
     try:
         needed = {name: row[name] for name in ("prompt", "instruction_id_list", "kwargs")}
         read = convert({"key": key, **needed, "media": list(row.get("media", ()))}, PromptRow)
@@ -75,7 +75,7 @@ def _prompt(row: Any, number: int) -> Prompt:
         ) from error
     except msgspec.ValidationError as error:
         raise SpecError(f"{at}: {error}") from error
-    turn = Turn(read.prompt, constraints_of(read, at, OWN.profile, {}), shown(read.media, at, Path()))
+    turn = Turn(read.prompt, constraints_of(read, at, OWN.profile, {}), keep_media(read.media, at, Path()))
     return Prompt(str(key), (turn,), source="my")
 
 

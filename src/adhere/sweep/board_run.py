@@ -54,7 +54,7 @@ def test_of(prompt: Prompt, constraint_id: str, noun: TestNoun) -> str:
     return _family(constraint_id) if noun == "family" else prompt.tags[noun]
 
 
-def measured(run: Readout, *, model: str, suite: str, noun: TestNoun) -> Measured:
+def measure_run(run: Readout, *, model: str, suite: str, noun: TestNoun) -> Measured:
     """What a leaderboard says about a Run.
 
     Raises:

@@ -88,7 +88,7 @@ def refuse_dear(estimate: Estimate, *, max_cost_usd: float | None) -> None:
         )
 
 
-def said(estimate: Estimate) -> str:
+def estimate_line(estimate: Estimate) -> str:
     """The estimate in a line."""
     cost = f"at most ${estimate.most_usd:.2f}" if estimate.most_usd else "no price is said"
     if estimate.most_usd and estimate.unpriced:
@@ -99,4 +99,4 @@ def said(estimate: Estimate) -> str:
     return f"{estimate.requests:,} answers of {estimate.models} models to ask for; {cost}{left}"
 
 
-__all__ = ["NO_PRICE", "Confirm", "Estimate", "Tariff", "refuse_dear", "said"]
+__all__ = ["NO_PRICE", "Confirm", "Estimate", "Tariff", "estimate_line", "refuse_dear"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adhere.models.base import Request
 from adhere.pipeline.episodes import Play
-from adhere.pipeline.respond import settled
+from adhere.pipeline.respond import settle
 from adhere.schema import Message, Prompt, Record, Response, Sampling
 from adhere.store.run import EpisodeStep, in_order
 from adhere.store.segments import Damage, SegmentWriter, read_segments
@@ -77,7 +77,7 @@ class Episodes:
     def take(self, which: Which, answer: Response) -> tuple[Stepped | None, Response | None]:
         """Act as the model answered: the step, where one was made, and the whole episode, where this ends it."""
         play = self._under_way[which]
-        over = play.go_on(settled(answer), None)
+        over = play.go_on(settle(answer), None)
         stepped = None if answer.status == "error" else Stepped(which[0], which[1], play.steps[-1])
         if over is not None:
             del self._under_way[which]

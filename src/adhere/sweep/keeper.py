@@ -23,11 +23,11 @@ from adhere.errors import AdhereError, ResourceError, RunMismatch, UsageError
 from adhere.models.base import Request
 from adhere.models.http.attempt import Attempt
 from adhere.models.http.client import Endpoint, Unreachable
-from adhere.models.http.discover import listed, select
+from adhere.models.http.discover import parse_models, select
 from adhere.models.http.dispatch import Dispatcher
 from adhere.pipeline.episodes import is_episode
 from adhere.pipeline.evaluate import EvalSpec, count_stored, judge_stored
-from adhere.pipeline.respond import request_of, settled
+from adhere.pipeline.respond import request_of, settle
 from adhere.progress import Progress, Silent, Step
 from adhere.schema import Failure, Prompt, Response, Status, decode, encode, write_atomic
 from adhere.store.cells import Reader, Spot, at
@@ -173,7 +173,7 @@ class Keeper:
                 raise
             self.progress.say(f"{error}. Asking the models that are named")
         kept, left = select(
-            listed(rows),
+            parse_models(rows),
             globs=wanted.globs,
             max_price=wanted.max_price,
             min_context=wanted.min_context,
@@ -282,7 +282,7 @@ class Keeper:
                 return list(self.requests(model, [(place, prompt_id, 0, draw)]))
             self._keep(model, place, over)
             return []
-        response = settled(raw)
+        response = settle(raw)
         self._keep(model, place, response)
         following: Name = (place, prompt_id, request.turn + 1, draw)
         if response.status == "error" or following[2] >= len(self._by_id[place][prompt_id].turns):

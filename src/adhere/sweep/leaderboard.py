@@ -19,7 +19,7 @@ from adhere.stats.ranks import rank_ranges, ranks_of
 from adhere.store.manifest import RunSpec
 from adhere.store.readout import Readout, RunReader
 from adhere.sweep.board import Dead, Difficulty, Leaderboard, Row, SuiteFacts, TestNoun
-from adhere.sweep.board_run import Measured, measured, noun_of, tests_of
+from adhere.sweep.board_run import Measured, measure_run, noun_of, tests_of
 
 if TYPE_CHECKING:  # reports read a Leaderboard and never talk to an endpoint
     from adhere.sweep.found import Sweep
@@ -124,7 +124,7 @@ def _suites_and_rows(
             group = groups[asked] = _Group(name, spec, run.prompts)
         label = model if (model, group.name) not in labels else f"{model} [{run.directory.name}]"
         labels.add((label, group.name))
-        one = measured(run, model=label, suite=group.name, noun=group.noun)
+        one = measure_run(run, model=label, suite=group.name, noun=group.noun)
         if base is not None:
             one = one._replace(row=msgspec.structs.replace(one.row, run=os.path.relpath(run.directory, base)))
         group.runs.append(one)

@@ -17,7 +17,7 @@ from adhere.models.http.keys import address, key_for
 from adhere.models.http.options import EndpointOptions
 from adhere.progress import Progress, Silent
 from adhere.schema import Mode
-from adhere.sweep.cost import Estimate, refuse_dear, said
+from adhere.sweep.cost import Estimate, estimate_line, refuse_dear
 from adhere.sweep.found import Sweep
 from adhere.sweep.spec import Filter, sweep_spec
 from adhere.sweep.stages import Control, Unwatched, Watcher, sweep
@@ -107,7 +107,7 @@ async def _run(asked: SweepRequest, watcher: Watcher, progress: Progress, agree:
     signals = _Signals()
 
     def confirm(estimate: Estimate) -> float | None:
-        progress.say(said(estimate))
+        progress.say(estimate_line(estimate))
         cap = asked.options.max_cost_usd
         whole = estimate.spent_usd + estimate.most_usd
         if cap is not None and whole > cap:

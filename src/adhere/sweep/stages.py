@@ -27,9 +27,9 @@ from adhere.errors import UsageError
 from adhere.lines.workers import WHOLE, Shard
 from adhere.models.base import Request
 from adhere.models.http.client import Endpoint, Unreachable
-from adhere.models.http.discover import listed
+from adhere.models.http.discover import parse_models
 from adhere.models.http.dispatch import Dispatcher, Lane, Policy, Waited
-from adhere.pipeline.respond import sampling_of, settled
+from adhere.pipeline.respond import sampling_of, settle
 from adhere.progress import Progress, Silent
 from adhere.schema import Message, Response, Sampling
 from adhere.store.run import alone_in_turn
@@ -156,7 +156,7 @@ class _Stages:
         self.keeper, self.endpoint, self.found, self.watcher, self.control = keeper, endpoint, found, watcher, control
         self.spent_before = keeper.spent_before()
         spec = keeper.spec
-        prices = {model.id: model.prices for model in listed(found.snapshot.rows) if model.prices is not None}
+        prices = {model.id: model.prices for model in parse_models(found.snapshot.rows) if model.prices is not None}
         endpoint.prices |= prices
         samplings = [spec.sampling_of(place) for place in range(len(spec.suites))]
         self.tariff = Tariff(prices, endpoint.options.price, samplings)
@@ -278,7 +278,7 @@ class _Stages:
         async with self._dispatching("alive", dispatcher, len(unknown)) as insist:
             async for model, _, raw in dispatcher.answers():
                 insist()
-                self._lives(model, settled(raw), dispatcher.lanes[model])
+                self._lives(model, settle(raw), dispatcher.lanes[model])
                 self.watcher.tick()
             for lane in dispatcher.lanes.values():
                 if lane.denied is not None and not dispatcher.stopped:  # its own trouble, which may pass

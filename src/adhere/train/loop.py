@@ -36,11 +36,11 @@ __all__ = [
     "Merging",
     "OptimizerSettings",
     "Update",
-    "checked",
+    "check_settings",
     "frozen_copy",
     "learning",
     "rate_at",
-    "settled",
+    "settle",
 ]
 
 Part = TypeVar("Part")
@@ -90,7 +90,7 @@ class OptimizerSettings(Record, frozen=True):
         gradient_checkpointing: Keep only each layer's input and compute the rest again for backward: a third more work for a
             fraction of the memory. Results are the same bits.
         precision: Of matrix products; weights, gradients and the optimizer's moments stay in fp32. None: as the study or
-            recipe has settled (`settled`), else fp32.
+            recipe has settled (`settle`), else fp32.
         merging: Merge every step with what the stage before had learned (online merging); None: plain AdamW.
     """
 
@@ -125,7 +125,7 @@ class Update(NamedTuple):
     learning_rate: float
 
 
-def checked(settings: Settings) -> Settings:
+def check_settings(settings: Settings) -> Settings:
     """The settings, after their declared domains were checked (msgspec checks them on reading, not on construction).
 
     Raises:
@@ -137,7 +137,7 @@ def checked(settings: Settings) -> Settings:
         raise UsageError(f"{type(settings).__name__}: {error}") from error
 
 
-def settled(settings: Settings, resolved: Resolved) -> Settings:
+def settle(settings: Settings, resolved: Resolved) -> Settings:
     """The settings with every precision that they leave open as a study settled it, and with their inputs' hashes: what a cell's key holds."""
     ours = {"precision": resolved.training, "rollout_precision": resolved.rollouts, "rollout_layout": resolved.layout}
     open_ = {name: value for name, value in ours.items() if getattr(settings, name, value) is None}

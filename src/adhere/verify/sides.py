@@ -101,9 +101,9 @@ class SideFiles:
         shared = [task for task in tasks_a if task in tasks_b]
         if not shared:
             raise UsageError(
-                f"{a} and {b} have no side task in common: {_listed(tasks_a)} against {_listed(tasks_b)}. Run the same tasks on both"
+                f"{a} and {b} have no side task in common: {_list_some(tasks_a)} against {_list_some(tasks_b)}. Run the same tasks on both"
             )
-        return [_compared([tasks_a[task]], [tasks_b[task]], task, options) for task in shared]
+        return [_compare_task([tasks_a[task]], [tasks_b[task]], task, options) for task in shared]
 
     def compare_seeds(
         self, a_S: Sequence[Wanted], b_S: Sequence[Wanted], options: SideOptions | None = None
@@ -131,11 +131,11 @@ class SideFiles:
             lack = [name for name in tasks if task not in tasks[name]]
             if lack:
                 raise UsageError(
-                    f"{' '.join(task)} is there for {_listed(have)} and not for {_listed(lack)}. Run it on those too, or give only the "
+                    f"{' '.join(task)} is there for {_list_some(have)} and not for {_list_some(lack)}. Run it on those too, or give only the "
                     "files that are to count"
                 )
         return [
-            _compared([tasks[one.name][task] for one in a_S], [tasks[one.name][task] for one in b_S], task, options) for task in every
+            _compare_task([tasks[one.name][task] for one in a_S], [tasks[one.name][task] for one in b_S], task, options) for task in every
         ]  # fmt: skip
 
     def used(self, wanted: Wanted, options: SideOptions | None = None) -> list[tuple[Path, str, str]]:
@@ -200,7 +200,7 @@ def is_alike(one: str, other: str) -> bool:
     return longer[-len(shorter) :] == shorter
 
 
-def _compared(
+def _compare_task(
     a_S: Sequence[Sequence[_File]], b_S: Sequence[Sequence[_File]], task: tuple[str, str], options: SideOptions
 ) -> SideTest:
     """One task of every model; where a task is a group of several, those that all models have."""
@@ -234,7 +234,9 @@ def _score(harness: str, task: str, files: Sequence[Imported], options: SideOpti
     common = [name for name in names[0] if all(name in other for other in names)]
     wanted = options.scores.get(task)
     if wanted is not None and wanted not in common:
-        raise UsageError(f"{harness}'s {task}: no score {wanted!r}.{nearest(wanted, common)} It has: {_listed(common)}")
+        raise UsageError(
+            f"{harness}'s {task}: no score {wanted!r}.{nearest(wanted, common)} It has: {_list_some(common)}"
+        )
     chosen = wanted or whole_prompt_score(common) or next(iter(common), None)
     if chosen is None:
         raise UsageError(f"{harness}'s {task}: no score that is a number for each item, of both models")
@@ -263,7 +265,7 @@ def _items(found: Imported) -> int:
     return len({answer.item for answer in found.answers})
 
 
-def _listed(names: Iterable[object] | Mapping[tuple[str, str], object]) -> str:
+def _list_some(names: Iterable[object] | Mapping[tuple[str, str], object]) -> str:
     shown = [" ".join(name) if isinstance(name, tuple) else str(name) for name in names]
     return ", ".join(shown[:8]) + (" …" if len(shown) > 8 else "") if shown else "none"
 

@@ -65,7 +65,7 @@ def read_outcomes(
     if "instruction_id" in first:
         return Outcomes(path.stem, f"every instruction ({view})", _by_instruction(path, view))
     if "response" in first:
-        return _judged(path, view=view, suite=suite)
+        return _judge_file(path, view=view, suite=suite)
     raise UsageError(
         f"{path}: the first row has {', '.join(sorted(first)) or 'nothing'}. Wanted are verdict rows (instruction_id, strict), "
         "answers (response, with --suite), lm-eval's samples, an inspect log, EvalScope's reviews or OpenCompass' results"
@@ -159,7 +159,7 @@ def whole_prompt_score(names: Sequence[str], *, view: View = "strict") -> str | 
     return next((ends[wanted] for wanted in PROMPT_SCORES[view] if wanted in ends), None)
 
 
-def _judged(path: Path, *, view: View, suite: Suite | None) -> Outcomes:
+def _judge_file(path: Path, *, view: View, suite: Suite | None) -> Outcomes:
     if suite is None:
         raise UsageError(
             f"{path} holds answers without verdicts. Say what judges them, e.g. --suite ifeval:input_data.jsonl"

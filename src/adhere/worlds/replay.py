@@ -48,7 +48,7 @@ class Limits(NamedTuple):
         return None
 
 
-def told(world: World, form: Form) -> tuple[str, tuple[Tool, ...]]:
+def introduction(world: World, form: Form) -> tuple[str, tuple[Tool, ...]]:
     """The system message and the tools of a world in a form."""
     if form == "tools":
         return world.system, world.tools or (ACT,)
@@ -107,7 +107,7 @@ class Episode:
         said, self.waiting = self.waiting, None
         if said is None:
             raise IntegrityError("nothing was said to the user, so there is nothing to reply to")
-        return (Message("user", self._seen(self.world.hear(said, reply.strip() or STOP))),)
+        return (Message("user", self._show_step(self.world.hear(said, reply.strip() or STOP))),)
 
     def _meant(self, call: ToolCall) -> Action:
         if self.world.tools:
@@ -116,14 +116,14 @@ class Episode:
         return command if call.name == ACT.name and isinstance(command, str) else ""
 
     def _do(self, action: Action) -> str:
-        return self._seen(self.world.step(action)) if action else NO_CALL
+        return self._show_step(self.world.step(action)) if action else NO_CALL
 
-    def _seen(self, step: Step) -> str:
+    def _show_step(self, step: Step) -> str:
         self.done = self.done or step.done
         return step.observation
 
 
-def written(action: Action, form: Form, number: int, *, has_tools: bool) -> Message:
+def as_answer(action: Action, form: Form, number: int, *, has_tools: bool) -> Message:
     """An action as the answer that a model would give."""
     if isinstance(action, ToolCall):
         if form == "tools":
@@ -174,4 +174,4 @@ def _at_hand(name: str, _thread: int) -> World:
     return open_world(name)
 
 
-__all__ = ["ACT", "DONE", "FORMS", "Episode", "Form", "Limits", "replay", "told", "written"]
+__all__ = ["ACT", "DONE", "FORMS", "Episode", "Form", "Limits", "as_answer", "introduction", "replay"]

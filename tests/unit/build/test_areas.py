@@ -12,7 +12,7 @@ import pytest
 from adhere import sandbox
 from adhere.build.dataset.areas import SUITES
 from adhere.build.dataset.make import build_dataset
-from adhere.build.dataset.spec import Area, AreaSpec, DataSpec, Decontaminate, Queries, checked, load_spec
+from adhere.build.dataset.spec import Area, AreaSpec, DataSpec, Decontaminate, Queries, check_spec, load_spec
 from adhere.build.transforms import Settings, transform
 from adhere.constraints import from_ref
 from adhere.errors import SpecError
@@ -85,11 +85,11 @@ def test_every_area_is_made_with_its_verifier(built: Path) -> None:
 
 def test_an_area_is_not_its_public_suite_and_the_same_seed_gives_the_same(tmp_path: Path) -> None:
     from adhere import suites
-    from adhere.build.dataset.areas import drawn
+    from adhere.build.dataset.areas import draw_area
 
-    one, most = drawn(AreaSpec("reasoning", 6), name="a", seed=3)
+    one, most = draw_area(AreaSpec("reasoning", 6), name="a", seed=3)
     assert (len(one), most) == (6, 512)
-    assert one == drawn(AreaSpec("reasoning", 6), name="a", seed=3)[0]
+    assert one == draw_area(AreaSpec("reasoning", 6), name="a", seed=3)[0]
     public = {prompt.text for prompt in suites.load("logic").prompts}
     assert not public & {prompt.text for prompt in one}
 
@@ -101,7 +101,7 @@ def test_the_example_names_every_area() -> None:
 
 def test_areas_that_cannot_be_are_refused() -> None:
     with pytest.raises(SpecError, match="maths is named twice"):
-        checked(msgspec.structs.replace(SPEC, areas=(AreaSpec("maths"), AreaSpec("maths"))))
+        check_spec(msgspec.structs.replace(SPEC, areas=(AreaSpec("maths"), AreaSpec("maths"))))
 
 
 def test_rows_are_put_under_varied_system_prompts() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adhere.constraints import make
-from adhere.constraints.kinds.shared.shapes import Unreadable, made, read_svg
+from adhere.constraints.kinds.shared.shapes import Unreadable, make_shape, read_svg
 
 VIEW = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100">{}</svg>'
 
@@ -81,7 +81,7 @@ def test_what_geometry_does_not_decide_is_said(text: str, why: str) -> None:
 
 
 def test_points_in_shapes() -> None:
-    triangle = made("triangle", "red", 0, 0, 20)
+    triangle = make_shape("triangle", "red", 0, 0, 20)
     assert triangle.holds(10, 10)
     assert not triangle.holds(1, 1)
     circle = make("drawing:point_in", shape="red circle", left="10", top="10", size="20")

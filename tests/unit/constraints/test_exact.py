@@ -23,7 +23,7 @@ from adhere.constraints.kinds.shared.closeness import (
 )
 from adhere.constraints.kinds.shared.normalisers import LONGEST_ANSWER, LONGEST_EXPECTED, bare, text
 from adhere.errors import BadParameter
-from adhere.testing import QUESTIONS, drawn, hostile_texts_take_no_time
+from adhere.testing import QUESTIONS, draw_several, hostile_texts_take_no_time
 from timing import assert_quick
 
 KINDS = [registry.get(name) for name in registry if name.startswith("exact:")]
@@ -55,7 +55,7 @@ class TestContract:
 
     @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.id)
     def test_every_wording_says_all_parameters_but_the_answer_key(self, kind):
-        for one in drawn(kind):
+        for one in draw_several(kind):
             sentences = [one.describe(number) for number in range(len(kind.phrasings))]
             assert len(set(sentences)) == len(sentences) >= 4
             for sentence in sentences:
@@ -69,7 +69,7 @@ class TestContract:
 
     @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.id)
     def test_the_longest_answer_that_is_read_takes_no_time(self, kind):
-        for one in drawn(kind, count=1):
+        for one in draw_several(kind, count=1):
             for piece in (one.expected + "\n", "a", "1,", "|a|\n|-|\n", '{"a":[', "[0,", "a b\n", "1,1\n", '"a",'):
                 answer = (piece * LONGEST_ANSWER)[:LONGEST_ANSWER]
                 assert assert_quick(partial(outcome, one, answer), f"{one!r} on {piece!r}") == "fail"

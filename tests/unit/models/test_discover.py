@@ -4,7 +4,7 @@ import pytest
 
 from adhere.errors import UsageError
 from adhere.models.http.cost import most_cost_usd, tokens_of
-from adhere.models.http.discover import listed, select
+from adhere.models.http.discover import parse_models, select
 from adhere.models.http.wire import Prices
 
 ROWS = [
@@ -20,7 +20,7 @@ ROWS = [
 
 
 def test_rows_are_read_and_what_is_odd_is_not_said():
-    models = {model.id: model for model in listed(ROWS)}
+    models = {model.id: model for model in parse_models(ROWS)}
     assert list(models) == ["art/painter", "auto/router", "odd", "qwen/large", "qwen/small"]
     assert models["qwen/small"].canonical == "qwen/small-2026-01"
     assert models["qwen/small"].prices == Prices(1e-7, 2e-7, 0.0)
@@ -33,7 +33,7 @@ def test_rows_are_read_and_what_is_odd_is_not_said():
 
 
 def test_what_is_not_wanted_has_a_reason():
-    models = listed(ROWS)
+    models = parse_models(ROWS)
     kept, left = select(models, globs=["qwen/*", "!*large"])
     assert [model.id for model in kept] == ["qwen/small"]
     assert left["qwen/large"] == "left out by name"
@@ -51,7 +51,7 @@ def test_what_is_not_wanted_has_a_reason():
 
 def test_a_glob_that_matches_nothing_is_a_mistake():
     with pytest.raises(UsageError, match=r"No model matches 'qwen/smal'. Did you mean 'qwen/small'\? 5 are listed"):
-        select(listed(ROWS), globs=["qwen/smal"])
+        select(parse_models(ROWS), globs=["qwen/smal"])
 
 
 def test_costs_are_estimated_from_above():

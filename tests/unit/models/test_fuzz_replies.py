@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adhere.models.base import Request
 from adhere.models.http.attempt import Attempt
-from adhere.models.http.discover import listed, select
+from adhere.models.http.discover import parse_models, select
 from adhere.models.http.streaming import Stream
 from adhere.models.http.values import json_of, storable
 from adhere.models.http.wire import LONGEST_TEXT, Prices, Reply, read
@@ -143,7 +143,7 @@ def a_list(rows: Any) -> None:
         if isinstance(found, list)
         else []
     )
-    models = listed(named)
+    models = parse_models(named)
     encode(named)
     kept, left = select(models, max_price=1.0, min_context=10, modality="text")
     assert len(kept) + len(left) == len(models)

@@ -7,7 +7,7 @@ import pytest
 from adhere.environments.environment import env
 from adhere.errors import UsageError
 from adhere.harness.scoring import STRICT, Said, score_answers
-from adhere.pipeline.respond import settled
+from adhere.pipeline.respond import settle
 from adhere.rewards.rows import answer_of, reward_of
 from adhere.schema import ConstraintRef, Prompt, Response, Turn
 from adhere.suites.base import Suite
@@ -45,7 +45,7 @@ def verified(tmp_path, **row):
 def test_lighteval_869_reasoning_is_set_aside_for_every_suite_and_door(form, tmp_path):
     text = FORMS[form]
     assert split_reasoning(text) == (THOUGHT, "fine")
-    stored = settled(Response("1", 0, 0, text, "ok"))  # eval and sweep
+    stored = settle(Response("1", 0, 0, text, "ok"))  # eval and sweep
     assert (stored.text, stored.reasoning, stored.status) == ("fine", THOUGHT, "ok")
     assert verified(tmp_path, response=text).prompt_strict == 1.0
     assert env(SUITE).score("1", text) == 1.0
@@ -56,7 +56,7 @@ def test_lighteval_869_reasoning_is_set_aside_for_every_suite_and_door(form, tmp
 @pytest.mark.parametrize("form", CUT)
 def test_lighteval_882_reasoning_that_never_ends_was_cut(form, tmp_path):
     text = CUT[form]
-    stored = settled(Response("1", 0, 0, text, "ok"))
+    stored = settle(Response("1", 0, 0, text, "ok"))
     assert (stored.text, stored.status) == ("", "truncated")
     assert THOUGHT in stored.reasoning
     found = verified(tmp_path, response=text)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adhere.errors import AdhereError
-from adhere.pipeline.respond import respond, settled
+from adhere.pipeline.respond import respond, settle
 from adhere.schema import Message, Response, Sampling, derive_seed
 
 
@@ -117,5 +117,5 @@ def test_leaving_early_closes_the_models_stream(house: Any):
     ],
 )
 def test_reasoning_is_no_answer(text: str, status: str, expected: tuple[str, str | None, str]):
-    found = settled(Response("p", 0, 0, text, status))
+    found = settle(Response("p", 0, 0, text, status))
     assert (found.text, found.reasoning, found.status) == expected

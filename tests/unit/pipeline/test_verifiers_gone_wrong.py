@@ -19,7 +19,7 @@ from adhere.models.http.wire import Reply, read
 from adhere.pipeline.check import check
 from adhere.pipeline.guard import guard
 from adhere.pipeline.judge import Judge
-from adhere.pipeline.respond import settled
+from adhere.pipeline.respond import settle
 from adhere.pipeline.reward import reward_of
 from adhere.schema import STOP_REASONS, ConstraintRef, Message, Prompt, Response, Turn, encode
 from adhere.suites import Suite
@@ -103,11 +103,11 @@ def test_an_answer_beyond_the_size_is_cut_and_every_door_says_so(tmp_path: Path)
 
 
 def test_an_answer_of_a_model_is_cut_before_it_is_stored() -> None:
-    kept = settled(Response("p", 0, 0, "x" * (MOST_CHARACTERS + 5), "ok"))
+    kept = settle(Response("p", 0, 0, "x" * (MOST_CHARACTERS + 5), "ok"))
     assert (len(kept.text), kept.status) == (MOST_CHARACTERS, "truncated")
     assert kept.evidence == "the answer has 1,000,005 characters; kept are the first 1,000,000"
     whole = Response("p", 0, 0, "x" * MOST_CHARACTERS, "ok")
-    assert settled(whole) == whole
+    assert settle(whole) == whole
 
 
 def test_twenty_megabytes_take_the_memory_of_one() -> None:

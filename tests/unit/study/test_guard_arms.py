@@ -17,7 +17,7 @@ from adhere.schema import Prompt, Turn
 from adhere.study.outcome.contrast import Evaluations
 from adhere.study.outcome.guards import guard_tests
 from adhere.study.outcome.result import GuardTest
-from adhere.study.run.measured import Measured, measured
+from adhere.study.run.measured import Measured, collect_run
 from adhere.study.run.plain import PlainText
 from adhere.suites.base import Suite
 from adhere.suites.generated.core.queries import queries
@@ -47,7 +47,7 @@ def evaluated(
         return script(by_id[request.prompt_id])
 
     run = evaluate_sync(ScriptedModel(answer), suite, directory / arm / (name or "own"))
-    return measured(
+    return collect_run(
         run, suite.prompts, key="k", arm=arm, seed=0, suite_sha256=suite.sha256, plain=PlainText([nats, nats + 1, nats - 1], [40] * 3),
         shown=[], seconds=1.0, suite=name,
     )  # fmt: skip

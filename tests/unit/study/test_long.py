@@ -19,7 +19,7 @@ from adhere.pipeline.respond import request_of
 from adhere.schema import Prompt, RlRow, Sampling, derive_seed
 from adhere.study.design.inputs import _inputs
 from adhere.study.design.spec import EvaluationSpec, LongSpec, StudySpec, TuneSpec, validate
-from adhere.study.design.tuning import _given, tuning_key
+from adhere.study.design.tuning import _without_defaults, tuning_key
 from adhere.study.run.merged import keep_part
 from adhere.study.run.training import _answerable
 from adhere.suites.generated.core.slices import Sizes, study_prompts
@@ -106,7 +106,7 @@ def test_an_arm_may_run_at_some_seeds_only() -> None:
 
 def test_what_a_spec_leaves_empty_is_no_part_of_a_tuning_s_key() -> None:
     spec = msgspec.structs.replace(SPEC, tune=TuneSpec(grid={"grpo": {"steps": [1]}}))
-    assert _given({"a": None, "b": [], "c": {"d": None, "e": 0}}) == {"c": {"e": 0}}
+    assert _without_defaults({"a": None, "b": [], "c": {"d": None, "e": 0}}) == {"c": {"e": 0}}
     assert tuning_key(spec) != tuning_key(msgspec.structs.replace(spec, data=with_long().data))
     named = [msgspec.structs.replace(arm, seeds=None) for arm in spec.arms]
     assert tuning_key(spec) == tuning_key(msgspec.structs.replace(spec, arms=named))

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from adhere.errors import Diverged, UsageError  # noqa: E402
-from adhere.train.loop import OptimizerSettings, checked, frozen_copy, learning, rate_at  # noqa: E402
+from adhere.train.loop import OptimizerSettings, check_settings, frozen_copy, learning, rate_at  # noqa: E402
 
 
 def test_qwen_sft_schedule_falls_to_a_tenth() -> None:
@@ -108,7 +108,7 @@ def test_small_steps_on_coarse_weights_are_refused(tiny: tuple[Any, Any]) -> Non
 @pytest.mark.parametrize("settings", [OptimizerSettings(learning_rate=0), OptimizerSettings(warmup_share=2)])
 def test_settings_out_of_their_domain_are_refused(settings: OptimizerSettings) -> None:
     with pytest.raises(UsageError, match=r"OptimizerSettings: Expected .*(learning_rate|warmup_share)"):
-        checked(settings)
+        check_settings(settings)
 
 
 def test_a_frozen_copy_does_not_move_with_the_model(tiny: tuple[Any, Any]) -> None:

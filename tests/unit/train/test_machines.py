@@ -11,7 +11,7 @@ from adhere.errors import SpecError
 from adhere.models.local.decoder.precision import Resolved
 from adhere.models.local.fetch import hub_origin
 from adhere.train.budget.memory import SMOLLM2_135M, Sizes
-from adhere.train.loop import settled
+from adhere.train.loop import settle
 from adhere.train.recipe.card import model_card
 from adhere.train.recipe.load import load_preset, load_recipe
 from adhere.train.recipe.run import stage_memory
@@ -42,7 +42,7 @@ def worst(preset: str, machine: str) -> float:
     shards = where.gpus if where.shard else 1
     sizes, _ = SIZES[recipe.start]
     needs = [
-        stage_memory(recipe, stage, settled(settings, BF16), sizes, device="cuda", shards=shards).total
+        stage_memory(recipe, stage, settle(settings, BF16), sizes, device="cuda", shards=shards).total
         for stage, settings in recipe.resolved()
     ]
     return max(needs) / 1e9

@@ -22,7 +22,7 @@ from adhere.train.batch.pairs import Sums, margins_of, reference_sums  # noqa: E
 from adhere.train.batch.rollout import Answer, RolloutSettings, Sampler  # noqa: E402
 from adhere.train.batch.rows import TokenPair  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
-from adhere.train.loop import OptimizerSettings, attention_for, learning, settled  # noqa: E402
+from adhere.train.loop import OptimizerSettings, attention_for, learning, settle  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, Weighted, grpo, grpo_loss  # noqa: E402
 from adhere.train.methods.online_dpo import OnlineDpoSettings, online_dpo  # noqa: E402
 from adhere.train.methods.sft import SftSettings, sft  # noqa: E402
@@ -38,12 +38,12 @@ def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
 
 
 def test_a_study_settles_what_settings_leave_open_and_nothing_else() -> None:
-    found = settled(GrpoSettings(), FAST)
+    found = settle(GrpoSettings(), FAST)
     assert (found.precision, found.rollout_precision, found.rollout_layout) == ("bf16", "bf16", "rows")
-    kept = settled(GrpoSettings(precision="fp32", rollout_precision="fp32"), FAST)
+    kept = settle(GrpoSettings(precision="fp32", rollout_precision="fp32"), FAST)
     assert (kept.precision, kept.rollout_precision) == ("fp32", "fp32")
-    assert msgspec.to_builtins(settled(SftSettings(), FAST))["precision"] == "bf16", "it is in a cell's key"
-    assert settled(SftSettings(), Resolved()).precision == "fp32"
+    assert msgspec.to_builtins(settle(SftSettings(), FAST))["precision"] == "bf16", "it is in a cell's key"
+    assert settle(SftSettings(), Resolved()).precision == "fp32"
 
 
 @pytest.mark.parametrize("directory", ["tiny_llama_dir", "tiny_qwen_dir"])
@@ -167,9 +167,9 @@ def test_online_stages_run_in_bf16_and_repeat_their_bits(tiny_llama_dir: Path, s
     for _ in range(2):
         model, tokenizer = load(tiny_llama_dir)
         if stage == "grpo":
-            grpo(model, tokenizer, PROMPTS, settled(GrpoSettings(**ONLINE, kl_beta=0.1), FAST), seed=1, score=score)
+            grpo(model, tokenizer, PROMPTS, settle(GrpoSettings(**ONLINE, kl_beta=0.1), FAST), seed=1, score=score)
         else:
-            online_dpo(model, tokenizer, PROMPTS, settled(OnlineDpoSettings(**ONLINE), FAST), seed=1, score=score)
+            online_dpo(model, tokenizer, PROMPTS, settle(OnlineDpoSettings(**ONLINE), FAST), seed=1, score=score)
         found.append(model.state_dict())
     assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
 

@@ -147,7 +147,7 @@ class _Examination:
         if not self._both_labels(cases, "cross-validation"):
             return None
         chosen = self._accurate(ran, cases, "cross-validation")
-        chosen, held_out_accuracy = self._tried(chosen, held_out)
+        chosen, held_out_accuracy = self._confirm(chosen, held_out)
         chosen = self._probed(chosen, cases)
         chosen, mutants = self._mutated(chosen, cases)
         if not chosen:
@@ -207,7 +207,7 @@ class _Examination:
                 self.desk.drop("function", stage, f"agrees with {share:.0%} of {len(cases)} cases", one.function.source)
         return sorted(kept, key=lambda one: (-_accuracy(one, cases), len(one.function.source)))
 
-    def _tried(self, chosen: list[_Candidate], held_out: Sequence[Case]) -> tuple[list[_Candidate], float]:
+    def _confirm(self, chosen: list[_Candidate], held_out: Sequence[Case]) -> tuple[list[_Candidate], float]:
         """Those that also agree with cases that nothing was chosen by."""
         if chosen and not held_out:
             self.desk.drop("instruction", "held-out cases", "there is none")

@@ -20,7 +20,7 @@ import msgspec
 from adhere.build.checks import ask
 from adhere.build.checks.examine import Dropped, Survivor, examine
 from adhere.build.checks.file import Check, write_checks
-from adhere.build.checks.spec import PRESETS, ChecksSpec, checked, instructions_of
+from adhere.build.checks.spec import PRESETS, ChecksSpec, check_spec, instructions_of
 from adhere.build.draws import Ledger, draw_answers
 from adhere.errors import UsageError
 from adhere.models.base import Model
@@ -61,7 +61,7 @@ def build_checks(spec: ChecksSpec, model: Model, directory: Path, *, progress: P
         RunMismatch: The directory holds the answers to another spec.
         Incomplete: Calls failed; the same run again tries those once more.
     """
-    spec, progress = checked(spec), progress or Silent()
+    spec, progress = check_spec(spec), progress or Silent()
     isolation = backend()
     if isolation.startswith("none"):
         raise UsageError(
@@ -162,7 +162,7 @@ def _translated_back(
     if spec.back_translation == "off" or not survivors:
         return dict.fromkeys(survivors, ""), []
     sampling = Sampling(max_new_tokens=80, temperature=0.0, seed=derive_seed(spec.seed, "back"))
-    said = _asked(
+    said = _ask(
         model,
         directory / "back",
         sampling,
@@ -170,7 +170,7 @@ def _translated_back(
         {text: ask.meaning_request(one.functions[0]) for text, one in survivors.items()},
     )
     if spec.back_translation == "model":
-        same = _asked(
+        same = _ask(
             model,
             directory / "same",
             sampling,
@@ -190,7 +190,7 @@ def _translated_back(
     return kept, dropped
 
 
-def _asked(
+def _ask(
     model: Model, directory: Path, sampling: Sampling, progress: Progress, requests: dict[str, str]
 ) -> dict[str, str]:
     prompts = [Prompt(f"p-{number}", (Turn(request),)) for number, request in enumerate(requests.values(), start=1)]

@@ -75,10 +75,10 @@ def load_checks_spec(path: Path) -> ChecksSpec:
     spec = load_toml(path, ChecksSpec)
     if spec.path:
         spec = msgspec.structs.replace(spec, path=str(path.parent / spec.path))
-    return checked(spec, str(path))
+    return check_spec(spec, str(path))
 
 
-def checked(spec: ChecksSpec, name: str = "the spec") -> ChecksSpec:
+def check_spec(spec: ChecksSpec, name: str = "the spec") -> ChecksSpec:
     """The spec, if it can be done.
 
     Raises:

@@ -24,14 +24,14 @@ from adhere.constraints import Constraint, registry
 from adhere.schema import Prompt, derive_seed
 from adhere.suites.base import limited
 
-__all__ = ["SUITES", "answering_in", "drawn", "under_systems"]
+__all__ = ["SUITES", "answering_in", "draw_area", "under_systems"]
 
 SUITES: dict[Area, str] = {
     "long-answers": "length", "maths": "math", "coding": "code", "structured-data": "data", "reasoning": "logic",
 }  # fmt: skip
 
 
-def drawn(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], int]:
+def draw_area(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], int]:
     """Prompts of an area that is a suite, and the suite's limit of an answer. `seed` is not the public one's, so prompts are others."""
     suite = SUITES[spec.area]
     found = suites.load(f"{suite}:x{spec.count}+seed{1 + derive_seed(seed, 'area', spec.area) % 2**30}")

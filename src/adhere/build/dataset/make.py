@@ -24,11 +24,11 @@ import msgspec
 from adhere import suites
 from adhere.build.checks.file import load_checks
 from adhere.build.convert import convert, write_table
-from adhere.build.dataset.areas import SUITES, answering_in, drawn, under_systems
+from adhere.build.dataset.areas import SUITES, answering_in, draw_area, under_systems
 from adhere.build.dataset.card import CARD, CARD_VERSION, Card, Stage, card_text, histograms
 from adhere.build.dataset.prompts import Kind, make_prompts
 from adhere.build.dataset.queries import Asked, find_queries
-from adhere.build.dataset.spec import DataSpec, Turns, checked
+from adhere.build.dataset.spec import DataSpec, Turns, check_spec
 from adhere.build.dataset.stages import answer_stages, clean_stage, prompt_stage, query_stage
 from adhere.build.decontaminate.rows import Decontaminate, LcsDrop, NgramDrop, Settings, items_of
 from adhere.build.draws import Draws, draw_answers
@@ -71,7 +71,7 @@ def build_dataset(
         RunMismatch: The directory holds the draws of another spec or model.
         Incomplete: Some calls failed; the same build again tries those once more.
     """
-    spec, progress = checked(spec), progress or Silent()
+    spec, progress = check_spec(spec), progress or Silent()
     found = find_queries(spec.queries, model, seed=spec.seed, directory=directory, progress=progress)
     prompts, hopeless, longest = _prompts(spec, found.queries)
     if not prompts:
@@ -85,11 +85,11 @@ def build_dataset(
             f"All {len(prompts)} prompts repeat a test item; the first: {encode(drops[0]).decode()}. Take other queries"
         )
     watch = _Watch(kept)
-    drawn = _drawn(spec, model, prompts=kept, longest=longest, directory=directory, progress=progress, watch=watch)
+    drawn = _draw(spec, model, prompts=kept, longest=longest, directory=directory, progress=progress, watch=watch)
     judged = []
     with progress.step("judge and choose", len(kept), "prompts") as step:
         for prompt in kept:
-            judged.append(_judged(spec, prompt, drawn.by_prompt[prompt.id]))
+            judged.append(_judge(spec, prompt, drawn.by_prompt[prompt.id]))
             step.advance()
     filtering = None
     if spec.filter.judge:
@@ -101,7 +101,7 @@ def build_dataset(
         ]
         judged, filtering = _filtered(judged, [RuleScorer(), *scorers])
     stages = [query_stage(found), prompt_stage(spec, prompts, hopeless), clean_stage(prompts, kept, drops)]
-    return _written(spec, model, directory, _Made(kept, drops, against, drawn, judged, stages, filtering))
+    return _write(spec, model, directory, _Made(kept, drops, against, drawn, judged, stages, filtering))
 
 
 def _prompts(spec: DataSpec, queries: Sequence[Asked]) -> tuple[list[Prompt], list[str], dict[str, int]]:
@@ -114,7 +114,7 @@ def _prompts(spec: DataSpec, queries: Sequence[Asked]) -> tuple[list[Prompt], li
     for area in spec.areas:
         most = area.max_new_tokens
         if area.area in SUITES:
-            made, own = drawn(area, name=spec.name, seed=spec.seed)
+            made, own = draw_area(area, name=spec.name, seed=spec.seed)
             most = most or own
         else:
             own_spec = msgspec.structs.replace(
@@ -134,7 +134,7 @@ def _prompts(spec: DataSpec, queries: Sequence[Asked]) -> tuple[list[Prompt], li
     return prompts, list(hopeless), longest
 
 
-def _drawn(
+def _draw(
     spec: DataSpec, model: Model, *, prompts: Sequence[Prompt], longest: Mapping[str, int], directory: Path,
     progress: Progress, watch: Callable[[Response], str],
 ) -> Draws:  # fmt: skip
@@ -217,7 +217,7 @@ def _view(prompt: Prompt, turn: int) -> Prompt:
     return prompt if len(prompt.turns) == 1 else msgspec.structs.replace(prompt, turns=(prompt.turns[turn],))
 
 
-def _judged(spec: DataSpec, prompt: Prompt, responses: Sequence[Response]) -> Judged:
+def _judge(spec: DataSpec, prompt: Prompt, responses: Sequence[Response]) -> Judged:
     by_turn: list[list[Answer]] = []
     for turn in range(len(prompt.turns)):
         answers = [msgspec.structs.replace(response, turn=0) for response in responses if response.turn == turn]
@@ -333,7 +333,7 @@ class _Made(NamedTuple):
     filtering: Filtered | None
 
 
-def _written(spec: DataSpec, model: Model, directory: Path, made: _Made) -> Card:
+def _write(spec: DataSpec, model: Model, directory: Path, made: _Made) -> Card:
     kept, drops, against, drawn, judged, stages, filtering = made
     conversational = spec.output.conversational or any(
         prompt.system is not None or len(prompt.turns) > 1 for prompt in kept

@@ -52,7 +52,7 @@ def make_prompts(spec: DataSpec, queries: Sequence[Asked], kinds: Sequence[Kind]
             rng = random.Random(derive_seed(spec.seed, "prompt", number, query.id, attempt))
             allowed = [kind for kind in kinds if _fits(kind, query, language_bound=spec.constraints.language_bound)]
             ranked = sorted(allowed, key=lambda kind: (used[kind.id], rng.random()))
-            made = _made(spec, query, ranked, rng, number)
+            made = _make_prompt(spec, query, ranked, rng, number)
             if made is not None and made[0].text not in texts:
                 texts.add(made[0].text)
                 used.update(made[1])
@@ -62,7 +62,7 @@ def make_prompts(spec: DataSpec, queries: Sequence[Asked], kinds: Sequence[Kind]
     return prompts, list(hopeless)
 
 
-def _made(
+def _make_prompt(
     spec: DataSpec, query: Asked, ranked: Sequence[Kind], rng: random.Random, number: int
 ) -> tuple[Prompt, list[str]] | None:
     """A prompt and the kinds that it took; None where too few go together."""
@@ -84,10 +84,10 @@ def _made(
         return None
     first = chosen[: len(chosen) - turns + 1]
     rng.shuffle(first)
-    sentences = [_said(constraint, rng) for constraint in first]
+    sentences = [_say(constraint, rng) for constraint in first]
     made = [Turn(" ".join([query.text, *sentences]), tuple(constraint.ref() for constraint in first))]
     for constraint in chosen[len(first) :]:
-        text = rng.choice(FOLLOW_UP).format(sentence=_said(constraint, rng))
+        text = rng.choice(FOLLOW_UP).format(sentence=_say(constraint, rng))
         made.append(Turn(text, (*made[-1].constraints, constraint.ref())))
     has_system = bool(spec.prompts.system) and rng.random() < spec.prompts.system_share
     tags = {"query": query.id, "families": ",".join(sorted({constraint.family() for constraint in chosen}))}
@@ -101,7 +101,7 @@ def _made(
     return prompt, taken
 
 
-def _said(constraint: Constraint, rng: random.Random) -> str:
+def _say(constraint: Constraint, rng: random.Random) -> str:
     """In one of the wordings of training; the last one is kept for held-out prompts."""
     return constraint.describe(rng.randrange(len(constraint.phrasings) - 1))
 

@@ -147,7 +147,7 @@ def load_spec(path: Path) -> DataSpec:
     here = path.parent
     queries = msgspec.structs.replace(spec.queries, path=_beside(here, spec.queries.path))
     constraints = msgspec.structs.replace(spec.constraints, checks=_beside(here, spec.constraints.checks))
-    return checked(msgspec.structs.replace(spec, queries=queries, constraints=constraints), str(path))
+    return check_spec(msgspec.structs.replace(spec, queries=queries, constraints=constraints), str(path))
 
 
 def changed(
@@ -180,7 +180,7 @@ def _beside(folder: Path, path: str) -> str:
     return str(folder / path) if path else ""
 
 
-def checked(spec: DataSpec, name: str = "the spec") -> DataSpec:
+def check_spec(spec: DataSpec, name: str = "the spec") -> DataSpec:
     """The spec, if it can be built.
 
     Raises:

@@ -44,7 +44,7 @@ class Done(Record, frozen=True):
         return plain
 
 
-def summed(
+def count_up(
     settings: Settings, *, rows: int, dropped: dict[str, int], touched: Sequence[int], sha256: str, skipped: int = 0,
     skipped_lines: Sequence[str] = (),
 ) -> Done:  # fmt: skip

@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from adhere.build.decontaminate.counts import Done, summed
+from adhere.build.decontaminate.counts import Done, count_up
 from adhere.build.decontaminate.rows import Decontaminate, Rule, Settings, TestItem, default_columns
 from adhere.errors import ResourceError, SpecError, UsageError
 from adhere.lines.blocks import Block, LineFile, parse_line
@@ -143,7 +143,7 @@ class _Pass:
         for part, path in zip(self.parts, (self.out, self.drops), strict=True):
             part.replace(path)
         self.state_path.unlink(missing_ok=True)
-        return self._done(state)
+        return self._finish(state)
 
     def _resumed(self) -> _State:
         fresh = _State(self.key, 0, 0, 0, 0, {}, (), ())
@@ -161,7 +161,7 @@ class _Pass:
         dropped, touched, skipped = Counter(state.dropped), set(state.touched), list(state.skipped)
         rows, saved, read = state.rows, time.monotonic(), 0
         total = None if self.file.size is None else self.file.size >> 10
-        with self.progress.step("compare", total, "kB") as step, closing(self._judged(state.lines)) as blocks:
+        with self.progress.step("compare", total, "kB") as step, closing(self._compare_blocks(state.lines)) as blocks:
             for block, judged in blocks:
                 dropped.update(judged.note.dropped)
                 touched.update(judged.note.items)
@@ -192,13 +192,13 @@ class _Pass:
                 read = self.file.bytes_read >> 10
         return state
 
-    def _judged(self, lines_done: int) -> Generator[tuple[Block, Sorted]]:
+    def _compare_blocks(self, lines_done: int) -> Generator[tuple[Block, Sorted]]:
         blocks = _behind(self.file.blocks(_BLOCK_BYTES), lines_done)
         jobs = 1 if (self.file.size or _SMALL) < _SMALL else self.jobs
         return in_order(Decontaminate(self.settings).sort, blocks, jobs=jobs, purpose="comparing")
 
-    def _done(self, state: _State) -> Done:
-        return summed(
+    def _finish(self, state: _State) -> Done:
+        return count_up(
             self.settings, rows=state.rows, dropped=state.dropped, touched=state.touched, skipped=len(state.skipped),
             skipped_lines=state.skipped, sha256=self.file.sha256,
         )  # fmt: skip

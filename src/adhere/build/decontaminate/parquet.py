@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from adhere.build.decontaminate.counts import Done, summed
+from adhere.build.decontaminate.counts import Done, count_up
 from adhere.build.decontaminate.rows import Decontaminate, Rule, Settings, TestItem, default_columns, text_of
 from adhere.errors import ResourceError, SpecError, UsageError
 from adhere.extras import need
@@ -91,7 +91,7 @@ def _passed(
         temporary.replace(out)
     with train.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return summed(desk.settings, rows=rows, dropped=dict(dropped), touched=sorted(touched), sha256=sha256)
+    return count_up(desk.settings, rows=rows, dropped=dict(dropped), touched=sorted(touched), sha256=sha256)
 
 
 def _slices(database: Any, train: Path, name: str, columns: Sequence[str]) -> Iterator[tuple[list[int], list[str]]]:

@@ -138,10 +138,10 @@ def text_of(row: dict[str, Any], columns: Sequence[str]) -> str:
     Raises:
         SpecError: A column is missing, or holds neither a text nor messages.
     """
-    return "\n".join(_said(row, column) for column in columns)
+    return "\n".join(_text_in(row, column) for column in columns)
 
 
-def _said(row: dict[str, Any], column: str) -> str:
+def _text_in(row: dict[str, Any], column: str) -> str:
     if column not in row:
         raise SpecError(f"no column {column!r}.{nearest(column, row)} Columns of this row: {', '.join(row) or 'none'}")
     value = row[column]
@@ -152,10 +152,10 @@ def _said(row: dict[str, Any], column: str) -> str:
         said = [part for part in parts if isinstance(part, str)]
         if len(said) == len(parts):
             return "\n".join(said)
-    raise SpecError(f"column {column!r} holds {_shown(value)}; it must hold a text or a list of messages")
+    raise SpecError(f"column {column!r} holds {_show(value)}; it must hold a text or a list of messages")
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     text = encode(value).decode()
     return text if len(text) <= 60 else f"{text[:60]}…"
 

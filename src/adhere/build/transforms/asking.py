@@ -29,7 +29,7 @@ def asking(model: Model, directory: Path, progress: Progress) -> Callable[[Seque
     return ask
 
 
-def parsed(options: Sequence[str]) -> dict[str, Any]:
+def parse_options(options: Sequence[str]) -> dict[str, Any]:
     """`NAME=VALUE` texts as options; a value that is no JSON number or truth value is a text.
 
     Raises:

@@ -136,13 +136,13 @@ def transform(name: str, rows: Sequence[Row], table: str, settings: Settings = S
     """Apply a transform to the rows of a table.
 
     Raises:
-        UnknownName, UsageError: See `chosen`; or it needs a model and there is none.
+        UnknownName, UsageError: See `choose`; or it needs a model and there is none.
     """
-    found, settings = chosen(name, table, settings)
+    found, settings = choose(name, table, settings)
     return found.apply(rows, settings)
 
 
-def chosen(name: str, table: str, settings: Settings) -> tuple[Transform, Settings]:
+def choose(name: str, table: str, settings: Settings) -> tuple[Transform, Settings]:
     """A transform, and its settings with its defaults.
 
     Raises:

@@ -43,13 +43,13 @@ def _search(
         if passing:
             return passing[0]
         seen.update(texts)
-        level = sorted(texts, key=lambda text: -_kept(text, asked))[: settings.options["width"]]
+        level = sorted(texts, key=lambda text: -_count_kept(text, asked))[: settings.options["width"]]
         if not level:
             break
     raise Refused("no refinement keeps all constraints")
 
 
-def _kept(text: str, asked: Sequence[Constraint]) -> int:
+def _count_kept(text: str, asked: Sequence[Constraint]) -> int:
     return sum(verdict.outcome == "pass" for verdict in judge_text(text, [one.ref() for one in asked], ("strict",)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
-from adhere.build.transforms.rows import constraints, messages, said, sentence_in, text_of, without
+from adhere.build.transforms.rows import as_messages, constraints, messages, sentence_in, text_of, without
 
 ROLES = (
     "a patient teacher",
@@ -36,7 +36,10 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
         [f"You are {rng.choice(ROLES)}. Keep to these rules in every answer:", *(f"- {rule}" for rule in rules)]
     )
     made = {**row, "prompt": [{"role": "system", "content": system}, {"role": "user", "content": prompt}]}
-    return {**made, **{side: said(text_of(row[side])) for side in ("completion", "chosen", "rejected") if side in row}}
+    return {
+        **made,
+        **{side: as_messages(text_of(row[side])) for side in ("completion", "chosen", "rejected") if side in row},
+    }
 
 
 TRANSFORMS.add(

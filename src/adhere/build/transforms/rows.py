@@ -32,7 +32,7 @@ def messages(value: Value) -> list[dict[str, Any]]:
     return [{"role": "user", "content": value}] if isinstance(value, str) else list(value)
 
 
-def said(text: str) -> list[dict[str, Any]]:
+def as_messages(text: str) -> list[dict[str, Any]]:
     """An answer as messages."""
     return [{"role": "assistant", "content": text}]
 
@@ -43,7 +43,7 @@ def constraints(row: Row) -> list[Constraint]:
     Raises:
         Refused: One of them is none of ours.
     """
-    return _made(row, from_ref)
+    return _make_each(row, from_ref)
 
 
 def refs(row: Row) -> list[ConstraintRef]:
@@ -57,10 +57,10 @@ def refs(row: Row) -> list[ConstraintRef]:
         resolve(ref)
         return ref
 
-    return _made(row, known)
+    return _make_each(row, known)
 
 
-def _made(row: Row, make: Callable[[ConstraintRef], T]) -> list[T]:
+def _make_each(row: Row, make: Callable[[ConstraintRef], T]) -> list[T]:
     ids, kwargs = row.get("instruction_id_list") or [], row.get("kwargs") or []
     try:
         filled = json.loads(kwargs) if isinstance(kwargs, str) else kwargs  # as text in Parquet

@@ -13,7 +13,7 @@ from typing import Any
 
 from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
 from adhere.build.transforms.role_rules import ROLES
-from adhere.build.transforms.rows import messages, said, text_of
+from adhere.build.transforms.rows import as_messages, messages, text_of
 
 PLACES = (
     "for the readers of a local paper", "in a small museum", "at the help desk of a railway", "for a travel company", "in a school for adults",
@@ -45,7 +45,9 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> list[Ro
         parts = {"role": rng.choice(ROLES), "place": rng.choice(PLACES), "manner": rng.choice(MANNERS)}
         seen.add(rng.choice(FORMS).format(**parts))
     for system in sorted(seen):
-        answers: Row = {side: said(text_of(row[side])) for side in ("completion", "chosen", "rejected") if side in row}
+        answers: Row = {
+            side: as_messages(text_of(row[side])) for side in ("completion", "chosen", "rejected") if side in row
+        }
         made.append({**row, **answers, "prompt": [{"role": "system", "content": system}, *turns]})
     return made
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from adhere.evidence.checks.checking import Check, Read, as_printed, rounded, shown
+from adhere.evidence.checks.checking import Check, Read, as_printed, rounded, show_number
 from adhere.evidence.claims.names import is_role
 from adhere.evidence.claims.printed import EPSILON, Printed
 from adhere.evidence.claims.values import SPECIAL_AVERAGE, Sheet, Value
@@ -230,8 +230,8 @@ def _aggregate_check(line: _Line, position: int, members: tuple[int, ...], *, is
         values = [read(value) for value in present]
         computed = _combined(values, is_sum=is_sum)
         text = (
-            f"{subject.place}: prints {shown(read(subject))}, but the {word} of its {len(present)} numbers "
-            f"({', '.join(shown(value) for value in values[:12])}{', …' if len(values) > 12 else ''}) is "
+            f"{subject.place}: prints {show_number(read(subject))}, but the {word} of its {len(present)} numbers "
+            f"({', '.join(show_number(value) for value in values[:12])}{', …' if len(values) > 12 else ''}) is "
             f"{rounded(computed, read(subject), more=1)}"
         )
         if missing:
@@ -369,8 +369,8 @@ def _delta_check(subject: Value, a: Value, b: Value, name: str) -> Check:
     def message(read: Read) -> str:
         computed = formula(read(a).value, read(b).value)
         text = (
-            f"{subject.place}: prints {shown(read(subject))}, but "
-            f"{name.format(a=shown(read(a)), b=shown(read(b)))} is {rounded(computed, read(subject))}"
+            f"{subject.place}: prints {show_number(read(subject))}, but "
+            f"{name.format(a=show_number(read(a)), b=show_number(read(b)))} is {rounded(computed, read(subject))}"
         )
         if abs(computed + read(subject).value) <= read(subject).half + EPSILON:
             text += " (the sign is lost)"
@@ -408,8 +408,8 @@ def _beside_check(value: Value, base: Value) -> Check:
     def message(read: Read) -> str:
         computed = read(value).value - read(base).value
         return (
-            f"{value.place}: prints {stated.value if stated else 0:+g} beside {shown(read(value))}, but "
-            f"{shown(read(value))} − {shown(read(base))} is {rounded(computed, read(value))}"
+            f"{value.place}: prints {stated.value if stated else 0:+g} beside {show_number(read(value))}, but "
+            f"{show_number(read(value))} − {show_number(read(base))} is {rounded(computed, read(value))}"
         )
 
     return Check("arithmetic", (value,), (base,), holds, message)
@@ -457,7 +457,7 @@ def _share_check(subject: Value, count: Value, printed_total: Value | None, tota
 
     def message(read: Read) -> str:
         return (
-            f"{subject.place}: prints {shown(read(subject))}, but {shown(read(count))} of {total:g} is "
+            f"{subject.place}: prints {show_number(read(subject))}, but {show_number(read(count))} of {total:g} is "
             f"{rounded(expected(read), read(subject))}"
         )
 
@@ -486,7 +486,7 @@ def _hundred_check(members: tuple[Value, ...], word: str) -> Check:
     def message(read: Read) -> str:
         total = sum(read(value).value for value in members)
         return (
-            f"{members[0].place}: the shares of this {word} ({', '.join(shown(read(value)) for value in members)}) make "
+            f"{members[0].place}: the shares of this {word} ({', '.join(show_number(read(value)) for value in members)}) make "
             f"{rounded(total, read(members[0]))}, not 100 as the others do"
         )
 

@@ -87,7 +87,7 @@ def exchanged(pairs: Iterable[tuple[Value, Value]]) -> Read:
     return replaced(numbers)
 
 
-def shown(number: Printed) -> str:
+def show_number(number: Printed) -> str:
     """A number with as many decimals as were printed."""
     return f"{number.value:.{number.decimals}f}".replace("-", "−") + ("%" if number.unit == "%" else "")
 

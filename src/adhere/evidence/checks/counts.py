@@ -51,10 +51,10 @@ def stated_counts(document: Document) -> Iterator[StatedCount]:
                     tables[0],
                     f"“{match.group().strip()}”: but the {tables[0].name} lists {rows} {match['noun'].lower()}",
                 )
-            yield from _marked(sentence.line, tables[0], match.group())
+            yield from _marked_counts(sentence.line, tables[0], match.group())
 
 
-def _marked(line: int, table: Table, text: str) -> Iterator[StatedCount]:
+def _marked_counts(line: int, table: Table, text: str) -> Iterator[StatedCount]:
     match = _MARKED.search(text)
     if not match:
         return

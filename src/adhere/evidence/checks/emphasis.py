@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from adhere.evidence.checks.checking import Check, Read, Severity, Source, as_printed, shown
+from adhere.evidence.checks.checking import Check, Read, Severity, Source, as_printed, show_number
 from adhere.evidence.claims.names import ModelName, is_served_only, looks_like_model, model_name
 from adhere.evidence.claims.printed import EPSILON
 from adhere.evidence.claims.values import Sheet, Value
@@ -145,7 +145,7 @@ def _best_check(line: list[Value], ties: float) -> Check:
         if ahead is None:
             return f"{marked.place}: {len(bold)} different numbers are marked as best"
         word = "lower" if lower else "higher"
-        return f"{marked.place}: {shown(read(marked))} is marked as best, but {ahead.column_label if marked.row == ahead.row else ahead.row_label} has {shown(read(ahead))}, which is {word}"
+        return f"{marked.place}: {show_number(read(marked))} is marked as best, but {ahead.column_label if marked.row == ahead.row else ahead.row_label} has {show_number(read(ahead))}, which is {word}"
 
     # Several marks that no unmarked number beats: the authors may count them as equal, though they do not say so.
     severity: Severity = "error" if better(as_printed) else "warning"
@@ -230,10 +230,10 @@ def _surpass_check(value: Value, rivals: tuple[Value, ...], caption: Source) -> 
 
     def message(read: Read) -> str:
         beside = ", ".join(
-            f"{rival.model.name if rival.model else rival.row_label} {shown(read(rival))}" for rival in rivals
+            f"{rival.model.name if rival.model else rival.row_label} {show_number(read(rival))}" for rival in rivals
         )
         if value.bold:
-            return f"{value.place}: {shown(read(value))} is bold, which the caption says means surpassing its counterpart; beside it stand {beside}"
-        return f"{value.place}: {shown(read(value))} surpasses its counterpart ({beside}) but is not bold"
+            return f"{value.place}: {show_number(read(value))} is bold, which the caption says means surpassing its counterpart; beside it stand {beside}"
+        return f"{value.place}: {show_number(read(value))} surpasses its counterpart ({beside}) but is not bold"
 
     return Check("emphasis", (value,), rivals, holds, message, "error" if value.bold else "warning", (caption,))

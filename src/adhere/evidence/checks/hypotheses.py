@@ -79,7 +79,7 @@ def find_swaps(checks: Sequence[Check], sheets: Iterable[Sheet]) -> list[Swap]:
                 if pair in found:
                     continue
                 trials += 1
-                swap = _tried(value, other, by_value)
+                swap = _try_swap(value, other, by_value)
                 if swap:
                     found[pair] = swap
     return _disjoint(list(found.values()), by_value)
@@ -113,7 +113,7 @@ class _Neighbours:
         ]
 
 
-def _tried(value: Value, other: Value, by_value: dict[str, list[Check]]) -> Swap | None:
+def _try_swap(value: Value, other: Value, by_value: dict[str, list[Check]]) -> Swap | None:
     touched = {id(check): check for check in (*by_value[value.id], *by_value[other.id])}.values()
     read = exchanged([(value, other)])
     removed, left = [], []
@@ -174,7 +174,7 @@ def _disjoint(swaps: list[Swap], by_value: dict[str, list[Check]]) -> list[Swap]
         if {swap.one.id, swap.other.id} & taken or (weight < 2 and repeats[_lane(swap)] < 2):
             continue
         free = [check for check in swap.removed if not check.absorbed]
-        if len(free) < len(swap.removed) and _tried(swap.one, swap.other, by_value) is None:
+        if len(free) < len(swap.removed) and _try_swap(swap.one, swap.other, by_value) is None:
             continue
         taken |= {swap.one.id, swap.other.id}
         for check in free:
@@ -254,12 +254,12 @@ def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
     columns = [c for c in range(sheet.first_column, sheet.table.width) if sheet.column_roles[c] != "attribute"]
     moves = {}
     for column, expected in expectations.items():
-        met = {c: _met(sheet, expected, c) for c in columns}
+        met = {c: _count_met(sheet, expected, c) for c in columns}
         best = max(columns, key=lambda c: (met[c][0] - met[c][1], c == column, -abs(c - column)))
         if met[best][0] >= 1 and met[best][0] >= LEAST_SHARE * sum(met[best]):
             moves[column] = best
     moved = {column: source for column, source in moves.items() if column != source}
-    explained = sum(_met(sheet, expectations[column], source)[0] for column, source in moved.items())
+    explained = sum(_count_met(sheet, expectations[column], source)[0] for column, source in moved.items())
     if len(moved) < 2 or explained < LEAST_ROTATED or len(set(moved.values())) < len(moved):
         return None
     moves = _completed(columns, moves)
@@ -268,7 +268,7 @@ def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
     named = [check for check in checks if check.kind in _BY_NAME]
     removed = [check for check in named if check.failed and not check.absorbed and check.holds(read)]
     broken = [check for check in named if not check.failed and not check.holds(read)]
-    after = [_met(sheet, group, moves.get(column, column)) for column, group in expectations.items()]
+    after = [_count_met(sheet, group, moves.get(column, column)) for column, group in expectations.items()]
     still, total = sum(unmet for _, unmet in after), sum(map(sum, after))
     if len(removed) < LEAST_ROTATED or len(broken) > 0.2 * len(removed) or still > (1 - LEAST_SHARE) * total:
         return None
@@ -278,7 +278,7 @@ def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
     return Rotation(sheet, moves, tuple(removed), evidence, _column_values(sheet, moves))
 
 
-def _met(sheet: Sheet, expected: Sequence[tuple[Value, Check]], column: int) -> tuple[int, int]:
+def _count_met(sheet: Sheet, expected: Sequence[tuple[Value, Check]], column: int) -> tuple[int, int]:
     """How many expectations of a label a column meets and misses; cells without a number do neither."""
     met = missed = 0
     for value, check in expected:

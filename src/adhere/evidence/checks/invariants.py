@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
-from adhere.evidence.checks.checking import Check, Read, Source, shown
+from adhere.evidence.checks.checking import Check, Read, Source, show_number
 from adhere.evidence.claims.names import ceiling_of, is_length, looks_like_model, model_name
 from adhere.evidence.claims.printed import EPSILON, agree, number_of
 from adhere.evidence.claims.values import Sheet, Value
@@ -89,8 +89,8 @@ def _same_check(one: Value, other: Value, promise: str, caption: Source) -> Chec
     def message(read: Read) -> str:
         name = one.model.name if one.model else one.row_label
         return (
-            f"{one.table.name}, column {one.column_label!r}: the caption says {promise!r}, yet {name} has {shown(read(one))} "
-            f"in row {one.row_label!r} and {shown(read(other))} in row {other.row_label!r}"
+            f"{one.table.name}, column {one.column_label!r}: the caption says {promise!r}, yet {name} has {show_number(read(one))} "
+            f"in row {one.row_label!r} and {show_number(read(other))} in row {other.row_label!r}"
         )
 
     return Check("invariant", (one, other), (), holds, message, "error", (caption,))
@@ -119,7 +119,7 @@ def _bound_check(value: Value, ceiling: Value) -> Check:
 
     def message(read: Read) -> str:
         return (
-            f"{value.place}: {shown(read(value))} is above {shown(read(ceiling))} in row {ceiling.row_label!r}, "
+            f"{value.place}: {show_number(read(value))} is above {show_number(read(ceiling))} in row {ceiling.row_label!r}, "
             f"although {value.row_label} only adds tests to the same problems"
         )
 
@@ -147,7 +147,7 @@ def _loose_check(strict: Value, loose: Value) -> Check:
 
     def message(read: Read) -> str:
         return (
-            f"{loose.place}: {shown(read(loose))} is below the strict score {shown(read(strict))} of the same answers "
+            f"{loose.place}: {show_number(read(loose))} is below the strict score {show_number(read(strict))} of the same answers "
             f"(column {strict.column_label!r}, row {strict.row_label!r}); loose forgives more, so it cannot be lower"
         )
 
@@ -193,7 +193,7 @@ def _scale_check(value: Value, low: float, top: float, scale: str, sources: tupl
         return low - EPSILON <= read(value).value <= top + EPSILON
 
     def message(read: Read) -> str:
-        return f"{value.place}: {shown(read(value))} lies outside {scale}, {low:g} to {top:g}"
+        return f"{value.place}: {show_number(read(value))} lies outside {scale}, {low:g} to {top:g}"
 
     return Check("invariant", (value,), (), holds, message, "error", sources)
 
@@ -234,7 +234,7 @@ def _active_check(used: Value, whole: Value, *, is_dense: bool) -> Check:
         return a.magnitude <= b.magnitude + EPSILON and b.magnitude - a.magnitude <= allowed
 
     def message(read: Read) -> str:
-        a, b = f"{shown(read(used))}{read(used).unit}", f"{shown(read(whole))}{read(whole).unit}"
+        a, b = f"{show_number(read(used))}{read(used).unit}", f"{show_number(read(whole))}{read(whole).unit}"
         why = "a dense model uses all of its parameters" if is_dense else "active parameters are part of all parameters"
         return f"{used.place}: {a} active of {b} parameters in all, but {why}"
 
@@ -246,6 +246,6 @@ def _name_check(whole: Value, label: str, size: float) -> Check:
         return abs(read(whole).magnitude / 1e9 - size) <= max(0.05 * size, 0.51) or read(whole).unit not in {"B", "M"}
 
     def message(read: Read) -> str:
-        return f"{whole.place}: {shown(read(whole))}{read(whole).unit} parameters, but the name {label} says {size:g}B"
+        return f"{whole.place}: {show_number(read(whole))}{read(whole).unit} parameters, but the name {label} says {size:g}B"
 
     return Check("invariant", (whole,), (), holds, message, "warning")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from adhere.evidence.checks.authors import Authors
-from adhere.evidence.checks.checking import Check, ConflictType, Read, Severity, as_printed, shown
+from adhere.evidence.checks.checking import Check, ConflictType, Read, Severity, as_printed, show_number
 from adhere.evidence.claims.names import BenchmarkName
 from adhere.evidence.claims.printed import Printed, agree
 from adhere.evidence.claims.values import Value
@@ -247,9 +247,9 @@ def _equality(  # noqa: PLR0917 -- the parts of one comparison
         name = first.model.name if first.model else first.row_label
         benchmark = described(first.benchmark)
         places = (
-            f"{first.document} ({first.table.name}) prints {shown(a)}, {second.document} ({second.table.name}) prints {shown(b)}"
+            f"{first.document} ({first.table.name}) prints {show_number(a)}, {second.document} ({second.table.name}) prints {show_number(b)}"
             if first.document != second.document
-            else f"{first.table.name} prints {shown(a)}, {second.table.name} of the same document prints {shown(b)}"
+            else f"{first.table.name} prints {show_number(a)}, {second.table.name} of the same document prints {show_number(b)}"
         )
         text = f"{name} on {benchmark}: {places}"
         if allowed is not None:

@@ -291,7 +291,7 @@ def model_name(text: str, context: Tuning = "", reason: str = "") -> ModelName:
     elif not tuning and context and kept and not _OTHER_KINDS & set(kept):
         tuning = context
         guesses.append(f"{shown!r} is taken as {'an instruct' if context == 'instruct' else 'a base'} model: {reason}")
-    name = _written(kept, family, tuning) if family else shown
+    name = _family_name(kept, family, tuning) if family else shown
     return ModelName("-".join(kept), name, tuning, _parameters(kept), tuple(guesses))
 
 
@@ -306,7 +306,7 @@ def _families() -> frozenset[str]:
     return frozenset(_data()["family"]) | frozenset(_data()["families"].split())
 
 
-def _written(tokens: list[str], family: dict[str, Any], tuning: Tuning) -> str:
+def _family_name(tokens: list[str], family: dict[str, Any], tuning: Tuning) -> str:
     """The family's way of writing: Qwen2.5-72B-Instruct, Llama-3.1-8B-Instruct, GPT-4o-mini."""
     text = str(family["name"])
     previous_number = False
@@ -426,7 +426,7 @@ def benchmark_name(text: str) -> BenchmarkName:
         # "Math & Code" is a group of its own, not MATH.
         if any(_JOINS.fullmatch(word) for word in outside[used - 1 : used + 1]):
             continue
-        row = _known(" ".join(outside[:used]), guesses)
+        row = _benchmark_row(" ".join(outside[:used]), guesses)
         if row:
             break
     if row is None:
@@ -489,7 +489,7 @@ def _confusable() -> dict[str, list[str]]:
     return found
 
 
-def _known(text: str, guesses: list[str]) -> dict[str, Any] | None:
+def _benchmark_row(text: str, guesses: list[str]) -> dict[str, Any] | None:
     key = benchmark_key(text)
     row = _benchmarks().get(key)
     if row is not None or len(key) < 4:

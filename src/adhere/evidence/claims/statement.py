@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from adhere.evidence.checks.checking import Check, Read, Source, shown
+from adhere.evidence.checks.checking import Check, Read, Source, show_number
 from adhere.evidence.claims.mentions import BenchmarkMention, Index, Mentions, ModelMention, NumberMention, references
 from adhere.evidence.claims.printed import Printed, agree
 from adhere.evidence.claims.values import Sheet, Value
@@ -141,7 +141,7 @@ def matches(
     def message(read: Read) -> str:
         cell = cells[0]
         names = " or ".join(dict.fromkeys(m.model.name for m in models if m))
-        values = ", ".join(dict.fromkeys(f"{shown(read(c))} ({c.table.name}, line {c.line})" for c in cells[:4]))
-        return f"{statement.quoted()} states {shown(number.printed)} for {names} on {cell.benchmark.name if cell.benchmark else benchmark.text}, but the table prints {values}"
+        values = ", ".join(dict.fromkeys(f"{show_number(read(c))} ({c.table.name}, line {c.line})" for c in cells[:4]))
+        return f"{statement.quoted()} states {show_number(number.printed)} for {names} on {cell.benchmark.name if cell.benchmark else benchmark.text}, but the table prints {values}"
 
     return Check("prose_table", tuple(cells[:1]), (), holds, message, "error", (statement.source,))

@@ -655,7 +655,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     text = " ".join(labels)
     if group and (group.is_group or (sheet.models_in == "rows" and group.is_known)):
         return group._replace(variant=text, n=None), [], []
-    name, above = _named(labels)
+    name, above = _benchmark_of(labels)
     if about.metric and not name.metric:
         name = name._replace(metric=about.metric)
     if about.shots and not name.shots:
@@ -704,7 +704,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     return name, above, guesses
 
 
-def _named(labels: list[str]) -> tuple[BenchmarkName, list[str]]:
+def _benchmark_of(labels: list[str]) -> tuple[BenchmarkName, list[str]]:
     """The benchmark that labels above one another name, and those above it that only group benchmarks."""
     if len(labels) == 1 or is_known(" ".join(labels)):
         return benchmark_name(" ".join(labels)), []
@@ -713,7 +713,7 @@ def _named(labels: list[str]) -> tuple[BenchmarkName, list[str]]:
         return benchmark_name(" ".join(labels[at:])), labels[:at]
     shots, last = shots_of(labels[-1])
     if shots and not last:
-        name, above = _named(labels[:-1])
+        name, above = _benchmark_of(labels[:-1])
         return name._replace(shots=shots), above
     head, rest = benchmark_name(labels[0]), " ".join(labels[1:])
     metric, more = metric_name(rest)

@@ -75,7 +75,7 @@ def table_start(text: str, start: int = 0) -> int:
     return match.start() if match else -1
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     html: Any = need("lxml.html", extra="claims")
     etree: Any = need("lxml.etree", extra="claims")
     parser = html.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True)
@@ -87,7 +87,7 @@ def _parsed(text: str) -> Any:
 
 def html_tables(text: str, line: int) -> Iterator[HtmlTable]:
     """The tables of a piece of HTML whose first line is `line`, the outer one first."""
-    root = _parsed(text)
+    root = _parse(text)
     for table in root.iter("table") if root is not None else ():
         yield _table(table, line - 1)
 
@@ -183,7 +183,7 @@ def _text(element: Any, depth: int = 0) -> str:
 def html_text(text: str, line: int) -> Iterator[HtmlText]:
     """Headings and paragraphs of a piece of HTML without its tables; scripts, styles and code are left out."""
     etree: Any = need("lxml.etree", extra="claims")
-    root = _parsed(text)
+    root = _parse(text)
     if root is None:
         return
     pieces: list[str] = []

@@ -52,7 +52,7 @@ def latex_text(source: str, macros: Mapping[str, Macro] | None = None) -> str:
     """What a piece of LaTeX shows, on one line."""
     if not any(char in source for char in "\\{}$~^_"):
         return " ".join(source.split())
-    text, _ = _shown(source, 0, macros or {}, 0)
+    text, _ = _visible_text(source, 0, macros or {}, 0)
     text = text.replace("****", "").replace("``", "“").replace("''", "”")
     return " ".join(text.split())
 
@@ -76,7 +76,7 @@ def _brace() -> re.Pattern[str]:
     return re.compile(r"\\.|[{}]", re.DOTALL)
 
 
-def _shown(source: str, at: int, macros: Mapping[str, Macro], depth: int) -> tuple[str, int]:
+def _visible_text(source: str, at: int, macros: Mapping[str, Macro], depth: int) -> tuple[str, int]:
     """The text up to the closing brace of the group that `at` stands in, and the place behind it."""
     pieces: list[str] = []
     is_bold = False
@@ -98,7 +98,7 @@ def _shown(source: str, at: int, macros: Mapping[str, Macro], depth: int) -> tup
             if depth:
                 break
         elif token["mark"] == "{":
-            text, at = _shown(source, at, macros, depth + 1) if depth < MAX_DEPTH else ("", at)
+            text, at = _visible_text(source, at, macros, depth + 1) if depth < MAX_DEPTH else ("", at)
             pieces.append(text)
         elif token["mark"] in {"^", "_"}:
             text, at = _script(token["mark"], source, at, macros, depth)
@@ -116,7 +116,7 @@ def _argument(source: str, at: int, macros: Mapping[str, Macro], depth: int) -> 
     inner, end = braced(source, at)
     if inner is None or depth >= MAX_DEPTH:
         return None, at
-    return _shown(inner, 0, macros, depth + 1)[0], end
+    return _visible_text(inner, 0, macros, depth + 1)[0], end
 
 
 def _script(mark: str, source: str, at: int, macros: Mapping[str, Macro], depth: int) -> tuple[str, int]:
@@ -145,7 +145,7 @@ def _command(name: str, source: str, at: int, macros: Mapping[str, Macro], depth
         for number in range(1, macros[name].arguments + 1):
             inner, at = braced(source, at)
             body = body.replace(f"#{number}", inner or "")
-        return _shown(body, 0, macros, depth + 5)[0], at
+        return _visible_text(body, 0, macros, depth + 5)[0], at
     while option := _OPTION.match(source, at):
         if name not in _DROPPED and braced(source, option.end())[0] is None:
             break

@@ -414,7 +414,7 @@ def _place(word: Word, table: PageTable) -> int:
     return len(table.labels) + 1 + nearest
 
 
-def _joined(words: list[Word]) -> str:
+def _join(words: list[Word]) -> str:
     text = ""
     for word in words:
         text += word.text if not text or text.endswith("-") else f" {word.text}"
@@ -452,7 +452,7 @@ def _header_rows(table: PageTable) -> list[list[str]]:
     by_column: dict[int, list[Word]] = {}
     for word in sorted(rest, key=lambda w: (round(w.bottom), w.left)):
         by_column.setdefault(_place(word, table), []).append(word)
-    lower = [_joined(by_column.get(place, [])) for place in range(_width(table))]
+    lower = [_join(by_column.get(place, [])) for place in range(_width(table))]
     return [upper, lower] if any(upper) else [lower]
 
 
@@ -487,7 +487,7 @@ def _rejoined(one: str, other: str) -> str:
 
 
 def _cell(words: list[Word], *, is_label: bool) -> str:
-    text = _joined(words) if is_label else " ".join(word.text for word in words)
+    text = _join(words) if is_label else " ".join(word.text for word in words)
     return f"**{text}**" if words and not is_label and all(word.bold for word in words) else text
 
 

@@ -24,7 +24,7 @@ from adhere.harness.imported import (
     number,
     rows,
 )
-from adhere.harness.inspect_ai.read import STOPS, said
+from adhere.harness.inspect_ai.read import STOPS, text_and_reasoning
 from adhere.schema import ToolCall
 
 _USABLE = {None, "success", "fallback", "degraded"}
@@ -97,7 +97,7 @@ def _prediction(row: Mapping[str, Any]) -> ImportedAnswer:
     output = a_mapping(row.get("model_output"))
     choices = output.get("choices")
     choice = a_mapping(choices[0] if isinstance(choices, list) and choices else None)
-    text, reasoning = said(a_mapping(choice.get("message")).get("content"), lambda text: text)
+    text, reasoning = text_and_reasoning(a_mapping(choice.get("message")).get("content"), lambda text: text)
     failed = bool(output.get("error")) or not choice
     return ImportedAnswer(
         item=str(row["index"]),
@@ -119,5 +119,5 @@ def _question(row: Mapping[str, Any]) -> str | None:
     messages = row.get("messages")
     for message in messages if isinstance(messages, list) else ():
         if a_mapping(message).get("role") == "user":
-            return said(message.get("content"), lambda text: text)[0]
+            return text_and_reasoning(message.get("content"), lambda text: text)[0]
     return None

@@ -12,7 +12,7 @@ from typing import Any
 
 from adhere.errors import UsageError
 from adhere.harness.conversations import Conversation, conversations
-from adhere.harness.messages import answer, assistant, kept
+from adhere.harness.messages import answer, assistant, messages_for
 from adhere.harness.scoring import SCORES, STATUS, STRICT, columns, verdict_rows
 from adhere.schema import write_atomic
 from adhere.store.manifest import slug
@@ -53,13 +53,15 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
 
 def _messages(one: Conversation) -> list[dict[str, Any]]:
     last = one.responses[0]
-    said = [] if last.status == "error" else kept(answer(last), "evalscope")
-    return [*kept(one.prompt.messages(), "evalscope"), *said]
+    said = [] if last.status == "error" else messages_for(answer(last), "evalscope")
+    return [*messages_for(one.prompt.messages(), "evalscope"), *said]
 
 
 def _prediction(model: str, one: Conversation, place: int, draws: int) -> dict[str, Any]:
     last = one.responses[0]
-    choices = [{"message": kept([assistant(last)], "evalscope")[0], "stop_reason": _STOPS.get(last.status, "stop")}]
+    choices = [
+        {"message": messages_for([assistant(last)], "evalscope")[0], "stop_reason": _STOPS.get(last.status, "stop")}
+    ]
     return {
         "index": place * draws + one.draw, "model": model, "messages": _messages(one), "metadata": columns(one.prompt),
         "model_output": {"model": model, "choices": [] if one.failed else choices, "time": last.latency_s, "error": last.error},

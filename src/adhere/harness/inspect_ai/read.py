@@ -125,7 +125,7 @@ def _inspect_sample(sample: Any, where: str) -> ImportedAnswer:
     choices = output.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = choice.get("message")
-    text, reasoning = said(message.get("content") if isinstance(message, dict) else None, resolve)
+    text, reasoning = text_and_reasoning(message.get("content") if isinstance(message, dict) else None, resolve)
     kept = sample.get("metadata")
     metadata: dict[str, Any] = kept if isinstance(kept, dict) else {}
     asked = metadata.get("prompt", sample.get("input"))  # the prompt alone, where a solver put more around it
@@ -159,7 +159,7 @@ def _resolver(attachments: Mapping[str, Any]) -> Callable[[str], str]:
     return resolve
 
 
-def said(content: Any, resolve: Callable[[str], str]) -> tuple[str, str | None]:
+def text_and_reasoning(content: Any, resolve: Callable[[str], str]) -> tuple[str, str | None]:
     """The visible text and the reasoning of a message, whose content is a text or a list of parts."""
     if isinstance(content, str):
         return resolve(content), None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from adhere import suites
 from adhere.calls import calls_of
 from adhere.harness import need_harness
-from adhere.harness.messages import kept
+from adhere.harness.messages import messages_for
 from adhere.harness.scoring import SCORES, Said, columns, prompt_of, score_answers, verdict_rows
 from adhere.schema import CutAnswers, Mode, Prompt, Status, Tool
 
@@ -96,7 +96,7 @@ def judge(cut_answers: CutAnswers = "judge", mode: Mode = "reference") -> Any:
     async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - called so by inspect
         prompt = prompt_of(state.metadata)
         stored = state.store.get(_ANSWERS)
-        said = [_said(*answer) for answer in stored or [_last(state)]]
+        said = [_as_said(*answer) for answer in stored or [_last(state)]]
         found = score_answers(prompt, said, cut_answers=cut_answers, mode=mode)
         return inspect_ai.scorer.Score(
             value={name: found.scores.get(name, math.nan) for name in SCORES},
@@ -116,7 +116,7 @@ def _last(state: Any) -> tuple[str, Status, list[dict[str, Any]]]:
     return output.completion, _STATUS.get(output.stop_reason, "ok"), calls
 
 
-def _said(text: str, status: Status, calls: Sequence[Any] = ()) -> Said:
+def _as_said(text: str, status: Status, calls: Sequence[Any] = ()) -> Said:
     return Said(text, status, calls_of({"tool_calls": list(calls)}))
 
 
@@ -125,7 +125,7 @@ def _sample(prompt: Prompt) -> Any:
         "system": inspect_ai.model.ChatMessageSystem, "user": inspect_ai.model.ChatMessageUser,
         "assistant": inspect_ai.model.ChatMessageAssistant, "tool": inspect_ai.model.ChatMessageTool,
     }  # fmt: skip
-    messages: list[Any] = [made[row["role"]](**row) for row in kept(prompt.messages(), "inspect")]
+    messages: list[Any] = [made[row["role"]](**row) for row in messages_for(prompt.messages(), "inspect")]
     return inspect_ai.dataset.Sample(input=messages, id=prompt.key, metadata=columns(prompt))
 
 

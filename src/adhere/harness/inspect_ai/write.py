@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from adhere.harness.conversations import Conversation, conversations
-from adhere.harness.messages import assistant, kept
+from adhere.harness.messages import assistant, messages_for
 from adhere.harness.scoring import SCORES, columns, verdict_rows
 from adhere.schema import Response, write_atomic
 from adhere.store.manifest import slug
@@ -82,14 +82,14 @@ def _results(found: list[Conversation]) -> list[dict[str, Any]]:
 
 
 def _sample(model: str, one: Conversation) -> dict[str, Any]:
-    asked = kept(one.prompt.messages(), "inspect")
+    asked = messages_for(one.prompt.messages(), "inspect")
     asked = [{**row, "source": "input"} if row["role"] == "user" else row for row in asked]
     messages = list(asked)
     for turn, response in enumerate(one.responses):
         if turn:
             messages.append({"role": "user", "content": one.prompt.turns[turn].text})
         if response.status != "error":
-            messages += kept(response.steps, "inspect") if response.steps else [_message(model, response)]
+            messages += messages_for(response.steps, "inspect") if response.steps else [_message(model, response)]
     failed, last = one.failed, one.responses[-1]
     sample: dict[str, Any] = {
         "id": one.prompt.key, "epoch": one.draw + 1, "input": asked, "target": "", "messages": messages,
@@ -121,7 +121,12 @@ def _message(model: str, response: Response) -> dict[str, Any]:
     content: Any = response.text
     if response.reasoning:
         content = [{"type": "reasoning", "reasoning": response.reasoning}, {"type": "text", "text": response.text}]
-    return {**kept([assistant(response)], "inspect")[0], "content": content, "source": "generate", "model": model}
+    return {
+        **messages_for([assistant(response)], "inspect")[0],
+        "content": content,
+        "source": "generate",
+        "model": model,
+    }
 
 
 def _usage(response: Response) -> dict[str, int] | None:

@@ -96,7 +96,7 @@ class AdhereLM(LM):
 
     def loglikelihood(self, requests: Sequence[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
         """(log-likelihood of the continuation, whether it is what greedy decoding gives)."""
-        return [self._scored(*self._pair(*request.args)) for request in requests]
+        return [self._score(*self._pair(*request.args)) for request in requests]
 
     def loglikelihood_rolling(self, requests: Sequence[Any], disable_tqdm: bool = False) -> list[float]:
         """The log-likelihood of whole texts, in windows of the model's context."""
@@ -108,7 +108,7 @@ class AdhereLM(LM):
             parts = windows.get_rolling_token_windows(
                 token_list=ids, prefix_token=_prefix(tokenizer), max_seq_len=_longest(model), context_len=1
             )
-            found.append(sum(self._scored(*windows.make_disjoint_window(part))[0] for part in parts))
+            found.append(sum(self._score(*windows.make_disjoint_window(part))[0] for part in parts))
         return found
 
     def _open_weights(self) -> tuple[Any, Any]:
@@ -140,7 +140,7 @@ class AdhereLM(LM):
         before = _ids(tokenizer, stripped)
         return before, _ids(tokenizer, context + continuation)[len(before) :]
 
-    def _scored(self, context: list[int], continuation: list[int]) -> tuple[float, bool]:
+    def _score(self, context: list[int], continuation: list[int]) -> tuple[float, bool]:
         if not continuation:
             raise UsageError(
                 f"{self.name}: a continuation adds no token to its context, so it has no likelihood. Change the task's choices"

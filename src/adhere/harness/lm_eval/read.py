@@ -90,7 +90,7 @@ def _answers(
         yield ImportedAnswer(
             item=item,
             key=a_key(doc.get("key")),
-            prompt=doc["prompt"] if isinstance(doc.get("prompt"), str) else _asked(row),
+            prompt=doc["prompt"] if isinstance(doc.get("prompt"), str) else _prompt_text(row),
             response=text,
             reasoning=None,
             status=a_status(row.get("adhere_status")),
@@ -130,7 +130,7 @@ def _per_unit(value: Any) -> float | None:
     return None
 
 
-def _asked(row: Mapping[str, Any]) -> str | None:
+def _prompt_text(row: Mapping[str, Any]) -> str | None:
     """The first argument of the request, which is the prompt where no chat template was put around it."""
     text = a_mapping(a_mapping(row.get("arguments")).get("gen_args_0")).get("arg_0")
     return text if isinstance(text, str) else None

@@ -91,7 +91,7 @@ def _predictions(path: Path, document: Mapping[str, Any]) -> Iterator[ImportedAn
         yield ImportedAnswer(
             item=name,
             key=a_key(gold.get("key")),
-            prompt=gold["prompt"] if isinstance(gold.get("prompt"), str) else _asked(entry.get("origin_prompt")),
+            prompt=gold["prompt"] if isinstance(gold.get("prompt"), str) else _prompt_text(entry.get("origin_prompt")),
             response=text if isinstance(text, str) else None,
             reasoning=None,
             status="ok",
@@ -100,7 +100,7 @@ def _predictions(path: Path, document: Mapping[str, Any]) -> Iterator[ImportedAn
         )
 
 
-def _asked(prompt: Any) -> str | None:
+def _prompt_text(prompt: Any) -> str | None:
     """A text, or the one human turn of a conversation; examples before it make it none."""
     if isinstance(prompt, str):
         return prompt

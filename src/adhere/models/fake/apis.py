@@ -44,7 +44,7 @@ class Apis:
         routes: Mapping[tuple[str, str], Callable[[web.Request], Any]] = {
             ("POST", "/v1/messages"): self._message,
             ("POST", "/v1beta/models/{call}"): self._generate,
-            ("GET", "/v1beta/models"): self._listed,
+            ("GET", "/v1beta/models"): self._list,
             ("POST", "/v1/files"): self._file,
             ("GET", "/v1/files/{id}/content"): self._content,
             ("POST", "/v1/batches"): self._open,
@@ -88,7 +88,7 @@ class Apis:
             "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 0, "output_tokens": 7},
         }  # fmt: skip
 
-    async def _listed(self, _request: web.Request) -> web.Response:
+    async def _list(self, _request: web.Request) -> web.Response:
         return web.json_response({"models": [{"name": "models/fake-gemini", "displayName": "Fake"}]})
 
     async def _generate(self, request: web.Request) -> web.Response:
@@ -131,14 +131,14 @@ class Apis:
                 {"error": {"message": "Invalid batch", "type": "invalid_request_error"}}, status=400
             )
         return web.json_response(
-            self._opened(rows, {"object": "batch", "status": "validating", "metadata": body.get("metadata")})
+            self._open_batch(rows, {"object": "batch", "status": "validating", "metadata": body.get("metadata")})
         )
 
     async def _open_messages(self, request: web.Request) -> web.Response:
         rows = (await request.json())["requests"]
-        return web.json_response(self._opened(rows, {"type": "message_batch", "processing_status": "in_progress"}))
+        return web.json_response(self._open_batch(rows, {"type": "message_batch", "processing_status": "in_progress"}))
 
-    def _opened(self, rows: list[dict[str, Any]], shown: dict[str, Any]) -> dict[str, Any]:
+    def _open_batch(self, rows: list[dict[str, Any]], shown: dict[str, Any]) -> dict[str, Any]:
         name = f"batch_{len(self.batches) + 1}"
         self.sent.append(rows)
         self.batches[name] = {"id": name, **shown}

@@ -117,7 +117,7 @@ class FakeEndpoint:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready = threading.Event()
         self._ending: asyncio.Event | None = None
-        self.apis = Apis(self._said, self._unauthorized)
+        self.apis = Apis(self._answer, self._unauthorized)
 
     @property
     def url(self) -> str:
@@ -174,7 +174,7 @@ class FakeEndpoint:
             return None
         return _error(401, "No auth credentials found")
 
-    def _said(self, name: str, asked: str) -> tuple[str, str | None]:
+    def _answer(self, name: str, asked: str) -> tuple[str, str | None]:
         """What a model answers through another API, and its fault."""
         model = self.models.get(name) or FakeModel()
         number = self.asked[name]

@@ -21,7 +21,7 @@ from adhere.errors import SpecError, UnknownName, UsageError
 from adhere.models.base import Request
 from adhere.schema import EngineInfo, Message, Response, Sampling, Usage
 from adhere.worlds import Action, open_world
-from adhere.worlds.replay import Form, written
+from adhere.worlds.replay import Form, as_answer
 
 Script = Callable[[Request], str | Message | Response]
 
@@ -126,7 +126,7 @@ def _solve(request: Request) -> Message:
     done = sum(message.role == "assistant" for message in request.messages)
     form: Form = "tools" if request.tools else "text"
     action = actions[done] if done < len(actions) else "I am finished."  # another user than its own may talk on
-    return written(action, form, done, has_tools=has_tools)
+    return as_answer(action, form, done, has_tools=has_tools)
 
 
 def _answers(path: Path) -> Mapping[str, str]:

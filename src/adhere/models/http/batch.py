@@ -31,7 +31,7 @@ from adhere.models.http.attempt import Attempt, failed
 from adhere.models.http.client import EndpointModel, Unreachable
 from adhere.models.http.cost import most_cost_usd, text_of
 from adhere.models.http.values import json_of, mapping_of
-from adhere.models.http.wire import Prices, Reply, body_of, read, shown
+from adhere.models.http.wire import Prices, Reply, body_of, fit_to_show, read
 from adhere.schema import Record, Response, Sampling, content_hash, decode, encode, write_atomic
 
 Form = Literal["api", "files"]
@@ -302,7 +302,7 @@ def _why(found: Mapping[str, Any]) -> str:
     """What the endpoint says of a batch that failed."""
     errors = mapping_of(found.get("errors")).get("data")
     said = [str(mapping_of(error).get("message")) for error in errors] if isinstance(errors, list) else []
-    return shown("; ".join(said)) or "no reason was given"
+    return fit_to_show("; ".join(said)) or "no reason was given"
 
 
 def _read(folder: Path) -> Batch:

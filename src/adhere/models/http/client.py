@@ -31,13 +31,13 @@ from adhere.models.http.attempt import Attempt, Kind, failed
 from adhere.models.http.cost import most_cost_usd, most_tokens, text_of
 from adhere.models.http.dialects import DIALECTS, GENERIC, guess
 from adhere.models.http.dialects import dialect as dialect_of
-from adhere.models.http.discover import listed
+from adhere.models.http.discover import parse_models
 from adhere.models.http.dispatch import Dispatcher, Policy
 from adhere.models.http.keys import Address, Key, address, is_loopback, key_for
 from adhere.models.http.options import MEGABYTE, EndpointOptions
 from adhere.models.http.streaming import Stream
 from adhere.models.http.values import json_of, mapping_of, number_of, storable
-from adhere.models.http.wire import Prices, Reply, body_of, read, shown
+from adhere.models.http.wire import Prices, Reply, body_of, fit_to_show, read
 from adhere.schema import EngineInfo, Json, Response, Sampling
 
 MOST_READING = 512 * MEGABYTE
@@ -150,7 +150,7 @@ class Endpoint:
         start = time.perf_counter()
 
         def ended(kind: Kind, reason: str, *, may_cost: bool, evidence: str) -> Attempt:
-            reason = shown(self._redacted(reason)) or ""
+            reason = fit_to_show(self._redacted(reason)) or ""
             seconds = time.perf_counter() - start
             return failed(kind, request, reason, latency_s=seconds, may_cost=may_cost, evidence=evidence)
 
@@ -170,9 +170,9 @@ class Endpoint:
             reason = f"the answers under way are larger than {MOST_READING / MEGABYTE:g} MB together"
             return ended("transient", reason, may_cost=True, evidence="too large")
         except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
-            return ended("transient", _said(error), may_cost=False, evidence="connection")
+            return ended("transient", _error_words(error), may_cost=False, evidence="connection")
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            return ended("transient", _said(error), may_cost=True, evidence="connection")
+            return ended("transient", _error_words(error), may_cost=True, evidence="connection")
         return self._without_key(read(reply, request, prices=self.prices.get(model, options.price), native=native))
 
     async def wait_until_up(self, say: Callable[[str], None] = lambda _line: None) -> None:
@@ -336,11 +336,11 @@ class Endpoint:
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, _TooLarge, _TooMuch) as error:
             is_refused = isinstance(getattr(error, "os_error", None), ConnectionRefusedError)
             is_nowhere = isinstance(error, aiohttp.ClientConnectorError | aiohttp.InvalidURL) and not is_refused
-            what = shown(self._redacted(_said(error)))
+            what = fit_to_show(self._redacted(_error_words(error)))
             raise Unreachable(f"{url} cannot be read: {what}", is_refused=is_refused, is_nowhere=is_nowhere) from None
         body = self._redacted_bytes(body)
         if status not in {200, 201}:
-            said = shown(body[:2000].decode("utf-8", "replace"))
+            said = fit_to_show(body[:2000].decode("utf-8", "replace"))
             raise Unreachable(f"{url} answered HTTP {status}: {said}", status=status)
         found = json_of(body)
         if found is None:
@@ -456,7 +456,7 @@ class EndpointModel:
             rows = await endpoint.models()
         except Unreachable:
             rows = []
-        said = {model.id: model.prices for model in listed(rows)}.get(self.model)
+        said = {model.id: model.prices for model in parse_models(rows)}.get(self.model)
         if said is None and price is None:
             raise UsageError(
                 f"{self.name}: the endpoint does not say what an answer costs, so --max-cost cannot be kept. "
@@ -506,7 +506,7 @@ def _not_askable(row: object) -> str:
     return f"its id is longer than {MOST_OF_AN_ID:,} characters" if len(value) > MOST_OF_AN_ID else ""
 
 
-def _said(error: BaseException) -> str:
+def _error_words(error: BaseException) -> str:
     text = str(error)
     return (
         text if isinstance(error, _TooLarge | TimeoutError) and text else f"{type(error).__name__}: {text}".rstrip(": ")

@@ -33,7 +33,7 @@ class Listed(NamedTuple):
     row: Mapping[str, Any]
 
 
-def listed(rows: Iterable[Mapping[str, Any]]) -> list[Listed]:
+def parse_models(rows: Iterable[Mapping[str, Any]]) -> list[Listed]:
     """The rows of `/models`, read: by id, without repeats. Fields that are missing or odd are not said."""
     found = {}
     for row in rows:
@@ -81,7 +81,7 @@ def select(
             )
     kept, left = [], {}
     for model in models:
-        reason = _named(model, wanted, unwanted) or _reason(model, max_price, min_context, modality)
+        reason = _left_out_because(model, wanted, unwanted) or _reason(model, max_price, min_context, modality)
         if reason is None:
             kept.append(model)
         else:
@@ -89,7 +89,7 @@ def select(
     return kept, left
 
 
-def _named(model: Listed, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
+def _left_out_because(model: Listed, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
     if wanted and not any(fnmatchcase(model.id, glob) for glob in wanted):
         return "not asked for"
     return "left out by name" if any(fnmatchcase(model.id, glob) for glob in unwanted) else None

@@ -180,7 +180,7 @@ def _answer(
         first_token_s=reply.first_token_s,
         served_model=_name(found.get("model")),
         provider=_name(found.get("provider")),
-        evidence=shown(evidence),
+        evidence=fit_to_show(evidence),
         calls=calls or msgspec.UNSET,
     )
     return Attempt("answered", response, tokens=(usage.prompt_tokens or 0) + (usage.completion_tokens or 0))
@@ -206,8 +206,10 @@ def _failure(reply: Reply, request: Request, error: Any, found: Any) -> Attempt:
     if meaning.denied == "credit":
         reason = f"out of credit: {reason}"
     if meaning.is_refusal:
-        response = response_to(request, text="", status="refused", latency_s=reply.latency_s, evidence=shown(reason))
-        return Attempt("answered", response, shown(reason) or "", may_cost=False)
+        response = response_to(
+            request, text="", status="refused", latency_s=reply.latency_s, evidence=fit_to_show(reason)
+        )
+        return Attempt("answered", response, fit_to_show(reason) or "", may_cost=False)
     usage = _usage(mapping_of(found).get("usage"), None)
     return _attempt(meaning.kind, reply, request, reason, after=after, meaning=meaning, usage=usage)
 
@@ -222,14 +224,14 @@ def _attempt(
     meaning: Meaning | None = None,
     usage: Usage | None = None,
 ) -> Attempt:
-    reason = shown(reason) or ""
+    reason = fit_to_show(reason) or ""
     response = response_to(
         request,
         text="",
         status="error",
         latency_s=reply.latency_s,
         error=reason,
-        evidence=shown(_text(reply.body)),
+        evidence=fit_to_show(_text(reply.body)),
         failure=FAILURES.get(kind, "passing"),
         usage=usage or Usage(),
     )
@@ -282,7 +284,7 @@ def _text(body: bytes) -> str:
     return body[: 4 * MOST_EVIDENCE].decode("utf-8", "replace").strip()
 
 
-def shown(text: str | None) -> str | None:
+def fit_to_show(text: str | None) -> str | None:
     """What a server said, fit to be stored and shown: one short line without keys, account names and control characters."""
     if text is None:
         return None
@@ -290,4 +292,4 @@ def shown(text: str | None) -> str | None:
     return redact(text)[:MOST_EVIDENCE]
 
 
-__all__ = ["LONGEST_TEXT", "Prices", "Reply", "body_of", "read", "retry_after_s", "shown"]
+__all__ = ["LONGEST_TEXT", "Prices", "Reply", "body_of", "fit_to_show", "read", "retry_after_s"]

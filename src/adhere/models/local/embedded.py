@@ -120,7 +120,7 @@ class OpenVinoModel:
         try:
             for index, request in enumerate(requests):
                 try:
-                    ids = self._checked(request, sampling)
+                    ids = self._check_length(request, sampling)
                 except (UsageError, RuntimeError) as error:  # the template engine raises RuntimeError
                     sender.send((index, failed(request, error, model=self.name)))
                     continue
@@ -137,7 +137,7 @@ class OpenVinoModel:
             self._drain([handle for handle, _ in handles.values()], broken=not isinstance(error, ConsumerLeft))
             raise
 
-    def _checked(self, request: Request, sampling: Sampling) -> Any:
+    def _check_length(self, request: Request, sampling: Sampling) -> Any:
         ids = self._encode(request.messages, request.tools)
         length = int(ids.shape[1])
         if self._positions is not None and length + sampling.max_new_tokens > self._positions:

@@ -49,7 +49,7 @@ _FOLLOW = "Steps:\n{}\n\nFollow these steps and answer the request. Write the an
 _REPAIR = "Your answer breaks what was asked:\n{}\n\nWrite the whole answer again, corrected. Write the answer only."
 
 
-def _said(request: Request, *more: tuple[str, str]) -> tuple[Message, ...]:
+def _conversation(request: Request, *more: tuple[str, str]) -> tuple[Message, ...]:
     """The conversation, and pairs of what was answered and what is asked next; after an empty answer, as more of the user's message.
 
     Where a tool has the last word, what is asked is a message of its own: nothing is put into the tool's mouth.
@@ -86,8 +86,8 @@ def _planned(plan: str, use: str, *, change: Callable[[str, Request], str] = lam
     """First a plan, then the answer with the plan at hand."""
 
     def method(request: Request, _: Checker | None) -> Steps:
-        (planned,) = yield [Call(_said(request, ("", plan)))]
-        (answer,) = yield [Call(_said(request, ("", use.format(change(planned.text.strip(), request)))))]
+        (planned,) = yield [Call(_conversation(request, ("", plan)))]
+        (answer,) = yield [Call(_conversation(request, ("", use.format(change(planned.text.strip(), request)))))]
         return answer
 
     return method
@@ -107,25 +107,25 @@ shuffled_steps = _planned(_STEPS, _FOLLOW, change=_shuffled)
 
 def self_check(request: Request, _: Checker | None) -> Steps:
     """Previews the requirements, answers, checks its own answer."""
-    (preview,) = yield [Call(_said(request, ("", _REQUIREMENTS)))]
-    (answer,) = yield [Call(_said(request, ("", _PREVIEW.format(preview.text.strip()))))]
+    (preview,) = yield [Call(_conversation(request, ("", _REQUIREMENTS)))]
+    (answer,) = yield [Call(_conversation(request, ("", _PREVIEW.format(preview.text.strip()))))]
     if not answer.text.strip():
         return answer
-    (checked,) = yield [Call(_said(request, (answer.text, _CHECK)))]
+    (checked,) = yield [Call(_conversation(request, (answer.text, _CHECK)))]
     return checked if checked.text.strip() else answer
 
 
 def decompose_critique_refine(request: Request, _: Checker | None) -> Steps:
     """Lists the requirements, answers, names what the answer breaks, and refines it where anything is named."""
-    wanted, answer = yield [Call(_said(request, ("", _REQUIREMENTS))), Call(request.messages)]
+    wanted, answer = yield [Call(_conversation(request, ("", _REQUIREMENTS))), Call(request.messages)]
     if not answer.text.strip():
         return answer
     ask = _CRITIQUE.format(wanted.text.strip())
-    (critique,) = yield [Call(_said(request, (answer.text, ask)))]
+    (critique,) = yield [Call(_conversation(request, (answer.text, ask)))]
     said = critique.text.strip()
     if not said or said.upper().startswith("OK"):
         return answer
-    (refined,) = yield [Call(_said(request, (answer.text, ask), (said, _REFINE)))]
+    (refined,) = yield [Call(_conversation(request, (answer.text, ask), (said, _REFINE)))]
     return refined if refined.text.strip() else answer
 
 
@@ -166,7 +166,7 @@ def repair(rounds: int) -> Method:
             if not reasons or not answer.text.strip():
                 break
             told = "\n".join(f"- {reason}" for reason in reasons[:10])
-            (answer,) = yield [Call(_said(request, (answer.text, _REPAIR.format(told))))]
+            (answer,) = yield [Call(_conversation(request, (answer.text, _REPAIR.format(told))))]
             if len(checker(request, answer.text)) < len(checker(request, best.text)):
                 best = answer
         return best

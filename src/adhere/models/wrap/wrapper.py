@@ -93,7 +93,9 @@ class Wrapped:
                     if call.is_drawn == is_drawn
                 }
                 if batch:
-                    async for response in self.inner.respond(list(batch.values()), _drawn(sampling, is_drawn=is_drawn)):
+                    async for response in self.inner.respond(
+                        list(batch.values()), _as_drawn(sampling, is_drawn=is_drawn)
+                    ):
                         whose, _, place = response.prompt_id.partition(".")
                         working[int(whose)].got[int(place)] = response
             for number, work in list(working.items()):
@@ -103,7 +105,7 @@ class Wrapped:
                     yield done
 
 
-def _drawn(sampling: Sampling, *, is_drawn: bool) -> Sampling:
+def _as_drawn(sampling: Sampling, *, is_drawn: bool) -> Sampling:
     if is_drawn and sampling.temperature == 0:
         return msgspec.structs.replace(sampling, temperature=DRAWN_AT)
     return sampling

@@ -26,9 +26,9 @@ from adhere.pipeline.compare.paired import (
     EqualLength,
     Side,
     clusters_of,
-    measured,
     paired,
     refuse_unequal,
+    side_of,
 )
 from adhere.pipeline.outcomes import pass_rates
 from adhere.schema import View
@@ -64,10 +64,10 @@ def at_equal_tokens(
                 "with its own model"
             )
         notes += refuse_unequal(method, run, across_engines=across_engines)
-    a = measured(method, view)
-    sides = [measured(run, view) for run in plain]
-    wanted = _spent(a)
-    baseline = _with_tokens(wanted, sorted(sides, key=_spent), model)
+    a = side_of(method, view)
+    sides = [side_of(run, view) for run in plain]
+    wanted = _tokens_spent(a)
+    baseline = _with_tokens(wanted, sorted(sides, key=_tokens_spent), model)
     said = f"b has as many generated tokens an answer as a: {baseline.tokens:.1f} against {wanted:.1f}"
     kept = [note for note in dict.fromkeys(notes) if "method" not in note]
     return paired(method, a, baseline, view=view, notes=[said, *kept])
@@ -81,7 +81,7 @@ def innermost(name: str) -> str:
 
 def _with_tokens(wanted: float, sides: Sequence[Side], model: str) -> Side:
     """The baseline that spends `wanted` tokens an answer, of sides in the order of their tokens."""
-    least, most = _spent(sides[0]), _spent(sides[-1])
+    least, most = _tokens_spent(sides[0]), _tokens_spent(sides[-1])
     if most < wanted * (1 - TOLERANCE):
         times = math.ceil(wanted / least) if least else MOST_ANSWERS + 1
         example = f"majority-{times}({model})" if times <= MOST_ANSWERS else f"{model} with a higher --max-new-tokens"
@@ -94,17 +94,17 @@ def _with_tokens(wanted: float, sides: Sequence[Side], model: str) -> Side:
             f"No equal tokens: the method takes {wanted:.1f} tokens an answer, fewer than every baseline ({least:.1f} or more). "
             "The plain comparison gives the baseline more already"
         )
-    near = min(sides, key=lambda side: abs(_spent(side) - wanted))
-    if abs(_spent(near) - wanted) <= TOLERANCE * wanted:
+    near = min(sides, key=lambda side: abs(_tokens_spent(side) - wanted))
+    if abs(_tokens_spent(near) - wanted) <= TOLERANCE * wanted:
         return near
-    upper = next(side for side in sides if _spent(side) > wanted)
-    lower = next(side for side in reversed(sides) if _spent(side) < wanted)
-    share = (wanted - _spent(lower)) / (_spent(upper) - _spent(lower))
+    upper = next(side for side in sides if _tokens_spent(side) > wanted)
+    lower = next(side for side in reversed(sides) if _tokens_spent(side) < wanted)
+    share = (wanted - _tokens_spent(lower)) / (_tokens_spent(upper) - _tokens_spent(lower))
     rates = {key: _mixed(share, upper.rates.get(key), rate) for key, rate in lower.rates.items()}
     return Side(f"{share:.0%} {upper.name} + {1 - share:.0%} {lower.name}", rates, wanted)
 
 
-def _spent(side: Side) -> float:
+def _tokens_spent(side: Side) -> float:
     """Generated tokens an answer.
 
     Raises:

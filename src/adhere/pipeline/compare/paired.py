@@ -116,7 +116,7 @@ def compare_runs(
         RunMismatch: The Runs did not ask the same prompts in the same way, or not by the same engine.
     """
     notes = refuse_unequal(run_a, run_b, across_engines=across_engines)
-    a, b = measured(run_a, view), measured(run_b, view)
+    a, b = side_of(run_a, view), side_of(run_b, view)
     name_a, name_b = _names(run_a.spec, run_b.spec)
     found = paired(run_a, a._replace(name=name_a), b._replace(name=name_b), view=view, notes=notes)
     both, same = _same_answers(run_a, run_b)
@@ -144,7 +144,7 @@ class Side(NamedTuple):
     tokens: float | None
 
 
-def measured(run: Run, view: View) -> Side:
+def side_of(run: Run, view: View) -> Side:
     """A stored Run as one side."""
     return Side(run.spec.model, pass_rates(run, view=view), tokens_an_answer(run))
 
@@ -311,7 +311,7 @@ def _same_answers(run_a: Run, run_b: Run) -> tuple[int, int]:
     return len(pairs), sum(a == b for a, b in pairs)
 
 
-def _sent(spec: RunSpec, name: str) -> str:
+def _setting_of(spec: RunSpec, name: str) -> str:
     """An option that an endpoint was sent, in words."""
     sent = spec.engine.settings.get("sent")
     option = sent.get(name) if isinstance(sent, dict) else None
@@ -329,7 +329,7 @@ def _names(a: RunSpec, b: RunSpec) -> tuple[str, str]:
         lambda spec: f"top-p {spec.sampling.top_p:g}",
         lambda spec: f"seed {spec.sampling.seed}",
         lambda spec: f"{spec.mode} mode",
-        lambda spec: f"response format {_sent(spec, 'response_format')}",
+        lambda spec: f"response format {_setting_of(spec, 'response_format')}",
         lambda spec: spec.id[-12:],
     )
     apart = [form for form in forms if form(a) != form(b)]

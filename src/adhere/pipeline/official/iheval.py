@@ -84,20 +84,20 @@ def _setting(answers: Answers, task: str, kind: str, prompts: Sequence[Prompt]) 
     if kind != "reference":
         return [
             (_row_id(prompt), mean((rounded(strict), rounded(loose))))
-            for prompt, draw in _asked(answers, prompts)
+            for prompt, draw in _each_draw(answers, prompts)
             for strict, loose in _both(answers, prompt, draw)
         ]
     return _references(answers, prompts)
 
 
-def _asked(answers: Answers, prompts: Sequence[Prompt]) -> Iterator[tuple[Prompt, int]]:
+def _each_draw(answers: Answers, prompts: Sequence[Prompt]) -> Iterator[tuple[Prompt, int]]:
     return ((prompt, draw) for prompt in prompts for draw in range(answers.draws))
 
 
 def _passed(answers: Answers, prompts: Sequence[Prompt]) -> Found:
     return [
         (_row_id(prompt), float(ok))
-        for prompt, draw in _asked(answers, prompts)
+        for prompt, draw in _each_draw(answers, prompts)
         if (ok := answers.passes(prompt, draw)) is not None
     ]
 
@@ -142,7 +142,7 @@ def _references(answers: Answers, prompts: Sequence[Prompt]) -> Found:
         else:
             rows.append(prompt)
     found: Found = []
-    for prompt, draw in _asked(answers, rows):
+    for prompt, draw in _each_draw(answers, rows):
         wanted, text = _wanted(prompt), _answer(answers, prompt, draw)
         if wanted is None:
             found += [(_row_id(prompt), strict) for strict, _ in _both(answers, prompt, draw)]

@@ -88,7 +88,7 @@ def claims_html(examined: Examined) -> str:
     for kind, words in TYPE_WORDS.items():
         members = [conflict for conflict in findings.conflicts if conflict.type == kind]
         if members:
-            shown = tuple(_shown(alike, by_id, grids, models) for alike in _alike(members, by_id))
+            shown = tuple(_show_conflict(alike, by_id, grids, models) for alike in _alike(members, by_id))
             groups.append(
                 Group(kind, words, shown, len(members), sum(conflict.severity == "error" for conflict in members))
             )
@@ -132,7 +132,7 @@ def _column(claim: Claim) -> tuple[str, str, str] | None:
     return (claim.document, place["table"], place["column"]) if place else None
 
 
-def _shown(
+def _show_conflict(
     conflicts: Sequence[Conflict], claims: dict[str, Claim], grids: Grids, models: dict[str, str]
 ) -> ShownConflict:
     named = [claims[name] for conflict in conflicts for name in conflict.claims if name in claims]

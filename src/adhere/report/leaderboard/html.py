@@ -114,7 +114,7 @@ def leaderboard_html(directory: Path, board: Leaderboard, *, most_bytes: int = M
 
 
 def _section(suite: SuiteFacts, board: Leaderboard, data: Islands) -> _Section:
-    rows = tuple(_shown(number, row) for number, row in enumerate(board.rows) if row.suite == suite.name)
+    rows = tuple(_show_row(number, row) for number, row in enumerate(board.rows) if row.suite == suite.name)
     records = [shown.row for shown in rows]
     priced = [
         Point(row.model, row.cost.total_usd, row.prompt_strict.of_all)
@@ -144,7 +144,7 @@ def _first(records: list[Row]) -> tuple[Row, ...]:
     return tuple(row for row in ranked if row.prompt_strict.of_all == best)
 
 
-def _shown(number: int, row: Row) -> _Shown:
+def _show_row(number: int, row: Row) -> _Shown:
     rate = row.prompt_strict
     is_ranked = row.rank is not None
     bar = (

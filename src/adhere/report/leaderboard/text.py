@@ -96,15 +96,15 @@ def _of_models(board: Leaderboard, width: int) -> list[str]:
     if board.left_out:
         lines.append(paragraph(_commonest(Counter(board.left_out)), width=width, label="left out", hang=10))
     if board.dead:
-        lines.append(paragraph(_named(board.dead), width=width, label="dead", hang=10))
+        lines.append(paragraph(_name_some(board.dead), width=width, label="dead", hang=10))
     if board.set_aside:
-        lines.append(paragraph(_named(board.set_aside), width=width, label="set aside", hang=10))
+        lines.append(paragraph(_name_some(board.set_aside), width=width, label="set aside", hang=10))
     if board.stopped:
         lines.append(paragraph(f"asking ended early: {board.stopped}", width=width, label="!", hang=2))
     return lines
 
 
-def _named(models: Sequence[Dead]) -> str:
+def _name_some(models: Sequence[Dead]) -> str:
     """Models by their reason: the commonest reasons, and under each the first of its models."""
     by_reason: dict[str, list[str]] = {}
     for model in models:

@@ -293,9 +293,9 @@ def scatter(
             drawn.append(element("line", x1=x, x2=x, y1=high, y2=low, class_="whisker faint"))
     for number, spot in enumerate(spots, 1):
         x, y = _at(spot.x / right), plane_y(spot.y / top, height)
-        drawn.append(_numbered(number, spot.tone, x, y))
+        drawn.append(_number(number, spot.tone, x, y))
         key = foot + 59 + line * (number - 1)
-        drawn.append(_numbered(number, spot.tone, "10", key - 4))
+        drawn.append(_number(number, spot.tone, "10", key - 4))
         drawn.append(element("text", _cut(spot.label), x=26, y=key, class_="label"))
         end: dict[str, object] = {"x": 26, "y": key + below} if below else {"x": "100%", "y": key, "text_anchor": "end"}
         drawn.append(element("text", spot.text, class_="value", **end))
@@ -306,7 +306,7 @@ def scatter(
     )  # fmt: skip
 
 
-def _numbered(number: int, tone: int, x: str, y: float) -> Markup:
+def _number(number: int, tone: int, x: str, y: float) -> Markup:
     inside = [element("circle", r=8), element("text", str(number), y=4, text_anchor="middle")]
     return element("svg", *inside, x=x, y=y, overflow="visible", class_=f"numbered n{tone}")
 

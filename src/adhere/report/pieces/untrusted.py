@@ -21,13 +21,13 @@ def visible(text: str) -> str:
 
     Line breaks and tabs stay. The result always encodes as UTF-8: a lone surrogate is written out as well.
     """
-    return "".join(_shown(char) if _is_hidden(char) else char for char in text.replace("\r\n", "\n"))
+    return "".join(_escape(char) if _is_hidden(char) else char for char in text.replace("\r\n", "\n"))
 
 
 def marked(text: str) -> Markup:
     """`visible(text)` as escaped HTML, each written-out character in its own element so that it stands apart."""
     pieces = [
-        Markup('<span class="hidden-char">{}</span>').format(_shown(char)) if _is_hidden(char) else escape(char)
+        Markup('<span class="hidden-char">{}</span>').format(_escape(char)) if _is_hidden(char) else escape(char)
         for char in text.replace("\r\n", "\n")
     ]
     return Markup("").join(pieces)
@@ -37,5 +37,5 @@ def _is_hidden(char: str) -> bool:
     return char not in _KEPT and unicodedata.category(char) in HIDDEN_CATEGORIES
 
 
-def _shown(char: str) -> str:
+def _escape(char: str) -> str:
     return f"⟨U+{ord(char):04X}⟩"

@@ -54,7 +54,9 @@ def draw_failures(run: Run, group_of: Callable[[Prompt, Verdict], str], *, most:
     for name, keys in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         rng = random.Random(derive_seed("shown failures", run.spec.sha256, name))
         chosen = rng.sample(sorted(keys), min(most, len(keys)))
-        found[name] = Drawn(len(keys), tuple(_judged(prompts[key[0]], responses[key], marks[key]) for key in chosen))
+        found[name] = Drawn(
+            len(keys), tuple(_judge_view(prompts[key[0]], responses[key], marks[key]) for key in chosen)
+        )
     return found
 
 
@@ -77,7 +79,7 @@ def answer_of(
 ) -> JudgedAnswer | None:
     """The first answer to one turn, failed or not; None where there is none."""
     key = (prompt.id, turn, 0)
-    return _judged(prompt, responses[key], marks.get(key, ())) if key in responses else None
+    return _judge_view(prompt, responses[key], marks.get(key, ())) if key in responses else None
 
 
 def pick_examples(groups: Mapping[str, Drawn], most: int = 3) -> tuple[JudgedAnswer, ...]:
@@ -92,7 +94,7 @@ def pick_examples(groups: Mapping[str, Drawn], most: int = 3) -> tuple[JudgedAns
     return tuple(found)
 
 
-def _judged(prompt: Prompt, response: Response, marks: tuple[Mark, ...]) -> JudgedAnswer:
+def _judge_view(prompt: Prompt, response: Response, marks: tuple[Mark, ...]) -> JudgedAnswer:
     return JudgedAnswer(
         prompt.id,
         response.turn,

@@ -109,11 +109,11 @@ def _numbers(spec: RunSpec, summary: Summary, width: int, *, details: bool) -> l
 
 def _rates(slices: Mapping[str, SliceScore], width: int, *, details: bool) -> str:
     rows = [["slice", "measure", "passed/n", "of all", "interval", "of completed", "interval"]]
-    rows += [[name, measure, *_rate(rate)] for name, measure, rate in _shown(slices, details=details)]
+    rows += [[name, measure, *_rate(rate)] for name, measure, rate in _choose_rates(slices, details=details)]
     return text_table(rows, width=width, left=2)
 
 
-def _shown(slices: Mapping[str, SliceScore], *, details: bool) -> list[tuple[str, str, Rate]]:
+def _choose_rates(slices: Mapping[str, SliceScore], *, details: bool) -> list[tuple[str, str, Rate]]:
     """(slice, measure, rate): all four of all prompts, and of each slice the first, or all four too."""
     return [
         (name, measure, getattr(score, field))
@@ -165,7 +165,7 @@ def _measures(summary: Summary, width: int) -> list[str]:
 
 def _reasons(slices: Mapping[str, SliceScore], tallies: Sequence[Tally], width: int, *, details: bool) -> list[str]:
     """Why dashes stand above, each reason once; nothing where there are none."""
-    rates = [rate for _, _, rate in _shown(slices, details=details)]
+    rates = [rate for _, _, rate in _choose_rates(slices, details=details)]
     reasons = dict.fromkeys(rate.reason for rate in rates if rate.of_all is None or rate.of_completed is None)
     reasons |= dict.fromkeys(
         rate.reason for tally in tallies for rate in (tally.strict, tally.loose) if rate.of_all is None

@@ -76,11 +76,11 @@ def run_facts(run: Run, *, failures_per_kind: int = 3) -> RunFacts:
 
 def groups(runs: Sequence[RunFacts]) -> list[Group]:
     """Runs by what they were asked, each group ordered by its strict prompt rate; an undefined rate comes last."""
-    keys = dict.fromkeys(_asked(run) for run in runs)
-    return [_group([run for run in runs if _asked(run) == key]) for key in keys]
+    keys = dict.fromkeys(_rank_group(run) for run in runs)
+    return [_group([run for run in runs if _rank_group(run) == key]) for key in keys]
 
 
-def _asked(run: RunFacts) -> tuple[str, str, bool]:
+def _rank_group(run: RunFacts) -> tuple[str, str, bool]:
     """What can be ranked together: the same prompts, and no oracle (it chose by the verifiers that score it) with others."""
     return run.spec.suite, run.manifest.prompts_sha256, run.spec.is_oracle
 

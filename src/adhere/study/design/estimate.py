@@ -103,7 +103,7 @@ class Estimate(NamedTuple):
         ]
         first = spec.seeds[0]
         lines += [
-            f"  data        {pool.answers:,} answers of {who_draws(spec, pool.pool)}{_left(pool.minutes, done=pool.done)}"
+            f"  data        {pool.answers:,} answers of {who_draws(spec, pool.pool)}{_minutes_left(pool.minutes, done=pool.done)}"
             for pool in self.pools
             if pool.pool.seed == first
         ]
@@ -112,18 +112,18 @@ class Estimate(NamedTuple):
             if cost.stage.tokens_generated:
                 tokens += f", {cost.stage.tokens_generated / 1000:.0f}k generated"
             lines.append(
-                f"  train       {'+'.join(cost.cell.path)}: {tokens}{_left(cost.stage.minutes, done=cost.done)}"
+                f"  train       {'+'.join(cost.cell.path)}: {tokens}{_minutes_left(cost.stage.minutes, done=cost.done)}"
             )
         if len(spec.seeds) > 1:
             done = sum(cost.done for cost in self.cells)
             lines.append(f"  the same    at {len(spec.seeds)} seeds: {done} of {len(self.cells)} cells are finished")
         lines.append(
             f"  evaluate    {sum(not one.suite for one in plan.evaluations)} times {spec.evaluation.prompts} held-out prompts, {self.evaluations_left} left"
-            f"{_left(self.evaluation_minutes, done=not self.evaluations_left)}"
+            f"{_minutes_left(self.evaluation_minutes, done=not self.evaluations_left)}"
         )
         lines += [
             f"  evaluate    {sum(one.suite == name for one in plan.evaluations)} times {cost.size.prompts} prompts of {name}, answers of up "
-            f"to {cost.size.most_tokens} tokens, {cost.left} left{_left(cost.minutes, done=not cost.left)}"
+            f"to {cost.size.most_tokens} tokens, {cost.left} left{_minutes_left(cost.minutes, done=not cost.left)}"
             for name, cost in self.suites.items()
         ]
         together = f" with {self.jobs} processes" if self.jobs > 1 else ""
@@ -134,7 +134,7 @@ class Estimate(NamedTuple):
         return "\n".join(lines)
 
 
-def _left(minutes: float, *, done: bool) -> str:
+def _minutes_left(minutes: float, *, done: bool) -> str:
     return ", finished" if done else f", about {_duration(minutes)}"
 
 

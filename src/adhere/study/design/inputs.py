@@ -104,7 +104,7 @@ def load_inputs(spec: StudySpec, directory: Path) -> StudyInputs:
             for name, one in judged.items()
         },
     )
-    shown = _shown(spec, suite.prompts)
+    shown = _choose_shown(spec, suite.prompts)
     return StudyInputs(
         spec, directory, start, start_sha256, suite, published, inputs, split, resolved, plan, tasks, shown
     )
@@ -189,7 +189,7 @@ def _inputs(spec: StudySpec, seed: int, held_out: Sequence[Prompt]) -> SeedInput
     return SeedInputs(prompts, compared, *composed("again", again.prompts, 1), further)
 
 
-def _shown(spec: StudySpec, prompts: Sequence[Prompt]) -> list[str]:
+def _choose_shown(spec: StudySpec, prompts: Sequence[Prompt]) -> list[str]:
     """Prompts by a seeded draw, the slices in turn."""
     rng = random.Random(spec.evaluation.seed)
     by_slice: dict[str, list[str]] = {}

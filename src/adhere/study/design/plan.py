@@ -18,7 +18,7 @@ import msgspec
 from adhere.models.local.decoder.precision import Resolved
 from adhere.schema import content_hash
 from adhere.study.design.spec import StudySpec
-from adhere.train.loop import settled
+from adhere.train.loop import settle
 
 
 class PoolPlan(NamedTuple):
@@ -122,7 +122,7 @@ def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Resolved,
                 stage = spec.stage(name)
                 others = keys_of_arm[stage.equal_compute_to] if stage.equal_compute_to else ()
                 matched = tuple(key for key in others if key not in keys)
-                settings = msgspec.to_builtins(settled(stage.settings, resolved))
+                settings = msgspec.to_builtins(settle(stage.settings, resolved))
                 parent = keys[-1] if keys else None
                 read = known_pools
                 if stage.answers != "verified":

@@ -27,7 +27,7 @@ from adhere.models.local.transformers import TransformersModel, load_weights
 from adhere.pipeline.respond import respond
 from adhere.schema import Prompt, Record, Sampling, SftRow, decode, encode, write_atomic
 from adhere.study.design.spec import StudySpec
-from adhere.train.loop import settled
+from adhere.train.loop import settle
 from adhere.train.methods.sft import SftSettings, sft
 
 FILE = "probe{}.json"  # with the number of processes where there are several
@@ -135,7 +135,7 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved
         engine = TransformersModel(
             model, tokenizer, name="probe", precision=precision, layout=layout, threads=threads, rows=ROWS
         )
-        ways.append(_drawn(engine, prompts, temperature=temperature, longest=longest))
+        ways.append(_time_draws(engine, prompts, temperature=temperature, longest=longest))
         engine.close()
     drawn, evaluated = ways
     trained = _trained(model, tokenizer, prompts, resolved)
@@ -145,7 +145,7 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved
     )  # fmt: skip
 
 
-def _drawn(model: TransformersModel, prompts: Sequence[Prompt], *, temperature: float, longest: int) -> Drawn:
+def _time_draws(model: TransformersModel, prompts: Sequence[Prompt], *, temperature: float, longest: int) -> Drawn:
     """Answers of one token tell what reading the prompts takes; whole answers, how long they are and what drawing takes."""
     asked = [msgspec.structs.replace(prompts[i % len(prompts)], id=f"probe-{i}") for i in range(ROWS)]
 
@@ -175,7 +175,7 @@ def _trained(model: object, tokenizer: object, prompts: Sequence[Prompt], resolv
     """One step is taken to warm up; the second is what counts. The model is not used again."""
     text = "The answer to this takes about as many words as most answers of the study have, some thirty of them in all."
     rows = [SftRow(f"{i}", prompts[i % len(prompts)].text, text, "sampled", (), ()) for i in range(8)]
-    settings = settled(SftSettings(epochs=1, batch_rows=8), resolved)
+    settings = settle(SftSettings(epochs=1, batch_rows=8), resolved)
     for _ in range(2):
         ledger = sft(model, tokenizer, rows, settings, seed=0).ledger  # type: ignore[arg-type]
     return ledger.tokens_processed / ledger.seconds

@@ -49,12 +49,12 @@ def validate_tuning(spec: StudySpec) -> None:
         raise SpecError(f"tune.grid: every stage must have the same number of trials, at least one; got {told}")
     for name in asked.grid:
         for trial in grid_of(spec, name):
-            tried(spec, name, trial).stage(name)
+            with_settings(spec, name, trial).stage(name)
     if spec.data.wordings is None or not (asked.dev.single or asked.dev.multiple):
         raise SpecError("tune.dev: needs prompts, and [data] wordings, so that some wordings are left for them")
 
 
-def tried(spec: StudySpec, stage: str, settings: Mapping[str, Json]) -> StudySpec:
+def with_settings(spec: StudySpec, stage: str, settings: Mapping[str, Json]) -> StudySpec:
     """The spec with other settings in one stage."""
     return msgspec.structs.replace(spec, stages={**spec.stages, stage: {**spec.stages[stage], **settings}})
 
@@ -142,16 +142,16 @@ def _groups(spec: StudySpec) -> list[list[str]]:
 def settled_by(spec: StudySpec, tuning: Tuning) -> StudySpec:
     """The spec with what was chosen."""
     for found in tuning.stages:
-        spec = tried(spec, found.stage, found.trials[found.chosen].settings)
+        spec = with_settings(spec, found.stage, found.trials[found.chosen].settings)
     return spec
 
 
 def tuning_key(spec: StudySpec) -> str:
     """Which tuning a stored one is. What is left empty is no part of it, so that a key which specs get later changes none."""
-    return content_hash(_given(msgspec.to_builtins(tuning_spec(spec))))
+    return content_hash(_without_defaults(msgspec.to_builtins(tuning_spec(spec))))
 
 
-def _given(value: Json) -> Json:
+def _without_defaults(value: Json) -> Json:
     if isinstance(value, dict):
-        return {name: _given(one) for name, one in value.items() if one not in (None, "", [], {})}
-    return [_given(one) for one in value] if isinstance(value, list) else value
+        return {name: _without_defaults(one) for name, one in value.items() if one not in (None, "", [], {})}
+    return [_without_defaults(one) for one in value] if isinstance(value, list) else value

@@ -39,7 +39,7 @@ from adhere.study.outcome.sides import changes_of, load_sides, with_sides
 from adhere.study.outcome.suites import suites_found
 from adhere.study.outcome.verdict import verdict
 from adhere.study.run.cells import CellRecord, load_cell
-from adhere.study.run.measured import Measured, asked, load_measured
+from adhere.study.run.measured import Measured, constraint_words, load_measured
 from adhere.study.run.work import Failure, stored_failures
 from adhere.train.budget.ledger import StageLedger
 from adhere.train.recipe.guards import trips
@@ -119,7 +119,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
     finished = [seed for seed in spec.seeds if not stored.left.get(seed)] if not stored.left.get(None) else []
     failures = stored_failures(study.directory, study.tasks)
     frozen = load_frozen(study.directory)
-    matched = _matched(spec, plan, stored.cells)
+    matched = _match_stages(spec, plan, stored.cells)
     withheld = _withheld(spec, stored, found[0], matched, failed=_failed_of(study, failures))
     hangs_on, on_suites = fragility(spec.verdict, evaluations), stored.on_suites(study)
     costs = _arm_costs(spec, plan, stored, parameters)
@@ -164,7 +164,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         arm_costs=costs,
         growth=growth(spec, evaluations, costs),
         curves=[_curve(record) for record in stored.cells.values()],
-        shown=_shown(spec, study, evaluations),
+        shown=_show_prompts(spec, study, evaluations),
         runs={
             _label(arm, seed) + (name and f" on {name}"): run.run
             for name, runs in {"": stored.runs, **stored.suites}.items()
@@ -267,7 +267,7 @@ def _engines(runs: Mapping[RunKey, Measured]) -> str:
     return "" if len(kinds) < 2 else "; ".join(f"{kind} ({who})" for kind, who in kinds.items())
 
 
-def _matched(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) -> list[Matched]:
+def _match_stages(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) -> list[Matched]:
     """Every stage with `equal_compute_to`, against the stages that it is matched to: measured."""
     found = []
     for cell in plan.cells:
@@ -390,7 +390,7 @@ def _curve(record: CellRecord) -> Curve:
     return Curve("+".join(record.path), record.path[-1], record.method, record.seed, columns)
 
 
-def _shown(spec: StudySpec, study: StudyInputs, evaluations: Evaluations) -> list[ShownPrompt]:
+def _show_prompts(spec: StudySpec, study: StudyInputs, evaluations: Evaluations) -> list[ShownPrompt]:
     """The drawn prompts with the answers of the first seed that every arm has."""
     arms = [arm.name for arm in spec.arms]
     common = evaluations.common_seeds(*arms) or list(spec.seeds)
@@ -398,7 +398,7 @@ def _shown(spec: StudySpec, study: StudyInputs, evaluations: Evaluations) -> lis
     found = [run for arm in arms if (run := evaluations.of(arm, common[0])) is not None]
     return [
         ShownPrompt(
-            name, by_id[name].tags.get("slice", ""), by_id[name].text, asked(by_id[name]),
+            name, by_id[name].tags.get("slice", ""), by_id[name].text, constraint_words(by_id[name]),
             [run.shown[name] for run in found if name in run.shown],
         )
         for name in study.shown

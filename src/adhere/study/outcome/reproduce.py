@@ -170,12 +170,12 @@ def _leaves(what: str, stored: Json, found: Json) -> Iterator[tuple[str, Json, J
             yield from _leaves(f"{what}.{name}".lstrip("."), value, found.get(name))
     elif isinstance(stored, list) and isinstance(found, list) and len(stored) == len(found):
         for place, (one, other) in enumerate(zip(stored, found, strict=True)):
-            yield from _leaves(f"{what}[{place}]{_called(one)}", one, other)
+            yield from _leaves(f"{what}[{place}]{_row_name(one)}", one, other)
     else:
         yield what, stored, found
 
 
-def _called(row: Json) -> str:
+def _row_name(row: Json) -> str:
     """` (sft, seed 0, all)`: what a row of a list is about, so that nobody has to count rows."""
     if not isinstance(row, dict):
         return ""

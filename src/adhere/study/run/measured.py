@@ -78,7 +78,7 @@ class Measured(Record, frozen=True):
         return sum(found is not None for found in self.passes) / max(1, len(self.passes))
 
 
-def measured(
+def collect_run(
     run: Run, prompts: Sequence[Prompt], *, key: str, arm: str, seed: int | None, suite_sha256: str,
     plain: PlainText | None, shown: Sequence[str], seconds: float, suite: str = "",
 ) -> Measured:  # fmt: skip
@@ -108,11 +108,11 @@ def measured(
         run=run.directory.name, seconds=seconds, suite=suite,
         echo=[bool(found.is_echo) if found else None for found in guards],  # an answer too short to repeat the prompt does not
         empty_form=[found.is_empty_form if found else None for found in guards],
-        kept=[_kept(answers, prompt) for prompt in prompts],
+        kept=[_constraints_kept(answers, prompt) for prompt in prompts],
     )  # fmt: skip
 
 
-def _kept(answers: Answers, prompt: Prompt) -> list[bool | None]:
+def _constraints_kept(answers: Answers, prompt: Prompt) -> list[bool | None]:
     """Of each constraint of all turns, in order."""
     found: list[bool | None] = []
     for turn, one in enumerate(prompt.turns):
@@ -121,7 +121,7 @@ def _kept(answers: Answers, prompt: Prompt) -> list[bool | None]:
     return found
 
 
-def asked(prompt: Prompt) -> list[str]:
+def constraint_words(prompt: Prompt) -> list[str]:
     """The constraints of a prompt in words."""
     return [from_ref(ref).describe() for ref in prompt.constraints]
 

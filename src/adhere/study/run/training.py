@@ -30,7 +30,7 @@ from adhere.study.design.spec import LongSpec, NamedStage, StudySpec
 from adhere.study.run.cells import CHECKPOINT, CellRecord
 from adhere.suites.generated.core.free import LONG
 from adhere.train.budget.ledger import StageLedger
-from adhere.train.loop import OptimizerSettings, settled
+from adhere.train.loop import OptimizerSettings, settle
 from adhere.train.recipe.spec import uses_reward_model
 from adhere.train.stage import Training, train_stage
 
@@ -71,7 +71,7 @@ def train_cell(
     if spec.threads is not None:
         torch.set_num_threads(spec.threads)
     stage = spec.stage(cell.stage)
-    settings = settled(_with_budget(stage, matched), resolved)
+    settings = settle(_with_budget(stage, matched), resolved)
     held = _Rows(
         [row for pool in pools for row in pool.sft], pools[-1].pairs, _answerable(pools[-1], spec.data.long, settings)
     )

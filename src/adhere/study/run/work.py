@@ -39,7 +39,7 @@ from adhere.study.run.cells import (
     save_cell,
     trained_weights,
 )
-from adhere.study.run.measured import load_measured, measured, save_measured
+from adhere.study.run.measured import collect_run, load_measured, save_measured
 from adhere.study.run.merged import keep_part
 from adhere.study.run.plain import read_plain
 from adhere.suites.generated.core.free import LONG
@@ -247,7 +247,7 @@ def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
         draws, temperature, repair, limits = again.draws, again.temperature, again.repair, again.limits
     seed = derive_seed(data.seed, "draws", plan.seed, plan.cell is None) % 2**31
     progress.say(f"Drawing {draws} answers of {name} to each of {len(prompts)} training prompts (seed {plan.seed})")
-    model = _loaded(study, source, name)
+    model = _load(study, source, name)
     try:
         build_pool(
             model, prompts, directory=pool_folder(study.directory, plan), draws=draws, repair=repair, seed=seed,
@@ -268,7 +268,7 @@ def _draw_plain(study: StudyInputs, plan: PoolPlan, progress: Progress) -> None:
     progress.say(
         f"Drawing plain answers of {spec.start} to {len(prompts)} queries without constraints (seed {plan.seed})"
     )
-    model = _loaded(study, study.start, spec.start)
+    model = _load(study, study.start, spec.start)
     try:
         build_plain_pool(
             model, prompts, like=like, tokens=lambda text: len(model.tokenizer(text, add_special_tokens=False)["input_ids"]),
@@ -280,7 +280,7 @@ def _draw_plain(study: StudyInputs, plan: PoolPlan, progress: Progress) -> None:
         model.close()
 
 
-def _loaded(study: StudyInputs, weights: Path, name: str) -> TransformersModel:
+def _load(study: StudyInputs, weights: Path, name: str) -> TransformersModel:
     """A model that draws answers to train on, in the study's precision."""
     resolved = study.resolved
     return TransformersModel.load(
@@ -348,7 +348,7 @@ def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
     save_measured(
         study.directory,
         task.name,
-        measured(
+        collect_run(
             run, suite.prompts, key=task.key, arm=found.arm, seed=found.seed, suite_sha256=suite.sha256, plain=plain,
             shown=study.shown, seconds=time.monotonic() - started, suite=found.suite,
         ),

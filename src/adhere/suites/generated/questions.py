@@ -35,7 +35,7 @@ def _longest(rng: random.Random) -> Question:
     length = rng.choice((7, 8))
     longest = rng.choice([word for word in WORDS if len(word) == length])
     others = rng.sample([word for word in WORDS if len(word) < length], rng.randint(4, 7))
-    listed = _hidden(rng, longest, others)
+    listed = _hide(rng, longest, others)
     return Question(
         (
             f"Which word of this list has the most letters? {listed}",
@@ -52,7 +52,7 @@ def _longest(rng: random.Random) -> Question:
 
 def _first_in_order(rng: random.Random) -> Question:
     picked = sorted(rng.sample(WORDS, rng.randint(5, 8)))
-    listed = _hidden(rng, picked[0], picked[1:])
+    listed = _hide(rng, picked[0], picked[1:])
     return Question(
         (
             f"Which of these words comes first in alphabetical order? {listed}",
@@ -104,7 +104,7 @@ def _nth(rng: random.Random) -> Question:
 def _largest(rng: random.Random) -> Question:
     numbers = rng.sample(range(120, 980), rng.randint(6, 9))
     largest = max(numbers)
-    listed = _hidden(rng, str(largest), [str(number) for number in numbers if number != largest])
+    listed = _hide(rng, str(largest), [str(number) for number in numbers if number != largest])
     return Question(
         (
             f"Which is the largest of these numbers? {listed}",
@@ -158,7 +158,7 @@ def _how_many(rng: random.Random) -> Question:
     )
 
 
-def _hidden(rng: random.Random, answer: str, others: list[str]) -> str:
+def _hide(rng: random.Random, answer: str, others: list[str]) -> str:
     """A list with the answer neither first nor last."""
     rng.shuffle(others)
     others.insert(rng.randint(1, len(others) - 1), answer)

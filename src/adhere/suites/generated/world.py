@@ -11,7 +11,7 @@ from adhere.schema import ConstraintRef, Given, Json, Prompt, Sampling, Turn, de
 from adhere.suites.base import Suite
 from adhere.suites.generated.names import read_argument
 from adhere.worlds import Limits, open_world
-from adhere.worlds.replay import FORMS, Form, told
+from adhere.worlds.replay import FORMS, Form, introduction
 
 USUAL, MOST = 50, 100_000
 TOKENS = 512
@@ -66,7 +66,7 @@ def world_suite(
     world, limits = open_world(name), limits or Limits()
     usual: Form = "tools" if world.tools else "text"
     chosen = next((known for known in FORMS if known == form), usual)
-    system, tools = told(world, chosen)
+    system, tools = introduction(world, chosen)
     prompts = []
     for number in range(episodes):
         own = derive_seed("episode", name, seed, number) % 2**31

@@ -181,7 +181,7 @@ _ASKED = {
 }
 
 
-def _asked(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[str, str]]:
+def _asked_phrases(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[str, str]]:
     """(phrase, id of the constraint that asks for it)."""
     for ref in refs:
         if ref.id in _ASKED and ref.params.get("relation") != "less than":
@@ -192,7 +192,7 @@ def _asked(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[str, str]]:
 
 def _words(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int, str]]:
     """A word that one constraint asks for and another forbids."""
-    asked = list(_asked(refs))
+    asked = list(_asked_phrases(refs))
     for index, ref in enumerate(refs):
         forbidden: Any = ref.params.get("forbidden_words") if ref.id == "keywords:forbidden_words" else None
         for word in forbidden or []:

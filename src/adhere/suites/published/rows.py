@@ -150,11 +150,11 @@ def _prompts(rows: Iterable[tuple[str, PromptRow]], published: PublishedFile, ba
             raise SpecError(f"{at}: {line} has the same key. Keys must differ; delete one row or give it another")
         constraints = constraints_of(row, at, published.profile, known)
         kind = "int" if isinstance(row.key, int) else "str"
-        turn = Turn(row.prompt, constraints, shown(row.media, at, base))
+        turn = Turn(row.prompt, constraints, keep_media(row.media, at, base))
         yield packed(Prompt(id, (turn,), source=published.name, tags=tags[kind]))
 
 
-def shown(sources: Sequence[str], at: str, base: Path) -> tuple[Media, ...] | msgspec.UnsetType:
+def keep_media(sources: Sequence[str], at: str, base: Path) -> tuple[Media, ...] | msgspec.UnsetType:
     """The pictures and sounds of a row, kept.
 
     Raises:

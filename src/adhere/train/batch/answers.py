@@ -16,7 +16,7 @@ from adhere.train.batch.pairs import item_sums
 from adhere.train.batch.rows import shuffled_batches
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
-from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, checked, learning
+from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, check_settings, learning
 from adhere.train.parallel import gather
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def train_on_answers(
         UsageError: There is no item.
         Diverged: Naming the step whose loss is not finite.
     """
-    settings = checked(settings)
+    settings = check_settings(settings)
     if not items:
         raise UsageError(f"{name}: no answers to train on. Build a pool with more draws or with repair")
     order = shuffled_batches(len(items), size=settings.batch_items, epochs=settings.epochs, stage=name, seed=seed)

@@ -41,7 +41,7 @@ class _InRuns(torch.autograd.Function):
             scores = _scores(query, key, rows, seen)
             sums[:, :, rows] = scores.logsumexp(-1)
             chances = (scores - sums[:, :, rows, None]).exp().to(value.dtype)
-            mixed[:, :, rows] = (chances.flatten(1, 2) @ _taken(value, seen)).view(mixed[:, :, rows].shape)
+            mixed[:, :, rows] = (chances.flatten(1, 2) @ _take(value, seen)).view(mixed[:, :, rows].shape)
         ctx.save_for_backward(query, key, value, mixed, sums)
         ctx.runs = runs
         return mixed
@@ -55,9 +55,9 @@ class _InRuns(torch.autograd.Function):
         for rows, seen in _blocks(query, ctx.runs):
             chances = (_scores(query, key, rows, seen) - sums[:, :, rows, None]).exp()
             wanted = gradient[:, :, rows].flatten(1, 2)
-            of_chances = (wanted @ _taken(value, seen).transpose(1, 2)).view(chances.shape)
+            of_chances = (wanted @ _take(value, seen).transpose(1, 2)).view(chances.shape)
             of_scores = (chances * (of_chances - share[:, :, rows, None])).to(query.dtype).flatten(1, 2)
-            of_query[:, :, rows] = (of_scores @ _taken(key, seen)).view(of_query[:, :, rows].shape)
+            of_query[:, :, rows] = (of_scores @ _take(key, seen)).view(of_query[:, :, rows].shape)
             _add(of_key, of_scores.transpose(1, 2) @ query[:, :, rows].flatten(1, 2), seen)
             _add(of_value, chances.to(value.dtype).flatten(1, 2).transpose(1, 2) @ wanted, seen)
         return of_query, of_key, of_value, None
@@ -80,7 +80,7 @@ def _blocks(query: Tensor, runs: Sequence[Run]) -> Iterator[tuple[slice, Seen]]:
 
 def _scores(query: Tensor, key: Tensor, rows: slice, seen: Seen) -> Tensor:
     """(K, G, rows, keys) in fp32, minus infinity where a query does not see a key: one that comes after it among the queries."""
-    asked, keys = query[:, :, rows], _taken(key, seen)
+    asked, keys = query[:, :, rows], _take(key, seen)
     scores = (asked.flatten(1, 2) @ keys.transpose(1, 2)).float().view(*asked.shape[:3], keys.shape[1])
     count = asked.shape[2]
     later = torch.ones(count, count, dtype=torch.bool, device=query.device).triu(1)
@@ -88,7 +88,7 @@ def _scores(query: Tensor, key: Tensor, rows: slice, seen: Seen) -> Tensor:
     return scores
 
 
-def _taken(values: Tensor, seen: Seen) -> Tensor:
+def _take(values: Tensor, seen: Seen) -> Tensor:
     parts = [values[:, start:end] for start, end in seen]
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 

@@ -16,7 +16,7 @@ from adhere.train.batch.pack import Part, Precision, TokenRow, cut, log_probs, r
 from adhere.train.batch.rows import TokenPair, pair_rows, shuffled_batches
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
-from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, checked, learning
+from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, check_settings, learning
 from adhere.train.parallel import divided, gather
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def train_on_pairs(
         UsageError: There is no pair, or one says nothing.
         Diverged: Naming the step whose loss is not finite.
     """
-    settings = checked(settings)
+    settings = check_settings(settings)
     if not rows:
         raise UsageError(f"{name}: no pairs to train on. Build a pool with more draws or with repair")
     pairs = pair_rows(tokenizer, rows)

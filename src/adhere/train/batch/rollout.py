@@ -93,7 +93,7 @@ class RolloutSettings(OptimizerSettings, frozen=True):
         order: `variance`: prompts whose scores vary most under the start model first; `ascending`: least first;
             `random`. Prompts are passed over again from the front when they run out.
         decode_rows: Answers drawn side by side.
-        rollout_precision: Of drawing. None: as the study or recipe has settled (`loop.settled`), else fp32.
+        rollout_precision: Of drawing. None: as the study or recipe has settled (`loop.settle`), else fp32.
         rollout_layout: Of the decoder's products, likewise; else `columns`.
         generator: What draws: `ours` on the model's device, `vllm` in this process, or a vLLM `server` (see `decoder.generator`).
     """
@@ -221,7 +221,7 @@ class Sampler:
 
         def scored(row: RlRow) -> Group:
             answers = drawn[row.prompt_id]
-            return self._scored(
+            return self._score_group(
                 row.prompt_id,
                 [TokenRow(prompts[row.prompt_id], answer.drawn) for answer in answers],
                 [Answer(self._text(answer.ids), not answer.stopped) for answer in answers],
@@ -247,7 +247,7 @@ class Sampler:
         text = self.tokenizer.decode(list(ids), skip_special_tokens=True)
         return text if isinstance(text, str) else "".join(text)  # a list only for a batch of ids
 
-    def _scored(
+    def _score_group(
         self,
         prompt_id: str,
         rows: Sequence[TokenRow],

@@ -30,7 +30,7 @@ from adhere.train.batch.rows import end_of_turn, sft_rows
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, Share, checked, learning
+from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, Share, check_settings, learning
 from adhere.train.parallel import gather
 from adhere.train.stages import STAGES, Rows, Stage
 
@@ -117,7 +117,7 @@ def continue_training(
         IntegrityError: The documents have changed since the run began.
         Diverged: Naming the step whose loss is not finite.
     """
-    settings = checked(settings.with_inputs())
+    settings = check_settings(settings.with_inputs())
     if settings.share > 0 and not rows:
         raise UsageError(f"continue: no rows to train on, and share = {settings.share:g} asks for some. Take share = 0")
     documents = _documents(_files(settings)) if settings.share < 1 else ()

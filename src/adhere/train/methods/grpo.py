@@ -39,7 +39,7 @@ from adhere.train.batch.rollout import (
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Count, Learner, Positive, checked, frozen_copy, learning
+from adhere.train.loop import Count, Learner, Positive, check_settings, frozen_copy, learning
 from adhere.train.parallel import gather, share
 from adhere.train.stages import STAGES, Stage
 
@@ -168,7 +168,7 @@ def grpo(
         UsageError: There is no prompt, the scorer's answer cannot be used, or settings contradict each other.
         Diverged: Naming the step whose loss is not finite.
     """
-    settings = checked(settings)
+    settings = check_settings(settings)
     if settings.overlong_tokens > settings.max_new_tokens:
         raise UsageError(
             f"{name}: overlong_tokens = {settings.overlong_tokens} are the last of max_new_tokens = {settings.max_new_tokens}, so they cannot be more"

@@ -21,7 +21,7 @@ from adhere.train.batch.rows import prompt_ids
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Positive, checked, learning
+from adhere.train.loop import Positive, check_settings, learning
 from adhere.train.methods.sft import SftSettings, sft_step
 from adhere.train.stages import STAGES, Stage
 
@@ -66,7 +66,7 @@ def hir(
         UsageError: There is no prompt.
         Diverged: Naming the step whose loss is not finite.
     """
-    settings = checked(settings)
+    settings = check_settings(settings)
     order = list(episodes(rows, settings, seed=seed))
     tally, log = Tally(), StepLog()
     asked = {row.prompt_id: row.asked for row in rows}

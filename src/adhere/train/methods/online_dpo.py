@@ -24,7 +24,7 @@ from adhere.train.batch.rows import TokenPair
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Learner, Positive, checked, frozen_copy, learning
+from adhere.train.loop import Learner, Positive, check_settings, frozen_copy, learning
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def online_dpo(
         UsageError: There is no prompt, or the scorer's answer cannot be used.
         Diverged: Naming the step whose loss is not finite.
     """
-    settings = checked(settings)
+    settings = check_settings(settings)
     order = list(episodes(rows, settings, seed=seed))
     tally, log = Tally(), StepLog()
     reference = frozen_copy(model, settings.precision)

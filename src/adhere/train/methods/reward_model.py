@@ -29,7 +29,7 @@ from adhere.train.batch.rows import TokenPair, completion_ids, pair_rows, prompt
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Positive, checked, learning
+from adhere.train.loop import Positive, check_settings, learning
 from adhere.train.parallel import divided, gather
 from adhere.train.stages import STAGES, Stage
 
@@ -159,7 +159,7 @@ def reward_model(
     """
     from adhere.train.batch import objectives
 
-    settings = checked(settings)
+    settings = check_settings(settings)
     learned, held_out = _split(rows, settings.held_out_share, seed=seed)
     if not learned:
         raise UsageError("reward-model: no pairs to train on. Build a pool with more draws or with repair")

@@ -18,7 +18,7 @@ from adhere.train.batch.rollout import RolloutSettings, Sampler, Scorer, measure
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Count, Positive, Share, checked, learning
+from adhere.train.loop import Count, Positive, Share, check_settings, learning
 from adhere.train.methods.sft import SftSettings, batches, sft_step
 from adhere.train.stages import STAGES, Stage
 
@@ -68,7 +68,7 @@ def rft(
         UsageError: There is no prompt, or no answer passes.
         Diverged: Naming the step whose loss is not finite.
     """
-    settings = checked(settings)
+    settings = check_settings(settings)
     if not rows:
         raise UsageError("rft: there are no prompts to answer")
     tally, log = Tally(), StepLog()

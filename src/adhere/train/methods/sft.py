@@ -26,7 +26,7 @@ from adhere.train.batch.rows import chosen_rows, every_answer, sft_rows
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, Share, checked, learning
+from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, Share, check_settings, learning
 from adhere.train.stages import STAGES, Rows, Stage
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def sft(
         UsageError: There is no row, or one cannot be learned from.
         Diverged: Naming the step whose loss is not finite.
     """
-    settings = checked(settings)
+    settings = check_settings(settings)
     if not rows:
         raise UsageError("sft: no rows to train on. Build a pool with more draws or with repair")
     data = prepared(tokenizer, rows, settings)

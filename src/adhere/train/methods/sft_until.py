@@ -24,7 +24,7 @@ from adhere.train.batch.rows import prompt_ids
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, logged
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Count, Share, checked, learning
+from adhere.train.loop import Count, Share, check_settings, learning
 from adhere.train.methods.sft import SftSettings, _rows, _work, batches, prepared, sft_step
 from adhere.train.stages import STAGES, Stage
 from adhere.train.watch import Asked, greedy_scores
@@ -89,7 +89,7 @@ def sft_until(
         UsageError: No rows are left to learn from, or none with constraints to ask.
         Diverged: Naming the step whose loss is not finite.
     """
-    settings = checked(settings)
+    settings = check_settings(settings)
     learned, held = _split(tokenizer, rows, settings, seed=seed)
     order = batches(prepared(tokenizer, learned, settings), settings, seed=seed)
     tally, log = Tally(), StepLog()

@@ -118,8 +118,8 @@ class OnlineMerging(torch.optim.Optimizer):
         self._hooks_of_wrapper()
         parameters = self._parameters()
         names = {id(one): name for name, one in model.named_parameters()} if model is not None else None
-        start = parameters if reference is None else _matched(parameters, reference, "reference", names)
-        before = _matched(parameters, base, "base", names)
+        start = parameters if reference is None else _match_weights(parameters, reference, "reference", names)
+        before = _match_weights(parameters, base, "base", names)
         self._generators: dict[torch.device, torch.Generator] = {}
         self._tau = [
             now.detach().to(one.device, torch.float32) - then.to(one.device, torch.float32)
@@ -307,7 +307,7 @@ def _decay(optimizer: torch.optim.Optimizer, group: Mapping[str, Any]) -> float:
     return float(group["lr"]) * float(group.get("weight_decay", 0.0)) if is_decoupled else 0.0
 
 
-def _matched(
+def _match_weights(
     parameters: list[torch.Tensor], weights: Weights, what: str, names: Mapping[int, str] | None
 ) -> list[torch.Tensor]:
     """The tensors of `weights` in the order of `parameters`; by name where `names` knows the parameters, else by place.

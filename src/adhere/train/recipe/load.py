@@ -22,11 +22,11 @@ def load_recipe(name: str) -> tuple[Recipe, Path]:
     """
     path = Path(name)
     if path.suffix == ".toml" or path.exists():
-        return _checked(load_toml(path, Recipe, settle=settle_reward), path), path.parent
+        return _check_recipe(load_toml(path, Recipe, settle=settle_reward), path), path.parent
     preset, _, machine = name.partition("@")
     path = PRESETS / f"{preset}.toml"
     found = load_preset(preset)
-    return _checked(on_machine(found, machine) if machine else found.recipe, path), Path()
+    return _check_recipe(on_machine(found, machine) if machine else found.recipe, path), Path()
 
 
 def load_preset(name: str) -> Preset:
@@ -53,7 +53,7 @@ def machine_of(name: str) -> Machine | None:
     return load_preset(preset).machines.get(machine) if at and not name.endswith(".toml") else None
 
 
-def _checked(recipe: Recipe, path: Path) -> Recipe:
+def _check_recipe(recipe: Recipe, path: Path) -> Recipe:
     for place, stage in enumerate(recipe.stages):
         try:
             stage.resolved()

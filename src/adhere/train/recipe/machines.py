@@ -72,7 +72,7 @@ def on_machine(preset: Preset, name: str) -> Recipe:
         raise SpecError(f"Preset {preset.name!r}, machine {name!r}: there is no stage {', '.join(sorted(unknown))}")
     stages = tuple(StageSpec(spec.stage, spec.settings | machine.settings(spec.stage)) for spec in preset.stages)
     names = ["start", *(f"{spec.stage}.{name}" for spec in preset.stages for name in machine.settings(spec.stage))]
-    origin = {name: preset.origin[key] for name in names if (key := _known(preset.origin, name)) is not None}
+    origin = {name: preset.origin[key] for name in names if (key := _origin_key(preset.origin, name)) is not None}
     cards = f"{machine.gpus} GPUs" if machine.gpus > 1 else "one GPU"
     about = f"{preset.about} For {cards} of {machine.gpu_gb:g} GB: computed by the memory model, not run."
     return msgspec.structs.replace(
@@ -81,7 +81,7 @@ def on_machine(preset: Preset, name: str) -> Recipe:
     )  # fmt: skip
 
 
-def _known(origin: Mapping[str, str], name: str) -> str | None:
+def _origin_key(origin: Mapping[str, str], name: str) -> str | None:
     """The key that speaks of a setting: its own, or `*.setting` for all stages."""
     anywhere = f"*.{name.rpartition('.')[2]}"
     return name if name in origin else anywhere if anywhere in origin else None

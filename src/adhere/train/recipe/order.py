@@ -76,7 +76,7 @@ def ordering_of(
         for first in range(0, len(rows), settings.prompts_per_step):
             batch = rows[first : first + settings.prompts_per_step]
             for row, group in zip(batch, sampler.draw(batch, step=STEP), strict=True):
-                found.append(_scored(row, group.scores))
+                found.append(_with_scores(row, group.scores))
             bar.advance(len(batch))
     ordering = Ordering(key, found, tally.close())
     first_does(lambda: _store(file, ordering))
@@ -102,7 +102,7 @@ def with_ordering(cost: Estimate, settings: RolloutSettings, data: Shape, speed:
     )  # fmt: skip
 
 
-def _scored(row: RlRow, scores: Sequence[float]) -> RlRow:
+def _with_scores(row: RlRow, scores: Sequence[float]) -> RlRow:
     enough = len(scores) >= 2 and len(set(scores)) > 1
     return msgspec.structs.replace(
         row, draws=len(scores), score_mean=statistics.fmean(scores) if scores else 0.0,

@@ -37,7 +37,7 @@ from adhere.train.budget.estimate import Estimate, Speed, estimate, shape_of
 from adhere.train.budget.ledger import LogRow
 from adhere.train.budget.memory import Memory, Sizes, sizes_of
 from adhere.train.checkpoint import forget
-from adhere.train.loop import OptimizerSettings, settled
+from adhere.train.loop import OptimizerSettings, settle
 from adhere.train.parallel import first_does, gather, is_sharding, place
 from adhere.train.recipe.card import StageRecord, model_card
 from adhere.train.recipe.data import FILES, RecipeRows, Start, load_rows, needed_rows, open_start, prepare_start
@@ -177,7 +177,7 @@ def run_recipe(
             if record is None:
                 progress.say(f"Stage {number} of {len(opened.stages)}: {stage.name}")
                 training = Training(
-                    stage, settings, stage.rows(opened.rows, settings), weights, opened.start.directory, _kept(folder), recipe.seed,
+                    stage, settings, stage.rows(opened.rows, settings), weights, opened.start.directory, _checkpoint_folder(folder), recipe.seed,
                     key, parent, opened.device, recipe.reward, judge if stage.online else None, lora, recipe.watch, recipe.guards,
                 )  # fmt: skip
                 record = _train(opened, training, folder, told, progress)
@@ -225,11 +225,11 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
                 )
         resolved, warnings = convert(begun.precision, Resolved), begun.warnings
     else:
-        warnings = heed(template_trouble(start.tokenizer), recipe.guards) + _compared(recipe, rows)
+        warnings = heed(template_trouble(start.tokenizer), recipe.guards) + _warn_of_repeats(recipe, rows)
         resolved = resolve(recipe.precision, start.directory, device=device)
         frozen = _Frozen(recipe, start.sha256, rows.sha256, msgspec.to_builtins(resolved), template, warnings)
         first_does(lambda: write_atomic(file, encode(frozen)))
-    stages = [(stage, settled(settings, resolved)) for stage, settings in recipe.resolved()]
+    stages = [(stage, settle(settings, resolved)) for stage, settings in recipe.resolved()]
     for stage, settings in stages:
         if getattr(settings, "labels", "") == "criteria" and not any(pair.criteria for pair in rows.pairs):
             raise SpecError(
@@ -245,7 +245,7 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
     return _Opened(recipe, out, device, start, rows, stages, warnings)
 
 
-def _compared(recipe: Recipe, rows: RecipeRows) -> list[str]:
+def _warn_of_repeats(recipe: Recipe, rows: RecipeRows) -> list[str]:
     """Warnings of training prompts that repeat test items of the suites that the recipe names.
 
     Raises:
@@ -288,7 +288,7 @@ def _folder(out: Path, number: int, stage: Stage) -> Path:
     return out / f"{number:02d}-{stage.name}"
 
 
-def _kept(folder: Path) -> Path:
+def _checkpoint_folder(folder: Path) -> Path:
     """Where a stage that is being trained keeps its state, so that a killed one goes on inside the stage."""
     return folder.with_name(f".{folder.name}.part")
 

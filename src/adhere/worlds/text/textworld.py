@@ -45,7 +45,7 @@ class TextWorld:
         """Begin the quest of a seed."""
         from textworld.generator.game import GameProgression
 
-        self._game, self._inform = _made(seed % 2**31)
+        self._game, self._inform = _make_game(seed % 2**31)
         self._progress = GameProgression(self._game, track_quests=True)
         return f"{self._game.objective}\n\n{self._look()}"
 
@@ -126,7 +126,7 @@ class TextWorld:
 
 
 @functools.lru_cache(maxsize=4096)
-def _made(seed: int) -> tuple[Any, Any]:
+def _make_game(seed: int) -> tuple[Any, Any]:
     """The game of a seed, and what says its actions in words; a second or two of work."""
     from textworld import GameOptions
     from textworld.generator import make_game

@@ -14,7 +14,16 @@ from collections.abc import Sequence
 from typing import Self
 
 from adhere.constraints.base import Choice, Finding, ListOf, Whole, kind, param
-from adhere.constraints.kinds.shared.shapes import COLOURS, NAMES, RELATIONS, SIDE, Shape, Unreadable, made, read_svg
+from adhere.constraints.kinds.shared.shapes import (
+    COLOURS,
+    NAMES,
+    RELATIONS,
+    SIDE,
+    Shape,
+    Unreadable,
+    make_shape,
+    read_svg,
+)
 from adhere.constraints.rule import HeldOut, failed, found, passed
 
 _ITEM = re.compile(rf"([1-9]) ({'|'.join(COLOURS)}) ({'|'.join(NAMES)})")
@@ -158,8 +167,8 @@ class Shows(HeldOut):
         placed = place(self.shapes, self.relation)
         if self.centre:
             first, (x, y) = placed[0], map(int, self.centre.split())
-            first = made(first.name, first.colour, x - 4, y - 4, 8)
-            placed = [*(made(one.name, one.colour, 1 + 9 * at, 1, 4) for at, one in enumerate(placed[1:])), first]
+            first = make_shape(first.name, first.colour, x - 4, y - 4, 8)
+            placed = [*(make_shape(one.name, one.colour, 1 + 9 * at, 1, 4) for at, one in enumerate(placed[1:])), first]
         return f'<svg viewBox="0 0 {SIDE:g} {SIDE:g}">{"".join(shape.svg for shape in placed)}</svg>'
 
     def counter_witness(self) -> str:
@@ -171,20 +180,20 @@ def place(shapes: Sequence[str], relation: str) -> list[Shape]:
     cells = [(6.0 + 33 * column, 6.0 + 33 * row) for row in range(3) for column in range(3)]
     wanted = [(colour, name) for number, colour, name in map(_split, shapes) for _ in range(number)]
     if not relation:
-        return [made(name, colour, *cells[at], 20) for at, (colour, name) in enumerate(wanted)]
+        return [make_shape(name, colour, *cells[at], 20) for at, (colour, name) in enumerate(wanted)]
     one, other = wanted[0], wanted[1]
-    rest = [made(name, colour, 6 + 13 * at, 85, 10) for at, (colour, name) in enumerate(wanted[2:])]
+    rest = [make_shape(name, colour, 6 + 13 * at, 85, 10) for at, (colour, name) in enumerate(wanted[2:])]
     if relation == "inside":
-        outer = made(other[1], other[0], 10, 10, 60)
+        outer = make_shape(other[1], other[0], 10, 10, 60)
         x, y = outer.centre
-        inner = made(one[1], one[0], x - 4, y - 2, 8)
+        inner = make_shape(one[1], one[0], x - 4, y - 2, 8)
         return [outer, inner, *rest]
     first, second = (10.0, 30.0), (60.0, 30.0)
     if relation in {"above", "below"}:
         first, second = (40.0, 5.0), (40.0, 45.0)
     if relation in {"right of", "below"}:
         first, second = second, first
-    return [made(one[1], one[0], *first, 20), made(other[1], other[0], *second, 20), *rest]
+    return [make_shape(one[1], one[0], *first, 20), make_shape(other[1], other[0], *second, 20), *rest]
 
 
 def _the(drawn: Sequence[Shape], item: str) -> Shape:
@@ -221,7 +230,7 @@ class PointIn(HeldOut):
     def place(self) -> Shape:
         """The shape where it stands."""
         colour, name = self.shape.split()
-        return made(name, colour, self.left, self.top, self.size)
+        return make_shape(name, colour, self.left, self.top, self.size)
 
     def judge(self, text: str) -> Finding:
         point = _POINT.fullmatch(text.strip()) if len(text) <= 200 else None

@@ -46,7 +46,7 @@ def _different(pieces: Pieces) -> Seen:
     return Seen(len(set(pieces)) == len(pieces) > 0, f"{len(pieces) - len(set(pieces))} repeated")
 
 
-def _sorted(pieces: Pieces) -> Seen:
+def _see_order(pieces: Pieces) -> Seen:
     odd = next((later for earlier, later in itertools.pairwise(pieces) if later < earlier), None)
     return Seen(bool(pieces) and odd is None, "nothing" if odd is None else f"{odd[:40]!r} too late")
 
@@ -76,7 +76,7 @@ FORMS: dict[str, Callable[..., Seen]] = {
     rf"each word has {_NUMBER} to {_NUMBER} letters": _sizes,
     r"no (?:word|line) contains ([a-z](?: or [a-z])*)": _without,
     re.escape(DIFFERENT): _different,
-    re.escape(SORTED): _sorted,
+    re.escape(SORTED): _see_order,
     re.escape(PLAIN_WORDS): lambda pieces: _plain(pieces, _PLAIN_WORD),
     re.escape(PLAIN_LINES): lambda pieces: _plain(pieces, _PLAIN_LINE),
     rf"(?:word|line) {_NUMBER} starts with ([a-z])": _starts,

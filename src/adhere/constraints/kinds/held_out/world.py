@@ -19,14 +19,14 @@ from adhere.errors import AdhereError
 from adhere.schema import Message, Part, encode, read_whole
 from adhere.schema import Whole as Answer
 from adhere.worlds import Episode, Judgement, open_world, replay
-from adhere.worlds.replay import FORMS, Form, written
+from adhere.worlds.replay import FORMS, Form, as_answer
 
 SCRIPT = "script"
 EXAMPLE: dict[str, Any] = {"world": "shop", "seed": 1, "form": "tools", "user": SCRIPT}
 
 
 @functools.lru_cache(maxsize=8)
-def _judged(world: str, seed: int, form: Form, user: str, whole: str) -> Judgement:
+def _judge_episode(world: str, seed: int, form: Form, user: str, whole: str) -> Judgement:
     """All rules of one answer ask for the same episode, one after the other."""
     return replay(world, seed, form, read_whole(whole).steps, plays_user=user != SCRIPT)[1]
 
@@ -36,7 +36,7 @@ def solved(world: str, seed: int, form: Form = "tools") -> str:
     episode = Episode(open_world(world), seed, form)
     steps: list[Message] = []
     for number, action in enumerate(episode.world.solver()):
-        said = written(action, form, number, has_tools=bool(episode.world.tools))
+        said = as_answer(action, form, number, has_tools=bool(episode.world.tools))
         steps += (said, *episode.take(said))
     return _whole(steps)
 
@@ -69,7 +69,7 @@ class OfAnEpisode(Constraint):
         if not read_whole(text).steps:
             return failed("nothing was done in the world")
         form = next(form for form in FORMS if form == self.form)
-        return self.judge(_judged(self.world, self.seed, form, self.user, text))
+        return self.judge(_judge_episode(self.world, self.seed, form, self.user, text))
 
     def judge(self, judged: Judgement) -> Finding:
         """What the episode's judgement means for this kind."""

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["COLOURS", "NAMES", "RELATIONS", "SIDE", "Shape", "Unreadable", "made", "read_svg"]
+__all__ = ["COLOURS", "NAMES", "RELATIONS", "SIDE", "Shape", "Unreadable", "make_shape", "read_svg"]
 
 SIDE = 100.0
 """Width and height of every drawing."""
@@ -111,7 +111,7 @@ class Shape(NamedTuple):
         return f'<rect x="{self.left:g}" y="{self.top:g}" width="{width:g}" height="{height:g}" {fill}/>'
 
 
-def made(name: str, colour: str, left: float, top: float, size: float) -> Shape:
+def make_shape(name: str, colour: str, left: float, top: float, size: float) -> Shape:
     """A shape of that name whose box begins there and is `size` wide and high."""
     box = (left, top, left + size, top + size)
     corners = ((left + size / 2, top), (left + size, top + size), (left, top + size)) if name == "triangle" else ()

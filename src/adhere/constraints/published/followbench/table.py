@@ -161,7 +161,7 @@ def choices(target: str) -> list[str] | None:
     return [str(one) for one in found] if isinstance(found, list) else None
 
 
-def _found(holds: bool, reason: str) -> Finding:  # noqa: FBT001 - the verdict itself
+def _verdict(holds: bool, reason: str) -> Finding:  # noqa: FBT001 - the verdict itself
     return Finding("pass" if holds else "fail", reason)
 
 
@@ -174,7 +174,7 @@ def _summary(values: Mapping[str, Json]) -> Check:
 
     def check(text: Text) -> Finding:
         broken = next((what for what, holds in chosen if not holds(text.raw)), None)
-        return _found(broken is None, "keeps every rule of its level" if broken is None else f"breaks: {broken}")
+        return _verdict(broken is None, "keeps every rule of its level" if broken is None else f"breaks: {broken}")
 
     return check
 
@@ -187,7 +187,7 @@ def _answer(values: Mapping[str, Json]) -> Check:
             "undecided", "the target is no list in Python's notation, and then the published code raises"
         )
         return lambda text: undecided  # noqa: ARG005
-    return lambda text: _found(
+    return lambda text: _verdict(
         ok := compare(text.raw, target), f"the answer {'is' if ok else 'is not'} the target by the rule of {source}"
     )
 
@@ -196,7 +196,7 @@ def _template(values: Mapping[str, Json]) -> Check:
     target = str(values["target"]).replace("{instruction}\n", "")
     plain = target.replace("{{", "{").replace("}}", "}").replace("{answer}", ".*")
     form = re.compile(re.escape(plain).replace(r"\.\*", ".*"))
-    return lambda text: _found(
+    return lambda text: _verdict(
         ok := form.fullmatch(text.raw) is not None, f"the answer {'has' if ok else 'has not'} the form of the examples"
     )
 

@@ -27,7 +27,7 @@ from adhere.constraints.published.ifbench.kind import (
     number_drawn,
     passed,
     published_kind,
-    shown,
+    quote,
     verdict,
 )
 from adhere.constraints.published.shared.features import Text
@@ -220,7 +220,7 @@ def words_japanese(N: float) -> Check:
         for order, word in enumerate(chosen, 1):
             core = word.strip(EDGES)
             if core and not core.isdigit() and not _JAPANESE.search(core):
-                return failed(f"word {order * N} is {shown(core)}, needed a Japanese word", core[:40], "Japanese")
+                return failed(f"word {order * N} is {quote(core)}, needed a Japanese word", core[:40], "Japanese")
         return passed(f"every {N}th word is Japanese ({len(chosen)} words)", len(chosen))
 
     return check

@@ -24,7 +24,7 @@ from adhere.constraints.published.ifbench.kind import (
     failed,
     passed,
     published_kind,
-    shown,
+    quote,
     verdict,
 )
 from adhere.constraints.published.ifbench.ratio import Sentences, punkt
@@ -41,7 +41,7 @@ def multiples() -> Check:
     def check(text: Text) -> Finding:
         found: list[str] = []
         for run in _DIGITS.finditer(text.raw):
-            found.append(run[0] if len(run[0]) < 40 else shown(run[0]))
+            found.append(run[0] if len(run[0]) < 40 else quote(run[0]))
             if len(found) > len(_MULTIPLES):
                 break
         needed = ", ".join(_MULTIPLES)
@@ -130,7 +130,7 @@ def reverse_newline() -> Check:
             return failed(f"found {amount(len(listed), 'lines')} from Zimbabwe on, needed at least 52", len(listed), 52)
         for before, after in itertools.pairwise(listed):
             if before < after:
-                return failed(f"{shown(after)} stands after {shown(before)}")
+                return failed(f"{quote(after)} stands after {quote(before)}")
         return passed(f"{len(listed)} lines are in reverse order", len(listed), 52)
 
     return check
@@ -205,7 +205,7 @@ def european_capitals_sort() -> Check:
             return failed(f"found {amount(len(found), 'names')}, needed {len(_CAPITALS)}", len(found), len(_CAPITALS))
         for order, (name, wanted) in enumerate(zip(found, _CAPITALS, strict=True), 1):
             if name != wanted:
-                return failed(f"name {order} is {shown(name)}, needed {wanted}", name[:40], wanted)
+                return failed(f"name {order} is {quote(name)}, needed {wanted}", name[:40], wanted)
         return passed("found the 27 capitals in order", 27, 27)
 
     return check
@@ -268,7 +268,7 @@ def csv_city() -> Check:
         if isinstance(rows, Finding):
             return rows
         if rows[0] != _CITY:
-            return failed(f"the header is {shown(', '.join(rows[0]))}, needed {', '.join(_CITY)}")
+            return failed(f"the header is {quote(', '.join(rows[0]))}, needed {', '.join(_CITY)}")
         return next(_narrow(rows), None) or passed("found the header and 7 rows of 5 fields", 7, 7)
 
     return check
@@ -338,7 +338,7 @@ def csv_quotes() -> Check:
             for field in row:
                 core = field.strip()
                 if core[:1] != '"' or core[-1:] != '"':
-                    return failed(f"a field of row {order} is not in double quotes: {shown(field)}")
+                    return failed(f"a field of row {order} is not in double quotes: {quote(field)}")
         return passed("all fields of 4 rows are in double quotes", 3, 3)
 
     return check
@@ -360,7 +360,7 @@ def date_format_list() -> Check:
             date = piece.strip()
             match = _DATE.fullmatch(date)
             if not match:
-                return failed(f"{shown(date)} is no date of the form YYYY-MM-DD", shown(date))
+                return failed(f"{quote(date)} is no date of the form YYYY-MM-DD", quote(date))
             year, month, day = map(int, match.groups())
             if not 1769 <= year <= 1821 or month > 12 or day > _LAST_DAY.get(month, 99):
                 return failed(f"{date} is no date from 1769 to 1821", date)

@@ -13,7 +13,7 @@ from adhere.constraints.published.ifbench import ratio as ifbench_ratio
 from adhere.constraints.published.ifbench import sentence as ifbench_sentence
 from adhere.constraints.published.ifbench import words as ifbench_words
 from adhere.constraints.published.ifbench.features import without_marks
-from adhere.constraints.published.ifbench.kind import failed, passed, shown, verdict
+from adhere.constraints.published.ifbench.kind import failed, passed, quote, verdict
 from adhere.constraints.published.ifbench.trigrams import lower_words, shared_words, trigrams
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_rule
@@ -132,7 +132,7 @@ def _sentence_words(values: Values, on: On) -> Check:
         for word in joined_words(text.lower):
             if word in seen:
                 return failed(
-                    f"the word {shown(word)} stands twice, needed all different", word[:40], "different words"
+                    f"the word {quote(word)} stands twice, needed all different", word[:40], "different words"
                 )
             seen.add(word)
         return finding
@@ -188,7 +188,7 @@ def _words_position(values: Values, on: On) -> Check:
             return failed(
                 f"found {amount(len(words), 'words')}, needed {wanted!r} as second and second to last", len(words), 2
             )
-        reason = f"the second word is {shown(words[1])}, the second to last {shown(words[-2])}, needed {wanted!r}"
+        reason = f"the second word is {quote(words[1])}, the second to last {quote(words[-2])}, needed {wanted!r}"
         holds = words[1].lower() == words[-2].lower() == lowered
         return verdict(holds, reason, [words[1][:40], words[-2][:40]], wanted)
 
@@ -237,7 +237,7 @@ def _no_consecutive(values: Values, on: On) -> Check:
                 continue
             for left, right in itertools.pairwise(line.split()):
                 if left[0] == right[0]:
-                    return failed(f"{shown(left)} and {shown(right)} begin with the same letter")
+                    return failed(f"{quote(left)} and {quote(right)} begin with the same letter")
         return passed("no two neighbouring words of a line begin with the same letter")
 
     return check
@@ -260,7 +260,7 @@ def _repeat_span(values: Values, on: On) -> Check:
 
     def check(text: Text) -> Finding:
         same = text.lower.split() == lowered
-        return verdict(same, f"found {shown(text.stripped)}, needed {shown(wanted)}", shown(text.stripped), wanted)
+        return verdict(same, f"found {quote(text.stripped)}, needed {quote(wanted)}", quote(text.stripped), wanted)
 
     return check
 
@@ -330,7 +330,7 @@ def _sub_bullets(values: Values, on: On) -> Check:
             return failed("found no bullet points (*)", 0, 1)
         for order, (start, end) in enumerate(zip(starts, [*starts[1:], len(raw)], strict=False), 1):
             if not holds(raw[start:end]):
-                return failed(f"no - follows bullet point {order}: {shown(raw[start:end])}", span=(start - 1, end))
+                return failed(f"no - follows bullet point {order}: {quote(raw[start:end])}", span=(start - 1, end))
         return passed(f"a - follows each of {len(starts)} bullet points", len(starts))
 
     return check

@@ -26,7 +26,7 @@ from adhere.constraints.published.ifbench.kind import (
     one_of,
     passed,
     published_kind,
-    shown,
+    quote,
     verdict,
 )
 from adhere.constraints.published.ifbench.ratio import Sentences, punkt
@@ -130,7 +130,7 @@ def options(options: str) -> Check:
 
     def check(text: Text) -> Finding:
         found = text.raw if exact else text.raw.strip(EDGES).lower()
-        return verdict(found in allowed, f"found {shown(found)}, needed one of {choices}", shown(found), list(choices))
+        return verdict(found in allowed, f"found {quote(found)}, needed one of {choices}", quote(found), list(choices))
 
     return check
 
@@ -158,12 +158,12 @@ def _emoji(sentences: Sentences) -> Callable[[], Check]:
             for order, sentence in enumerate(found, 1):
                 core = without_marks(sentence).strip()
                 if not core:
-                    return failed(f"sentence {order}, {shown(sentence)}, holds only marks")
+                    return failed(f"sentence {order}, {quote(sentence)}, holds only marks")
                 if is_emoji(core[-1]) or is_emoji(core[-2:-1]):
                     continue
                 after = without_marks("".join(found[order : order + 1])).strip()
                 if not after or not is_emoji(after[0]):
-                    return failed(f"sentence {order} ends without an emoji: {shown(sentence[-40:])}")
+                    return failed(f"sentence {order} ends without an emoji: {quote(sentence[-40:])}")
             return passed(f"all {len(found)} sentences end with an emoji", len(found))
 
         return check
@@ -316,7 +316,7 @@ def sub_bullets() -> Check:
         at = len(first)
         for order, bullet in enumerate(bullets, 1):
             if "-" not in bullet:
-                return failed(f"no - follows star {order}: {shown(bullet)}", span=(at, at + 1 + len(bullet)))
+                return failed(f"no - follows star {order}: {quote(bullet)}", span=(at, at + 1 + len(bullet)))
             at += 1 + len(bullet)
         return passed(f"a - follows each of {len(bullets)} stars", len(bullets))
 
@@ -407,7 +407,7 @@ def _title_case(is_wrong: Callable[[str], bool]) -> Callable[[], Check]:
         def check(text: Text) -> Finding:
             wrong = _first_wrong(text, is_wrong)
             if wrong is not None:
-                return failed(f"{shown(wrong)} does not begin with a capital", wrong[:40], "title case")
+                return failed(f"{quote(wrong)} does not begin with a capital", wrong[:40], "title case")
             return passed("no word begins in lower case")
 
         return check

@@ -125,13 +125,13 @@ def exactly(found: int, needed: float, what: str) -> Finding:
     return verdict(found == needed, f"found {amount(found, what)}, needed exactly {needed}", found, needed)
 
 
-def shown(piece: str) -> str:
+def quote(piece: str) -> str:
     """A piece of the answer as a reason may quote it: at most 40 characters, printable."""
     return repr(piece if len(piece) <= 40 else f"{piece[:37]}...")
 
 
 __all__ = [
     "BOTH", "GIVEN", "IFTRAIN", "NEW", "OLD", "REQUIRED", "WORD", "WORDS", "Check", "Draw",
-    "at_least", "exactly", "failed", "index", "number", "number_drawn", "one_of", "passed", "published_kind", "shown", "verdict",
+    "at_least", "exactly", "failed", "index", "number", "number_drawn", "one_of", "passed", "published_kind", "quote", "verdict",
     "whole",
 ]  # fmt: skip

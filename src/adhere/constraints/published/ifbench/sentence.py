@@ -29,7 +29,7 @@ from adhere.constraints.published.ifbench.kind import (
     number,
     passed,
     published_kind,
-    shown,
+    quote,
     verdict,
 )
 from adhere.constraints.published.ifbench.ratio import Sentences, punkt
@@ -128,7 +128,7 @@ def keyword_2026(word: str, N: float) -> Check:
                 N,
             )
         held = pattern.search(sentence) is not None
-        return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {shown(sentence)}", held, word)
+        return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {quote(sentence)}", held, word)
 
     return check
 
@@ -144,7 +144,7 @@ def keyword_2025(word: str, N: float) -> Check:
         if sentence is None:
             return failed(f"found {amount(len(found), 'sentences')}, needed {word!r} in sentence {N}", len(found), N)
         held = lowered in sentence.lower()
-        return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {shown(sentence)}", held, word)
+        return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {quote(sentence)}", held, word)
 
     return check
 
@@ -161,7 +161,7 @@ def _last_first(sentences: Sentences) -> Callable[..., Check]:
                 if not last or not first:
                     return failed(f"sentence {order} or the one after it holds no word")
                 if last[0].lower() != first[0].lower():
-                    reason = f"sentence {order} ends with {shown(last[0])}, the next begins with {shown(first[0])}"
+                    reason = f"sentence {order} ends with {quote(last[0])}, the next begins with {quote(first[0])}"
                     return failed(f"{reason}, needed the same word", [last[0][:40], first[0][:40]], "the same word")
             return passed("each sentence begins with the last word of the one before")
 
@@ -196,7 +196,7 @@ def repeat_change(prompt_to_repeat: str) -> Check:
             return failed(
                 f"found {amount(len(text.chunks), 'words')}, needed {len(rest) + 1}", len(text.chunks), len(rest) + 1
             )
-        return failed(f"word {at} is {shown(text.chunks[at - 1])}, needed {shown(rest[at - 2])}")
+        return failed(f"word {at} is {quote(text.chunks[at - 1])}, needed {quote(rest[at - 2])}")
 
     return check
 
@@ -212,7 +212,7 @@ def repeat_simple() -> Check:
     def check(text: Text) -> Finding:
         same = text.stripped_lower == wanted
         return verdict(
-            same, f"the answer is {'' if same else 'not '}the sentence asked for", shown(text.raw), _SENTENCE
+            same, f"the answer is {'' if same else 'not '}the sentence asked for", quote(text.raw), _SENTENCE
         )
 
     return check
@@ -248,7 +248,7 @@ def repeat_span_2026(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
 
     def check(text: Text) -> Finding:
         same = text.stripped_lower == lowered
-        return verdict(same, f"found {shown(text.stripped)}, needed {shown(wanted)}", shown(text.stripped), wanted)
+        return verdict(same, f"found {quote(text.stripped)}, needed {quote(wanted)}", quote(text.stripped), wanted)
 
     return check
 
@@ -268,7 +268,7 @@ def repeat_span_2025(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
     def check(text: Text) -> Finding:
         same = text.stripped_lower.split() == wanted
         said = " ".join(wanted)
-        return verdict(same, f"found {shown(text.stripped)}, needed {shown(said)}", shown(text.stripped), said)
+        return verdict(same, f"found {quote(text.stripped)}, needed {quote(said)}", quote(text.stripped), said)
 
     return check
 

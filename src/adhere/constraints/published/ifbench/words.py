@@ -41,7 +41,7 @@ from adhere.constraints.published.ifbench.kind import (
     number,
     passed,
     published_kind,
-    shown,
+    quote,
     verdict,
     whole,
 )
@@ -60,12 +60,12 @@ def alphabet() -> Check:
             return failed("found no words")
         letter = words[0][0].lower()
         if letter not in _ALPHABET:
-            return failed(f"the first word, {shown(words[0])}, begins with no letter from a to z")
+            return failed(f"the first word, {quote(words[0])}, begins with no letter from a to z")
         at = _ALPHABET.index(letter)
         for order, word in enumerate(words[1:], 2):
             at = (at + 1) % 26
             if word[0].lower()[0] != _ALPHABET[at]:
-                return failed(f"word {order} is {shown(word)}, needed one that begins with {_ALPHABET[at]}")
+                return failed(f"word {order} is {quote(word)}, needed one that begins with {_ALPHABET[at]}")
         return passed(f"{len(words)} words follow the alphabet", len(words))
 
     return check
@@ -97,7 +97,7 @@ def consonants() -> Check:
     def check(text: Text) -> Finding:
         for order, word in enumerate(lower_chunks(text), 1):
             if not clustered(word):
-                return failed(f"word {order}, {shown(word)}, has no two consonants side by side", word[:40])
+                return failed(f"word {order}, {quote(word)}, has no two consonants side by side", word[:40])
         return passed("every word has two consonants side by side")
 
     return check
@@ -126,7 +126,7 @@ def prime_lengths() -> Check:
         for order, word in enumerate(bare_words(text), 1):
             if len(word) not in _PRIMES:
                 return failed(
-                    f"word {order}, {shown(word)}, has {len(word)} letters, needed a prime", len(word), "prime"
+                    f"word {order}, {quote(word)}, has {len(word)} letters, needed a prime", len(word), "prime"
                 )
         return passed("every word has a prime number of letters")
 
@@ -142,7 +142,7 @@ def repeats(small_n: float) -> Check:
         if not words:
             return passed("found no words", 0, small_n)
         word, times = Counter(words).most_common(1)[0]
-        reason = f"the most frequent word, {shown(word)}, stands {times} times, needed at most {small_n}"
+        reason = f"the most frequent word, {quote(word)}, stands {times} times, needed at most {small_n}"
         return verdict(times <= small_n, reason, times, small_n)
 
     return check
@@ -156,7 +156,7 @@ def no_consecutive() -> Check:
         words = lower_then_bare_words(text)
         for left, right in itertools.pairwise(words):
             if left[0] == right[0]:
-                return failed(f"{shown(left)} and {shown(right)} begin with the same letter")
+                return failed(f"{quote(left)} and {quote(right)} begin with the same letter")
         return passed("no two neighbouring words begin with the same letter")
 
     return check
@@ -171,7 +171,7 @@ def odd_even_syllables() -> Check:
         for word in bare_then_lower_words(text):
             count = syllables(word)
             if before is not None and count % 2 == before[1] % 2:
-                reason = f"{shown(before[0])} has {before[1]} syllables and {shown(word)} has {count}"
+                reason = f"{quote(before[0])} has {before[1]} syllables and {quote(word)} has {count}"
                 return failed(f"{reason}, needed one odd and one even")
             before = word, count
         return passed("odd and even numbers of syllables alternate")
@@ -203,7 +203,7 @@ def _paragraph_last_first(*, excused: bool) -> Check:
                     continue
                 return failed(f"line {order} holds no word")
             if words[0] != words[-1]:
-                ends = f"begins with {shown(words[0])} and ends with {shown(words[-1])}"
+                ends = f"begins with {quote(words[0])} and ends with {quote(words[-1])}"
                 return failed(f"line {order} {ends}, needed the same word")
         return passed("each line ends with the word it began with")
 
@@ -227,10 +227,10 @@ def start_verb() -> Check:
         needed = "a verb (a tag with VB)"
         if not is_clear:
             return Finding(
-                "undecided", f"the first word, {shown(tokens[0])}, may or may not be a verb: the tagger is unsure"
+                "undecided", f"the first word, {quote(tokens[0])}, may or may not be a verb: the tagger is unsure"
             )
         return verdict(
-            "VB" in tag, f"the first word, {shown(tokens[0])}, is tagged {tag}, needed {needed}", tag, needed
+            "VB" in tag, f"the first word, {quote(tokens[0])}, is tagged {tag}, needed {needed}", tag, needed
         )
 
     return check
@@ -254,7 +254,7 @@ def words_position(keyword: str) -> Check:
         back = -3 if last[-1] in MARKS else -2
         if len(last) < -back:
             return failed(f"found too few words for {wanted!r} as second and second to last")
-        reason = f"the second word is {shown(first[1])}, the second to last {shown(last[back])}, needed {wanted!r}"
+        reason = f"the second word is {quote(first[1])}, the second to last {quote(last[back])}, needed {wanted!r}"
         found = [first[1][:40], last[back][:40]]
         return verdict(first[1].lower() == last[back].lower() == lowered, reason, found, wanted)
 
@@ -272,7 +272,7 @@ def words_position_2025(keyword: str) -> Check:
         first, last = first_tokens(text, 2), last_tokens(text, 2)
         if len(first) < 2:
             return failed(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
-        reason = f"token 2 is {shown(first[1])}, the second to last {shown(last[-2])}, needed {wanted!r}"
+        reason = f"token 2 is {quote(first[1])}, the second to last {quote(last[-2])}, needed {wanted!r}"
         return verdict(first[1] == last[-2] == wanted, reason, [first[1][:40], last[-2][:40]], wanted)
 
     return check
@@ -318,7 +318,7 @@ def _word_at(words: list[str], m: int, wanted: str, *, lower: str | None = None)
         return failed(f"the sentence has {len(words)} words, needed at least {m}", len(words), m)
     found = words[m - 1]
     same = found == wanted if lower is None else found.lower() == lower
-    return verdict(same, f"word {m} of the sentence is {shown(found)}, needed {wanted!r}", found[:40], wanted)
+    return verdict(same, f"word {m} of the sentence is {quote(found)}, needed {wanted!r}", found[:40], wanted)
 
 
 KINDS = (

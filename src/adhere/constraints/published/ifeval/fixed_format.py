@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifeval import format as form
-from adhere.constraints.published.ifeval.words import AT_LEAST, counted
+from adhere.constraints.published.ifeval.words import AT_LEAST, check_count
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_rule
 from adhere.constraints.published.shared.patterns import Undecidable, marker_pattern, section_pattern
@@ -44,7 +44,7 @@ def _placeholders(values: Values, on: On) -> Check:
     def count(text: Text) -> int:
         return len(pattern.findall(text.raw)) if "]" in text.raw else 0
 
-    return counted(count, AT_LEAST, needed, "placeholders")
+    return check_count(count, AT_LEAST, needed, "placeholders")
 
 
 _MARKS = ("rules", "minus", "nested", "emphasis", "other-marks", "empty")
@@ -150,7 +150,7 @@ def _highlights(values: Values, on: On) -> Check:
             found += sum(1 for _ in _UNDERSCORED.finditer(raw))
         return found
 
-    return counted(count, AT_LEAST, needed, "highlighted sections")
+    return check_count(count, AT_LEAST, needed, "highlighted sections")
 
 
 _ROMAN = r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?![^\W_])"
@@ -200,7 +200,7 @@ def _sections(values: Values, on: On) -> Check:
     else:
         count = _section_count(splitter, by_line=by_line, roman=roman, any_case=any_case)
     what = f"sections marked {splitter!r}"
-    at_least = counted(count, AT_LEAST, needed, what)
+    at_least = check_count(count, AT_LEAST, needed, what)
 
     relation = values.get("relation")
 

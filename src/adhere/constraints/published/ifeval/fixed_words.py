@@ -99,7 +99,7 @@ def unless_undecidable(judge: Check) -> Check:
 def _frequency(values: Values, on: On) -> Check:
     word = values["keyword"].strip()
     times = keyword_times(word, escaped="fix:frequency-escaped" in on, bounded="fix:frequency-word-boundary" in on)
-    return unless_undecidable(words.counted(times, values["relation"], values["frequency"], f"times {word!r}"))
+    return unless_undecidable(words.check_count(times, values["relation"], values["frequency"], f"times {word!r}"))
 
 
 @fixed_rule(
@@ -253,7 +253,7 @@ def _english_case(
 def _number_words(values: Values, on: On) -> Check:
     if "fix:words-between-blanks" not in on:
         return words.word_count(values)
-    return words.counted(
+    return words.check_count(
         lambda text: len(_HELD_WORD.findall(text.raw)), values["relation"], values["num_words"], "words"
     )
 
@@ -304,7 +304,7 @@ def _number_sentences(values: Values, on: On) -> Check:
     def found(text: Text) -> int:
         return sum(1 for sentence in text.sentences for _ in parts(sentence))
 
-    return words.counted(found, values["relation"], needed, "sentences")
+    return words.check_count(found, values["relation"], needed, "sentences")
 
 
 # A line that holds a letter or digit, and the lines after it that go on in lower case.
@@ -332,7 +332,7 @@ def _capital_words(values: Values, on: On) -> Check:
         return sum(map(str.isupper, iterate_words(text.raw)))
 
     # No word is longer than a line, and where a star goes two words become one: no variant has more words in capitals.
-    return words.counted(found, values["capital_relation"], needed, "words in capitals", only_shrinks=True)
+    return words.check_count(found, values["capital_relation"], needed, "words in capitals", only_shrinks=True)
 
 
 _DIVIDER = re.compile(r"^[^\S\n]*\*\*\*[^\S\n]*$", re.MULTILINE)

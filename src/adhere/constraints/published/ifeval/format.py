@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from adhere.constraints.finding import Finding, amount
-from adhere.constraints.published.ifeval.words import AT_LEAST, Values, counted
+from adhere.constraints.published.ifeval.words import AT_LEAST, Values, check_count
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.patterns import Undecidable, marker_pattern, section_pattern
 from adhere.constraints.published.shared.registry import Check
@@ -34,7 +34,7 @@ def placeholders(values: Values) -> Check:
     def count(text: Text) -> int:
         return _PLACEHOLDER.findall(text.raw).count("]") if "[" in text.raw else 0
 
-    return counted(count, AT_LEAST, values["num_placeholders"], "placeholders", only_shrinks=True)
+    return check_count(count, AT_LEAST, values["num_placeholders"], "placeholders", only_shrinks=True)
 
 
 def bullets(values: Values) -> Check:
@@ -90,7 +90,7 @@ def highlights(values: Values) -> Check:
         double = sum(1 for part in _DOUBLE_HIGHLIGHT.findall(raw) if part[2:-2].strip()) if "**" in raw else 0
         return single + double
 
-    return counted(count, AT_LEAST, values["num_highlights"], "highlighted sections", only_shrinks=True)
+    return check_count(count, AT_LEAST, values["num_highlights"], "highlighted sections", only_shrinks=True)
 
 
 def sections(values: Values) -> Check:
@@ -105,7 +105,7 @@ def sections(values: Values) -> Check:
         found = sum(1 for _ in regex.finditer(text.raw))
         return found * (1 + regex.groups)  # the split that the published code counts also returns groups
 
-    judge = counted(count, AT_LEAST, values["num_sections"], f"sections marked {splitter!r}")
+    judge = check_count(count, AT_LEAST, values["num_sections"], f"sections marked {splitter!r}")
 
     def check(text: Text) -> Finding:
         try:

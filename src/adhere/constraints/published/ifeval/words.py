@@ -19,7 +19,7 @@ LESS_THAN, AT_LEAST = "less than", "at least"
 RELATIONS = (LESS_THAN, AT_LEAST)
 
 
-def counted(
+def check_count(
     count: Callable[[Text], int], relation: str, needed: int, unit: str, *, only_shrinks: bool = False
 ) -> Check:
     """Judge a count against `less than` or `at least` `needed`; the score is how near a failing count comes.
@@ -76,7 +76,7 @@ def keywords_exist(values: Values) -> Check:
 def keyword_count(values: Values) -> Check:
     """Occurrences of the stripped, unescaped keyword without overlaps, anywhere."""
     keyword = values["keyword"].strip()
-    judge = counted(keyword_pattern(keyword).count, values["relation"], values["frequency"], f"times {keyword!r}")
+    judge = check_count(keyword_pattern(keyword).count, values["relation"], values["frequency"], f"times {keyword!r}")
 
     def check(text: Text) -> Finding:
         try:
@@ -111,7 +111,7 @@ def no_forbidden_words(values: Values) -> Check:
 def letter_count(values: Values) -> Check:
     """Occurrences of the lower-cased letter in the lower-cased text."""
     letter = values["letter"].strip().lower()
-    return counted(
+    return check_count(
         lambda text: text.lower.count(letter),
         values["let_relation"],
         values["let_frequency"],
@@ -127,13 +127,15 @@ def letter_is_drawn(letter: Any, values: Values) -> bool:  # noqa: ARG001 - the 
 
 def word_count(values: Values) -> Check:
     r"""Runs of `\w`: `don't` is two, `snake_case` one, a run of Chinese characters one."""
-    return counted(lambda text: text.word_count, values["relation"], values["num_words"], "words", only_shrinks=True)
+    return check_count(
+        lambda text: text.word_count, values["relation"], values["num_words"], "words", only_shrinks=True
+    )
 
 
 def sentence_count(values: Values) -> Check:
     """Sentences by Punkt: a line break ends none."""
     needed, relation = values["num_sentences"], values["relation"]
-    judge = counted(lambda text: text.sentence_count, relation, needed, "sentences")
+    judge = check_count(lambda text: text.sentence_count, relation, needed, "sentences")
     if relation == LESS_THAN:
         return judge
 
@@ -151,7 +153,7 @@ def sentence_count(values: Values) -> Check:
 def capital_word_count(values: Values) -> Check:
     """Treebank tokens in capitals: `DON'T` is two, `U.S.A.` one."""
     needed = values["capital_frequency"]
-    return counted(lambda text: text.capital_count, values["capital_relation"], needed, "words in capitals")
+    return check_count(lambda text: text.capital_count, values["capital_relation"], needed, "words in capitals")
 
 
 def paragraph_count(values: Values) -> Check:

@@ -14,7 +14,7 @@ from typing import Any
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifbench.english.splitter import iterate, pieces
 from adhere.constraints.published.ifbench.english.tokens import iterate_tokens
-from adhere.constraints.published.ifbench.kind import failed, passed, shown, verdict
+from adhere.constraints.published.ifbench.kind import failed, passed, quote, verdict
 from adhere.constraints.published.ifeval.fixed_words import is_no_character, keyword_times, unless_undecidable
 from adhere.constraints.published.iftrain import format as iftrain_format
 from adhere.constraints.published.iftrain import words as iftrain_words
@@ -51,7 +51,7 @@ def _palindrome(values: Values, on: On) -> Check:
     def check(text: Text) -> Finding:
         words: Iterable[str] = dict.fromkeys(text.lower.split() if bare else text.chunks)
         found = next(filter(is_one, joined_words(" ".join(words)) if bare else words), None)
-        said = "no palindrome" if found is None else shown(found)
+        said = "no palindrome" if found is None else quote(found)
         return verdict(found is not None, f"found {said}", found and found[:40])
 
     return check
@@ -154,7 +154,7 @@ def _keyword_specific_position(values: Values, on: On) -> Check:
             return failed(f"sentence {n} has {len(words)} words, needed at least {m}", len(words), m)
         found = words[m - 1]
         return verdict(
-            found == wanted, f"word {m} of sentence {n} is {shown(found)}, needed {wanted!r}", found[:40], wanted
+            found == wanted, f"word {m} of sentence {n} is {quote(found)}, needed {wanted!r}", found[:40], wanted
         )
 
     return check
@@ -176,7 +176,7 @@ def _start_end(values: Values, on: On) -> Check:
         words = joined_words(text.lower)
         if len(words) < 2:
             return failed(f"found {amount(len(words), 'words')}, needed at least 2", len(words), 2)
-        reason = f"the answer begins with {shown(words[0])} and ends with {shown(words[-1])}, needed the same word"
+        reason = f"the answer begins with {quote(words[0])} and ends with {quote(words[-1])}, needed the same word"
         return verdict(words[0] == words[-1], reason, [words[0][:40], words[-1][:40]], "the same word")
 
     return check
@@ -198,7 +198,7 @@ def _count_unique(values: Values, on: On) -> Check:
         seen: set[str] = set()
         for word in iterate_words(text.raw):
             if word in seen:
-                return failed(f"{shown(word)} stands more than once", word[:40], "each word once")
+                return failed(f"{quote(word)} stands more than once", word[:40], "each word once")
             seen.add(word)
         return passed(f"{len(seen)} words stand once each", len(seen))
 
@@ -294,7 +294,7 @@ def _first_word_sent(values: Values, on: On) -> Check:
         for order, sentence in enumerate(pieces(text), 1):
             found = _leading_word(sentence)
             if found.lower() != wanted.lower():
-                return failed(f"sentence {order} begins with {shown(found)}, needed {wanted!r}", found[:40], wanted)
+                return failed(f"sentence {order} begins with {quote(found)}, needed {wanted!r}", found[:40], wanted)
         return passed(f"each sentence begins with {wanted!r}", wanted, wanted)
 
     return check
@@ -312,7 +312,7 @@ def _first_word_answer(values: Values, on: On) -> Check:
 
     def check(text: Text) -> Finding:
         found = _leading_word(text.raw)
-        reason = f"the answer begins with {shown(found)}, needed {wanted!r}"
+        reason = f"the answer begins with {quote(found)}, needed {wanted!r}"
         return verdict(found.lower() == wanted.lower(), reason, found[:40], wanted)
 
     return check
@@ -348,7 +348,7 @@ def _square_brackets(values: Values, on: On) -> Check:
         if finding.outcome == "pass":
             for order, word in enumerate(text.chunks, 1):
                 if not any(map(str.isalnum, word)):
-                    return failed(f"the brackets of word {order}, {shown(word)}, hold no word", word[:40])
+                    return failed(f"the brackets of word {order}, {quote(word)}, hold no word", word[:40])
         return finding
 
     return check
@@ -373,7 +373,7 @@ def _bigram_wrapping(values: Values, on: On) -> Check:
         if finding.outcome == "pass" and len(words) % 2:
             last = words[-1]
             if not (last.startswith("<<") and last.endswith(">>") and any(map(str.isalnum, last))):
-                return failed(f"the last word, {shown(last)}, is not in double angular brackets", last[:40])
+                return failed(f"the last word, {quote(last)}, is not in double angular brackets", last[:40])
         return finding
 
     return check
@@ -472,7 +472,7 @@ def _repeat_phrase(values: Values, on: On) -> Check:
             got = piece.split()
             changed = sum(left != right for left, right in zip(got, words, strict=False))
             if changed > 1 or len(got) > len(words) or (each and changed == 0):
-                return failed(f"{shown(piece)} differs from the phrase in {changed} words, needed 1", changed, 1)
+                return failed(f"{quote(piece)} differs from the phrase in {changed} words, needed 1", changed, 1)
         return verdict(changed == 1, f"the last copy differs in {changed} words, needed 1", changed, 1)
 
     return check

@@ -25,7 +25,7 @@ from adhere.constraints.published.ifbench.kind import (
     index,
     passed,
     published_kind,
-    shown,
+    quote,
     verdict,
     whole,
 )
@@ -36,7 +36,7 @@ from adhere.schema import Json
 
 def _copied(text: Text, lowered: str, wanted: str) -> Finding:
     same = text.stripped_lower == lowered
-    return verdict(same, f"found {shown(text.stripped)}, needed {shown(wanted)}", shown(text.stripped), wanted)
+    return verdict(same, f"found {quote(text.stripped)}, needed {quote(wanted)}", quote(text.stripped), wanted)
 
 
 def _copy(prompt_to_repeat: str) -> Check:
@@ -68,7 +68,7 @@ def copying_multiple(prompt_to_repeat: str, N: float) -> Check:
             return failed(f"found {amount(len(copies), 'parts')} between ******, needed {N}", len(copies), N)
         for order, part in enumerate(copies, 1):
             if part.strip().lower() != wanted:
-                return failed(f"part {order} is {shown(part.strip())}, needed {shown(prompt_to_repeat)}")
+                return failed(f"part {order} is {quote(part.strip())}, needed {quote(prompt_to_repeat)}")
         return passed(f"found {N} copies", N, N)
 
     return check
@@ -99,7 +99,7 @@ def repeat_phrase(phrase: str, small_n: float) -> Check:
             got = piece.split()
             changed = sum(left != right for left, right in zip(got, words, strict=False))
             if changed > 1 or len(got) != len(words):
-                return failed(f"{shown(piece)} differs from the phrase in more than one word")
+                return failed(f"{quote(piece)} differs from the phrase in more than one word")
         # As published: of the copies before the last one, an unchanged one is let pass.
         return verdict(changed == 1, f"the last copy differs in {changed} words, needed 1", changed, 1)
 
@@ -138,7 +138,7 @@ def sentence_hyphens() -> Check:
         sentences = iterate(text.raw.replace("-", " "))
         for order, (piece, sentence) in enumerate(zip(text.raw.split("-"), sentences, strict=False), 1):
             if piece != sentence:
-                return failed(f"piece {order} between hyphens is {shown(piece)}, the sentence {shown(sentence)}")
+                return failed(f"piece {order} between hyphens is {quote(piece)}, the sentence {quote(sentence)}")
         return passed("each sentence is joined to the next by a hyphen")
 
     return check
@@ -151,7 +151,7 @@ def square_brackets() -> Check:
     def check(text: Text) -> Finding:
         for order, word in enumerate(text.chunks, 1):
             if word[0] != "[" or word[-1] != "]":
-                return failed(f"word {order}, {shown(word)}, is not in square brackets", word[:40])
+                return failed(f"word {order}, {quote(word)}, is not in square brackets", word[:40])
         return passed("every word is in square brackets")
 
     return check
@@ -167,7 +167,7 @@ def bigram_wrapping() -> Check:
         words = text.chunks
         for left, right in zip(words[::2], words[1::2], strict=False):
             if not (left.startswith("<<") and right.endswith(">>")):
-                return failed(f"{shown(f'{left[:40]} {right[:40]}')} is not in double angular brackets")
+                return failed(f"{quote(f'{left[:40]} {right[:40]}')} is not in double angular brackets")
         return passed("each pair of words is in double angular brackets")
 
     return check
@@ -207,7 +207,7 @@ def paragraphs2() -> Check:
 def wrong_length(sentence: str, words: Iterable[str], needed: float) -> Finding | None:
     """That a sentence has not as many words as needed."""
     found = sum(1 for _ in words)
-    return None if found == needed else failed(f"{shown(sentence)} has {found} words, needed {needed}", found, needed)
+    return None if found == needed else failed(f"{quote(sentence)} has {found} words, needed {needed}", found, needed)
 
 
 @published_kind(

@@ -31,7 +31,7 @@ from adhere.constraints.published.ifbench.kind import (
     one_of,
     passed,
     published_kind,
-    shown,
+    quote,
     verdict,
     whole,
 )
@@ -57,7 +57,7 @@ def _word(value: str | list[str]) -> str:
     return (value if isinstance(value, str) else value[0]).strip()
 
 
-def _compared(found: int, relation: str, needed: float, what: str) -> Finding:
+def _compare(found: int, relation: str, needed: float, what: str) -> Finding:
     reason = f"found {amount(found, what)}, needed {relation} {needed}"
     if relation == "less than":
         return verdict(found < needed, reason, found, f"less than {needed}")
@@ -102,7 +102,7 @@ def word_count_different_numbers(keyword: str, frequency: float, relation: str) 
             count = found.count(text)
         except Undecidable as why:
             return Finding("undecided", str(why))
-        return _compared(count, relation, frequency, f"times {word!r}")
+        return _compare(count, relation, frequency, f"times {word!r}")
 
     return check
 
@@ -147,7 +147,7 @@ def palindrome() -> Check:
     def check(text: Text) -> Finding:
         found = next((word for word in text.chunks if word[0] == word[-1] and word == word[::-1]), None)
         return verdict(
-            found is not None, f"found {'no palindrome' if found is None else shown(found)}", found and found[:40]
+            found is not None, f"found {'no palindrome' if found is None else quote(found)}", found and found[:40]
         )
 
     return check
@@ -176,7 +176,7 @@ def keyword_specific_position(keyword: str | list[str], n: int, m: int) -> Check
             return failed(f"sentence {n} has {len(tokens)} words, needed at least {m}", len(tokens), m)
         found = tokens[m - 1]
         return verdict(
-            found == wanted, f"word {m} of sentence {n} is {shown(found)}, needed {wanted!r}", found[:40], wanted
+            found == wanted, f"word {m} of sentence {n} is {quote(found)}, needed {wanted!r}", found[:40], wanted
         )
 
     return check
@@ -190,7 +190,7 @@ def start_end() -> Check:
         first, last = first_tokens(text, 2), last_tokens(text, 1)
         if len(first) < 2:
             return failed(f"found {amount(len(first), 'words')}, needed at least 2", len(first), 2)
-        reason = f"the answer begins with {shown(first[0])} and ends with {shown(last[0])}, needed the same word"
+        reason = f"the answer begins with {quote(first[0])} and ends with {quote(last[0])}, needed the same word"
         return verdict(first[0].lower() == last[0].lower(), reason, [first[0][:40], last[0][:40]], "the same word")
 
     return check
@@ -207,7 +207,7 @@ def no_adjacent_consecutive() -> Check:
         for word in text.chunks:
             first = word[0].lower()
             if before and (len(first) != 1 or len(before) != 1 or ord(first) - ord(before) == 1):
-                return failed(f"a word with {before!r} stands before {shown(word)}")
+                return failed(f"a word with {before!r} stands before {quote(word)}")
             before = first
         return passed("no two neighbouring words begin with consecutive letters")
 
@@ -231,7 +231,7 @@ def count_unique() -> Check:
     def check(text: Text) -> Finding:
         word = _repeated(plain_chunks(text)) or _repeated(tokens_of(text))
         if word is not None:
-            return failed(f"{shown(word)} stands more than once", word[:40], "each word once")
+            return failed(f"{quote(word)} stands more than once", word[:40], "each word once")
         return passed(f"{amount(len(text.tokens), 'words')} stand once each" if text.tokens else "found no words", 0)
 
     return check
@@ -265,7 +265,7 @@ def letter_counting(N: float, relation: str) -> Check:
     """ASCII letters."""
 
     def check(text: Text) -> Finding:
-        return _compared(sum(map(len, _ASCII_LETTERS.findall(text.raw))), relation, N, "letters")
+        return _compare(sum(map(len, _ASCII_LETTERS.findall(text.raw))), relation, N, "letters")
 
     return check
 
@@ -283,7 +283,7 @@ def letter_counting2(letter: str, let_frequency: float, let_relation: str) -> Ch
     wanted = letter.lower()
 
     def check(text: Text) -> Finding:
-        return _compared(text.lower.count(wanted), let_relation, let_frequency, f"times the letter {wanted!r}")
+        return _compare(text.lower.count(wanted), let_relation, let_frequency, f"times the letter {wanted!r}")
 
     return check
 
@@ -303,7 +303,7 @@ def first_word_sent(first_word: str | list[str]) -> Check:
                 return failed(f"sentence {order} is empty")
             if found[0].lower() != lowered:
                 return failed(
-                    f"sentence {order} begins with {shown(found[0])}, needed {wanted!r}", found[0][:40], wanted
+                    f"sentence {order} begins with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted
                 )
         return passed(f"each sentence begins with {wanted!r}", wanted, wanted)
 
@@ -320,7 +320,7 @@ def first_word_answer(first_word: str) -> Check:
         if not found:
             return failed("found no words", needed=wanted)
         same = found[0].lower() == wanted.lower()
-        return verdict(same, f"the answer begins with {shown(found[0])}, needed {wanted!r}", found[0][:40], wanted)
+        return verdict(same, f"the answer begins with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
 
     return check
 
@@ -344,7 +344,7 @@ def last_word_sent(last_word: str | list[str]) -> Check:
             if not found:
                 return failed(f"sentence {order} is empty")
             if _core(found[0]).lower() != lowered:
-                return failed(f"sentence {order} ends with {shown(found[0])}, needed {wanted!r}", found[0][:40], wanted)
+                return failed(f"sentence {order} ends with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
         return passed(f"each sentence ends with {wanted!r}", wanted, wanted)
 
     return check
@@ -360,7 +360,7 @@ def last_word_answer(last_word: str | list[str]) -> Check:
         if not found:
             return failed("found no words", needed=wanted)
         same = _core(found[0]).lower() == wanted.lower()
-        return verdict(same, f"the answer ends with {shown(found[0])}, needed {wanted!r}", found[0][:40], wanted)
+        return verdict(same, f"the answer ends with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
 
     return check
 

@@ -88,7 +88,7 @@ def no_forbidden_words(values: Values) -> Check:
 def keyword_count(values: Values) -> Check:
     """As many words that are the keyword."""
     keyword = values["keyword"]
-    return words.counted(
+    return words.check_count(
         lambda text: sum(token.surface == keyword for token in japanese_tokens(text.raw)),
         RELATIONS[values["relation"]],
         values["frequency"],
@@ -105,12 +105,12 @@ def nominal_endings(values: Values) -> Check:
             token.surface in "。！？" and before.part_of_speech.startswith("名詞") for before, token in pairwise(tokens)
         )
 
-    return words.counted(count, words.AT_LEAST, values["count"], "nominal endings")
+    return words.check_count(count, words.AT_LEAST, values["count"], "nominal endings")
 
 
-def _counted(count: Callable[[Text], int], relation: str, threshold: str, unit: str) -> Compile:
+def _compile_count(count: Callable[[Text], int], relation: str, threshold: str, unit: str) -> Compile:
     def compile_here(values: Values) -> Check:
-        return words.counted(count, RELATIONS[values[relation]], values[threshold], unit)
+        return words.check_count(count, RELATIONS[values[relation]], values[threshold], unit)
 
     return compile_here
 
@@ -186,13 +186,15 @@ def _highlights(text: Text) -> int:
 
 def highlights(values: Values) -> Check:
     """Pieces in `《》` on one line with something visible inside."""
-    return words.counted(_highlights, words.AT_LEAST, values["num_highlights"], "highlighted sections")
+    return words.check_count(_highlights, words.AT_LEAST, values["num_highlights"], "highlighted sections")
 
 
 def sections(values: Values) -> Check:
     """Places with `第`, digits (full-width ones, too) and the splitter."""
     mark = re.compile(f"第[\\d\uff10-\uff19]+{re.escape(values['section_spliter'].strip())}")
-    return words.counted(lambda text: len(mark.findall(text.raw)), words.AT_LEAST, values["num_sections"], "sections")
+    return words.check_count(
+        lambda text: len(mark.findall(text.raw)), words.AT_LEAST, values["num_sections"], "sections"
+    )
 
 
 def postscript(values: Values) -> Check:
@@ -243,7 +245,7 @@ def letter_count(values: Values) -> Check:
     """The hiragana letter and its katakana letter together."""
     letter = values["letter"].strip()
     other = chr(ord(letter) + _KATAKANA)
-    return words.counted(
+    return words.check_count(
         lambda text: text.raw.count(letter) + text.raw.count(other),
         RELATIONS[values["let_relation"]],
         values["let_frequency"],
@@ -282,13 +284,13 @@ def kinds(
             counted_with(
                 "ja_sentence_segmenter",
                 "ja_sentence_segmenter",
-                _counted(lambda one: count_japanese_sentences(one.raw), "relation", "num_sentences", "sentences"),
+                _compile_count(lambda one: count_japanese_sentences(one.raw), "relation", "num_sentences", "sentences"),
             ),
             {"num_sentences": whole, "relation": relation},
         ),
         "length_constraints:number_paragraphs": (words.paragraph_count, {"num_paragraphs": whole}),
         "length_constraints:number_letters": (
-            _counted(lambda one: len(one.raw), "relation", "num_letters", "characters"),
+            _compile_count(lambda one: len(one.raw), "relation", "num_letters", "characters"),
             {"num_letters": whole, "relation": relation},
         ),
         "length_constraints:nth_paragraph_first_word": (first_word, dict(nth)),
@@ -341,7 +343,7 @@ def kinds(
             {},
         ),
         "letters:kanji": (
-            _counted(lambda one: len(_KANJI.findall(one.raw)), "relation", "kanji_limit", "kanji"),
+            _compile_count(lambda one: len(_KANJI.findall(one.raw)), "relation", "kanji_limit", "kanji"),
             {"kanji_limit": whole, "relation": relation},
         ),
         "letters:no_hiragana": (

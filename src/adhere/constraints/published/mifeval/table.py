@@ -154,7 +154,7 @@ def _star_bullets(values: Values) -> Check:
     return check
 
 
-def _marked(what: str) -> Compile:
+def _compile_mark(what: str) -> Compile:
     pattern, first, last = _MARKS[what]
     return _holds(
         lambda raw: any(one.lstrip(first).rstrip(last).strip() for one in pattern.findall(raw)),
@@ -276,7 +276,7 @@ def _spanish(count: Callable[[Text], int], relation: str, threshold: str, unit: 
 
     def compile_here(values: Values) -> Check:
         name, more = _SPANISH[values[relation]]
-        return words.counted(count, name, values[threshold] + more, unit)
+        return words.check_count(count, name, values[threshold] + more, unit)
 
     return counted_with("spacy", "spaCy's Spanish tokenizer", compile_here)
 
@@ -312,7 +312,7 @@ def _french_sentence_count(text: Text) -> int:
 
 def _french_sentences(values: Values) -> Check:
     name, more = _FRENCH[values["relation"]]
-    return words.counted(_french_sentence_count, name, values["num_sentences"] + more, "sentences")
+    return words.check_count(_french_sentence_count, name, values["num_sentences"] + more, "sentences")
 
 
 _SPANISH_RELATION = Param("string", choices=tuple(_SPANISH))
@@ -337,8 +337,8 @@ _SPANISH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
         _spanish(_spanish_word_count, "relation", "num_words", "words"),
         {"num_words": _WHOLE, "relation": _SPANISH_RELATION},
     ),
-    "punctuation:question_marks": (_marked("question"), {}),
-    "punctuation:exclamation_marks": (_marked("exclamation"), {}),
+    "punctuation:question_marks": (_compile_mark("question"), {}),
+    "punctuation:exclamation_marks": (_compile_mark("exclamation"), {}),
     "special_character:enie": (_words_with("ñ"), {"let_frequency": _WHOLE}),
     "special_character:dieresis": (_words_with("ü"), {"let_frequency": _WHOLE}),
     "special_character:tildes": (

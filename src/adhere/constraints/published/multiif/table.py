@@ -73,7 +73,7 @@ def count_pieces(raw: str) -> int:
     return sum(len(_PIECES.findall(line.strip())) for line in raw.splitlines())
 
 
-def _judged(count: Count, relation: str, needed: int, unit: str) -> Finding:
+def _judge_count(count: Count, relation: str, needed: int, unit: str) -> Finding:
     verdicts = [(found < needed) if relation == LESS_THAN else (found >= needed) for found in count]
     said = (
         f"found {amount(count.low, unit)}" if count.low == count.high else f"found {count.low} to {count.high} {unit}"
@@ -93,7 +93,7 @@ def word_count(values: Values) -> Check:
         if text.language == "th":
             return _THAI
         if text.language in CHARACTER_LANGUAGES:
-            return _judged(count_characters(text.raw), relation, needed, "words")
+            return _judge_count(count_characters(text.raw), relation, needed, "words")
         return Finding(*elsewhere(text))  # a variant may be of another language, so no failure is final
 
     return check
@@ -113,7 +113,7 @@ def sentence_count(values: Values) -> Check:
             found = count_pieces(text.raw)
         else:
             return Finding(*elsewhere(text))
-        return _judged(Count(found, found), relation, needed, "sentences")
+        return _judge_count(Count(found, found), relation, needed, "sentences")
 
     return check
 

@@ -42,7 +42,7 @@ def last_box(text: str) -> str | None:
     return None
 
 
-def cleaned(inside: str) -> str:
+def clean_box(inside: str) -> str:
     """The name in a box: without commands, backslashes, quotation marks and doubled blanks."""
     twice = _TWICE.fullmatch(inside)
     text = inside if twice is None else twice[1]
@@ -64,7 +64,7 @@ def _boxed(values: Mapping[str, Json]) -> Check:
 
     def check(text: Text) -> Finding:
         inside = last_box(text.raw)
-        name = cleaned(inside) if inside else ""
+        name = clean_box(inside) if inside else ""
         if not name:
             return FinalFailure("fail", "no answer in \\boxed{}", None, wanted)
         if name == wanted:

@@ -22,14 +22,14 @@ PROFILES = ("ruler",)
 _CONTROL = re.compile(r"[\x00-\x1f]")
 
 
-def _cleaned(text: Text) -> str:
+def _clean(text: Text) -> str:
     return _CONTROL.sub("\n", text.raw.strip()).strip().lower()
 
 
 def _holds(values: Mapping[str, Json]) -> Check:
     wanted = str(values["text"])
     yes, no = Finding("pass", f"holds {wanted[:80]!r}"), Finding("fail", f"does not hold {wanted[:80]!r}")
-    return lambda text: yes if wanted.lower() in _cleaned(text) else no
+    return lambda text: yes if wanted.lower() in _clean(text) else no
 
 
 def _holds_any(values: Mapping[str, Json]) -> Check:
@@ -38,7 +38,7 @@ def _holds_any(values: Mapping[str, Json]) -> Check:
     no = Finding("fail", f"holds none of {len(wanted)} references")
 
     def check(text: Text) -> Finding:
-        cleaned = _cleaned(text)
+        cleaned = _clean(text)
         found = next((one for one in wanted if one.lower() in cleaned), None)
         return no if found is None else Finding("pass", f"holds {found[:80]!r}")
 

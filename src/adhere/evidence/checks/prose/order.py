@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from adhere.evidence.checks.checking import Check, Read, Severity, Source, as_printed, shown
+from adhere.evidence.checks.checking import Check, Read, Severity, Source, as_printed, show_number
 from adhere.evidence.claims.mentions import BenchmarkMention, Index, Mentions, ModelMention, topic_keys
 from adhere.evidence.claims.names import clean_label
 from adhere.evidence.claims.printed import EPSILON
@@ -310,8 +310,8 @@ class _Order:
 
         def message(read: Read) -> str:
             return (
-                f"{self.quoted}: but in {own.table.name} {own.model.name if own.model else ''} has {shown(read(own))} and "
-                f"{other.model.name if other.model else ''} {shown(read(other))} on {own.benchmark.name if own.benchmark else own.row_label}"
+                f"{self.quoted}: but in {own.table.name} {own.model.name if own.model else ''} has {show_number(read(own))} and "
+                f"{other.model.name if other.model else ''} {show_number(read(other))} on {own.benchmark.name if own.benchmark else own.row_label}"
             )
 
         return Check("prose_table", (own, other), (), holds, message, severity, (self.source,), weight=0.0)
@@ -351,10 +351,10 @@ class _Order:
             return any(sign * read(own).value <= sign * read(other).value + EPSILON for other in others)
 
         def message(read: Read) -> str:
-            beside = ", ".join(f"{o.model.name if o.model else ''} {shown(read(o))}" for o in others)
+            beside = ", ".join(f"{o.model.name if o.model else ''} {show_number(read(o))}" for o in others)
             return (
                 f"{self.quoted} names {own.benchmark.name if own.benchmark else own.row_label} as an exception, but in {own.table.name} "
-                f"{own.model.name if own.model else ''} has {shown(read(own))} there, ahead of {beside}"
+                f"{own.model.name if own.model else ''} has {show_number(read(own))} there, ahead of {beside}"
             )
 
         return Check("prose_table", (own,), tuple(others), holds, message, "error", (self.source,), weight=0.0)
@@ -474,7 +474,7 @@ class _Order:
             other = ahead(read) or others[0]
             return (
                 f"{self.quoted}: but in {own.table.name}, {own.benchmark.name if own.benchmark else own.row_label}, {own.model.name if own.model else ''} has "
-                f"{shown(read(own))} and {other.model.name if other.model else ''} {shown(read(other))}"
+                f"{show_number(read(own))} and {other.model.name if other.model else ''} {show_number(read(other))}"
             )
 
         return Check("prose_table", (own,), tuple(others), holds, message, severity, (self.source,), weight=0.0)

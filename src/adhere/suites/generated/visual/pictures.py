@@ -7,7 +7,7 @@ import random
 from adhere.constraints.base import Constraint
 from adhere.constraints.kinds.held_out.answer import Once
 from adhere.constraints.kinds.held_out.drawing import PointIn
-from adhere.constraints.kinds.shared.shapes import COLOURS, NAMES, Shape, made
+from adhere.constraints.kinds.shared.shapes import COLOURS, NAMES, Shape, make_shape
 from adhere.suites.generated.diagnostic.items import WORDS
 from adhere.suites.generated.family import Family, Item, Level, family, single
 from adhere.suites.pictures import scene
@@ -96,7 +96,8 @@ def draw(rng: random.Random, level: int) -> list[Item]:
 
 def _shapes(chosen: list[tuple[str, str]], places: list[tuple[float, float]]) -> list[Shape]:
     return [
-        made(name, colour, round(x, 2), round(y, 2), 15) for (name, colour), (x, y) in zip(chosen, places, strict=False)
+        make_shape(name, colour, round(x, 2), round(y, 2), 15)
+        for (name, colour), (x, y) in zip(chosen, places, strict=False)
     ]
 
 

@@ -72,7 +72,7 @@ def load(argument: str | None, *, judged: bool = False) -> Suite:
         made = [prompt for at, row in enumerate(rows) if (prompt := _prompt(file, at, row)) is not None]
         if judged:
             decided = {prompt.id for prompt in made}
-            told = list(_judged(file, rows, decided))
+            told = list(_judged_prompts(file, rows, decided))
             by_judge += len(told)
             made += told
         asked += sum(row["level"] > 0 for row in rows)
@@ -129,10 +129,10 @@ def _prompt(file: Path, at: int, row: dict[str, Any]) -> Prompt | None:
     if row["source"] == "CONLL2003" and choices(row["target"]) is None:
         raise SpecError(f"{file}: row {at}: target={row['target'][:80]!r} must be a list in Python's notation")
     group = f"{file.stem.removesuffix('_constraints')}-{row['example_id']}"
-    return _made(group, row, (ref,))
+    return _make_prompt(group, row, (ref,))
 
 
-def _made(group: str, row: dict[str, Any], refs: tuple[ConstraintRef, ...]) -> Prompt:
+def _make_prompt(group: str, row: dict[str, Any], refs: tuple[ConstraintRef, ...]) -> Prompt:
     tags = {
         "slice": f"level {row['level']}",
         "level": str(row["level"]),
@@ -143,7 +143,7 @@ def _made(group: str, row: dict[str, Any], refs: tuple[ConstraintRef, ...]) -> P
     return Prompt(f"{group}-{row['level']}", (Turn(row["instruction"], refs),), source="followbench", tags=tags)
 
 
-def _judged(file: Path, rows: list[dict[str, Any]], decided: set[str]) -> Iterator[Prompt]:
+def _judged_prompts(file: Path, rows: list[dict[str, Any]], decided: set[str]) -> Iterator[Prompt]:
     """The other rows with constraints; each of these is what an instruction asks beyond the one of the level below."""
     texts = {(row["example_id"], row["level"]): row["instruction"] for row in rows}
     for at, row in enumerate(rows):
@@ -158,7 +158,7 @@ def _judged(file: Path, rows: list[dict[str, Any]], decided: set[str]) -> Iterat
             ConstraintRef(JUDGED, {"statement": _ADDED.format(before=path[one - 1], after=path[one])})
             for one in range(1, level + 1)
         )
-        yield _made(group, row, refs)
+        yield _make_prompt(group, row, refs)
 
 
 def _refs(file: Path, row: dict[str, Any]) -> Iterator[ConstraintRef]:

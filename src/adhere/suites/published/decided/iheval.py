@@ -112,7 +112,7 @@ def _prompt(at: str, row: dict[str, Any], place: Place) -> Prompt:
         raise SpecError(
             f"{at}: id must be a number or a text, and system a text or null. Is this another version of the file?"
         )
-    given = _given(at, row, place.task)
+    given = _given_turns(at, row, place.task)
     refs = _refs(at, row.get("answer"), place.task)
     tags = {
         "slice": f"{place.task} {place.kind}",
@@ -125,7 +125,7 @@ def _prompt(at: str, row: dict[str, Any], place: Place) -> Prompt:
     return prompt if given is None else msgspec.structs.replace(prompt, given=given)
 
 
-def _given(at: str, row: dict[str, Any], task: str) -> Given | None:
+def _given_turns(at: str, row: dict[str, Any], task: str) -> Given | None:
     """What others said before the model's turn; None where there is nothing, as in the reference type.
 
     Raises:

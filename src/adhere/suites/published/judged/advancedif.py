@@ -43,8 +43,8 @@ def load(argument: str | None) -> Suite:
 
 
 def _prompt(at: str, row: dict[str, Any], number: int) -> Prompt:
-    messages = _loaded(at, row, "conversation_history", list)
-    rubrics = _loaded(at, _loaded(at, row, "prompt_metadata", dict), "rubrics", list)
+    messages = _load_cell(at, row, "conversation_history", list)
+    rubrics = _load_cell(at, _load_cell(at, row, "prompt_metadata", dict), "rubrics", list)
     if not rubrics or not all(isinstance(one, str) and one.strip() for one in rubrics):
         raise SpecError(f"{at}: rubrics must be texts, and not empty")
     refs = tuple(ConstraintRef(JUDGED, {"statement": f"The reply to this question is yes: {one}"}) for one in rubrics)
@@ -52,7 +52,7 @@ def _prompt(at: str, row: dict[str, Any], number: int) -> Prompt:
     return prompt_of_messages(at, str(number), messages, refs, source="advancedif", tags=tags)
 
 
-def _loaded(at: str, row: dict[str, Any], name: str, kind: type) -> Any:
+def _load_cell(at: str, row: dict[str, Any], name: str, kind: type) -> Any:
     """A cell, or what its text holds as JSON."""
     value = row.get(name)
     if isinstance(value, str):

@@ -117,7 +117,7 @@ def _verl(asked: _Asked) -> dict[str, str]:
         "trainer.n_gpus_per_node": asked.gpus, "trainer.project_name": "adhere", "trainer.experiment_name": recipe.name,
         "trainer.logger": "[console]",
     }  # fmt: skip
-    lines = [f"  {name}={shlex.quote(_said(value))} \\" for name, value in keys.items()]
+    lines = [f"  {name}={shlex.quote(_as_word(value))} \\" for name, value in keys.items()]
     return {
         "run.sh": f"#!/usr/bin/env bash\n# {recipe.name}: its stage {asked.stage} under verl 0.9. MODEL: what the stages before it left.\n"
         f"set -euo pipefail\nadhere build convert {shlex.quote(asked.data + '/rl.jsonl')} --table rl --to verl --out rl.parquet\n"
@@ -143,7 +143,7 @@ def _open_instruct(asked: _Asked) -> dict[str, str]:
         "apply_verifiable_reward": True, "verification_reward": 1.0, "filter_zero_std_samples": True, "seed": recipe.seed,
         "push_to_hub": False, "output_dir": recipe.name,
     }  # fmt: skip
-    lines = [f"  --{name} {_said(value)} \\" for name, value in keys.items()]
+    lines = [f"  --{name} {_as_word(value)} \\" for name, value in keys.items()]
     rows = [
         {
             "messages": _messages(row),
@@ -354,5 +354,5 @@ def _jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _said(value: Any) -> str:
+def _as_word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -17,7 +17,7 @@ def syllables(word: str) -> int:
 
 
 @functools.cache
-def _known() -> dict[str, int]:
+def _counts_of_words() -> dict[str, int]:
     rows = (resources.files(__package__) / "syllables.txt").read_text("utf-8").splitlines()
     return {word: count for count, row in enumerate(rows) for word in row.split()}
 
@@ -25,7 +25,7 @@ def _known() -> dict[str, int]:
 def _count(word: str) -> int:
     if _DIGIT.search(word):
         return 0
-    known = _known().get(word)
+    known = _counts_of_words().get(word)
     if known is not None:
         return known
     found = len(_VOWELS.findall(word))
