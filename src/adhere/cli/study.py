@@ -144,10 +144,11 @@ def _run(
     from adhere.study.design.disk import writing
     from adhere.study.jobs import choose_jobs, run_jobs, run_ray
     from adhere.study.prepared import prepare
+    from adhere.study.run.records import packing
     from adhere.study.tune import tune
 
     progress = for_terminal()
-    with writing(one.directory):
+    with writing(one.directory), packing(one.directory, one.records):
         study = tune(one.spec, one.directory, jobs=jobs, progress=progress)
         prepared = prepare(study, one.directory)
         jobs = jobs or choose_jobs(prepared, progress)

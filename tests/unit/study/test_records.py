@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from adhere.study.outcome.result import StudyResult
 from adhere.study.run import records
 from adhere.study.run.cells import CellRecord
 from adhere.study.run.measured import Measured
-from adhere.study.run.records import pack, unpack
+from adhere.study.run.records import pack, packing, unpack
 
 RECORDS = {
     "study.json": b"{}", "result.json": b"[1]", "evaluations/a-s0-1.json": b"2", "cells/sft-s0-1/cell.json": b"3",
@@ -47,6 +48,43 @@ def test_the_same_study_packs_to_the_same_bytes(tmp_path: Path) -> None:
     for name in ("1", "2"):
         pack(study(tmp_path / name), tmp_path / f"{name}.tar.xz")
     assert (tmp_path / "1.tar.xz").read_bytes() == (tmp_path / "2.tar.xz").read_bytes()
+
+
+def test_an_interrupted_study_is_packed_even_while_it_still_tunes(tmp_path: Path) -> None:
+    file, trial = tmp_path / "r.tar.xz", tmp_path / "a" / "tune" / "evaluations" / "grpo@0-s9-1.json"
+
+    def tune_until_interrupted() -> None:
+        with packing(tmp_path / "a", file):
+            trial.parent.mkdir(parents=True)
+            (tmp_path / "a" / "tune" / "study.json").write_bytes(b"{}")
+            trial.write_bytes(b"1")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune_until_interrupted()
+    unpack(file, tmp_path / "b")
+    assert files(tmp_path / "b") == {"tune/study.json": b"{}", "tune/evaluations/grpo@0-s9-1.json": b"1"}
+
+
+def test_what_is_finished_is_packed_while_the_study_runs(tmp_path: Path) -> None:
+    file, directory = tmp_path / "r.tar.xz", study(tmp_path / "a")
+    with packing(directory, file, every_s=0.01):
+        assert not file.exists(), "nothing is new"
+        (directory / "evaluations" / "b-s0-1.json").write_bytes(b"new")
+        for _ in range(1000):
+            if file.exists():
+                break
+            time.sleep(0.01)
+        unpack(file, tmp_path / "b")
+        assert (tmp_path / "b" / "evaluations" / "b-s0-1.json").read_bytes() == b"new"
+    with packing(directory, None):
+        pass
+
+
+def test_a_study_that_never_began_is_not_packed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError), packing(tmp_path, tmp_path / "r.tar.xz"):
+        raise UsageError("the file of a suite is missing")
+    assert not (tmp_path / "r.tar.xz").exists()
 
 
 def test_what_is_there_stays(tmp_path: Path) -> None:

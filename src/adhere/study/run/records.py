@@ -11,7 +11,9 @@ import fnmatch
 import io
 import lzma
 import tarfile
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from adhere.errors import IntegrityError, UsageError
@@ -33,6 +35,8 @@ PATTERNS = (
     "tune/data/*/manifest.json",
 )
 MOST_BYTES = 1 << 28  # of all records together; a larger file was not packed here
+BEGUN = ("study.json", "tune/study.json")  # a study that tunes writes its own spec when its settings are chosen
+PACK_EVERY_S = 300.0
 
 
 def pack(directory: Path, file: Path) -> int:
@@ -41,7 +45,7 @@ def pack(directory: Path, file: Path) -> int:
     Raises:
         UsageError: No study is stored there.
     """
-    if not (directory / "study.json").exists():
+    if not any((directory / name).exists() for name in BEGUN):
         raise UsageError(f"{directory}: no study is stored there (study.json)")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:xz", format=tarfile.PAX_FORMAT) as archive:
@@ -52,6 +56,51 @@ def pack(directory: Path, file: Path) -> int:
             archive.addfile(entry, io.BytesIO(data))
     write_atomic(file, packed.getvalue())
     return len(packed.getvalue())
+
+
+@contextmanager
+def packing(directory: Path, file: Path | None, *, every_s: float = PACK_EVERY_S) -> Iterator[None]:
+    """Pack the records whenever something is new while the block runs, and when it ends, however it ends.
+
+    A machine that goes away in the middle of a study so takes at most `every_s` seconds of finished work with it.
+
+    Args:
+        directory: Of the study.
+        file: Where to pack; None: nowhere.
+        every_s: Seconds between two looks.
+    """
+    if file is None:
+        yield
+        return
+    ended, packed = threading.Event(), _state(directory)
+
+    def pack_what_is_new() -> None:
+        nonlocal packed
+        if (state := _state(directory)) != packed:
+            pack(directory, file)
+            packed = state
+
+    def look() -> None:
+        while not ended.wait(every_s):
+            with suppress(
+                FileNotFoundError
+            ):  # a record of a failure that goes when its task is done; the next look packs
+                pack_what_is_new()
+
+    looking = threading.Thread(target=look, name="packing", daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        looking.join()
+        pack_what_is_new()
+
+
+def _state(directory: Path) -> tuple[tuple[str, int], ...]:
+    """What tells whether a record came or changed: names and times."""
+    begun = any((directory / name).exists() for name in BEGUN)
+    return tuple((str(path), path.stat().st_mtime_ns) for path in _records(directory)) if begun else ()
 
 
 def _records(directory: Path) -> Iterator[Path]:
