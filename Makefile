@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 QUICK  := $(addprefix tests/unit/,cli constraints docs house lines pipeline report stats store suites text)
+ROWS   ?= 1000000
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: quickstart study test test-unit test-slow test-engines wheel-test dist check format docs clean
@@ -26,8 +27,8 @@ test: $(STAMPS)/dev  ## the default tests
 test-slow: $(STAMPS)/dev
 	$(BIN)/python -m pytest -m slow
 
-test-engines: $(STAMPS)/engines  ## real Ray (two nodes, two network namespaces; one dies) and datatrove, on a million rows
-	ADHERE_ENGINE_ROWS=1000000 $(BIN)/python -m pytest -m slow -s tests/engines
+test-engines: build/engines/.installed  ## real Ray (two nodes, two network namespaces; one dies), datatrove on a million rows, s3 and hf over HTTP
+	ADHERE_ENGINE_ROWS=$(ROWS) build/engines/bin/python -m pytest -m slow -s tests/engines
 
 wheel-test:  ## builds the wheel twice, looks into it, installs it in a bare environment of each Python found; needs PyPI
 	$(PYTHON) benchmarks/wheel.py
@@ -76,6 +77,9 @@ $(STAMPS)/dev: $(STAMPS)/train
 	$(PIP) --editable '.[all,dev]'
 	touch $@
 
-$(STAMPS)/engines: $(STAMPS)/dev
-	$(PIP) --editable '.[ray,datatrove,remote]' 'ray[data]'
+# An environment of its own: Ray and datatrove bring versions that nothing else should get.
+build/engines/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv build/engines
+	build/engines/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	build/engines/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[engines]'
 	touch $@

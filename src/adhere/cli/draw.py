@@ -27,14 +27,16 @@ if TYPE_CHECKING:
 @click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True, help="Nucleus sampling.")  # fmt: skip
 @click.option("--max-new-tokens", type=click.IntRange(1), default=1024, show_default=True, help="Longer answers are cut.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="The root of every answer's own seed.")
-@click.option("--run-answers", type=click.IntRange(1), help="Answers of one stored run, of which one is in memory [50,000].")  # fmt: skip
+@click.option("--shard-answers", type=click.IntRange(1), help="Answers of one shard, of which one is in memory [50,000].")  # fmt: skip
 @endpoint_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     prompts: tuple[str, ...], models: tuple[str, ...], out: Path, draws: int, temperature: float, top_p: float, max_new_tokens: int,
-    seed: int, run_answers: int | None, endpoint: EndpointOptions, as_json: bool,
+    seed: int, shard_answers: int | None, endpoint: EndpointOptions, as_json: bool,
 ) -> None:  # fmt: skip
     """Draw answers to files of prompts (JSON lines with `prompt`: a text, or messages), of any number.
+
+    Prompts with constraints (`instruction_id_list`, `kwargs`) have their answers judged. OUT is a sharded run, for `adhere report`.
 
     Each request goes to the endpoint with fewest under way; one that cannot be reached rests while others go on. Safe to interrupt: answers
     are stored as they arrive, and the same command asks only for those that are missing. OUT/rows/*.jsonl are the answers as rows, for
@@ -44,7 +46,8 @@ def command(
     from adhere.models.catalog import is_endpoint, open_model
     from adhere.models.http.replicas import replicated
     from adhere.schema import Sampling, encode
-    from adhere.steps.farm import RUN_ANSWERS, draw, lacking
+    from adhere.steps.farm import draw, lacking
+    from adhere.store.sharded import SHARD_ANSWERS
 
     progress = for_terminal()
     model: Model
@@ -56,12 +59,12 @@ def command(
     sampling = Sampling(max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, seed=seed)
     try:
         found = draw(
-            model, prompts, out, draws=draws, sampling=sampling, run_answers=run_answers or RUN_ANSWERS, progress=progress
+            model, prompts, out, draws=draws, sampling=sampling, shard_answers=shard_answers or SHARD_ANSWERS, progress=progress
         )  # fmt: skip
     finally:
         model.close()
     cost = f", ${found.cost_usd:.4f}" if found.cost_usd else ""
-    text = f"{found.answers:,} answers to {found.prompts:,} prompts in {found.runs:,} runs ({found.tokens:,} tokens{cost}), {found.failed:,} failed: {out}/rows"
+    text = f"{found.answers:,} answers to {found.prompts:,} prompts in {found.shards:,} shards ({found.tokens:,} tokens{cost}), {found.failed:,} failed: {out}/rows"
     show(encode(found._asdict()) if as_json else text)
     if (problem := lacking(found)) is not None:
         raise problem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from glob import glob
@@ -11,6 +12,8 @@ from typing import Any, BinaryIO
 from adhere.errors import ResourceError, UsageError
 from adhere.extras import need
 from adhere.lines.blocks import compressing, written_whole
+
+_BUFFER_BYTES = 1 << 20
 
 
 def is_remote(place: str) -> bool:
@@ -67,7 +70,9 @@ def open_place(place: str) -> Iterator[BinaryIO]:
     system, path = _file_system(place)
     try:
         with system.open(path, "rb") as file:
-            yield file
+            yield io.BufferedReader(
+                file, _BUFFER_BYTES
+            )  # the files of some stores have no `readlines` of so many bytes
     except FileNotFoundError as error:
         raise ResourceError(f"{place} is not there any more") from error
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -22,13 +23,15 @@ from adhere.models.base import Model
 from adhere.pipeline.check import check
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.outcomes import passes
-from adhere.pipeline.prepare import prepare
+from adhere.pipeline.prepare import note_spent, prepare, refuse_in_shards
 from adhere.pipeline.respond import respond
-from adhere.pipeline.summarize import summarize
+from adhere.pipeline.summarize import summarize, summarize_shards, versions_of
 from adhere.progress import Progress, Silent, Step
 from adhere.schema import VIEWS, EngineInfo, Mode, Prompt, Response, Sampling, Verdict
-from adhere.store.run import EpisodeStep, Key, Run, RunSpec, alone, alone_in_turn
-from adhere.store.summary import Summary
+from adhere.store.run import MOST_KEYS, EpisodeStep, Key, Run, RunSpec, alone, alone_in_turn, is_held
+from adhere.store.sharded import ShardedRun
+from adhere.store.shelf import SHARDED
+from adhere.store.summary import Summary, SummarySums
 from adhere.suites.base import Suite
 from adhere.text.reasoning import own_tags
 
@@ -103,17 +106,59 @@ async def evaluate(
         RunMismatch: `directory` holds another Run.
         ResourceError: The disk is full; what was stored is safe.
     """
-    suite = asked.suite
+    prompts, spec = asked.suite.prompts, asked.run_spec(model)
+    answers = spec.draws * sum(len(prompt.turns) for prompt in prompts)
+    if (directory / SHARDED).exists() or (answers > MOST_KEYS and not (directory / "manifest.json").exists()):
+        return await _evaluate_shards(model, asked, directory, recheck=recheck, user=user, progress=progress)
+    return await _evaluate_run(model, asked, prompts, directory, recheck=recheck, user=user, progress=progress)
+
+
+async def _evaluate_run(
+    model: Model, asked: EvalSpec, prompts: Sequence[Prompt], directory: Path, *, recheck: bool, user: Model | None,
+    progress: Progress,
+) -> Run:  # fmt: skip
+    """One Run, or one shard."""
     async with alone_in_turn(directory, progress.say):  # so that two processes never ask the same twice
-        with Run.open(
-            directory, asked.run_spec(model), suite.prompts
-        ) as run:  # leaving it always stores what was appended
+        with Run.open(directory, asked.run_spec(model), prompts) as run:  # leaving it always stores what was appended
             if keys := run.missing(again=recheck):
-                await prepare(model, run, suite, progress)
+                await prepare(model, run, asked.suite, progress)
                 await _ask(model, run, progress, keys=keys, user=user)
             judge_stored(run, progress)
             run.seal(count_stored(run, progress))
     return run
+
+
+async def _evaluate_shards(
+    model: Model, asked: EvalSpec, directory: Path, *, recheck: bool, user: Model | None, progress: Progress
+) -> Run:
+    """A sharded Run, shard by shard: those that another process is at work on come last."""
+    refuse_in_shards(model)
+    async with alone_in_turn(directory, progress.say):
+        whole = ShardedRun.start(directory, asked.run_spec(model), asked.suite.prompts)
+    later: list[Path] = []
+    for number, shard in enumerate(chain(whole.shards, later)):
+        if number < len(whole.shards) and is_held(shard):
+            later.append(shard)
+            continue
+        run = Run.load(shard)
+        if not _is_done(run, recheck=recheck):
+            prompts = run.prompts()
+            await _evaluate_run(model, asked, prompts, shard, recheck=recheck, user=user, progress=progress)
+        else:
+            note_spent(model, run)
+    whole.seal(summarize_shards(whole.summaries()))
+    return whole
+
+
+def _is_done(run: Run, *, recheck: bool = False) -> bool:
+    """Whether a shard has all answers, judged by today's verifiers."""
+    if not run.is_sealed:
+        return False
+    summary = run.summary()
+    if summary.accounting.missing + summary.accounting.error and run.missing(again=recheck):
+        return False
+    known = summary.verifier_versions
+    return isinstance(summary.sums, SummarySums) and known == versions_of(run.prompts(), run.spec.mode)
 
 
 def evaluate_sync(
@@ -148,7 +193,14 @@ def rescore(directory: Path, progress: Progress = SILENT) -> Summary:
 
     Verdicts of the same verifiers are kept; the others are judged anew, and the old rows stay on disk.
     """
-    Run.load(directory)  # a directory that holds none is refused before it is made
+    loaded = Run.load(directory)  # a directory that holds none is refused before it is made
+    if isinstance(loaded, ShardedRun):
+        for shard in loaded.shards:
+            if not _is_done(Run.load(shard)):
+                rescore(shard, progress)
+        summary = summarize_shards(loaded.summaries())
+        loaded.seal(summary)
+        return summary
     with alone(directory), Run.load(directory) as run:
         judge_stored(run, progress)
         summary = count_stored(run, progress)
@@ -220,16 +272,20 @@ def judge_stored(run: Run, progress: Progress = SILENT) -> None:
 def _unjudged(run: Run, prompts: dict[str, Prompt]) -> list[Response]:
     """Answers that lack a verdict of today's version on any of their constraints, under any view."""
     known = {_name(verdict): verdict.verifier_version for verdict in run.verdicts()}
-    mode = run.spec.mode
+    mode, wanted = run.spec.mode, dict[tuple[str, int], list[tuple[int, str, str]]]()  # by turn of a prompt
+    for prompt in prompts.values():
+        for turn, asked in enumerate(prompt.turns):
+            versions = [
+                verifier_version(ref, mode=mode, profile=prompt.tags.get("profile")) for ref in asked.constraints
+            ]
+            wanted[prompt.id, turn] = [(at, view, version) for at, version in enumerate(versions) for view in VIEWS]
     return [
         response
         for response in run.responses()
         if response.status != "error"
         and any(
-            known.get((*response.key, index, view))
-            != verifier_version(ref, mode=mode, profile=prompts[response.prompt_id].tags.get("profile"))
-            for index, ref in enumerate(prompts[response.prompt_id].turns[response.turn].constraints)
-            for view in VIEWS
+            known.get((*response.key, index, view)) != version
+            for index, view, version in wanted[response.prompt_id, response.turn]
         )
     ]
 
@@ -245,5 +301,6 @@ def count_stored(run: Run, progress: Progress = SILENT) -> Summary:
         progress.say(f"{run.directory}: left out {run.damage}")
     spec = run.spec
     return summarize(
-        run.prompts(), spec.draws, run.responses(), verdicts, spec.slices, damage=run.damage.rows, mode=spec.mode
-    )
+        run.prompts(), spec.draws, run.responses(), verdicts, spec.slices, damage=run.damage.rows, mode=spec.mode,
+        keep_sums=run.is_shard,
+    )  # fmt: skip

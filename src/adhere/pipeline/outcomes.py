@@ -109,8 +109,8 @@ def answers_of(run: Run) -> Answers:
 
 def passes(run: Run, *, view: View = "strict", draw: int = 0) -> dict[str, bool | None]:
     """Whether each prompt was passed, for paired statistics; None where it was not measured (see `Answers.passes`)."""
-    answers = answers_of(run)
-    return {prompt.id: answers.passes(prompt, draw, view) for prompt in answers.prompts}
+    parts = map(answers_of, run.parts())
+    return {prompt.id: part.passes(prompt, draw, view) for part in parts for prompt in part.prompts}
 
 
 def pass_rates(run: Run, *, view: View = "strict") -> dict[str, float | None]:
@@ -123,11 +123,12 @@ def pass_rates(run: Run, *, view: View = "strict") -> dict[str, float | None]:
 
 def passed_draws(run: Run, *, view: View = "strict") -> dict[str, int | None]:
     """How many of each prompt's draws pass; None where any draw was not measured."""
-    answers = answers_of(run)
-    found = {
-        prompt.id: [answers.passes(prompt, draw, view) for draw in range(answers.draws)] for prompt in answers.prompts
-    }
-    return {name: None if None in passed else sum(map(bool, passed)) for name, passed in found.items()}
+    found: dict[str, int | None] = {}
+    for part in map(answers_of, run.parts()):
+        for prompt in part.prompts:
+            passed = [part.passes(prompt, draw, view) for draw in range(part.draws)]
+            found[prompt.id] = None if None in passed else sum(map(bool, passed))
+    return found
 
 
 def by_slice(prompts: Iterable[Prompt], slices: Iterable[str]) -> Mapping[str, list[Prompt]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from adhere.errors import UsageError
 from adhere.models.base import Model, Request
 from adhere.models.wrap import Searched, Wrapped
 from adhere.pipeline.check import check
@@ -29,8 +30,25 @@ async def prepare(model: Model, run: Run, suite: Suite, progress: Progress) -> N
         await search_prompt(model, run, suite, progress)
     if isinstance(model, Wrapped):
         model.use(partial(_broken_rules, {prompt.id: prompt for prompt in run.prompts()}, run.spec.mode))
-    if isinstance(model, Spending):  # earlier runs of the command count under the same cap
+    note_spent(model, run)
+
+
+def note_spent(model: Model, run: Run) -> None:
+    """Tell a Model that keeps to a cap what a Run has cost: earlier runs of the command count under the same cap."""
+    if isinstance(model, Spending):
         model.spent_usd += sum(response.usage.cost_usd or 0.0 for response in run.responses())
+
+
+def refuse_in_shards(model: Model) -> None:
+    """Refuse a Model that has to look at all answers of a Run at once.
+
+    Raises:
+        UsageError: It is one.
+    """
+    if isinstance(model, Searched):
+        raise UsageError(
+            f"{model.name} looks for a prompt over all answers of a run, and so many are stored in shards: take fewer --draws"
+        )
 
 
 def _broken_rules(prompts: dict[str, Prompt], mode: Mode, request: Request, text: str) -> list[str]:

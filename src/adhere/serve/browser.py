@@ -22,12 +22,11 @@ from adhere.models.fake.loopback import guard, listen
 from adhere.report.answers.html import answers_html
 from adhere.report.pages import stored_in
 from adhere.report.view.html import index_html, item_html, trouble_html
-from adhere.schema import decode, encode
+from adhere.schema import encode
 from adhere.serve.answers import Answers, Asked, names_of, result_of, ways_of
 from adhere.serve.watch import State, Watch, watch
-from adhere.store.files import read_regular
-from adhere.store.manifest import Manifest
 from adhere.store.run import Run
+from adhere.store.sharded import manifest_of
 from adhere.store.shelf import Item, item_of, last_change, runs_in, shelf
 
 _HEADERS = {
@@ -196,7 +195,7 @@ class Browser:
         """The page of one Run's answers, or of two Runs side by side."""
         items = await self._runs(request)
         try:
-            models = [decode(read_regular(item.directory / "manifest.json"), Manifest).spec.model for item in items]
+            models = [manifest_of(item.directory).spec.model for item in items]
         except (AdhereError, OSError) as error:
             return _page(trouble_html(" and ".join(item.name for item in items), str(error)), status=503)
         names = names_of([(model, item.directory) for model, item in zip(models, items, strict=True)])
@@ -235,7 +234,7 @@ class _Table(NamedTuple):
 
 def _version(item: Item) -> str:
     """Another one whenever something was written to a Run."""
-    return f"{max(last_change(item.directory / part) for part in ('', 'responses', 'verdicts')):.6f}"
+    return f"{max(last_change(run / part) for run in runs_in(item) for part in ('', 'responses', 'verdicts')):.6f}"
 
 
 def _number(query: Mapping[str, str], name: str) -> int:

@@ -9,6 +9,7 @@ import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ from adhere.store.files import read_regular
 from adhere.store.follow import Follower
 from adhere.store.manifest import Manifest
 from adhere.store.run import is_held, replaces
+from adhere.store.sharded import manifest_of
 from adhere.store.shelf import Item, Kind, Word, item_of, last_change, runs_in, state_word
 from adhere.store.summary import Summary
 from adhere.study.outcome.result import StudyResult
@@ -163,14 +165,12 @@ class RunWatch(Watch):
     def __init__(self, item: Item, speed: _Speed) -> None:
         super().__init__(item, speed)
         self._manifest: Manifest | None = None
-        self._responses = Follower(item.directory / "responses", Response)
+        self._responses = [Follower(part / "responses", Response) for part in runs_in(item)]
         self._status: dict[tuple[str, int, int], Status] = {}
 
     def state(self, *, with_models: bool = False) -> State:
-        manifest = self._manifest = self._manifest or decode(
-            read_regular(self.item.directory / "manifest.json"), Manifest
-        )
-        for response in self._responses.fresh():
+        manifest = self._manifest = self._manifest or manifest_of(self.item.directory)
+        for response in chain.from_iterable(part.fresh() for part in self._responses):
             if replaces(response.status, self._status.get(response.key)):
                 self._status[response.key] = response.status
         statuses = Counter(self._status.values())
@@ -183,7 +183,7 @@ class RunWatch(Watch):
             # of suites with several turns only the answers themselves say how many
             total=manifest.n_prompts * spec.draws if turns == 1 else None,
             failed=statuses["error"],
-            changed=max(self._responses.changed, last_change(self.item.directory)),
+            changed=max(last_change(self.item.directory), *(part.changed for part in self._responses)),
             is_sealed=is_sealed,
             statuses=dict(statuses),
             result=self._sealed("summary.json", _run_result),

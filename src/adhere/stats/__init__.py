@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from adhere.stats.crossed import Crossed, fit_crossed
     from adhere.stats.fragile import fit_kinds, leave_one_out, sign_flip_p
     from adhere.stats.multiple import holm
-    from adhere.stats.proportions import Interval, wilson_clustered
+    from adhere.stats.proportions import ClusterSums, Interval, wilson_clustered
     from adhere.stats.seeds import SeedSummary, over_seeds
     from adhere.stats.spread import spread_of_variants
 
 __all__ = [
     "AtEqualLength",
+    "ClusterSums",
     "Crossed",
     "Estimate",
     "Interval",
@@ -54,7 +55,7 @@ _HOMES = {
     **dict.fromkeys(("Estimate", "paired_bootstrap", "unanimous_bound"), "bootstrap"),
     **dict.fromkeys(("Crossed", "fit_crossed"), "crossed"),
     **dict.fromkeys(("fit_kinds", "leave_one_out", "sign_flip_p"), "fragile"),
-    **dict.fromkeys(("Interval", "wilson_clustered"), "proportions"),
+    **dict.fromkeys(("ClusterSums", "Interval", "wilson_clustered"), "proportions"),
     **dict.fromkeys(("SeedSummary", "over_seeds"), "seeds"),
     "cohens_kappa": "agreement",
     "holm": "multiple",

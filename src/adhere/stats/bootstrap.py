@@ -16,6 +16,7 @@ from scipy.special import ndtr, ndtri
 from adhere.stats.proportions import Interval, check_confidence
 
 Floats = NDArray[np.float64]
+_MANY_CLUSTERS, _FEW_KINDS = 10_000, 1_000  # from where on clusters that are alike are drawn together
 _CELLS_AT_ONCE = 4_000_000  # bounds the memory of a resample to about 32 MB
 
 
@@ -117,6 +118,11 @@ def _unanimous(d_P: Floats, value: float, confidence: float, *, clustered: bool)
 
 def _resampled_means(sums_K: Floats, counts_K: Floats, resamples: int, rng: np.random.Generator) -> Floats:
     clusters = len(sums_K)
+    if clusters >= _MANY_CLUSTERS:
+        kinds, of_kind = np.unique(np.stack([sums_K, counts_K]), axis=1, return_counts=True)
+        if len(of_kind) <= _FEW_KINDS:  # how often each is drawn has one distribution, whichever of its clusters it was
+            drawn_BK = rng.multinomial(clusters, of_kind / clusters, size=resamples)
+            return np.asarray(drawn_BK @ kinds[0] / (drawn_BK @ kinds[1]))
     means_B = np.empty(resamples)
     step = max(1, _CELLS_AT_ONCE // clusters)
     for start in range(0, resamples, step):

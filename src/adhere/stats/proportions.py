@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from statistics import NormalDist  # scipy takes 0.3 s to import, which whoever only counts need not wait for
 from typing import NamedTuple
@@ -26,6 +27,59 @@ def check_confidence(confidence: float) -> None:
         raise ValueError(f"confidence={confidence!r} must lie between 0 and 1, e.g. 0.95")
 
 
+class ClusterSums(NamedTuple):
+    """What an interval needs to know of clusters of trials: sums over clusters, so that those of other clusters can be added.
+
+    Attributes:
+        clusters: That have trials.
+        trials: n.
+        passed: p, at most n.
+        trials_squared, products, passed_squared: n², n·p and p².
+    """
+
+    clusters: int = 0
+    trials: int = 0
+    passed: int = 0
+    trials_squared: int = 0
+    products: int = 0
+    passed_squared: int = 0
+
+    @classmethod
+    def of(cls, passed_K: Sequence[int], n_K: Sequence[int]) -> ClusterSums:
+        """The sums of some clusters; those without trials are left out.
+
+        Raises:
+            ValueError: More passed than there were.
+        """
+        pairs = [(int(passed), int(n)) for passed, n in zip(passed_K, n_K, strict=True) if n]
+        for passed, n in pairs:
+            if not 0 <= passed <= n:
+                raise ValueError(f"{passed} successes of {n} are impossible; 0 <= successes <= n")
+        return cls(
+            len(pairs), sum(n for _, n in pairs), sum(passed for passed, _ in pairs), sum(n * n for _, n in pairs),
+            sum(n * passed for passed, n in pairs), sum(passed * passed for passed, _ in pairs),
+        )  # fmt: skip
+
+    def plus(self, other: ClusterSums) -> ClusterSums:
+        """With the sums of other clusters."""
+        return ClusterSums(*map(operator.add, self, other))
+
+    def wilson(self, confidence: float = 0.95) -> Interval | None:
+        """See `wilson_clustered`."""
+        check_confidence(confidence)
+        clusters, trials, passed, trials_squared, products, passed_squared = self
+        if not trials:
+            return None
+        share = passed / trials
+        if trials == clusters or share in (0.0, 1.0) or clusters == 1:
+            return _wilson(share, clusters, confidence)
+        # The sum over clusters of (passed - share * n)², times trials²: in whole numbers, so that nothing cancels.
+        between = trials**2 * passed_squared - 2 * passed * trials * products + passed**2 * trials_squared
+        variance = clusters / (clusters - 1) * (between / trials**4)
+        design_effect = max(1.0, variance * trials / (share * (1 - share)))
+        return _wilson(share, trials / design_effect, confidence)
+
+
 def wilson_clustered(passed_K: Sequence[int], n_K: Sequence[int], confidence: float = 0.95) -> Interval | None:
     """Wilson's interval for a share whose trials come in clusters (a prompt's constraints, its draws); None without trials.
 
@@ -40,21 +94,7 @@ def wilson_clustered(passed_K: Sequence[int], n_K: Sequence[int], confidence: fl
     Source: E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209; for clusters E. L. Korn, B. I. Graubard, Surv. Methodol. 24 (1998) 193,
     with Wilson's interval in place of the exact one. It stays inside [0, 1], and has a width where all trials agree.
     """
-    check_confidence(confidence)
-    pairs = [(passed, n) for passed, n in zip(passed_K, n_K, strict=True) if n]
-    for passed, n in pairs:
-        if not 0 <= passed <= n:
-            raise ValueError(f"{passed} successes of {n} are impossible; 0 <= successes <= n")
-    trials, clusters = sum(n for _, n in pairs), len(pairs)
-    if not trials:
-        return None
-    share = sum(passed for passed, _ in pairs) / trials
-    if trials == clusters or share in (0.0, 1.0) or clusters == 1:
-        return _wilson(share, clusters, confidence)
-    between = sum((passed - share * n) ** 2 for passed, n in pairs)
-    variance = clusters / (clusters - 1) * between / trials**2
-    design_effect = max(1.0, variance * trials / (share * (1 - share)))
-    return _wilson(share, trials / design_effect, confidence)
+    return ClusterSums.of(passed_K, n_K).wilson(confidence)
 
 
 def _wilson(share: float, n: float, confidence: float) -> Interval:

@@ -1,10 +1,11 @@
-"""Rollouts: answers of a model to as many prompts as there are, stored as Runs of so many answers each.
+"""Rollouts: answers of a model to as many prompts as there are, stored as a sharded Run (`store.sharded`).
 
     OUT/farm.json           what is asked of whom; another question, or another model, is refused
-    OUT/runs/00017/         a Run: answers are stored as they arrive, and are never asked for again
+    OUT/shards/00017/       a Run: answers are stored as they arrive, and are never asked for again
     OUT/rows/00017.jsonl    the same answers as rows (`key`, `draw`, `prompt`, `response`, `status`), once all are there
+    OUT/shards.json         once all have been asked: what `adhere report`, `rescore`, `compare` and `compact` read as one Run
 
-Only one Run is in memory at a time, so what there is to ask may be of any length.
+Only one shard is in memory at a time, so what there is to ask may be of any length.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from adhere.errors import Incomplete, RunMismatch, SpecError, UsageError
 from adhere.lines.blocks import parse_line, written_whole
 from adhere.lines.places import find
 from adhere.models.base import Model
+from adhere.pipeline.evaluate import count_stored, judge_stored
 from adhere.pipeline.prepare import Spending
+from adhere.pipeline.summarize import summarize_shards
 from adhere.progress import Progress, Silent
 from adhere.schema import EngineInfo, Prompt, Record, Sampling, content_hash, decode, decoder_of, encode, write_atomic
 from adhere.steps.kinds import answer_row, prompt_of
 from adhere.steps.shards import Shard, ShardFile
 from adhere.store.run import Run, RunSpec
-
-RUN_ANSWERS = 50_000
-"""Of one Run: enough that the slow last answers of each cost little, few enough to be held in memory."""
+from adhere.store.sharded import SHARD_ANSWERS, Outline, ShardedRun
+from adhere.store.shelf import SHARDS
 
 
 class Farm(Record, frozen=True):
@@ -38,13 +40,13 @@ class Farm(Record, frozen=True):
     sources: tuple[tuple[str, int], ...]
     sampling: Sampling
     draws: int
-    run_answers: int
+    shard_answers: int
 
 
 class Harvest(NamedTuple):
     """What there is at the end: answers = `ok` + others; `failed` calls are asked for again by the same command."""
 
-    runs: int
+    shards: int
     prompts: int
     answers: int
     failed: int
@@ -59,7 +61,7 @@ def draw(
     *,
     sampling: Sampling,
     draws: int = 1,
-    run_answers: int = RUN_ANSWERS,
+    shard_answers: int = SHARD_ANSWERS,
     progress: Progress | None = None,
 ) -> Harvest:
     """Draw `draws` answers to every prompt of some files; what `out` holds is not asked for again.
@@ -70,7 +72,7 @@ def draw(
         out: Where everything is stored.
         sampling: How they are drawn.
         draws: Answers a prompt.
-        run_answers: Of one Run.
+        shard_answers: Of one Run.
         progress: Where to report.
 
     Raises:
@@ -81,25 +83,32 @@ def draw(
     """
     progress = progress or Silent()
     files = find(tuple(patterns))
-    farm = Farm(model.name, model.engine, tuple(files), sampling, draws, run_answers)
+    farm = Farm(model.name, model.engine, tuple(files), sampling, draws, shard_answers)
     _refuse_other(out, farm)
     total, number = Harvest(0, 0, 0, 0, 0, 0.0), -1
     if isinstance(model, Spending):  # the cap is for everything in one directory
-        model.spent_usd += sum(_cost_of(run) for run in sorted(out.glob("runs/*")))
-    for number, prompts in enumerate(_chunks([place for place, _ in files], max(1, run_answers // draws))):
-        with Run.open(out / f"runs/{number:05}", _spec(model, sampling, draws, prompts), prompts) as run:
-            ask_missing(run, model, prompts, label=f"draw, run {number + 1}", progress=progress)
+        model.spent_usd += sum(_cost_of(shard) for shard in sorted((out / SHARDS).glob("[0-9]*")))
+    spec, outline = _spec(model, farm), Outline()
+    for number, prompts in enumerate(_chunks([place for place, _ in files], max(1, shard_answers // draws))):
+        outline.add(prompts)
+        with Run.open(out / SHARDS / f"{number:05}", spec, prompts) as run:
+            ask_missing(run, model, prompts, label=f"draw, shard {number + 1}", progress=progress)
+            if not run.is_sealed:
+                judge_stored(run, progress)
+                run.seal(count_stored(run, progress))
             answers = run.responses()
             _write_rows(out / f"rows/{number:05}.jsonl", run, prompts)
         failed = sum(answer.status == "error" for answer in answers)
         cost = math.fsum(answer.usage.cost_usd or 0.0 for answer in answers)
         tokens = sum(answer.usage.completion_tokens or 0 for answer in answers)
         total = Harvest(
-            total.runs + 1, total.prompts + len(prompts), total.answers + len(answers) - failed, total.failed + failed,
+            total.shards + 1, total.prompts + len(prompts), total.answers + len(answers) - failed, total.failed + failed,
             total.tokens + tokens, total.cost_usd + cost,
         )  # fmt: skip
     if number < 0:
         raise UsageError(f"{', '.join(patterns)}: no prompts")
+    whole = ShardedRun(out, outline.write(out, spec))
+    whole.seal(summarize_shards(whole.summaries()))
     return total
 
 
@@ -116,21 +125,22 @@ def _refuse_other(out: Path, farm: Farm) -> None:
         )
 
 
-def _spec(model: Model, sampling: Sampling, draws: int, prompts: Sequence[Prompt]) -> RunSpec:
+def _spec(model: Model, farm: Farm) -> RunSpec:
     return RunSpec(
-        model=model.name, engine=model.engine, suite="draw", suite_version="1", suite_sha256=content_hash(list(prompts)),
-        sampling=sampling, draws=draws, cut_answers="fail",
+        model=model.name, engine=model.engine, suite="draw", suite_version="1", suite_sha256=content_hash(list(farm.sources)),
+        sampling=farm.sampling, draws=farm.draws, cut_answers="fail",
     )  # fmt: skip
 
 
 def _chunks(places: Sequence[str], size: int) -> Iterator[list[Prompt]]:
     """The prompts of all files, so many at a time."""
-    decoder, chunk = decoder_of(dict[str, Any]), []
+    decoder, chunk, seen = decoder_of(dict[str, Any]), [], 0
     for place in places:
         for block in ShardFile(Shard(0, place)).blocks():
             for number, line in block.lines():
+                seen += 1
                 try:
-                    prompt = prompt_of(parse_line(line, decoder), number)
+                    prompt = prompt_of(parse_line(line, decoder), seen)
                 except SpecError as problem:
                     raise SpecError(f"{place}:{number}: {problem}") from problem
                 chunk.append(prompt)

@@ -21,7 +21,8 @@ import msgspec
 from adhere.build.decontaminate.rows import Decontaminate
 from adhere.build.transforms import Settings
 from adhere.build.transforms.base import Refused, choose, each
-from adhere.errors import SpecError, UsageError
+from adhere.constraints.resolve import resolve
+from adhere.errors import AdhereError, SpecError, UsageError
 from adhere.lines.blocks import Block, parse_line
 from adhere.lines.step import Broken, Sorted, Step
 from adhere.models.base import Model
@@ -186,20 +187,28 @@ class Draw(Step):
 def prompt_of(row: Row, number: int) -> Prompt:
     """The prompt of a row: its `prompt` (a text, or messages that end with the user's), called by its `key` or `id`, else by its line.
 
+    Constraints are read from `instruction_id_list` and `kwargs`, where it has them.
+
     Raises:
-        SpecError: It has none.
+        SpecError: It has no prompt, or its constraints are none.
     """
     value = row.get("prompt")
+    try:
+        refs = refs_of(row["instruction_id_list"], row.get("kwargs")) if row.get("instruction_id_list") else ()
+        for ref in refs:  # before anybody is asked
+            resolve(ref)
+    except AdhereError as error:
+        raise SpecError(str(error)) from error
     name = str(next((row[key] for key in ("key", "id") if row.get(key) is not None), f"line-{number}"))
     if isinstance(value, str) and value.strip():
-        return Prompt(name, (Turn(value),))
+        return Prompt(name, (Turn(value, refs),))
     try:
         said = list(convert(value, tuple[Message, ...]))
         if said[-1].role != "user":
             raise ValueError(f"the last message is of the {said[-1].role}")  # noqa: TRY301 - one message for all of them
         system = said.pop(0).content if said[0].role == "system" else None
         given = Given(before=tuple(said[:-1])) if said[:-1] else msgspec.UNSET
-        return Prompt(name, (Turn(said[-1].content),), system=system, given=given)
+        return Prompt(name, (Turn(said[-1].content, refs),), system=system, given=given)
     except (msgspec.ValidationError, ValueError, IndexError) as error:
         raise SpecError(
             f"no `prompt` that can be asked: a text, or messages (`role`, `content`) of which the last is the user's ({error})"

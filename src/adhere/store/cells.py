@@ -21,6 +21,8 @@ from adhere.store.files import sha256_of
 from adhere.store.manifest import Manifest
 from adhere.store.run import Key, StoredVerdict, answer_hash
 from adhere.store.segments import Damage
+from adhere.store.sharded import ShardedRun
+from adhere.store.shelf import SHARDED
 
 BLOCK_BYTES = 16 << 20
 T = TypeVar("T", bound=Record)
@@ -37,6 +39,7 @@ class Cell(NamedTuple):
         run: The Run's directory; None while there is none.
         place: (model, number of the suite) under which the sweep's journal has it; None outside of sweeps.
         manifest: Of the Run.
+        whole: The sharded Run of which `run` is a shard.
     """
 
     model: str
@@ -44,11 +47,13 @@ class Cell(NamedTuple):
     run: Path | None
     place: tuple[str, int] | None
     manifest: Manifest | None
+    whole: Path | None = None
 
     @property
     def name(self) -> str:
-        """The Run's folder; empty while there is none."""
-        return self.run.name if self.run is not None else ""
+        """The Run's folder, of all its shards the same; empty while there is none."""
+        folder = self.whole or self.run
+        return folder.name if folder is not None else ""
 
 
 class Found(NamedTuple):
@@ -120,12 +125,13 @@ class Reader:
             UsageError: There is no Run and no sweep.
             IntegrityError: A manifest is damaged, or a Run is about a suite that the sweep did not ask.
         """
-        if (self.root / "manifest.json").is_file():
-            return Found([self._cell(self.root, None)], None)
+        if (self.root / "manifest.json").is_file() or (self.root / SHARDED).is_file():
+            return Found(self._cells(self.root, None), None)
         sweep = self.root / "sweep.json"
         asked = decode(self._file(sweep), _Asked) if sweep.is_file() else None
         folder = self.root / "runs" if asked is not None else self.root
-        cells = [self._cell(file.parent, asked) for file in sorted(folder.glob("*/manifest.json"))]
+        runs = {file.parent for name in ("manifest.json", SHARDED) for file in folder.glob(f"*/{name}")}
+        cells = [cell for run in sorted(runs) for cell in self._cells(run, asked)]
         if asked is None and not cells:
             raise UsageError(f"{self.root} holds no Run and no sweep (adhere list runs)")
         return Found(_in_order(cells), self.root / "journal" if asked is not None else None)
@@ -155,6 +161,8 @@ class Reader:
         if not file.is_file() or sha256_of(file) != wanted:
             raise IntegrityError(f"{file} is not what this Run asked: it is missing, or its sha256 is another")
         if wanted not in self._prompts:
+            if cell.whole is not None:  # no other cell asks what a shard does
+                self._prompts.clear()
             self._prompts[wanted] = read_prompts(file)
         return self._prompts[wanted]
 
@@ -224,6 +232,13 @@ class Reader:
         if cell.manifest is None:
             return None
         return frozenset(all_keys(self.prompts(cell), cell.manifest.spec.draws))
+
+    def _cells(self, directory: Path, asked: _Asked | None) -> list[Cell]:
+        """A Run's one cell, or one a shard."""
+        if not (directory / SHARDED).is_file():
+            return [self._cell(directory, asked)]
+        self._file(directory / SHARDED)
+        return [self._cell(shard, asked)._replace(whole=directory) for shard in ShardedRun.load(directory).shards]
 
     def _cell(self, directory: Path, asked: _Asked | None) -> Cell:
         try:
@@ -321,4 +336,4 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def _in_order(cells: Iterable[Cell]) -> list[Cell]:
-    return sorted(cells, key=lambda cell: (cell.model, cell.suite, cell.name))
+    return sorted(cells, key=lambda cell: (cell.model, cell.suite, cell.name, str(cell.run)))

@@ -31,6 +31,7 @@ from adhere.progress import Progress, Silent
 from adhere.schema import Outcome, Prompt, Record, Response, Status, decode, encode
 from adhere.store.cells import Cell, Reader, Segment
 from adhere.store.run import Key, StoredVerdict
+from adhere.store.shelf import SHARDED, SHARDS
 
 if TYPE_CHECKING:
     import duckdb
@@ -261,7 +262,12 @@ class _Writer:
         asked = None
         if prompts is not None and cell.manifest is not None:
             asked = cell.manifest.spec.draws * sum(len(prompt.turns) for prompt in prompts)
-        self.cells.append(Compacted(cell.model, cell.suite, cell.name, asked))
+        before = self.cells[-1] if self.cells else None
+        if before is not None and (before.model, before.suite, before.run) == (cell.model, cell.suite, cell.name):
+            known = None if asked is None or before.asked is None else before.asked + asked
+            self.cells[-1] = msgspec.structs.replace(before, asked=known)
+        else:
+            self.cells.append(Compacted(cell.model, cell.suite, cell.name, asked))
         self.responses += len(rows)
         self.verdicts += len(verdicts)
 
@@ -312,19 +318,23 @@ def tally(
 
 def _sources(directory: Path) -> Iterable[str]:
     """Every file that `compact` would read and whose change matters, below `directory`."""
-    if (directory / "manifest.json").is_file():
+    if (directory / "manifest.json").is_file() or (directory / SHARDED).is_file():
         return _of_run(directory, "")
     is_sweep = (directory / "sweep.json").is_file()
     paths = ["sweep.json", *_segments(directory, "journal/")] if is_sweep else []
     prefix = "runs/" if is_sweep else ""
     folder = directory / prefix
     for entry in os.scandir(folder) if folder.is_dir() else ():
-        if os.path.isfile(f"{entry.path}/manifest.json"):  # noqa: PTH113 - pathlib takes 5 times as long
+        if any(os.path.isfile(f"{entry.path}/{name}") for name in ("manifest.json", SHARDED)):  # noqa: PTH113 - pathlib takes 5 times as long
             paths += _of_run(directory, f"{prefix}{entry.name}/")
     return paths
 
 
 def _of_run(directory: Path, prefix: str) -> list[str]:
+    if (directory / prefix / SHARDED).is_file():
+        shards = sorted((directory / prefix / SHARDS).glob("[0-9]*"))
+        of_shards = [path for shard in shards for path in _of_run(directory, f"{prefix}{SHARDS}/{shard.name}/")]
+        return [f"{prefix}{SHARDED}", *of_shards]
     segments = [*_segments(directory, f"{prefix}responses/"), *_segments(directory, f"{prefix}verdicts/")]
     return [f"{prefix}manifest.json", *segments]
 

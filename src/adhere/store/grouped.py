@@ -101,7 +101,7 @@ def from_segments(directory: Path, *, use_summaries: bool = True) -> list[Group]
     reader = Reader(directory)
     found = reader.found()
     journal = reader.journal(found.journal) if found.journal is not None else {}
-    groups = []
+    groups: list[Group] = []
     for cell in reader.with_journal(found, journal):
         noted = journal.get(cell.place, {}) if cell.place is not None else {}
         statuses = Counter(spot.status for spot in noted.values())
@@ -113,7 +113,21 @@ def from_segments(directory: Path, *, use_summaries: bool = True) -> list[Group]
             groups.append(_of_summary(cell, summary))
         else:
             groups.append(_count_cell(cell, *_whole(reader, cell, journal), reader.prompts(cell)))
+        if cell.whole is not None and len(groups) > 1 and _name(groups[-2]) == _name(groups[-1]):
+            last = groups.pop()
+            groups.append(_together(groups.pop(), last))
     return groups
+
+
+def _name(group: Group) -> tuple[str, str, str]:
+    return group.model, group.suite, group.run
+
+
+def _together(one: Group, other: Group) -> Group:
+    """Two shards of one Run, which asked different prompts."""
+    counts = [getattr(one, name) + getattr(other, name) for name in (*_STATUSES, "missing")]
+    pairs = ((getattr(one, name), getattr(other, name)) for name in Group.__struct_fields__[9:])
+    return Group(*_name(one), *counts, *(Share(a.passed + b.passed, a.n + b.n) for a, b in pairs))
 
 
 def _from_parquet(directory: Path, made: Made) -> list[Group]:

@@ -24,6 +24,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from msgspec.structs import astuple
+
 from adhere import media
 from adhere.errors import IntegrityError, MissingExtra, ResourceError, RunMismatch, UsageError
 from adhere.schema import (
@@ -45,14 +47,14 @@ from adhere.store.files import read_regular, sha256_of
 from adhere.store.manifest import Manifest, RunSpec, differences, new_manifest
 from adhere.store.seals import SUMMARY, add_seal
 from adhere.store.segments import Damage, SegmentWriter, read_segments
-from adhere.store.shelf import Word, state_word
+from adhere.store.shelf import SHARDED, SHARDS, Word, state_word
 from adhere.store.summary import Summary
 
 __all__ = ["Damage", "Key", "Manifest", "Run", "RunSpec", "Summary", "all_keys", "alone", "alone_in_turn"]
 
 Key = tuple[str, int, int]
 MOST_KEYS = 2_000_000
-"""Answers of one Run, which keeps them in memory."""
+"""Answers of one Run, which keeps them in memory; more are a sharded Run (`store.sharded`)."""
 WAIT_S = 0.2
 """Between two looks at a directory that another process holds."""
 
@@ -84,6 +86,9 @@ def in_order(rows: Iterable[EpisodeStep]) -> dict[tuple[str, int], list[EpisodeS
     return episodes
 
 
+_VERDICT_FIELDS = len(Verdict.__struct_fields__)
+
+
 def all_keys(prompts: Iterable[Prompt], draws: int) -> list[Key]:
     """Every (prompt_id, turn, draw) that a measurement needs, in the order of the prompts."""
     return [(prompt.id, turn, draw) for prompt in prompts for draw in range(draws) for turn in range(len(prompt.turns))]
@@ -104,7 +109,9 @@ class Run:
         self._prompts = tuple(prompts)
         wanted = self.spec.draws * sum(len(prompt.turns) for prompt in self._prompts)
         if wanted > MOST_KEYS:
-            raise IntegrityError(f"{directory} asks for {wanted:,} answers; one Run holds at most {MOST_KEYS:,}")
+            raise IntegrityError(
+                f"{directory} asks for {wanted:,} answers; one Run holds at most {MOST_KEYS:,}, more go into a sharded Run"
+            )
         self._keys = all_keys(self._prompts, self.spec.draws)
         self._known_keys = frozenset(self._keys)
         self._responses: dict[Key, Response] | None = None
@@ -114,7 +121,7 @@ class Run:
         self._verdict_writer: SegmentWriter[StoredVerdict] = SegmentWriter(directory / "verdicts")
 
     @classmethod
-    def open(cls, directory: Path, spec: RunSpec, prompts: Sequence[Prompt]) -> Self:
+    def open(cls, directory: Path, spec: RunSpec, prompts: Sequence[Prompt]) -> Run:
         """Start a Run in `directory`, or go on with the one that is there.
 
         Raises:
@@ -122,7 +129,7 @@ class Run:
             UsageError: There are no prompts, two share an id, or `draws` is below 1.
             ResourceError: The directory cannot be written.
         """
-        _check_prompts(prompts, spec)
+        check_prompts(prompts, spec)
         if (directory / "manifest.json").exists():
             run = cls.load(directory)
             _refuse_other(run, spec, prompts)
@@ -144,13 +151,17 @@ class Run:
         return cls(directory, manifest, prompts)
 
     @classmethod
-    def load(cls, directory: Path) -> Self:
-        """Read the Run in `directory`; nothing is written unless something is appended.
+    def load(cls, directory: Path) -> Run:
+        """Read the Run in `directory`, sharded or not; nothing is written unless something is appended.
 
         Raises:
             UsageError: There is no Run.
             IntegrityError: Its manifest or prompts are damaged, or were changed after it was made.
         """
+        if (directory / SHARDED).is_file():
+            from adhere.store.sharded import ShardedRun  # which is a Run
+
+            return ShardedRun.load(directory)
         file = directory / "manifest.json"
         if not file.is_file():
             raise UsageError(f"{directory} is no Run: it has no manifest.json (adhere list runs)")
@@ -170,6 +181,15 @@ class Run:
     def spec(self) -> RunSpec:
         """What was asked of whom, and how."""
         return self.manifest.spec
+
+    @property
+    def is_shard(self) -> bool:
+        """Whether it is one of several that are read as one."""
+        return self.directory.parent.name == SHARDS
+
+    def parts(self) -> Iterator[Run]:
+        """What is read at a time: the Run itself, or each of its shards."""
+        yield self
 
     @property
     def n_asked(self) -> int:
@@ -234,7 +254,7 @@ class Run:
         self._verdict_damage = damage
         place = {key: number for number, key in enumerate(self._keys)}
         order = sorted(found, key=lambda name: (place[name[0]], name[1], name[2] != "strict"))
-        return [Verdict(*(getattr(found[name], field) for field in Verdict.__struct_fields__)) for name in order]
+        return [Verdict(*astuple(found[name])[:_VERDICT_FIELDS]) for name in order]
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with a row for each verdict: what was asked and answered, and the verdict's fields.
@@ -372,6 +392,8 @@ class Run:
     def _unseal(self) -> None:
         """A summary must not stand beside rows that it does not count."""
         (self.directory / SUMMARY).unlink(missing_ok=True)
+        if self.is_shard:
+            (self.directory.parent.parent / SUMMARY).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -468,7 +490,8 @@ def answer_hash(response: Response) -> str:
     return content_hash([*parts, did] if did else parts)[:16]
 
 
-def _check_prompts(prompts: Sequence[Prompt], spec: RunSpec) -> None:
+def check_prompts(prompts: Sequence[Prompt], spec: RunSpec) -> None:
+    """Refuse what no Run can ask: no prompts, no draws, or one id twice."""
     if not prompts:
         raise UsageError(f"Suite {spec.suite!r} has no prompts to ask")
     if spec.draws < 1:

@@ -1,7 +1,7 @@
 """What lies in a directory: a run, a sweep or a study. Whoever lists, draws or verifies what is stored asks here.
 
 A directory is a sweep if it has a `sweep.json`, a study if it has a `study.json` (begun) or a `result.json` (finished), and a run
-if it has a `manifest.json` beside `responses/` (a made data set has a `manifest.json` too).
+if it has a `manifest.json` beside `responses/` (a made data set has a `manifest.json` too) or a `shards.json`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ Word = Literal["running", "judging", "complete", "incomplete", "stopped"]
 """How far something is. `complete`: every answer is there and judged. `incomplete`: its command came to an end, but calls failed or
 answers are missing. `stopped`: its command did not come to an end, and nobody is at work on it."""
 WORDS: tuple[Word, ...] = get_args(Word)
+SHARDED, SHARDS = "shards.json", "shards"
+"""What a sharded Run has: its note, and the folder of its shards (`store.sharded`)."""
 MOST_ITEMS = 1000
 DEPTH = 4
 
@@ -35,6 +37,8 @@ def kind_of(directory: Path) -> Kind | None:
         return "sweep"
     if (directory / "study.json").exists() or (directory / "result.json").exists():
         return "study"
+    if (directory / SHARDED).exists():
+        return "run"
     return "run" if (directory / "manifest.json").exists() and (directory / "responses").is_dir() else None
 
 
@@ -61,12 +65,10 @@ def item_of(kind: Kind, name: str, directory: Path) -> Item:
 
 
 def runs_in(item: Item) -> list[Path]:
-    """The directories of the Runs that belong to something that is stored."""
-    return (
-        [item.directory]
-        if item.kind == "run"
-        else sorted(file.parent for file in item.directory.glob("runs/*/manifest.json"))
-    )
+    """The directories of the Runs that belong to something that is stored; of a sharded Run, of its shards."""
+    if item.kind == "run":
+        return sorted(item.directory.glob(f"{SHARDS}/[0-9]*")) or [item.directory]
+    return sorted(file.parent for file in item.directory.glob("runs/*/manifest.json"))
 
 
 def last_change(directory: Path) -> float:
@@ -94,4 +96,16 @@ def state_word(*, asked: int | None, answered: int, failed: int, is_sealed: bool
     return "judging" if answered == asked else "running"
 
 
-__all__ = ["WORDS", "Item", "Kind", "Word", "kind_of", "last_change", "runs_in", "shelf", "state_word"]
+__all__ = [
+    "SHARDED",
+    "SHARDS",
+    "WORDS",
+    "Item",
+    "Kind",
+    "Word",
+    "kind_of",
+    "last_change",
+    "runs_in",
+    "shelf",
+    "state_word",
+]

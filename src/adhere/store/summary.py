@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from adhere.schema import Record
 
 
@@ -127,8 +129,73 @@ class Measure(Record, frozen=True):
     reason: str = ""
 
 
+Sums = tuple[int, int, int, int, int, int]
+"""`stats.ClusterSums`, of prompts."""
+
+
+class TrialSums(Record, frozen=True):
+    """What a Rate is made from, over the clusters (prompts) that have trials; `completed`: only those of finished answers.
+
+    `shares` adds up the share that passed of each prompt's trials, `undecided` counts trials that are in no rate.
+    """
+
+    every: Sums = (0, 0, 0, 0, 0, 0)
+    completed: Sums = (0, 0, 0, 0, 0, 0)
+    undecided: int = 0
+    shares: float = 0.0
+
+
+class TallySums(Record, frozen=True):
+    """What a Tally is made from."""
+
+    outcomes: dict[str, int]
+    strict: TrialSums
+    loose: TrialSums
+
+
+class CountSums(Record, frozen=True):
+    """What the rates are made from: of conversations and of constraints (strict, loose), and by family and kind."""
+
+    prompt: tuple[TrialSums, TrialSums]
+    instruction: tuple[TrialSums, TrialSums]
+    families: dict[str, TallySums]
+    kinds: dict[str, TallySums]
+
+
+class SliceSums(Record, frozen=True):
+    """What a SliceScore is made from. `guard` is (sum, number) of each mean of its GuardMeans, `texts` their `n`."""
+
+    n_prompts: int
+    accounting: Accounting
+    counts: CountSums
+    texts: int
+    guard: dict[str, tuple[float, int]]
+
+
+class DrawSums(Record, frozen=True):
+    """What measures over several draws are made from, of prompts of which every draw was measured.
+
+    `passed` draws of each prompt, the `clusters` of these prompts, and how many prompts each draw passed.
+    """
+
+    passed: tuple[int, ...] = ()
+    clusters: tuple[str, ...] = ()
+    by_draw: tuple[int, ...] = ()
+
+
+class SummarySums(Record, frozen=True):
+    """What a Summary is made from: those of disjoint prompts add up to that of all."""
+
+    overall: SliceSums
+    slices: dict[str, SliceSums]
+    draws: DrawSums
+
+
 class Summary(Record, frozen=True):
-    """All numbers of a Run. `verifier_versions` names the version that judged each kind; `damage` counts unreadable rows."""
+    """All numbers of a Run. `verifier_versions` names the version that judged each kind; `damage` counts unreadable rows.
+
+    `sums` are there in a shard of a sharded Run (`store.sharded`), so that its shards are added up without their rows.
+    """
 
     version: int
     draws: int
@@ -137,6 +204,7 @@ class Summary(Record, frozen=True):
     verifier_versions: dict[str, str]
     damage: int = 0
     measures: tuple[Measure, ...] = ()
+    sums: SummarySums | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def coverage(self) -> float:

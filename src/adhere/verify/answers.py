@@ -22,9 +22,9 @@ from typing import Self
 from adhere.errors import SpecError, UsageError
 from adhere.lines.blocks import BLOCK_BYTES, LineFile, written_whole
 from adhere.lines.workers import in_order
-from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.outcomes import Slot
-from adhere.pipeline.summarize.counts import Counts, insist, mean_of_all
+from adhere.pipeline.summarize import versions_of
+from adhere.pipeline.summarize.counts import Counted, Counts, insist, mean_of_all
 from adhere.progress import Progress, Silent, Step
 from adhere.schema import STATUSES, Mode, Prompt, Record, Status
 from adhere.store.summary import Accounting, Rate, Tally
@@ -295,7 +295,7 @@ class _Ledger:
         kinds = counts.kinds()
         accounting = self._accounting(kinds)
         share = {name: rate.of_all for name, rate in rates.items()}
-        versions = _versions(prompts, settings.mode)
+        versions = versions_of(prompts, settings.mode)
         conversations = len(prompts) * max(1, self._seen.most_answers)
         return Verification(
             suite=suite.name,
@@ -331,7 +331,7 @@ class _Ledger:
             skipped=self._problems,
         )
 
-    def _counts(self, prompts: tuple[Prompt, ...]) -> tuple[Counts, set[int]]:
+    def _counts(self, prompts: tuple[Prompt, ...]) -> tuple[Counted, set[int]]:
         """Counted by prompt, and the numbers of the prompts that have a judged answer."""
         counts = Counts()
         conversations: dict[tuple[int, int], list[tuple[list[Slot], bool]]] = {}  # (prompt, draw): its turns
@@ -353,7 +353,7 @@ class _Ledger:
                 sum(len(turn.constraints) for turn in asked),
                 completed=len(turns) == len(asked) and all(completed for _, completed in turns),
             )
-        return counts, judged
+        return counts.finish(), judged
 
     def _accounting(self, kinds: dict[str, Tally]) -> VerifyAccounting:
         used, skipped = self._statuses.total(), self._skipped.total()
@@ -376,13 +376,6 @@ class _Ledger:
         id = self._desk.refs(noted.unit)[noted.position].id  # noqa: A001 - the field's word
         turn = self._desk.units[noted.unit].turn
         return UndecidedRow(self._key(noted.unit), noted.position, id, noted.reason, self._undecided[noted], turn)
-
-
-def _versions(prompts: Iterable[Prompt], mode: Mode) -> dict[str, str]:
-    profiles = {
-        ref.id: prompt.tags.get("profile") for prompt in prompts for turn in prompt.turns for ref in turn.constraints
-    }
-    return {name: verifier_version(name, mode=mode, profile=profiles[name]) for name in sorted(profiles)}
 
 
 class _Seen:

@@ -176,7 +176,7 @@ def test_no_headline_where_a_tenth_is_undecided():
         for at in range(100):
             outcome = "undecided" if at < undecided else "pass"
             counts.add(str(at), [Slot(kind, outcome, outcome, completed=True)], 1, completed=True)
-        return counts
+        return counts.finish()
 
     assert counted(9).prompt("strict").of_all == counted(9).instruction("loose").of_all == 1.0
     for rate in (counted(10).prompt("strict"), counted(10).instruction("loose")):

@@ -38,14 +38,14 @@ def rows(out: Path) -> list[dict]:
 def test_answers_lie_in_runs_and_as_rows(tmp_path: Path) -> None:
     prompts, out = prompts_file(tmp_path / "p.jsonl", 25), tmp_path / "out"
     model = open_model("scripted/echo")
-    found = draw(model, [prompts], out, sampling=SAMPLING, draws=2, run_answers=20)
-    assert (found.runs, found.prompts, found.answers, found.failed) == (3, 25, 50, 0)
+    found = draw(model, [prompts], out, sampling=SAMPLING, draws=2, shard_answers=20)
+    assert (found.shards, found.prompts, found.answers, found.failed) == (3, 25, 50, 0)
     made = rows(out)
     assert [(row["key"], row["draw"]) for row in made] == [(f"p{n}", d) for n in range(25) for d in range(2)]
     assert all(row["response"] == row["prompt"] and row["status"] == "ok" for row in made)
-    assert draw(model, [prompts], out, sampling=SAMPLING, draws=2, run_answers=20) == found
+    assert draw(model, [prompts], out, sampling=SAMPLING, draws=2, shard_answers=20) == found
     with pytest.raises(RunMismatch, match="another draws"):
-        draw(model, [prompts], out, sampling=SAMPLING, draws=3, run_answers=20)
+        draw(model, [prompts], out, sampling=SAMPLING, draws=3, shard_answers=20)
     (tmp_path / "none.jsonl").write_text("\n")
     with pytest.raises(UsageError, match="no prompts"):
         draw(model, [str(tmp_path / "none.jsonl")], tmp_path / "out2", sampling=SAMPLING)
@@ -120,7 +120,7 @@ def test_killed_twice_in_ten_thousand_draws(tmp_path: Path) -> None:
             "--draws",
             "4",
         ]
-        command += ["--run-answers", "4000", "--max-new-tokens", "32", "--json"]
+        command += ["--shard-answers", "4000", "--max-new-tokens", "32", "--json"]
         before: Counter[tuple[str, int]] = Counter()
         for kills in (1, 2):
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -145,7 +145,7 @@ def test_killed_twice_in_ten_thousand_draws(tmp_path: Path) -> None:
 def stored(out: Path) -> Counter[tuple[str, int]]:
     """How often each answer is in a stored segment; the half line at the end of one that was killed is none."""
     found: Counter[tuple[str, int]] = Counter()
-    for segment in out.glob("runs/*/responses/*.jsonl"):
+    for segment in out.glob("shards/*/responses/*.jsonl"):
         for line in segment.read_bytes().split(b"\n")[:-1]:
             row = re.search(rb'"prompt_id":"([^"]+)"', line), re.search(rb'"draw":(\d+)', line)
             found[row[0][1].decode() if row[0] else "", int(row[1][1]) if row[1] else 0] += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +15,7 @@ from adhere.schema import Prompt, Record, View
 from adhere.stats import fit_crossed
 from adhere.stats.draws import all_of, any_of, steps_to
 from adhere.store.manifest import RunSpec, differences
-from adhere.store.run import Run
+from adhere.store.run import Key, Run
 from adhere.suites.pictures import DRAWN, drawn_key
 
 CONFIDENCE = 0.95
@@ -125,14 +125,16 @@ def compare_runs(
 
 def _over_draws(run_a: Run, run_b: Run, view: View) -> dict[str, Difference]:
     """pass@k and pass^k of a minus b; both drew equally often."""
-    n, prompts = run_a.spec.draws, run_a.prompts()
-    sides = [passed_draws(run, view=view) for run in (run_a, run_b)] if n > 1 else []
+    n = run_a.spec.draws
+    if n < 2:
+        return {}
+    asked = _asked(run_a)
+    sides = [passed_draws(run, view=view) for run in (run_a, run_b)]
     found = {}
     for sign, estimator in (("pass@", any_of), ("pass^", all_of)):
         for k in steps_to(n)[1:]:
             a, b = ({name: None if c is None else estimator(k, c, n) for name, c in side.items()} for side in sides)
-            ids = [prompt.id for prompt in prompts]
-            found[f"{sign}{k}"] = paired_by_prompt(a, b, ids, clusters=clusters_of(prompts))
+            found[f"{sign}{k}"] = paired_by_prompt(a, b, asked.ids, clusters=asked.clusters)
     return found
 
 
@@ -151,11 +153,10 @@ def side_of(run: Run, view: View) -> Side:
 
 def paired(run: Run, a: Side, b: Side, *, view: View, notes: Iterable[str]) -> Comparison:
     """One side minus the other, overall and per slice, over the prompts of `run`, which both were asked."""
-    prompts = run.prompts()
-    clusters = clusters_of(prompts)
+    asked = _asked(run)
 
     def difference(ids: Sequence[str]) -> Difference:
-        return paired_by_prompt(a.rates, b.rates, ids, clusters=clusters)
+        return paired_by_prompt(a.rates, b.rates, ids, clusters=asked.clusters)
 
     return Comparison(
         a=a.name,
@@ -163,15 +164,33 @@ def paired(run: Run, a: Side, b: Side, *, view: View, notes: Iterable[str]) -> C
         suite=run.spec.suite,
         view=view,
         confidence=CONFIDENCE,
-        overall=difference([prompt.id for prompt in prompts]),
-        slices={
-            name: difference([prompt.id for prompt in members])
-            for name, members in by_slice(prompts, run.spec.slices).items()
-        },
+        overall=difference(asked.ids),
+        slices={name: difference(asked.slices[name]) for name in run.spec.slices if name in asked.slices},
         notes=tuple(notes),
         tokens_a=a.tokens,
         tokens_b=b.tokens,
     )
+
+
+class _Asked(NamedTuple):
+    """The ids of all prompts, those of each slice, and what a prompt was made from."""
+
+    ids: list[str]
+    slices: dict[str, list[str]]
+    clusters: dict[str, str]
+
+
+def _asked(run: Run) -> _Asked:
+    asked = _Asked([], {}, {})
+    for part in run.parts():
+        prompts = part.prompts()
+        asked.ids.extend(prompt.id for prompt in prompts)
+        asked.clusters.update(clusters_of(prompts))
+        for name, members in by_slice(prompts, run.spec.slices).items():
+            asked.slices.setdefault(name, []).extend(prompt.id for prompt in members)
+    if len(set(asked.ids)) < len(asked.ids):
+        raise RunMismatch(f"{run.directory} has shards that share ids of prompts, so answers cannot be paired")
+    return asked
 
 
 def clusters_of(prompts: Iterable[Prompt]) -> dict[str, str]:
@@ -258,8 +277,8 @@ def refuse_unequal(run_a: Run, run_b: Run, *, across_engines: bool) -> list[str]
     seen = [] if is_same else _shown_as_pictures(run_a, run_b)
     if not is_same and not seen:
         raise RunMismatch(
-            f"{where} asked different prompts ({a.suite} {a.suite_sha256[:12]}, {len(run_a.prompts())} prompts; "
-            f"{b.suite} {b.suite_sha256[:12]}, {len(run_b.prompts())} prompts), so nothing can be paired. "
+            f"{where} asked different prompts ({a.suite} {a.suite_sha256[:12]}, {run_a.manifest.n_prompts} prompts; "
+            f"{b.suite} {b.suite_sha256[:12]}, {run_b.manifest.n_prompts} prompts), so nothing can be paired. "
             "Measure both on one suite with one seed and limit"
         )
     engine_a, engine_b = f"{a.engine.name} {a.engine.precision}", f"{b.engine.name} {b.engine.precision}"
@@ -299,16 +318,27 @@ def _shown_as_pictures(run_a: Run, run_b: Run) -> list[str]:
 
 def tokens_an_answer(run: Run) -> float | None:
     """Generated tokens an answer; None where any answer lacks its count, or there is none."""
-    counts = [response.usage.completion_tokens for response in run.responses() if response.status != "error"]
-    known = [count for count in counts if count is not None]
-    return sum(known) / len(known) if known and len(known) == len(counts) else None
+    answers = tokens = 0
+    for part in run.parts():
+        counts = [response.usage.completion_tokens for response in part.responses() if response.status != "error"]
+        known = [count for count in counts if count is not None]
+        if len(known) < len(counts):
+            return None
+        answers, tokens = answers + len(known), tokens + sum(known)
+    return tokens / answers if answers else None
 
 
 def _same_answers(run_a: Run, run_b: Run) -> tuple[int, int]:
     """How many (prompt, turn, draw) both answered, and how many of these with the same text."""
-    texts = {one.key: one.text for one in run_a.responses() if one.status != "error"}
-    pairs = [(texts[one.key], one.text) for one in run_b.responses() if one.status != "error" and one.key in texts]
-    return len(pairs), sum(a == b for a, b in pairs)
+    both = same = 0
+    waiting: tuple[dict[Key, str], dict[Key, str]] = {}, {}  # what the other has not, so far: both have one order
+    for parts in zip_longest(run_a.parts(), run_b.parts()):
+        for texts, part in zip(waiting, parts, strict=True):
+            texts.update({one.key: one.text for one in part.responses() if one.status != "error"} if part else {})
+        for key in waiting[0].keys() & waiting[1].keys():
+            both += 1
+            same += waiting[0].pop(key) == waiting[1].pop(key)
+    return both, same
 
 
 def _setting_of(spec: RunSpec, name: str) -> str:

@@ -5,6 +5,6 @@ counts.py      outcomes -> counts, rates, intervals: the one place that divides
 measures.py    what a suite's way of asking shows beside pass rates: by level, turn, variant, role and depth
 """
 
-from adhere.pipeline.summarize.summary import summarize
+from adhere.pipeline.summarize.summary import summarize, summarize_shards, versions_of
 
-__all__ = ["summarize"]
+__all__ = ["summarize", "summarize_shards", "versions_of"]

@@ -7,14 +7,14 @@ Only what each prompt adds up to is kept, so that a million answers take no more
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from adhere.constraints.published.judged.table import JUDGED
 from adhere.pipeline.outcomes import Slot, keeps_all
 from adhere.schema import VIEWS, View
-from adhere.stats import wilson_clustered
-from adhere.store.summary import Rate, Tally
+from adhere.stats import ClusterSums
+from adhere.store.summary import CountSums, Rate, Sums, Tally, TallySums, TrialSums
 
 NO_PROMPT = "no prompt was measured"
 NO_CONSTRAINT = "no constraint was measured"
@@ -43,36 +43,33 @@ class Trials:
             known[2] += n
             known[3] += passed
 
-    def headline(self, nothing: str) -> Rate:
-        """As `rate`, but without a number where a tenth or more of the trials are undecided."""
-        rate, n = self.rate(nothing), self.undecided + sum(row[0] for row in self._of_prompt.values())
-        if not rate.n or self.undecided < max(FEWEST_UNDECIDED, MOST_UNDECIDED * n):
-            return rate
-        reason = f"{self.undecided:,} of {n:,} are undecided, and the rest would be another measurement"
-        return Rate(
-            rate.passed, rate.n, None, None, None, rate.passed_completed, rate.n_completed, None, None, None, reason
-        )
-
-    def rate(self, nothing: str) -> Rate:
-        """The share that passed under both denominators; `nothing` is the reason where there was no trial."""
+    def sums(self) -> TrialSums:
+        """What was counted, without whose it was."""
         rows = self._of_prompt.values()
-        every = _share([row[1] for row in rows], [row[0] for row in rows])
-        finished = [row for row in rows if row[2]]
-        if sum(row[2] for row in finished) == every.n:
-            completed = every
-        else:
-            completed = _share([row[3] for row in finished], [row[2] for row in finished])
-        return Rate(
-            *every, *completed, reason=nothing if not every.n else "no answer was finished" if not completed.n else ""
-        )
+        every = ClusterSums.of([row[1] for row in rows], [row[0] for row in rows])
+        completed = every
+        if any(row[2] != row[0] for row in rows):
+            completed = ClusterSums.of([row[3] for row in rows], [row[2] for row in rows])
+        return TrialSums(every, completed, self.undecided, sum(row[1] / row[0] for row in rows))
 
-    def equals(self, other: Trials) -> bool:
-        """Whether the same trials passed, so that every rate is the same."""
-        return self._of_prompt == other._of_prompt
 
-    def mean_share(self) -> float | None:
-        """The mean over prompts of the share of their trials that passed."""
-        return mean(row[1] / row[0] for row in self._of_prompt.values())
+def _headline(sums: TrialSums, nothing: str) -> Rate:
+    """As `_rate`, but without a number where a tenth or more of the trials are undecided."""
+    rate, n = _rate(sums, nothing), sums.undecided + sums.every[1]
+    if not rate.n or sums.undecided < max(FEWEST_UNDECIDED, MOST_UNDECIDED * n):
+        return rate
+    reason = f"{sums.undecided:,} of {n:,} are undecided, and the rest would be another measurement"
+    return Rate(
+        rate.passed, rate.n, None, None, None, rate.passed_completed, rate.n_completed, None, None, None, reason
+    )
+
+
+def _rate(sums: TrialSums, nothing: str) -> Rate:
+    """The share that passed under both denominators; `nothing` is the reason where there was no trial."""
+    every, completed = _share(sums.every), _share(sums.completed)
+    return Rate(
+        *every, *completed, reason=nothing if not every.n else "no answer was finished" if not completed.n else ""
+    )
 
 
 class _Share(NamedTuple):
@@ -85,12 +82,12 @@ class _Share(NamedTuple):
     high: float | None
 
 
-def _share(passed_K: Sequence[int], n_K: Sequence[int]) -> _Share:
-    interval = wilson_clustered(passed_K, n_K)
+def _share(sums: Sums) -> _Share:
+    found = ClusterSums(*sums)
+    interval = found.wilson()
     if interval is None:
         return _Share(0, 0, None, None, None)
-    passed, n = sum(passed_K), sum(n_K)
-    return _Share(passed, n, passed / n, interval.low, interval.high)
+    return _Share(found.passed, found.trials, found.passed / found.trials, interval.low, interval.high)
 
 
 class _KindCounts:
@@ -100,19 +97,9 @@ class _KindCounts:
         self.outcomes: Counter[str] = Counter()
         self.strict, self.loose = Trials(), Trials()
 
-    def tally(self) -> Tally:
+    def sums(self) -> TallySums:
         """What was counted."""
-        strict = self.strict.rate(NO_CONSTRAINT)
-        tally = Tally(
-            checked=self.outcomes.total(),
-            passed=self.outcomes["pass"],
-            failed=self.outcomes["fail"],
-            undecided=self.outcomes["undecided"],
-            strict=strict,
-            loose=strict if self.loose.equals(self.strict) else self.loose.rate(NO_CONSTRAINT),
-        )
-        insist(tally.checked == tally.passed + tally.failed + tally.undecided, f"verdicts do not add up: {tally}")
-        return tally
+        return TallySums(dict(self.outcomes), self.strict.sums(), self.loose.sums())
 
 
 class Counts:
@@ -157,25 +144,86 @@ class Counts:
                 for trials in (self._instruction["loose"], kind.loose, family.loose):
                     trials.add(prompt_id, passed, times, completed=slot.completed)
 
+    def finish(self) -> Counted:
+        """What was counted, as rates."""
+        return Counted(
+            CountSums(
+                (self._prompt["strict"].sums(), self._prompt["loose"].sums()),
+                (self._instruction["strict"].sums(), self._instruction["loose"].sums()),
+                {name: self._families[name].sums() for name in sorted(self._families)},
+                {name: self._kinds[name].sums() for name in sorted(self._kinds)},
+            )
+        )
+
+
+class Counted(NamedTuple):
+    """The rates of what was counted; see CountSums."""
+
+    sums: CountSums
+
     def prompt(self, view: View) -> Rate:
         """Of conversations: every constraint passed."""
-        return self._prompt[view].headline(NO_PROMPT)
+        return _headline(self.sums.prompt[VIEWS.index(view)], NO_PROMPT)
 
     def instruction(self, view: View) -> Rate:
         """Of constraints, each counting once (the micro average)."""
-        return self._instruction[view].headline(NO_CONSTRAINT)
+        return _headline(self.sums.instruction[VIEWS.index(view)], NO_CONSTRAINT)
 
     def instruction_macro(self) -> float | None:
         """The mean over prompts of the share of their constraints that pass strictly; None as `instruction`."""
-        return None if self.instruction("strict").of_all is None else self._instruction["strict"].mean_share()
+        strict = self.sums.instruction[VIEWS.index("strict")]
+        return None if self.instruction("strict").of_all is None else strict.shares / strict.every[0]
 
     def kinds(self) -> dict[str, Tally]:
         """By constraint id, sorted."""
-        return {name: self._kinds[name].tally() for name in sorted(self._kinds)}
+        return {name: _tally(found) for name, found in self.sums.kinds.items()}
 
     def families(self) -> dict[str, Tally]:
         """By the part of the id before the colon, sorted."""
-        return {name: self._families[name].tally() for name in sorted(self._families)}
+        return {name: _tally(found) for name, found in self.sums.families.items()}
+
+
+def add_sums(one: CountSums, other: CountSums) -> CountSums:
+    """Of both, which are about different prompts."""
+    return CountSums(
+        (_add_trials(one.prompt[0], other.prompt[0]), _add_trials(one.prompt[1], other.prompt[1])),
+        (_add_trials(one.instruction[0], other.instruction[0]), _add_trials(one.instruction[1], other.instruction[1])),
+        _add_tallies(one.families, other.families),
+        _add_tallies(one.kinds, other.kinds),
+    )
+
+
+def _add_tallies(one: Mapping[str, TallySums], other: Mapping[str, TallySums]) -> dict[str, TallySums]:
+    nothing = TallySums({}, TrialSums(), TrialSums())
+    found = {}
+    for name in sorted({*one, *other}):
+        a, b = one.get(name, nothing), other.get(name, nothing)
+        outcomes = dict(Counter(a.outcomes) + Counter(b.outcomes))
+        found[name] = TallySums(outcomes, _add_trials(a.strict, b.strict), _add_trials(a.loose, b.loose))
+    return found
+
+
+def _add_trials(one: TrialSums, other: TrialSums) -> TrialSums:
+    return TrialSums(
+        ClusterSums(*one.every).plus(ClusterSums(*other.every)),
+        ClusterSums(*one.completed).plus(ClusterSums(*other.completed)),
+        one.undecided + other.undecided,
+        one.shares + other.shares,
+    )
+
+
+def _tally(sums: TallySums) -> Tally:
+    strict = _rate(sums.strict, NO_CONSTRAINT)
+    tally = Tally(
+        checked=sum(sums.outcomes.values()),
+        passed=sums.outcomes.get("pass", 0),
+        failed=sums.outcomes.get("fail", 0),
+        undecided=sums.outcomes.get("undecided", 0),
+        strict=strict,
+        loose=strict if sums.loose == sums.strict else _rate(sums.loose, NO_CONSTRAINT),
+    )
+    insist(tally.checked == tally.passed + tally.failed + tally.undecided, f"verdicts do not add up: {tally}")
+    return tally
 
 
 def mean(values: Iterable[float | None]) -> float | None:

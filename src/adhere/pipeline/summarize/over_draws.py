@@ -8,45 +8,56 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
-from statistics import mean, stdev
+from collections.abc import Iterator, Sequence
+from statistics import stdev
 from typing import get_args
 
 from adhere.pipeline.estimates import cluster_of, conversations, estimate_mean, nothing_measured
 from adhere.pipeline.outcomes import Answers
 from adhere.stats.draws import Convention, all_of, any_of, steps_to
-from adhere.store.summary import Measure
+from adhere.store.summary import DrawSums, Measure
 
 SPREAD = "spread of draws"
 
 
-def over_draws(answers: Answers) -> Iterator[Measure]:
-    """pass@k and pass^k for k = 1, 2, 4, … under both conventions, then the spread; nothing of a single draw."""
+def draw_sums(answers: Answers) -> DrawSums:
+    """What `over_draws` needs of the answers; nothing of a single draw."""
     if answers.draws < 2:
-        return
+        return DrawSums()
     found: dict[str, list[bool]] = defaultdict(list)
     clusters = {prompt.id: cluster_of(prompt) for prompt in answers.prompts}
     for prompt, _, ok in conversations(answers):
         found[prompt.id].append(ok)
     whole = {name: passed for name, passed in found.items() if len(passed) == answers.draws}
+    return DrawSums(
+        tuple(map(sum, whole.values())),
+        tuple(clusters[name] for name in whole),
+        tuple(map(sum, zip(*whole.values(), strict=True))) or (0,) * answers.draws,
+    )
+
+
+def over_draws(sums: DrawSums, draws: int) -> Iterator[Measure]:
+    """pass@k and pass^k for k = 1, 2, 4, … under both conventions, then the spread; nothing of a single draw."""
+    if draws < 2:
+        return
     for convention in get_args(Convention):
         for sign, estimator in (("pass@", any_of), ("pass^", all_of)):
-            for k in steps_to(answers.draws):
+            for k in steps_to(draws):
                 if convention == "unbiased" or k > 1:  # k = 1 is the same under both
+                    value_of = [estimator(k, passed, draws, convention) for passed in range(draws + 1)]
                     values = [
-                        (clusters[name], estimator(k, sum(passed), answers.draws, convention))
-                        for name, passed in whole.items()
+                        (cluster, value_of[passed]) for cluster, passed in zip(sums.clusters, sums.passed, strict=True)
                     ]
-                    scope = f"of {answers.draws} draws" if convention == "unbiased" else "plug-in"
+                    scope = f"of {draws} draws" if convention == "unbiased" else "plug-in"
                     yield estimate_mean(f"{sign}{k}", scope, values, "prompts")
-    yield _spread([list(map(float, column)) for column in zip(*whole.values(), strict=True)])
+    n = len(sums.passed)
+    yield _spread([passed / n for passed in sums.by_draw] if n else [])
 
 
-def _spread(rates_DP: list[list[float]]) -> Measure:
+def _spread(rates: Sequence[float]) -> Measure:
     """The standard deviation of the draws' rates (over draws, divided by D - 1) with its chi-squared interval."""
     from scipy.stats import chi2
 
-    rates = [mean(column) for column in rates_DP]
     if not rates:
         return nothing_measured(SPREAD, "", "draws", "no prompt was measured in all draws")
     spread, free = stdev(rates), len(rates) - 1

@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
+from adhere.pipeline.estimates import nothing_measured
 from adhere.pipeline.guard import Guard, guard
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.official import official_scores
 from adhere.pipeline.outcomes import Answers, by_slice
-from adhere.pipeline.summarize.counts import Counts, insist, mean, mean_of_all
+from adhere.pipeline.summarize.counts import Counted, Counts, add_sums, insist, mean_of_all
 from adhere.pipeline.summarize.measures import measures
-from adhere.pipeline.summarize.over_draws import over_draws
+from adhere.pipeline.summarize.over_draws import draw_sums, over_draws
 from adhere.schema import SCHEMA_VERSION, Mode, Prompt, Response, Verdict
 from adhere.store.run import Key
-from adhere.store.summary import Accounting, GuardMeans, SliceScore, Summary
+from adhere.store.summary import (
+    Accounting,
+    DrawSums,
+    GuardMeans,
+    Measure,
+    SliceScore,
+    SliceSums,
+    Summary,
+    SummarySums,
+)
 
 
 def summarize(
@@ -26,6 +38,7 @@ def summarize(
     *,
     damage: int = 0,
     mode: Mode = "reference",
+    keep_sums: bool = False,
 ) -> Summary:
     """All numbers of a Run.
 
@@ -37,43 +50,130 @@ def summarize(
         slices: Values of `tags["slice"]` to report apart; those without prompts are left out.
         damage: Stored lines that could not be read, to be shown beside the numbers.
         mode: In which published kinds were judged.
+        keep_sums: Put into the summary what `summarize_shards` adds up.
 
     Raises:
         AssertionError: The counts do not add up, which is a bug of ours.
     """
     answers = Answers(prompts, draws, responses, verdicts)
-    guards = _guards(answers)
+    sums = _sums(answers, slices)
+    versions = versions_of(prompts, mode)
+    found = official_scores(answers, (*measures(answers), *over_draws(sums.draws, draws)))
+    return _summary(sums, draws, versions, damage, found, keep_sums=keep_sums)
+
+
+def versions_of(prompts: Iterable[Prompt], mode: Mode) -> dict[str, str]:
+    """The version that judges each kind today, by the kind's id."""
     profiles = {
         ref.id: prompt.tags.get("profile") for prompt in prompts for turn in prompt.turns for ref in turn.constraints
     }
+    return {name: verifier_version(name, mode=mode, profile=profiles[name]) for name in sorted(profiles)}
+
+
+def summarize_shards(shards: Iterable[Summary]) -> Summary:
+    """The numbers of a Run, of the summaries of its shards, which have different prompts.
+
+    A suite's own measures look at several prompts together, so they are those of single shards: here stands that they are left out.
+
+    Raises:
+        AssertionError: The shards do not belong together, which is a bug of ours.
+    """
+    sums: SummarySums | None = None
+    versions: dict[str, str] = {}
+    damage, draws, own = 0, 0, dict[str, None]()
+    for shard in shards:
+        insist(isinstance(shard.sums, SummarySums), "a shard's summary has no sums")
+        assert isinstance(shard.sums, SummarySums)  # noqa: S101 - for the type checker
+        sums = shard.sums if sums is None else _add(sums, shard.sums)
+        insist(draws in {0, shard.draws}, "two shards drew differently often")
+        draws, damage = shard.draws, damage + shard.damage
+        for name, version in shard.verifier_versions.items():
+            insist(versions.setdefault(name, version) == version, f"shards were judged by two versions of {name}")
+        own |= dict.fromkeys(one.name for one in shard.measures)
+    assert sums is not None, "a Run has shards"  # noqa: S101
+    general = tuple(over_draws(sums.draws, draws))
+    left_out = [name for name in own if name not in {one.name for one in general}]
+    why = "it looks at several prompts together: see the reports of the shards"
+    missing = tuple(nothing_measured(name, "", "prompts", why) for name in left_out)
+    return _summary(sums, draws, dict(sorted(versions.items())), damage, (*missing, *general))
+
+
+def _summary(
+    sums: SummarySums, draws: int, versions: dict[str, str], damage: int, found: tuple[Measure, ...], *, keep_sums: bool = False
+) -> Summary:  # fmt: skip
     return Summary(
         version=SCHEMA_VERSION,
         draws=draws,
-        overall=_score(answers, answers.prompts, guards),
-        slices={name: _score(answers, members, guards) for name, members in by_slice(prompts, slices).items()},
-        verifier_versions={
-            name: verifier_version(name, mode=mode, profile=profiles[name]) for name in sorted(profiles)
-        },
+        overall=_score(sums.overall, draws),
+        slices={name: _score(one, draws) for name, one in sums.slices.items()},
+        verifier_versions=versions,
         damage=damage,
-        measures=official_scores(answers, (*measures(answers), *over_draws(answers))),
+        measures=found,
+        sums=sums if keep_sums else msgspec.UNSET,
     )
 
 
-def _score(answers: Answers, prompts: Sequence[Prompt], guards: Mapping[Key, Guard]) -> SliceScore:
-    accounting = _account(answers, prompts)
-    counts, units = Counts(), len(prompts) * answers.draws
+def _sums(answers: Answers, slices: Sequence[str]) -> SummarySums:
+    guards = _guards(answers)
+    parts = {name: _slice_sums(answers, members, guards) for name, members in by_slice(answers.prompts, slices).items()}
+    return SummarySums(_slice_sums(answers, answers.prompts, guards), parts, draw_sums(answers))
+
+
+def _slice_sums(answers: Answers, prompts: Sequence[Prompt], guards: Mapping[Key, Guard]) -> SliceSums:
+    counts = Counts()
     for prompt in prompts:
         wanted = sum(len(turn.constraints) for turn in prompt.turns)
         for draw in range(answers.draws):
             completed = answers.is_completed(prompt, draw)
             counts.add(prompt.id, answers.slots(prompt, draw), wanted, completed=completed)
+    ids = {prompt.id for prompt in prompts}
+    found = [one for key, one in guards.items() if key[0] in ids]
+    means: dict[str, list[float | None]] = {
+        "mean_words": [one.words for one in found],
+        "distinct_2": [one.distinct_2 for one in found],
+        "content_share": [one.content_share for one in found],
+        # An answer too short to repeat itself does not.
+        "repetition_share": [float(bool(one.is_repetitive)) for one in found],
+        "echo_share": [float(bool(one.is_echo)) for one in found],
+    }
+    known = {name: [value for value in values if value is not None] for name, values in means.items()}
+    return SliceSums(
+        len(prompts), _account(answers, prompts), counts.finish().sums, len(found),
+        {name: (sum(values), len(values)) for name, values in known.items()},
+    )  # fmt: skip
+
+
+def _add(one: SummarySums, other: SummarySums) -> SummarySums:
+    slices = dict(one.slices)
+    for name, found in other.slices.items():
+        slices[name] = _add_slices(slices[name], found) if name in slices else found
+    draws = DrawSums(
+        one.draws.passed + other.draws.passed,
+        one.draws.clusters + other.draws.clusters,
+        tuple(a + b for a, b in zip(one.draws.by_draw, other.draws.by_draw, strict=True)),
+    )
+    return SummarySums(_add_slices(one.overall, other.overall), slices, draws)
+
+
+def _add_slices(one: SliceSums, other: SliceSums) -> SliceSums:
+    accounting = Accounting(
+        *(getattr(one.accounting, name) + getattr(other.accounting, name) for name in Accounting.__struct_fields__)
+    )
+    guard = {name: (total + other.guard[name][0], n + other.guard[name][1]) for name, (total, n) in one.guard.items()}
+    return SliceSums(
+        one.n_prompts + other.n_prompts, accounting, add_sums(one.counts, other.counts), one.texts + other.texts, guard
+    )
+
+
+def _score(sums: SliceSums, draws: int) -> SliceScore:
+    counts, units = Counted(sums.counts), sums.n_prompts * draws
     prompt_strict, prompt_loose = counts.prompt("strict"), counts.prompt("loose")
     instruction_strict, instruction_loose = counts.instruction("strict"), counts.instruction("loose")
     for strict, loose in ((prompt_strict, prompt_loose), (instruction_strict, instruction_loose)):
         insist(loose.n != strict.n or loose.passed >= strict.passed, "what passes strictly must pass loosely")
     return SliceScore(
-        n_prompts=len(prompts),
-        accounting=accounting,
+        n_prompts=sums.n_prompts,
+        accounting=sums.accounting,
         coverage=prompt_strict.n / units if units else 0.0,
         prompt_strict=prompt_strict,
         instruction_strict=instruction_strict,
@@ -85,7 +185,7 @@ def _score(answers: Answers, prompts: Sequence[Prompt], guards: Mapping[Key, Gua
         ),
         families=counts.families(),
         kinds=counts.kinds(),
-        guard=_guard_means(guards, prompts, accounting),
+        guard=_guard_means(sums),
     )
 
 
@@ -123,16 +223,8 @@ def _guards(answers: Answers) -> dict[Key, Guard]:
     return found
 
 
-def _guard_means(guards: Mapping[Key, Guard], prompts: Sequence[Prompt], accounting: Accounting) -> GuardMeans:
-    ids = {prompt.id for prompt in prompts}
-    found = [one for key, one in guards.items() if key[0] in ids]
-    return GuardMeans(
-        n=len(found),
-        mean_words=mean([one.words for one in found]),
-        distinct_2=mean([one.distinct_2 for one in found]),
-        content_share=mean([one.content_share for one in found]),
-        # An answer too short to repeat itself does not.
-        repetition_share=mean([float(bool(one.is_repetitive)) for one in found]),
-        echo_share=mean([float(bool(one.is_echo)) for one in found]),
-        truncated_share=accounting.truncated / accounting.checked if accounting.checked else None,
-    )
+def _guard_means(sums: SliceSums) -> GuardMeans:
+    means = {name: total / n if n else None for name, (total, n) in sums.guard.items()}
+    checked = sums.accounting.checked
+    cut = sums.accounting.truncated / checked if checked else None
+    return GuardMeans(n=sums.texts, truncated_share=cut, **means)

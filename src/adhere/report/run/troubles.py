@@ -45,19 +45,25 @@ _ADVICE = (
 
 
 def troubles_of(run: Run) -> Troubles:
-    """What went wrong in a stored Run."""
-    return troubles(run.responses(), run.verdicts())
+    """What went wrong in a stored Run; of a sharded one, only shards in which something did are read."""
+    failed, undecided = Counter[str](), Counter[str]()
+    for part in run.parts():
+        summary = part.summary() if part.is_shard and part.is_sealed else None
+        kinds = () if summary is None else summary.overall.kinds.values()
+        if summary is None or summary.accounting.error or any(kind.undecided for kind in kinds):
+            more = _count_reasons(part.responses(), part.verdicts())
+            failed, undecided = failed + more[0], undecided + more[1]
+    return Troubles(_by_frequency(failed), _by_frequency(undecided))
 
 
-def troubles(responses: Iterable[Response], verdicts: Iterable[Verdict]) -> Troubles:
-    """What went wrong with these answers and verdicts."""
+def _count_reasons(responses: Iterable[Response], verdicts: Iterable[Verdict]) -> tuple[Counter[str], Counter[str]]:
     failed = Counter(response.error or "no message" for response in responses if response.status == "error")
     undecided = Counter(
         f"{verdict.constraint_id}: {verdict.reason}"
         for verdict in verdicts
         if verdict.view == "strict" and verdict.outcome == "undecided"
     )
-    return Troubles(_by_frequency(failed), _by_frequency(undecided))
+    return failed, undecided
 
 
 def trouble_lines(found: Troubles) -> list[str]:

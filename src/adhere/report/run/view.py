@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from adhere.report.pieces.numbers import count, counted, decimal
 from adhere.report.run.failures import Drawn, draw_failures
-from adhere.report.run.troubles import Troubles, troubles
+from adhere.report.run.troubles import Troubles, troubles_of
 from adhere.schema import Sampling
 from adhere.store.manifest import Manifest, RunSpec
 from adhere.store.run import Run
+from adhere.store.sharded import ShardedRun
 from adhere.store.summary import Accounting, SliceScore, Summary
 
 SLICE_NOTES = {
@@ -21,13 +22,14 @@ SLICE_NOTES = {
 
 
 class RunFacts(NamedTuple):
-    """One Run as a report shows it."""
+    """One Run as a report shows it. `failures` are those of the first of its `shards`."""
 
     directory: str
     manifest: Manifest
     summary: Summary
     failures: dict[str, Drawn]
     troubles: Troubles
+    shards: int = 1
 
     @property
     def spec(self) -> RunSpec:
@@ -69,9 +71,9 @@ def run_facts(run: Run, *, failures_per_kind: int = 3) -> RunFacts:
         UsageError: The Run has no summary: it is unfinished.
     """
     summary = run.summary()
-    verdicts = [verdict for verdict in run.verdicts() if verdict.view == "strict"]
-    failures = draw_failures(run, lambda _, verdict: verdict.constraint_id, most=failures_per_kind)
-    return RunFacts(str(run.directory), run.manifest, summary, failures, troubles(run.responses(), verdicts))
+    parts = len(run.shards) if isinstance(run, ShardedRun) else 1
+    failures = draw_failures(next(run.parts()), lambda _, verdict: verdict.constraint_id, most=failures_per_kind)
+    return RunFacts(str(run.directory), run.manifest, summary, failures, troubles_of(run), parts)
 
 
 def groups(runs: Sequence[RunFacts]) -> list[Group]:
