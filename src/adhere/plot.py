@@ -27,6 +27,7 @@ from adhere.report.study.view import SliceScores, contrast_rows, slice_scores, t
 from adhere.schema import decode
 from adhere.store.files import read_regular
 from adhere.store.run import Run
+from adhere.store.sharded import load_run
 from adhere.store.shelf import kind_of
 from adhere.study.outcome.result import StudyResult
 
@@ -175,7 +176,7 @@ def _slice(result: StudyResult, name: str) -> SliceScores:
 
 
 def _runs(what: Sequence[object]) -> list[Run]:
-    runs = [one if isinstance(one, Run) else Run.load(Path(one)) for one in what if isinstance(one, Run | Path | str)]
+    runs = [one if isinstance(one, Run) else load_run(Path(one)) for one in what if isinstance(one, Run | Path | str)]
     if not runs or len(runs) < len(what):
         raise UsageError("Give finished runs (directories, or what adhere.evaluate gave), or one study alone")
     if len({run.manifest.prompts_sha256 for run in runs}) > 1:

@@ -117,9 +117,9 @@ def _runs(
     from adhere.errors import UsageError
     from adhere.pipeline.compare import compare_runs
     from adhere.pipeline.compare.equal import at_equal_tokens, with_equal_length
-    from adhere.store.run import Run
+    from adhere.store.sharded import load_run
 
-    loaded = [Run.load(directory) for directory in paths]
+    loaded = [load_run(directory) for directory in paths]
     if equal_tokens:
         if length_controlled:
             raise UsageError(

@@ -42,7 +42,7 @@ def command(
     from adhere.errors import UsageError
     from adhere.harness.export import export
     from adhere.harness.lm_eval.task import write_task
-    from adhere.store.run import Run
+    from adhere.store.sharded import load_run
 
     if bool(runs) == bool(suites):
         raise UsageError("Give runs, or --suite NAME, and not both")
@@ -53,7 +53,7 @@ def command(
     for name in suites:
         show(f"{out}: task {write_task(name, out, seed=seed, limit=limit)}")
     for directory in runs:
-        files, notes = export(Run.load(directory), out, to=to)
+        files, notes = export(load_run(directory), out, to=to)
         show("\n".join(map(str, files)))
         for note in notes:
             show(f"{directory}: {note}", err=True)

@@ -62,10 +62,10 @@ def command(
     from adhere.schema import content_hash, encode
     from adhere.steps.engines import do_each
     from adhere.steps.judging import JudgeRuns
-    from adhere.store.run import Run
+    from adhere.store.sharded import load_run
 
     progress = for_terminal()
-    loaded = [Run.load(directory) for directory in runs]
+    loaded = [load_run(directory) for directory in runs]
     asked = endpoint if is_endpoint(by) or endpoint_given(endpoint) else None
     model = fetched(partial(open_model, by, threads=threads, endpoint=asked, say=progress.say), progress)
     try:

@@ -164,22 +164,21 @@ def _transforms() -> list[dict[str, Any]]:
 
 def _runs(directory: Path) -> list[dict[str, Any]]:
     from adhere.errors import AdhereError
-    from adhere.store.run import Run
-    from adhere.store.shelf import kind_of
+    from adhere.store.sharded import load_run
+    from adhere.store.shelf import kind_of, run_folders
 
     rows = []
-    for manifest in sorted(directory.glob("**/manifest.json")):
-        if kind_of(manifest.parent) != "run":
+    for folder in run_folders(directory):
+        if kind_of(folder) != "run":
             continue
-        row: dict[str, Any] = {"run": str(manifest.parent), "model": "", "suite": "", "engine": ""}
+        row: dict[str, Any] = {"run": str(folder), "model": "", "suite": "", "engine": ""}
         row |= {"asked": None, "failed": None, "missing": None}
         try:
-            run = Run.load(manifest.parent)
+            run = load_run(folder)
             engine = f"{run.spec.engine.name} {run.spec.engine.precision}"
-            answers = run.responses()
-            failed = sum(answer.status == "error" for answer in answers)
+            statuses = [answer.status for part in run.parts() for answer in part.responses()]
             row |= {"model": run.spec.model, "suite": run.spec.suite, "engine": engine, "asked": run.n_asked}
-            row |= {"failed": failed, "missing": run.n_asked - len(answers), "state": run.state}
+            row |= {"failed": statuses.count("error"), "missing": run.n_asked - len(statuses), "state": run.state}
         except AdhereError as error:  # one that is damaged hides no other
             row["state"] = f"damaged: {error}"
         rows.append(row)

@@ -20,10 +20,10 @@ def command(runs: tuple[Path, ...], details: bool, as_json: bool) -> None:
     from adhere.report.run.text import run_text
     from adhere.report.run.troubles import troubles_of
     from adhere.schema import encode
-    from adhere.store.run import Run
+    from adhere.store.sharded import load_run
 
     for directory in runs:
         summary = rescore(directory, progress=for_terminal())
-        run = Run.load(directory)
+        run = load_run(directory)
         text = run_text(run.spec, summary, troubles_of(run), details=details, width=columns())
         show(encode(summary) if as_json else text)

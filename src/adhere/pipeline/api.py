@@ -263,8 +263,9 @@ def compare(run_a: Run | Path | str, run_b: Run | Path | str, *, view: View = "s
     """
     from adhere.pipeline.compare import compare_runs
     from adhere.store.run import Run
+    from adhere.store.sharded import load_run
 
-    a, b = (run if isinstance(run, Run) else Run.load(Path(run)) for run in (run_a, run_b))
+    a, b = (run if isinstance(run, Run) else load_run(Path(run)) for run in (run_a, run_b))
     return compare_runs(a, b, view=view)
 
 

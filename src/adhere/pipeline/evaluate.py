@@ -29,7 +29,7 @@ from adhere.pipeline.summarize import summarize, summarize_shards, versions_of
 from adhere.progress import Progress, Silent, Step
 from adhere.schema import VIEWS, EngineInfo, Mode, Prompt, Response, Sampling, Verdict
 from adhere.store.run import MOST_KEYS, EpisodeStep, Key, Run, RunSpec, alone, alone_in_turn, is_held
-from adhere.store.sharded import ShardedRun
+from adhere.store.sharded import ShardedRun, load_run
 from adhere.store.shelf import SHARDED
 from adhere.store.summary import Summary, SummarySums
 from adhere.suites.base import Suite
@@ -193,7 +193,7 @@ def rescore(directory: Path, progress: Progress = SILENT) -> Summary:
 
     Verdicts of the same verifiers are kept; the others are judged anew, and the old rows stay on disk.
     """
-    loaded = Run.load(directory)  # a directory that holds none is refused before it is made
+    loaded = load_run(directory)  # a directory that holds none is refused before it is made
     if isinstance(loaded, ShardedRun):
         for shard in loaded.shards:
             if not _is_done(Run.load(shard)):

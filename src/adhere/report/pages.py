@@ -13,6 +13,7 @@ from adhere.errors import UsageError
 from adhere.schema import decode, encode, write_atomic
 from adhere.store.files import read_regular
 from adhere.store.run import Run
+from adhere.store.sharded import load_run
 from adhere.store.shelf import kind_of
 from adhere.study.outcome.result import StudyResult
 from adhere.sweep.board import Leaderboard
@@ -166,7 +167,7 @@ def stored_in(directories: Sequence[Path], *, as_stored: bool = False) -> Stored
                 "responses/) is stored there"
             )
     if set(kinds.values()) == {"run"}:
-        return StoredRuns([Run.load(directory) for directory in directories])
+        return StoredRuns([load_run(directory) for directory in directories])
     if len(directories) > 1:
         raise UsageError(
             "A report shows one study, one sweep, or any number of runs; got " + ", ".join(map(str, directories))

@@ -25,8 +25,7 @@ from adhere.report.view.html import index_html, item_html, trouble_html
 from adhere.schema import encode
 from adhere.serve.answers import Answers, Asked, names_of, result_of, ways_of
 from adhere.serve.watch import State, Watch, watch
-from adhere.store.run import Run
-from adhere.store.sharded import manifest_of
+from adhere.store.sharded import load_run, manifest_of
 from adhere.store.shelf import Item, item_of, last_change, runs_in, shelf
 
 _HEADERS = {
@@ -186,7 +185,7 @@ class Browser:
             known = self._tables.get(key)
             if known is None or (known.version != version and time.monotonic() > known.next_s):
                 begun = time.monotonic()
-                made = await asyncio.to_thread(lambda: Answers([Run.load(item.directory) for item in items]))
+                made = await asyncio.to_thread(lambda: Answers([load_run(item.directory) for item in items]))
                 known = _Table(version, made, 11 * time.monotonic() - 10 * begun)
                 self._tables = {name: one for name, one in [*self._tables.items()][-1:] if name != key} | {key: known}
         return known.version, known.answers
@@ -210,7 +209,7 @@ class Browser:
                 is_live = any(state.state in {"running", "judging"} for state in states)
                 return _json({"version": " ".join(map(_version, items)), "is_live": is_live})
             if request.match_info["what"] == "result":
-                return _json(await asyncio.to_thread(lambda: result_of([Run.load(item.directory) for item in items])))
+                return _json(await asyncio.to_thread(lambda: result_of([load_run(item.directory) for item in items])))
             version, answers = await self._answers(items)
             one = (query["id"], _number(query, "draw")) if "id" in query else None
             if request.match_info["what"] == "answer":

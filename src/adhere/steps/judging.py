@@ -11,7 +11,7 @@ from adhere.models.http.options import EndpointOptions
 from adhere.pipeline.judge_model.critic import Critic
 from adhere.pipeline.judge_model.statements import SAMPLE, Judged, judge_run
 from adhere.progress import Progress, Silent
-from adhere.store.run import Run
+from adhere.store.sharded import load_run
 
 _SILENT = Silent()
 
@@ -51,5 +51,5 @@ class JudgeRuns:
 
     def __call__(self, directory: Path) -> Judged:
         """Judge a Run; only what has no stored reply is asked."""
-        other = None if self.calibrate is None else Run.load(self.calibrate)
-        return judge_run(Run.load(directory), self.critic, calibrate=other, sample=self.sample, progress=self._progress)
+        other = None if self.calibrate is None else load_run(self.calibrate)
+        return judge_run(load_run(directory), self.critic, calibrate=other, sample=self.sample, progress=self._progress)

@@ -47,7 +47,7 @@ from adhere.store.files import read_regular, sha256_of
 from adhere.store.manifest import Manifest, RunSpec, differences, new_manifest
 from adhere.store.seals import SUMMARY, add_seal
 from adhere.store.segments import Damage, SegmentWriter, read_segments
-from adhere.store.shelf import SHARDED, SHARDS, Word, state_word
+from adhere.store.shelf import SHARDS, Word, state_word
 from adhere.store.summary import Summary
 
 __all__ = ["Damage", "Key", "Manifest", "Run", "RunSpec", "Summary", "all_keys", "alone", "alone_in_turn"]
@@ -121,7 +121,7 @@ class Run:
         self._verdict_writer: SegmentWriter[StoredVerdict] = SegmentWriter(directory / "verdicts")
 
     @classmethod
-    def open(cls, directory: Path, spec: RunSpec, prompts: Sequence[Prompt]) -> Run:
+    def open(cls, directory: Path, spec: RunSpec, prompts: Sequence[Prompt]) -> Self:
         """Start a Run in `directory`, or go on with the one that is there.
 
         Raises:
@@ -151,17 +151,13 @@ class Run:
         return cls(directory, manifest, prompts)
 
     @classmethod
-    def load(cls, directory: Path) -> Run:
-        """Read the Run in `directory`, sharded or not; nothing is written unless something is appended.
+    def load(cls, directory: Path) -> Self:
+        """Read the Run in `directory`, which is not sharded (`store.sharded.load_run` reads either); nothing is written unless something is appended.
 
         Raises:
             UsageError: There is no Run.
             IntegrityError: Its manifest or prompts are damaged, or were changed after it was made.
         """
-        if (directory / SHARDED).is_file():
-            from adhere.store.sharded import ShardedRun  # which is a Run
-
-            return ShardedRun.load(directory)
         file = directory / "manifest.json"
         if not file.is_file():
             raise UsageError(f"{directory} is no Run: it has no manifest.json (adhere list runs)")

@@ -4,7 +4,7 @@
     shards/00017/     a Run (`store.run`) with the spec of the whole and its part of the prompts
     summary.json      the sum of the shards' summaries; present only while nothing was appended since
 
-`adhere eval` starts one where there are more than MOST_KEYS answers, and `adhere draw` always. `Run.load` gives either.
+`adhere eval` starts one where there are more than MOST_KEYS answers, and `adhere draw` always. `load_run` reads either.
 Whoever reads millions of answers goes by `parts()`, of which one at a time is in memory.
 """
 
@@ -234,6 +234,11 @@ class ShardedRun(Run):
             raise ResourceError(f"Cannot write the summary into {self.directory}: {error.strerror or error}") from error
 
 
+def load_run(directory: Path) -> Run:
+    """Read the Run in `directory`, sharded or not; see `Run.load` and `ShardedRun.load`."""
+    return ShardedRun.load(directory) if (directory / SHARDED).is_file() else Run.load(directory)
+
+
 def manifest_of(directory: Path) -> Manifest:
     """The manifest of a Run, sharded or not, without its rows.
 
@@ -258,4 +263,4 @@ def _cuts(prompts: Sequence[Prompt], size: int) -> Iterator[Sequence[Prompt]]:
     yield prompts[begin:]
 
 
-__all__ = ["SHARD_ANSWERS", "Outline", "ShardedRun", "Sharding", "manifest_of"]
+__all__ = ["SHARD_ANSWERS", "Outline", "ShardedRun", "Sharding", "load_run", "manifest_of"]

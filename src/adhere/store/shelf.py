@@ -71,6 +71,12 @@ def runs_in(item: Item) -> list[Path]:
     return sorted(file.parent for file in item.directory.glob("runs/*/manifest.json"))
 
 
+def run_folders(root: Path) -> list[Path]:
+    """Every directory in or below `root` that has what a Run has, in a sweep or a study too; of a sharded Run itself, not its shards."""
+    found = {file.parent for name in ("manifest.json", SHARDED) for file in root.glob(f"**/{name}")}
+    return sorted(folder for folder in found if folder.parent.name != SHARDS)
+
+
 def last_change(directory: Path) -> float:
     """When a file directly in a directory was last written (seconds since 1970); 0 where that cannot be found out."""
     try:
@@ -105,6 +111,7 @@ __all__ = [
     "Word",
     "kind_of",
     "last_change",
+    "run_folders",
     "runs_in",
     "shelf",
     "state_word",

@@ -28,7 +28,7 @@ from adhere.store.compact import compact
 from adhere.store.examine import examine
 from adhere.store.grouped import from_segments, grouped
 from adhere.store.run import Run
-from adhere.store.sharded import ShardedRun
+from adhere.store.sharded import ShardedRun, load_run
 from adhere.store.shelf import kind_of, shelf
 from adhere.store.summary import Summary
 
@@ -181,7 +181,7 @@ def test_draw_makes_a_sharded_run_with_verdicts(tmp_path: Path) -> None:
     arguments = ["draw", str(tmp_path / "p.jsonl"), "--model", "scripted/echo", "--out", str(tmp_path / "out")]
     found = CliRunner().invoke(adhere, [*arguments, "--draws", "2", "--shard-answers", "20", "--json"])
     assert found.exit_code == 0, found.output
-    run = Run.load(tmp_path / "out")
+    run = load_run(tmp_path / "out")
     assert isinstance(run, ShardedRun)
     assert (len(run.shards), run.summary().accounting.ok) == (3, 60)
     assert run.summary().overall.prompt_strict.passed == 60
@@ -192,6 +192,13 @@ def test_draw_makes_a_sharded_run_with_verdicts(tmp_path: Path) -> None:
     refused = CliRunner().invoke(adhere, ["draw", str(wrong), *arguments[2:4], "--out", str(tmp_path / "wrong")])
     assert "wrong.jsonl:1" in str(refused.exception)
     assert not list((tmp_path / "wrong").glob("shards/*")), "before anybody is asked"
+    (listed,) = json.loads(CliRunner().invoke(adhere, ["list", "runs", "--dir", str(tmp_path), "--json"]).output)
+    assert (listed["run"], listed["asked"], listed["missing"], listed["state"]) == (
+        str(tmp_path / "out"),
+        60,
+        0,
+        "complete",
+    )
     for name in ("report", "rescore", "compact"):
         done = CliRunner().invoke(adhere, [name, str(tmp_path / "out")])
         assert done.exit_code == 0, (name, done.output, done.exception)

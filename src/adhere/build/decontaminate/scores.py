@@ -34,9 +34,9 @@ def both_parts(directory: Path, suites: Mapping[str, Suite], done: Done) -> Part
         UsageError: The run's prompts are those of none of the suites.
     """
     from adhere.pipeline.outcomes import passes  # a third of the command's start, and few ask for it
-    from adhere.store.run import Run
+    from adhere.store.sharded import load_run
 
-    run = Run.load(directory)
+    run = load_run(directory)
     ids = {prompt.id for prompt in run.prompts()}
     for name, suite in suites.items():
         by_key = {prompt.key: prompt.id for prompt in suite.prompts}

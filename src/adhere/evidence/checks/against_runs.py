@@ -12,6 +12,8 @@ from adhere.evidence.claims.names import benchmark_key, model_name
 from adhere.evidence.claims.values import Value
 from adhere.schema import Record
 from adhere.store.run import Run
+from adhere.store.sharded import load_run
+from adhere.store.shelf import SHARDED, run_folders
 from adhere.store.summary import Rate, Summary
 
 _Z = 1.959964
@@ -45,12 +47,8 @@ def runs_below(directory: Path) -> list[Run]:
     Raises:
         UsageError: There is none.
     """
-    manifests = (
-        [directory / "manifest.json"]
-        if (directory / "manifest.json").is_file()
-        else sorted(directory.glob("**/manifest.json"))
-    )
-    runs = [run for run in (Run.load(file.parent) for file in manifests) if run.is_sealed]
+    is_one = any((directory / name).is_file() for name in ("manifest.json", SHARDED))
+    runs = [run for run in map(load_run, [directory] if is_one else run_folders(directory)) if run.is_sealed]
     if not runs:
         raise UsageError(f"{directory}: no finished Run is stored there or below (adhere eval makes them)")
     return runs
