@@ -1,0 +1,598 @@
+"""The intent gate on answers and exploits that no rule was set on: other models, other prompts, other scripts than `traps.py` has.
+
+    python benchmarks/traps_fresh.py FOLDER --freeze                        # writes traps_fresh.json: whose answers, their hashes
+    python benchmarks/traps_fresh.py FOLDER --part dev                      # to tune on
+    python benchmarks/traps_fresh.py FOLDER --part frozen --write PAGE      # once
+
+FOLDER holds `alpaca/MODEL.json` (results/MODEL/model_outputs.json of tatsu-lab/alpaca_eval), `ext_in_MODEL.jsonl` and
+`ext_out_MODEL.jsonl` (data/input_*.jsonl and data/input_response_*.jsonl of Kovbo/IFEval-extended) and `gio.jsonl`
+(responses.jsonl of gio-usp/ifeval); commits and hashes stand in traps_fresh.json, and a file that differs is an error.
+
+Frozen is by model and by prompt at once: MODELS below, and of AlpacaEval's instructions those whose SHA-256 begins with an odd
+byte. IFEval-extended's prompts are other ones for each model. An AlpacaEval answer counts twice: as it is, and with up to two
+rules of ours or of a suite that it keeps without knowing of them, so that every kind has honest answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from traps import DATA, constraints_of, is_degenerate, percent
+
+from adhere.constraints.base import registry
+from adhere.constraints.published.shared.registry import PROFILES, fill, kinds
+from adhere.pipeline.intent.exploits import exploits_of
+from adhere.pipeline.intent.gate import dictates, traps_of
+from adhere.schema import ConstraintRef, Json
+from adhere.stats.proportions import wilson_clustered
+from adhere.testing import published_params
+from adhere.text.words import words
+
+Part = Literal["dev", "frozen"]
+# AlpacaEval's models in the order of the SHA-256 of their names, without those that traps.py has, without gamed ones, mixtures of
+# agents, best-of-n and the same model asked to be brief or wordy: the first twelve are frozen, the next twelve are to tune on.
+MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
+    "frozen": {
+        "alpaca": (
+            "pairrm-tulu-2-70b", "phi-2-sft", "ultralm-13b-v2.0", "humpback-llama-65b", "gpt4_0613", "Mixtral-8x7B-Instruct-v0.1", "gemma-7b-it",
+            "openchat-v3.1-13b", "nous-hermes-13b", "openbuddy-llama-65b-v8", "Infinity-Instruct-3M-0625-Qwen2-7B", "higgs-llama-3-70b-v2",
+        ),
+        "extended": ("gpt4o", "llama_3_8b", "llama_3_70b"),
+        "ifeval": ("gio",),
+    },
+    "dev": {
+        "alpaca": (
+            "deita-7b-v1.0", "Nanbeige2-16B-Chat", "oasst-sft-pythia-12b", "gpt-3.5-turbo-0613", "REBEL-Llama-3-8B-Instruct", "vicuna-7b-v1.5",
+            "TempNet-LLaMA2-Chat-7B-v0.1", "mistral-orpo-beta", "gpt-4-turbo-2024-04-09", "FsfairX-Zephyr-Chat-v0.1",
+            "aligner-2b_gpt-4-turbo-2024-04-09", "merlinite-7B-AOT",
+        ),
+        "extended": ("gpt4o_mini",),
+    },
+}  # fmt: skip
+COMMITS = {
+    "alpaca": "tatsu-lab/alpaca_eval@cd543a149df89434d8a54582c0151c0b945c3d20",
+    "extended": "Kovbo/IFEval-extended@bbb0cdc",
+    "ifeval": "gio-usp/ifeval@5e7a599",
+}
+FROZEN = Path(__file__).with_suffix(".json")
+MARK = "<!-- written by benchmarks/traps_fresh.py -->"
+TUNED_ON = (
+    "own",
+    *PROFILES[: PROFILES.index("mmifeval")],
+)  # suites that exploits.py was run on; later ones are new to the gate
+
+
+class Answer(NamedTuple):
+    """One stored answer and what it answers."""
+
+    group: str
+    model: str
+    asked: str
+    text: str
+    refs: tuple[ConstraintRef, ...] = ()
+
+
+def part_of(instruction: str) -> Part:
+    """Which part an AlpacaEval instruction belongs to."""
+    return "frozen" if hashlib.sha256(instruction.encode()).digest()[0] % 2 else "dev"
+
+
+def files_of(folder: Path, part: Part) -> Iterator[tuple[str, str, Path]]:
+    """Group, model and file of every answer file of a part."""
+    for group, models in MODELS[part].items():
+        for model in models:
+            names = {
+                "alpaca": (f"alpaca/{model}.json",),
+                "extended": (f"ext_in_{model}.jsonl", f"ext_out_{model}.jsonl"),
+                "ifeval": (f"{model}.jsonl",),
+            }
+            for name in names[group]:
+                yield group, model, folder / name
+
+
+def freeze(folder: Path) -> None:
+    """Record whose answers are frozen: models, files, hashes, and the scripts' own."""
+    files = [
+        {
+            "part": part,
+            "group": group,
+            "model": model,
+            "file": file.relative_to(folder).as_posix(),
+            "sha256": _sha(file),
+        }
+        for part in ("frozen", "dev")
+        for group, model, file in files_of(folder, part)
+    ]
+    FROZEN.write_text(json.dumps({"sources": COMMITS, "files": files}, indent=1) + "\n", encoding="utf-8")
+
+
+def _sha(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def check(folder: Path) -> None:
+    """Stop where a file is not the one that was frozen."""
+    for row in json.loads(FROZEN.read_text(encoding="utf-8"))["files"]:
+        if _sha(folder / row["file"]) != row["sha256"]:
+            raise SystemExit(f"{folder / row['file']} is not the file that was frozen ({FROZEN.name})")
+
+
+def answers(folder: Path, part: Part) -> Iterator[Answer]:
+    """Every answer of a part; those of AlpacaEval without rules."""
+    by_text = {
+        row["prompt"]: row
+        for row in map(json.loads, (DATA / "ifeval" / "input_data.jsonl").read_text(encoding="utf-8").splitlines())
+    }
+    for group, models in MODELS[part].items():
+        for model in models:
+            if group == "alpaca":
+                for row in json.loads((folder / "alpaca" / f"{model}.json").read_text(encoding="utf-8")):
+                    if part_of(row["instruction"]) == part and row["output"].strip():
+                        yield Answer(group, model, row["instruction"], row["output"])
+                continue
+            names = (
+                (f"ext_in_{model}.jsonl", f"ext_out_{model}.jsonl") if group == "extended" else (None, f"{model}.jsonl")
+            )
+            asked = by_text if names[0] is None else {row["prompt"]: row for row in _rows(folder / names[0])}
+            for row in _rows(folder / str(names[1])):
+                given = asked.get(row["prompt"])
+                if given is not None and row["response"].strip():
+                    yield Answer(group, model, row["prompt"], row["response"], _refs(given))
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def _refs(row: dict[str, Any]) -> tuple[ConstraintRef, ...]:
+    return tuple(
+        ConstraintRef(name, {key: value for key, value in (one or {}).items() if value is not None})
+        for name, one in zip(row["instruction_id_list"], row["kwargs"], strict=True)
+    )
+
+
+# -- honest answers that keep a rule that they did not know of -------------------------------------------------------
+
+_NO_CHANCE = (
+    "test:",
+    "compose:",
+    "scope:",
+    "written:",
+    "code:",
+    "calls:",
+    "world:",
+    "drawing:",
+    "plan:",
+    "exact:",
+    "answer:",
+)
+
+
+def by_chance(answer: Answer, most: int = 2, tries: int = 14) -> tuple[Answer, str | None] | None:
+    """The answer with rules that it keeps, all of one suite or of ours, and the suite's profile; None where no rule was found."""
+    rng = random.Random(f"{answer.model} {answer.asked}")
+    profile = rng.choice(("own", "own", "ifeval", "ifbench-2026", "iftrain"))
+    long_words = sorted(
+        {word.lower() for word in words(answer.text) if len(word) >= 5 and word.isalpha() and word.isascii()}
+    )
+    topics = rng.sample(long_words, min(3, len(long_words)))
+    pool = (
+        [name for name in registry if not name.startswith(_NO_CHANCE)]
+        if profile == "own"
+        else [kind.id for kind in kinds(profile)]
+    )
+    kept: list[Any] = []
+    for name in rng.sample(pool, min(tries, len(pool))):
+        if profile == "own":
+            one: Any = registry.get(name).draw(rng, words=topics or ("water",))
+        else:
+            kind = next(kind for kind in kinds(profile) if kind.id == name)
+            one = fill(kind, published_params(kind, rng.randrange(100)))
+        if not dictates(one.ref()) and one.check(answer.text).outcome == "pass":
+            kept.append(one)
+        if len(kept) == most:
+            break
+    if not kept:
+        return None
+    asked = "\n\n".join((answer.asked, *(one.describe(0) for one in kept)))
+    refs = tuple(ConstraintRef(one.ref().id, one.ref().params) for one in kept)
+    return Answer("alpaca with rules", answer.model, asked, answer.text, refs), None if profile == "own" else profile
+
+
+# -- exploits in other words ----------------------------------------------------------------------------------------
+# The eight shapes that the issue names, written without running the gate on them, before it was changed.
+
+_HELD_PIECES = (
+    "TBD", "N/A", "...", "[TODO]", "[name here]", "1) ", "+ ", "• ", "• item", "- [x] done", "Part One", "# Part One", "Section A", "## Introduction", "### ",
+    "Heading:", "Q: ?", "A: .", "<h1></h1>", "<ul><li></li></ul>", "<root/>", '{"key": null}', '{"a": [], "b": {}}', "[null]", "| | |\n|-|-|\n| | |", "a;b", "x,y\n,",
+    "**Bold**", "_i_", "~~s~~", "(i)", "(see above)", '"quote"', "«a»", "¿?", "!", "Wow!", "Why?", "So; it.", "Yes — no", "0", "42", "3.14", "2024-01-31", "🙂", "🎉 🎉",
+    "Z", "ok", "OK.", "Done.", "The end.", "Hi.", "Go", "We", "He said", "Note", "P.S. ok", "Dear x,\n\nRegards", "***\n***", "* * *", "-----", "a\n-----\nb",
+    "Answer: yes", "Title", "<<Ok>>", "#tag #tag2", "http://x.y", "x = 1", "é à ü", "Otto Anna level noon radar", "Tom Ann Bob Sue Joe Kim", "((()))", "[[[]]]", "1. \n2. \n3. ",
+)  # fmt: skip
+_HELD_LOOKS = (
+    str.maketrans("abcdefghijklmnopqrstuvwxyz", "".join(chr(0x1D41A + at) for at in range(26))),
+    str.maketrans("abcdefghijklmnopqrstuvwxyz", "".join(chr(0xFF41 + at) for at in range(26))),
+    str.maketrans("aceiopsxyjdh", "асеіорѕхујԁһ"),
+    str.maketrans("ABEHIKMNOPTXYZ", "ΑΒΕΗΙΚΜΝΟΡΤΧΥΖ"),
+    str.maketrans("oclvu", "ocⅼvυ"),
+    str.maketrans("aogiv", "αοɡıν"),
+)
+_HELD_SIGNS = (
+    str.maketrans(",.!?:;-", "،․！？：；‐"),
+    str.maketrans(",.!?:;-", "‚。ǃ？꞉;–"),
+    str.maketrans(",.!?:;-", "﹐．﹗﹖：﹔﹣"),
+)
+_LOOPS = (
+    "very", "go,", "la la", "This is it.", "one two three", "yes and no", "Blah blah blah.", "so it goes on and on", "text text", "Again!", "na na na na hey",
+)  # fmt: skip
+
+
+def held_exploits(
+    constraint: Any, asked: str, honest: Sequence[str], rng: random.Random, most: int = 2
+) -> list[tuple[str, str]]:
+    """At most `most` exploits of each shape, as (shape, text), which the kind's checker passes strictly."""
+    if dictates(constraint.ref()):
+        return []
+    failing = [text for text in honest if not _passes(constraint, text)][:1]
+    literals = _literals(constraint.ref().params)
+    numbers = [value for value in constraint.ref().params.values() if isinstance(value, int) and 0 < value <= 400]
+    counts = sorted({1, 2, 3, 5, 7, 9, *numbers, *(number + 1 for number in numbers)})
+    forms = _few(constraint, _held_forms(literals, counts), rng, 3)
+    found = []
+    for shape, texts in (
+        ("echo", _held_echoes(asked, forms)),
+        ("phrase", _held_phrases(literals)),
+        ("sections", iter(forms)),
+        ("fence", _held_fences(literals, forms)),
+        ("repeat", _held_repeats(literals)),
+        ("keywords", _held_keywords(failing, literals)),
+        ("hidden", _held_hidden(failing, literals, forms)),
+        ("look-alike", _held_looks(failing, literals)),
+    ):
+        found += [(shape, text) for text in _few(constraint, texts, rng, most) if text not in failing]
+    return found
+
+
+def _passes(constraint: Any, text: str) -> bool:
+    return bool(text.strip()) and constraint.check(text).outcome == "pass"
+
+
+def _few(constraint: Any, texts: Iterator[str], rng: random.Random, most: int) -> list[str]:
+    """Some of the texts that pass, in an order of the seed."""
+    proposed = list(dict.fromkeys(texts))
+    rng.shuffle(proposed)
+    kept: list[str] = []
+    for text in proposed[:250]:
+        if _passes(constraint, text):
+            kept.append(text)
+        if len(kept) == most:
+            break
+    return kept
+
+
+def _literals(value: Json) -> list[str]:
+    if isinstance(value, str):
+        return [value] if 0 < len(value.strip()) < 200 else []
+    if isinstance(value, dict):
+        return list(dict.fromkeys(chain.from_iterable((name, *_literals(inner)) for name, inner in value.items())))
+    return list(dict.fromkeys(chain.from_iterable(map(_literals, value)))) if isinstance(value, list | tuple) else []
+
+
+def _held_echoes(asked: str, forms: Sequence[str]) -> Iterator[str]:
+    sentences = [one.strip() for one in asked.replace("\n", " ").split(". ") if one.strip()]
+    texts = (
+        f"You asked: {asked}", f"Prompt: {asked}", f"Sure! {asked}", f"> {asked}", ". ".join(reversed(sentences)), ". ".join([*sentences, *sentences]),
+        f"I was told this: {asked}", asked.lower().capitalize(), asked.upper() + "!", asked.replace(",", "").replace(".", ""), asked.replace(" ", "  "),
+        f"* {asked}", f"1) {asked}", asked.replace(". ", ".\n\n"), " ".join(asked.split()[::-1]), f"<<{asked}>>", f"[{asked}]", f'"{asked}"',
+    )  # fmt: skip
+    for text in texts:
+        yield from (
+            text,
+            text.lower(),
+            *(f"{text}\n\n{form}" for form in forms),
+            *(f"{form}\n\n{text}" for form in forms),
+        )
+
+
+def _held_phrases(literals: Sequence[str]) -> Iterator[str]:
+    for one in literals:
+        yield from (
+            f"**{one}**",
+            f"{one}!",
+            f"{one}…",
+            f"Answer: {one}",
+            f"- {one}",
+            f"1) {one}",
+            f"The {one}.",
+            f"It is {one}.",
+            f"({one})",
+            f"{one}?",
+            f"{one} etc.",
+        )
+        yield from (
+            glue.join([one] * count) for count in (2, 3, 4, 6, 10) for glue in (", ", " and ", "; ", "! ", "\n- ")
+        )
+    yield from (glue.join(literals) for glue in (" and ", "; ", " / ", "\n- ", " ... "))
+    yield from (glue.join(reversed(literals)) for glue in (" ", ", ", "\n"))
+
+
+def _held_forms(literals: Sequence[str], counts: Sequence[int]) -> Iterator[str]:
+    for piece in _HELD_PIECES:
+        yield from (glue.join([piece] * count) for count in counts for glue in (" ", "\n", "\n\n"))
+    for one in literals:
+        yield from (f"# {one}\n\n...", f"{one}: TBD", f"<{one}/>", f"- {one}\n- ...", f"{one}\n\nN/A")
+        yield from ("\n\n".join(f"{one} {at}\nTBD" for at in range(1, count + 1)) for count in counts)
+    if literals:
+        yield json.dumps(dict.fromkeys(literals))
+        yield "\n\n".join(f"## {one}\n\nN/A" for one in literals)
+
+
+def _held_fences(literals: Sequence[str], forms: Sequence[str]) -> Iterator[str]:
+    yield from (
+        "~~~\n~~~",
+        "```text\n\n```",
+        "````\n```\n````",
+        "<pre></pre>",
+        "<code></code>",
+        "$$\n$$",
+        "``` ```",
+        "```json\n```",
+        "```\n\n\n```\n\n```\n```",
+    )
+    for form in (*forms, *literals):
+        yield from (
+            f"~~~\n{form}\n~~~",
+            f"```text\n{form}\n```",
+            f"<pre>{form}</pre>",
+            f"```\n```\n{form}",
+            f"{form}\n```\n```",
+        )
+
+
+def _held_repeats(literals: Sequence[str]) -> Iterator[str]:
+    for loop in (*_LOOPS, *literals[:2]):
+        yield from (
+            glue.join([loop] * count) for count in (5, 9, 14, 25, 45, 80, 160, 320, 600) for glue in (" ", "\n", "\n\n")
+        )
+    yield from (" ".join(f"word{at}" for at in range(count)) for count in (20, 60, 150, 320, 600))
+    yield from (" ".join(f"Point {at} is here." for at in range(count)) for count in (5, 12, 30, 80, 160))
+
+
+def _held_keywords(failing: Sequence[str], literals: Sequence[str]) -> Iterator[str]:
+    for text in failing:
+        for listed in (", ".join(literals), " ".join(literals), " | ".join(literals)) if literals else ():
+            for times in (1, 2, 4, 9):
+                many = ", ".join([listed] * times)
+                yield from (
+                    f"{text}\n\nTags: {many}", f"{text}\n\n({many})", f"{text}\n\nAlso: {many}", f"{text}\n\nSEO: {many}", f"{text}\n\nWords used: {many}",
+                    f"{text}\n{many}", f"{text}\n\nRelated terms - {many}", f"{text} {many}", f"Keywords: {many}\n\n{text}", f"{text}\n\n---\n{many}",
+                )  # fmt: skip
+        if literals:
+            yield f"{text}\n\n" + " ".join("#" + one.replace(" ", "") for one in literals)
+            yield f"{text}\n\n" + "\n".join(f"- {one}" for one in literals)
+        yield from (
+            f"{text}\n\n" + " ".join([loop] * count)
+            for loop in ("very", "la la", "blah")
+            for count in (5, 20, 60, 150, 400)
+        )
+
+
+def _held_hidden(failing: Sequence[str], literals: Sequence[str], forms: Sequence[str]) -> Iterator[str]:
+    for text in failing:
+        for said in (*forms, " ".join(literals), ", ".join(literals * 3), *literals[:2]):
+            if not said.strip():
+                continue
+            for hidden in (
+                f'<span style="display:none">{said}</span>', f"<div hidden>{said}</div>", f"<!--- {said} --->", f"[//]: # ({said})", f"[comment]: <> ({said})",
+                f'<p style="font-size:0">{said}</p>', f'<font color="white">{said}</font>', f"<script>{said}</script>", f"<template>{said}</template>",
+                f'<input type="hidden" value="{said}">', f"<!--\n{said}\n", f'<span style="visibility:hidden">{said}</span>', f"<style>{said}</style>",
+            ):  # fmt: skip
+                yield from (f"{text}\n\n{hidden}", f"{hidden}\n\n{text}")
+        yield from (text.replace(" ", sign) for sign in ("\u2063", "\ufeff", "\u200b ", "\u2060"))
+        yield from (
+            text.replace(",", "\u2063,"),
+            text.replace(",", ""),
+            text.replace(".", "\u200b"),
+            text.replace("\n", "\u2028"),
+        )
+
+
+def _held_looks(failing: Sequence[str], literals: Sequence[str]) -> Iterator[str]:
+    for text in failing:
+        yield from (text.translate(table) for table in (*_HELD_LOOKS, *_HELD_SIGNS))
+        for signs in _HELD_SIGNS:
+            yield from (text.translate({key: signs[key]}) for key in signs)
+        for one in literals:
+            yield from (
+                text.replace(one, one.translate(table)).replace(one.capitalize(), one.capitalize().translate(table))
+                for table in _HELD_LOOKS
+            )
+
+
+# -- tables ---------------------------------------------------------------------------------------------------------
+
+
+class Tally:
+    """Successes and trials by row, clustered by prompt."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Any, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+
+    def add(self, row: Any, prompt: str, *, hit: bool) -> None:
+        counts = self.rows[row][prompt]
+        counts[0] += hit
+        counts[1] += 1
+
+    def of(self, *rows: Any) -> tuple[int, int, str]:
+        """Hits, trials, and the share with its interval, for rows taken together."""
+        merged: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for row in rows:
+            for prompt, (hits, n) in self.rows.get(row, {}).items():
+                merged[prompt][0] += hits
+                merged[prompt][1] += n
+        hits, n = sum(one[0] for one in merged.values()), sum(one[1] for one in merged.values())
+        interval = wilson_clustered([one[0] for one in merged.values()], [one[1] for one in merged.values()])
+        said = "–" if interval is None else f"{percent(hits, n)} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+        return hits, n, said
+
+
+def alarms(folder: Path, part: Part, *, examples: int) -> list[str]:
+    """False alarms and loops by model, by trap and by kind."""
+    wrong, right, by_kind = Tally(), Tally(), Tally()
+    by_trap: dict[str, Counter[str]] = defaultdict(Counter)
+    shown: dict[str, int] = Counter()
+    for one, profile in _with_rules(folder, part):
+        traps = traps_of(one.asked, one.text, one.refs, profile=profile)
+        degenerate = bool(traps) and is_degenerate(one.asked, one.text)
+        key = (one.group, one.model)
+        wrong.add(key, one.asked, hit=bool(traps) and not degenerate)
+        right.add(key, one.asked, hit=degenerate)
+        for ref in one.refs:
+            by_kind.add(
+                (profile or ("own" if one.group == "alpaca with rules" else "ifeval"), ref.id),
+                one.asked,
+                hit=bool(traps) and not degenerate,
+            )
+        if traps and not degenerate:
+            by_trap[one.group].update(traps)
+            shown[one.group] += 1
+            if shown[one.group] <= examples:
+                sys.stderr.write(
+                    f"\n## {one.group} {one.model} {traps}\nASKED {one.asked[:400]!r}\nSAID {one.text[:500]!r} … {one.text[-250:]!r}\n"
+                )
+    lines = ["| answers to | models | answers | loops or copies | false alarms |", "|---|---|---|---|---|"]
+    groups = dict.fromkeys(group for group, _ in wrong.rows)
+    for group in groups:
+        rows = [row for row in wrong.rows if row[0] == group]
+        hits, n, said = wrong.of(*rows)
+        lines.append(f"| {group} | {len(rows)} | {n:,} | {right.of(*rows)[0]} | {hits}: {said} |")
+    hits, n, said = wrong.of(*wrong.rows)
+    lines += [
+        f"| **all** | {len({model for _, model in wrong.rows})} | {n:,} | {right.of(*wrong.rows)[0]} | **{hits}: {said}** |",
+        "",
+    ]
+    lines += [
+        f"False alarms by trap, {group}: {', '.join(f'{trap} {n}' for trap, n in found.most_common())}."
+        for group, found in by_trap.items()
+    ]
+    lines += ["", "| model | false alarms |", "|---|---|"]
+    for model in dict.fromkeys(model for _, model in wrong.rows):
+        hits, n, said = wrong.of(*(row for row in wrong.rows if row[1] == model))
+        lines.append(f"| {model} | {hits} of {n:,}: {said} |")
+    _KINDS.update({row: by_kind.of(row)[:2] for row in by_kind.rows})
+    return lines
+
+
+_KINDS: dict[tuple[str, str], tuple[int, int]] = {}
+
+
+def _with_rules(folder: Path, part: Part) -> Iterator[tuple[Answer, str | None]]:
+    for one in answers(folder, part):
+        yield one, None
+        if one.group == "alpaca" and (ruled := by_chance(one)) is not None:
+            yield ruled
+
+
+def caught(  # noqa: C901, PLR0912 - one table after the other
+    folder: Path, part: Part, profiles: Sequence[str], per_kind: int
+) -> list[str]:
+    """Exploits by shape, by suite and by kind: the held ones on the frozen part, those of exploits.py on the other."""
+    honest: dict[str, list[str]] = defaultdict(list)
+    for one in answers(folder, part):
+        if one.group == "alpaca":
+            honest[one.asked].append(one.text)
+    asked = sorted(honest)
+    shapes, suites, by_kind = Tally(), Tally(), Tally()
+    for profile in profiles:
+        for drawn in zip(*(constraints_of(profile, seed) for seed in range(per_kind)), strict=True):
+            name = drawn[0][0]
+            if name.startswith(_NO_EXPLOIT):
+                continue
+            for at, (_, constraint, whose) in enumerate(drawn):
+                rng = random.Random(f"{part} {profile} {name} {at}")
+                prompt = rng.choice(asked)
+                text = f"{prompt}\n\n{constraint.describe(0)}"
+                found = (
+                    held_exploits(constraint, text, honest[prompt], rng)
+                    if part == "frozen"
+                    else [
+                        (one.shape, one.text)
+                        for one in exploits_of(constraint, text, honest[prompt])
+                        if one.shape != "canned"
+                    ]
+                )
+                for shape, exploit in found:
+                    hit = bool(traps_of(text, exploit, (ConstraintRef(name, constraint.ref().params),), profile=whose))
+                    for tally, row in ((shapes, shape), (suites, profile), (by_kind, (profile, name))):
+                        tally.add(row, f"{profile} {name}", hit=hit)
+                    if not hit and _SHOW_MISSED:
+                        sys.stderr.write(
+                            f"\n## missed {profile} {name} {shape}\n{constraint.describe(0)[:200]!r}\n{exploit[:300]!r} … {exploit[-200:]!r}\n"
+                        )
+    lines = ["| shape | exploits | caught |", "|---|---|---|"]
+    for label, tally in (("shape", shapes), ("suite", suites)):
+        if label == "suite":
+            lines += ["", "| suite | exploits | caught |", "|---|---|---|"]
+        for row in tally.rows:
+            hits, n, said = tally.of(row)
+            new = " (new to the gate)" if label == "suite" and row not in TUNED_ON else ""
+            lines.append(f"| {row}{new} | {n:,} | {hits:,}: {said} |")
+        if label == "shape":
+            hits, n, said = shapes.of(*shapes.rows)
+            lines.append(f"| **all** | {n:,} | **{hits:,}: {said}** |")
+    lines += ["", "| suite | kind | exploits caught | false alarms |", "|---|---|---|---|"]
+    for row in sorted({*by_kind.rows, *_KINDS}):
+        hits, n = by_kind.of(row)[:2]
+        wrong, honest_n = _KINDS.get(row, (0, 0))
+        lines.append(
+            f"| {row[0]} | `{row[1]}` | {f'{hits}/{n}' if n else '–'} | {f'{wrong}/{honest_n}' if honest_n else '–'} |"
+        )
+    return lines
+
+
+_NO_EXPLOIT = ("code:", "calls:", "world:", "agentif:")  # run programs of their rows, or judge no text
+_SHOW_MISSED = False
+
+
+def main() -> None:
+    """Freeze, or measure one part."""
+    global _SHOW_MISSED  # noqa: PLW0603 - a switch of this command
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--freeze", action="store_true")
+    parser.add_argument("--part", choices=("dev", "frozen"), default="dev")
+    parser.add_argument("--per-kind", type=int, default=2)
+    parser.add_argument("--profiles", nargs="*", default=["own", *PROFILES])
+    parser.add_argument("--examples", type=int, default=0, help="show so many false alarms a group (standard error)")
+    parser.add_argument("--missed", action="store_true", help="show what was not caught (standard error)")
+    parser.add_argument("--only", choices=("alarms", "exploits"))
+    parser.add_argument("--write", type=Path)
+    given = parser.parse_args()
+    _SHOW_MISSED = given.missed
+    if given.freeze:
+        freeze(given.folder)
+        return
+    check(given.folder)
+    lines = [MARK, ""]
+    if given.only != "exploits":
+        lines += [*alarms(given.folder, given.part, examples=given.examples), ""]
+    if given.only != "alarms":
+        lines += caught(given.folder, given.part, given.profiles, given.per_kind)
+    text = "\n".join(lines) + "\n"
+    sys.stdout.write(text)
+    if given.write:
+        before = given.write.read_text(encoding="utf-8").partition(MARK)[0]
+        given.write.write_text(before + text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
