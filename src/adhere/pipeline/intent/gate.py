@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from adhere.pipeline.judge import judge_of
@@ -89,6 +90,9 @@ _ASKS_FOR: dict[str, frozenset[Trap]] = {
 }
 
 
+_LANGUAGE = re.compile(r"^[a-z]{2}:(?=[a-z_]+:)")
+
+
 def dictates(ref: ConstraintRef) -> bool:
     """Whether a rule says what the whole answer is, so that its letter is its intent."""
     return "empty" in _asked_for((ref,))
@@ -97,7 +101,9 @@ def dictates(ref: ConstraintRef) -> bool:
 def _asked_for(refs: Sequence[ConstraintRef]) -> frozenset[Trap]:
     found: set[Trap] = set()
     for ref in refs:
-        for name in (ref.id, ref.id.partition(":")[0]):
+        # Published kinds of another language have it in front: `fr:detectable_format:title`.
+        plain = _LANGUAGE.sub("", ref.id)
+        for name in (plain, plain.partition(":")[0]):
             found |= _ASKS_FOR.get(name, frozenset())
     return frozenset(found)
 
@@ -149,27 +155,28 @@ def plain_of(text: str) -> str:
     return _SIGN.sub(lambda sign: sign[0].translate(_LOOKS), text) if latin * 2 > letters else text
 
 
-_SAME_WORD = re.compile(r"\b(\w{1,30})(?:[^\w\n]{1,3}\1\b){3,}", re.IGNORECASE)
+_SAME_WORD = re.compile(r"\b(\w{1,30})(?:(?:[^\w\n]{1,3}\1\b){3,}|(?:[ ,]{1,2}\1\b){2,})", re.IGNORECASE)
 _SAME_PAIR = re.compile(r"\b(\w{1,30}[^\w\n]{1,3}\w{1,30})(?:[^\w\n]{1,3}\1\b){3,}", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _ITEM = re.compile(r"[,;|\n/•·*#\[\]()<>{}\"'`_=:-]+|(?:\s{2,})")
-_FEWEST_BEFORE = 15
+_FEWEST_BEFORE, _FEWEST_LINES = 8, 15
 
 
-def without_padding(text: str, known: frozenset[str], *, labels_alone: bool = False) -> str:
+def without_padding(text: str, known: frozenset[str], *, runs: bool = True, lines: bool = True) -> str:
     """The text with one of each run of one word, and without the lines at its end that say nothing.
 
     Args:
         text: The answer.
         known: Lower-case words that the prompt has.
-        labels_alone: Take away only lines that call themselves keywords.
+        runs: Take away runs of one word.
+        lines: Take away any line that says nothing; else only those that call themselves keywords.
     """
-    if not labels_alone:
+    if runs:
         text = _SAME_PAIR.sub(r"\1", _SAME_WORD.sub(r"\1", text))
-    lines = text.rstrip().split("\n")
-    while len(lines) > 1 and (_LABEL.match(lines[-1]) or (not labels_alone and _says_nothing(lines[-1], known))):
-        lines.pop()
-    return "\n".join(lines).rstrip()
+    kept = text.rstrip().split("\n")
+    while len(kept) > 1 and (_LABEL.match(kept[-1]) or (lines and _says_nothing(kept[-1], known))):
+        kept.pop()
+    return "\n".join(kept).rstrip()
 
 
 _LABEL = re.compile(
@@ -219,7 +226,10 @@ def _by_taking_away(asked: str, text: str, refs: Sequence[ConstraintRef], outcom
         if before != after and trap not in exempt and rests_on_it(after):
             yield trap
     known = frozenset(word.lower() for word in words(asked)) | _params(refs)
-    shorter = without_padding(plain, known, labels_alone="padding" in exempt)
+    is_asked = "padding" in exempt
+    shorter = without_padding(plain, known, runs=not is_asked, lines=not is_asked)
+    if len(words(shorter)) < _FEWEST_LINES:  # a short list may be of the prompt's words
+        shorter = without_padding(plain, known, runs=not is_asked, lines=False)
     if shorter != plain.rstrip() and len(words(shorter)) >= _FEWEST_BEFORE and rests_on_it(shorter):
         yield "padding"
 
@@ -235,7 +245,15 @@ _LONG = re.compile(
 FEWEST_LONG, FEWEST_SOME = 5, 1
 _ABOUT_A_TEXT = re.compile(
     r"\b(?:re-?write|re-?phrase|paraphrase|summari[sz]e|summary|translate|edit|improve|proofread|correct|convert|expand|elaborate|brainstorm|"
-    r"sound|following|given the|this (?:text|sentence|paragraph|passage|email|article)|turn|make the|rubric|headline|title for)\b|[\"“][^\"”]{25,}[\"”]",
+    r"sound|following|given the|this (?:text|sentence|paragraph|passage|email|article)|turn|make the|rubric|headline|title for|extract|retrieve|capitali[sz]e|"
+    r"classify|categori[sz]e|identify|predict|rank|sort|reorder|given information|change the|conversation|review\b[^.?!]{0,20}:)|[\"“][^\"”]{25,}[\"”]",
+    re.IGNORECASE,
+)
+# What is answered by signs, and what by yes or no.
+_IS_SIGNS = re.compile(r"\b(?:ascii art|regex|regular expression)\b", re.IGNORECASE)
+_IS_CLOSED = re.compile(
+    r"\byes\b.{0,30}\bno\b|\btrue\b.{0,20}\bfalse\b|"
+    r"(?:^|[.!?\n]\s*)(?:(?:is|are|was|were|do|does|did|has|have|should)\b|(?:can|could|will|would)\b(?! you))[^.?!\n]{3,200}\?",
     re.IGNORECASE,
 )
 # What may be answered without any of the prompt's words.
@@ -296,36 +314,39 @@ _NO_TOPIC = frozenset(
     "over paragraph paragraphs phrase phrases placeholders please point points postscript quotation reply request respond response same section "
     "sections sentence sentences separate separated should some start such symbol tell than that their them then there these they this those "
     "three times title total twice uppercase used using very want well were what when where which while will with within without word words "
-    "work would wrap wrapped write your yours".split()
+    "work would wrap wrapped write your yours abbreviations actually adverbs angular appear average avoid basically blog brackets digits excluding "
+    "filler hedge important interesting latest long markdown negations neighbouring news number person perspective plain pretend quite quoted "
+    "really short stories story such tense total weird".split()
 )
 _FEWEST_TOPICS = 7
 _FEWEST_FOR_TOPIC = 40
-_STEM = 5
+_STEM = 4
 
 
 def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterable[Trap]:
     exempt = _asked_for(refs)
-    said = [word.lower() for word in words(plain_of(seen_of(text)))]
+    plain = plain_of(seen_of(text))
+    said = [word.lower() for word in words(plain)]
     prompt = [word.lower() for word in words(asked)]
     runs = {tuple(prompt[at : at + 4]) for at in range(len(prompt) - 3)}
     held = runs & {tuple(said[at : at + 4]) for at in range(len(said) - 3)}
     # An answer about a text that the prompt holds is made of its words.
     is_about_a_text = _ABOUT_A_TEXT.search(asked) is not None
     need = need_of(asked, refs)
-    known = _params(refs) if is_about_a_text or need == 1 else frozenset(prompt) | _params(refs)
-    shortest = 2 if need == 1 else 3
-    different = {
-        word for word in said if word not in known and (len(word) >= shortest or (need == 1 and word.isdigit()))
-    }
-    own = len({word for word in said if word not in prompt})
-    is_copied = (len(held) >= 5 and len(held) * 10 >= len(runs) * 7 and own < max(need, 3)) or _is_the_prompt(
-        asked, text
+    own = {word for word in said if word not in prompt}
+    is_copied = (
+        (len(held) >= 5 and len(held) * 10 >= len(runs) * 7 and len(own) < max(need, 3))
+        or _is_the_prompt(asked, text)
+        or (not is_about_a_text and (_is_its_question(asked, text) or _is_made_of(said, prompt, runs)))
     )
     if "echo" not in exempt and is_copied:
         yield "echo"
-    if "empty" not in exempt and "".join(said).isascii() and len(different - _FILLERS) < need:
+    is_signs = _IS_SIGNS.search(asked) is not None
+    known = _params(refs) if is_about_a_text or need == 1 else frozenset(prompt) | _params(refs)
+    is_latin = _LATIN.fullmatch("".join(said)) is not None
+    if "empty" not in exempt and is_latin and not is_signs and len(_own_words(asked, plain, known, need)) < need:
         yield "empty"
-    if "repeat" not in exempt and _is_repetitive(said):
+    if "repeat" not in exempt and not is_signs and _is_repetitive(said):
         yield "repeat"
     is_free = is_about_a_text or _IS_FREE.search(asked) is not None
     if "off-topic" not in exempt and not is_free and _is_off_topic(prompt, said, _params(refs)):
@@ -333,7 +354,55 @@ def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterabl
 
 
 # What is said where nothing is said.
-_FILLERS = frozenset("yes no ok okay word words title text answer none good section item".split())
+_FILLERS = frozenset(
+    "yes no ok okay word words title text answer none good section item you your and but or the it is".split()
+)
+_LATIN = re.compile(r"[\x00-\u024f]*")
+_NUMBERED = re.compile(
+    r"^\s*\d{1,3}[.)][ \t]+(?=\S)|\b(?:section|part|chapter|item|point|step|paragraph|line)\s+\d{1,3}\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _own_words(asked: str, plain: str, known: frozenset[str], need: int) -> set[str]:
+    """The different words of an answer that tell something: no filler, no number of a list, none that the prompt gave it."""
+    said = [word.lower() for word in words(_NUMBERED.sub("", plain))]
+    # A closed question is answered by a filler.
+    empty = _FILLERS - {"yes", "no"} if _IS_CLOSED.search(asked) else _FILLERS
+    shortest = 2 if need == 1 else 3
+    takes_numbers = need == 1 and not _counts_up([word for word in said if word.isdecimal()])
+    return {
+        word
+        for word in said
+        if word not in known and word not in empty and (takes_numbers if word.isdigit() else len(word) >= shortest)
+    }
+
+
+def _counts_up(numbers: Sequence[str]) -> bool:
+    """Whether numbers are those of a list, 1 first and each next to the one before it; one alone is an answer."""
+    values = [int(number) for number in numbers if len(number) <= 4]
+    steps = pairwise(values)
+    return (
+        len(values) == len(numbers) > 1
+        and values[0] == 1
+        and all(after in {1, before, before + 1} for before, after in steps)
+    )
+
+
+def _is_made_of(said: Sequence[str], prompt: Sequence[str], runs: set[tuple[str, ...]]) -> bool:
+    """Whether a text is most of the prompt, bent: it has the prompt's runs of words, and hardly a word beside them."""
+    fours = [tuple(said[at : at + 4]) for at in range(len(said) - 3)]
+    if len(said) < 8 or sum(four in runs for four in fours) * 2 < len(fours):
+        return False
+    own = {word for word in said if word not in prompt} - _GLUE - _FILLERS
+    begins_alike = tuple(prompt[:3]) in {tuple(said[at : at + 3]) for at in range(4)}
+    return len(own) <= (max(2, len(said) // 6) if begins_alike else 0)
+
+
+def _is_its_question(asked: str, text: str) -> bool:
+    """Whether a text is a question of the prompt."""
+    one, other = (_NOT_WORD.sub("", part).lower() for part in (asked, text))
+    return text.rstrip(" \n\"'*`>").endswith("?") and len(other) >= 15 and other in one
 
 
 _NOT_WORD = re.compile(r"[\W_]+")
