@@ -182,7 +182,7 @@ def by_chance(answer: Answer, most: int = 2, tries: int = 14) -> tuple[Answer, s
     rng = random.Random(f"{answer.model} {answer.asked}")
     profile = rng.choice(("own", "own", "ifeval", "ifbench-2026", "iftrain"))
     long_words = sorted(
-        {word.lower() for word in words(answer.text) if len(word) >= 5 and word.isalpha() and word.isascii()}
+        {word.lower() for word in words(answer.text) if 5 <= len(word) <= 30 and word.isalpha() and word.isascii()}
     )
     topics = rng.sample(long_words, min(3, len(long_words)))
     pool = (
