@@ -22,24 +22,25 @@ import random
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from traps import DATA, constraints_of, is_degenerate, percent
+from traps_scripts import SETS, exploits_by
 
 from adhere.constraints.base import registry
 from adhere.constraints.published.shared.registry import PROFILES, fill, kinds
 from adhere.pipeline.intent.exploits import exploits_of
 from adhere.pipeline.intent.gate import dictates, traps_of
-from adhere.schema import ConstraintRef, Json
+from adhere.schema import ConstraintRef
 from adhere.stats.proportions import wilson_clustered
 from adhere.testing import published_params
 from adhere.text.words import words
 
-Part = Literal["dev", "frozen"]
+Part = Literal["dev", "frozen", "held"]
 # AlpacaEval's models in the order of the SHA-256 of their names, without those that traps.py has, without gamed ones, mixtures of
-# agents, best-of-n and the same model asked to be brief or wordy: the first twelve are frozen, the next twelve are to tune on.
+# agents, best-of-n and the same model asked to be brief or wordy: the first twelve are frozen, the next twelve are to tune on, the
+# third twelve were added when the frozen ones had been measured once, before the gate was changed again.
 MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
     "frozen": {
         "alpaca": (
@@ -57,6 +58,7 @@ MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
         ),
         "extended": ("gpt4o_mini",),
     },
+    "held": {"alpaca": ("Infinity-Instruct-3M-0625-Llama3-70B", "blendaxai-gm-l3-v35", "jina-chat", "platolm-7b", "Contextual-KTO-Mistral-PairRM", "yi-large-preview", "falcon-40b-instruct", "text_davinci_003", "airoboros-33b", "tulu-2-dpo-70b", "Starling-LM-7B-alpha-ExPO", "Llama3-PBM-Nova-70B")},
 }  # fmt: skip
 COMMITS = {
     "alpaca": "tatsu-lab/alpaca_eval@cd543a149df89434d8a54582c0151c0b945c3d20",
@@ -81,9 +83,9 @@ class Answer(NamedTuple):
     refs: tuple[ConstraintRef, ...] = ()
 
 
-def part_of(instruction: str) -> Part:
-    """Which part an AlpacaEval instruction belongs to."""
-    return "frozen" if hashlib.sha256(instruction.encode()).digest()[0] % 2 else "dev"
+def is_to_tune_on(instruction: str) -> bool:
+    """Whether an AlpacaEval instruction is one of those to tune on."""
+    return hashlib.sha256(instruction.encode()).digest()[0] % 2 == 0
 
 
 def files_of(folder: Path, part: Part) -> Iterator[tuple[str, str, Path]]:
@@ -109,7 +111,7 @@ def freeze(folder: Path) -> None:
             "file": file.relative_to(folder).as_posix(),
             "sha256": _sha(file),
         }
-        for part in ("frozen", "dev")
+        for part in ("frozen", "dev", "held")
         for group, model, file in files_of(folder, part)
     ]
     FROZEN.write_text(json.dumps({"sources": COMMITS, "files": files}, indent=1) + "\n", encoding="utf-8")
@@ -136,7 +138,7 @@ def answers(folder: Path, part: Part) -> Iterator[Answer]:
         for model in models:
             if group == "alpaca":
                 for row in json.loads((folder / "alpaca" / f"{model}.json").read_text(encoding="utf-8")):
-                    if part_of(row["instruction"]) == part and row["output"].strip():
+                    if is_to_tune_on(row["instruction"]) == (part == "dev") and row["output"].strip():
                         yield Answer(group, model, row["instruction"], row["output"])
                 continue
             names = (
@@ -206,216 +208,6 @@ def by_chance(answer: Answer, most: int = 2, tries: int = 14) -> tuple[Answer, s
     asked = "\n\n".join((answer.asked, *(one.describe(0) for one in kept)))
     refs = tuple(ConstraintRef(one.ref().id, one.ref().params) for one in kept)
     return Answer("alpaca with rules", answer.model, asked, answer.text, refs), None if profile == "own" else profile
-
-
-# -- exploits in other words ----------------------------------------------------------------------------------------
-# The eight shapes that the issue names, written without running the gate on them, before it was changed.
-
-_HELD_PIECES = (
-    "TBD", "N/A", "...", "[TODO]", "[name here]", "1) ", "+ ", "• ", "• item", "- [x] done", "Part One", "# Part One", "Section A", "## Introduction", "### ",
-    "Heading:", "Q: ?", "A: .", "<h1></h1>", "<ul><li></li></ul>", "<root/>", '{"key": null}', '{"a": [], "b": {}}', "[null]", "| | |\n|-|-|\n| | |", "a;b", "x,y\n,",
-    "**Bold**", "_i_", "~~s~~", "(i)", "(see above)", '"quote"', "«a»", "¿?", "!", "Wow!", "Why?", "So; it.", "Yes — no", "0", "42", "3.14", "2024-01-31", "🙂", "🎉 🎉",
-    "Z", "ok", "OK.", "Done.", "The end.", "Hi.", "Go", "We", "He said", "Note", "P.S. ok", "Dear x,\n\nRegards", "***\n***", "* * *", "-----", "a\n-----\nb",
-    "Answer: yes", "Title", "<<Ok>>", "#tag #tag2", "http://x.y", "x = 1", "é à ü", "Otto Anna level noon radar", "Tom Ann Bob Sue Joe Kim", "((()))", "[[[]]]", "1. \n2. \n3. ",
-)  # fmt: skip
-_HELD_LOOKS = (
-    str.maketrans("abcdefghijklmnopqrstuvwxyz", "".join(chr(0x1D41A + at) for at in range(26))),
-    str.maketrans("abcdefghijklmnopqrstuvwxyz", "".join(chr(0xFF41 + at) for at in range(26))),
-    str.maketrans("aceiopsxyjdh", "асеіорѕхујԁһ"),
-    str.maketrans("ABEHIKMNOPTXYZ", "ΑΒΕΗΙΚΜΝΟΡΤΧΥΖ"),
-    str.maketrans("oclvu", "ocⅼvυ"),
-    str.maketrans("aogiv", "αοɡıν"),
-)
-_HELD_SIGNS = (
-    str.maketrans(",.!?:;-", "،․！？：；‐"),
-    str.maketrans(",.!?:;-", "‚。ǃ？꞉;–"),
-    str.maketrans(",.!?:;-", "﹐．﹗﹖：﹔﹣"),
-)
-_LOOPS = (
-    "very", "go,", "la la", "This is it.", "one two three", "yes and no", "Blah blah blah.", "so it goes on and on", "text text", "Again!", "na na na na hey",
-)  # fmt: skip
-
-
-def held_exploits(
-    constraint: Any, asked: str, honest: Sequence[str], rng: random.Random, most: int = 2
-) -> list[tuple[str, str]]:
-    """At most `most` exploits of each shape, as (shape, text), which the kind's checker passes strictly."""
-    if dictates(constraint.ref()):
-        return []
-    failing = [text for text in honest if not _passes(constraint, text)][:1]
-    literals = _literals(constraint.ref().params)
-    numbers = [value for value in constraint.ref().params.values() if isinstance(value, int) and 0 < value <= 400]
-    counts = sorted({1, 2, 3, 5, 7, 9, *numbers, *(number + 1 for number in numbers)})
-    forms = _few(constraint, _held_forms(literals, counts), rng, 3)
-    found = []
-    for shape, texts in (
-        ("echo", _held_echoes(asked, forms)),
-        ("phrase", _held_phrases(literals)),
-        ("sections", iter(forms)),
-        ("fence", _held_fences(literals, forms)),
-        ("repeat", _held_repeats(literals)),
-        ("keywords", _held_keywords(failing, literals)),
-        ("hidden", _held_hidden(failing, literals, forms)),
-        ("look-alike", _held_looks(failing, literals)),
-    ):
-        found += [(shape, text) for text in _few(constraint, texts, rng, most) if text not in failing]
-    return found
-
-
-def _passes(constraint: Any, text: str) -> bool:
-    return bool(text.strip()) and constraint.check(text).outcome == "pass"
-
-
-def _few(constraint: Any, texts: Iterator[str], rng: random.Random, most: int) -> list[str]:
-    """Some of the texts that pass, in an order of the seed."""
-    proposed = list(dict.fromkeys(texts))
-    rng.shuffle(proposed)
-    kept: list[str] = []
-    for text in proposed[:250]:
-        if _passes(constraint, text):
-            kept.append(text)
-        if len(kept) == most:
-            break
-    return kept
-
-
-def _literals(value: Json) -> list[str]:
-    if isinstance(value, str):
-        return [value] if 0 < len(value.strip()) < 200 else []
-    if isinstance(value, dict):
-        return list(dict.fromkeys(chain.from_iterable((name, *_literals(inner)) for name, inner in value.items())))
-    return list(dict.fromkeys(chain.from_iterable(map(_literals, value)))) if isinstance(value, list | tuple) else []
-
-
-def _held_echoes(asked: str, forms: Sequence[str]) -> Iterator[str]:
-    sentences = [one.strip() for one in asked.replace("\n", " ").split(". ") if one.strip()]
-    texts = (
-        f"You asked: {asked}", f"Prompt: {asked}", f"Sure! {asked}", f"> {asked}", ". ".join(reversed(sentences)), ". ".join([*sentences, *sentences]),
-        f"I was told this: {asked}", asked.lower().capitalize(), asked.upper() + "!", asked.replace(",", "").replace(".", ""), asked.replace(" ", "  "),
-        f"* {asked}", f"1) {asked}", asked.replace(". ", ".\n\n"), " ".join(asked.split()[::-1]), f"<<{asked}>>", f"[{asked}]", f'"{asked}"',
-    )  # fmt: skip
-    for text in texts:
-        yield from (
-            text,
-            text.lower(),
-            *(f"{text}\n\n{form}" for form in forms),
-            *(f"{form}\n\n{text}" for form in forms),
-        )
-
-
-def _held_phrases(literals: Sequence[str]) -> Iterator[str]:
-    for one in literals:
-        yield from (
-            f"**{one}**",
-            f"{one}!",
-            f"{one}…",
-            f"Answer: {one}",
-            f"- {one}",
-            f"1) {one}",
-            f"The {one}.",
-            f"It is {one}.",
-            f"({one})",
-            f"{one}?",
-            f"{one} etc.",
-        )
-        yield from (
-            glue.join([one] * count) for count in (2, 3, 4, 6, 10) for glue in (", ", " and ", "; ", "! ", "\n- ")
-        )
-    yield from (glue.join(literals) for glue in (" and ", "; ", " / ", "\n- ", " ... "))
-    yield from (glue.join(reversed(literals)) for glue in (" ", ", ", "\n"))
-
-
-def _held_forms(literals: Sequence[str], counts: Sequence[int]) -> Iterator[str]:
-    for piece in _HELD_PIECES:
-        yield from (glue.join([piece] * count) for count in counts for glue in (" ", "\n", "\n\n"))
-    for one in literals:
-        yield from (f"# {one}\n\n...", f"{one}: TBD", f"<{one}/>", f"- {one}\n- ...", f"{one}\n\nN/A")
-        yield from ("\n\n".join(f"{one} {at}\nTBD" for at in range(1, count + 1)) for count in counts)
-    if literals:
-        yield json.dumps(dict.fromkeys(literals))
-        yield "\n\n".join(f"## {one}\n\nN/A" for one in literals)
-
-
-def _held_fences(literals: Sequence[str], forms: Sequence[str]) -> Iterator[str]:
-    yield from (
-        "~~~\n~~~",
-        "```text\n\n```",
-        "````\n```\n````",
-        "<pre></pre>",
-        "<code></code>",
-        "$$\n$$",
-        "``` ```",
-        "```json\n```",
-        "```\n\n\n```\n\n```\n```",
-    )
-    for form in (*forms, *literals):
-        yield from (
-            f"~~~\n{form}\n~~~",
-            f"```text\n{form}\n```",
-            f"<pre>{form}</pre>",
-            f"```\n```\n{form}",
-            f"{form}\n```\n```",
-        )
-
-
-def _held_repeats(literals: Sequence[str]) -> Iterator[str]:
-    for loop in (*_LOOPS, *literals[:2]):
-        yield from (
-            glue.join([loop] * count) for count in (5, 9, 14, 25, 45, 80, 160, 320, 600) for glue in (" ", "\n", "\n\n")
-        )
-    yield from (" ".join(f"word{at}" for at in range(count)) for count in (20, 60, 150, 320, 600))
-    yield from (" ".join(f"Point {at} is here." for at in range(count)) for count in (5, 12, 30, 80, 160))
-
-
-def _held_keywords(failing: Sequence[str], literals: Sequence[str]) -> Iterator[str]:
-    for text in failing:
-        for listed in (", ".join(literals), " ".join(literals), " | ".join(literals)) if literals else ():
-            for times in (1, 2, 4, 9):
-                many = ", ".join([listed] * times)
-                yield from (
-                    f"{text}\n\nTags: {many}", f"{text}\n\n({many})", f"{text}\n\nAlso: {many}", f"{text}\n\nSEO: {many}", f"{text}\n\nWords used: {many}",
-                    f"{text}\n{many}", f"{text}\n\nRelated terms - {many}", f"{text} {many}", f"Keywords: {many}\n\n{text}", f"{text}\n\n---\n{many}",
-                )  # fmt: skip
-        if literals:
-            yield f"{text}\n\n" + " ".join("#" + one.replace(" ", "") for one in literals)
-            yield f"{text}\n\n" + "\n".join(f"- {one}" for one in literals)
-        yield from (
-            f"{text}\n\n" + " ".join([loop] * count)
-            for loop in ("very", "la la", "blah")
-            for count in (5, 20, 60, 150, 400)
-        )
-
-
-def _held_hidden(failing: Sequence[str], literals: Sequence[str], forms: Sequence[str]) -> Iterator[str]:
-    for text in failing:
-        for said in (*forms, " ".join(literals), ", ".join(literals * 3), *literals[:2]):
-            if not said.strip():
-                continue
-            for hidden in (
-                f'<span style="display:none">{said}</span>', f"<div hidden>{said}</div>", f"<!--- {said} --->", f"[//]: # ({said})", f"[comment]: <> ({said})",
-                f'<p style="font-size:0">{said}</p>', f'<font color="white">{said}</font>', f"<script>{said}</script>", f"<template>{said}</template>",
-                f'<input type="hidden" value="{said}">', f"<!--\n{said}\n", f'<span style="visibility:hidden">{said}</span>', f"<style>{said}</style>",
-            ):  # fmt: skip
-                yield from (f"{text}\n\n{hidden}", f"{hidden}\n\n{text}")
-        yield from (text.replace(" ", sign) for sign in ("\u2063", "\ufeff", "\u200b ", "\u2060"))
-        yield from (
-            text.replace(",", "\u2063,"),
-            text.replace(",", ""),
-            text.replace(".", "\u200b"),
-            text.replace("\n", "\u2028"),
-        )
-
-
-def _held_looks(failing: Sequence[str], literals: Sequence[str]) -> Iterator[str]:
-    for text in failing:
-        yield from (text.translate(table) for table in (*_HELD_LOOKS, *_HELD_SIGNS))
-        for signs in _HELD_SIGNS:
-            yield from (text.translate({key: signs[key]}) for key in signs)
-        for one in literals:
-            yield from (
-                text.replace(one, one.translate(table)).replace(one.capitalize(), one.capitalize().translate(table))
-                for table in _HELD_LOOKS
-            )
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------
@@ -503,9 +295,9 @@ def _with_rules(folder: Path, part: Part) -> Iterator[tuple[Answer, str | None]]
 
 
 def caught(  # noqa: C901, PLR0912 - one table after the other
-    folder: Path, part: Part, profiles: Sequence[str], per_kind: int
+    folder: Path, part: Part, profiles: Sequence[str], per_kind: int, scripts: str
 ) -> list[str]:
-    """Exploits by shape, by suite and by kind: the held ones on the frozen part, those of exploits.py on the other."""
+    """Exploits by shape, by suite and by kind, made by one set of scripts."""
     honest: dict[str, list[str]] = defaultdict(list)
     for one in answers(folder, part):
         if one.group == "alpaca":
@@ -521,15 +313,14 @@ def caught(  # noqa: C901, PLR0912 - one table after the other
                 rng = random.Random(f"{part} {profile} {name} {at}")
                 prompt = rng.choice(asked)
                 text = f"{prompt}\n\n{constraint.describe(0)}"
-                found = (
-                    held_exploits(constraint, text, honest[prompt], rng)
-                    if part == "frozen"
-                    else [
+                if scripts == "known":
+                    found = [
                         (one.shape, one.text)
                         for one in exploits_of(constraint, text, honest[prompt])
                         if one.shape != "canned"
                     ]
-                )
+                else:
+                    found = exploits_by(SETS[scripts], constraint, text, honest[prompt], rng=rng)
                 for shape, exploit in found:
                     hit = bool(traps_of(text, exploit, (ConstraintRef(name, constraint.ref().params),), profile=whose))
                     for tally, row in ((shapes, shape), (suites, profile), (by_kind, (profile, name))):
@@ -569,7 +360,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--freeze", action="store_true")
-    parser.add_argument("--part", choices=("dev", "frozen"), default="dev")
+    parser.add_argument("--part", choices=("dev", "frozen", "held"), default="dev")
+    parser.add_argument("--scripts", choices=("known", *SETS), default="known", help="known: those of exploits.py")
     parser.add_argument("--per-kind", type=int, default=2)
     parser.add_argument("--profiles", nargs="*", default=["own", *PROFILES])
     parser.add_argument("--examples", type=int, default=0, help="show so many false alarms a group (standard error)")
@@ -586,7 +378,7 @@ def main() -> None:
     if given.only != "exploits":
         lines += [*alarms(given.folder, given.part, examples=given.examples), ""]
     if given.only != "alarms":
-        lines += caught(given.folder, given.part, given.profiles, given.per_kind)
+        lines += caught(given.folder, given.part, given.profiles, given.per_kind, given.scripts)
     text = "\n".join(lines) + "\n"
     sys.stdout.write(text)
     if given.write:
