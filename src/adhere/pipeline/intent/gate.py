@@ -81,8 +81,8 @@ _ASKS_FOR: dict[str, frozenset[Trap]] = {
     "startend": frozenset(("padding",)),
     "last_word": frozenset(("padding",)),
     "keywords:start_end": frozenset(("padding",)),
-    "detectable_format:constrained_response": frozenset(("empty", "echo", "off-topic")),
-    "format:options": frozenset(("empty", "echo", "off-topic")),
+    "detectable_format:constrained_response": frozenset(("empty", "echo", "off-topic", "padding")),
+    "format:options": frozenset(("empty", "echo", "off-topic", "padding")),
     "format:no_whitespace": frozenset(("empty", "off-topic")),
     "language:response_language": frozenset(("off-topic",)),
     "language:answer_in": frozenset(("off-topic",)),
@@ -111,7 +111,13 @@ def _asked_for(refs: Sequence[ConstraintRef]) -> frozenset[Trap]:
 # -- by taking away -------------------------------------------------------------------------------------------------
 
 _COMMENT = re.compile(r"<!--(?:(?!-->)[\s\S])*+(?:-->)?|^\[[^\]\n]*\]:[ \t]*(?:#|<>)[ \t]*[(\"'][^\n]*$", re.MULTILINE)
-_UNSEEN_SPAN = re.compile(r"<(\w{1,10})\b[^<>]*(?:display:\s*none|hidden)[^<>]*>[^<]*</\1>", re.IGNORECASE)
+# Elements that no browser draws, and any element whose own attributes say that it is not to be seen; one never closed goes to the end.
+_UNDRAWN = re.compile(
+    r"<(?:input|meta|img|link)\b[^<>]*\bhidden\b[^<>]*>|<(script|style|template|noscript|datalist)\b[^<>]*>(?:(?!</\1)[\s\S])*+(?:</\1\s*>)?|"
+    r"<(?!input|meta|img|link)(\w{1,10})\b[^<>]*?(?:\bhidden\b|display\s*:\s*none|font-size\s*:\s*0|opacity\s*:\s*0|"
+    r"color\s*[:=]\s*[\"']?(?:white|transparent|#fff))[^<>]*>(?:(?!</\2)[\s\S])*+(?:</\2\s*>)?",
+    re.IGNORECASE,
+)
 _EMPTY_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n`]*\n\s*\1[ \t]*$\n?", re.MULTILINE)
 # Format characters and fillers that are drawn as nothing. The joiners stay: emoji and several scripts need them.
 _UNSEEN = re.compile(
@@ -121,23 +127,47 @@ _UNSEEN = re.compile(
 
 def seen_of(text: str) -> str:
     """What a reader sees of a text: without comments, invisible characters, hidden spans and empty code fences."""
-    for pattern in (_COMMENT, _UNSEEN_SPAN, _EMPTY_FENCE, _UNSEEN):
+    for pattern in (_COMMENT, _UNDRAWN, _EMPTY_FENCE, _UNSEEN):
         text = pattern.sub("", text)
     return text
 
 
 # Words that are glued together by characters that nobody sees are one word for a reader, several for a program, or the other way round.
-_GLUED = re.compile("(?<=[^\\W\\d_])[\u200b\u2060\ufeff\u034f](?=[^\\W\\d_])")
+_GLUED = re.compile(rf"(?<=[^\W\d_]){_UNSEEN.pattern}+(?=[^\W\d_])")
 _MOST_GLUED = 5
-# Letters that look like Latin ones (Cyrillic, Greek, a few others), and signs that look like ASCII ones.
+# Letters that look like Latin ones (Cyrillic, Greek, a few others).
 _LOOKS = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХаеорсухіјѕһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανɑɡıⅼ‚，‛．。！？：；（）［］｛｝∗＊‐‑﹣－⁄∕␣․﹐︐、",
-    "ABESIJKMHOPCTYXaeopcyxijshdqwlABEZHIKMNOPTYXoavagil,,'..!?:;()[]{}**----//_.,,,",
+    "АВЕЅІЈКМНОРСТУХаеорсухіјѕһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανυɑɡıⅼ",
+    "ABESIJKMHOPCTYXaeopcyxijshdqwlABEZHIKMNOPTYXoavuagil",
 )
-_SIGN = re.compile("[‚，‛．。！？：；（）［］｛｝∗＊﹣－∕␣․﹐︐、]")
-_OTHER_WORD = re.compile(
-    r"[^\W\d_]*[\u0370-\u03ff\u0400-\u052f\u0250-\u02af\u0131\u217c\uff21-\uff5a\U0001d400-\U0001d7cb][^\W\d_]*"
-)
+_OTHER = "\u0250-\u02af\u0370-\u058f\u13a0-\u13ff\u1d00-\u1dbf\u2160-\u217f\ua730-\ua7ff\uab30-\uabbf"
+_FOLDS = "\uff21-\uff5a\u249c-\u24e9\U0001d400-\U0001d7cb"
+_OTHER_WORD = re.compile(rf"[^\W\d_]*[\u0131{_OTHER}{_FOLDS}](?:[^\W\d_]|[\u249c-\u24e9])*")
+# A word of Latin letters and others: no language has them, units of one or two letters aside.
+_MIXED = re.compile(rf"(?=[^\W\d_]*[a-zA-Z])[^\W\d_]*[{_OTHER}{_FOLDS}][^\W\d_]*")
+_MOST_MIXED = 5
+
+
+class _Signs(dict[int, int | str]):
+    """Each sign as the ASCII one that it looks like, by its name; anything else as it is."""
+
+    def __missing__(self, code: int) -> int | str:
+        sign = chr(code)
+        found: int | str = code
+        if code >= 128 and unicodedata.category(sign)[0] in "PSL":
+            folded, name = unicodedata.normalize("NFKC", sign), unicodedata.name(sign, "")
+            plain = next((plain for part, plain in _NAMED if part in name and "INVERTED" not in name), None)
+            is_sign = len(folded) == 1 and folded.isascii() and not folded.isalnum()
+            found = folded if is_sign else (plain or code)
+        self[code] = found
+        return found
+
+
+_NAMED = (
+    ("SEMICOLON", ";"), ("COLON", ":"), ("COMMA", ","), ("LOW-9", ","), ("FULL STOP", "."), ("QUESTION MARK", "?"), ("EXCLAMATION MARK", "!"),
+    ("RETROFLEX CLICK", "!"), ("HYPHEN", "-"), ("DIVISION SLASH", "/"), ("FRACTION SLASH", "/"), ("ASTERISK", "*"), ("OPEN BOX", "_"),
+)  # fmt: skip
+_SIGNS = _Signs()
 
 
 def plain_of(text: str) -> str:
@@ -152,47 +182,51 @@ def plain_of(text: str) -> str:
         return folded if folded.isascii() else match[0]
 
     text = _OTHER_WORD.sub(plain, text)
-    return _SIGN.sub(lambda sign: sign[0].translate(_LOOKS), text) if latin * 2 > letters else text
+    return text.translate(_SIGNS) if latin * 2 > letters else text
+
+
+def _is_mixed(text: str) -> bool:
+    """Whether words are spelt in letters of several scripts, five of them or more."""
+    return not text.isascii() and len({word for word in _MIXED.findall(text) if len(word) >= 4}) >= _MOST_MIXED
 
 
 _SAME_WORD = re.compile(r"\b(\w{1,30})(?:(?:[^\w\n]{1,3}\1\b){3,}|(?:[ ,]{1,2}\1\b){2,})", re.IGNORECASE)
 _SAME_PAIR = re.compile(r"\b(\w{1,30}[^\w\n]{1,3}\w{1,30})(?:[^\w\n]{1,3}\1\b){3,}", re.IGNORECASE)
-_BLANK_LINE = re.compile(r"\n\s*\n")
-_ITEM = re.compile(r"[,;|\n/•·*#\[\]()<>{}\"'`_=:-]+|(?:\s{2,})")
 _FEWEST_BEFORE, _FEWEST_LINES = 8, 15
 
 
-def without_padding(text: str, known: frozenset[str], *, runs: bool = True, lines: bool = True) -> str:
-    """The text with one of each run of one word, and without the lines at its end that say nothing.
+def without_padding(text: str, known: frozenset[str], listed: frozenset[str], *, lines: bool = True) -> str:
+    """The text with one of each run of one word, without labelled keywords around it and the lines at its end that say nothing.
 
     Args:
         text: The answer.
         known: Lower-case words that the prompt has.
-        runs: Take away runs of one word.
+        listed: Those that its rules name.
         lines: Take away any line that says nothing; else only those that call themselves keywords.
     """
-    if runs:
-        text = _SAME_PAIR.sub(r"\1", _SAME_WORD.sub(r"\1", text))
-    kept = text.rstrip().split("\n")
-    while len(kept) > 1 and (_LABEL.match(kept[-1]) or (lines and _says_nothing(kept[-1], known))):
+    text = _SAME_PAIR.sub(r"\1", _SAME_WORD.sub(r"\1", text))
+    kept = text.strip().split("\n")
+    while len(kept) > 1 and (_LABEL.match(kept[-1]) or (lines and _says_nothing(kept[-1], known, listed))):
         kept.pop()
+    while len(kept) > 1 and (_LABEL.match(kept[0]) or not kept[0].strip()):
+        kept.pop(0)
     return "\n".join(kept).rstrip()
 
 
 _LABEL = re.compile(
-    r"\W*(?:key ?words?|tags?|terms|words|phrases?|hashtags?)\b[^\n:]{0,20}:",
+    r"\W*(?:related |search )?(?:key ?words?|tags?|terms|words|phrases?|hashtags?|seo)\b[^\n:]{0,20}(?::|\s[-–—]\s)",
     re.IGNORECASE,
 )
 
 
-def _says_nothing(line: str, known: frozenset[str]) -> bool:
+def _says_nothing(line: str, known: frozenset[str], listed: frozenset[str]) -> bool:
     """Whether a line is no sentence: blank, signs alone, a list of keywords, or nothing but words of the prompt without a verb."""
     said = words(line)
     if _EMPTY_ITEM.fullmatch(line):
         return True
-    if not said or _CLOSES.search(line) or any(word.lower() in _GLUE for word in said):
+    if not said or _CLOSES.search(line) or any(word.lower() in _GLUE - listed for word in said):
         return False
-    return sum(word.lower() not in known for word in said) * 3 <= len(said)
+    return sum(word.lower() not in known | listed for word in said) * 3 <= len(said)
 
 
 _EMPTY_ITEM = re.compile(r"[\s>*•+#|_-]*(?:\d{1,3}[.)])?\s*")
@@ -213,6 +247,8 @@ def _by_taking_away(asked: str, text: str, refs: Sequence[ConstraintRef], outcom
     exempt = _asked_for(refs)
     if len(_GLUED.findall(text)) >= _MOST_GLUED:
         yield "hidden"
+    if _is_mixed(text):
+        yield "look-alike"
     seen = seen_of(text)
     plain = plain_of(seen)
     held: list[Outcome] = []
@@ -225,11 +261,12 @@ def _by_taking_away(asked: str, text: str, refs: Sequence[ConstraintRef], outcom
     for trap, before, after in steps:
         if before != after and trap not in exempt and rests_on_it(after):
             yield trap
-    known = frozenset(word.lower() for word in words(asked)) | _params(refs)
+    listed = _params(refs) | _names(refs)
+    known = frozenset(word.lower() for word in words(asked)) | listed
     is_asked = "padding" in exempt
-    shorter = without_padding(plain, known, runs=not is_asked, lines=not is_asked)
+    shorter = without_padding(plain, known, listed, lines=not is_asked)
     if len(words(shorter)) < _FEWEST_LINES:  # a short list may be of the prompt's words
-        shorter = without_padding(plain, known, runs=not is_asked, lines=False)
+        shorter = without_padding(plain, known, listed, lines=False)
     if shorter != plain.rstrip() and len(words(shorter)) >= _FEWEST_BEFORE and rests_on_it(shorter):
         yield "padding"
 
@@ -242,7 +279,21 @@ _LONG = re.compile(
     r"summary|plan|proposal|rap|rant|advertisement|ad|lyrics|announcement|press release|cover letter|pitch|limerick|ode|brochure|critique|tutorial|guide)\b",
     re.IGNORECASE,
 )
-FEWEST_LONG, FEWEST_SOME = 5, 1
+# What asks for more than a word or two; a question that one word may answer comes first.
+_OPEN = re.compile(
+    r"(?:^|[.!?\n]\s*|\b(?:please|you|to)\s+)(?:describe|explain|discuss|list|suggest|recommend|plan|design|compare|structure|teach|propose|outline|"
+    r"prepare|help me|tell me (?:about|how|why)|(?:write|create|generate|make|provide|give)(?: me| us)?(?: an?| some| the)? (?!answer|at |exactly|in |only|words|"
+    r"everything|plain|whole|so |every|your|two diff|no |\d))|\bhow (?:do|does|did|to|can|could|would|should|is|are)\b|\bwhy\b|\bwhat are\b|"
+    r"\b(?:ways|tips|steps|ideas|recipe|instructions) (?:to|for|on)\b",
+    re.IGNORECASE,
+)
+_TERSE = re.compile(
+    r"^\W*(?:who|when|where|which|what(?:'s| is| was| were)?(?! are\b)|how (?:many|much|old|long|far|tall|big|often))\b|"
+    r"\b(?:give|write|name|tell|provide|suggest|pick|choose|create|generate|make|find|come up)\b[^.?!\n]{0,40}\b(?:names?|number|synonyms?|antonyms?|category|"
+    r"label|tagline|slogan|year|date|haiku|riddle|hashtags?|score|rating|emojis?|url|code|function|query|formula|equation|expression|palindrome|acronym|nicknames?|motto|compliment|html|syntax|tweet|jokes?|translation|sequence|test)\b",
+    re.IGNORECASE,
+)
+FEWEST_LONG, FEWEST_OPEN, FEWEST_SOME = 5, 3, 1
 _ABOUT_A_TEXT = re.compile(
     r"\b(?:re-?write|re-?phrase|paraphrase|summari[sz]e|summary|translate|edit|improve|proofread|correct|convert|expand|elaborate|brainstorm|"
     r"sound|following|given the|this (?:text|sentence|paragraph|passage|email|article)|turn|make the|rubric|headline|title for|extract|retrieve|capitali[sz]e|"
@@ -264,7 +315,10 @@ _IS_FREE = re.compile(
 
 def need_of(asked: str, refs: Sequence[ConstraintRef] = ()) -> int:
     """How many different words of its own an answer to the prompt needs at least; small, so that a terse answer is no trap."""
-    need = FEWEST_LONG if _LONG.search(asked) else FEWEST_SOME
+    is_open = _OPEN.search(asked) and not (
+        _TERSE.search(asked) or _IS_CLOSED.search(asked) or _ABOUT_A_TEXT.search(asked) or _IS_SIGNS.search(asked)
+    )
+    need = FEWEST_LONG if _LONG.search(asked) else FEWEST_OPEN if is_open else FEWEST_SOME
     limits = [limit for ref in refs if (limit := _most_words(ref)) is not None]
     return max(1, min([need, *(limit // 3 for limit in limits)]))
 
@@ -304,6 +358,13 @@ def _params(refs: Sequence[ConstraintRef]) -> frozenset[str]:
     )  # fmt: skip
 
 
+def _names(refs: Sequence[ConstraintRef]) -> frozenset[str]:
+    """The names of the constraints' parameters, which no reader was told."""
+    return frozenset(
+        word.lower() for ref in refs for name in ref.params for word in (name, *words(name.replace("_", " ")))
+    )
+
+
 _LONGEST_LITERAL = 60  # a longer one is a text to repeat, whose words are the prompt's topic
 # Words of prompts that are about the answer's form, and the commonest others: they tell no topic.
 _NO_TOPIC = frozenset(
@@ -338,15 +399,20 @@ def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterabl
         (len(held) >= 5 and len(held) * 10 >= len(runs) * 7 and len(own) < max(need, 3))
         or _is_the_prompt(asked, text)
         or (not is_about_a_text and (_is_its_question(asked, text) or _is_made_of(said, prompt, runs)))
+        or (
+            not is_about_a_text
+            and not _IS_CLOSED.search(asked)
+            and _has_its_words(prompt, own - _params(refs), said, need)
+        )
     )
     if "echo" not in exempt and is_copied:
         yield "echo"
     is_signs = _IS_SIGNS.search(asked) is not None
-    known = _params(refs) if is_about_a_text or need == 1 else frozenset(prompt) | _params(refs)
+    known = (frozenset() if is_about_a_text or need == 1 else frozenset(prompt)) | _params(refs) | _names(refs)
     is_latin = _LATIN.fullmatch("".join(said)) is not None
     if "empty" not in exempt and is_latin and not is_signs and len(_own_words(asked, plain, known, need)) < need:
         yield "empty"
-    if "repeat" not in exempt and not is_signs and _is_repetitive(said):
+    if "repeat" not in exempt and not (is_signs and len(said) < 20) and _is_repetitive(said):
         yield "repeat"
     is_free = is_about_a_text or _IS_FREE.search(asked) is not None
     if "off-topic" not in exempt and not is_free and _is_off_topic(prompt, said, _params(refs)):
@@ -355,7 +421,8 @@ def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterabl
 
 # What is said where nothing is said.
 _FILLERS = frozenset(
-    "yes no ok okay word words title text answer none good section item you your and but or the it is".split()
+    "yes no ok okay word words title text answer none good section item you your and but or the it is tbd todo done note bold heading quote "
+    "end null key here etc above see".split()
 )
 _LATIN = re.compile(r"[\x00-\u024f]*")
 _NUMBERED = re.compile(
@@ -364,18 +431,20 @@ _NUMBERED = re.compile(
 )
 
 
+_TAG = re.compile(r"(?<!<)</?[A-Za-z][\w:-]{0,20}(?:\s[^<>\n]{0,200}=[^<>\n]{0,200})?\s*/?>(?!>)")
+
+
 def _own_words(asked: str, plain: str, known: frozenset[str], need: int) -> set[str]:
     """The different words of an answer that tell something: no filler, no number of a list, none that the prompt gave it."""
-    said = [word.lower() for word in words(_NUMBERED.sub("", plain))]
+    said = [word.lower() for word in words(_NUMBERED.sub("", _TAG.sub(" ", plain)))]
     # A closed question is answered by a filler.
-    empty = _FILLERS - {"yes", "no"} if _IS_CLOSED.search(asked) else _FILLERS
+    empty = (_FILLERS - {"yes", "no"} if _IS_CLOSED.search(asked) else _FILLERS) | _GLUE | known
     shortest = 2 if need == 1 else 3
     takes_numbers = need == 1 and not _counts_up([word for word in said if word.isdecimal()])
-    return {
-        word
-        for word in said
-        if word not in known and word not in empty and (takes_numbers if word.isdigit() else len(word) >= shortest)
+    numbers = {
+        word for before, word in pairwise(["", *said]) if word.isdigit() and takes_numbers and before not in known
     }
+    return numbers | {word for word in said if word not in empty and not word.isdigit() and len(word) >= shortest}
 
 
 def _counts_up(numbers: Sequence[str]) -> bool:
@@ -399,6 +468,17 @@ def _is_made_of(said: Sequence[str], prompt: Sequence[str], runs: set[tuple[str,
     return len(own) <= (max(2, len(said) // 6) if begins_alike else 0)
 
 
+_REPORTS = frozenset("asked told said prompt question request task sure".split())
+
+
+def _has_its_words(prompt: Sequence[str], own: set[str], said: Sequence[str], need: int) -> bool:
+    """Whether a text is the prompt's words in any order, most of them, and hardly others."""
+    wanted = {word for word in prompt if len(word) >= 3}
+    own = {word for word in own if len(word) >= 3} - _GLUE - _FILLERS - _REPORTS
+    most = 0 if need == FEWEST_SOME else max(2, len(wanted) // 6)
+    return len(wanted) >= 6 and len(own) <= most and len(wanted & set(said)) * 5 >= len(wanted) * 4
+
+
 def _is_its_question(asked: str, text: str) -> bool:
     """Whether a text is a question of the prompt."""
     one, other = (_NOT_WORD.sub("", part).lower() for part in (asked, text))
@@ -415,10 +495,11 @@ def _is_the_prompt(asked: str, text: str) -> bool:
 
 
 def _is_repetitive(said: Sequence[str]) -> bool:
-    """Whether most of a text's runs of four words occurred before, or it has hardly any different words."""
+    """Whether most of a text's runs of four words occurred before, its numbers aside, or it has hardly any different words."""
     if len(said) < 20:
-        return len(said) >= 8 and len(set(said)) * 4 <= len(said)
-    fours = [tuple(said[at : at + 4]) for at in range(len(said) - 3)]
+        return len(set(said)) * (4 if len(said) >= 8 else 5) <= len(said) and len(said) >= 5
+    bare = [stem for word in said if (stem := word.rstrip("0123456789"))] or list(said)
+    fours = [tuple(bare[at : at + 4]) for at in range(max(1, len(bare) - 3))]
     return len(set(fours)) * 3 < len(fours)
 
 
