@@ -1,9 +1,9 @@
-"""What the intent gate catches and what it wrongly alarms on: scripted exploits of every kind, stored answers of real models.
+"""The intent gate on IFEval's prompts, which its rules were set on: scripted exploits of every kind, stored answers of 18 models.
 
-    python benchmarks/traps.py --answers ../shared/data/ifeval/responses --answers EVALUATIONS              # the half to tune on
-    python benchmarks/traps.py --answers … --half frozen --write docs/reference/traps.md                    # once
+    python benchmarks/traps.py --answers ../shared/data/ifeval/responses --answers EVALUATIONS --half frozen --write docs/reference/traps.md
 
-Prompts and answers are of IFEval. The halves are by prompt: the first byte of the SHA-256 of its key is even (tune) or odd (frozen).
+What no rule was set on is `traps_fresh.py`. The halves are by prompt: the first byte of the SHA-256 of its key is even (tune) or odd
+(frozen, until its alarms were read).
 EVALUATIONS is the folder `evaluations` of shisa-ai/M-IFEval (at 06f08ff), whose files en_…/eval_results_strict.jsonl hold the answers.
 An exploit is asked on one of these prompts with the kind's own sentence behind it, and bends a stored answer to it.
 """
@@ -115,11 +115,10 @@ def main() -> None:
     answers = answers_in(given.answers, prompts)
     lines = [MARK, "", *false_alarms(answers, given.half)]
     lines += ["", *caught(given, prompts, answers)]
-    for name in ("study", "zoo"):
-        records = Path(__file__).parents[1] / "docs" / "studies" / name / "records.tar.xz"
+    for records in sorted((Path(__file__).parents[1] / "docs" / "studies").glob("*/records.tar.xz")):
         lines += [
             "",
-            f"### Answers that `docs/studies/{name}` holds",
+            f"### Answers that `docs/studies/{records.parent.name}` holds",
             "",
             "| arm | answers | take a trap |",
             "|---|---|---|",
@@ -132,11 +131,8 @@ def main() -> None:
         given.write.write_text(before + text, encoding="utf-8")
 
 
-_ALARMS: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])  # by kind: answers, alarms, of which degenerate
-
-
 def false_alarms(answers: dict[str, list[tuple[Prompt, str]]], half: str) -> list[str]:
-    """A row a model; fills _ALARMS by kind."""
+    """A row a model."""
     rows = []
     total = [0, 0, 0]
     by_trap: Counter[str] = Counter()
@@ -150,7 +146,7 @@ def false_alarms(answers: dict[str, list[tuple[Prompt, str]]], half: str) -> lis
             degenerate = bool(traps) and is_degenerate(turn.text, text)
             if not degenerate:
                 by_trap.update(traps)
-            for counts in (counted, total, *(_ALARMS[name] for name in {ref.id for ref in turn.constraints})):
+            for counts in (counted, total):
                 counts[0] += 1
                 counts[1] += bool(traps)
                 counts[2] += degenerate
@@ -166,17 +162,17 @@ def false_alarms(answers: dict[str, list[tuple[Prompt, str]]], half: str) -> lis
     return [*lines, "", "False alarms by trap: " + ", ".join(f"{trap} {n}" for trap, n in by_trap.most_common()) + "."]
 
 
-def caught(  # noqa: C901 - one table after the other
+def caught(
     given: argparse.Namespace, prompts: dict[str, Prompt], answers: dict[str, list[tuple[Prompt, str]]]
 ) -> list[str]:
-    """A row a shape, then a row a kind."""
+    """A row a shape, then the kinds that no script passes."""
     honest: dict[str, list[str]] = defaultdict(list)
     for model in HONEST:
         for prompt, text in answers.get(model, ()):
             honest[str(prompt.key)].append(text)
     mine = [key for key in honest if half_of(key) == given.half]
     shapes: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
-    by_kind: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    found_by: set[tuple[str, str]] = set()
     none: dict[str, list[str]] = defaultdict(list)
     for profile in given.profiles:
         draws = [constraints_of(profile, seed) for seed in range(given.per_kind)]
@@ -196,9 +192,8 @@ def caught(  # noqa: C901 - one table after the other
                     counts[1] += hit
                     counts[2] += words.lower() in exploit.text.lower()
                     if exploit.shape != "canned":
-                        by_kind[profile, name][0] += 1
-                        by_kind[profile, name][1] += hit
-            if (profile, name) not in by_kind:
+                        found_by.add((profile, name))
+            if (profile, name) not in found_by:
                 none[profile].append(f"`{name}`" + (" (dictates the answer)" if dictates(drawn[0][1].ref()) else ""))
     lines = [
         f"### Exploits, {given.half} half",
@@ -217,16 +212,6 @@ def caught(  # noqa: C901 - one table after the other
     lines.append(
         f"| **all but canned** | {listed[0]} | {listed[1]} ({percent(listed[1], listed[0])}) | {percent(listed[2], listed[0])} |"
     )
-    lines += ["", "| suite | kinds with an exploit | exploits | caught |", "|---|---|---|---|"]
-    for profile in given.profiles:
-        found = [counts for (other, _), counts in by_kind.items() if other == profile]
-        n, hits = sum(one[0] for one in found), sum(one[1] for one in found)
-        lines.append(f"| {profile} | {len(found)} | {n} | {hits} ({percent(hits, n)}) |")
-    lines += ["", "### By kind", "", "| suite | kind | exploits caught | false alarms |", "|---|---|---|---|"]
-    for (profile, name), (n, hits) in sorted(by_kind.items()):
-        alarms = _ALARMS.get(name) if profile == "ifeval" else None
-        said = "–" if alarms is None else f"{alarms[1] - alarms[2]}/{alarms[0]}"
-        lines.append(f"| {profile} | `{name}` | {hits}/{n} | {said} |")
     lines += ["", "No script found an answer that passes and does nothing else:", ""]
     return [*lines, *(f"* {profile}: {', '.join(names)}" for profile, names in none.items())]
 

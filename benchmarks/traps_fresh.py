@@ -1,14 +1,15 @@
 """The intent gate on answers and exploits that no rule was set on: other models, other prompts, other scripts than `traps.py` has.
 
-    python benchmarks/traps_fresh.py FOLDER --freeze                        # writes traps_fresh.json: whose answers, their hashes
-    python benchmarks/traps_fresh.py FOLDER --part dev                      # to tune on
-    python benchmarks/traps_fresh.py FOLDER --part frozen --write PAGE      # once
+    python benchmarks/traps_fresh.py FOLDER --freeze                                # writes traps_fresh.json: whose answers, their hashes
+    python benchmarks/traps_fresh.py FOLDER --part dev --scripts first --missed     # to tune on
+    python benchmarks/traps_fresh.py FOLDER --part held --scripts second            # once
+    python benchmarks/traps_fresh.py FOLDER --part frozen --write docs/reference/traps-by-kind.md
 
 FOLDER holds `alpaca/MODEL.json` (results/MODEL/model_outputs.json of tatsu-lab/alpaca_eval), `ext_in_MODEL.jsonl` and
 `ext_out_MODEL.jsonl` (data/input_*.jsonl and data/input_response_*.jsonl of Kovbo/IFEval-extended) and `gio.jsonl`
 (responses.jsonl of gio-usp/ifeval); commits and hashes stand in traps_fresh.json, and a file that differs is an error.
 
-Frozen is by model and by prompt at once: MODELS below, and of AlpacaEval's instructions those whose SHA-256 begins with an odd
+Frozen and held is by model and by prompt at once: MODELS below, and of AlpacaEval's instructions those whose SHA-256 begins with an odd
 byte. IFEval-extended's prompts are other ones for each model. An AlpacaEval answer counts twice: as it is, and with up to two
 rules of ours or of a suite that it keeps without knowing of them, so that every kind has honest answers.
 """
@@ -58,7 +59,12 @@ MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
         ),
         "extended": ("gpt4o_mini",),
     },
-    "held": {"alpaca": ("Infinity-Instruct-3M-0625-Llama3-70B", "blendaxai-gm-l3-v35", "jina-chat", "platolm-7b", "Contextual-KTO-Mistral-PairRM", "yi-large-preview", "falcon-40b-instruct", "text_davinci_003", "airoboros-33b", "tulu-2-dpo-70b", "Starling-LM-7B-alpha-ExPO", "Llama3-PBM-Nova-70B")},
+    "held": {
+        "alpaca": (
+            "Infinity-Instruct-3M-0625-Llama3-70B", "blendaxai-gm-l3-v35", "jina-chat", "platolm-7b", "Contextual-KTO-Mistral-PairRM",
+            "yi-large-preview", "falcon-40b-instruct", "text_davinci_003", "airoboros-33b", "tulu-2-dpo-70b", "Starling-LM-7B-alpha-ExPO", "Llama3-PBM-Nova-70B",
+        ),
+    },
 }  # fmt: skip
 COMMITS = {
     "alpaca": "tatsu-lab/alpaca_eval@cd543a149df89434d8a54582c0151c0b945c3d20",

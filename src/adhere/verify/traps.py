@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from adhere.constraints.base import registry
 from adhere.errors import SpecError, UsageError
 from adhere.lines.parquet import read_parquet
 from adhere.pipeline.intent.gate import TRAPS, traps_of
@@ -121,6 +123,30 @@ def answers_of_run(run: Run) -> Iterator[Answered]:
             yield Answered(
                 prompt.id, turn.text, response.text, tuple(turn.constraints), prompt.tags.get("profile"), None
             )
+
+
+def traps_of_run(run: Run, *, most: int = 500, seed: int = 0) -> TrapScore:
+    """The traps of a stored run, of at most `most` of its answers, drawn by the seed; answers whose rules run programs are left out.
+
+    Raises:
+        UnknownName, BadParameter: A constraint cannot be judged.
+    """
+    rng = random.Random(seed)
+    drawn: list[tuple[int, Answered]] = []
+    for number, one in enumerate(one for one in answers_of_run(run) if not _runs_code(one)):
+        # Reservoir sampling: each answer is kept with the same chance, however many there are.
+        place = number if number < most else rng.randrange(number + 1)
+        if place < most:
+            drawn[place : place + 1] = [(number, one)]
+    return score_traps(
+        str(run.directory), (one for _, one in sorted(drawn, key=lambda pair: pair[0])), mode=run.spec.mode
+    )
+
+
+def _runs_code(one: Answered) -> bool:
+    return any(
+        ref.id.startswith("agentif:") or (ref.id in registry and registry.get(ref.id).runs_code) for ref in one.refs
+    )
 
 
 def answers_of_file(path: Path, suite: Suite | None = None) -> Iterator[Answered]:

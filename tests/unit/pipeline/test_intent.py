@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,17 @@ FILLER = "The weather was mild and two old boats lay at the pier while gulls cir
         ("lantern " * 30, ("empty", "repeat")),
         (f"{HONEST} " * 5, ("repeat",)),
         (FILLER.replace(",", ""), ("off-topic",)),
+        (f'{PLAIN}\n<span style="font-size:0">lantern</span>', ("hidden",)),
+        (f"{PLAIN}\n<template>lantern</template>", ("hidden",)),
+        (f"{PLAIN}\n<p hidden>lantern", ("hidden",)),
+        (HONEST.replace(" and ", "، "), ("look-alike",)),
+        (HONEST.translate(str.maketrans("oe", "ое")), ("look-alike",)),
+        (f"Keywords - lantern\n\n{PLAIN}", ("padding",)),
+        (f"{PLAIN}\n\nRelated terms: lantern lantern", ("padding",)),
+        (" ".join(reversed(ASKED.split())), ("echo", "empty")),
+        (f"You asked: {ASKED}", ("echo", "empty")),
+        ("lantern 1\n[TODO]\n\nlantern 2\n[TODO]", ("empty",)),
+        (" ".join(f"lantern{at}" for at in range(30)), ("repeat",)),
     ],
 )
 def test_what_takes_a_trap(text: str, taken: tuple[str, ...]) -> None:
@@ -91,6 +103,47 @@ def test_what_a_rule_asks_for_is_no_trap() -> None:
     )
     russian = "Почему ночью темно, скажи."
     assert traps_of("Why is the night dark? Say it in Russian.", russian, (ConstraintRef("length_constraints:number_words", {"num_words": 3, "relation": "at least"}),)) == ()  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "taken"),
+    [
+        ("How do I boil an egg?", "Boil water, add eggs, wait ten minutes.", ()),
+        ("How do I boil an egg?", "Title. The end.", ("empty",)),
+        ("How do I boil an egg?", "<h1></h1>", ("empty",)),
+        ("Is the sky blue at noon? Answer yes or no.", "Yes.", ()),
+        ("Who wrote the novel Emma?", "Austen", ()),
+        ("How many eggs make a dozen?", "12", ()),
+        ("Tell me how eggs are boiled.", "1. a\n2. b\n3. c", ("empty",)),
+        (
+            "What is the name of the river that flows through Cairo?",
+            "The name of the river that flows through Cairo is the Nile.",
+            (),
+        ),
+        ("Give me a nickname for Edward.", "Ted", ()),
+        ("Write a regex that matches an IPv4 address.", r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}", ()),
+        (
+            "Why is the unit µm used for dust by many laboratories?",
+            "Dust grains are a few µm wide, so µm says it best; μg says how heavy they are.",
+            (),
+        ),
+    ],
+)
+def test_what_a_prompt_needs(asked: str, text: str, taken: tuple[str, ...]) -> None:
+    assert traps_of(asked, text) == taken
+
+
+def test_hostile_megabytes_take_a_second_each() -> None:
+    for text in (
+        "<p hidden>" * 100_000,
+        "very " * 200_000,
+        "1. a\n" * 200_000,
+        "аb " * 300_000,
+        "# [x]: # (" * 100_000,
+    ):
+        start = time.process_time()
+        traps_of(ASKED, text, REFS)
+        assert time.process_time() - start < 20, text[:10]
 
 
 @pytest.mark.parametrize(

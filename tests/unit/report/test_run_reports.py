@@ -10,15 +10,18 @@ import pytest
 
 from adhere.errors import UsageError
 from adhere.models.fake.scripted import ScriptedModel
+from adhere.pipeline.api import evaluate
 from adhere.pipeline.compare import compare_runs
 from adhere.pipeline.evaluate import evaluate_sync
-from adhere.report.pieces.numbers import percent_interval, points
+from adhere.report.pieces.numbers import percent, percent_interval, points
 from adhere.report.run.html import runs_html
 from adhere.report.run.text import run_text, runs_text
 from adhere.report.run.view import groups, run_facts, suite_name
 from adhere.report.tables.compare import compare_text
 from adhere.store.run import Run
+from adhere.suites import load
 from adhere.suites.generated.family import registry
+from adhere.verify.traps import answers_of_run, score_traps, traps_of_run
 
 factory = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("run_factory.py"))))
 
@@ -129,6 +132,21 @@ def test_page_escapes_loads_nothing_and_is_deterministic(runs: list[Run]) -> Non
     assert html.count('<article class="card failure">') == sum(
         len(drawn.answers) for run in runs for drawn in run_facts(run).failures.values()
     )
+
+
+def test_a_page_says_how_often_traps_are_taken(runs: list[Run], tmp_path: Path) -> None:
+    run = evaluate("scripted/echo", load("core:x6"), tmp_path)
+    page = runs_html([run])
+    found = traps_of_run(run)
+    assert found == score_traps(str(run.directory), answers_of_run(run)), "few answers: all of them"
+    assert found.by_trap["echo"] == found.taken == found.answers
+    assert f"{found.taken} of {found.answers} answers take a trap ({percent(found.share)}): echo {found.taken}" in page
+    assert f"; {found.passing_taken} of the {found.passing} that kept every instruction" in page
+    assert "docs/reference/traps.md" in page
+    fewer = traps_of_run(run, most=5)
+    assert fewer.answers == 5
+    assert fewer == traps_of_run(run, most=5)
+    assert "– (format:sections: missing parameter count)" in runs_html(runs[:1]), "rules that cannot be judged are said"
 
 
 def test_slice_without_topic_words_shows_a_dash_with_its_reason(runs: list[Run]) -> None:

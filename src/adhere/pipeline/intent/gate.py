@@ -293,6 +293,7 @@ _TERSE = re.compile(
     r"label|tagline|slogan|year|date|haiku|riddle|hashtags?|score|rating|emojis?|url|code|function|query|formula|equation|expression|palindrome|acronym|nicknames?|motto|compliment|html|syntax|tweet|jokes?|translation|sequence|test)\b",
     re.IGNORECASE,
 )
+_ASKS_WHO = re.compile(r"\W*(?:who|when|where|which)\b", re.IGNORECASE)
 FEWEST_LONG, FEWEST_OPEN, FEWEST_SOME = 5, 3, 1
 _ABOUT_A_TEXT = re.compile(
     r"\b(?:re-?write|re-?phrase|paraphrase|summari[sz]e|summary|translate|edit|improve|proofread|correct|convert|expand|elaborate|brainstorm|"
@@ -318,7 +319,9 @@ def need_of(asked: str, refs: Sequence[ConstraintRef] = ()) -> int:
     is_open = _OPEN.search(asked) and not (
         _TERSE.search(asked) or _IS_CLOSED.search(asked) or _ABOUT_A_TEXT.search(asked) or _IS_SIGNS.search(asked)
     )
-    need = FEWEST_LONG if _LONG.search(asked) else FEWEST_OPEN if is_open else FEWEST_SOME
+    need = (
+        FEWEST_LONG if _LONG.search(asked) and not _ASKS_WHO.match(asked) else FEWEST_OPEN if is_open else FEWEST_SOME
+    )
     limits = [limit for ref in refs if (limit := _most_words(ref)) is not None]
     return max(1, min([need, *(limit // 3 for limit in limits)]))
 
@@ -396,7 +399,7 @@ def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterabl
     need = need_of(asked, refs)
     own = {word for word in said if word not in prompt}
     is_copied = (
-        (len(held) >= 5 and len(held) * 10 >= len(runs) * 7 and len(own) < max(need, 3))
+        (len(held) >= 5 and len(held) * 10 >= len(runs) * 7 and len(own) < (max(need, 3) if need > FEWEST_SOME else 1))
         or _is_the_prompt(asked, text)
         or (not is_about_a_text and (_is_its_question(asked, text) or _is_made_of(said, prompt, runs)))
         or (

@@ -44,6 +44,7 @@ GLOSSARY: dict[str, str] = {
     "study": "Several arms, several seeds and one question that was fixed before.",
     "suite": "A named set of prompts with its own way of counting: published by others, or generated here.",
     "sweep": "Every model behind one endpoint, measured on the same suites, with a leaderboard.",
+    "trap": "A way to keep the letter of an instruction and not its intent: hidden text, look-alikes, padding, an echo, an empty form, another topic, a loop.",
     "treatment": "The arm whose effect the question is about.",
     "undecided": "No verdict: the checker could not tell, timed out or needs a judge model. It is in no denominator, and is listed.",
     "view": "Under which a constraint is judged: strict or loose.",

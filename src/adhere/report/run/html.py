@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from adhere.errors import AdhereError
 from adhere.report.page import render
 from adhere.report.pieces.charts import Bar, bars, nice_top
 from adhere.report.pieces.guards import GUARDS
-from adhere.report.pieces.numbers import percent, percent_interval
+from adhere.report.pieces.numbers import count, counted, percent, percent_interval
 from adhere.report.run.failures import pick_examples
 from adhere.report.run.measures import Grid, MeasureRow, grid, measure_rows
 from adhere.report.run.troubles import trouble_lines
@@ -25,6 +26,7 @@ from adhere.report.run.view import (
 )
 from adhere.store.run import Run
 from adhere.store.summary import Share, SliceScore, Tally
+from adhere.verify.traps import TrapScore, traps_of_run
 
 
 class RunRow(NamedTuple):
@@ -64,12 +66,36 @@ def runs_html(runs: Sequence[Run]) -> str:
     return render(
         "run/run.html.jinja",
         groups=[_group_view(group) for group in groups([run_facts(run) for run in runs])],
+        traps={str(run.directory): _traps(run) for run in runs},
         guards=GUARDS,
         pick_examples=pick_examples,
         accounting_line=accounting_line,
         sampling_line=sampling_line,
         trouble_lines=trouble_lines,
     )
+
+
+class TrapView(NamedTuple):
+    """How often a Run's answers take a trap, in words, and the first that do; `why` where it could not be counted."""
+
+    line: str
+    found: TrapScore | None
+    why: str = ""
+
+
+def _traps(run: Run) -> TrapView:
+    try:
+        found = traps_of_run(run)
+    except AdhereError as error:  # a kind of somebody's package that is not here
+        return TrapView("", None, str(error))
+    if not found.answers:
+        return TrapView("", None, "no answer has a text")
+    line = f"{count(found.taken)} of {counted(found.answers, 'answer')} take a trap ({percent(found.share)})"
+    if found.by_trap:
+        line += f": {', '.join(f'{trap} {count(n)}' for trap, n in found.by_trap.items())}"
+    if found.passing is not None:
+        line += f"; {count(found.passing_taken or 0)} of the {count(found.passing)} that kept every instruction"
+    return TrapView(line, found)
 
 
 def _group_view(group: Group) -> GroupView:
