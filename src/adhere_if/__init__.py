@@ -3,6 +3,6 @@
 verifiers takes the name of a top-level module; what it is lies in `adhere.environments.verifiers`.
 """
 
-from adhere.environments.verifiers import AdhereTaskset, load_environment
+from adhere.environments.verifiers import AdhereEnv, AdhereTaskset, load_environment
 
-__all__ = ["AdhereTaskset", "load_environment"]
+__all__ = ["AdhereEnv", "AdhereTaskset", "load_environment"]

@@ -164,6 +164,7 @@ def main(arguments: list[str] | None = None) -> None:
     from adhere.environments.served import parse
 
     asked = parse("adhere.environments.nemo_gym", arguments)
+    assert isinstance(asked.environment, Environment)  # noqa: S101 - `parse` makes another only where worlds are taken
     if asked.rows is not None:
         lines = [msgspec.json.encode(row) + b"\n" for row in rows_of(asked.environment)]
         Path(asked.rows).write_bytes(b"".join(lines))

@@ -1,10 +1,12 @@
 """The environment for OpenEnv: an `Environment` of its protocol, and the server that its clients connect to.
 
     python -m adhere.environments.openenv core:x20 --port 8000
+    python -m adhere.environments.openenv world:shop:x20 --port 8000
 
 An episode is one prompt. `reset` gives the messages to answer; each `step` takes one answer and gives the next messages, and
 after the last turn `done` and the reward. A prompt of several turns is led to its end. A reward of None means that the
-answers could not be judged; `metadata["reasons"]` says why.
+answers could not be judged; `metadata["reasons"]` says why. In a world each step takes a text or calls of tools, and gives what the
+world says to them, until the episode is over.
 
 `reset(seed=N)` takes the prompt at place N modulo their number; `reset(prompt_id=…)` a certain one; otherwise the next.
 
@@ -19,9 +21,13 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from adhere.calls import calls_of
 from adhere.environments.environment import Environment, messages_of
+from adhere.environments.worlds import Rollout, WorldEnvironment
 from adhere.errors import UsageError
 from adhere.extras import need
+from adhere.models.chat import conversation, definitions
+from adhere.schema import Message
 
 need("openenv.core", extra="environments")
 
@@ -30,7 +36,7 @@ from openenv.core.env_server.http_server import create_app
 from openenv.core.env_server.interfaces import Environment as OpenEnvironment
 from pydantic import Field
 
-__all__ = ["AnswerAction", "InstructionEnvironment", "InstructionObservation", "make_app"]
+__all__ = ["AnswerAction", "InstructionEnvironment", "InstructionObservation", "WorldSession", "make_app"]
 
 
 class AnswerAction(types.Action):
@@ -38,15 +44,19 @@ class AnswerAction(types.Action):
 
     answer: str = Field(description="What the model wrote, reasoning and all")
     is_cut: bool = Field(default=False, description="Whether the answer was cut at its token limit")
+    tool_calls: list[dict[str, Any]] = Field(
+        default_factory=list, description="In a world: calls of its tools, as chat completions have them"
+    )
 
 
 class InstructionObservation(types.Observation):
     """What is to be answered next; empty when the episode is done."""
 
     prompt_id: str
-    messages: list[dict[str, str]] = Field(
-        default_factory=list, description="role and content, as a chat model takes them"
+    messages: list[dict[str, Any]] = Field(
+        default_factory=list, description="as a chat model takes them; in a world from the second on only what is new"
     )
+    tools: list[dict[str, Any]] = Field(default_factory=list, description="of a world, with its first messages")
     metrics: dict[str, float] = Field(
         default_factory=dict, description="prompt_strict, prompt_loose, a pass rate a kind"
     )
@@ -118,11 +128,68 @@ class InstructionEnvironment(OpenEnvironment[AnswerAction, InstructionObservatio
         return InstructionObservation(prompt_id=self._prompt.id, messages=messages_of(self._prompt, self._answers))
 
 
-def make_app(environment: Environment, *, most_sessions: int = 64) -> Any:
+class WorldSession(OpenEnvironment[AnswerAction, InstructionObservation, types.State]):
+    """One session in a world: episodes, each led step by step.
+
+    Args:
+        environment: Whose episodes are played.
+        next_place: As for InstructionEnvironment.
+    """
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self, environment: WorldEnvironment, next_place: Callable[[], int] | None = None) -> None:
+        super().__init__()
+        self._environment = environment
+        self._next_place = next_place or itertools.count().__next__
+        self._rollout: Rollout | None = None
+        self._state = types.State()
+
+    def reset(
+        self, seed: int | None = None, episode_id: str | None = None, prompt_id: str | None = None, **kwargs: Any
+    ) -> InstructionObservation:
+        """Begin an episode and give its first messages, and the world's tools; arguments and errors as above."""
+        if kwargs:
+            raise UsageError(f"reset takes seed, episode_id and prompt_id, got {', '.join(kwargs)}")
+        prompts = self._environment.prompts
+        place = (self._next_place() if seed is None else seed) % len(prompts)
+        self._rollout = rollout = self._environment.begin(prompts[place] if prompt_id is None else prompt_id)
+        self._state = types.State(episode_id=episode_id or str(uuid.uuid4()), step_count=0)
+        return InstructionObservation(
+            prompt_id=rollout.prompt.id, messages=conversation(rollout.messages, is_sent=True), tools=definitions(rollout.prompt.tools)
+        )  # fmt: skip
+
+    def step(self, action: AnswerAction, timeout_s: float | None = None, **kwargs: Any) -> InstructionObservation:
+        """Act; what the world says, and at the end of the episode the reward.
+
+        Raises:
+            UsageError: No episode is under way.
+        """
+        rollout = self._rollout
+        if rollout is None:
+            raise UsageError("This episode is over, or was never begun: call reset first")
+        calls = calls_of({"tool_calls": action.tool_calls})
+        said = rollout.step(Message("assistant", action.answer, calls) if calls else action.answer)
+        self._state.step_count += 1
+        seen = InstructionObservation(prompt_id=rollout.prompt.id, messages=conversation(said, is_sent=True))
+        if not rollout.done:
+            return seen
+        self._rollout, judged = None, rollout.judge()
+        seen.done, seen.reward, seen.metrics = True, judged.score, judged.metrics
+        seen.metadata = {"reasons": list(judged.reasons)}
+        return seen
+
+    @property
+    def state(self) -> types.State:
+        """Episode id and number of steps so far."""
+        return self._state
+
+
+def make_app(environment: Environment | WorldEnvironment, *, most_sessions: int = 64) -> Any:
     """The FastAPI application that OpenEnv's clients talk to.
 
     Args:
-        environment: What is served; it is shared, as it holds no episode.
+        environment: What is served; it is shared, as it holds no state of an episode.
         most_sessions: How many clients may hold an episode at once.
 
     Raises:
@@ -131,8 +198,14 @@ def make_app(environment: Environment, *, most_sessions: int = 64) -> Any:
     if not environment.prompts:
         raise UsageError(f"Suite {environment.suite.name!r} has no prompts")
     places = itertools.count()
+
+    def session() -> OpenEnvironment[AnswerAction, InstructionObservation, types.State]:
+        if isinstance(environment, WorldEnvironment):
+            return WorldSession(environment, places.__next__)
+        return InstructionEnvironment(environment, places.__next__)
+
     return create_app(
-        lambda: InstructionEnvironment(environment, places.__next__),
+        session,
         AnswerAction,
         InstructionObservation,
         env_name="adhere",
@@ -144,7 +217,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Serve a suite; see the module's first lines."""
     from adhere.environments.served import parse
 
-    asked = parse("adhere.environments.openenv", arguments)
+    asked = parse("adhere.environments.openenv", arguments, worlds=True)
     need("uvicorn", extra="environments").run(make_app(asked.environment), host=asked.host, port=asked.port)
 
 

@@ -6,21 +6,23 @@ import argparse
 from typing import NamedTuple
 
 from adhere.environments.environment import Environment, env
+from adhere.environments.worlds import WorldEnvironment, is_world
 from adhere.errors import AdhereError
 from adhere.pipeline.reward import REWARD_KINDS
+from adhere.suites import load
 
 
 class Served(NamedTuple):
     """What is to be served, and where."""
 
-    environment: Environment
+    environment: Environment | WorldEnvironment
     host: str
     port: int
     rows: str | None
 
 
-def parse(module: str, arguments: list[str] | None) -> Served:
-    """Read the arguments of `python -m MODULE`.
+def parse(module: str, arguments: list[str] | None, *, worlds: bool = False) -> Served:
+    """Read the arguments of `python -m MODULE`, which leads episodes where it takes `worlds`.
 
     Raises:
         SystemExit: They are wrong, with the reason; or `--help` was asked.
@@ -37,8 +39,11 @@ def parse(module: str, arguments: list[str] | None) -> Served:
     parser.add_argument("--rows", metavar="FILE", help="write the prompts as the trainer's rows to FILE and end")
     given = parser.parse_args(arguments)
     try:
-        made = env(
-            given.suite, mode=given.mode, reward=given.reward, limit=given.limit, seed=given.seed, traps=given.traps
+        suite = load(given.suite, limit=given.limit, seed=given.seed)
+        made: Environment | WorldEnvironment = (
+            WorldEnvironment(suite, reward=given.reward)
+            if worlds and is_world(suite)
+            else env(suite, mode=given.mode, reward=given.reward, traps=given.traps)
         )
     except AdhereError as error:
         parser.error(str(error))

@@ -2,6 +2,8 @@
 
     vf-eval adhere_if --env.taskset.suite core:x20 --env.agent.harness.id null --model NAME --client.base-url URL
 
+A suite of worlds in the form `text` (`world:shop:x20+text`) is led step by step: `AdhereEnv` says what the world says to each reply.
+
 `adhere_if` is the module that verifiers finds by name; it is installed with adhere and exports what stands here. In Python
 `load_environment(suite=…)` gives the same as an `Env`.
 
@@ -17,17 +19,20 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from adhere.environments.environment import Judged, Undecided, env, judge_episode
+from adhere.environments.worlds import Rollout, WorldEnvironment, is_world, played
+from adhere.errors import UsageError
 from adhere.extras import need
 from adhere.pipeline.reward import RewardKind
 from adhere.rewards.rows import refs_of
 from adhere.rewards.verifiers import answer_of_trace
 from adhere.schema import Mode, Prompt, Turn
+from adhere.suites import Suite, load
 
 need("verifiers.v1", extra="environments")
 
 import verifiers.v1 as vf
 
-__all__ = ["AdhereTaskset", "load_environment"]
+__all__ = ["AdhereEnv", "AdhereTaskset", "load_environment"]
 
 
 class AdhereTaskConfig(vf.TaskConfig):
@@ -60,6 +65,8 @@ class AdhereData(vf.TaskData):
     kwargs: list[dict[str, Any]]
     profile: str | None = None
     cut_answers: Literal["fail", "judge"] = "judge"
+    world: dict[str, str] = {}
+    """Of an episode the tags that say how it goes; empty: one exchange."""
 
 
 class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
@@ -82,8 +89,17 @@ class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
         """Whether the whole prompt was followed, strictly and loosely, and a pass rate a kind."""
         return self._judge(trace).metrics
 
+    @property
+    def episode(self) -> Prompt:
+        """The prompt of a world."""
+        data = self.data
+        turn = Turn(data.prompt_text, refs_of(data.instruction_id_list, data.kwargs))
+        return Prompt(str(data.id), (turn,), data.system_prompt, "world", data.world)
+
     def _judge(self, trace: vf.Trace) -> Judged:
         data = self.data
+        if data.world:
+            return played(self.episode, [one.content or "" for one in trace.assistant_messages], self.config.reward)
         refs = refs_of(data.instruction_id_list, data.kwargs)
         tags = {} if data.profile is None else {"profile": data.profile}
         text, is_cut = answer_of_trace(trace)
@@ -104,7 +120,11 @@ class AdhereTaskset(vf.Taskset[AdhereTask, AdhereTasksetConfig]):
             UsageError: The suite has prompts of several turns, or with tools.
         """
         config = self.config
-        environment = env(config.suite, limit=config.limit, seed=config.seed)
+        suite = load(config.suite, limit=config.limit, seed=config.seed)
+        if is_world(suite):
+            yield from self._episodes(suite)
+            return
+        environment = env(suite)
         environment.insist_on_one_turn()
         for prompt, row in zip(environment.prompts, environment.rows(), strict=True):
             messages = row["prompt"]
@@ -117,6 +137,39 @@ class AdhereTaskset(vf.Taskset[AdhereTask, AdhereTasksetConfig]):
             )  # fmt: skip
             yield AdhereTask(data, config.task)
 
+    def _episodes(self, suite: Suite) -> Iterator[AdhereTask]:
+        for prompt in _by_text(suite).prompts:
+            data = AdhereData(
+                id=prompt.id, name=prompt.id, system_prompt=prompt.system, prompt=prompt.text, world=prompt.tags,
+                instruction_id_list=[ref.id for ref in prompt.constraints], kwargs=[dict(ref.params) for ref in prompt.constraints],
+            )  # fmt: skip
+            yield AdhereTask(data, self.config.task)
+
+
+def _by_text(suite: Suite) -> WorldEnvironment:
+    environment = WorldEnvironment(suite)
+    if suite.prompts[0].tags["form"] != "text":
+        raise UsageError(f"{suite.name}: verifiers' policies act by text here; take {suite.name}+text")
+    return environment
+
+
+class AdhereEnv(vf.SingleAgentEnv):
+    """One agent, and the world as its user where the task is an episode."""
+
+    async def run(self, task: vf.Task, agents: vf.Agents) -> None:
+        """Ask once, or until the episode is over."""
+        if not isinstance(task, AdhereTask) or not task.data.world:
+            await super().run(task, agents)
+            return
+        rollout = Rollout(task.episode, task.config.reward)
+        async with agents.agent.interaction(task) as interaction:
+            segment = await interaction.turn()
+            while not segment.terminated:
+                said = rollout.step(segment.last_reply)
+                if rollout.done:
+                    break
+                segment = await interaction.turn("\n".join(message.content for message in said))
+
 
 def load_environment(
     suite: str = "core",
@@ -127,7 +180,7 @@ def load_environment(
     limit: int | None = None,
     seed: int | None = None,
 ) -> vf.Env[Any]:
-    """The environment of a suite, ready for a trainer: one agent, one exchange, no tools (harness `null`).
+    """The environment of a suite, ready for a trainer: one agent, one exchange or an episode by text, no tools (harness `null`).
 
     Args:
         suite: As `adhere eval --suite` takes it.
@@ -140,9 +193,8 @@ def load_environment(
     Raises:
         UnknownName, UsageError: There is no such suite, or it does not fit.
     """
-    env(
-        suite, mode=mode, reward=reward, limit=limit, seed=seed
-    )  # says what is wrong in our words, before verifiers does
+    loaded = load(suite, limit=limit, seed=seed)  # what is wrong is said in our words, before verifiers does
+    _ = _by_text(loaded) if is_world(loaded) else env(loaded, mode=mode, reward=reward)
     taskset = {
         "id": "adhere_if", "suite": suite, "limit": limit, "seed": seed, "task": {"mode": mode, "reward": reward, "traps": traps},
     }  # fmt: skip

@@ -27,6 +27,7 @@ from adhere.pipeline.episodes import Play, is_episode
 from adhere.pipeline.reward import REWARD_KINDS, RewardKind
 from adhere.schema import Message, Prompt, Response, Tool, ToolCall
 from adhere.suites import Suite, load
+from adhere.text.reasoning import heard
 from adhere.worlds import open_world
 
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool}
@@ -88,14 +89,14 @@ class Rollout:
         return self._play.ended is not None
 
     def step(self, answer: str | Message) -> tuple[Message, ...]:
-        """Act; what the world says.
+        """Act; what the world says. Of a text the reasoning is set aside, as everywhere.
 
         Raises:
             UsageError: The episode is over.
         """
         if self.done:
             raise UsageError(f"{self.prompt.id}: the episode is over ({self._play.ended})")
-        said = Message("assistant", answer) if isinstance(answer, str) else answer
+        said = Message("assistant", heard(answer, "ok")[0]) if isinstance(answer, str) else answer
         number = len(self._play.steps)
         response = Response(self.prompt.id, number, 0, said.content, "ok", calls=said.calls or msgspec.UNSET)
         return self._play.take(response).heard or ()
@@ -108,6 +109,20 @@ class Rollout:
             else Response(self.prompt.id, 0, 0, "", "empty")
         )
         return judged_of(self.prompt, check(self.prompt, response), reward=self.reward)
+
+
+def played(prompt: Prompt, answers: Sequence[str], reward: RewardKind = "dense") -> Judged:
+    """What an episode in the form `text` came to whose policy answered this; answers after its end count nothing."""
+    rollout = Rollout(prompt, reward)
+    for answer in answers:
+        if not rollout.done:
+            rollout.step(answer)
+    return rollout.judge()
+
+
+def is_world(suite: Suite) -> bool:
+    """Whether the prompts of a suite are episodes."""
+    return any(map(is_episode, suite.prompts))
 
 
 def world_env(
@@ -205,4 +220,4 @@ def _method(tool: Tool) -> Callable[..., str]:
     return method
 
 
-__all__ = ["Rollout", "WorldEnvironment", "dataset", "factory", "world_env"]
+__all__ = ["Rollout", "WorldEnvironment", "dataset", "factory", "is_world", "played", "world_env"]

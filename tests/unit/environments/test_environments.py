@@ -18,9 +18,13 @@ from adhere.environments import Environment, Undecided, env
 from adhere.environments.nemo_gym import FAILURE, MASK, make_app, rows_of, verify
 from adhere.environments.open_instruct import rows_of as open_instruct_rows
 from adhere.environments.open_instruct import score_of
+from adhere.environments.worlds import played, world_env
 from adhere.errors import MissingExtra, UnknownName, UsageError
+from adhere.models.chat import conversation
 from adhere.schema import ConstraintRef, Prompt, Turn
-from adhere.suites import Suite
+from adhere.suites import Suite, load
+from adhere.worlds import open_world
+from adhere.worlds.replay import written
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(os.environ.get("ADHERE_DATA", ROOT.parent / "shared" / "data"))
@@ -126,6 +130,63 @@ class TestPublishedAnswers:
                     asyncio.run(tasks[prompt.id].obeys(trace))
             else:
                 assert asyncio.run(tasks[prompt.id].obeys(trace)) == want
+
+
+def actions_of(prompt: Prompt) -> list[Any]:
+    """What the solver of an episode's world does."""
+    world = open_world(prompt.tags["world"])
+    world.reset(int(prompt.tags["world_seed"]))
+    return [
+        written(action, prompt.tags["form"], number, has_tools=bool(world.tools))
+        for number, action in enumerate(world.solver())
+    ]
+
+
+class TestWorlds:
+    """An episode in each framework ends and earns as `world_env`'s own does."""
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("suite", ["world:shop:x3", "world:files:x3+text"])
+    def test_openenv(self, suite: str) -> None:
+        openenv = pytest.importorskip("adhere.environments.openenv", exc_type=MissingExtra)
+        environment = world_env(suite, reward="binary")
+        session = openenv.WorldSession(environment)
+        for prompt in environment.prompts:
+            first = session.reset(prompt_id=prompt.id)
+            assert [one["content"] for one in first.messages] == [prompt.system, prompt.text]
+            assert len(first.tools) == len(prompt.tools)
+            for action in actions_of(prompt):
+                calls = conversation([action], is_sent=True)[0].get("tool_calls", [])
+                seen = session.step(openenv.AnswerAction(answer=action.content, tool_calls=calls))
+                assert seen.messages
+            assert (seen.done, seen.reward) == (True, 1.0)
+            with pytest.raises(UsageError, match="is over"):
+                session.step(openenv.AnswerAction(answer="more"))
+        session.reset(seed=1)
+        while not seen.done or seen.reward == 1.0:
+            seen = session.step(openenv.AnswerAction(answer="<think>Hm.</think>Well?"))
+        assert seen.reward == 0.0
+        assert seen.metadata["reasons"]
+
+    @pytest.mark.slow
+    def test_verifiers(self) -> None:
+        module = pytest.importorskip("adhere.environments.verifiers", exc_type=MissingExtra)
+        suite = load("world:files:x3+text")
+        loaded = module.load_environment(suite.name, reward="binary")
+        assert type(loaded).__name__ == "AdhereEnv"
+        for task, prompt in zip(loaded.taskset, suite.prompts, strict=True):
+            said = [SimpleNamespace(content=f"<think>So.</think>{one.content}") for one in actions_of(prompt)]
+            assert task.episode.id == prompt.id
+            assert asyncio.run(task.obeys(SimpleNamespace(assistant_messages=said))) == 1.0
+            assert asyncio.run(task.obeys(SimpleNamespace(assistant_messages=said[:1]))) == 0.0
+        with pytest.raises(UsageError, match=r"take world:shop:x2\+text"):
+            module.load_environment("world:shop:x2")
+
+    def test_a_policy_by_text_is_played_again_from_its_answers(self) -> None:
+        (prompt,) = load("world:files:x1+text").prompts
+        said = [one.content for one in actions_of(prompt)]
+        assert played(prompt, [*said, "after the end"], "binary").score == 1.0
+        assert played(prompt, said[:1], "binary").score == 0.0
 
 
 def response(text: str, status: str = "completed") -> dict[str, Any]:

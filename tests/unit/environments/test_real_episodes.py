@@ -20,6 +20,7 @@ import pytest
 
 from adhere.environments import Environment, env
 from adhere.environments.nemo_gym import make_app, rows_of
+from adhere.environments.worlds import played, world_env
 from adhere.models.fake.loopback import listen
 
 pytestmark = pytest.mark.slow
@@ -69,6 +70,20 @@ def test_vf_eval_runs_the_installed_environment(tmp_path: Path) -> None:
         assert trace["rewards"]["obeys"]["score"] == environment.score(prompt, reply)
 
 
+@needs_verifiers
+def test_vf_eval_leads_episodes_in_a_world(tmp_path: Path) -> None:
+    """A model that echoes asks its own question back: the episode goes on, and its reward is that of the stored messages."""
+    environment = world_env("world:files:x2+text")
+    with served() as model:
+        traces = evaluated(tmp_path, model, "adhere_if", "--env.taskset.suite", "world:files:x2+text")
+    assert len(traces) == 2
+    for trace in traces:
+        prompt = next(one for one in environment.prompts if one.id == trace["task"]["data"]["id"])
+        said = [node["message"]["content"] for node in trace["nodes"] if node["message"]["role"] == "assistant"]
+        assert trace["rewards"]["obeys"]["score"] == played(prompt, said).score
+        assert len(said) > 1 or played(prompt, said).score is not None
+
+
 @contextmanager
 def resources_server() -> Iterator[str]:
     """Our server for NeMo Gym, in a thread of its own."""
@@ -115,18 +130,26 @@ def test_a_client_of_nemo_gym_accepts_the_resources_server(tmp_path: Path) -> No
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("what", ["turns", "world"])
 def test_trl_leads_episodes_of_the_factory(
-    tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    what: str, tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two steps of GRPO over two-turn prompts: a policy that never calls the tool earns nothing, and the trainer logs it."""
+    """Two steps of GRPO over two-turn prompts, and in a world: a policy that never calls a tool earns nothing, and the trainer logs it."""
     trl, transformers = pytest.importorskip("trl"), pytest.importorskip("transformers")
     from tests.unit.environments.test_environments import NO_COMMA, TITLE, suite_of
 
-    from adhere.environments.trl import dataset, factory
+    from adhere.environments import trl as turns
+    from adhere.environments import worlds
 
     monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
     logging.getLogger("trl").setLevel(logging.ERROR)
-    environment = Environment(suite_of((NO_COMMA,), (TITLE,)))
+    if what == "world":
+        played = worlds.world_env("world:shop:x2")
+        rows, made, name = worlds.dataset(played), worlds.factory(played), "rewards/WorldEpisode/mean"
+    else:
+        environment = Environment(suite_of((NO_COMMA,), (TITLE,)))
+        rows, made = turns.dataset(environment, episodes=True), turns.factory(environment)
+        name = "rewards/InstructionEpisode/mean"
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_llama_dir)
     # A template with tools that TRL knows how to read back.
     tokenizer.chat_template = (Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja").read_text()
@@ -136,10 +159,9 @@ def test_trl_leads_episodes_of_the_factory(
             output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none", disable_tqdm=True, max_steps=2,
             per_device_train_batch_size=2, num_generations=2, max_completion_length=8, logging_steps=1, seed=0,
         ),
-        train_dataset=dataset(environment, episodes=True),
-        environment_factory=factory(environment),
+        train_dataset=rows,
+        environment_factory=made,
         processing_class=tokenizer,
     )  # fmt: skip
     trainer.train()
-    name = "rewards/InstructionEpisode/mean"
     assert [entry[name] for entry in trainer.state.log_history if name in entry] == [0.0, 0.0]
