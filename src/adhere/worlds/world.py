@@ -59,6 +59,8 @@ class World(Protocol):
         tools: Those that it may call; none: its actions are texts.
         rules: Ids of the rules that a program checks.
         has_user: Whether a text is said to a user, whom a model can play (`brief`, `hear`).
+
+    A world of given tasks has `episodes`, too: how many there are; seeds are their places, from 0.
     """
 
     name: str
@@ -98,6 +100,7 @@ registry: Registry[Callable[..., World]] = Registry(
     modules={
         **{name: f"adhere.worlds.tools.{name}" for name in ("shop", "calendar", "files", "database")},
         "gymnasium": "adhere.worlds.text.gymnasium",
+        "tau2": "adhere.worlds.text.tau2",
         "textworld": "adhere.worlds.text.textworld",
     },
     problem=_problem,

@@ -37,12 +37,12 @@ def load_world(argument: str | None, seed: int | None) -> Suite:
     if len(parts.chosen) > 1:
         raise UsageError(f"world:{argument}: an episode has one form, {' or '.join(FORMS)}")
     root = parts.seed if parts.seed is not None else seed or 0
-    return world_suite(name, parts.number or USUAL, form=parts.chosen[0] if parts.chosen else None, seed=root)
+    return world_suite(name, parts.number, form=parts.chosen[0] if parts.chosen else None, seed=root)
 
 
 def world_suite(
     name: str,
-    episodes: int = USUAL,
+    episodes: int | None = None,
     *,
     form: str | None = None,
     seed: int = 0,
@@ -52,7 +52,7 @@ def world_suite(
 
     Args:
         name: As `open_world` takes it.
-        episodes: How many, each of a seed of its own.
+        episodes: How many, each of a seed of its own; None: the usual number. Of a world of given tasks, these in their order; None: all.
         form: `tools` or `text`; None: as the world is, tools where it has any.
         seed: The root of the episodes' seeds.
         limits: Of one episode; None: the usual ones.
@@ -61,15 +61,20 @@ def world_suite(
         UnknownName: No such world.
         UsageError: The number is out of range.
     """
-    if not 1 <= episodes <= MOST:
-        raise UsageError(f"world:{name}: {episodes} episodes: must be 1 to {MOST:,}, e.g. world:{name}:x50")
     world, limits = open_world(name), limits or Limits()
+    given: int | None = getattr(world, "episodes", None)
+    usual_number, most = given or USUAL, given or MOST
+    episodes = usual_number if episodes is None else episodes
+    if not 1 <= episodes <= most:
+        raise UsageError(
+            f"world:{name}: {episodes} episodes: must be 1 to {most:,}, e.g. world:{name}:x{min(most, 50)}"
+        )
     usual: Form = "tools" if world.tools else "text"
     chosen = next((known for known in FORMS if known == form), usual)
     system, tools = introduction(world, chosen)
     prompts = []
     for number in range(episodes):
-        own = derive_seed("episode", name, seed, number) % 2**31
+        own = number if given else derive_seed("episode", name, seed, number) % 2**31
         params: dict[str, Json] = {"world": name, "seed": own, "form": chosen}
         tags = {
             "slice": name, "world": name, "world_seed": str(own), "form": chosen, "most_steps": str(limits.steps),
@@ -78,11 +83,10 @@ def world_suite(
         }  # fmt: skip
         rules = tuple(ConstraintRef("world:keeps", {**params, "rule": rule}) for rule in world.rules)
         turn = Turn(world.reset(own), (ConstraintRef("world:solved", params), *rules))
-        given = Given(tools=tools) if tools else None
-        prompt = Prompt(f"world:{name}:{own}", (turn,), system, "world", tags)
-        prompts.append(prompt if given is None else Prompt(prompt.id, (turn,), system, "world", tags, given))
+        offered = Given(tools=tools) if tools else msgspec.UNSET
+        prompts.append(Prompt(f"world:{name}:{own}", (turn,), system, "world", tags, offered))
     said = [
-        f"x{episodes}" if episodes != USUAL else "",
+        f"x{episodes}" if episodes != usual_number else "",
         chosen if chosen != usual else "",
         f"seed{seed}" if seed else "",
     ]
