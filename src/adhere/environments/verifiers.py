@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from adhere.environments.environment import Judged, Undecided, env, judge_episode
-from adhere.environments.worlds import Rollout, WorldEnvironment, is_world, played
+from adhere.environments.worlds import Rollout, WorldEnvironment, is_world, judge_answers
 from adhere.errors import UsageError
 from adhere.extras import need
 from adhere.pipeline.reward import RewardKind
@@ -99,7 +99,9 @@ class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
     def _judge(self, trace: vf.Trace) -> Judged:
         data = self.data
         if data.world:
-            return played(self.episode, [one.content or "" for one in trace.assistant_messages], self.config.reward)
+            return judge_answers(
+                self.episode, [one.content or "" for one in trace.assistant_messages], self.config.reward
+            )
         refs = refs_of(data.instruction_id_list, data.kwargs)
         tags = {} if data.profile is None else {"profile": data.profile}
         text, is_cut = answer_of_trace(trace)

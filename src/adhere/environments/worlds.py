@@ -111,7 +111,7 @@ class Rollout:
         return judged_of(self.prompt, check(self.prompt, response), reward=self.reward)
 
 
-def played(prompt: Prompt, answers: Sequence[str], reward: RewardKind = "dense") -> Judged:
+def judge_answers(prompt: Prompt, answers: Sequence[str], reward: RewardKind = "dense") -> Judged:
     """What an episode in the form `text` came to whose policy answered this; answers after its end count nothing."""
     rollout = Rollout(prompt, reward)
     for answer in answers:
@@ -220,4 +220,4 @@ def _method(tool: Tool) -> Callable[..., str]:
     return method
 
 
-__all__ = ["Rollout", "WorldEnvironment", "dataset", "factory", "is_world", "played", "world_env"]
+__all__ = ["Rollout", "WorldEnvironment", "dataset", "factory", "is_world", "judge_answers", "world_env"]

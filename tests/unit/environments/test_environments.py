@@ -18,13 +18,13 @@ from adhere.environments import Environment, Undecided, env
 from adhere.environments.nemo_gym import FAILURE, MASK, make_app, rows_of, verify
 from adhere.environments.open_instruct import rows_of as open_instruct_rows
 from adhere.environments.open_instruct import score_of
-from adhere.environments.worlds import played, world_env
+from adhere.environments.worlds import judge_answers, world_env
 from adhere.errors import MissingExtra, UnknownName, UsageError
 from adhere.models.chat import conversation
 from adhere.schema import ConstraintRef, Prompt, Turn
 from adhere.suites import Suite, load
 from adhere.worlds import open_world
-from adhere.worlds.replay import written
+from adhere.worlds.replay import as_answer
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(os.environ.get("ADHERE_DATA", ROOT.parent / "shared" / "data"))
@@ -137,7 +137,7 @@ def actions_of(prompt: Prompt) -> list[Any]:
     world = open_world(prompt.tags["world"])
     world.reset(int(prompt.tags["world_seed"]))
     return [
-        written(action, prompt.tags["form"], number, has_tools=bool(world.tools))
+        as_answer(action, prompt.tags["form"], number, has_tools=bool(world.tools))
         for number, action in enumerate(world.solver())
     ]
 
@@ -185,8 +185,8 @@ class TestWorlds:
     def test_a_policy_by_text_is_played_again_from_its_answers(self) -> None:
         (prompt,) = load("world:files:x1+text").prompts
         said = [one.content for one in actions_of(prompt)]
-        assert played(prompt, [*said, "after the end"], "binary").score == 1.0
-        assert played(prompt, said[:1], "binary").score == 0.0
+        assert judge_answers(prompt, [*said, "after the end"], "binary").score == 1.0
+        assert judge_answers(prompt, said[:1], "binary").score == 0.0
 
 
 def response(text: str, status: str = "completed") -> dict[str, Any]:

@@ -20,7 +20,7 @@ import pytest
 
 from adhere.environments import Environment, env
 from adhere.environments.nemo_gym import make_app, rows_of
-from adhere.environments.worlds import played, world_env
+from adhere.environments.worlds import judge_answers, world_env
 from adhere.models.fake.loopback import listen
 
 pytestmark = pytest.mark.slow
@@ -80,8 +80,8 @@ def test_vf_eval_leads_episodes_in_a_world(tmp_path: Path) -> None:
     for trace in traces:
         prompt = next(one for one in environment.prompts if one.id == trace["task"]["data"]["id"])
         said = [node["message"]["content"] for node in trace["nodes"] if node["message"]["role"] == "assistant"]
-        assert trace["rewards"]["obeys"]["score"] == played(prompt, said).score
-        assert len(said) > 1 or played(prompt, said).score is not None
+        assert trace["rewards"]["obeys"]["score"] == judge_answers(prompt, said).score
+        assert len(said) > 1 or judge_answers(prompt, said).score is not None
 
 
 @contextmanager

@@ -121,7 +121,7 @@ class Tau2:
         self._acted += 1
         if self._environment is None:  # most episodes under way have not come so far, and each holds a database
             self._environment = self._domain.made()
-        return Step(_called(self._environment, action)[:MOST_SHOWN])
+        return Step(_call(self._environment, action)[:MOST_SHOWN])
 
     def hear(self, said: str, reply: str) -> Step:
         """As `step` with a text, where the user's reply is given."""
@@ -137,7 +137,7 @@ class Tau2:
         untouched, wanted = _goal(self.name.partition(":")[2], self._place)
         found = untouched if self._environment is None else self._environment.get_db_hash()
         if found != wanted:
-            return Judgement("fail", f"the database is not as after {_named(criteria.actions)}")
+            return Judgement("fail", f"the database is not as after {_names_of(criteria.actions)}")
         if "COMMUNICATE" in {str(getattr(one, "value", one)) for one in criteria.reward_basis}:
             heard = [text.lower().replace(",", "") for text in self._said]
             for info in criteria.communicate_info or ():
@@ -158,7 +158,7 @@ class Tau2:
         return self._user.brief()
 
 
-def _called(environment: Any, call: ToolCall) -> str:
+def _call(environment: Any, call: ToolCall) -> str:
     messages = importlib.import_module("tau2.data_model.message")
     asked = messages.ToolCall(id=call.id or "call", name=call.name, arguments=call.arguments, requestor="assistant")
     return str(environment.get_response(asked).content)
@@ -170,11 +170,11 @@ def _goal(domain: str, place: int) -> tuple[str, str]:
     environment = _domain(domain).made()
     before = str(environment.get_db_hash())
     for number, action in enumerate(_domain(domain).tasks[place].evaluation_criteria.actions or ()):
-        _called(environment, ToolCall(f"g{number}", action.name, dict(action.arguments)))
+        _call(environment, ToolCall(f"g{number}", action.name, dict(action.arguments)))
     return before, str(environment.get_db_hash())
 
 
-def _named(actions: Sequence[Any] | None) -> str:
+def _names_of(actions: Sequence[Any] | None) -> str:
     return ", ".join(one.name for one in actions or ()) or "no action"
 
 
