@@ -277,3 +277,77 @@ def test_ray_on_two_hosts_one_of_which_goes_away(
             f"\nRay, two hosts of one core, one cut off after {done_before} of {len(expected.shards)} shards: {ROWS / seconds:,.0f} "
             f"rows a second, {ROWS / cpu_s:,.0f} a second of a core"
         )
+
+
+SBATCH = """#!{python}
+# What sbatch does with an array, one task after the other, on this machine.
+import os, re, subprocess, sys
+script = open(sys.argv[-1]).read()
+array = re.search(r"^#SBATCH --array=0-(\\d+)", script, re.MULTILINE)
+exported = next((one for one in sys.argv if one.startswith("--export=")), "")
+offset = dict(part.split("=") for part in exported[9:].split(",") if "=" in part)
+for task in range(int(array[1]) + 1 if array else 1):
+    there = {{**os.environ, **offset, "SLURM_ARRAY_TASK_ID": str(task), "SLURM_JOB_ID": "7", "SLURM_NODELIST": "localhost", "SLURM_NODEID": "0"}}
+    subprocess.run(["bash", sys.argv[-1]], env=there, check=False, stdout=sys.stderr)
+print("Submitted batch job 7")
+"""
+SRUN = """#!/bin/bash
+while [ "$1" != launch_pickled_pipeline ]; do shift; done
+exec "$@"
+"""
+SCONTROL = """#!/bin/bash
+echo localhost
+"""
+
+
+def test_datatrove_on_slurm(
+    step: Decontaminate, train: Path, expected: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """datatrove's Slurm executor with our step, as it is pickled, submitted and run; a stand-in for sbatch runs its array. A killed task is done by the next submission."""
+    pytest.importorskip("datatrove")
+    from datatrove.executor import SlurmPipelineExecutor
+
+    from adhere.steps.datatrove import Pieces
+    from adhere.steps.run import run_shards
+    from adhere.steps.shards import Work, planned
+
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, text in {"sbatch": SBATCH.format(python=sys.executable), "srun": SRUN, "scontrol": SCONTROL}.items():
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ["PATH"]]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    out = tmp_path / "out"
+    plan = planned(step, (str(train),), str(out), shard_bytes=SHARD_BYTES)
+    work = Work(step, plan.key, str(out))
+
+    def submit() -> None:
+        SlurmPipelineExecutor(
+            [Pieces(work, plan.shards)], tasks=3, time="01:00:00", partition="cpu", logging_dir=str(tmp_path / "logs"), mail_user=None,
+        ).run()  # fmt: skip
+
+    submit()
+    assert len(list((out / "done").iterdir())) == len(plan.shards)
+    (tmp_path / "logs/completions/00001").unlink()
+    (out / "done/00001.json").unlink()
+    (out / "rows/00001.jsonl").write_text("half a li")
+    submit()
+    assert len(list((tmp_path / "logs/completions").iterdir())) == 3
+    assert_same(out, expected, train, run_shards(step, [str(train)], str(out), shard_bytes=SHARD_BYTES))
+
+
+def test_datatrove_on_ray(cluster: Any, step: Decontaminate, train: Path, expected: Manifest, tmp_path: Path) -> None:
+    pytest.importorskip("datatrove")
+    from datatrove.executor import RayPipelineExecutor
+
+    from adhere.steps.datatrove import Pieces
+    from adhere.steps.shards import Work, planned
+
+    plan = planned(step, (str(train),), str(tmp_path / "out"), shard_bytes=SHARD_BYTES)
+    work = Work(step, plan.key, str(tmp_path / "out"))
+    RayPipelineExecutor(
+        [Pieces(work, plan.shards)], tasks=2, mem_per_cpu_gb=0.2, logging_dir=str(tmp_path / "logs")
+    ).run()
+    done = run_shards(step, [str(train)], str(tmp_path / "out"), shard_bytes=SHARD_BYTES)
+    assert_same(tmp_path / "out", expected, train, done)

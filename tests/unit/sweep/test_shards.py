@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -108,3 +109,24 @@ def test_a_job_file_has_the_command_that_was_typed(tmp_path: Path, monkeypatch: 
     assert subprocess.run(["bash", "-n", "sweep.slurm"], check=False).returncode == 0
     for wrong in (arguments[:-2], [*arguments, "--shard", "1/3"], ["sweep", "openai", "--parts", "2"]):
         assert isinstance(CliRunner().invoke(adhere, wrong).exception, UsageError)
+
+
+@pytest.mark.slow
+def test_the_jobs_of_the_array_do_the_whole_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each job as Slurm runs it, but for Slurm: bash, with the number of the job."""
+    monkeypatch.chdir(tmp_path)
+    command = tmp_path / "bin/adhere"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/bash\nexec {sys.executable} -m adhere "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(command.parent), os.environ["PATH"]]))
+    models = {name: MODELS[name] for name in ("lab/m1", "lab/m2", "lab/m3")}
+    with FakeEndpoint(models) as endpoint:
+        arguments = ["sweep", endpoint.url, *MEASURED]
+        assert CliRunner().invoke(adhere, [*arguments, "--out", "one"]).exit_code == 0
+        done = CliRunner().invoke(adhere, [*arguments, "--out", "many", "--emit", "slurm", "--parts", "3"])
+        assert done.exit_code == 0, done.output
+        for number in ("1", "2", "3"):
+            job = {**os.environ, "SLURM_ARRAY_TASK_ID": number}
+            subprocess.run(["bash", "sweep.slurm"], env=job, stdout=subprocess.DEVNULL, check=True)
+        assert board_of(tmp_path / "many") == board_of(tmp_path / "one")
