@@ -23,7 +23,7 @@ ALLOWED = (
     r"could not import 'textworld'",  # its dependency jericho is GPL-2.0 and compiled: in no extra (docs/guide/worlds.md)
     r"could not import 'tau2'",  # on no registry; from its own checkout (docs/guide/worlds.md)
     r"needs Every Eval Ever's schemas",  # published elsewhere; ADHERE_EVERY_EVAL_EVER names their folder
-    r"could not import 'verl'",  # another trainer: no dependency of ours
+    r"could not import '(verl|openrlhf)'",  # other trainers: no dependencies of ours
     r"needs (verl|open-instruct|prime-rl|vLLM) of its own",  # ADHERE_TRAINERS, ADHERE_VLLM: no dependencies of ours
     r"needs adhere\[mifeval\]",  # 2 to 20 s on a hostile megabyte (docs/reference/parity.md), so `all` leaves it out
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import inspect
 import json
 import logging
 import os
@@ -14,6 +15,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from adhere.environments import Environment, env
 from adhere.environments.nemo_gym import make_app, rows_of
 from adhere.environments.worlds import judge_answers, world_env
 from adhere.models.fake.loopback import listen
+from adhere.rewards import openrlhf as openrlhf_reward
 
 pytestmark = pytest.mark.slow
 needs_verifiers = pytest.mark.skipif(
@@ -165,3 +168,86 @@ def test_trl_leads_episodes_of_the_factory(
     )  # fmt: skip
     trainer.train()
     assert [entry[name] for entry in trainer.state.log_history if name in entry] == [0.0, 0.0]
+
+
+def _bytes_tokenizer() -> Any:
+    """A tokenizer with one token a byte, made here: it decodes what it encodes, and nothing is downloaded."""
+    tokenizers, transformers = pytest.importorskip("tokenizers"), pytest.importorskip("transformers")
+    letters = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab={one: at for at, one in enumerate(letters)}, merges=[]))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = tokenizers.decoders.ByteLevel()
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<eos>", pad_token="<pad>")
+
+
+RULES = {
+    "instruction_id_list": ["punctuation:no_comma", "keywords:existence"],
+    "kwargs": [{}, {"keywords": ["lantern"]}],
+}
+REWARDED = {"A lantern shines.": 1.0, "A lamp shines.": 0.5, "A lamp, a lamp.": 0.0}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Ray about itself
+def test_verl_scores_rollouts_by_its_own_reward_managers() -> None:
+    """Its loader takes our function by its config, and both of its managers decode a batch of rollouts and score it."""
+    pytest.importorskip("verl")
+    import numpy as np
+    import torch
+    from omegaconf import OmegaConf
+    from verl import DataProto
+    from verl.experimental.reward_loop.reward_manager import get_reward_manager_cls as in_the_loop
+    from verl.trainer.ppo.reward import get_custom_reward_fn
+    from verl.workers.reward_manager import get_reward_manager_cls
+
+    ours = {"path": "pkg://adhere.rewards.verl", "name": "compute_score", "reward_kwargs": {"kind": "dense"}}
+    score = get_custom_reward_fn(OmegaConf.create({"reward": {"custom_reward_function": ours}}))
+    tokenizer = _bytes_tokenizer()
+    prompt = tokenizer("Ask.")["input_ids"]
+    answers = [tokenizer(text)["input_ids"] for text in REWARDED]
+    longest = max(map(len, answers))
+    pad = [[*one, *([tokenizer.pad_token_id] * (longest - len(one)))] for one in answers]
+    mask = [[1] * (len(prompt) + len(one)) + [0] * (longest - len(one)) for one in answers]
+    batch = DataProto.from_dict(
+        tensors={
+            "prompts": torch.tensor([prompt] * len(answers)),
+            "responses": torch.tensor(pad),
+            "attention_mask": torch.tensor(mask),
+        },
+        non_tensors={
+            "reward_model": np.array([{"ground_truth": json.dumps(RULES)} for _ in answers], dtype=object),
+            "data_source": np.array(["adhere"] * len(answers), dtype=object),
+            "extra_info": np.array([{} for _ in answers], dtype=object),
+        },
+    )
+    rewards = get_reward_manager_cls("naive")(tokenizer, num_examine=0, compute_score=score)(batch)
+    assert rewards.sum(dim=1).tolist() == list(REWARDED.values())
+    assert all(row[len(one) - 1] == row.sum() for row, one in zip(rewards, answers, strict=True)), "at the last token"
+
+    async def score_each() -> list[float]:
+        manager = in_the_loop("naive")(OmegaConf.create({}), tokenizer, score)
+        return [(await manager.run_single(batch[at : at + 1]))["reward_score"] for at in range(len(answers))]
+
+    assert asyncio.run(score_each()) == list(REWARDED.values())
+
+
+def test_openrlhf_leads_episodes_with_our_reward() -> None:
+    """Its executor loads our file, asks an engine (a stand-in: its own is vLLM on CUDA), and scores what came back."""
+    pytest.importorskip("openrlhf")
+    from openrlhf.utils.agent import SingleTurnAgentExecutor
+
+    tokenizer = _bytes_tokenizer()
+
+    class Engine:
+        def __init__(self, text: str) -> None:
+            self.text = text
+
+        async def generate(self, prompt_ids: list[int], params: Any, **_: Any) -> Any:
+            said = SimpleNamespace(token_ids=tokenizer(self.text)["input_ids"], finish_reason="stop", logprobs=None)
+            return SimpleNamespace(outputs=[said])
+
+    executor = SingleTurnAgentExecutor(inspect.getfile(openrlhf_reward))
+    asked = SimpleNamespace(max_tokens=64, logprobs=None)
+    for text, reward in REWARDED.items():
+        found = asyncio.run(executor.execute("Ask.", json.dumps(RULES), asked, 256, tokenizer, Engine(text)))
+        assert [float(one) for one in found["reward"]] == [reward]
+        assert found["truncated"] is False
