@@ -10,7 +10,7 @@ import msgspec
 
 from adhere.errors import RunMismatch
 from adhere.pipeline.compare.sides import SideTest
-from adhere.pipeline.outcomes import by_slice, pass_rates, passed_draws
+from adhere.pipeline.outcomes import by_slice, pass_rates
 from adhere.schema import Prompt, Record, View
 from adhere.stats import fit_crossed
 from adhere.stats.draws import all_of, any_of, steps_to
@@ -120,20 +120,19 @@ def compare_runs(
     name_a, name_b = _names(run_a.spec, run_b.spec)
     found = paired(run_a, a._replace(name=name_a), b._replace(name=name_b), view=view, notes=notes)
     both, same = _same_answers(run_a, run_b)
-    return msgspec.structs.replace(found, answers=both, same_answers=same, over_draws=_over_draws(run_a, run_b, view))
+    return msgspec.structs.replace(found, answers=both, same_answers=same, over_draws=_over_draws(run_a, a, b))
 
 
-def _over_draws(run_a: Run, run_b: Run, view: View) -> dict[str, Difference]:
-    """pass@k and pass^k of a minus b; both drew equally often."""
-    n = run_a.spec.draws
+def _over_draws(run: Run, *sides: Side) -> dict[str, Difference]:
+    """pass@k and pass^k of a minus b; both drew as often as `run`, which asked their prompts."""
+    n = run.spec.draws
     if n < 2:
         return {}
-    asked = _asked(run_a)
-    sides = [passed_draws(run, view=view) for run in (run_a, run_b)]
-    found = {}
+    asked, found = _asked(run), {}
+    passed = [{name: None if rate is None else round(rate * n) for name, rate in side.rates.items()} for side in sides]
     for sign, estimator in (("pass@", any_of), ("pass^", all_of)):
         for k in steps_to(n)[1:]:
-            a, b = ({name: None if c is None else estimator(k, c, n) for name, c in side.items()} for side in sides)
+            a, b = ({name: None if c is None else estimator(k, c, n) for name, c in side.items()} for side in passed)
             found[f"{sign}{k}"] = paired_by_prompt(a, b, asked.ids, clusters=asked.clusters)
     return found
 
