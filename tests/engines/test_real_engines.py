@@ -109,6 +109,34 @@ def test_ray_with_a_node_killed_in_the_middle(
     )
 
 
+class WhereItRan:
+    """Writes down the node that did a piece."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+
+    def __call__(self, name: str) -> None:
+        import ray
+
+        (self.out / name).write_text(ray.get_runtime_context().get_node_id())
+
+
+def test_a_piece_that_needs_a_gpu_goes_to_a_node_that_has_one(cluster: Any, tmp_path: Path) -> None:
+    """What `adhere study --engine ray` asks for where it computes on GPUs; Ray counts a GPU that it is told of."""
+    from adhere.steps.engines import on_ray
+
+    node = cluster.add_node(num_cpus=1, num_gpus=1)
+    cluster.wait_for_nodes()
+    left = ["a", "b", "c"]
+
+    def more(room: int) -> list[str]:
+        given, left[:] = left[:room], left[room:]
+        return given
+
+    assert sorted(on_ray(WhereItRan(tmp_path), more, gpus=1)) == ["a", "b", "c"]
+    assert {file.read_text() for file in tmp_path.iterdir()} == {node.node_id}
+
+
 def test_ray_data_runs_the_step_itself(
     cluster: Any, step: Decontaminate, train: Path, expected: Manifest, tmp_path: Path
 ) -> None:
