@@ -17,7 +17,7 @@ import pickle
 import shutil
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -53,6 +53,9 @@ class Kept(Protocol):
     optimizer: torch.optim.Optimizer
     step: int
 
+    def put(self, values: Sequence[torch.Tensor]) -> None:
+        """Have the weights in training be `values`."""
+
 
 class Keeper:
     """Writes and reads the state of one stage in training.
@@ -73,9 +76,7 @@ class Keeper:
             IntegrityError: The file cannot be read, or is not as it was written.
             RunMismatch: It is of another stage, or of other settings.
         """
-        import torch
-
-        from adhere.train.sharding import local, with_shards
+        from adhere.train.sharding import with_shards
 
         file = self._file(self._latest())
         if not agreed(file.exists()):
@@ -83,9 +84,7 @@ class Keeper:
         kept = _read(file, learner.model.device)
         if kept["identity"] != _identity(learner):
             raise RunMismatch(f"{file} is of another stage or of other settings. Remove it, or use another --out")
-        with torch.no_grad():
-            for parameter, value in zip(learner.parameters, kept["weights"], strict=True):
-                local(parameter).copy_(value)
+        learner.put(kept["weights"])
         learner.kept = kept["kept"]
         learner.optimizer.load_state_dict(with_shards(kept["optimizer"], learner.optimizer))
         learner.step = kept["step"]

@@ -242,13 +242,21 @@ class Learner:
 
     def go_back(self) -> None:
         """Put the weights that were kept back into the model."""
-        import torch
-
         from adhere.train.sharding import local
 
+        self.put([local(value) for value in self.kept])
+
+    def put(self, values: Sequence[torch.Tensor]) -> None:
+        """Have the trained weights be `values`; with sharded ones each process gives its parts."""
+        import torch
+
+        from adhere.train.sharding import let_go, local
+
+        if is_sharding():
+            let_go(self.model)
         with torch.no_grad():
-            for parameter, value in zip(self.parameters, self.kept, strict=True):
-                local(parameter).copy_(local(value))
+            for parameter, value in zip(self.parameters, values, strict=True):
+                local(parameter).copy_(value)
 
     def update(self, parts: Iterable[Part], loss_of: Callable[[Part], torch.Tensor]) -> Update:
         """Add up the gradients of all parts and step once.
@@ -328,7 +336,6 @@ def learning(model: PreTrainedModel, settings: OptimizerSettings, *, stage: str,
     attention, training = model.config._attn_implementation, model.training  # noqa: SLF001 (no public reader)
     for parameter in frozen:
         parameter.requires_grad_(False)  # noqa: FBT003 (torch's own signature)
-    model.set_attn_implementation(attention_for(model, settings.precision or "fp32"))
     model.train(False)  # noqa: FBT003
     if settings.gradient_checkpointing:
         _refuse_dropout(model)
@@ -338,6 +345,7 @@ def learning(model: PreTrainedModel, settings: OptimizerSettings, *, stage: str,
     try:
         if is_sharding():
             _shard(model, settings, stage)
+        model.set_attn_implementation(attention_for(model, settings.precision or "fp32"))  # now it is where it computes
         yield Learner(model, settings, stage=stage, steps=steps)
     finally:
         for parameter in frozen:

@@ -17,7 +17,7 @@ from adhere.train.parallel import is_sharding, place
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["distribute", "idle", "local", "local_state", "scalar", "whole_state", "with_shards"]
+__all__ = ["distribute", "idle", "let_go", "local", "local_state", "scalar", "whole_state", "with_shards"]
 
 
 def distribute(model: PreTrainedModel) -> None:
@@ -41,6 +41,19 @@ def distribute(model: PreTrainedModel) -> None:
             module.set_force_sum_reduction_for_comms(True)
 
 
+def let_go(model: torch.nn.Module) -> None:
+    """Leave each process with its own part alone.
+
+    After a pass without gradient the outermost weights are still whole: the next pass would compute with them, whatever was
+    written into the parts since.
+    """
+    from torch.distributed.fsdp import FSDPModule
+
+    for module in model.modules():
+        if isinstance(module, FSDPModule):
+            module.reshard()
+
+
 def idle(model: PreTrainedModel) -> None:
     """One token forward, and backward where gradients are taken, of zero: for the others, who gather the same layers now."""
     token = torch.zeros(1, 1, dtype=torch.long, device=model.device)
@@ -62,6 +75,8 @@ def scalar(value: torch.Tensor) -> float:
 def whole_state(model: torch.nn.Module) -> dict[str, torch.Tensor] | None:
     """All weights by name, whole and on the CPU, in the first process; None in the others. Every process must call it."""
     is_first = place().is_first
+    if is_sharding():
+        let_go(model)
     found = {}
     for name, parameter in model.named_parameters():
         whole = _whole(parameter.detach())

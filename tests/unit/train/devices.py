@@ -6,6 +6,9 @@
 
 What a GPU would refuse at the first step is then refused here: tensors made without `device=`, indices and masks left on the host, values that are
 taken home by `numpy()`. Scalars (no dimension) may be mixed, as torch allows. Collectives run on what is inside.
+
+Weights that FSDP cuts stay on its mesh's device, which here is the CPU. With `shards_at(1)` such a
+model says that it lies on the fake device, refuses inputs of the CPU and gives its outputs there, so that all that our code does is held to it.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from torch.utils._pytree import tree_leaves, tree_map_only
+
+from adhere.train import sharding
 
 # What may have tensors of two devices: copies and collectives; and indices may lie at home.
 FREE = ("aten._to_copy", "aten.copy_", "aten.set_", "aten.index.", "aten.index_put", "c10d.")
@@ -138,6 +143,37 @@ def _load(*given: Any, map_location: Any, **named: Any) -> Any:
 
 def _save(thing: Any, *given: Any, **named: Any) -> None:
     _real_save(tree_map_only(OnDevice, lambda one: one.inner, thing), *given, **named)
+
+
+@contextlib.contextmanager
+def shards_at(rank: int) -> Iterator[None]:
+    """Have models that are cut over the processes be on the fake device `meta:RANK`, seen from outside."""
+    at, cut = torch.device(NAME, rank), sharding.distribute
+
+    def asked(_: Any, given: Any, named: Any) -> Any:
+        tensors = [one for one in tree_leaves((given, named)) if isinstance(one, torch.Tensor) and one.ndim]
+        assert tensors, "a sharded model is asked nothing"
+        assert all(one.device == at for one in tensors), f"a sharded model on {at} is given a tensor of the CPU"
+        return tree_map_only(torch.Tensor, lambda one: one.to("cpu"), (given, named))
+
+    def given(_: Any, __: Any, ___: Any, found: Any) -> Any:
+        found.logits = found.logits.to(at)
+        return found
+
+    def distribute(model: Any) -> None:
+        cut(model)
+        if "device" not in vars(type(model)):  # torch made this class for it
+            type(model).device = property(lambda _: at)
+        model.register_forward_pre_hook(asked, with_kwargs=True, prepend=True)
+        model.register_forward_hook(given, with_kwargs=True)
+
+    sharding.distribute, replaced = distribute, torch.load
+    home: Any = lambda *files, map_location, **named: _real_load(*files, map_location="cpu", **named)  # noqa: E731
+    torch.load = home  # to where the weights are
+    try:
+        yield
+    finally:
+        sharding.distribute, torch.load = cut, replaced  # type: ignore[assignment]
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 import torch.distributed.fsdp
 import torch.distributed.tensor  # both take a second, which every forked process would
-from devices import fake_device
+from devices import fake_device, shards_at
 from msgspec import to_builtins
 
 from adhere.models.local.decoder import server as client
@@ -70,7 +70,7 @@ ONLINE: dict[str, Any] = {
 }
 PAIRED: dict[str, Any] = {"batch_pairs": 4, "tree_tokens": 100}
 METHODS: dict[str, dict[str, Any]] = {
-    "sft": {"batch_rows": 5, "epochs": 1, "tree_tokens": 80}, "rft": ONLINE | {"epochs": 1}, "hir": ONLINE,
+    "sft": {"batch_rows": 5, "epochs": 1, "tree_tokens": 80}, "rft": ONLINE | {"epochs": 1, "batch_rows": 1}, "hir": ONLINE,
     "continue": {"text": (str(Path(__file__).parent / "plain.txt"),), "tokens": 240, "batch_tokens": 80, "share": 0.5, "tree_tokens": 80},
     "sft-until": {"batch_rows": 4, "epochs": 1, "every": 1, "max_new_tokens": 4, "held_out_share": 0.3, "tree_tokens": 80},
     "dpo": PAIRED, "orpo": PAIRED, "simpo": PAIRED, "reward-model": PAIRED | {"epochs": 1, "held_out_share": 0.3},
@@ -85,8 +85,10 @@ def score(_prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
 
 def method(directory: Path, out: Path, name: str, lora: Lora | None = None, folder: Path | None = None) -> None:
     """One stage of any method; its losses and whole weights to `out`."""
-    asked = {"learning_rate": 1e-5} | METHODS[name] | ({"generator": "server"} if client.URL in os.environ else {})
     stage = STAGES.get(name)
+    asked = {"learning_rate": 1e-5} | METHODS[name]
+    if stage.online and client.URL in os.environ:
+        asked |= {"generator": "server"}
     model, tokenizer = load_weights(directory)
     if lora is not None:
         attach(model, lora, seed=3)
@@ -95,7 +97,9 @@ def method(directory: Path, out: Path, name: str, lora: Lora | None = None, fold
     online = {"score": score} if stage.online else {}
     with ExitStack() as stack:
         stack.enter_context(fake_device())
-        if not is_sharding():  # else torch puts weights on the mesh's device, which here is the CPU
+        if is_sharding():
+            stack.enter_context(shards_at(place().rank))
+        else:
             model = model.to(f"meta:{place().rank}")
         if folder is not None:
             stack.enter_context(keeping(folder, every_s=0.0))
@@ -219,7 +223,7 @@ def main(directory: Path, out: Path, wanted: Sequence[str]) -> None:
             codes = forked(
                 1 if kind.startswith("one") else 2,
                 dying(work, 1) if kind.startswith("killed") else work,
-                shard=kind.startswith("shard") or kind.endswith("shard"),
+                shard="shard" in kind,
             )
             sys.stdout.write(" ".join([each, *map(str, codes)]) + "\n")
             sys.stdout.flush()

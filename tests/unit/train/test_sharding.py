@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def forked(model: Path, out: Path, *names: str) -> dict[str, set[str]]:
     """Runs of `sharded.py`; by name, the exit codes of its processes."""
     ran = subprocess.run(
         [sys.executable, "-W", "ignore", str(Path(__file__).with_name("sharded.py")), str(model), str(out), *names],
-        env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=600, check=False,
+        env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     codes = {name: set(rest) for name, *rest in (line.split() for line in ran.stdout.splitlines())}
@@ -104,87 +105,71 @@ def test_two_processes_with_half_the_weights_each_train_as_one(done: Path, kind:
         assert torch.allclose(value, two["state"][name], atol=2e-4), name
 
 
-QUICK = ["dpo", "kto", "grpo"]
-OTHERS = [
-    "sft",
-    "sft-until",
-    "continue",
-    "rft",
-    "hir",
-    "orpo",
-    "simpo",
-    "uft",
-    "iopo",
-    "reward-model",
-    "online-dpo",
-    "rloo",
-]
-SHARDED = {
-    "continue",
-    "sft",
-    "dpo",
-    "orpo",
-    "simpo",
-    "kto",
-    "uft",
-    "iopo",
-}  # online stages read whole weights, or draw from a server
+METHODS = sorted(set(STAGES) - {"more-sft"})
+WHOLE = {"reward-model", "sft-until"}  # refused with sharded weights, see below
 
 
-@pytest.mark.parametrize("methods", [QUICK, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["quick", "others"])
-def test_every_method_in_two_processes_does_what_one_does(
-    tiny_llama_dir: Path, tmp_path: Path, methods: list[str]
-) -> None:
+def assert_same(out: Path, one: str, two: str, name: str) -> None:
+    """Losses, counts and weights of one process, up to the order of sums."""
+    first, second = (torch.load(out / f"{kind}-{name}.pt") for kind in (one, two))
+    assert [a is None for a in first["losses"]] == [b is None for b in second["losses"]], (two, name)
+    known = [(a, b) for a, b in zip(first["losses"], second["losses"], strict=True) if a is not None]
+    assert known, (two, name)
+    assert [a for a, _ in known] == pytest.approx([b for _, b in known], rel=1e-3, abs=1e-6), (two, name)
+    assert first["ledger"] == second["ledger"], (two, name)
+    for weight, value in first["state"].items():
+        assert torch.allclose(value, second["state"][weight], atol=1e-4), (two, name, weight)
+
+
+def assert_resumed(out: Path, kind: str, name: str) -> None:
+    """Killed after its first step and taken up again: the bits of a run that nobody disturbed."""
+    whole, resumed = (torch.load(out / f"{each}-{name}.pt") for each in (kind, f"resumed-{kind}"))
+    assert whole["losses"] == resumed["losses"], (kind, name)
+    assert whole["ledger"] == resumed["ledger"], (kind, name)
+    assert all(torch.equal(value, resumed["state"][key]) for key, value in whole["state"].items()), (kind, name)
+
+
+def ran(model: Path, out: Path, names: Sequence[str], *, ways: Sequence[tuple[str, str]]) -> None:
+    """Each method in one process and in two, undisturbed, killed and resumed; `ways` are pairs of the two, such as (one, shard)."""
+    kinds = [
+        f"{each}:{name}"
+        for name in names
+        for one, two in ways
+        for each in (one, two, f"killed-{two}", f"resumed-{two}")
+    ]
+    assert len(forked(model, out, *kinds)) == len(kinds)
+    for name in names:
+        for one, two in ways:
+            assert_same(out, one, two, name)
+            assert_resumed(out, two, name)
+
+
+def test_methods_in_two_processes_do_what_one_does(tiny_llama_dir: Path, tmp_path: Path) -> None:
     """Each process computes on a fake device of its own: a tensor of the CPU or of the other's that gets in fails (`devices`).
 
     Drawing, judging and reference passes are divided, so equal losses and counts say that what was gathered is whole and in order.
     """
-    assert {*QUICK, *OTHERS} == set(STAGES) - {"more-sft"}
-    kinds = [(kind, name) for name in methods for kind in ("one", "two")]
-    kinds += [("shard", name) for name in methods if name in SHARDED]
-    kinds += [(kind, name) for name in methods if name in {"dpo", "grpo"} for kind in ("one-lora", "two-lora")]
-    assert len(forked(tiny_llama_dir, tmp_path, *(":".join(kind) for kind in kinds))) == len(kinds)
-    for kind, name in kinds:
-        if kind.startswith("one"):
-            continue
-        one = torch.load(tmp_path / f"{'one-lora' if 'lora' in kind else 'one'}-{name}.pt")
-        two = torch.load(tmp_path / f"{kind}-{name}.pt")
-        assert [a is None for a in one["losses"]] == [b is None for b in two["losses"]], (kind, name)
-        known = [(a, b) for a, b in zip(one["losses"], two["losses"], strict=True) if a is not None]
-        assert known, (kind, name)
-        assert [a for a, _ in known] == pytest.approx([b for _, b in known], rel=1e-3, abs=1e-6), (kind, name)
-        assert one["ledger"] == two["ledger"], (kind, name)
-        for weight, value in one["state"].items():
-            assert torch.allclose(value, two["state"][weight], atol=1e-4), (kind, name, weight)
+    ran(tiny_llama_dir, tmp_path, ["dpo"], ways=[("one", "shard")])
+    ran(tiny_llama_dir, tmp_path, ["grpo"], ways=[("one-lora", "two-lora")])
 
 
-def test_sharded_grpo_with_a_reference_draws_from_a_server(
-    tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.slow
+@pytest.mark.parametrize(("one", "two"), [("one", "two"), ("one-lora", "two-lora")], ids=["full", "lora"])
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method(tiny_llama_dir: Path, tmp_path: Path, name: str, one: str, two: str) -> None:
+    ran(tiny_llama_dir, tmp_path, [name], ways=[(one, two)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in WHOLE])
+def test_every_method_with_sharded_weights(
+    tiny_llama_dir: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Policy and reference (`kl_beta`) cut over two processes, whole and with an adapter; killed in the middle, it ends as undisturbed."""
+    """Online stages draw from a server. Policy, and reference where there is one, are cut over two processes, whole and with an adapter."""
     with serving(tiny_llama_dir) as stand_in:
         monkeypatch.setenv(client.URL, stand_in.url)
         monkeypatch.setenv(client.WEIGHTS, str(tmp_path / "shared"))
-        kinds = [
-            "one:grpo",
-            "shard:grpo",
-            "one-lora:grpo",
-            "shard-lora:grpo",
-            "killed-shard:grpo",
-            "resumed-shard:grpo",
-        ]
-        assert len(forked(tiny_llama_dir, tmp_path, *kinds)) == len(kinds)
-    for lora in ("", "-lora"):
-        one, two = (torch.load(tmp_path / f"{kind}{lora}-grpo.pt") for kind in ("one", "shard"))
-        assert "kl" in two["rows"]
-        assert one["losses"] == pytest.approx(two["losses"], rel=1e-3, abs=1e-6)
-        assert one["ledger"] == two["ledger"]
-        for name, value in one["state"].items():
-            assert torch.allclose(value, two["state"][name], atol=1e-4), (lora, name)
-    whole, resumed = torch.load(tmp_path / "shard-grpo.pt"), torch.load(tmp_path / "resumed-shard-grpo.pt")
-    assert whole["losses"] == pytest.approx(resumed["losses"], abs=1e-7)
-    for name, value in whole["state"].items():
-        assert torch.allclose(value, resumed["state"][name], atol=1e-6), name
+        ran(tiny_llama_dir, tmp_path, [name], ways=[("one", "shard"), ("one-lora", "shard-lora")])
 
 
 def test_a_fake_device_refuses_what_a_gpu_would() -> None:
@@ -216,13 +201,6 @@ def test_processes_that_work_on_other_rows_are_told_so(monkeypatch: pytest.Monke
     monkeypatch.setattr(parallel, "gather", lambda values: [*values, "another"])
     with pytest.raises(IntegrityError, match="do not work on the same rows"):
         parallel.divided([1, 2], str, same=["a", "b"])
-
-
-def test_two_processes_killed_in_the_middle_end_as_undisturbed(tiny_llama_dir: Path, tmp_path: Path) -> None:
-    assert len(forked(tiny_llama_dir, tmp_path, "two:grpo", "killed:grpo", "resumed:grpo")) == 3
-    whole, resumed = torch.load(tmp_path / "two-grpo.pt"), torch.load(tmp_path / "resumed-grpo.pt")
-    assert whole["losses"] == resumed["losses"]
-    assert all(torch.equal(value, resumed["state"][name]) for name, value in whole["state"].items())
 
 
 @pytest.mark.slow
