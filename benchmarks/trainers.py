@@ -146,8 +146,8 @@ def noted() -> Iterator[list[rollout.Group]]:
     drawn: list[rollout.Group] = []
     draw, ends = rollout.Sampler.draw, generator.end_ids
 
-    def noting(self: rollout.Sampler, rows: Sequence[RlRow], *, step: int) -> list[rollout.Group]:
-        groups = draw(self, rows, step=step)
+    def noting(self: rollout.Sampler, rows: Sequence[RlRow], *, step: int, again: int = 0) -> list[rollout.Group]:
+        groups = draw(self, rows, step=step, again=again)
         drawn.extend(groups)
         return groups
 

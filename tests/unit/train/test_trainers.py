@@ -1,7 +1,7 @@
 """A recipe as others' configs: every key is one that their own config has, and every setting is the recipe's.
 
-TRL is a dependency of the tests. The others are read where `ADHERE_TRAINERS` names a directory with them:
-`verl/` (its package), `open-instruct/` and `prime-rl/` (their checkouts).
+TRL is a dependency of the tests. The others' own parsers are asked where `ADHERE_TRAINERS` names a directory with `open-instruct/` and `prime-rl/` (their
+checkouts) and `verl.python`, `open-instruct.python`, `prime-rl.python`: a Python each in which that trainer's config can be imported (`parsers.py`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,28 @@ def files(trainer: str, made: Recipe | None = None) -> dict[str, str]:
     return trainer_files(trainer, made or recipe(), ROWS, data="/data/here", gpus=4)
 
 
-def theirs(name: str) -> Path:
-    folder = Path(os.environ.get("ADHERE_TRAINERS", "/nowhere")) / name
-    if not folder.exists():
-        pytest.skip(f"needs {name} of its own")
-    return folder
+def parsed(trainer: str, file: str, model: Path, *, made: Recipe | None = None) -> dict[str, Any]:
+    """What the trainer's own parser makes of our file: values by name; nothing may be refused."""
+    folder = Path(os.environ.get("ADHERE_TRAINERS", "/nowhere"))
+    if not (folder / f"{trainer}.python").exists():
+        pytest.skip(f"needs {trainer} of its own")
+    for name, text in files(trainer, made).items():
+        (model / name).write_text(text)
+    more = str(model / "start") if trainer == "verl" else str(folder / trainer)
+    asked = [
+        str(folder / f"{trainer}.python"),
+        str(Path(__file__).with_name("parsers.py")),
+        trainer,
+        str(model / file),
+        more,
+    ]
+    environment = os.environ | {"HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("PARSED "))
+    found: dict[str, Any] = json.loads(line.removeprefix("PARSED "))
+    assert found["refused"] == {}
+    return found
 
 
 def keys_of(text: str, mark: str) -> dict[str, str]:
@@ -55,57 +73,81 @@ def keys_of(text: str, mark: str) -> dict[str, str]:
     return {name: value.strip("'\"") for name, value in split}
 
 
-def test_verl_has_every_key(tmp_path: Path) -> None:
+DAPO = GRPO | {"rounds": 3, "overlong_tokens": 8}
+
+
+def test_verl_is_given_every_setting() -> None:
     said = keys_of(files("verl")["run.sh"], "")
     assert said["actor_rollout_ref.rollout.n"] == "6"
     assert said["data.train_batch_size"] == "4"
-    assert said["trainer.total_training_steps"] == "7"
+    assert said["trainer.total_training_steps"] == said["trainer.save_freq"] == "7"
     assert said["+reward.custom_reward_function.reward_kwargs.kind"] == "binary"
+    twice = keys_of(files("verl", recipe(StageSpec("grpo", GRPO | {"updates_per_episode": 2})))["run.sh"], "")
+    own = "actor_rollout_ref.actor."
+    assert (twice[own + "ppo_epochs"], twice[own + "ppo_mini_batch_size"]) == ("2", "4"), "all answers, twice"
+    dapo = keys_of(files("verl", recipe(StageSpec("grpo", DAPO)))["run.sh"], "")
+    assert (dapo["algorithm.filter_groups.enable"], dapo["algorithm.filter_groups.metric"]) == ("true", "acc")
+    assert dapo["+reward.reward_kwargs.overlong_buffer_cfg.penalty_factor"] == "0.5"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("stage", "more"),
+    [
+        ("grpo", {}),
+        ("grpo", DAPO),
+        ("grpo", {"loss_type": "dr_grpo", "kl_beta": 0.01, "schedule": "cosine"}),
+        ("rloo", {}),
+    ],
+    ids=["grpo", "dapo", "dr_grpo", "rloo"],
+)
+def test_verl_parses_it(stage: str, more: dict[str, Any], tmp_path: Path, tiny_llama_dir: Path) -> None:
+    (tmp_path / "start").symlink_to(tiny_llama_dir)
+    made = recipe(StageSpec(stage, GRPO | more))
+    values = parsed("verl", "run.sh", tmp_path, made=made)["values"]
     yaml = pytest.importorskip("yaml")
-    config = yaml.safe_load((theirs("verl") / "trainer/config/_generated_ppo_trainer.yaml").read_text())
-
-    def flat(prefix: str, held: dict[str, Any]) -> set[str]:
-        return {prefix + name for name in held}.union(
-            *(flat(f"{prefix}{n}.", v) for n, v in held.items() if isinstance(v, dict))
-        )
-
-    known = flat("", config)
-    assert len(known) > 200
-    assert not [name for name in said if not name.startswith("+") and name not in known]
+    said = {name.lstrip("+"): value for name, value in keys_of(files("verl", made)["run.sh"], "").items()}
+    del said["actor_rollout_ref.model.path"]
+    for name, value in said.items():
+        assert values[name] == (float(value) if isinstance(values[name], float) else yaml.safe_load(value)), name
+    assert values["algorithm.adv_estimator"] == stage
 
 
-def fields_in(*sources: Path) -> set[str]:
-    """Annotated names of all classes: the fields of dataclasses and pydantic models."""
-    trees = [ast.parse(source.read_text()) for source in sources]
-    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    return {
-        one.target.id
-        for node in classes
-        for one in node.body
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
-    }
-
-
-def test_open_instruct_has_every_argument() -> None:
+def test_open_instruct_is_given_every_setting() -> None:
     made = files("open-instruct")
     said = keys_of(made["run.sh"], "--")
     assert said["num_samples_per_prompt_rollout"] == "6"
     assert said["total_episodes"] == str(7 * 4 * 6)
     assert said["clip_higher"] == "0.28"
+    assert (said["num_learners_per_node"], said["vllm_num_engines"]) == ("2", "2")
+    divided = keys_of(
+        files("open-instruct", recipe(StageSpec("grpo", GRPO | {"loss_type": "dr_grpo"})))["run.sh"], "--"
+    )
+    assert (said["loss_denominator"], divided["loss_denominator"]) == ("token", str(4 * 6 * 48))
     row = json.loads(made["rows.jsonl"].splitlines()[0])
     assert json.loads(row["ground_truth"])["reward"] == "binary"
     from adhere.environments.open_instruct import score_of
 
     assert score_of("all small", row["ground_truth"]) == 1.0
-    folder = theirs("open-instruct") / "open_instruct"
-    known = fields_in(
-        *(folder / f"{name}.py" for name in ("data_loader", "grpo_utils", "olmo_core_utils", "dataset_transformation"))
-    )
-    assert len(known) > 100
-    assert not set(said) - known - {"model_name_or_path"}
 
 
-def test_prime_rl_has_every_key(tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"rounds": 3, "mask_truncated": True}, {"loss_type": "dr_grpo", "kl_beta": 0.01}],
+    ids=["grpo", "dapo", "dr_grpo"],
+)
+def test_open_instruct_parses_it(more: dict[str, Any], tmp_path: Path) -> None:
+    made = recipe(StageSpec("grpo", GRPO | more))
+    values = parsed("open-instruct", "run.sh", tmp_path, made=made)["values"]
+    said = keys_of(files("open-instruct", made)["run.sh"], "--")
+    assert {*values} == {*said}
+    assert values["learning_rate"] == 2e-6
+    assert values["active_sampling"] is (more.get("rounds", 1) > 1)
+    assert values["load_ref_policy"] is ("kl_beta" in more)
+
+
+def test_prime_rl_is_given_every_setting(tmp_path: Path) -> None:
     made = files("prime-rl")
     said = tomllib.loads(made["rl.toml"])
     assert (said["max_steps"], said["orchestrator"]["batch_size"], said["orchestrator"]["group_size"]) == (7, 24, 6)
@@ -113,16 +155,16 @@ def test_prime_rl_has_every_key(tmp_path: Path) -> None:
     from adhere import suites
 
     assert len(suites.load(f"my:{tmp_path / 'rows.jsonl'}").prompts) == 2
-    configs = theirs("prime-rl") / "packages/prime-rl-configs/src/prime_rl/configs"
-    known = fields_in(*configs.glob("*.py"))
-    assert len(known) > 100
-    asked = {"taskset", "agent", "harness", "id", "suite", "task", "reward", "env"}  # verifiers' own and our taskset's
 
-    def names(held: Any) -> set[str]:
-        found = held if isinstance(held, list) else [held]
-        return {n for one in found if isinstance(one, dict) for n, v in one.items() for n in {n} | names(v)}
 
-    assert not names(said) - known - asked
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
+def test_prime_rl_parses_it(schedule: str, tmp_path: Path) -> None:
+    """It looks up our taskset by its name, and refused a model of its own chat template until a renderer was named."""
+    found = parsed("prime-rl", "rl.toml", tmp_path, made=recipe(StageSpec("grpo", GRPO | {"schedule": schedule})))
+    assert found["asked"]
+    assert found["values"] == found["asked"]
+    assert found["values"]["trainer.scheduler.type"] == schedule
 
 
 @pytest.mark.filterwarnings(
@@ -153,7 +195,8 @@ def test_what_another_trainer_cannot_do_is_refused() -> None:
     for trainer, made, said in (
         ("verl", recipe(StageSpec("reward-model"), StageSpec("grpo"), reward="model"), "ours alone"),
         ("verl", recipe(merging), "online merging"), ("verl", recipe(StageSpec("sft")), "has none"), ("trl", recipe(StageSpec("uft")), "no stage 'uft'"),
-        ("prime-rl", recipe(StageSpec("grpo", {"kl_beta": 0.1})), "kl_beta"), ("open-instruct", recipe(StageSpec("rloo")), "no RLOO"),
+        ("prime-rl", recipe(StageSpec("grpo", {"kl_beta": 0.1})), "kl_beta"), ("trl", recipe(StageSpec("grpo", {"rounds": 2})), "rounds"),
+        ("open-instruct", recipe(StageSpec("grpo", {"overlong_tokens": 4})), "overlong_tokens"), ("open-instruct", recipe(StageSpec("rloo")), "no RLOO"),
         ("verl", recipe(start="random/2m"), "random start"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=said):

@@ -4,12 +4,13 @@ adhere train RECIPE --emit trl            train.py: every stage that TRL has, on
 adhere train RECIPE --emit verl           run.sh: the recipe's online stage; likewise open-instruct (run.sh, rows.jsonl) and prime-rl (rl.toml, rows.jsonl)
 
 What another trainer cannot do is refused, or stands as a comment in its file. Nothing of them is imported. Written against TRL 1.16, verl 0.9,
-open-instruct e6c3044 and prime-rl 559b447; `tests/unit/train/test_trainers.py` holds every key against their own configs.
+open-instruct e6c3044 and prime-rl 559b447; `tests/unit/train/test_trainers.py` has their own parsers read the files.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -34,6 +35,10 @@ SCHEDULES = {
     "linear": "linear",
     "cosine": "cosine",
 }  # theirs fall to 0, ours to final_share
+LACKS: Mapping[str, tuple[str, ...]] = {  # settings of GRPO that a trainer has no counterpart of
+    "verl": ("mask_truncated",), "open-instruct": ("overlong_tokens",), "trl": ("rounds",),
+    "prime-rl": ("rounds", "overlong_tokens", "mask_truncated", "kl_beta", "updates_per_episode"),
+}  # fmt: skip
 LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean", "dr_grpo": "seq-mean-token-sum-norm", "sequence": "seq-mean-token-sum"}  # fmt: skip
 
 
@@ -63,7 +68,7 @@ def trainer_files(trainer: str, recipe: Recipe, rows: Sequence[RlRow], *, data: 
         gpus: Of a node.
 
     Raises:
-        UsageError: It cannot be done there: another reward, online merging, no online stage, or a stage that it does not have.
+        UsageError: It cannot be done there: another reward, online merging, no online stage, or a stage or setting that it does not have.
     """
     if not isinstance(recipe.reward, str) or recipe.reward == "model":
         raise UsageError(f"--emit {trainer}: reward = {recipe.reward!r} is ours alone. Take 'dense' or 'binary'")
@@ -89,6 +94,11 @@ def trainer_files(trainer: str, recipe: Recipe, rows: Sequence[RlRow], *, data: 
 def _insist(trainer: str, stage: str, settings: OptimizerSettings) -> None:
     if settings.merging is not None:
         raise UsageError(f"--emit {trainer}: {stage} has online merging, which is ours alone. Take `merging` out")
+    if isinstance(settings, GrpoSettings):
+        plain = GrpoSettings()
+        for setting in LACKS[trainer]:
+            if getattr(settings, setting) != getattr(plain, setting):
+                raise UsageError(f"--emit {trainer}: it has nothing like {setting} of {stage}. Take it out")
 
 
 def _verl(asked: _Asked) -> dict[str, str]:
@@ -101,9 +111,10 @@ def _verl(asked: _Asked) -> dict[str, str]:
         "data.train_files": "rl.parquet", "data.val_files": "rl.parquet", "data.train_batch_size": one.prompts_per_step,
         "data.max_response_length": one.max_new_tokens, "data.shuffle": one.order == "random", "data.seed": recipe.seed,
         actor + "optim.lr": one.learning_rate, actor + "optim.weight_decay": one.weight_decay, actor + "grad_clip": one.clip,
-        actor + "optim.lr_warmup_steps_ratio": one.warmup_share,
-        actor + "ppo_mini_batch_size": max(1, one.prompts_per_step // one.updates_per_episode),
-        actor + "ppo_micro_batch_size_per_gpu": 1,
+        actor + "optim.lr_warmup_steps_ratio": one.warmup_share, actor + "optim.lr_scheduler_type": one.schedule,
+        actor + "optim.min_lr_ratio": one.final_share, actor + "optim.betas": f"[{one.betas[0]},{one.betas[1]}]", actor + "optim.clip_grad": one.clip,
+        actor + "ppo_mini_batch_size": one.prompts_per_step, actor + "ppo_epochs": one.updates_per_episode,
+        actor + "ppo_micro_batch_size_per_gpu": 1, actor + "loss_scale_factor": one.max_new_tokens,
         actor + "clip_ratio_low": one.clip_low, actor + "clip_ratio_high": one.clip_high, actor + "loss_agg_mode": LOSSES[one.loss_type],
         actor + "policy_loss.loss_mode": "gspo" if one.importance == "sequence" else "vanilla",
         actor + "use_kl_loss": one.kl_beta > 0, actor + "kl_loss_coef": one.kl_beta, actor + "kl_loss_type": "low_var_kl",
@@ -111,12 +122,24 @@ def _verl(asked: _Asked) -> dict[str, str]:
         rollout + "log_prob_micro_batch_size_per_gpu": 1, "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu": 1,
         "actor_rollout_ref.model.lora_rank": recipe.lora.rank if recipe.lora else 0,
         "actor_rollout_ref.model.lora_alpha": recipe.lora.alpha if recipe.lora else 16,
+        "algorithm.rollout_correction.rollout_is": "token", "algorithm.rollout_correction.rollout_is_threshold": one.importance_cap,
         "reward.custom_reward_function.path": "pkg://adhere.rewards.verl", "reward.custom_reward_function.name": "compute_score",
         "+reward.custom_reward_function.reward_kwargs.kind": recipe.reward,
         "trainer.total_training_steps": one.steps, "trainer.total_epochs": one.steps, "trainer.test_freq": -1,
+        "trainer.val_before_train": False, "trainer.save_freq": one.steps, actor + "checkpoint.save_contents": "[model,optimizer,extra,hf_model]",
         "trainer.n_gpus_per_node": asked.gpus, "trainer.project_name": "adhere", "trainer.experiment_name": recipe.name,
         "trainer.logger": "[console]",
     }  # fmt: skip
+    if one.schedule == "linear":
+        raise UsageError("--emit verl: its schedules are constant and cosine. Take schedule = 'cosine'")
+    if one.rounds > 1:
+        keys |= {"algorithm.filter_groups.enable": True, "algorithm.filter_groups.metric": "acc" if one.overlong_tokens else "reward"}  # fmt: skip
+    if one.overlong_tokens:  # its penalty is part of "reward"; "acc" is what the judge gave
+        of, buffer = "+reward.reward_kwargs.", "+reward.reward_kwargs.overlong_buffer_cfg."
+        keys |= {
+            "reward.reward_manager.name": "dapo", of + "max_resp_len": one.max_new_tokens, buffer + "enable": True, buffer + "log": False,
+            buffer + "len": one.overlong_tokens, buffer + "penalty_factor": one.overlong_penalty,
+        }  # fmt: skip
     lines = [f"  {name}={shlex.quote(_as_word(value))} \\" for name, value in keys.items()]
     return {
         "run.sh": f"#!/usr/bin/env bash\n# {recipe.name}: its stage {asked.stage} under verl 0.9. MODEL: what the stages before it left.\n"
@@ -130,16 +153,23 @@ def _open_instruct(asked: _Asked) -> dict[str, str]:
     """Arguments of open-instruct's grpo_fast, and rows for its verifier `adhere`."""
     one, recipe = asked.settings, asked.recipe
     if recipe.lora is not None or one.importance == "sequence" or one.loss_type not in {"dapo", "dr_grpo"}:
-        raise UsageError("--emit open-instruct: it trains whole weights by DAPO's loss. Take --emit verl")
+        raise UsageError(
+            "--emit open-instruct: it trains whole weights by the losses of DAPO and Dr. GRPO. Take --emit verl"
+        )
+    train, draw = _split(asked.gpus)
     keys: dict[str, Any] = {
         "dataset_mixer_list": "rows.jsonl 1.0", "dataset_mixer_list_splits": "train",
         "max_prompt_token_length": 1024, "response_length": one.max_new_tokens, "pack_length": 1024 + one.max_new_tokens,
         "num_unique_prompts_rollout": one.prompts_per_step, "num_samples_per_prompt_rollout": one.answers_per_prompt,
-        "per_device_train_batch_size": 1, "num_mini_batches": one.updates_per_episode, "temperature": one.temperature,
-        "learning_rate": one.learning_rate, "lr_scheduler_type": one.schedule, "warmup_ratio": one.warmup_share,
-        "max_grad_norm": one.clip, "beta": one.kl_beta, "clip_lower": one.clip_low, "clip_higher": one.clip_high,
+        "per_device_train_batch_size": 1, "num_mini_batches": 1, "num_epochs": one.updates_per_episode, "temperature": one.temperature,
+        "async_steps": 1 if one.rounds == 1 else 2, "active_sampling": one.rounds > 1, "mask_truncated_completions": one.mask_truncated,
+        "num_learners_per_node": train, "vllm_num_engines": draw, "single_gpu_mode": asked.gpus == 1,
+        "learning_rate": one.learning_rate, "weight_decay": one.weight_decay, "lr_scheduler_type": one.schedule, "warmup_ratio": one.warmup_share,
+        "max_grad_norm": one.clip, "beta": one.kl_beta, "load_ref_policy": one.kl_beta > 0, "rho_clamp_upper_bound": one.importance_cap,
+        "clip_lower": one.clip_low, "clip_higher": one.clip_high,
         "advantage_normalization_type": "standard" if one.scale_rewards == "group" else "centered",
         "total_episodes": one.steps * one.prompts_per_step * one.answers_per_prompt,
+        "loss_denominator": "token" if one.loss_type == "dapo" else one.prompts_per_step * one.answers_per_prompt * one.max_new_tokens,
         "apply_verifiable_reward": True, "verification_reward": 1.0, "filter_zero_std_samples": True, "seed": recipe.seed,
         "push_to_hub": False, "output_dir": recipe.name,
     }  # fmt: skip
@@ -167,10 +197,8 @@ def _open_instruct(asked: _Asked) -> dict[str, str]:
 def _prime(asked: _Asked) -> dict[str, str]:
     """prime-rl's rl.toml over our verifiers environment, and its prompts."""
     one, recipe = asked.settings, asked.recipe
-    if recipe.lora is not None or one.kl_beta or one.updates_per_episode > 1:
-        raise UsageError(
-            "--emit prime-rl: with lora, kl_beta or several updates an episode it differs from ours. Take --emit verl"
-        )
+    if recipe.lora is not None:
+        raise UsageError("--emit prime-rl: with lora it differs from ours. Take --emit verl")
     rows = [
         {"key": number, "prompt": row.prompt, "instruction_id_list": row.instruction_id_list, "kwargs": row.kwargs}
         for number, row in enumerate(asked.rows)
@@ -180,7 +208,9 @@ def _prime(asked: _Asked) -> dict[str, str]:
         raise UsageError(
             f"--emit prime-rl: {len(asked.rows) - len(rows)} prompts are conversations, and its rows are one user turn. Take them out"
         )
-    infer = max(1, asked.gpus // 2)
+    if asked.gpus < 2:
+        raise UsageError("--emit prime-rl: it trains on one GPU and draws on another. Give --processes 2 or more")
+    train, draw = _split(asked.gpus)
     return {
         "rows.jsonl": _jsonl(rows),
         "rl.toml": f"""# {recipe.name}: its stage {asked.stage} under prime-rl (uv run rl @ rl.toml). model.name: what the stages before it left.
@@ -189,8 +219,8 @@ max_steps = {one.steps}
 seq_len = {1024 + one.max_new_tokens}
 
 [deployment]
-num_train_gpus = {max(1, asked.gpus - infer)}
-num_infer_gpus = {infer}
+num_train_gpus = {train}
+num_infer_gpus = {draw}
 
 [model]
 name = {json.dumps(asked.start)}
@@ -198,6 +228,9 @@ name = {json.dumps(asked.start)}
 [orchestrator]
 batch_size = {one.prompts_per_step * one.answers_per_prompt}
 group_size = {one.answers_per_prompt}
+
+[orchestrator.renderer]
+name = "default"  # the tokenizer's own chat template
 
 [orchestrator.train.sampling]
 max_completion_tokens = {one.max_new_tokens}
@@ -220,7 +253,11 @@ id = "null"
 lr = {one.learning_rate}
 weight_decay = {one.weight_decay}
 max_norm = {one.clip}
+betas1 = {one.betas[0]}
+betas2 = {one.betas[1]}
 
+[trainer.scheduler]
+{_scheduler(one)}
 [ckpt]
 
 [inference]
@@ -230,12 +267,18 @@ max_norm = {one.clip}
 
 def _trl(recipe: Recipe, data: str) -> dict[str, str]:
     """A script that runs every stage by TRL's own trainer, each from what the one before it left."""
-    stages = []
+    stages, overlong = [], {}
     for number, (stage, settings) in enumerate(recipe.resolved(), start=1):
         if stage.name not in TRL:
             raise UsageError(f"--emit trl: its stable part has no stage {stage.name!r}; it has {', '.join(TRL)}")
         _insist("trl", stage.name, settings)
         trainer, config, table = TRL[stage.name]
+        if isinstance(settings, GrpoSettings) and settings.overlong_tokens:
+            overlong[f"{number:02d}-{stage.name}"] = (
+                settings.max_new_tokens,
+                settings.overlong_tokens,
+                settings.overlong_penalty,
+            )
         stages.append([trainer, config, table, f"{number:02d}-{stage.name}", _trl_settings(stage.name, settings)])
     lora = recipe.lora
     peft = None if lora is None else {"r": lora.rank, "lora_alpha": lora.alpha, "target_modules": list(lora.targets)}
@@ -248,9 +291,11 @@ from pathlib import Path
 import trl
 from datasets import load_dataset
 from transformers import AutoTokenizer
+from trl.rewards import get_soft_overlong_punishment
 
 from adhere import judge_reward
 
+OVERLONG = {overlong!r}
 START, DATA, LORA = {_start(recipe)!r}, Path({data!r}), {peft!r}
 STAGES = [
 {body},
@@ -270,7 +315,11 @@ for trainer, config, table, name, settings in STAGES:
     more = {{}}
     if table == "rl":
         end = AutoTokenizer.from_pretrained(model).eos_token_id
-        more["reward_funcs"] = judge_reward({recipe.reward!r}, end_tokens=end)
+        more["reward_funcs"] = [judge_reward({recipe.reward!r}, end_tokens=end)]
+        if OVERLONG.get(name):  # length limit, tokens before it over which the reward falls, by how much
+            limit, last, weight = OVERLONG[name]
+            more["reward_funcs"].append(get_soft_overlong_punishment(limit, last))
+            arguments.reward_weights = [1.0, weight]
         rows = rows.sort("score_variance", reverse=True)
     if LORA is not None:
         from peft import LoraConfig
@@ -332,7 +381,7 @@ def _trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
                 "max_steps": one["steps"], "num_generations": each, "gradient_accumulation_steps": one["prompts_per_step"],
                 "per_device_train_batch_size": each, "max_completion_length": one["max_new_tokens"], "temperature": one["temperature"],
                 "num_iterations": one["updates_per_episode"], "beta": one["kl_beta"], "epsilon": one["clip_low"],
-                "epsilon_high": one["clip_high"], "shuffle_dataset": False,
+                "epsilon_high": one["clip_high"], "shuffle_dataset": False, "mask_truncated_completions": one["mask_truncated"],
             }  # fmt: skip
             if stage == "grpo":
                 losses = {"sequence": "grpo"}
@@ -342,6 +391,20 @@ def _trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
                 }
                 found["importance_sampling_level"] = one["importance"]
     return found
+
+
+def _split(gpus: int) -> tuple[int, int]:
+    """How many of a node's GPUs train, and how many draw; one does both."""
+    return max(1, gpus - gpus // 2), max(1, gpus // 2)
+
+
+def _scheduler(one: GrpoSettings) -> str:
+    """prime-rl's learning rate over the steps; linear ones fall from the end of the warm-up."""
+    if one.schedule == "constant":
+        return 'type = "constant"\n'
+    warmup = math.ceil(one.warmup_share * one.steps)
+    decay = f"decay_steps = {one.steps - warmup}\n" if one.schedule == "linear" else ""
+    return f'type = "{one.schedule}"\nwarmup_steps = {warmup}\n{decay}min_lr = {one.learning_rate * one.final_share}\n'
 
 
 def _messages(row: RlRow) -> list[dict[str, str]]:
