@@ -1,7 +1,7 @@
 """TextWorld's generated quests as worlds. Its own logic decides; what is to be seen is said from its facts.
 
-Source: microsoft/TextWorld 1.7 (MIT). It is in no extra of this package, because it needs jericho, which is under GPL-2.0 and is compiled
-from its source when it is installed. The quests are played by TextWorld's logic alone; jericho's interpreter is not used.
+Source: microsoft/TextWorld 1.7 (MIT). It is in no extra of this package, because it needs jericho 3.3.1, which is under GPL-2.0-or-later and
+is compiled from its source when it is installed. The quests are played by TextWorld's logic alone; jericho's interpreter is not used.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from adhere.schema import Tool
 from adhere.worlds.world import Action, Judgement, Step, registry
 
 MISSING = (
-    "world textworld needs the package 'textworld', which is not installed. It is in no extra, because its dependency jericho is under GPL-2.0 and "
-    "needs a C compiler. Run: pip install textworld"
+    "world textworld needs the package 'textworld', which is not installed. It is in no extra, because its dependency jericho is under "
+    "GPL-2.0-or-later and needs a C compiler. Run: pip install textworld"
 )
 ROOMS, OBJECTS, QUEST = 3, 6, 4
 _STATES = ("open", "closed", "locked")
