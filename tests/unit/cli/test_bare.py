@@ -162,6 +162,6 @@ def test_extras_are_those_of_the_package() -> None:
         "pyyaml": "yaml",
     }
     for extra, packages in extras.items():
-        if extra not in {"all", "dev", "docs", "test"}:
+        if extra not in {"all", "dev", "docs", "engines", "test"}:
             names = [re.split(r"[\[<>=]", package)[0].strip() for package in packages]
             assert {imported.get(name, name.replace("-", "_")) for name in names} <= set(BRINGS.get(extra, ())), extra
