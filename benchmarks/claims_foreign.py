@@ -4,8 +4,8 @@
 
 Every document is checked as it stands; then one error at a time is put into its text, and the document is checked again. An error
 is found by a conflict that the clean document does not have and that names a line of it. Only errors that a reader could find
-from the document itself are planted: numbers that the document prints twice or that a printed average covers, marks in rows
-whose mark is the best, sentences whose number a table prints. Nothing of the checker's own findings is used to choose them.
+from the document itself are planted: numbers that the document prints twice or that a printed average covers, and marks in
+rows whose mark is the best. Nothing of the checker's own findings is used to choose them.
 """
 
 from __future__ import annotations
@@ -181,7 +181,6 @@ def plants(text: str, name: str, suffix: str, rng: random.Random) -> Iterator[Pl
             yield Plant("swap", frozenset({one.line}), f"{one.place} with {other.column_label!r}", "\n".join(changed))
     yield from _bold(lines, sheets, some)
     yield from _headers(lines, sheets, twice, averaged, some)
-    yield from _prose(lines, document, sheets, some)
 
 
 def _bold(lines: list[str], sheets: list[Sheet], some: Some) -> Iterator[Plant]:
@@ -251,40 +250,6 @@ def _headers(
         changed[number] = "|" + "|".join([*head, data[-1], *data[:-1]]) + "|"
         rows = frozenset(row.line for row in sheet.table.rows) | {sheet.table.line}
         yield Plant("header", rows, f"{sheet.table.name}: labels turned by one", "\n".join(changed))
-
-
-def _prose(lines: list[str], document: Document, sheets: list[Sheet], some: Some) -> Iterator[Plant]:
-    numbers = {v.printed.text: v for sheet in sheets for v in sheet.values() if v.model and v.printed.decimals}
-    found = []
-    for sentence in document.sentences:
-        for match in re.finditer(r"(?<![\w.])\d{2}\.\d+(?![\w.])", sentence.text):
-            value = numbers.get(match.group())
-            names = [
-                v
-                for sheet in sheets
-                for v in sheet.values()
-                if v.printed.text == match.group() and v.model and v.benchmark
-            ]
-            if value and any(_named(v, sentence.text) for v in names) and match.group() in lines[sentence.line - 1]:
-                found.append((sentence, match.group()))
-    for sentence, number in some(found):
-        wrong = f"{float(number) + 4:.{len(number.partition('.')[2])}f}"
-        changed = list(lines)
-        changed[sentence.line - 1] = changed[sentence.line - 1].replace(number, wrong, 1)
-        yield Plant(
-            "prose", frozenset({sentence.line}), f"“{sentence.text[:80]}”: {number} -> {wrong}", "\n".join(changed)
-        )
-
-
-def _named(value: Value, sentence: str) -> bool:
-    key = re.sub(r"[^a-z0-9]", "", sentence.lower())
-    model = (
-        re.sub(r"[^a-z0-9]", "", (value.model.name if value.model else "").lower())
-        .removesuffix("instruct")
-        .removesuffix("chat")
-    )
-    benchmark = re.sub(r"[^a-z0-9]", "", (value.benchmark.name if value.benchmark else "").lower())
-    return bool(model) and bool(benchmark) and model in key and benchmark in key
 
 
 def main() -> None:

@@ -157,26 +157,11 @@ class Table:
 
 
 @dataclass
-class Wrong:
-    """A version of a sentence that its table denies.
-
-    Attributes:
-        what: number, direction, count, exception.
-        numeric: the sentence holds a number that the table can be asked about.
-    """
-
-    what: str
-    text: str
-    numeric: bool
-
-
-@dataclass
 class Sentence:
-    """One sentence; the cells it speaks about; the versions of it that would be false."""
+    """One sentence and the cells it speaks about."""
 
     text: str
     uses: tuple[Place, ...] = ()
-    wrong: tuple[Wrong, ...] = ()
     quotes: Key | None = None  # a score of another document that the sentence repeats
     quoted: Decimal | None = None
 

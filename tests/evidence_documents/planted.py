@@ -20,7 +20,7 @@ class Plant:
     Attributes:
         lines: where the error stands (for cross_document, in both documents).
         consequences: lines that another conflict may name because of it.
-        cells: the changed cells, in words; numeric: whether the sentence or table states numbers.
+        cells: the changed cells, in words.
     """
 
     type: PlantType
@@ -28,7 +28,6 @@ class Plant:
     lines: Lines
     consequences: Lines
     cells: tuple[str, ...]
-    numeric: bool = True
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def _try(seed: int, types: tuple[PlantType, ...], planters: list[Planter], marku
             taken = {line for plant in plants for line in plant.lines | plant.consequences}
             if taken & (lines | consequences):
                 continue
-            plants.append(Plant(slip.type, slip.detail, lines, consequences, tuple(slip.cells), slip.numeric))
+            plants.append(Plant(slip.type, slip.detail, lines, consequences, tuple(slip.cells)))
             documents = trial
             break
         else:

@@ -1,11 +1,11 @@
-"""Sentences that agree with a table, each with versions of itself that the table denies."""
+"""Sentences that agree with a table: text beside which tables stand, of which nothing may be reported."""
 
 from __future__ import annotations
 
 import random
 from decimal import Decimal
 
-from .document import Place, Sentence, Wrong
+from .document import Place, Sentence
 from .tables import Draft
 from .world import Model, rounded
 
@@ -145,7 +145,6 @@ class _Writer:
         return Sentence(
             text(value),
             (self.place(self.main, chosen[0]),),
-            (Wrong("number", text(off(value, self.rng)), numeric=True),),
         )
 
     def reaches_two(self) -> Sentence | None:
@@ -171,10 +170,7 @@ class _Writer:
             names = [self.labels[benchmark] for benchmark in chosen]
             return template.format(name=self.main.name("full"), a=a, b=b, x=names[0], y=names[1], table=self.table)
 
-        wrong = [Wrong("number", text(first, off(second, self.rng)), numeric=True)]
-        if abs(first - second) >= 1:
-            wrong.append(Wrong("number", text(second, first), numeric=True))
-        return Sentence(text(first, second), tuple(self.place(self.main, b) for b in chosen), tuple(wrong))
+        return Sentence(text(first, second), tuple(self.place(self.main, b) for b in chosen))
 
     def improves(self) -> Sentence | None:
         duel = self.duel("1.0")
@@ -207,11 +203,7 @@ class _Writer:
                 winner=winner.name("full"),
             )
 
-        wrong = (
-            Wrong("number", text(off(low, self.rng), high), numeric=True),
-            Wrong("number", text(low, off(high, self.rng)), numeric=True),
-        )
-        return Sentence(text(low, high), (self.place(winner, benchmark), self.place(loser, benchmark)), wrong)
+        return Sentence(text(low, high), (self.place(winner, benchmark), self.place(loser, benchmark)))
 
     def gains(self) -> Sentence | None:
         duel = self.duel("1.0")
@@ -245,11 +237,7 @@ class _Writer:
                 winner=first.name("full"), loser=second.name("full"), gap=number, label=self.labels[benchmark]
             )
 
-        wrong = (
-            Wrong("number", text(off(gap, self.rng, least="0.5"), winner, loser), numeric=True),
-            Wrong("direction", text(gap, loser, winner), numeric=True),
-        )
-        return Sentence(text(gap, winner, loser), (self.place(winner, benchmark), self.place(loser, benchmark)), wrong)
+        return Sentence(text(gap, winner, loser), (self.place(winner, benchmark), self.place(loser, benchmark)))
 
     def against(self) -> Sentence | None:
         duel = self.duel("0.5")
@@ -274,14 +262,8 @@ class _Writer:
             )
 
         better = self.rng.choice(["surpasses", "outperforms", "is better than", "exceeds", "beats", "is ahead of"])
-        worse = self.rng.choice(["falls behind", "underperforms", "is worse than", "trails", "lags behind", "loses to"])
-        wrong = (
-            Wrong("number", text(better, off(high, self.rng), low), numeric=True),
-            Wrong("number", text(better, high, off(low, self.rng)), numeric=True),
-            Wrong("direction", text(worse, high, low), numeric=True),
-        )
         places = (self.place(winner, benchmark), self.place(loser, benchmark))
-        return Sentence(text(better, high, low), places, wrong)
+        return Sentence(text(better, high, low), places)
 
     def _complete(self, rival: Model) -> bool:
         """No missing score and no tie between the main model and the rival in this table."""
@@ -321,11 +303,8 @@ class _Writer:
                 table=self.table, name=self.main.name("full"), rival=rival.name("full"), wins=shown[0], total=shown[1]
             )
 
-        wrong = [
-            Wrong("count", text(n), numeric=True) for n in (wins - 2, wins - 1, wins + 1, wins + 2) if 0 < n < total
-        ]
         places = tuple(self.place(model, b) for model in (self.main, rival) for b in self.benchmarks)
-        return Sentence(text(wins), places, tuple(wrong)) if wrong else None
+        return Sentence(text(wins), places)
 
     def except_for(self) -> Sentence | None:
         rivals = [rival for rival in self.rivals if self._complete(rival)]
@@ -360,11 +339,8 @@ class _Writer:
                 table=self.table, name=self.main.name("full"), rival=rival.name("full"), names=names, noun=noun
             )
 
-        wrong = [Wrong("exception", text([*lost[1:], self.rng.choice(won)]), numeric=False)]
-        if len(lost) == 2:
-            wrong.append(Wrong("exception", text(lost[:1]), numeric=False))
         places = tuple(self.place(model, b) for model in (self.main, rival) for b in self.benchmarks)
-        return Sentence(text(lost), places, tuple(wrong))
+        return Sentence(text(lost), places)
 
     def best_on(self) -> Sentence | None:
         if not self.rivals or not all(self._complete(rival) for rival in self.rivals):
@@ -391,11 +367,8 @@ class _Writer:
         def text(number: int) -> str:
             return template.format(name=self.main.name("full"), best=number, total=total, table=self.table)
 
-        wrong = tuple(
-            Wrong("count", text(n), numeric=True) for n in (best - 2, best - 1, best + 1, best + 2) if 0 < n < total
-        )
         places = tuple(self.place(m, b) for m in (self.main, *self.rivals) for b in self.benchmarks)
-        return Sentence(text(best), places, wrong) if wrong else None
+        return Sentence(text(best), places)
 
     def average(self) -> Sentence | None:
         averages = self.draft.averages
@@ -425,12 +398,8 @@ class _Writer:
                 name=self.main.name("full"), table=self.table, mine=a, other=b, rival=rival.name("full")
             )
 
-        wrong = (
-            Wrong("number", text(off(mine, self.rng), other), numeric=True),
-            Wrong("number", text(mine, off(other, self.rng)), numeric=True),
-        )
         places = tuple(Place(self.block, *averages[model.id]) for model in (self.main, rival))
-        return Sentence(text(mine, other), places, wrong)
+        return Sentence(text(mine, other), places)
 
     def highest(self) -> Sentence | None:
         chosen = [b for b in self.benchmarks if all((rival.id, b) in self.draft.scores for rival in self.rivals)]
@@ -459,11 +428,7 @@ class _Writer:
                 label=self.labels[benchmark], table=self.table, number=number, name=model.name("full")
             )
 
-        wrong = (
-            Wrong("number", text(ranked[0], off(high, self.rng)), numeric=True),
-            Wrong("direction", text(ranked[1], second), numeric=True),
-        )
-        return Sentence(text(ranked[0], high), tuple(self.place(m, benchmark) for m in self.draft.models), wrong)
+        return Sentence(text(ranked[0], high), tuple(self.place(m, benchmark) for m in self.draft.models))
 
     def ranges(self) -> Sentence | None:
         chosen = [b for b in self.benchmarks if all((rival.id, b) in self.draft.scores for rival in self.rivals)]
@@ -486,10 +451,7 @@ class _Writer:
             count = WORDS[len(values)]
             return template.format(count=count, table=self.table, label=self.labels[benchmark], low=low, high=high)
 
-        wrong = (Wrong("number", text(min(values), max(values) + Decimal("2.4")), numeric=True),)
-        return Sentence(
-            text(min(values), max(values)), tuple(self.place(m, benchmark) for m in self.draft.models), wrong
-        )
+        return Sentence(text(min(values), max(values)), tuple(self.place(m, benchmark) for m in self.draft.models))
 
     def relative(self) -> Sentence | None:
         duel = self.duel("2.0")
@@ -501,8 +463,7 @@ class _Writer:
         def text(number: Decimal) -> str:
             return f"This is a relative improvement of {number}% on {self.labels[benchmark]} for {winner.name('full')} over {loser.name('full')}."
 
-        wrong = (Wrong("number", text(gain + Decimal(self.rng.choice(["2.5", "6.0", "11.3"]))), numeric=True),)
-        return Sentence(text(gain), (self.place(winner, benchmark), self.place(loser, benchmark)), wrong)
+        return Sentence(text(gain), (self.place(winner, benchmark), self.place(loser, benchmark)))
 
     def lists(self) -> Sentence | None:
         chosen = self.pick(count=3)
@@ -515,11 +476,7 @@ class _Writer:
             shown = [f"{self.labels[b]} ({number})" for b, number in zip(chosen, numbers, strict=True)]
             return opening.format(name=self.main.name("full"), list=f"{shown[0]}, {shown[1]} and {shown[2]}")
 
-        wrong = tuple(
-            Wrong("number", text([*values[:i], off(values[i], self.rng), *values[i + 1 :]]), numeric=True)
-            for i in range(3)
-        )
-        return Sentence(text(values), tuple(self.place(self.main, b) for b in chosen), wrong)
+        return Sentence(text(values), tuple(self.place(self.main, b) for b in chosen))
 
     def both(self) -> Sentence | None:
         duel = self.duel("1.0")
@@ -530,11 +487,7 @@ class _Writer:
         def text(a: Decimal, b: Decimal) -> str:
             return f"{winner.name('full')} and {loser.name('full')} reach {a} and {b} on {self.labels[benchmark]}, respectively."
 
-        wrong = (
-            Wrong("number", text(off(high, self.rng), low), numeric=True),
-            Wrong("number", text(low, high), numeric=True),
-        )
-        return Sentence(text(high, low), (self.place(winner, benchmark), self.place(loser, benchmark)), wrong)
+        return Sentence(text(high, low), (self.place(winner, benchmark), self.place(loser, benchmark)))
 
     def best_average(self) -> Sentence | None:
         averages = {model: self.draft.table.cell(*place).value for model, place in self.draft.averages.items()}
@@ -548,12 +501,8 @@ class _Writer:
         def text(model: Model, number: Decimal) -> str:
             return f"The best average in {self.table}, {number}, is obtained by {model.name('full')}."
 
-        wrong = (
-            Wrong("number", text(ranked[0], off(high, self.rng)), numeric=True),
-            Wrong("direction", text(ranked[1], second), numeric=True),
-        )
         places = tuple(Place(self.block, *place) for place in self.draft.averages.values())
-        return Sentence(text(ranked[0], high), places, wrong)
+        return Sentence(text(ranked[0], high), places)
 
     def roughly(self) -> Sentence | None:
         """An honest approximation: never a false number, so nothing to plant."""
@@ -576,8 +525,7 @@ class _Writer:
         def text(number: int) -> str:
             return f"{winner.name('full')} outperforms {loser.name('full')} by {words} {number} points on {self.labels[benchmark]}."
 
-        wrong = (Wrong("number", text(bound + self.rng.choice([3, 5])), numeric=True),)
-        return Sentence(text(bound), (self.place(winner, benchmark), self.place(loser, benchmark)), wrong)
+        return Sentence(text(bound), (self.place(winner, benchmark), self.place(loser, benchmark)))
 
 
 TRAPS = (

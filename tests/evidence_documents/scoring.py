@@ -109,11 +109,11 @@ class Score:
         return self.found / (self.found + self.false_alarms) if self.found + self.false_alarms else None
 
 
-def score(outcomes: Sequence[Outcome], kind: str, *, numeric_only: bool = False) -> Score:
-    """The score of one type over all cases; ``numeric_only`` leaves out plants in sentences without numbers."""
+def score(outcomes: Sequence[Outcome], kind: str) -> Score:
+    """The score of one type over all cases."""
 
     def count(plants: list[list[Plant]]) -> int:
-        return sum(plant.type == kind and (plant.numeric or not numeric_only) for group in plants for plant in group)
+        return sum(plant.type == kind for group in plants for plant in group)
 
     return Score(
         kind,
@@ -135,7 +135,6 @@ def score_table(outcomes: Sequence[Outcome]) -> str:
         f"{'type':<24}{'planted':>8}{'found':>7}{'errors':>8}{'recall':>8}{'precision':>11}{'false':>7}{'warned':>8}"
     ]
     rows: list[tuple[str, Score]] = [(kind, score(outcomes, kind)) for kind in TYPES]
-    rows.insert(5, ("prose_table with numbers", score(outcomes, "prose_table", numeric_only=True)))
     others = {alarm.type for outcome in outcomes for alarm in (*outcome.false_alarms, *outcome.false_warnings)}
     rows += [(kind, score(outcomes, kind)) for kind in sorted(others - set(TYPES))]
     for name, row in rows:

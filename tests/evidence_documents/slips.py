@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Literal, NamedTuple
 
-from .document import Document, Paragraph, Place, Relation, Sentence, Table
+from .document import Document, Paragraph, Place, Relation, Table
 from .generator import scored
 from .prose import SIZES, off
 from .world import rounded
@@ -23,7 +23,6 @@ PlantType = Literal[
     "arithmetic",
     "swap",
     "header_rotation",
-    "prose_table",
     "invariant",
     "emphasis",
 ]
@@ -32,7 +31,6 @@ TYPES: tuple[PlantType, ...] = (
     "arithmetic",
     "swap",
     "header_rotation",
-    "prose_table",
     "invariant",
     "emphasis",
 )
@@ -51,7 +49,6 @@ class Slip:
     changed: list[Spot] = field(default_factory=list)
     cells: list[str] = field(default_factory=list)
     dragged: list[Part] = field(default_factory=list)
-    numeric: bool = True
 
 
 class Elsewhere(NamedTuple):
@@ -118,28 +115,6 @@ def cross_document(documents: list[Document], rng: random.Random) -> Slip | None
     said = _set(documents, spot, off(mine.value, rng))
     parts = [row_of(spot), *((other.document, ("row", other.place.block, other.place.row)) for other in others)]
     return Slip("cross_document", "value", parts, [spot], [said])
-
-
-def cross_document_prose(documents: list[Document], rng: random.Random) -> Slip | None:
-    """A sentence repeats another document's score with another number."""
-    offered = [
-        (number, block, position, sentence)
-        for number, document in enumerate(documents)
-        for block, paragraph in enumerate(document.blocks)
-        if isinstance(paragraph, Paragraph)
-        for position, sentence in enumerate(paragraph.sentences)
-        if sentence.quotes is not None
-    ]
-    if not offered:
-        return None
-    number, block, position, sentence = rng.choice(offered)
-    assert sentence.quotes is not None
-    assert sentence.quoted is not None
-    said = sentence.text
-    sentence.text = said.replace(f" {sentence.quoted} ", f" {off(sentence.quoted, rng)} ")
-    places = printed(documents)[sentence.quotes]
-    parts = [(number, ("sentence", block, position)), *(row_of((place.document, place.place)) for place in places)]
-    return Slip("cross_document", "sentence", parts, [], [f"{documents[number].name}: {said!r} -> {sentence.text!r}"])
 
 
 def _stated(table: Table, relation: Relation) -> Decimal:
@@ -364,30 +339,6 @@ def header_rotation(by_average: bool, documents: list[Document], rng: random.Ran
     return Slip("header_rotation", detail, whole_table(documents, document, block), spots, [said])
 
 
-def prose_table(what: str, documents: list[Document], rng: random.Random) -> Slip | None:
-    """A sentence whose number, direction, count or exception its table denies."""
-    offered: list[tuple[int, int, int, Sentence]] = [
-        (document, block, number, sentence)
-        for document, content in enumerate(documents)
-        for block, paragraph in enumerate(content.blocks)
-        if isinstance(paragraph, Paragraph)
-        for number, sentence in enumerate(paragraph.sentences)
-        if any(wrong.what == what for wrong in sentence.wrong)
-    ]
-    if not offered:
-        return None
-    document, block, number, sentence = rng.choice(offered)
-    wrong = rng.choice([wrong for wrong in sentence.wrong if wrong.what == what])
-    said = f"{documents[document].name}: {sentence.text!r} -> {wrong.text!r}"
-    if wrong.text == sentence.text:
-        return None
-    sentence.text = wrong.text
-    dragged: list[Part] = [(document, ("row", place.block, place.row)) for place in sentence.uses]
-    return Slip(
-        "prose_table", wrong.what, [(document, ("sentence", block, number))], [], [said], dragged, wrong.numeric
-    )
-
-
 def invariant(kind: str, documents: list[Document], rng: random.Random) -> Slip | None:
     """A cell that its caption rules out."""
     offered = [
@@ -447,7 +398,7 @@ def emphasis(documents: list[Document], rng: random.Random) -> Slip | None:
 
 Planter = Callable[[list[Document], random.Random], Slip | None]
 PLANTERS: dict[PlantType, tuple[Planter, ...]] = {
-    "cross_document": (cross_document, cross_document, cross_document, cross_document_prose),
+    "cross_document": (cross_document,),
     "arithmetic": (
         partial(arithmetic, "mean"),
         partial(arithmetic, "mean"),
@@ -461,9 +412,6 @@ PLANTERS: dict[PlantType, tuple[Planter, ...]] = {
         partial(header_rotation, False),
         partial(header_rotation, False),
         partial(header_rotation, True),
-    ),
-    "prose_table": tuple(
-        partial(prose_table, what) for what in ("number", "number", "count", "direction", "exception")
     ),
     "invariant": tuple(partial(invariant, kind) for kind in ("same", "bounds", "at_least")),
     "emphasis": (emphasis,),

@@ -20,17 +20,13 @@ TARGETS = {  # type: (recall, precision)
     "arithmetic": (0.95, 0.95),
     "swap": (0.9, 0.9),
     "header_rotation": (0.9, 0.9),
-    "prose_table": (
-        0.3,
-        0.9,
-    ),  # differences, ranges and extremes are left alone: on foreign documents they found nothing true
 }
 SEVERAL: tuple[tuple[PlantType, ...], ...] = (
-    ("cross_document", "prose_table"),
+    ("cross_document", "emphasis"),
     ("arithmetic", "emphasis"),
     ("swap", "arithmetic"),
-    ("cross_document", "arithmetic", "prose_table"),
-    ("invariant", "prose_table"),
+    ("cross_document", "arithmetic", "emphasis"),
+    ("invariant", "emphasis"),
     ("cross_document", "cross_document"),
 )
 COUNTS: dict[PlantType, int] = dict.fromkeys(TYPES, 5) | {  # type: ignore[assignment]
@@ -38,7 +34,6 @@ COUNTS: dict[PlantType, int] = dict.fromkeys(TYPES, 5) | {  # type: ignore[assig
     "arithmetic": 12,
     "swap": 10,
     "header_rotation": 10,
-    "prose_table": 12,
 }
 CLEAN = 30
 
@@ -71,7 +66,7 @@ def assert_targets(outcomes: list[Outcome]) -> None:
     table = score_table(outcomes)
     print(f"\n{table}")  # noqa: T201
     for kind, (recall, precision) in TARGETS.items():
-        reached = score(outcomes, kind, numeric_only=kind == "prose_table")
+        reached = score(outcomes, kind)
         assert reached.recall is not None
         assert reached.recall >= recall, (
             f"recall of {kind} is {reached.recall:.3f}, wanted {recall}\n{table}\n{told(outcomes)}"

@@ -57,7 +57,7 @@ def command(
     from adhere.report.claims.answer import answer_markdown, answer_text, panel_text, runs_text
     from adhere.report.claims.html import claims_html
     from adhere.report.claims.text import claims_text, claims_tsv
-    from adhere.schema import encode, write_atomic
+    from adhere.schema import write_atomic
 
     if markdown is not None and question is None:
         raise UsageError("--markdown writes the answer to a question; name it with --question FILE.toml")
@@ -73,7 +73,7 @@ def command(
         write_atomic(path, text.encode("utf-8", "replace"))
         for_terminal().say(f"Written: {path}")
     if as_json:
-        show(encode(examined.as_json()))
+        show(examined.encoded())
     else:
         parts = [claims_text(examined.findings, width=TEXT_WIDTH)]
         parts += [runs_text(examined.tested, width=TEXT_WIDTH)] if examined.tested is not None else []

@@ -1,6 +1,6 @@
 """Read first: the whole of `adhere claims` in one function, document by document, then all of them together.
 
-read → sheets (every number named) → checks (within a document, prose, across documents) → hypotheses (swaps, rotations)
+read → sheets (every number named) → checks (within a document, across documents) → hypotheses (swaps, rotations)
      → conflicts → a verdict per claim
 """
 
@@ -17,7 +17,6 @@ from adhere.errors import UsageError
 from adhere.evidence.checks.arithmetic import arithmetic_checks
 from adhere.evidence.checks.authors import Authors
 from adhere.evidence.checks.checking import Check, Source, as_printed
-from adhere.evidence.checks.counts import absent_models, stated_counts
 from adhere.evidence.checks.emphasis import emphasis_checks
 from adhere.evidence.checks.hypotheses import (
     Rotation,
@@ -29,25 +28,22 @@ from adhere.evidence.checks.hypotheses import (
     run_all,
     unexplained,
 )
-from adhere.evidence.checks.invariants import invariant_checks
-from adhere.evidence.checks.prose.sentences import read_prose
+from adhere.evidence.checks.invariants import absent_models, invariant_checks
 from adhere.evidence.checks.reconcile import Comparison, comparisons
-from adhere.evidence.claims.coverage import coverage_of, is_claim
-from adhere.evidence.claims.statement import ProseClaim
+from adhere.evidence.claims.coverage import coverage_of
 from adhere.evidence.claims.values import Sheet, Value, sheets_of
 from adhere.evidence.findings import (
     VERSION,
-    Claim,
     Conflict,
     DocumentFacts,
     Findings,
     Line,
     Reconciled,
-    Status,
     Unread,
 )
 from adhere.evidence.read.document import Document
 from adhere.evidence.read.documents import read_document
+from adhere.evidence.verdicts import claims_of
 
 MAX_QUOTED = 400
 MAX_QUOTES = 12
@@ -62,7 +58,6 @@ class Evidence:
     documents: list[Document]
     sheets: list[Sheet] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
-    prose: list[ProseClaim] = field(default_factory=list)
     compared: list[Comparison] = field(default_factory=list)
     rotations: list[Rotation] = field(default_factory=list)
     swaps: list[Swap] = field(default_factory=list)
@@ -105,34 +100,32 @@ def gather(documents: list[Document]) -> Evidence:
     evidence = Evidence(documents)
     by_document = [sheets_of(document) for document in documents]
     evidence.sheets = [sheet for sheets in by_document for sheet in sheets]
-    for document, sheets in zip(documents, by_document, strict=True):
-        reading = read_prose(document, sheets, evidence.sheets)
-        evidence.prose += reading.claims
-        evidence.checks += reading.checks
-        for sheet in sheets:
-            evidence.checks += [*arithmetic_checks(sheet), *emphasis_checks(sheet), *invariant_checks(sheet)]
+    for sheet in evidence.sheets:
+        evidence.checks += [*arithmetic_checks(sheet), *emphasis_checks(sheet), *invariant_checks(sheet)]
     values = evidence.values()
     means = {
-        check.subjects[0].id
+        id(check.subjects[0])
         for check in evidence.checks
         if check.kind == "arithmetic" and check.subjects[0].role == "aggregate"
     }
     authors = {document.name: Authors(document) for document in documents}
     evidence.compared, equalities = comparisons(values, means, authors)
-    for check in evidence.checks:
-        names = {value.document for value in check.values} | {source.document for source in check.sources}
-        if check.kind == "cross_document" and not all(authors[a].shared(authors[b]) for a in names for b in names):
-            check.severity = "info"  # a sentence quotes a number that another laboratory ran itself
-        elif check.severity == "error" and check.kind in {"cross_document", "prose_table"}:
-            check.severity = (
-                "warning"  # prose is read by patterns: what it says is never certain enough to accuse a table
-            )
     evidence.checks += equalities
     run_all(evidence.checks)
+    _leave_what_follows(evidence.checks)
     evidence.rotations = find_rotations(evidence.sheets, evidence.checks)
-    evidence.rotations += find_profile_rotations(evidence.sheets, evidence.rotations, evidence.checks)
+    evidence.rotations += find_profile_rotations(evidence.sheets, evidence.rotations)
     evidence.swaps = find_swaps(evidence.checks, evidence.sheets)
     return evidence
+
+
+def _leave_what_follows(checks: Iterable[Check]) -> None:
+    """A share of a total that is wrong itself is no second error: what is computed from an accused number accuses nobody."""
+    failed = [check for check in checks if check.failed and check.kind == "arithmetic"]
+    accused = {id(value): check for check in failed for value in check.subjects}
+    for check in failed:
+        causes = [accused[id(value)] for value in check.others if id(value) in accused]
+        check.absorbed = any(cause is not check and not cause.absorbed for cause in causes)
 
 
 # ── conflicts ──
@@ -141,12 +134,11 @@ def gather(documents: list[Document]) -> Evidence:
 def findings_of(evidence: Evidence) -> Findings:
     """The stored form of what was gathered."""
     conflicts = _number(_conflicts(evidence))
-    named = {name for conflict in conflicts for name in conflict.claims}
-    claims = _claims(evidence, conflicts, named)
+    claims = claims_of(evidence.values(), evidence.checks, evidence.compared, conflicts)
     held: dict[str, dict[str, int]] = defaultdict(lambda: {"held": 0, "failed": 0, "explained": 0})
     for check in evidence.checks:
         held[check.kind]["explained" if check.absorbed else "failed" if check.failed else "held"] += 1
-    counts = Counter(claim.document for claim in claims)
+    counts = Counter(value.document for value in claims.values)
     covered = [coverage_of(sheet) for sheet in evidence.sheets]
     partial: dict[str, list[str]] = defaultdict(list)
     for sheet, found in zip(evidence.sheets, covered, strict=True):
@@ -157,7 +149,7 @@ def findings_of(evidence: Evidence) -> Findings:
         documents=tuple(
             _facts(document, counts[document.name], partial[document.name]) for document in evidence.documents
         ),
-        claims=tuple(claims),
+        claims=claims,
         conflicts=tuple(conflicts),
         reconciled=tuple(
             Reconciled(c.first.id, c.second.id, c.standing, c.reason, _short(c.difference), _short(c.allowed))
@@ -201,14 +193,11 @@ def _conflicts(evidence: Evidence) -> list[Conflict]:
     for group in lanes(evidence.swaps).values():
         found += [_swap_conflict(evidence, swap, len(group)) for swap in group]
     found += _check_conflicts(evidence, unexplained(evidence.checks))
-    for document in evidence.documents:
-        for stated in stated_counts(document):
-            sources = [Source(document.name, stated.line), Source(document.name, stated.table.line)]
-            found.append(_conflict(evidence, "prose_table", "warning", (), stated.message, sources))
     for sheet in evidence.sheets:
-        for absent in absent_models(sheet):
-            sources = [Source(sheet.document.name, absent.line), Source(sheet.document.name, sheet.table.line)]
-            found.append(_conflict(evidence, "prose_table", "warning", (), absent.message, sources))
+        for text in absent_models(sheet):
+            lines = [sheet.table.caption_line or sheet.table.line, sheet.table.line]
+            sources = [Source(sheet.document.name, line) for line in lines]
+            found.append(_conflict(evidence, "invariant", "warning", (), text, sources))
     return found
 
 
@@ -250,15 +239,12 @@ def _conflict(  # noqa: PLR0917 -- the parts of one record, in its order
 
 
 def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Conflict]:
-    """One conflict per failed check; checks of one sentence against one table are one conflict."""
-    found, sentences = [], defaultdict(list)
+    """One conflict per failed check; those of two tables that are doubted to be one measurement are one."""
+    found = []
     doubted: dict[tuple[str, int], list[Check]] = defaultdict(list)
     for check in failed:
         if check.doubt:
             doubted[check.subjects[1].document, check.subjects[1].table.index].append(check)
-        elif check.kind == "prose_table" and check.sources:
-            table = check.values[0].table.index if check.values else 0
-            sentences[check.sources[0], table, check.message(as_printed).partition("”")[0]].append(check)
         else:
             found.append(
                 _conflict(
@@ -268,26 +254,15 @@ def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Confli
     for pair in doubted.values():
         one, other = pair[0].subjects
         text = (
-            f"{one.table.name} and {other.table.name} print different numbers in {len(pair)} places that are labelled alike, "
+            f"{one.table.name} and {other.table.name} print different numbers in places that are labelled alike, "
             f"but {pair[0].doubt}: they are read as two measurements. First: {pair[0].message(as_printed)}"
         )
         found.append(_conflict(evidence, pair[0].kind, "info", (), text, _sources(pair[:1])))
-    for group in sentences.values():
-        worst = min((check.severity for check in group), key=lambda severity: _SEVERITY_ORDER[severity])
-        first = group[0].message(as_printed)
-        head, _, _ = first.partition("”")
-        message = first + "".join("; " + _tail(check.message(as_printed), head) for check in group[1:])
-        values = [value for check in group for value in (check.values if len(check.values) <= 8 else check.subjects)]
-        found.append(_conflict(evidence, "prose_table", worst, values, message, group[0].sources))
     return found
 
 
 def _sources(checks: Sequence[Check]) -> list[Source]:
     return [Source(value.document, value.line) for check in checks for value in check.subjects]
-
-
-def _tail(message: str, head: str) -> str:
-    return message[len(head) + 1 :].lstrip(": ").removeprefix("but ") if message.startswith(head) else message
 
 
 def _swap_conflict(evidence: Evidence, swap: Swap, repeats: int) -> Conflict:
@@ -325,120 +300,3 @@ def _rotation_conflict(evidence: Evidence, rotation: Rotation) -> Conflict:
     sources += [Source(v.document, v.line) for check in rotation.removed for v in check.values]
     severity = "error" if rotation.is_certain else "warning"
     return _conflict(evidence, "header_rotation", severity, rotation.values, text, sources, removed)
-
-
-# ── claims ──
-
-
-def _claims(evidence: Evidence, conflicts: Sequence[Conflict], named: set[str]) -> list[Claim]:
-    """Every number about a model on a benchmark, and every other number that a conflict names."""
-    accused: dict[str, Conflict] = {}
-    for conflict in conflicts:
-        for name in conflict.claims:
-            # A wrong mark says nothing against the number that it marks.
-            if name not in accused and conflict.severity == "error" and conflict.type != "emphasis":
-                accused[name] = conflict
-    supported = _support(evidence)
-    apart = {value.id for c in evidence.compared if c.standing == "not comparable" for value in (c.first, c.second)}
-    claims = [
-        _claim(value, accused.get(value.id), supported.get(value.id), is_apart=value.id in apart)
-        for value in evidence.values()
-        if value.id in named or is_claim(value)
-    ]
-    return claims + [_prose_claim(claim) for claim in evidence.prose]
-
-
-_STRENGTH = {"cross_document": 0, "cross_table": 1, "prose_table": 2, "arithmetic": 3, "invariant": 4}
-_BASIS = {
-    "cross_document": "another document prints the same",
-    "cross_table": "another table prints the same",
-    "prose_table": "the text says the same",
-    "arithmetic": "it fits the average, sum or difference",
-    "invariant": "it fits an equality that the caption promises",
-}
-
-
-def _support(evidence: Evidence) -> dict[str, str]:
-    """What speaks for each number: the strongest check that holds; orderings and upper bounds support no value."""
-    best: dict[str, int] = {}
-    for check in evidence.checks:
-        if check.failed or check.doubt or check.kind not in _STRENGTH:
-            continue
-        if check.kind == "prose_table" and len(check.values) != 1:
-            continue
-        if check.kind == "invariant" and (len(check.subjects) != 2 or check.severity != "error"):
-            continue
-        for value in check.values:
-            best[value.id] = min(best.get(value.id, len(_STRENGTH)), _STRENGTH[check.kind])
-    kinds = {rank: kind for kind, rank in _STRENGTH.items()}
-    return {name: _BASIS[kinds[rank]] for name, rank in best.items()}
-
-
-def _claim(value: Value, accused: Conflict | None, support: str | None, *, is_apart: bool) -> Claim:
-    status: Status = "unsupported"
-    basis = "printed once, and no other number can confirm or deny it"
-    if accused:
-        status, basis = "contradicted", accused.type
-    elif support:
-        status, basis = "confirmed", support
-    elif is_apart:
-        status, basis = "not comparable", "its only counterpart is of another version, metric or set"
-    return Claim(
-        id=value.id,
-        model=value.model.name if value.model else "",
-        benchmark=value.benchmark.shown if value.benchmark else value.row_label,
-        metric=(value.benchmark.metric if value.benchmark else "") or _metric(value),
-        value=value.printed.value,
-        document=value.document,
-        table=value.table.name,
-        row=value.row_label,
-        column=value.column_label,
-        line=value.line,
-        printed=value.printed.text,
-        variant=_variant(value),
-        setting=", ".join(filter(None, [value.setting, f"{value.shots}-shot" if value.shots else "", value.beside])),
-        unit=value.printed.unit,
-        tuning=value.model.tuning if value.model else "",
-        direction=value.direction,
-        status=status,
-        basis=basis,
-        guesses=tuple(dict.fromkeys(value.guesses)),
-    )
-
-
-def _variant(value: Value) -> str:
-    """The variant; of an average over many sets the first and the last of them."""
-    variant = value.benchmark.variant if value.benchmark else ""
-    sets = variant.split(", ")
-    return f"{sets[0]} … {sets[-1]} ({len(sets)} sets)" if value.role == "aggregate" and len(sets) > 3 else variant
-
-
-def _metric(value: Value) -> str:
-    return {"aggregate": "average", "delta": "difference", "share": "share"}.get(value.role, "score")
-
-
-def _prose_claim(claim: ProseClaim) -> Claim:
-    status: Status = "unsupported"
-    basis = "no table prints this model on this benchmark"
-    if claim.check is not None and claim.value is not None:
-        status = "contradicted" if claim.check.failed and claim.check.severity == "error" else "confirmed"
-        basis = "prose_table" if claim.check.failed else "the table prints the same"
-        if claim.check.failed and status == "confirmed":
-            status, basis = "not comparable", "its only counterpart is of other authors"
-    return Claim(
-        id=claim.id,
-        model=claim.model,
-        benchmark=claim.benchmark,
-        metric="score",
-        value=claim.printed.value,
-        document=claim.document,
-        table=None,
-        row=None,
-        column=None,
-        line=claim.line,
-        printed=claim.printed.text,
-        unit=claim.printed.unit,
-        status=status,
-        basis=basis,
-        guesses=tuple(claim.guesses),
-    )

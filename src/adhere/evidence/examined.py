@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from adhere.evidence.checks.against_runs import Tested
-from adhere.evidence.findings import Findings
+from adhere.evidence.findings import Claim, Findings
+from adhere.evidence.grids import grids_of
 from adhere.evidence.panel import Panel
 from adhere.evidence.question import Answer
+from adhere.evidence.verdicts import Claims
+from adhere.schema import encode
+
+MOST_LISTED = (
+    5_000  # claims; ten times what a long paper prints. Beyond, a record for each would be thirty times the document
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +33,41 @@ class Examined:
     def as_json(self) -> dict[str, Any]:
         """The findings' own keys, and `answer`, `tested`, `panel` where they were asked for.
 
-        Large tables make thousands of claims, so what most of them share is left out: an empty `unit`, `higher` as
-        direction, `printed` where it is the value as JSON writes it, the basis of unsupported claims; and what was assumed stands
-        once, in `assumptions`, to whose places a claim's `assumed` points.
+        What most claims share is left out: an empty `unit`, `higher` as direction, `printed` where it is the value as JSON writes
+        it, the basis of unsupported claims; and what was assumed stands once, in `assumptions`, to whose places a claim's `assumed`
+        points. Beyond 5,000 claims only those stand in `claims` that a conflict names; all others are in `grids` (see
+        `grids.claims_in`), and places that print the same are only counted (`agreeing`).
         """
-        found: dict[str, Any] = msgspec.to_builtins(self.findings)
+        found, grids = self._parts()
+        return found | ({"grids": [msgspec.json.decode(grid) for grid in grids]} if grids else {})
+
+    def encoded(self) -> bytes:
+        """`as_json` as JSON, without a record in memory for each of very many claims."""
+        found, grids = self._parts()
+        text = encode(found)
+        return text[:-1] + b',"grids":[' + b",".join(grids) + b"]}" if grids else text
+
+    def _parts(self) -> tuple[dict[str, Any], list[bytes]]:
+        """The keys of the report but for `grids`, and those, each as JSON."""
+        claims, grids = self.findings.claims, list[bytes]()
+        rest = msgspec.structs.replace(self.findings, claims=())
         places: dict[str, int] = {}
-        for claim in found["claims"]:
-            _compact(claim, places)
+        if isinstance(claims, Claims) and len(claims) > MOST_LISTED:
+            named = {name for conflict in self.findings.conflicts for name in conflict.claims}
+            differing = tuple(item for item in self.findings.reconciled if item.standing != "agree")
+            grids, values = grids_of(claims, named, places)
+            found: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(rest, reconciled=differing))
+            found["agreeing"] = len(self.findings.reconciled) - len(differing)
+            listed: Iterable[Claim] = map(claims.claim, values)
+        else:
+            found, listed = msgspec.to_builtins(rest), claims
+        found["claims"] = [_compact(msgspec.to_builtins(claim), places) for claim in listed]
         found["assumptions"] = list(places)
         extra = {"answer": self.answer, "tested": self.tested, "panel": self.panel}
-        return found | {name: msgspec.to_builtins(value) for name, value in extra.items() if value is not None}
+        return found | {name: msgspec.to_builtins(value) for name, value in extra.items() if value is not None}, grids
 
 
-def _compact(claim: dict[str, Any], places: dict[str, int]) -> None:
+def _compact(claim: dict[str, Any], places: dict[str, int]) -> dict[str, Any]:
     assumed = [places.setdefault(text, len(places)) for text in claim.pop("guesses")]
     if assumed:
         claim["assumed"] = assumed
@@ -50,3 +79,4 @@ def _compact(claim: dict[str, Any], places: dict[str, int]) -> None:
         del claim["basis"]
     if claim["printed"] == repr(claim["value"]):
         del claim["printed"]
+    return claim

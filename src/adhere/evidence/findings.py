@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from adhere.schema import Record
 
-VERSION = 2
+VERSION = 3
 Status = Literal["confirmed", "contradicted", "unsupported", "not comparable"]
 
 
@@ -21,7 +22,7 @@ class Line(Record, frozen=True):
 class Claim(Record, frozen=True):
     """One printed number about a model on a benchmark.
 
-    `table`, `row` and `column` are as printed; None for a number in a sentence. `basis` says what the status rests on,
+    `table`, `row` and `column` are as printed. `basis` says what the status rests on,
     `guesses` what was assumed to read the names.
     """
 
@@ -31,9 +32,9 @@ class Claim(Record, frozen=True):
     metric: str
     value: float
     document: str
-    table: str | None
-    row: str | None
-    column: str | None
+    table: str
+    row: str
+    column: str
     line: int
     printed: str
     variant: str = ""
@@ -102,7 +103,7 @@ class Findings(Record, frozen=True):
 
     version: int
     documents: tuple[DocumentFacts, ...]
-    claims: tuple[Claim, ...]
+    claims: Sequence[Claim]
     conflicts: tuple[Conflict, ...]
     reconciled: tuple[Reconciled, ...]
     unread: tuple[Unread, ...]

@@ -104,12 +104,6 @@ def test_an_average_under_another_label_gives_a_turned_header_away(conflicts) ->
     assert [c.type for c in found] == ["header_rotation"]
 
 
-def test_a_sentence_is_held_against_the_tables_of_another_document(conflicts) -> None:
-    survey = "# S\n\nOn MATH, Qwen2-7B-Instruct reaches {v} according to its report.\n"
-    assert conflicts(B, survey.format(v="52.9")) == []
-    assert [c.type for c in conflicts(B, survey.format(v="55.0"))] == ["cross_document"]
-
-
 def test_claims_say_where_they_stand_and_what_was_guessed(checked) -> None:
     claim = next(c for c in checked(A.format(m="52.9")).claims if c.id == "a:t1:r2c1")
     assert (claim.model, claim.benchmark, claim.value, claim.document) == ("Qwen2-7B-Instruct", "MATH", 52.9, "a.md")

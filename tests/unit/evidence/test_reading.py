@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adhere.errors import UsageError
-from adhere.evidence.claims.printed import is_absent, number_of, numbers_in, plain
+from adhere.evidence.claims.printed import is_absent, number_of, plain
 from adhere.evidence.read.document import Document
 from adhere.evidence.read.documents import MAX_BYTES, parse_document, read_document, repair
 from adhere.evidence.read.text import split_sentences
@@ -53,11 +53,6 @@ def test_a_difference_and_a_spread_behind_a_number_are_kept_apart() -> None:
 def test_dashes_say_that_nothing_was_measured() -> None:
     assert all(is_absent(text) for text in ("-", "–", "—", "N/A", "", "**-**"))
     assert not is_absent("0.0")
-
-
-def test_numbers_inside_names_and_dates_are_not_numbers_of_a_sentence() -> None:
-    found = numbers_in("Qwen2.5-72B reaches 84.1 on IFEval, a 6.5-point gain since 2024-09-19.")
-    assert [(number.value, number.unit) for _, _, number in found] == [(84.1, ""), (6.5, "")]
 
 
 def test_markup_goes_and_multiplication_stays() -> None:
@@ -257,7 +252,6 @@ def test_names_broken_over_lines_of_a_pdfs_header_come_together() -> None:
 def test_numbers_that_no_measurement_has_are_none() -> None:
     assert number_of("9" * 400) is None
     assert number_of("1e999") is None
-    assert numbers_in("seed 3e4567 and 1e-400 in a sentence") == []
 
 
 def test_an_address_is_told_apart_from_a_file() -> None:

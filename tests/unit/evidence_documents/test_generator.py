@@ -251,9 +251,6 @@ def test_sentences_of_clean_documents_say_what_their_tables_say() -> None:
             for kind in kinds:
                 cells = used(document, sentence)
                 assert holds(kind, sentence.text, cells), (document.name, sentence.text, cells)
-                for wrong in sentence.wrong:
-                    if kind != "gain" or wrong.what == "number":
-                        assert not holds(kind, wrong.text, cells), (document.name, wrong, cells)
                 checked[kind] += 1
     assert all(count >= 5 for count in checked.values()), checked
 
@@ -278,15 +275,13 @@ def test_planted_documents_differ_from_their_twins_on_planted_lines_only(kind: P
         assert not plant.lines & plant.consequences
         if kind in {"swap", "emphasis"} and all(name.endswith(".md") for name, _ in plant.lines):
             assert changed == plant.lines
-        if kind == "prose_table":
-            assert len({document for document, _ in plant.lines}) == 1
         if kind == "cross_document":
             assert len({document for document, _ in plant.lines}) == 2
 
 
 @pytest.mark.parametrize("kind", ["cross_document", "arithmetic", "invariant"])
 def test_ground_truth_names_the_line_with_the_new_number(kind: PlantType) -> None:
-    for seed in (0, 1, 2, 4, 5, 6):  # each fourth cross-document error is a sentence
+    for seed in range(6):
         case = planted_case(seed, (kind,))
         (plant,) = case.plants
         (said,) = plant.cells
@@ -294,17 +289,6 @@ def test_ground_truth_names_the_line_with_the_new_number(kind: PlantType) -> Non
         (line,) = [line for document, line in changed_lines(case) if document == name]
         text = next(document.text for document in case.documents if document.name == name).splitlines()[line - 1]
         assert Decimal(new) in numbers(strip(text)), (new, text)
-
-
-def test_a_false_sentence_stands_on_its_line() -> None:
-    for seed in range(10):
-        case = planted_case(seed, ("prose_table",), markup="md")
-        (plant,) = case.plants
-        (name,) = {document for document, _ in plant.lines}
-        text = next(document.text for document in case.documents if document.name == name).splitlines()
-        wrong = re.sub(r"&lt;", "<", plant.cells[0].rsplit(" -> ", 1)[1])[1:-1]
-        joined = " ".join(text[line - 1] for line in sorted(line for _, line in plant.lines))
-        assert wrong in joined, (wrong, joined)
 
 
 def test_a_swap_exchanges_two_numbers_of_one_row() -> None:
@@ -340,8 +324,8 @@ def test_a_rotation_moves_headers_and_leaves_the_numbers() -> None:
 
 
 def test_several_errors_keep_clear_of_each_other() -> None:
-    case = planted_case(1, ("cross_document", "arithmetic", "prose_table"))
-    assert [plant.type for plant in case.plants] == ["cross_document", "arithmetic", "prose_table"]
+    case = planted_case(1, ("cross_document", "arithmetic", "emphasis"))
+    assert [plant.type for plant in case.plants] == ["cross_document", "arithmetic", "emphasis"]
     for one, other in itertools.combinations(case.plants, 2):
         assert not one.lines & (other.lines | other.consequences)
         assert not other.lines & one.consequences
@@ -350,7 +334,5 @@ def test_several_errors_keep_clear_of_each_other() -> None:
 def test_documents_come_in_every_format_and_the_kinds_of_error_in_every_detail() -> None:
     formats = {document.look.markup for seed in SEEDS for document in clean_documents(seed)}
     assert formats == {"md", "html", "txt"}
-    details = {planted_case(seed, ("prose_table",)).plants[0].detail for seed in range(5)}
-    assert details == {"number", "count", "direction", "exception"}
     kinds = {planted_case(seed, ("arithmetic",)).plants[0].detail for seed in range(6)}
     assert {"mean", "sum", "share"} < kinds

@@ -14,8 +14,8 @@ def case(*plants: Plant) -> Case:
     return Case("by-hand", (), (), plants)
 
 
-def plant(kind: Any = "swap", numeric: bool = True) -> Plant:
-    return Plant(kind, "by hand", frozenset({("a.md", 7)}), frozenset({("a.md", 12), ("b.md", 3)}), (), numeric)
+def plant(kind: Any = "swap") -> Plant:
+    return Plant(kind, "by hand", frozenset({("a.md", 7)}), frozenset({("a.md", 12), ("b.md", 3)}), ())
 
 
 def conflict(kind: str, *lines: tuple[str, int], severity: str = "error") -> Conflict:
@@ -60,12 +60,6 @@ def test_scores_over_cases() -> None:
     assert "swap                           3      2       1    0.67       0.67      1" in score_table(
         [hit, softly, missed]
     )
-
-
-def test_sentences_without_numbers_can_be_left_out() -> None:
-    outcome = judge(case(plant("prose_table", numeric=False)), [])
-    assert score([outcome], "prose_table").recall == 0
-    assert score([outcome], "prose_table", numeric_only=True).recall is None
 
 
 def entry(**changes: Any) -> dict[str, Any]:

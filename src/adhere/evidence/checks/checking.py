@@ -18,7 +18,6 @@ ConflictType = Literal[
     "arithmetic",
     "swap",
     "header_rotation",
-    "prose_table",
     "invariant",
     "emphasis",
 ]
@@ -42,7 +41,7 @@ class Check:
     every number through its argument, so a hypothesis can put other numbers in their place. `sources` are lines besides
     those of the numbers themselves: a caption, a sentence. `weight` is what its removal counts for a hypothesis: 0 for an
     ordering, which many exchanges would satisfy. `doubt` says why a
-    failure accuses nobody (`is_repeated`: most numbers of the same model are printed again there): the two tables seem to measure different things. A hypothesis may still explain it.
+    failure accuses nobody: the two tables seem to measure different things. A hypothesis may still explain it.
     """
 
     kind: ConflictType
@@ -54,7 +53,6 @@ class Check:
     sources: tuple[Source, ...] = ()
     weight: float = 1.0
     doubt: str = ""
-    is_repeated: bool = False
     failed: bool = field(default=False, init=False)
     absorbed: bool = field(default=False, init=False)
 
@@ -74,16 +72,16 @@ def as_printed(value: Value) -> Printed:
     return value.printed
 
 
-def replaced(numbers: dict[str, Printed]) -> Read:
-    """A reader that sees other numbers in some cells (by id)."""
-    return lambda value: numbers.get(value.id, value.printed)
+def replaced(numbers: dict[int, Printed]) -> Read:
+    """A reader that sees other numbers in some cells (by `id()` of their values, which live as long as the evidence)."""
+    return lambda value: numbers.get(id(value), value.printed)
 
 
 def exchanged(pairs: Iterable[tuple[Value, Value]]) -> Read:
     """A reader that sees each pair of cells exchanged."""
-    numbers: dict[str, Printed] = {}
+    numbers: dict[int, Printed] = {}
     for one, other in pairs:
-        numbers[one.id], numbers[other.id] = other.printed, one.printed
+        numbers[id(one)], numbers[id(other)] = other.printed, one.printed
     return replaced(numbers)
 
 

@@ -32,6 +32,7 @@ _TIES = re.compile(
     r"\bdiffer(?:ences?|ing)?\s+(?:of\s+|by\s+)?(?:not exceeding|at most|within|no more than|less than|up to)\s+(?P<other>\d+(?:\.\d+)?)[^.]{0,40}\b(?:same|equal|ties?|tied|comparable)\b",
     re.IGNORECASE,
 )
+_REFERENCE = re.compile(r"\bhumans?\b|\brandom\b|\bchance\b|\boracle\b|人类|人間", re.IGNORECASE)  # no competitors
 _NEAR = 2.5
 
 
@@ -105,22 +106,32 @@ def _supported(checks: Sequence[Check], least: int) -> bool:
 
 
 def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
-    """The sets of numbers within which one may be marked as best: whole lines, lines by section, adjacent pairs."""
+    """The sets of numbers within which one may be marked as best: whole lines, lines by section or group, adjacent pairs."""
     lines: dict[object, list[Value]] = defaultdict(list)
     sections: dict[object, list[Value]] = defaultdict(list)
+    groups: dict[object, list[Value]] = defaultdict(list)
     pairs: dict[object, list[Value]] = defaultdict(list)
     only_open = _ONLY_OPEN.search(sheet.table.caption) is not None
     for (row, column), values in sorted(sheet.cells.items()):
         for value in values:
             if value.model is None or not value.is_firm or value.role not in {"score", "aggregate"}:
                 continue
+            if _REFERENCE.search(value.model.name) and not value.bold:
+                continue
             if only_open and is_served_only(value.model.key):
                 continue
             across, along = (row, column) if sheet.models_in == "columns" else (column, row)
-            lines[across].append(value)
-            sections[across, sheet.table.rows[row].section if sheet.models_in == "rows" else ""].append(value)
-            pairs[across, (along - (sheet.first_column if sheet.models_in == "columns" else 0)) // 2].append(value)
-    return [list(lines.values()), list(sections.values()), list(pairs.values())]
+            if value.is_part and all(other.bold for other in values):
+                continue  # a mark over a whole cell of several numbers does not say which of them is the best
+            named = value.benchmark
+            part = (value.part, named.key if named else "", named.variant if named else "")
+            lines[across, part].append(value)
+            groups[across, part, value.beside].append(value)
+            sections[across, part, sheet.table.rows[row].section if sheet.models_in == "rows" else ""].append(value)
+            pairs[across, part, (along - (sheet.first_column if sheet.models_in == "columns" else 0)) // 2].append(
+                value
+            )
+    return [list(found.values()) for found in (lines, sections, groups, pairs)]
 
 
 def _best_check(line: list[Value], ties: float) -> Check:

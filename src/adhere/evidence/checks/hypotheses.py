@@ -6,7 +6,6 @@ conflicts and makes none; its evidence is the count of what it removes.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,6 @@ MAX_CHECKS = 24
 LEAST_ROTATED = 3
 LEAST_SHARE = 0.8
 MANY_COLUMNS = 6  # a mean of five numbers met in two rows is no accident
-_BY_NAME = frozenset({"cross_document", "cross_table", "prose_table"})
 _EQUALITIES = frozenset({"cross_document", "cross_table"})
 
 
@@ -60,13 +58,13 @@ def find_swaps(checks: Sequence[Check], sheets: Iterable[Sheet]) -> list[Swap]:
     An exchange must leave every check about both cells satisfied. Two removed conflicts are needed: both about these cells, or
     one each in several rows where the same two columns are exchanged.
     """
-    by_value: dict[str, list[Check]] = defaultdict(list)
+    by_value: dict[int, list[Check]] = defaultdict(list)
     for check in sorted(checks, key=lambda check: not check.failed):
         for value in check.values:
-            if len(by_value[value.id]) < MAX_CHECKS:  # a number printed in a thousand places is asked about a few
-                by_value[value.id].append(check)
+            if len(by_value[id(value)]) < MAX_CHECKS:  # a number printed in a thousand places is asked about a few
+                by_value[id(value)].append(check)
     neighbours = _Neighbours(sheets)
-    found: dict[tuple[str, str], Swap] = {}
+    found: dict[tuple[int, int], Swap] = {}
     trials = 0
     for check in checks:
         if not check.failed or check.absorbed:
@@ -75,7 +73,7 @@ def find_swaps(checks: Sequence[Check], sheets: Iterable[Sheet]) -> list[Swap]:
             break
         for value in check.values:
             for other in neighbours.of(value):
-                pair = (min(value.id, other.id), max(value.id, other.id))
+                pair = (min(id(value), id(other)), max(id(value), id(other)))
                 if pair in found:
                     continue
                 trials += 1
@@ -113,8 +111,8 @@ class _Neighbours:
         ]
 
 
-def _try_swap(value: Value, other: Value, by_value: dict[str, list[Check]]) -> Swap | None:
-    touched = {id(check): check for check in (*by_value[value.id], *by_value[other.id])}.values()
+def _try_swap(value: Value, other: Value, by_value: dict[int, list[Check]]) -> Swap | None:
+    touched = {id(check): check for check in (*by_value[id(value)], *by_value[id(other)])}.values()
     read = exchanged([(value, other)])
     removed, left = [], []
     for check in touched:
@@ -137,14 +135,8 @@ def _try_swap(value: Value, other: Value, by_value: dict[str, list[Check]]) -> S
 
 
 def _weight(removed: Sequence[Check]) -> int:
-    """How many independent conflicts: those of one sentence are one, since the sentence may have mixed its numbers up."""
-    return len(
-        {
-            check.sources if check.kind == "prose_table" else id(check)
-            for check in removed
-            if check.weight and check.kind != "emphasis"
-        }
-    )
+    """How many conflicts count: where marks stand says little."""
+    return sum(bool(check.weight) and check.kind != "emphasis" for check in removed)
 
 
 def _is_exact(value: Value, other: Value) -> bool:
@@ -153,7 +145,7 @@ def _is_exact(value: Value, other: Value) -> bool:
     return digits >= 3 and abs(value.printed.value - other.printed.value) > 6 * value.printed.half
 
 
-def _disjoint(swaps: list[Swap], by_value: dict[str, list[Check]]) -> list[Swap]:
+def _disjoint(swaps: list[Swap], by_value: dict[int, list[Check]]) -> list[Swap]:
     """The best swaps that share no cell and no removed conflict; one that needs an absorbed conflict is asked again.
 
     Where two exchanges remove equally much, the one that repeats an exchange of other rows of the table goes first.
@@ -167,16 +159,16 @@ def _disjoint(swaps: list[Swap], by_value: dict[str, list[Check]]) -> list[Swap]
         distance = abs(swap.one.row - swap.other.row) + abs(swap.one.column - swap.other.column)
         return (-len(swap.removed), -exact, -repeats[_lane(swap)], swap.one.row != swap.other.row, distance)
 
-    taken: set[str] = set()
+    taken: set[int] = set()
     chosen: list[Swap] = []
     for swap in sorted(swaps, key=rank):
         weight = _weight(swap.removed)
-        if {swap.one.id, swap.other.id} & taken or (weight < 2 and repeats[_lane(swap)] < 2):
+        if {id(swap.one), id(swap.other)} & taken or (weight < 2 and repeats[_lane(swap)] < 2):
             continue
         free = [check for check in swap.removed if not check.absorbed]
         if len(free) < len(swap.removed) and _try_swap(swap.one, swap.other, by_value) is None:
             continue
-        taken |= {swap.one.id, swap.other.id}
+        taken |= {id(swap.one), id(swap.other)}
         for check in free:
             check.absorbed = True
         chosen.append(swap)
@@ -244,7 +236,7 @@ def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
     own = (sheet.document.name, sheet.table.index)
     expectations: dict[int, list[tuple[Value, Check]]] = defaultdict(list)
     for check in checks:
-        if check.kind in _EQUALITIES or (check.kind == "prose_table" and len(check.values) == 1):
+        if check.kind in _EQUALITIES:
             mine = [value for value in check.values if (value.document, value.table.index) == own]
             if len(mine) == 1:
                 expectations[mine[0].column].append((mine[0], check))
@@ -265,7 +257,7 @@ def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
     moves = _completed(columns, moves)
     read = _moved(sheet, moves)
     # Sums and marks inside the table do not depend on what its columns are called.
-    named = [check for check in checks if check.kind in _BY_NAME]
+    named = [check for check in checks if check.kind in _EQUALITIES]
     removed = [check for check in named if check.failed and not check.absorbed and check.holds(read)]
     broken = [check for check in named if not check.failed and not check.holds(read)]
     after = [_count_met(sheet, group, moves.get(column, column)) for column, group in expectations.items()]
@@ -284,7 +276,7 @@ def _count_met(sheet: Sheet, expected: Sequence[tuple[Value, Check]], column: in
     for value, check in expected:
         number = sheet.value(value.row, column)
         if number is not None:
-            holds = check.holds(replaced({value.id: number.printed}))
+            holds = check.holds(replaced({id(value): number.printed}))
             met, missed = met + holds, missed + (not holds)
     return met, missed
 
@@ -308,11 +300,11 @@ def _completed(columns: list[int], moves: dict[int, int]) -> dict[int, int]:
 
 
 def _moved(sheet: Sheet, moves: dict[int, int]) -> Read:
-    numbers: dict[str, Printed] = {}
+    numbers: dict[int, Printed] = {}
     for (row, column), values in sheet.cells.items():
         source = sheet.value(row, moves.get(column, column))
         if len(values) == 1 and source is not None:
-            numbers[values[0].id] = source.printed
+            numbers[id(values[0])] = source.printed
     return replaced(numbers)
 
 
@@ -373,9 +365,7 @@ def _is_mean(sheet: Sheet, row: int, column: int, columns: list[int]) -> bool:
 # ── headers of sets that only their authors have ──
 
 
-def find_profile_rotations(
-    sheets: Sequence[Sheet], already: Iterable[Rotation], checks: Sequence[Check]
-) -> list[Rotation]:
+def find_profile_rotations(sheets: Sequence[Sheet], already: Iterable[Rotation]) -> list[Rotation]:
     """Headers of in-house tables against tables of the same name in other documents.
 
     Their numbers may not be equated, but the same set at the same model should not be far off: if one turn of the header brings
@@ -389,37 +379,15 @@ def find_profile_rotations(
         for other in private:
             if other.document is sheet.document or any(known.sheet is sheet or known.sheet is other for known in found):
                 continue
-            rotation, distance = _by_profile(sheet, other)
-            back, other_distance = _by_profile(other, sheet)
-            # Either header may be the wrong one. The text of its own document speaks first, then the nearer turn.
-            against, other_against = _sentences_against(sheet, checks), _sentences_against(other, checks)
-            if rotation and (back is None or (-against, distance) <= (-other_against, other_distance)):
-                found.append(_with_sentences(rotation, other, against, checks))
+            for one, two in ((sheet, other), (other, sheet)):
+                rotation = _by_profile(one, two)
+                if rotation:  # either header may be the wrong one, so both are named
+                    doubt = f"nothing says which of the two headers is wrong (the other is that of {two.document.name}, {two.table.name})"
+                    found.append(replace(rotation, evidence=f"{rotation.evidence}; {doubt}"))
     return found
 
 
-def _sentences_against(sheet: Sheet, checks: Iterable[Check]) -> int:
-    """Failed statements of the text about a table."""
-    return sum(check.failed and check.kind == "prose_table" and _is_about(check, sheet) for check in checks)
-
-
-def _is_about(check: Check, sheet: Sheet) -> bool:
-    return any(value.table is sheet.table for value in check.values)
-
-
-def _with_sentences(rotation: Rotation, other: Sheet, against: int, checks: Iterable[Check]) -> Rotation:
-    read = _moved(rotation.sheet, rotation.moves)
-    left = sum(
-        not check.holds(read) for check in checks if check.kind == "prose_table" and _is_about(check, rotation.sheet)
-    )
-    if not against:
-        evidence = f"{rotation.evidence}; nothing says which of the two headers is wrong (the other is that of {other.document.name}, {other.table.name})"
-    else:
-        evidence = f"{rotation.evidence}; statements of the text that the table denies: {against} as printed, {left} with the header turned"
-    return replace(rotation, evidence=evidence)
-
-
-def _by_profile(sheet: Sheet, other: Sheet) -> tuple[Rotation | None, float]:  # noqa: C901 -- one comparison, read in one go
+def _by_profile(sheet: Sheet, other: Sheet) -> Rotation | None:  # noqa: C901 -- one comparison, read in one go
     columns = [c for c in range(sheet.first_column, sheet.table.width) if sheet.column_roles[c] == "score"]
     theirs = {
         (v.model.key, v.benchmark.key): v.printed.value
@@ -436,7 +404,7 @@ def _by_profile(sheet: Sheet, other: Sheet) -> tuple[Rotation | None, float]:  #
         if len(wanted) >= 3:
             rows.append((row, wanted))
     if len(rows) < 3:
-        return None, math.inf
+        return None
 
     def distance(row: int, wanted: dict[int, float], shift: int) -> float:
         total = 0.0
@@ -448,10 +416,10 @@ def _by_profile(sheet: Sheet, other: Sheet) -> tuple[Rotation | None, float]:  #
     sums = {shift: sum(distance(row, wanted, shift) for row, wanted in rows) for shift in range(len(columns))}
     best = min(sums, key=lambda shift: sums[shift])
     if best == 0 or sums[best] > 0.75 * sums[0]:
-        return None, math.inf
+        return None
     nearer = sum(distance(row, wanted, best) < distance(row, wanted, 0) for row, wanted in rows)
     if nearer < len(rows):
-        return None, math.inf
+        return None
     cells = sum(len(wanted) for _, wanted in rows)
     moves = {column: columns[(index + best) % len(columns)] for index, column in enumerate(columns)}
 
@@ -467,7 +435,7 @@ def _by_profile(sheet: Sheet, other: Sheet) -> tuple[Rotation | None, float]:  #
         f"of {cells} cells that {other.document.name}, {other.table.name} prints for the same {len(rows)} models under the same headings, "
         f"{near(0)} are within {_NEAR:g} points as printed and {near(best)} with the header turned"
     )
-    return Rotation(sheet, moves, (), evidence, _column_values(sheet, moves), is_certain=False), sums[best] / cells
+    return Rotation(sheet, moves, (), evidence, _column_values(sheet, moves), is_certain=False)
 
 
 def unexplained(checks: Iterable[Check]) -> list[Check]:

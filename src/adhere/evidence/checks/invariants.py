@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 
 from adhere.evidence.checks.checking import Check, Read, Source, show_number
 from adhere.evidence.claims.names import ceiling_of, is_length, looks_like_model, model_name
@@ -249,3 +250,20 @@ def _name_check(whole: Value, label: str, size: float) -> Check:
         return f"{whole.place}: {show_number(read(whole))}{read(whole).unit} parameters, but the name {label} says {size:g}B"
 
     return Check("invariant", (whole,), (), holds, message, "warning")
+
+
+_SIZED_NAME = re.compile(r"[A-Za-z][\w.]*-(?:\d+x)?\d+(?:\.\d+)?[BM](?:-[\w.]*\w)*")
+
+
+def absent_models(sheet: Sheet) -> Iterator[str]:
+    """Models that a caption says its table compares, where the table has the same size of another version instead."""
+    held = {value.model.key: value.model.name for value in sheet.values() if value.model}
+    for name in dict.fromkeys(_SIZED_NAME.findall(sheet.table.caption)):
+        found = model_name(name)
+        if not looks_like_model(name) or found.key in held or found.parameters is None:
+            continue
+        family, _, rest = found.key.partition("-")
+        size = rest.rpartition("-")[2]
+        alike = [held[key] for key in held if key.startswith(f"{family}-") and key.endswith(f"-{size}")]
+        if len(alike) == 1:
+            yield f"{sheet.table.name}: the caption names {name}, but the table has no such column or row; it has {alike[0]}"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from adhere.evidence.checks.authors import Authors
-from adhere.evidence.checks.checking import Check, ConflictType, Read, Severity, as_printed, show_number
+from adhere.evidence.checks.checking import Check, ConflictType, Read, Severity, show_number
 from adhere.evidence.claims.names import BenchmarkName
 from adhere.evidence.claims.printed import Printed, agree
-from adhere.evidence.claims.values import Value
+from adhere.evidence.claims.values import Value, printed_again
 
 Standing = Literal["agree", "differ", "not comparable"]
 _VERSION = re.compile(r"v?\d[\d.\s-]*")
@@ -21,14 +23,18 @@ _SEVERAL_METRICS = frozenset({"ifeval", "alpacaeval", "alpacaeval2"})
 _UNSAID = "one place does not say whether the model is base or instruct"
 _Z = 1.959964
 LEAST_AGREEING = 2
+MOST_DOUBTED = 20_000  # such comparisons in all documents
+MAX_DOUBTED = 4  # rows of two tables that measure different things: enough to see a header that was turned
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Comparison:
     """Two places that print a number for one model on one benchmark.
 
     `difference` is second minus first, in the first one's unit. `allowed` is the 95 % half width of the difference of two
-    independent evaluations, where the number of items is known.
+    independent evaluations, where the number of items is known. `apart` says that two laboratories printed them, `doubt` is
+    that of a `Check`, `is_repeated` says that most numbers of the same model are printed again there, `is_soft` that a difference is
+    worth a look and no more.
     """
 
     first: Value
@@ -37,10 +43,15 @@ class Comparison:
     reason: str
     difference: float | None = None
     allowed: float | None = None
+    factor: float = 1.0
+    apart: str = ""
+    doubt: str = ""
+    is_repeated: bool = False
+    is_soft: bool = False
 
 
 def comparisons(
-    values: Iterable[Value], plain_means: set[str], authors: Mapping[str, Authors]
+    values: Iterable[Value], plain_means: set[int], authors: Mapping[str, Authors]
 ) -> tuple[list[Comparison], list[Check]]:
     """Every number that is printed more than once, compared; and the checks (equality) of those that may be compared.
 
@@ -48,75 +59,102 @@ def comparisons(
     without a fault. `authors` says whose each document is: only what one laboratory prints twice can be an error. Each number is compared with the one that most places agree on, so the work is linear in the numbers.
     """
     buckets: dict[tuple[str, str, str], list[Value]] = defaultdict(list)
-    for value in values:
-        if value.model and value.benchmark and value.is_firm and (value.role == "score" or value.id in plain_means):
-            buckets[value.model.key, value.benchmark.key, _setting_key(value.setting)].append(value)
+    taking_part = [
+        value
+        for value in values
+        if value.model and value.benchmark and value.is_firm and (value.role == "score" or id(value) in plain_means)
+    ]
+    for value in printed_again(taking_part, _bucket):
+        buckets[_bucket(value)].append(value)
     found: list[Comparison] = []
-    checks: list[Check] = []
     for bucket in buckets.values():
         if len({(value.document, value.table.index) for value in bucket}) < 2:
             continue
-        _compare_bucket(bucket, found, checks, authors)
-    _doubt_different_tables(checks)
-    doubted = {(check.subjects[0].id, check.subjects[1].id) for check in checks if check.doubt}
-    return [item for item in found if (item.first.id, item.second.id) not in doubted], checks
+        _compare_bucket(bucket, found, authors)
+    pairs = [item for item in found if item.standing != "not comparable"]
+    _doubt_different_tables(pairs)
+    return [item for item in found if not item.doubt], [_equality(item) for item in _kept(pairs)]
 
 
-def _doubt_different_tables(checks: Iterable[Check]) -> None:
+def _kept(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
+    """The comparisons that are asked about: of tables that measure different things no more than tell a turned header."""
+    asked: dict[int, int] = defaultdict(int)
+    kept = 0
+    for item in pairs:
+        if item.doubt:
+            tables = (item.first.table, item.second.table)
+            if kept >= MOST_DOUBTED or all(asked[id(table)] >= MAX_DOUBTED * table.width for table in tables):
+                continue
+            kept += 1
+            for table in tables:
+                asked[id(table)] += 1
+        yield item
+
+
+def _doubt_different_tables(items: Iterable[Comparison]) -> None:
     """Take two tables of a document as one measurement only where they share several cells and most of them agree.
 
     They often hold the same models on the same benchmarks and differ in what their headings say: thinking
     or not, five-shot or zero-shot, another language. The same is asked of a single model and of a single benchmark: where
     all that two tables print for one of them differs, they mean another checkpoint or another split.
     """
-    tables: dict[tuple[object, ...], list[Check]] = defaultdict(list)
-    lines: dict[tuple[object, ...], list[Check]] = defaultdict(list)
-    for check in checks:
-        one, other = check.subjects
-        if one.document != other.document:
-            continue
-        place = (one.document, one.table.index, other.table.index)
-        tables[place].append(check)
-        lines[(*place, "model", one.model and one.model.key)].append(check)
-        lines[(*place, "benchmark", one.benchmark and one.benchmark.key)].append(check)
-    for key, members in lines.items():
-        agreeing, count = _agreeing(members), len(members)
-        if key[3] == "model" and agreeing >= LEAST_AGREEING and agreeing > count / 2:
-            for check in members:
-                check.is_repeated = True
+    inside = [item for item in items if item.first.document == item.second.document]
+    inside.sort(key=_tables)
+    for _, shared in groupby(inside, key=_tables):
+        _doubt_pair(list(shared))
+
+
+def _tables(item: Comparison) -> tuple[str, int]:
+    """Which two tables of which document: one key, since there may be very many."""
+    return item.first.document, (item.first.table.index << 24) + item.second.table.index
+
+
+def _doubt_pair(members: list[Comparison]) -> None:
+    lines: dict[tuple[str, object], list[Comparison]] = defaultdict(list)
+    for item in members:
+        lines["model", item.first.model and item.first.model.key].append(item)
+        lines["benchmark", item.first.benchmark and item.first.benchmark.key].append(item)
+    for (axis, _), shared in lines.items():
+        agreeing, count = _agreeing(shared), len(shared)
+        if axis == "model" and agreeing >= LEAST_AGREEING and agreeing > count / 2:
+            for item in shared:
+                item.is_repeated = True
         elif not agreeing and count >= LEAST_AGREEING:
-            _doubt(members, f"agree in 0 of the {count} cells that they share for this {key[3]}")
-    for members in tables.values():
-        agreeing, count = _agreeing(members), len(members)
-        if agreeing >= LEAST_AGREEING and agreeing > count / 2:
-            continue
-        # A row that is printed again among others that differ, or one of two cells: worth a look, and no more.
-        again = members if agreeing and 2 * agreeing >= count else [check for check in members if check.is_repeated]
-        for check in again:
-            check.severity = "warning" if check.severity == "error" else check.severity
-        known = {id(check) for check in again}
-        _doubt(
-            [check for check in members if id(check) not in known],
-            f"agree in {agreeing} of the {count} cells that they share",
-        )
+            _doubt(shared, f"agree in 0 of the {count} cells that they share for this {axis}")
+    agreeing, count = _agreeing(members), len(members)
+    if agreeing >= LEAST_AGREEING and agreeing > count / 2:
+        return
+    # A row that is printed again among others that differ, or one of two cells: worth a look, and no more.
+    again = members if agreeing and 2 * agreeing >= count else [item for item in members if item.is_repeated]
+    for item in again:
+        item.is_soft = True
+    known = {id(item) for item in again}
+    _doubt(
+        [item for item in members if id(item) not in known],
+        f"agree in {agreeing} of the {count} cells that they share",
+    )
 
 
-def _agreeing(checks: Iterable[Check]) -> int:
-    return sum(check.holds(as_printed) for check in checks)
+def _agreeing(items: Iterable[Comparison]) -> int:
+    return sum(item.standing == "agree" for item in items)
 
 
-def _doubt(checks: Iterable[Check], why: str) -> None:
-    for check in checks:
-        check.doubt = f"the two tables {why}"
+def _doubt(items: Iterable[Comparison], why: str) -> None:
+    for item in items:
+        item.doubt = f"the two tables {why}"
 
 
+def _bucket(value: Value) -> tuple[str, str, str]:
+    model, benchmark = value.model, value.benchmark
+    return (model.key if model else "", benchmark.key if benchmark else "", _setting_key(value.setting))
+
+
+@functools.lru_cache(maxsize=1 << 14)
 def _setting_key(setting: str) -> str:
     return " ".join(sorted(re.findall(r"[a-z0-9.]+", setting.lower())))
 
 
-def _compare_bucket(
-    bucket: Sequence[Value], found: list[Comparison], checks: list[Check], authors: Mapping[str, Authors]
-) -> None:
+def _compare_bucket(bucket: Sequence[Value], found: list[Comparison], authors: Mapping[str, Authors]) -> None:
     classes: dict[tuple[str, ...], list[Value]] = defaultdict(list)
     for value in bucket:
         classes[_class(value)].append(value)
@@ -126,7 +164,7 @@ def _compare_bucket(
             if value is reference or value.table is reference.table:
                 continue
             first, second = sorted((reference, value), key=lambda v: (v.document, v.line))
-            _compare(first, second, "", found, checks, authors)
+            found.append(_compared(first, second, "", authors))
     heads = [_most_agreed(members) for members in classes.values()]
     for index, first in enumerate(heads):
         for second in heads[index + 1 : index + 5]:
@@ -137,7 +175,7 @@ def _compare_bucket(
                 if first.model and second.model and {first.model.tuning, second.model.tuning} != {"base", "instruct"}:
                     found.append(Comparison(first, second, "not comparable", reason))
             else:
-                _compare(first, second, reason, found, checks, authors)
+                found.append(_compared(first, second, reason, authors))
 
 
 def _class(value: Value) -> tuple[str, ...]:
@@ -195,26 +233,17 @@ def _same_benchmark(one: BenchmarkName, other: BenchmarkName) -> tuple[Standing,
     return "agree", ""
 
 
-def _compare(  # noqa: PLR0917 -- the parts of one comparison
-    first: Value,
-    second: Value,
-    assumed: str,
-    found: list[Comparison],
-    checks: list[Check],
-    authors: Mapping[str, Authors],
-) -> None:
+def _compared(first: Value, second: Value, assumed: str, authors: Mapping[str, Authors]) -> Comparison:
     factor = _scale_factor(first, second)
-    allowed = sampling_allowance(first, second)
     is_equal = agree(first.printed, _scaled(second.printed, factor))
     difference = second.printed.value * factor - first.printed.value
-    standing: Standing = "agree" if is_equal else "differ"
-    found.append(Comparison(first, second, standing, assumed, difference, allowed))
-    kind: ConflictType = "cross_document" if first.document != second.document else "cross_table"
-    whose = (authors.get(first.document), authors.get(second.document))
     apart = ""
-    if first.document != second.document and whose[0] and whose[1] and not whose[0].shared(whose[1]):
-        apart = f"two laboratories' documents ({whose[0].shown}; {whose[1].shown}): each may have run it itself"
-    checks.append(_equality(first, second, factor, kind, assumed, allowed, apart))
+    if first.document != second.document:
+        whose = (authors.get(first.document), authors.get(second.document))
+        if whose[0] and whose[1] and not whose[0].shared(whose[1]):
+            apart = f"two laboratories' documents ({whose[0].shown}; {whose[1].shown}): each may have run it itself"
+    allowed = sampling_allowance(first, second)
+    return Comparison(first, second, "agree" if is_equal else "differ", assumed, difference, allowed, factor, apart)
 
 
 def _scale_factor(first: Value, second: Value) -> float:
@@ -236,9 +265,10 @@ def _scaled(number: Printed, factor: float) -> Printed:
     return number._replace(value=number.value * factor, decimals=max(number.decimals - shift, 0))
 
 
-def _equality(  # noqa: PLR0917 -- the parts of one comparison
-    first: Value, second: Value, factor: float, kind: ConflictType, assumed: str, allowed: float | None, apart: str
-) -> Check:
+def _equality(item: Comparison) -> Check:
+    """The check that two places print one number."""
+    first, second, factor, allowed = item.first, item.second, item.factor, item.allowed
+
     def holds(read: Read) -> bool:
         return agree(read(first), _scaled(read(second), factor))
 
@@ -256,15 +286,16 @@ def _equality(  # noqa: PLR0917 -- the parts of one comparison
             size = abs(b.value * factor - a.value)
             word = "more than" if size > allowed else "within"
             text += f"; the difference of {size:.{a.decimals}f} is {word} what two independent evaluations allow (±{allowed:.1f})"
+        settings = _settings(first, second)
         text += f"; settings: {settings}" if settings else ""
-        text += f". This is information: {apart}" if apart else ""
-        return f"{text}. Assumed: {assumed}" if assumed else text
+        text += f". This is information: {item.apart}" if item.apart else ""
+        return f"{text}. Assumed: {item.reason}" if item.reason else text
 
-    settings = _settings(first, second)
-    difference = abs(second.printed.value * factor - first.printed.value)
-    is_within = allowed is not None and difference <= allowed
-    severity: Severity = "info" if apart or _UNSAID in assumed else "warning" if assumed or is_within else "error"
-    return Check(kind, (first, second), (), holds, message, severity)
+    kind: ConflictType = "cross_document" if first.document != second.document else "cross_table"
+    is_within = allowed is not None and item.difference is not None and abs(item.difference) <= allowed
+    is_soft = item.is_soft or bool(item.reason) or is_within
+    severity: Severity = "info" if item.apart or _UNSAID in item.reason else "warning" if is_soft else "error"
+    return Check(kind, (first, second), (), holds, message, severity, doubt=item.doubt)
 
 
 def _settings(first: Value, second: Value) -> str:

@@ -15,10 +15,12 @@ from adhere.evidence.claims.names import (
     clean_label,
     is_attribute,
     is_known,
+    is_part,
     is_role,
     is_setting,
     label_kind,
     looks_like_model,
+    metric_in,
     model_name,
     role_of,
     shots_of,
@@ -32,11 +34,13 @@ _SIZE_PIECE = re.compile(
     r"(?:~|≈)?\s*(?:\d+x)?\d+(?:\.\d+)?\s?[BbM](?:[-\s]?(?:A\d+(?:\.\d+)?B|instruct|inst\.?|chat|base|it))*|instruct|chat|base|it",
     re.IGNORECASE,
 )
+_VERSION_PIECE = re.compile(r"(?:[vVrR]\d[\w.]*|\.[a-z]\w*)(?:[ -].*)?")
 _BARE_SIZE = re.compile(r"(?:~|≈)?\s*(?:\d+x)?\d+(?:\.\d+)?\s?[BbM]")
 _SHOT_CELL = re.compile(
     r"\d{1,2}(?:\s?-\s?\d{1,2})?|\d+(?:-\d+)?[- ]shots?(?:.{0,20})|zero[- ]shot|few[- ]shot|-|–|—|", re.IGNORECASE
 )
 _SCALES = frozenset({"K", "M", "B", "T"})
+LEAST_SHARED = 3
 _VALUES = frozenset({"value", "values", "score", "scores", "result", "results", "stderr", "n-shot", "得分"})
 _MODEL_WORD = re.compile(r"\b(?:models?|模型)\b|模型", re.IGNORECASE)
 
@@ -47,7 +51,7 @@ class Layout:
 
     `kinds[c]` says what the labels of column c < `first` are (`names` for the one that names the row). `model` is the one model
     that a table without models on either axis is about, by its corner, caption or heading; its rows are then settings of that
-    model. `nothing` says why a table makes no claims.
+    model. `nothing` says why a table makes no claims, `has_groups` that the upper labels of its header only group the lower ones.
     """
 
     models_in: Orientation
@@ -59,19 +63,23 @@ class Layout:
     model_reason: str = ""
     benchmarks_in: Orientation = ""
     nothing: str = ""
+    has_groups: bool = False
     guesses: list[str] = field(default_factory=list)
 
 
-def layout_of(table: Table) -> Layout:
-    """How a table is laid out; never fails, but may find that it makes no claims."""
+def layout_of(table: Table, measured: frozenset[str] = frozenset()) -> Layout:
+    """How a table is laid out; never fails, but may find that it makes no claims.
+
+    `measured` are the labels that name benchmarks in other tables of the document.
+    """
     paths = [_path([row[c] for row in table.headers]) for c in range(table.width)]
     first = _first_data_column(table, paths)
     kinds = [_kind(table, c, paths[c]) for c in range(first)]
     names = _name_column(table, first, kinds)
     kinds[names] = "names"
-    layout = Layout("", first, names, kinds, paths)
+    layout = Layout("", first, names, kinds, paths, has_groups=_has_groups(paths[first:]))
     corner = corner_of(table, names)
-    layout.models_in = _orientation(table, layout, corner)
+    layout.models_in = _orientation(table, layout, corner) or _as_elsewhere(table, layout, measured)
     if layout.models_in and _is_about_attributes(table, layout, corner):
         layout.nothing = "its rows and columns name attributes of models (size, speed, training), no benchmark"
     if not layout.models_in:
@@ -79,6 +87,18 @@ def layout_of(table: Table) -> Layout:
     elif layout.models_in == "columns":
         _complete_sizes(table, layout)
     return layout
+
+
+def _has_groups(paths: list[list[str]]) -> bool:
+    """Whether upper labels group lower ones (`Reasoning` over MMLU and GPQA); if not, they name what those are parts of.
+
+    Parts come again below several labels (`F1` and `EM` of every set); what is grouped is named once.
+    """
+    below: dict[str, set[str]] = {}
+    for path in paths:
+        if len(path) > 1 and role_of(path[-1]) == "score" and not is_part(path[-1]):
+            below.setdefault(path[-1], set()).add(path[0])
+    return sum(len(above) == 1 for above in below.values()) > len(below) / 2
 
 
 def _path(texts: list[str]) -> list[str]:
@@ -180,7 +200,11 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
     other = 0.6 if kind in {"benchmarks", "metric"} else 0.3 if kind == "categories" else 0.0
     by_rows, by_columns = in_rows + known_columns + says, in_columns + known_rows + other
     if max(by_rows, by_columns) < 0.25 or (max(in_rows, in_columns) == 0 and not says and not other):
-        return ""
+        # The same parts below several labels (`F1`, `EM`) are what benchmarks have: what stands in the rows was measured on them.
+        parts = [path[-1] for path in data if len(path) > 1]
+        is_measured = len(parts) > 3 and len(set(parts)) <= len(parts) / 2 and not layout.has_groups
+        is_measured |= _share(data, lambda path: any(metric_in(label) for label in path)) >= 0.5
+        return "rows" if is_measured and not corner else ""
     if by_rows >= by_columns:
         return "rows" if in_rows or says else ""
     if not in_columns and (
@@ -190,6 +214,17 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
     if not in_columns and any(path[-1].lower() in _VALUES or role_of(path[-1]) == "aggregate" for path in data if path):
         return ""  # averages stand beside what they average: these columns are no models
     return "columns" if in_columns or other else ""
+
+
+def _as_elsewhere(table: Table, layout: Layout, measured: frozenset[str]) -> Orientation:
+    """The axis of models where the other one holds labels that another table of the document has for its benchmarks."""
+    data = [path[-1] for path in layout.paths[layout.first :] if path]
+    rows = [label for text in _column(table, layout.names) if (label := clean_label(text))]
+    for labels, orientation in ((data, "rows"), (rows, "columns")):
+        known = sum(label in measured for label in labels)
+        if known >= LEAST_SHARED and known >= len(labels) / 2:
+            return orientation  # type: ignore[return-value]
+    return ""
 
 
 def _share(items: list, test) -> float:  # type: ignore[no-untyped-def,type-arg]
@@ -207,7 +242,11 @@ def _is_about_attributes(table: Table, layout: Layout, corner: str) -> bool:
         return False
     if layout.models_in == "columns" and corner and is_attribute(corner):
         return True
-    return bool(labels) and all(is_setting(label) or role_of(label) in {"attribute", "share"} for label in labels)
+    about = sum(is_setting(label) or role_of(label) in {"attribute", "share"} for label in labels)
+    # Among several attributes an unknown label is one, too, unless it names a measure.
+    return bool(labels) and (
+        about == len(labels) or (about >= 3 and about > len(labels) / 2 and not any(map(metric_in, labels)))
+    )
 
 
 def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
@@ -290,6 +329,9 @@ def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
     if at and _BARE_SIZE.fullmatch(name):
         at -= 1
         name = f"{path[at]} {name}"  # `Foo` over `7B`
+    while below and _VERSION_PIECE.fullmatch(below[0]):
+        name = f"{name}{'' if below[0].startswith('.') else ' '}{below[0]}"  # `DeepSeek` over `V2 Base`
+        below = below[1:]
     while below and (_SIZE_PIECE.fullmatch(below[0]) or (looks_like_model(below[0]) and not is_setting(below[0]))):
         name = below[0] if looks_like_model(below[0]) and not _SIZE_PIECE.fullmatch(below[0]) else f"{name} {below[0]}"
         below = below[1:]

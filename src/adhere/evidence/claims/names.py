@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
+from collections.abc import Iterable
 from importlib import resources
 from typing import Any, Literal, NamedTuple
 
@@ -29,12 +30,17 @@ _TUNED = frozenset({"instruct", "inst", "chat", "it", "rlhf", "aligned", "对话
 _BASE = frozenset({"base", "pt", "pretrain", "pretrained", "底座", "基座", "基础"})
 _OURS = re.compile(r"\s*[(\[\uff08]\s*(?:ours?|this work|我们的?|本文)\s*[)\]\uff09]\s*$|\s+ours$", re.IGNORECASE)
 _PICTURE = re.compile(r"[\u2190-\u21ff\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]+")
+_SEVERAL = re.compile(r"\s*[(\[]([^()\[\]/]+(?:/[^()\[\]/]+)+)[)\]]$")
 _BEHIND_SLASH = re.compile(r"\s*/\s*")
 _OTHER_KINDS = frozenset({"rm", "reward", "prm", "embedding"})  # neither base nor instruct
 _WRITTEN = {"moe": "MoE", "rm": "RM", "mini": "mini", "vl": "VL"}
 _LENGTH = re.compile(r"^\d+(?:\.\d+)?\s?[kKM](?:\s*tokens)?$")
 _SHOTS = re.compile(r"\b(\d+(?:-\d+)?)[- ]shots?(?:@\d+)?\b|(?<![\w-])(zero|one|few)[- ]shot\b", re.IGNORECASE)
 _PAREN = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
+_LOWER_IS_BETTER = re.compile(r"lower[,\s]+(?:is|are|the)\s+(?:the\s+)?better|smaller is better", re.IGNORECASE)
+_HARM = re.compile(
+    r"\b(?:harmful|toxicity|toxigen|hallucination|latency|error)s?\b(?! analysis)|\b(?:loss|ppl)\b", re.IGNORECASE
+)
 _ARROW_UP, _ARROW_DOWN = re.compile(r"[↑⬆]"), re.compile(r"[↓⬇]")
 
 
@@ -237,37 +243,34 @@ def is_length(label: str) -> bool:
     return _LENGTH.match(label.strip()) is not None
 
 
-@functools.lru_cache(maxsize=1 << 16)
 def direction_of(*labels: str) -> Literal["higher", "lower"]:
     """Whether more is better, from arrows, metric names and words like "lower is better"; `higher` by default."""
-    text = " ".join(labels)
-    if _ARROW_DOWN.search(text) or re.search(
-        r"lower[,\s]+(?:is|are|the)\s+(?:the\s+)?better|smaller is better", text, re.IGNORECASE
-    ):
-        return "lower"
-    if _ARROW_UP.search(text):
-        return "higher"
-    if any(lower and pattern.search(text) for pattern, _, lower in _metrics()):
-        return "lower"
-    if re.search(
-        r"\b(?:harmful|toxicity|toxigen|hallucination|latency|error)s?\b(?! analysis)|\b(?:loss|ppl)\b",
-        text,
-        re.IGNORECASE,
-    ):
-        return "lower"
-    if any(benchmark_key(label) in _PERPLEXITIES for label in labels):
-        return "lower"
-    return "higher"
+    said = {_said_of(label) for label in labels}
+    return "lower" if "down" in said or ("lower" in said and "up" not in said) else "higher"
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _said_of(label: str) -> Literal["down", "up", "lower", ""]:
+    """What one label says of its direction: an arrow or words (`down`, `up`), or a measure of which less is better."""
+    if not label:
+        return ""
+    if _ARROW_DOWN.search(label) or _LOWER_IS_BETTER.search(label):
+        return "down"
+    if _ARROW_UP.search(label):
+        return "up"
+    is_lower = any(lower and pattern.search(label) for pattern, _, lower in _metrics()) or _HARM.search(label)
+    return "lower" if is_lower or benchmark_key(label) in _PERPLEXITIES else ""
 
 
 # ── models ──
 
 
 @functools.lru_cache(maxsize=65536)
-def model_name(text: str, context: Tuning = "", reason: str = "") -> ModelName:
+def model_name(text: str, context: Tuning = "", reason: str = "", *, is_sized: bool = False) -> ModelName:
     """The model that a label names.
 
-    `context` is what caption and headings say about names without a suffix (`instruct` where "-Instruct is omitted").
+    `context` is what caption and headings say about names without a suffix (`instruct` where "-Instruct is omitted"); `is_sized` that
+    "base" is a size here, beside "large".
     """
     shown = model_label(text)
     lowered = re.sub(r"(?<=\d)_(?=\d)", ".", shown.lower())
@@ -281,11 +284,13 @@ def model_name(text: str, context: Tuning = "", reason: str = "") -> ModelName:
     while len(tokens) > 1 and tokens[0] in _data()["owners"]:
         tokens = tokens[1:]
     tuned = [word for word in tokens if word in _TUNED]
-    kept = [word for word in tokens if word not in _TUNED and word not in _BASE]
+    if not _says_tuning(shown):
+        tuned, is_sized = [], True
+    kept = [word for word in tokens if (word not in _TUNED or not tuned) and (word not in _BASE or is_sized)]
     family = _data()["family"].get(kept[0]) if kept else None
     # ChatGLM3-6B-Base is a base model: what stands last in the name counts.
     last = next((word for word in reversed(tokens) if word in _TUNED or word in _BASE), "")
-    tuning: Tuning = "base" if last in _BASE else "instruct" if tuned else ""
+    tuning: Tuning = "base" if last in _BASE and not is_sized else "instruct" if tuned else ""
     if not tuning and family and family.get("tuned_only"):
         tuning = "instruct"
     elif not tuning and context and kept and not _OTHER_KINDS & set(kept):
@@ -293,6 +298,30 @@ def model_name(text: str, context: Tuning = "", reason: str = "") -> ModelName:
         guesses.append(f"{shown!r} is taken as {'an instruct' if context == 'instruct' else 'a base'} model: {reason}")
     name = _family_name(kept, family, tuning) if family else shown
     return ModelName("-".join(kept), name, tuning, _parameters(kept), tuple(guesses))
+
+
+_SIZE_WORD = re.compile(r"[-_ ](?:x*-?large|small|tiny|base)(?![A-Za-z])", re.IGNORECASE)
+
+
+def has_named_sizes(labels: Iterable[str]) -> bool:
+    """Whether some of the labels are sizes of one model by name (`BERT-base`, `BERT-large`): "base" says nothing of tuning there."""
+    stems: dict[str, set[str]] = {}
+    for label in labels:
+        found = _SIZE_WORD.search(label)
+        if found and not _SIZE_IN_NAME.search(label):
+            stem = _SIZE_WORD.sub("", label).lower()
+            stems.setdefault(re.sub(r"[^a-z]", "", stem), set()).add(found.group()[1:].lower())
+    return any("base" in sizes and len(sizes) > 1 for sizes in stems.values())
+
+
+def _says_tuning(label: str) -> bool:
+    """Whether "chat" or "base" can be meant as a tuning: in a model's name, behind a hyphen or in a parenthesis (not `Base mix`)."""
+    return (
+        re.search(r"[-_(](?:instruct|inst|chat|it|base|pt|rlhf|aligned)\b|[\u4e00-\u9fff]", label, re.IGNORECASE)
+        is not None
+        or re.search(r"\d|^x |^[A-Z][\w.]*[ ](?:Instruct|Inst|Chat|Base|IT)\b", label) is not None
+        or family_of(label) != ""
+    )
 
 
 def model_label(text: str) -> str:
@@ -327,12 +356,6 @@ def _family_name(tokens: list[str], family: dict[str, Any], tuning: Tuning) -> s
     suffix = family.get("suffixes", {}).get(version, family.get("suffix", ""))
     served = set(family.get("served", ())) & set(tokens)
     return f"{text}-{suffix}" if tuning == "instruct" and suffix and not served else text
-
-
-def is_family(text: str) -> bool:
-    """Whether a text begins with the name of a known family of models."""
-    first = re.match(r"[a-z]+\d?(?=$|\W)|[a-z]+", text.lower())
-    return first is not None and (first.group() in _families() or first.group().rstrip("0123456789") in _families())
 
 
 _RELATED = {
@@ -415,6 +438,9 @@ def benchmark_key(text: str) -> str:
 def benchmark_name(text: str) -> BenchmarkName:
     """The benchmark that a label names, with what it says beside the name: `IFEval *strict-prompt*`, `LiveBench 0831`."""
     shown = _PICTURE.sub("", clean_label(text)).strip()
+    several = _SEVERAL.search(shown)
+    if several and all(metric_in(piece) for piece in several[1].split("/")):
+        shown = shown[: several.start()]  # `KorQuAD (EM/F1)`: its cells say which is which
     shots, without_shots = shots_of(shown)
     if not without_shots and not any(char.isdigit() for char in shown):
         shots, without_shots = "", shown  # "Few-shot" alone is the name of a set
@@ -471,7 +497,9 @@ def _split_metric(text: str) -> tuple[str, str]:
     for pattern, name, _ in _metrics():
         match = pattern.search(text)
         if match and match.group() != text.strip():
-            rest = (text[: match.start()] + " " + text[match.end() :]).strip(" ,;:-()")
+            rest = re.sub(r"[(\[]\s*[)\]]", " ", text[: match.start()] + " " + text[match.end() :]).strip(" ,;:-")
+            if rest.count("(") != rest.count(")"):
+                rest = rest.strip("()")
             return name, " ".join(rest.split())
         if match:
             return name, ""
@@ -515,6 +543,17 @@ def _one_letter_apart(one: str, other: str) -> bool:
     return any(long[:cut] + long[cut + 1 :] == short for cut in range(1, len(long) - 1))
 
 
+def is_split(label: str) -> bool:
+    """Whether a label names a part of a benchmark's items: `test`, `开发集 (dev)`."""
+    return is_role("splits", label) or is_role("splits", _PAREN.sub(" ", label).strip())
+
+
+def is_part(label: str) -> bool:
+    """Whether a label names only a part or a measure of what stands above it: a metric, a split, a length, a year, `EM / F1`."""
+    is_metric = bool(metric_in(label)) and not metric_name(label)[1]
+    return is_metric or "/" in label or is_split(label) or is_length(label) or label.isdigit()
+
+
 def metric_in(text: str) -> str:
     """The metric that a footnote or caption names, or `""`."""
     for pattern, name, _ in _metrics():
@@ -523,25 +562,8 @@ def metric_in(text: str) -> str:
     return ""
 
 
-def known_benchmarks() -> dict[str, str]:
-    """Key of every spelling in names.toml to the benchmark's key."""
-    return {key: benchmark_key(row["name"]) for key, row in _benchmarks().items()}
-
-
 def ceiling_of(key: str) -> str | None:
     """The benchmark whose score is an upper bound of this one's, by construction (HumanEval+ adds tests to HumanEval)."""
     row = _benchmarks().get(key)
     above = row.get("at_most") if row else None
     return benchmark_key(above) if above else None
-
-
-@functools.cache
-def topics() -> list[tuple[re.Pattern[str], frozenset[str]]]:
-    """Words of prose for a field (`coding`), and the keys of the benchmarks and labels that they mean."""
-    return [
-        (
-            re.compile(r"\b(?:" + "|".join(re.escape(word) for word in row["words"]) + r")\b", re.IGNORECASE),
-            frozenset(benchmark_key(name) for name in row["benchmarks"]),
-        )
-        for row in _data()["topic"]
-    ]

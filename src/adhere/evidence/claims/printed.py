@@ -7,14 +7,16 @@ import html
 import re
 from typing import NamedTuple
 
-_MINUS = str.maketrans({"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": " ", "\u2009": " ", "\u202f": " "})
+_MINUS = str.maketrans(
+    {"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": " ", "\uff08": "(", "\uff09": ")", "\u2009": " ", "\u202f": " "}
+)
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _NUMBER = re.compile(
     r"(?P<lead>[~≈↑↓▲▼]?\s*)(?P<sign>[+-]?)\s?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
     r"(?:\s*(?:×|x|\\times)\s*10\^?\{?(?P<power>[+-]?\d+)\}?|[eE](?P<exponent>[+-]?\d+))?"
     r"(?:\s*(?P<unit>%|[kKMBT](?![A-Za-z])|points?\b|pts?\b|pp\b|(?:ms|fps|sec|hrs?|hours?|min|[GMT]i?B|tok(?:ens)?/s)(?![A-Za-z])))?"
 )
-_SPREAD = re.compile(r"^\s*[_^]?\{?\s*(?:±|\\pm|\+/-|\+-)\s*(?P<spread>\d+(?:\.\d+)?)\s*%?\s*\}?")
+_SPREAD = re.compile(r"^\s*[_^]?\{?\s*(?:±|˘|\\pm|\+/-|\+-)\s*(?P<spread>\d+(?:\.\d+)?|\.\d+)\s*%?\s*\}?")
 _TRAILING = re.compile(r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\])?[\s*†‡§¶↑↓▲▼^a-d\d\[\]]{0,4}$")
 _BESIDE = re.compile(r"^\s*\((?P<value>[+-]\d+(?:\.\d+)?)%?\)")
 _LATEX_WRAPPER = re.compile(
@@ -24,6 +26,7 @@ _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*\)")
 # A raised number or sign is a footnote mark; raised words, and whatever stands below the line (AP50), belong to the text.
 _RAISED = re.compile(r"<sup>\s*(?:[\d*†‡§¶,\s]*|[a-z])\s*</sup>", re.IGNORECASE)
+_POWER = re.compile(r"(?<![\w.-])([A-Za-z])<sup>\s*(\d)\s*</sup>")  # C³ is no letter with a footnote
 ABSENT = frozenset({"", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "nan", "none", "/", "?", "tbd", "·", "x"})
 
 
@@ -48,6 +51,7 @@ MEASURES = frozenset(
     }
 )
 EPSILON = 1e-9
+_HALVES = tuple(0.5 * 10.0**-decimals for decimals in range(12))
 
 
 class Beside(NamedTuple):
@@ -76,7 +80,7 @@ class Printed(NamedTuple):
     @property
     def half(self) -> float:
         """Half a unit of the last decimal shown."""
-        return 0.5 * 10.0**-self.decimals
+        return _HALVES[self.decimals] if self.decimals < len(_HALVES) else 0.5 * 10.0**-self.decimals
 
     @property
     def is_attribute(self) -> bool:
@@ -118,6 +122,7 @@ def plain(text: str) -> str:
         text = _IMAGE.sub(" ", text)
         text = _LINK.sub(r"\1", text)
     if "<" in text:
+        text = _POWER.sub(r"\1\2", text)
         text = _RAISED.sub("", text)
         text = re.sub(r"<br\s*/?>|</?(?:div|p|sup)\b[^<>]*>", " ", text)
         text = re.sub(r"</?[A-Za-z][^<>]*>", "", text)
@@ -157,33 +162,6 @@ def number_of(text: str) -> Printed | None:
     signed = _BESIDE.match(rest)
     beside = Beside(float(signed["value"]), len(signed["value"].partition(".")[2])) if signed else None
     return printed._replace(spread=float(spread["spread"]) if spread else None, beside=beside)
-
-
-def numbers_in(text: str) -> list[tuple[int, int, Printed]]:
-    """Every number in a sentence, with where it starts and ends; numbers inside names (`Qwen2.5-72B`) are left out."""
-    shown = text.translate(_MINUS)
-    found = []
-    for match in _NUMBER.finditer(shown):
-        start, end = match.start("digits"), match.end()
-        before, after = shown[start - 1 : start], shown[end : end + 1]
-        sign = match["sign"]
-        if sign and start >= 2 and shown[match.start("sign") - 1 : match.start("sign")].isalnum():
-            continue
-        if before.isalnum() or before in {"_", "/", ".", "#"} or (before == "-" and not sign):
-            continue
-        is_points = shown.startswith(("-point", "-pt"), end)
-        if (
-            after.isalnum()
-            or after in {"_", "/"}
-            or (after == "-" and shown[end + 1 : end + 2].isalnum() and not is_points)
-        ):
-            continue
-        if after == "." and shown[end + 1 : end + 2].isdigit():
-            continue
-        printed = _printed(match)
-        if printed is not None:
-            found.append((match.start("sign") if sign else start, end, printed))
-    return found
 
 
 def _printed(match: re.Match[str]) -> Printed | None:

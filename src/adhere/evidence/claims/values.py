@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from adhere.evidence.claims.layout import Layout, Orientation, column_model, corner_of, layout_of
@@ -16,10 +18,13 @@ from adhere.evidence.claims.names import (
     benchmark_name,
     clean_label,
     direction_of,
+    has_named_sizes,
     is_known,
     is_length,
+    is_part,
     is_role,
     is_setting,
+    is_split,
     looks_like_model,
     metric_in,
     metric_name,
@@ -34,7 +39,16 @@ from adhere.evidence.read.documents import repair
 
 _CONTINUATION = re.compile(r"^\s*(?:[-+–•↳]|w/o?\b|with(?:out)?\b|\\quad)\s*\S", re.IGNORECASE)
 _ADDED = re.compile(r"\s+(?:\+|w/o?|with(?:out)?)\s+(?=\S)", re.IGNORECASE)
-_PRIVATE = re.compile(r"\bin-?house\b|\binternal(?:ly)?\b|\bproprietary (?:test|benchmark|evaluation)", re.IGNORECASE)
+_PRIVATE = re.compile(
+    r"\bin-?house\b(?! (?:evaluation )?(?:framework|pipeline|harness))|\binternal(?:ly)?\b(?! (?:evaluation )?(?:framework|pipeline|harness|sandbox))|"
+    r"\bproprietary (?:test|benchmark|evaluation)",
+    re.IGNORECASE,
+)
+_TOPIC = re.compile(r"\S{2,30}(?: \S+){0,2}")
+_FIRST_NAME = re.compile(r"(?:(?=[\w'-]*[A-Z]\d?[\w'-]*[A-Z\d])[A-Z][\w'-]+)(?=[\s(\uff08:\uff1a]|[^\x00-\x7f])")
+_ON = re.compile(r"\b(?:on|of|for)\s+(?:the\s+)?(?P<name>[A-Z][\w+-]*[A-Z\d][\w.+-]*\w(?:\s\d+(?:\.\d+)*)?)(?=\W|$)")
+_IN_PARENTHESES = re.compile(r"[(\[]([^()\[\]]*/[^()\[\]]*)[)\]]\s*$")
+_ON_SET = re.compile(r"\bon (?:the |our )?(?P<name>(?:[\w-]+ ){0,3}[\w-]+) (?:benchmark|data\s?set|leaderboard)\b")
 _LANGUAGE = re.compile(
     r"\b(English|Chinese|French|German|Spanish|Japanese|Korean|Arabic|multilingual)\b", re.IGNORECASE
 )
@@ -43,6 +57,7 @@ _TWO_VALUES = re.compile(
     r"\bx is (?P<first>[^.;]{3,80}?)(?:,|;)? and y is (?P<second>[^.;]{3,80})|(?P<a>[A-Za-z +-]{3,40})\s*/\s*(?P<b>[A-Za-z +-]{3,40})\s+(?:scores?|values?)",
     re.IGNORECASE,
 )
+_SCALES = frozenset({"K", "M", "B", "T"})
 _BEHIND_COLON = re.compile(r"[:\uff1a]\s*")
 _WINDOW = r"[\s(]*\(?(v\d+(?:\.\d+)?|\d{4}(?:\s?-\s?\d{4})?)\b"
 _DEFAULT_SETTINGS = frozenset(
@@ -75,12 +90,12 @@ class Value:
     for cells of broken rows, which are read but not checked.
     """
 
-    id: str
     document: str
     table: Table
     row: int
     column: int
     part: int
+    is_part: bool
     printed: Printed
     bold: bool
     underlined: bool
@@ -96,7 +111,23 @@ class Value:
     direction: str = "higher"
     is_private: bool = False
     is_firm: bool = True
-    guesses: list[str] = field(default_factory=list)
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def guesses(self) -> tuple[str, ...]:
+        """What was assumed to read the names of its model (first) and benchmark."""
+        return (*self.model.guesses, *self.assumed) if self.model and self.model.guesses else self.assumed
+
+    @property
+    def id(self) -> str:
+        """`a:t1:r2c3`, and a letter where its cell prints several numbers."""
+        letter = "abcdefgh"[self.part] if self.is_part else ""
+        return f"{self.sheet_id}:r{self.row + 1}c{self.column}{letter}"
+
+    @property
+    def sheet_id(self) -> str:
+        """`a:t1`: how the ids of a table begin."""
+        return f"{stem(self.document)}:t{self.table.index}"
 
     @property
     def key(self) -> Key | None:
@@ -129,7 +160,7 @@ class Sheet:
     table: Table
     models_in: Orientation
     first_column: int
-    cells: dict[tuple[int, int], list[Value]]
+    cells: dict[tuple[int, int], Sequence[Value]]
     row_labels: list[str]
     column_labels: list[str]
     row_roles: list[Role]
@@ -141,7 +172,7 @@ class Sheet:
 
     def value(self, row: int, column: int) -> Value | None:
         """The number of a cell that holds exactly one."""
-        found = self.cells.get((row, column), [])
+        found = self.cells.get((row, column), ())
         return found[0] if len(found) == 1 else None
 
     def values(self) -> list[Value]:
@@ -154,11 +185,29 @@ class Sheet:
 def sheets_of(document: Document) -> list[Sheet]:
     """The tables of a document with every number named."""
     extra = _stated_elsewhere(document)
-    return [_sheet(document, table, extra) for table in document.tables]
+    layouts = [layout_of(table) for table in document.tables]
+    measured = _measured(document.tables, layouts)
+    if measured:
+        layouts = [
+            layout if layout.models_in or layout.model or layout.nothing else layout_of(table, measured)
+            for table, layout in zip(document.tables, layouts, strict=True)
+        ]
+    return [_sheet(document, table, layout, extra) for table, layout in zip(document.tables, layouts, strict=True)]
 
 
-def _sheet(document: Document, table: Table, extra: _Elsewhere) -> Sheet:
-    layout = layout_of(table)
+def _measured(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[str]:
+    """The labels that name benchmarks in those tables that hold models."""
+    found: set[str] = set()
+    for table, layout in zip(tables, layouts, strict=True):
+        if layout.models_in == "rows" and not layout.nothing:
+            found |= {path[-1] for path in layout.paths[layout.first :] if path and role_of(path[-1]) == "score"}
+        elif layout.models_in == "columns" and not layout.nothing:
+            names = (clean_label(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names)
+            found |= {name for name in names if name}
+    return frozenset(found)
+
+
+def _sheet(document: Document, table: Table, layout: Layout, extra: _Elsewhere) -> Sheet:
     labels = [" ".join(path) for path in layout.paths]
     row_labels, row_models = _row_labels(table, layout)
     sheet = Sheet(
@@ -170,7 +219,7 @@ def _sheet(document: Document, table: Table, extra: _Elsewhere) -> Sheet:
         row_labels,
         labels,
         [_row_role(label, layout) for label in row_labels],
-        _column_roles(layout),
+        _column_roles(table, layout),
         row_models,
         is_private=bool(_PRIVATE.search(table.caption)),
         nothing=layout.nothing,
@@ -200,14 +249,26 @@ def _row_role(label: str, layout: Layout) -> Role:
     return "score" if layout.models_in == "rows" and looks_like_model(label) else role_of(label)
 
 
-def _column_roles(layout: Layout) -> list[Role]:
-    roles: list[Role] = ["attribute" if c < layout.first else _column_role(path) for c, path in enumerate(layout.paths)]
+def _column_roles(table: Table, layout: Layout) -> list[Role]:
+    roles: list[Role] = [
+        "attribute" if c < layout.first or _counts(table, c) else _column_role(path)
+        for c, path in enumerate(layout.paths)
+    ]
     if "score" not in roles:
         # "Score" beside no other scores is what the rows score, not a sum of anything.
         for c, path in enumerate(layout.paths):
             if roles[c] == "aggregate" and path and path[-1].lower() in _DEFAULT_SETTINGS:
                 roles[c] = "score"
     return roles
+
+
+def _counts(table: Table, c: int) -> bool:
+    """Whether a column counts tokens, steps, parameters or items: most numbers carry a scale letter (`275B`), or a split has hundreds."""
+    numbers = [part.number for row in table.rows if len(row.cells) > c for part in row.cells[c].parts if part.number]
+    head = clean_label(table.headers[-1][c]) if table.headers and len(table.headers[-1]) > c else ""
+    if len(numbers) > 1 and is_split(head) and all(number.decimals == 0 and number.value >= 200 for number in numbers):
+        return True  # how many items a split has
+    return len(numbers) > 1 and 2 * sum(number.unit in _SCALES for number in numbers) > len(numbers)
 
 
 def _column_role(path: list[str]) -> Role:
@@ -289,10 +350,10 @@ def _label_above(table: Table, r: int, c: int) -> str:
 
 def _tell_apart(sheet: Sheet, layout: Layout) -> None:
     """Give cells that would mean the same thing what else tells them apart: a group, a section, a second label, their order."""
-    groups: dict[tuple[str, ...], list[Value]] = defaultdict(list)
-    for value in sheet.values():
-        if value.key is not None and value.role not in {"attribute", "share"}:
-            groups[*value.key, value.shots].append(value)
+    groups: dict[Hashable, list[Value]] = defaultdict(list)
+    scores = [value for value in sheet.values() if value.role not in {"attribute", "share"}]
+    for value in printed_again(scores, lambda value: value.key and (value.key, value.shots)):
+        groups[value.key, value.shots].append(value)
     for same in groups.values():
         if len(same) < 2:
             continue
@@ -319,7 +380,18 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
             value.beside = ", ".join(dict.fromkeys(filter(None, own)))
             if nth > 1:
                 value.beside = ", ".join(filter(None, [value.beside, f"printed again ({nth})"]))
-                value.guesses.append("the table prints this label again without saying what differs")
+                value.assumed = (*value.assumed, "the table prints this label again without saying what differs")
+
+
+def printed_again(values: Iterable[Value], key: Callable[[Value], Hashable]) -> list[Value]:
+    """The values whose key (None: none) another value has, too; decided by hashes, because a dictionary of all keys is large."""
+    seen: set[int] = set()
+    twice: set[int] = set()
+    values = [value for value in values if key(value) is not None]
+    for value in values:
+        number = hash(key(value))
+        (twice if number in seen else seen).add(number)
+    return [value for value in values if hash(key(value)) in twice] if twice else []
 
 
 # ── what stands elsewhere in the document ──
@@ -330,13 +402,15 @@ class _Elsewhere:
     """Variants and metrics that the text states once for all tables."""
 
     variants: dict[str, tuple[str, str]] = field(default_factory=dict)
+    has_named_sizes: bool = False
     metrics: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def _stated_elsewhere(document: Document) -> _Elsewhere:
     found = _Elsewhere()
     labels = {clean_label(cell.text) for table in document.tables for row in table.rows for cell in row.cells[:2]}
-    labels |= {label for table in document.tables for header in table.headers for label in header}
+    labels |= {clean_label(label) for table in document.tables for header in table.headers for label in header}
+    found.has_named_sizes = has_named_sizes(labels)
     known: dict[str, set[str]] = {}
     for label in labels:
         name = benchmark_name(label) if label else None
@@ -395,8 +469,10 @@ class _Context:
         self._compositions: dict[str, str] = {}
         # What labels mean, once for all the cells that they stand beside.
         self.models: dict[tuple[str, Tuning, bool], tuple[ModelName | None, str, str]] = {}
-        self.benchmarks: dict[tuple[str, ...], tuple[BenchmarkName | None, list[str], list[str]]] = {}
+        self.benchmarks: dict[tuple[str, ...], tuple[BenchmarkName | None, list[str], tuple[str, ...]]] = {}
+        self._parts: dict[tuple[BenchmarkName, str], tuple[BenchmarkName, str]] = {}
         self._columns: dict[int, tuple[str, list[str], list[str]]] = {}
+        self._settings: dict[tuple[str, str], str] = {}
 
     def column(self, c: int, path: list[str]) -> tuple[str, list[str], list[str]]:
         """Of the labels over a column: the model's name, what stands above it, and what stands below it."""
@@ -404,9 +480,26 @@ class _Context:
             self._columns[c] = column_model(path) if path else ("", [], [])
         return self._columns[c]
 
+    def part(self, benchmark: BenchmarkName, said: str) -> tuple[BenchmarkName, str]:
+        """The benchmark of one of several values of a cell that names a metric, and the name where that is another word (`EM`)."""
+        if (benchmark, said) not in self._parts:
+            metric = metric_name(said)[0]
+            variant = "" if "/" in benchmark.variant else benchmark.variant
+            rest = "" if metric.lower() == said.lower() else said
+            self._parts[benchmark, said] = (benchmark._replace(metric=metric, variant=variant), rest)
+        return self._parts[benchmark, said]
+
+    def row_setting(self, label: str, model: str) -> str:
+        """What the label of a row adds to the model that it continues."""
+        if (label, model) not in self._settings:
+            self._settings[label, model] = _row_setting(label, model)
+        return self._settings[label, model]
+
     def model(self, label: str, own: Tuning = "") -> ModelName:
         """The model that a label of this table names; `own` is what a column beside it says of its tuning."""
         name = model_name(label)
+        if self.extra.has_named_sizes and name.tuning == "base" and name.parameters is None:
+            return model_name(label, is_sized=True)
         if not name.tuning and own:
             return model_name(label, own, "the column beside it says so")
         if not name.tuning and name.key in self.tuned_names:
@@ -463,14 +556,28 @@ def _caption_benchmark(table: Table, layout: Layout, texts: tuple[str, ...]) -> 
                 named[name.key] = name
         if named:
             return next(iter(named.values())) if len(named) == 1 else None
+    # Where no label is more than a metric, the caption says of what: `Question answering results on FQuAD 1.0`.
+    bare = [path[-1] for path in layout.paths[layout.first :] if path]
+    if bare and layout.models_in == "rows" and all(map(_is_metric, bare)):
+        said = list(dict.fromkeys(match["name"] for match in _ON.finditer(table.caption)))
+        said = said or [match["name"] for match in _ON_SET.finditer(table.caption)]
+        return benchmark_name(said[0]) if len(said) == 1 else None
     return None
+
+
+def _is_metric(label: str) -> bool:
+    core = re.sub(r"\(\s*%\s*\)", "", label).strip()
+    return bool(metric_in(core)) and not metric_name(core)[1]
 
 
 def _topic(table: Table) -> BenchmarkName | None:
     """The set that the nearest heading names, listed or not: `Reading comprehension: CMRC 2018`."""
     if not table.headings:
         return None
-    name = _BEHIND_COLON.split(table.headings[-1])[-1].strip(" .:*_")
+    heading = table.headings[-1].strip(" .:\uff1a*_")
+    name = _BEHIND_COLON.split(heading)[-1].strip(" .:*_")
+    if not _TOPIC.fullmatch(name) and (first := _FIRST_NAME.match(heading)):
+        name = first.group()  # `AFQMC: semantic similarity (Accuracy)`
     is_name = 2 <= len(name) <= 30 and len(name.split()) <= 3 and any(char.isupper() for char in name[1:])
     if not is_name or looks_like_model(name) or role_of(name) != "score":
         return None
@@ -480,7 +587,9 @@ def _topic(table: Table) -> BenchmarkName | None:
 # ── one cell ──
 
 
-def _cell_values(sheet: Sheet, context: _Context, about: _Row, r: int, c: int) -> list[Value]:
+def _cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
+    sheet: Sheet, context: _Context, about: _Row, r: int, c: int
+) -> Sequence[Value]:
     table, row, layout = sheet.table, sheet.table.rows[r], context.layout
     cell = row.cells[c]
     path = layout.paths[c] if c < len(layout.paths) else [f"column {c + 1}"]
@@ -490,7 +599,7 @@ def _cell_values(sheet: Sheet, context: _Context, about: _Row, r: int, c: int) -
     above: list[str] = []
     if layout.models_in == "rows":
         role = row_role if row_role in {"attribute", "delta", "share"} and not about.benchmark else column_role
-        model_text, benchmark_path, setting = about.model, path, _row_setting(row_label, sheet.row_models[r])
+        model_text, benchmark_path, setting = about.model, path, context.row_setting(row_label, sheet.row_models[r])
         if about.benchmark:
             benchmark_path = [about.benchmark, *(label for label in path if _setting(label))]
     elif layout.models_in == "columns":
@@ -520,46 +629,53 @@ def _cell_values(sheet: Sheet, context: _Context, about: _Row, r: int, c: int) -
         model = None
     place = (*benchmark_path, "", row.section, about.metric, about.shots)
     if place not in context.benchmarks:
-        context.benchmarks[place] = _benchmark(sheet, context, benchmark_path, row.section, about)
+        found, groups, guessed = _benchmark(sheet, context, benchmark_path, row.section, about)
+        context.benchmarks[place] = (found, groups, tuple(guessed))
     benchmark, group, guesses = context.benchmarks[place]
     if layout.model and not layout.models_in:
-        guesses = [*guesses, layout.model_reason]
+        guesses = (*guesses, layout.model_reason)
     labels = path if layout.models_in != "columns" else [row_label]
     names = _part_settings(context, added, labels, cell) if len(cell.parts) > 1 else []
-    numbers = [(k, part) for k, part in enumerate(cell.parts) if part.number]
-    setting = " ".join(filter(None, [setting, remark, about.setting]))
+    setting = " ".join(filter(None, (setting, remark, about.setting)))
+    beside = ", ".join([*above, *group]) if layout.models_in == "columns" else ", ".join(group)
+    direction = direction_of(table.caption, *path, row_label, about.metric)
+    column_label = sheet.column_labels[c] if c < len(layout.paths) else f"column {c + 1}"
+    is_private = sheet.is_private or is_role("categories", context.corner)
     shots = about.shots or (benchmark.shots if benchmark else "")
     values = []
-    for k, part in numbers:
+    for k, part in enumerate(cell.parts):
         if part.number is None:
             continue
+        own, said = benchmark, _part_setting(cell, part, names) if names or part.is_aside else ""
+        if own is not None and not part.is_aside and metric_in(said) and not metric_name(said)[1]:
+            own, said = context.part(own, said)
         values.append(
             Value(
-                id=_id(sheet.document.name, table, r, c, k if len(cell.parts) > 1 else None),
                 document=sheet.document.name,
                 table=table,
                 row=r,
                 column=c,
                 part=k,
+                is_part=len(cell.parts) > 1,
                 printed=part.number,
                 bold=part.bold,
                 underlined=part.underlined,
                 line=cell.line,
                 row_label=row_label,
-                column_label=sheet.column_labels[c] if c < len(layout.paths) else f"column {c + 1}",
+                column_label=column_label,
                 role="attribute" if part.number.is_attribute else role,
                 model=model,
-                benchmark=benchmark,
-                setting=" ".join(filter(None, [setting, _part_setting(cell, part, names)])),
+                benchmark=own,
+                setting=" ".join(filter(None, (setting, said))),
                 shots=shots,
-                beside=", ".join([*above, *group]) if layout.models_in == "columns" else ", ".join(group),
-                direction=direction_of(table.caption, *path, row_label, about.metric),
-                is_private=sheet.is_private or is_role("categories", context.corner),
+                beside=beside,
+                direction=direction,
+                is_private=is_private,
                 is_firm=len(row.cells) == table.width,
-                guesses=[*(model.guesses if model else ()), *guesses],
+                assumed=guesses,
             )
         )
-    return values
+    return tuple(values)
 
 
 def _with_shots(about: _Row, labels: list[str]) -> _Row:
@@ -568,11 +684,6 @@ def _with_shots(about: _Row, labels: list[str]) -> _Row:
         if shots and not rest:
             return _Row(about.model, about.tuning, about.benchmark, shots, about.metric, about.setting)
     return about
-
-
-def _id(document: str, table: Table, r: int, c: int, part: int | None) -> str:
-    letter = "" if part is None else "abcdefgh"[part]
-    return f"{_stem(document)}:t{table.index}:r{r + 1}c{c}{letter}"
 
 
 def _setting(text: str) -> str:
@@ -620,7 +731,7 @@ def _model(context: _Context, label: str, tuning: Tuning, *, has_role: bool) -> 
 
 def _part_setting(cell: Cell, part: Part, names: list[str]) -> str:
     """What tells a value from the others of its cell."""
-    name = names[part.place] if cell.parts[-1].place and part.place < len(names) else ""
+    name = part.name or (names[part.place] if cell.parts[-1].place and part.place < len(names) else "")
     return " ".join(filter(None, [name, "in parentheses" if part.is_aside else ""]))
 
 
@@ -628,7 +739,8 @@ def _part_settings(context: _Context, added: str, labels: list[str], cell: Cell)
     """What the values of a cell mean: by its label (`EM / F1`), a note ("x is … and y is …"), else by their order."""
     count = cell.parts[-1].place + 1
     for label in reversed(labels):
-        named = [piece.strip() for piece in re.split(r"\s*/\s*", label) if piece.strip()]
+        inside = _IN_PARENTHESES.search(label)
+        named = [piece.strip() for piece in re.split(r"\s*/\s*", inside[1] if inside else label) if piece.strip()]
         if count > 1 and len(named) == count:
             return named
     stated = _TWO_VALUES.search(f"{context.table.caption} {context.notes}")
@@ -655,7 +767,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     text = " ".join(labels)
     if group and (group.is_group or (sheet.models_in == "rows" and group.is_known)):
         return group._replace(variant=text, n=None), [], []
-    name, above = _benchmark_of(labels)
+    name, above = _benchmark_of(labels, context.layout)
     if about.metric and not name.metric:
         name = name._replace(metric=about.metric)
     if about.shots and not name.shots:
@@ -667,7 +779,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
         if not name.key:  # the label is nothing but a metric or shots
             return known._replace(metric=name.metric or known.metric, shots=name.shots or known.shots), above, guesses
         return known._replace(variant=text, n=None), above, guesses
-    if is_role("splits", text) and context.topic:
+    if is_split(text) and context.topic:
         return context.topic._replace(variant=text, n=None), above, [f"{text!r} is a part of what the heading names"]
     known = context.about_benchmark if name.key else context.topic
     if not name.key and known:
@@ -704,7 +816,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     return name, above, guesses
 
 
-def _benchmark_of(labels: list[str]) -> tuple[BenchmarkName, list[str]]:
+def _benchmark_of(labels: list[str], layout: Layout) -> tuple[BenchmarkName, list[str]]:
     """The benchmark that labels above one another name, and those above it that only group benchmarks."""
     if len(labels) == 1 or is_known(" ".join(labels)):
         return benchmark_name(" ".join(labels)), []
@@ -713,8 +825,10 @@ def _benchmark_of(labels: list[str]) -> tuple[BenchmarkName, list[str]]:
         return benchmark_name(" ".join(labels[at:])), labels[:at]
     shots, last = shots_of(labels[-1])
     if shots and not last:
-        name, above = _benchmark_of(labels[:-1])
+        name, above = _benchmark_of(labels[:-1], layout)
         return name._replace(shots=shots), above
+    if layout.has_groups and not is_part(labels[-1]):
+        return benchmark_name(labels[-1]), labels[:-1]
     head, rest = benchmark_name(labels[0]), " ".join(labels[1:])
     metric, more = metric_name(rest)
     if more or not metric_in(rest):
@@ -746,7 +860,8 @@ def _completed(name: BenchmarkName, extra: _Elsewhere) -> tuple[BenchmarkName, l
     return name, guesses
 
 
-def _stem(document: str) -> str:
+@functools.cache
+def stem(document: str) -> str:
     """A document's name without its extension, for short ids."""
     head, dot, tail = document.rpartition(".")
     return head if dot and len(tail) <= 5 else document

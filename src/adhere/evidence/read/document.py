@@ -11,7 +11,7 @@ from adhere.evidence.claims.printed import Printed
 class Part(NamedTuple):
     """One value of a cell: most cells have one, `38.77 / 66.32` has two, `65.5 (64.4)` has one and an aside.
 
-    `place` counts the values that slashes set apart.
+    `place` counts the values that slashes set apart; `name` is what the cell itself calls it (`F1: 92.3 EM: 86.6`).
     """
 
     text: str
@@ -20,6 +20,7 @@ class Part(NamedTuple):
     underlined: bool = False
     place: int = 0
     is_aside: bool = False
+    name: str = ""
 
 
 class Cell(NamedTuple):

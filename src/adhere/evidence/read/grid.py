@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,6 +17,7 @@ _BOLD = re.compile(
 _UNDERLINED = re.compile(r"<(?:u|ins)\b|\\underline\b", re.IGNORECASE)
 _SLASH = re.compile(r"\s*/\s*")
 _BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
+_NAMED = re.compile(r"([A-Za-z][\w-]{0,11})\s?[:=]\s?(\d+(?:\.\d+)?%?)")
 _ASIDE = re.compile(r"\((?P<number>\d+\.\d+%?)\)\s*$")
 MAX_HEADER_ROWS = 5
 MAX_SPAN = 200  # columns and rows that one cell may reach over
@@ -31,21 +33,29 @@ class RawRow(NamedTuple):
 
 def cell_of(text: str, line: int) -> Cell:
     """A cell with its parts: `38.77 / **66.32**` holds two numbers, the second one bold."""
+    shown, parts = _parts_of(text)
+    return Cell(shown, parts, line)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _parts_of(text: str) -> tuple[str, tuple[Part, ...]]:
+    """A cell's text and parts; cells that print the same share them."""
     if not text.strip():
-        return Cell(text, (), line)
+        return text, ()
     pieces = _pieces(text)
-    whole_bold = len(pieces) > 1 and re.fullmatch(r"\s*\*\*[^*]+\*\*\s*", text) is not None
+    whole_bold = len(pieces) > 1 and re.fullmatch(r"\s*(\*{2,3})[^*]+\1\s*", text) is not None
     parts = []
     for place, piece in enumerate(pieces):
         number = number_of(piece)
         bold, underlined = whole_bold or bool(_BOLD.search(piece)), bool(_UNDERLINED.search(piece))
-        parts.append(Part(plain(piece), number, bold, underlined, place))
+        name = piece.partition(" [")[2].rstrip("]") if piece.endswith("]") and ":" in text else ""
+        parts.append(Part(plain(piece), number, bold, underlined, place, name=name))
         aside = _ASIDE.search(parts[-1].text) if number and "(" in piece else None
         beside = number_of(aside["number"]) if aside else None
         # A count of other precision ("31.2% (164)") only explains the number; one like it is a second score ("65.5 (64.4)").
         if number and beside and number.decimals == beside.decimals > 0 and number.unit == beside.unit:
             parts.append(Part(aside["number"] if aside else "", beside, bold, underlined, place, is_aside=True))
-    return Cell(text, tuple(parts), line)
+    return text, tuple(parts)
 
 
 def expand_breaks(row: RawRow) -> list[RawRow]:
@@ -67,6 +77,9 @@ def expand_breaks(row: RawRow) -> list[RawRow]:
 
 
 def _pieces(text: str) -> list[str]:
+    named = _NAMED.findall(text) if ":" in text else []
+    if len(named) > 1 and not _NAMED.sub("", text).strip(" *_,;/"):
+        return [f"{number} [{name}]" for name, number in named]  # `F1:92.30 EM:86.60`
     if "/" not in text or is_absent(text) or "</" in text:
         return [text]
     pieces = _SLASH.split(text)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from adhere.evidence.read.grid import MAX_COLUMNS, MAX_SPAN, RawRow
 from adhere.evidence.read.latex_text import Macro, braced, latex_text
 
-_COMMENT = re.compile(r"(?<!\\)%.*")
+_COMMENT = re.compile(r"(?:(?<!\\)|(?<=\\\\))%.*")
 _MACRO = re.compile(
     r"\\(?:(?:re)?newcommand\*?\s*\{?|def\s*|providecommand\*?\s*\{?)\\(?P<name>[A-Za-z]+)\}?\s*(?:\[(?P<count>\d)\])?\s*(?:#\d)*(?=\{)"
 )

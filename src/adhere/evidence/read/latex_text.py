@@ -57,6 +57,10 @@ def latex_text(source: str, macros: Mapping[str, Macro] | None = None) -> str:
     return " ".join(text.split())
 
 
+def _hyphenated(text: str) -> bool:
+    return text.rstrip("*}").endswith("-") and text.rstrip("*}-")[-1:].isalnum()
+
+
 def braced(text: str, start: int) -> tuple[str | None, int]:
     """The content of the braces at or after `start`, and where they end; (None, start) where none open there."""
     while start < len(text) and text[start].isspace():
@@ -94,6 +98,8 @@ def _visible_text(source: str, at: int, macros: Mapping[str, Macro], depth: int)
             pieces.append(text)
         elif token["sign"]:
             pieces.append(token["sign"] if token["sign"] in "%&_#${}-" else "" if token["sign"] == "/" else " ")
+            if token["sign"] == "\\" and _hyphenated("".join(pieces[-3:-1])):
+                pieces.pop()  # a name that is broken behind its hyphen goes on
         elif token["mark"] == "}":
             if depth:
                 break
@@ -139,7 +145,13 @@ def _command(name: str, source: str, at: int, macros: Mapping[str, Macro], depth
     if name in _SIGNS:
         return _SIGNS[name], at
     if name in {"begin", "end"}:
-        return " ", braced(source, at)[1]
+        kind, at = braced(source, at)
+        if (
+            name == "begin" and kind and ("tabular" in kind or kind in {"array", "minipage"})
+        ):  # how its columns are set is no text
+            option = _OPTION.match(source, at)
+            at = braced(source, option.end() if option else at)[1]
+        return " ", at
     if name in macros and depth < MAX_DEPTH:
         body = macros[name].body
         for number in range(1, macros[name].arguments + 1):

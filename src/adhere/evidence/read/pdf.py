@@ -21,8 +21,14 @@ from adhere.extras import need
 
 _BOLD = re.compile(r"bold|black|cmbx|-bd\b|medi\b", re.IGNORECASE)
 _CAPTION = re.compile(r"(?:Table|Figure|Tab\.|TABLE|表)\s*\d")
+_RAISED_MARK = re.compile(r"[\d*\u2217†‡§¶,a-f]{1,4}")
+_SCORE = re.compile(r"^[\d,]*\.\d+%?$|%$")
+_FILLER = re.compile(r"[0X±.]+")
+_SPREAD = re.compile(r"[±˘](?:\d|\.\d|$)")
+_AMOUNT = re.compile(r"[$€£]?\d[\d.,]*(?:/\d[\d.,]*)?%?")
 LEAST_LINES = 2
 MAX_HEADER_LINES = 8
+MAX_BAND = 20.0
 MAX_PAGES = 2000
 MAX_CHARACTERS = 400_000
 MAX_PATHS = 5_000  # drawn on one page; rules of tables come before the curves of a plot, which are left out anyway
@@ -200,19 +206,82 @@ class _TooMuchText(Exception):
 
 
 def _page_blocks(page: Any) -> list[Block]:
-    words = [
+    pieces = [
         Word(w["text"], w["x0"], w["x1"], w["top"], w["bottom"], w["size"], bool(_BOLD.search(w["fontname"])))
-        for w in page.extract_words(x_tolerance_ratio=0.2, extra_attrs=["fontname", "size"])
+        for w in page.extract_words(x_tolerance_ratio=0.2, extra_attrs=["fontname", "size", "non_stroking_color"])
+        if not (_is_white(w["non_stroking_color"]) and _FILLER.fullmatch(w["text"]))
     ]
-    if not words:
+    if not pieces:
         return []
+    words = _whole(pieces)
     rules = _rules(page)
     blocks: list[Block] = []
-    for part in _halves(words, page.width):
+    for part in _parts(words, rules, page.width):
         lines = _lines(part)
         tables = _tables(lines, rules)
         blocks += _in_order(lines, tables)
     return blocks
+
+
+def _is_white(colour: Any) -> bool:
+    """Whether text is set in white: what aligns numbers of different length is printed, but not seen."""
+    parts = colour if isinstance(colour, tuple | list) else (colour,)
+    return len(parts) in {1, 3} and all(part == 1 for part in parts)
+
+
+def _whole(pieces: list[Word]) -> list[Word]:
+    """Words as they are read: pdfplumber ends one wherever its letters change font or size (small capitals, raised marks, ±)."""
+    usual = median(word.size for word in pieces)
+    ends: dict[int, list[Word]] = {}
+    for word in pieces:
+        ends.setdefault(round(word.right), []).append(word)
+
+    def is_mark(word: Word) -> bool:
+        """Whether it is a raised mark of a footnote: small, and right behind a larger word that reaches lower."""
+        if word.size > 0.85 * usual or not _RAISED_MARK.fullmatch(word.text):
+            return False
+        before = (other for place in range(-2, 3) for other in ends.get(round(word.left) + place, ()))
+        return any(
+            other is not word
+            and other.size > 1.15 * word.size
+            and other.top - 0.4 * other.size < word.top < word.bottom < other.bottom - 0.08 * other.size
+            for other in before
+        )
+
+    words: list[Word] = []
+    for piece in (word for line in _lines([p for p in pieces if not is_mark(p)]) for word in line.words):
+        last = words[-1] if words else None
+        gap = piece.left - last.right if last else usual
+        reach = (2.5 if last and last.text.endswith(("±", "˘")) else 0.9) * usual
+        if (
+            last is None
+            or abs(piece.bottom - last.bottom) > 0.35 * max(piece.size, last.size)
+            or not -0.3 * usual < gap < reach
+        ):
+            words.append(piece)
+        elif gap < 0.12 * max(piece.size, last.size):
+            words[-1] = _grown(last, piece, "")
+        elif number_of(last.text) is not None and (_SPREAD.match(piece.text) or piece.text == "%"):
+            words[-1] = last._replace(text=f"{last.text} {piece.text}")  # its column stays that of the number
+        elif last.text.endswith(("±", "˘")) and piece.text[:1].isdigit():
+            words[-1] = last._replace(text=f"{last.text} {piece.text}")
+        else:
+            words.append(piece)
+    return words
+
+
+def _grown(one: Word, other: Word, between: str) -> Word:
+    is_first = len(one.text) >= len(other.text)
+    main = one if is_first else other
+    return Word(
+        f"{one.text}{between}{other.text}",
+        one.left,
+        other.right,
+        min(one.top, other.top),
+        max(one.bottom, other.bottom),
+        main.size,
+        main.bold,
+    )
 
 
 def _rules(page: Any) -> list[Rule]:
@@ -227,6 +296,68 @@ def _rules(page: Any) -> list[Rule]:
         else:
             joined.append(rule)
     return joined
+
+
+def _parts(words: list[Word], rules: list[Rule], width: float) -> list[list[Word]]:
+    """The words of a page in the order in which it is read: what is set over its whole width, then (or before) its two columns."""
+    middle = width / 2
+    tops = sorted(
+        rule.top for rule in rules if rule.left < middle - 0.15 * width and rule.right > middle + 0.15 * width
+    )
+    lines = _lines(words)
+    bands: list[tuple[float, float]] = []
+    for top in tops:
+        # Between the rules of one table stand its rows; what lies further apart are two tables, or a page's head and foot.
+        if (
+            bands
+            and top - bands[-1][1] < MAX_BAND * len(lines)
+            and all(map(_is_across, _between(lines, bands[-1][1], top), [middle] * len(lines)))
+        ):
+            bands[-1] = (bands[-1][0], top)
+        else:
+            bands.append((top, top))
+    zones = [_with_caption(lines, top, bottom, middle) for top, bottom in bands if bottom - top > 2]
+    inside = {id(word) for top, bottom in zones for line in _between(lines, top, bottom) for word in line.words}
+    rest = [word for word in words if id(word) not in inside]
+    halves = _halves(rest, width)
+    if len(halves) == 1:
+        return [words]
+    above = [line for top, bottom in zones for line in _between(lines, top, bottom)]
+    return [*([[word for line in above for word in line.words]] if above else []), *halves]
+
+
+def _between(lines: list[PageLine], top: float, bottom: float) -> list[PageLine]:
+    return [line for line in lines if line.top >= top - 2 and line.bottom <= bottom + 2]
+
+
+def _is_across(line: PageLine, middle: float) -> bool:
+    """Whether a line may be set over the whole width: one that reads on across the middle, or a row of a table."""
+    before = [word for word in line.words if word.centre < middle]
+    behind = [word for word in line.words if word.centre >= middle]
+    if not before or not behind:
+        return len(line.words) < 8
+    return behind[0].left - before[-1].right < 0.8 * before[-1].size or len(_numbers(line)) >= 2 or len(line.words) < 14
+
+
+def _with_caption(lines: list[PageLine], top: float, bottom: float, middle: float) -> tuple[float, float]:
+    """A band of the page with the lines right above and below it that read on across the middle."""
+    for line in reversed([line for line in lines if line.bottom <= top + 2]):
+        if top - line.bottom > 1.5 * line.height or not _reads_on(line, middle):
+            break
+        top = line.top
+    for line in (line for line in lines if line.top >= bottom - 2):
+        if line.top - bottom > 2 * line.height or not _reads_on(line, middle):
+            break
+        bottom = line.bottom
+    return top, bottom
+
+
+def _reads_on(line: PageLine, middle: float) -> bool:
+    before = [word for word in line.words if word.left < middle]
+    behind = [word for word in line.words if word.left >= middle]
+    if any(word.left < middle - 1 < middle + 1 < word.right for word in line.words):
+        return True
+    return bool(before and behind) and behind[0].left - before[-1].right < 0.6 * before[-1].size
 
 
 def _halves(words: list[Word], width: float) -> list[list[Word]]:
@@ -258,7 +389,16 @@ def _lines(words: list[Word]) -> list[PageLine]:
 
 
 def _numbers(line: PageLine) -> list[Word]:
-    return [word for word in line.words if number_of(word.text.strip("*†‡()")) is not None]
+    """The words of a line that are numbers, or print one with more (`1564/1580`, `$1.29`); not those that end a name (`Opus 4.7`)."""
+    found = []
+    for before, word in zip([None, *line.words], line.words, strict=False):
+        text = word.text.strip("*†‡()")
+        if number_of(text) is None and not _AMOUNT.fullmatch(text):
+            continue
+        is_near = before is not None and word.left - before.right < 0.4 * word.size
+        if not (is_near and before and before.text[-1:].isalpha() and number_of(before.text) is None):
+            found.append(word)
+    return found
 
 
 def _is_row(line: PageLine) -> bool:
@@ -310,6 +450,8 @@ def _table(lines: list[PageLine], first: int, last: int, rows: list[int], rules:
     if not columns:
         return None
     first = _under_rule(lines, first, columns, rules)
+    while first > 0 and _is_section(lines[first - 1], columns) and _has_rule_above(lines[first - 1], columns, rules):
+        first -= 1
     body = lines[first : last + 1]
     header, start = _header(lines, first, columns, rules)
     labels = _label_edges([lines[index] for index in rows], columns[0][0])
@@ -323,25 +465,69 @@ def _table(lines: list[PageLine], first: int, last: int, rows: list[int], rules:
 def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule]) -> int:
     """The first line below the header's rule, where lines of a header hold numbers themselves (`GPT-4o 0513`)."""
     left, right = min(w.left for w in lines[first].words), max(w.right for w in lines[first].words)
-    wide = sorted({round(r.top) for r in rules if r.left <= left + 2 and r.right >= right - 2})
-    above = [top for top in wide if 0 <= lines[first].top - top < MAX_HEADER_LINES * 2 * lines[first].height]
+    wide = _apart([r.top for r in rules if r.left <= left + 2 and r.right >= right - 2])
+    above = [top for top in wide if -2 <= lines[first].top - top < MAX_HEADER_LINES * 2 * lines[first].height]
     inside = [top for top in wide if lines[first].bottom <= top + 2 and top < lines[last].top]
-    # With one rule above, that is the one over the header, and the next is the one below it.
-    if len(above) != 1 or not inside:
+    if not above or not inside or not _is_top(above[-1], lines, first):
         return first
+    # Between the rule over a table and the next one stands its header, at most one line of it with numbers of its own.
     below = next(index for index in range(first, last + 1) if lines[index].top >= inside[0] - 2)
-    return below if below - first <= MAX_HEADER_LINES else first
+    rows = [line for line in lines[first:below] if _is_row(line)]
+    is_header = len(rows) <= 1 and not any(_SCORE.search(word.text) for line in rows for word in _numbers(line))
+    return below if below - first <= MAX_HEADER_LINES and is_header else first
+
+
+def _is_top(top: float, lines: list[PageLine], first: int) -> bool:
+    """Whether a rule is the first of its table: above it stands nothing near, running text, or a caption."""
+    over = [line for line in lines[:first] if line.bottom <= top + 2]
+    if not over:
+        return True
+    last = over[-1]
+    return (
+        top - last.bottom > 1.2 * last.height or _is_prose(last) or any(_CAPTION.match(line.text) for line in over[-4:])
+    )
 
 
 def _under_rule(lines: list[PageLine], first: int, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> int:
     """The first line under the rule that ends the header: rows of words (`Architecture`) may stand above those of numbers."""
     left, right = columns[0][0], columns[-1][1]
-    wide = sorted(r.top for r in rules if r.left <= left + 2 and r.right >= right - 2 and r.top <= lines[first].top + 2)
+    wide = _apart(
+        [r.top for r in rules if r.left <= left + 2 and r.right >= right - 2 and r.top <= lines[first].top + 2]
+    )
     reach = MAX_HEADER_LINES * 2 * lines[first].height
     near = [top for top in wide if lines[first].top - top < reach]
     while len(near) >= 2 and first > 0 and lines[first - 1].top >= near[-1] - 2:
         first -= 1
     return first
+
+
+def _apart(tops: list[float]) -> list[float]:
+    """The places of rules, those of a double rule once (the lower)."""
+    found: list[float] = []
+    for top in sorted(tops):
+        if found and top - found[-1] <= 4:
+            found[-1] = top
+        else:
+            found.append(top)
+    return found
+
+
+def _is_section(line: PageLine, columns: Sequence[tuple[float, float]]) -> bool:
+    """Whether a line is one text that stands over columns of numbers: `Closed-Source Models` between the header and the rows."""
+    if _numbers(line) or _CAPTION.match(line.text) or len(line.words) > 8 or line.words[-1].right < columns[0][0] - 2:
+        return False
+    gaps = [b.left - a.right for a, b in zip(line.words, line.words[1:], strict=False)]
+    covered = sum(line.words[0].left < right and line.words[-1].right > left for left, right in columns)
+    return (
+        max(gaps, default=0.0) < 0.6 * line.words[0].size
+        and (covered >= 2 or len(columns) <= 2)
+        and covered < len(columns)
+    )
+
+
+def _has_rule_above(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
+    left, right = columns[0][0], columns[-1][1]
+    return any(r.left <= left + 2 and r.right >= right - 2 and 0 <= line.top - r.top < 1.5 * line.height for r in rules)
 
 
 def _columns(rows: list[PageLine]) -> list[tuple[float, float]]:
@@ -365,8 +551,8 @@ def _header(
 ) -> tuple[list[Word], int]:
     """The words above the first row of numbers that belong to the table, and the index of their first line."""
     left, right = columns[0][0], columns[-1][1]
-    wide = [rule.top for rule in rules if rule.left <= left + 2 and rule.right >= right - 2]
-    above = sorted(top for top in wide if top <= lines[first].top + 2)
+    wide = _apart([rule.top for rule in rules if rule.left <= left + 2 and rule.right >= right - 2])
+    above = [top for top in wide if top <= lines[first].top + 2]
     # The rule over the rows, and the rule over the header; a table without rules ends at a gap or at running text.
     ceiling = (
         above[-2]
@@ -379,7 +565,7 @@ def _header(
         if _is_prose(line) or _CAPTION.match(line.text):
             break
         if ceiling is not None:
-            if line.bottom <= ceiling + 1:
+            if line.bottom <= ceiling + 1 or lines[start].top - line.bottom > 2.2 * line.height:
                 break
         elif lines[start].top - line.bottom > 1.2 * line.height or first - index > MAX_HEADER_LINES:
             break
@@ -417,7 +603,7 @@ def _place(word: Word, table: PageTable) -> int:
 def _join(words: list[Word]) -> str:
     text = ""
     for word in words:
-        text += word.text if not text or text.endswith("-") else f" {word.text}"
+        text += word.text if not text or text.endswith("-") or word.text.startswith(".") else f" {word.text}"
     return text
 
 
@@ -449,11 +635,36 @@ def _header_rows(table: PageTable) -> list[list[str]]:
             if over.left - 2 <= (left + right) / 2 <= over.right + 2:
                 place = len(table.labels) + 1 + c
                 upper[place] = f"{upper[place]} {word.text}".strip()
-    by_column: dict[int, list[Word]] = {}
-    for word in sorted(rest, key=lambda w: (round(w.bottom), w.left)):
-        by_column.setdefault(_place(word, table), []).append(word)
-    lower = [_join(by_column.get(place, [])) for place in range(_width(table))]
-    return [upper, lower] if any(upper) else [lower]
+    lower = []
+    for layer in _layers(rest, table):
+        by_column: dict[int, list[Word]] = {}
+        for word in layer:
+            by_column.setdefault(_place(word, table), []).append(word)
+        lower.append([_join(by_column.get(place, [])) for place in range(_width(table))])
+    return [upper, *lower] if any(upper) else lower or [upper]
+
+
+def _layers(words: list[Word], table: PageTable) -> list[list[Word]]:
+    """The words of a header by its rows. Lines of one broken name follow each other closely; a row of its own stands apart in its column."""
+    chunks: list[list[Word]] = []
+    latest: dict[int, list[Word]] = {}
+    for word in (word for line in _lines(words) for word in line.words):
+        place = _place(word, table)
+        before = latest.get(place)
+        if before and word.top - max(other.bottom for other in before) <= 0.45 * (word.bottom - word.top):
+            before.append(word)
+        else:
+            latest[place] = [word]
+            chunks.append(latest[place])
+    layers: list[list[Word]] = []
+    for chunk in sorted(chunks, key=lambda chunk: min(word.top for word in chunk)):
+        top = min(word.top for word in chunk)
+        places = {_place(word, table) for layer in layers[-1:] for word in layer}
+        if layers and top < max(word.bottom for word in layers[-1]) and _place(chunk[0], table) not in places:
+            layers[-1] += chunk
+        else:
+            layers.append(list(chunk))
+    return layers
 
 
 def _body_rows(table: PageTable) -> list[RawRow]:
@@ -461,6 +672,9 @@ def _body_rows(table: PageTable) -> list[RawRow]:
     labels = len(table.labels) + 1
     placed = []
     for line in table.body:
+        if _is_section(line, table.columns):
+            placed.append([line.text, *[""] * (_width(table) - 1)])
+            continue
         cells: dict[int, list[Word]] = {}
         for word in line.words:
             cells.setdefault(_place(word, table), []).append(word)

@@ -17,7 +17,6 @@ TYPE_WORDS = {
     "arithmetic": "averages, sums, differences, shares",
     "invariant": "what must hold by construction",
     "emphasis": "bold marks",
-    "prose_table": "text against tables",
 }
 _SIGNS = {"error": "✗", "warning": "!", "info": "i"}
 STATUSES: tuple[Status, ...] = ("confirmed", "contradicted", "unsupported", "not comparable")

@@ -1,1 +1,0 @@
-"""Sentences against the tables that they speak of: values and orders."""

@@ -1,0 +1,147 @@
+"""The JSON of very many claims: what a row or a column of a table has in common is said once.
+
+A grid is one table: `rows` and `columns` hold the keys of a claim that are the same all along them, `kinds` those that several
+cells share (`setting`, `status`, …), and `cells` of a row are `[column, value]` or `[column, value, kind]`, where kind 0 is meant if none is
+said. `claims_in` gives back what the list of claims would have held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from adhere.evidence.claims.values import Value
+from adhere.evidence.verdicts import Claims, metric_of, setting_of, variant_of
+from adhere.schema import encode
+
+_MODEL = ("model", "tuning", "assumed")
+_BENCHMARK = ("benchmark", "metric", "variant", "direction", "assumed")
+
+
+def grids_of(claims: Claims, named: set[str], places: dict[str, int]) -> tuple[list[bytes], list[Value]]:
+    """The grids of all claims, each as JSON, and the cells that do not fit in or that a conflict names.
+
+    `places` collects the assumptions, as for single claims.
+    """
+    tables = {name.rpartition(":")[0] for name in named}
+    grids, left = [], list[Value]()
+    for sheet, values in groupby(claims.values, key=lambda value: value.sheet_id):
+        grid = _Grid(claims, named if sheet in tables else set(), places)
+        grids.append(grid.encoded(sheet, list(values)))
+        left += grid.left
+    return grids, left
+
+
+class _Grid:
+    """One table; `left` are the cells that do not fit in. Rows are encoded one by one: a table may have very many."""
+
+    def __init__(self, claims: Claims, named: set[str], places: dict[str, int]) -> None:
+        self.claims, self.named, self.places = claims, named, places
+        self.left: list[Value] = []
+        self._columns: dict[int, tuple[Any, ...]] = {}
+        self._kinds: dict[tuple[Any, ...], int] = {}
+
+    def encoded(self, sheet: str, values: list[Value]) -> bytes:
+        """The grid of a table's values, row by row."""
+        is_down = len({(v.column, v.model) for v in values}) > len({(v.row, v.model) for v in values})
+        across, down = (_MODEL, _BENCHMARK) if is_down else (_BENCHMARK, _MODEL)
+        rows = [
+            row for _, cells in groupby(values, key=lambda v: v.row) if (row := self._row(list(cells), across, is_down))
+        ]
+        heads = {value.column: value.column_label for value in values}
+        head = {
+            "id": sheet,
+            "document": values[0].document,
+            "table": values[0].table.name,
+            "columns": [
+                {"n": c, "column": heads[c]} | self._said(down, self._columns[c]) for c in sorted(self._columns)
+            ],
+            "kinds": [_kind(kind) for kind in self._kinds],
+        }
+        return encode(head)[:-1] + b',"rows":[' + b",".join(rows) + b"]}"
+
+    def _row(self, values: list[Value], across: tuple[str, ...], is_down: bool) -> bytes:  # noqa: FBT001 -- one call
+        about: tuple[Any, ...] | None = None
+        cells: list[tuple[Any, ...]] = []
+        for value in values:
+            verdict = self.claims.verdict(value)
+            model = (value.model.name, value.model.tuning, value.model.guesses) if value.model else ("", "", ())
+            shown = value.benchmark.shown if value.benchmark else value.row_label
+            benchmark = (shown, metric_of(value), variant_of(value), value.direction, value.assumed)
+            row, column = (model, benchmark) if is_down else (benchmark, model)
+            about = about or row
+            text, number = value.printed.text, value.printed.value
+            fits = about == row and self._columns.setdefault(value.column, column) == column and not value.is_part
+            is_plain = text == repr(number) or text == _plainly(value)
+            if not fits or not is_plain or (self.named and value.id in self.named):
+                self.left.append(value)
+                continue
+            kind = (setting_of(value), verdict.status, verdict.basis, value.printed.unit)
+            place = self._kinds.setdefault(kind, len(self._kinds))
+            cells.append((value.column, _short(value), place) if place else (value.column, _short(value)))
+        if not cells or about is None:
+            return b""
+        head = {"row": values[0].row_label, "line": values[0].line, "n": values[0].row + 1}
+        return encode(head | self._said(across, about))[:-1] + b',"cells":' + msgspec.json.encode(cells) + b"}"
+
+    def _said(self, names: tuple[str, ...], texts: tuple[Any, ...]) -> dict[str, Any]:
+        said = {name: text for name, text in zip(names, texts, strict=True) if text not in {"", (), "higher"}}
+        if "assumed" in said:
+            said["assumed"] = [self.places.setdefault(text, len(self.places)) for text in said["assumed"]]
+        return said
+
+
+def _plainly(value: Value) -> str:
+    return f"{value.printed.value:.{value.printed.decimals}f}{value.printed.unit if value.printed.unit == '%' else ''}"
+
+
+def _short(value: Value) -> float | int | str:
+    """The number; as printed where JSON would drop a zero (`61.20`)."""
+    number, text = value.printed.value, value.printed.text
+    if text == repr(number) or text.rstrip("%") == repr(number):
+        return number
+    return int(number) if number == int(number) and value.printed.decimals == 0 else text.rstrip("%")
+
+
+def _kind(kind: tuple[Any, ...]) -> dict[str, Any]:
+    setting, status, basis, unit = kind
+    found: dict[str, Any] = {"status": status}
+    if setting:
+        found["setting"] = setting
+    if status != "unsupported":
+        found["basis"] = basis
+    if unit:
+        found["unit"] = unit
+    return found
+
+
+def claims_in(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every claim of a JSON report of `adhere claims`, those of `grids` included, with the keys of a listed one."""
+    yield from found["claims"]
+    for grid in found.get("grids", ()):
+        columns = {column["n"]: column for column in grid["columns"]}
+        for row in grid["rows"]:
+            for number, value, *kind in row["cells"]:
+                column = columns[number]
+                assumed = [*row.get("assumed", ()), *column.get("assumed", ())]
+                said: dict[str, Any] = {"model": "", "tuning": "", "variant": "", "setting": ""}
+                said |= {
+                    name: text for name, text in {**column, **row}.items() if name not in {"n", "cells", "assumed"}
+                }
+                said |= grid["kinds"][kind[0] if kind else 0]
+                as_number = float(value)
+                printed = f"{value}{'%' if said.get('unit') == '%' else ''}"
+                if assumed:
+                    said["assumed"] = sorted(assumed)
+                if printed != repr(as_number):
+                    said["printed"] = printed
+                yield {
+                    "id": f"{grid['id']}:r{row['n']}c{number}",
+                    "document": grid["document"],
+                    "table": grid["table"],
+                    "value": as_number,
+                    **said,
+                }

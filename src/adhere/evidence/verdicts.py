@@ -1,0 +1,153 @@
+"""What becomes of every printed number: a verdict, and the claim that states it, made when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, overload
+
+from adhere.evidence.checks.checking import Check
+from adhere.evidence.checks.reconcile import Comparison
+from adhere.evidence.claims.coverage import is_claim
+from adhere.evidence.claims.values import Value
+from adhere.evidence.findings import Claim, Conflict, Status
+
+_STRENGTH = {"cross_document": 0, "cross_table": 1, "arithmetic": 2, "invariant": 3}
+_BASIS = (
+    "another document prints the same",
+    "another table prints the same",
+    "it fits the average, sum or difference",
+    "it fits an equality that the caption promises",
+)
+
+
+class Verdict(NamedTuple):
+    """A claim's status and what it rests on."""
+
+    status: Status
+    basis: str
+
+
+_UNSUPPORTED = Verdict("unsupported", "printed once, and no other number can confirm or deny it")
+_APART = Verdict("not comparable", "its only counterpart is of another version, metric or set")
+
+
+class Claims(Sequence[Claim]):
+    """The claims of some documents. Each is made from its cell when it is asked for: of half a million none need be kept.
+
+    `values` are the cells, in the order of the claims.
+    """
+
+    def __init__(self, values: list[Value], verdicts: dict[int, Verdict]) -> None:
+        self.values = values
+        self._verdicts = verdicts
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, index: int) -> Claim: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Claim]: ...
+    def __getitem__(self, index: int | slice) -> Claim | list[Claim]:
+        if isinstance(index, slice):
+            return [self.claim(value) for value in self.values[index]]
+        return self.claim(self.values[index])
+
+    def __iter__(self) -> Iterator[Claim]:
+        return map(self.claim, self.values)
+
+    def verdict(self, value: Value) -> Verdict:
+        """What became of a cell."""
+        return self._verdicts.get(id(value), _UNSUPPORTED)
+
+    def claim(self, value: Value) -> Claim:
+        """What a cell states."""
+        verdict = self.verdict(value)
+        return Claim(
+            id=value.id,
+            model=value.model.name if value.model else "",
+            benchmark=value.benchmark.shown if value.benchmark else value.row_label,
+            metric=metric_of(value),
+            value=value.printed.value,
+            document=value.document,
+            table=value.table.name,
+            row=value.row_label,
+            column=value.column_label,
+            line=value.line,
+            printed=value.printed.text,
+            variant=variant_of(value),
+            setting=setting_of(value),
+            unit=value.printed.unit,
+            tuning=value.model.tuning if value.model else "",
+            direction=value.direction,
+            status=verdict.status,
+            basis=verdict.basis,
+            guesses=value.guesses,
+        )
+
+
+def claims_of(
+    values: Iterable[Value], checks: Iterable[Check], compared: Iterable[Comparison], conflicts: Iterable[Conflict]
+) -> Claims:
+    """Every number about a model on a benchmark, and every other number that a conflict names."""
+    verdicts: dict[int, Verdict] = {}
+    for item in compared:
+        if item.standing == "not comparable":
+            verdicts |= {id(item.first): _APART, id(item.second): _APART}
+    verdicts |= _supported(checks)
+    named: set[str] = set()
+    accused: dict[str, Verdict] = {}
+    for conflict in conflicts:
+        named |= set(conflict.claims)
+        # A wrong mark says nothing against the number that it marks.
+        if conflict.severity == "error" and conflict.type != "emphasis":
+            for name in conflict.claims:
+                accused.setdefault(name, Verdict("contradicted", conflict.type))
+    if not named:
+        return Claims([value for value in values if is_claim(value)], verdicts)
+    tables = {name.rpartition(":")[0] for name in named}
+    kept = []
+    for value in values:
+        is_named = value.sheet_id in tables and value.id in named
+        if is_named and value.id in accused:
+            verdicts[id(value)] = accused[value.id]
+        if is_named or is_claim(value):
+            kept.append(value)
+    return Claims(kept, verdicts)
+
+
+def _supported(checks: Iterable[Check]) -> dict[int, Verdict]:
+    """What speaks for each number: the strongest check that holds; orderings and upper bounds support no value."""
+    best: dict[int, int] = {}
+    for check in checks:
+        if check.failed or check.doubt or check.kind not in _STRENGTH:
+            continue
+        if check.kind == "invariant" and (len(check.subjects) != 2 or check.severity != "error"):
+            continue
+        rank = _STRENGTH[check.kind]
+        for value in check.values:
+            best[id(value)] = min(best.get(id(value), rank), rank)
+    verdicts = [Verdict("confirmed", basis) for basis in _BASIS]
+    return {name: verdicts[rank] for name, rank in best.items()}
+
+
+def variant_of(value: Value) -> str:
+    """The variant; of an average over many sets the first and the last of them."""
+    variant = value.benchmark.variant if value.benchmark else ""
+    if value.role != "aggregate":
+        return variant
+    sets = variant.split(", ")
+    return f"{sets[0]} … {sets[-1]} ({len(sets)} sets)" if len(sets) > 3 else variant
+
+
+def metric_of(value: Value) -> str:
+    """The metric; where none is named, what the number is."""
+    named = value.benchmark.metric if value.benchmark else ""
+    return named or {"aggregate": "average", "delta": "difference", "share": "share"}.get(value.role, "score")
+
+
+def setting_of(value: Value) -> str:
+    """Everything that is said of how a number came about, besides its names."""
+    if not value.shots and not value.beside:
+        return value.setting
+    return ", ".join(filter(None, (value.setting, f"{value.shots}-shot" if value.shots else "", value.beside)))

@@ -1,0 +1,203 @@
+"""What the form of a table says of its labels, before any list of words does."""
+
+from __future__ import annotations
+
+import pytest
+
+from adhere.evidence.check import findings_of, gather
+from adhere.evidence.findings import Claim, Findings
+from adhere.evidence.read.documents import parse_document
+from adhere.evidence.read.latex_text import Macro, latex_text
+from adhere.evidence.read.pdf import PageLine, Rule, Word, _parts, _tables, _whole
+
+
+def found(text: str, suffix: str = ".md") -> Findings:
+    return findings_of(gather([parse_document(text.encode(), name="a", suffix=suffix)]))
+
+
+def told(claim: Claim) -> tuple[str, str, str, str, float]:
+    return claim.model, claim.benchmark, claim.variant, claim.metric, claim.value
+
+
+def html(*rows: str) -> str:
+    return f"<html><table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table></html>"
+
+
+def test_upper_labels_group_what_is_named_once_and_name_what_comes_again() -> None:
+    body = "<td>Zeta-7B</td><td>1.5</td><td>2.5</td><td>3.5</td><td>4.5</td>"
+    grouped = html(
+        "<th></th><th colspan=2>General</th><th colspan=2>Vision</th>",
+        "<th>Model</th><th>QuizA</th><th>QuizB</th><th>SeeA</th><th>SeeB</th>",
+        body,
+    )
+    assert [(c.benchmark, c.setting) for c in found(grouped, ".html").claims] == [
+        ("QuizA", "General"),
+        ("QuizB", "General"),
+        ("SeeA", "Vision"),
+        ("SeeB", "Vision"),
+    ]
+    parts = html(
+        "<th></th><th colspan=2>TreeA</th><th colspan=2>TreeB</th>",
+        "<th>Model</th><th>UPOS</th><th>LAS</th><th>UPOS</th><th>LAS</th>",
+        body,
+    )
+    assert [(c.benchmark, c.variant) for c in found(parts, ".html").claims] == [
+        ("TreeA", "UPOS"),
+        ("TreeA", "LAS"),
+        ("TreeB", "UPOS"),
+        ("TreeB", "LAS"),
+    ]
+
+
+def test_base_is_a_size_beside_large_and_a_tuning_beside_instruct() -> None:
+    sized = "| Model | QuizA |\n|---|---|\n| FooBERT-base | 50.1 |\n| FooBERT-large | 60.1 |\n"
+    assert [(c.model, c.tuning) for c in found(sized).claims] == [("FooBERT-base", ""), ("FooBERT-large", "")]
+    tuned = "| Model | QuizA |\n|---|---|\n| Foo-7B-Base | 50.1 |\n| Foo-7B-Instruct | 60.1 |\n"
+    assert [c.tuning for c in found(tuned).claims] == ["base", "instruct"]
+    mixed = "| Model | MMLU |\n|---|---|\n| Base mix | 50.1 |\n| Ablate chat | 60.1 |\n"
+    assert [c.tuning for c in found(mixed).claims] == ["", ""]
+
+
+def test_counts_are_no_scores() -> None:
+    tokens = "| Model | MMLU | Seen in training |\n|---|---|---|\n| A-7B | 50.1 | 275B |\n| B-7B | 60.1 | 1.5T |\n"
+    assert [c.benchmark for c in found(tokens).claims] == ["MMLU", "MMLU"]
+    items = "| Task | Dataset | Train | Test |\n|---|---|---|---|\n| QA | QuizA | 62,697 | 4,420 |\n| QA | QuizB | 8,939 | 1,118 |\n"
+    assert list(found(items).claims) == []
+
+
+def test_a_cell_may_name_its_values_and_a_heading_the_benchmark() -> None:
+    text = "#### DRXD 阅读理解 Reading Comprehension (F1, EM)：\n\n| 模型 | 开发集（dev) | 测试集（test) |\n|---|---|---|\n"
+    text += "| FooBERT | F1:92.30 EM:86.60 | F1:91.46 EM:85.49 |\n| BarNet | F1:93.30 EM:87.60 | F1:92.46 EM:86.49 |\n"
+    claims = [c for c in found(text).claims if c.model == "FooBERT"]
+    assert [(c.benchmark, c.variant, c.metric, c.setting, c.value) for c in claims] == [
+        ("DRXD", "开发集(dev)", "F1", "", 92.3),
+        ("DRXD", "开发集(dev)", "exact match", "EM", 86.6),
+        ("DRXD", "测试集(test)", "F1", "", 91.46),
+        ("DRXD", "测试集(test)", "exact match", "EM", 85.49),
+    ]
+
+
+def test_labels_of_several_metrics_belong_to_the_values_of_their_cells() -> None:
+    text = "| Model | QuizA (Dev) (EM/F1) |\n|---|---|\n| A-7B | 60.1 / 70.2 |\n| B-7B | 61.1 / 71.2 |\n"
+    assert [told(c) for c in found(text).claims][:2] == [
+        ("A-7B", "QuizA (Dev)", "", "exact match", 60.1),
+        ("A-7B", "QuizA (Dev)", "", "F1", 70.2),
+    ]
+
+
+def test_a_caption_names_what_bare_metrics_are_of() -> None:
+    text = "Table 1: Answering questions, results on QuizQA 1.0.\n\n| Model | F1 | EM |\n|---|---|---|\n| A-7B | 60.1 | 50.2 |\n| B-7B | 61.1 | 51.2 |\n"
+    assert {c.benchmark for c in found(text).claims} == {"QuizQA 1.0"}
+
+
+def test_a_table_that_shares_its_labels_with_another_one_is_read_alike() -> None:
+    head = "| {} | QuizA | QuizB | QuizC |\n|---|---|---|---|\n"
+    text = (
+        head.format("Model")
+        + "| A-7B | 1.5 | 2.5 | 3.5 |\n\n## Encoders\n\n"
+        + head.format("Encoders")
+        + "| Clip+Dino | 4.5 | 5.5 | 6.5 |\n"
+    )
+    assert [c.model for c in found(text).claims] == ["A-7B"] * 3 + ["Clip+Dino"] * 3
+    alone = head.format("Encoders") + "| Clip+Dino | 4.5 | 5.5 | 6.5 |\n"
+    assert list(found(alone).claims) == []
+
+
+ROWS = ("A-7B", "B-7B", "C-7B", "D-7B")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        # A mark over a whole cell does not say which of its numbers is the best.
+        ["60.1 / **70.1**", "61.1 / 69.1", "**63.1 / 68.1**", "**62.1** / 60.0"],
+    ],
+)
+def test_a_mark_over_several_numbers_accuses_none(cells: list[str]) -> None:
+    head = "| Model | " + " | ".join(f"Quiz{c} (EM/F1)" for c in "ABCD") + " |\n|" + "---|" * 5 + "\n"
+    text = head + "".join(
+        f"| {row} | " + " | ".join([cell] * 4) + " |\n" for row, cell in zip(ROWS, cells, strict=True)
+    )
+    assert not [c for c in found(text).conflicts if c.type == "emphasis" and c.severity == "error"]
+
+
+def test_people_are_no_competitors_for_the_best_mark() -> None:
+    rows = "| Human | 99.1 | 98.1 | 97.1 |\n| A-7B | **60.1** | **61.1** | **62.1** |\n| B-7B | 50.1 | 51.1 | 52.1 |\n"
+    assert list(found("| Model | QuizA | QuizB | QuizC |\n|---|---|---|---|\n" + rows).conflicts) == []
+
+
+def test_a_tabular_inside_a_macro_is_a_label_and_a_broken_name_goes_on() -> None:
+    macros = {"hd": Macro(1, r"\begin{tabular}[b]{@{}c@{}}#1\end{tabular}")}
+    assert latex_text(r"\hd{\textbf{Long-}\\\textbf{Bench}\\(Acc)}", macros).replace("*", "") == "Long-Bench (Acc)"
+    assert latex_text(r"\hd{Two\\words}", macros) == "Two words"
+
+
+# ── PDF ──
+
+
+def word(text: str, left: float, *, top: float = 100.0, size: float = 10.0, gap: float = 5.0) -> Word:
+    return Word(text, left, left + gap * len(text), top, top + size, size, bold=False)
+
+
+def test_words_go_on_where_only_the_font_changes() -> None:
+    small = [word("C", 10, gap=7), word("AMEM", 17, top=102, size=8, gap=4), word("BERT", 33.1, size=10, gap=6)]
+    assert [w.text for w in _whole(small)] == ["CAMEMBERT"]
+    spread = [word("98.5", 10), word("±", 31.5, gap=6), word("0.1", 39)]
+    assert [w.text for w in _whole(spread)] == ["98.5 ± 0.1"]
+    raised = [word("60.2", 10), word("∗", 30.2, top=98, size=6)]
+    assert [w.text for w in _whole(raised)] == ["60.2"]
+
+
+def row(texts: str, top: float, lefts: tuple[float, ...] = (10, 150, 200, 250)) -> list[Word]:
+    return [word(text, left, top=top) for text, left in zip(texts.split("|"), lefts, strict=False) if text]
+
+
+def lines(*rows: list[Word]) -> list[PageLine]:
+    return [PageLine(words) for words in rows]
+
+
+def rules(*tops: float) -> list[Rule]:
+    return [Rule(5, 290, top) for top in tops]
+
+
+def test_a_header_between_double_rules_above_a_title_of_rows() -> None:
+    page = lines(
+        row("Model|QuizA|QuizB|QuizC", 100),
+        [word("Closed Models", 160, top=125)],
+        row("A-7B|60.1|61.1|62.1", 150),
+        row("B-7B|70.1|71.1|72.1", 165),
+    )
+    (table,) = _tables(page, rules(95, 118, 120.5, 142, 180))
+    cells, headers = table.rows()
+    assert headers == 1
+    assert cells[0].cells == ["Model", "QuizA", "QuizB", "QuizC"]
+    assert cells[1].cells == ["Closed Models", "", "", ""]
+    assert cells[2].cells == ["A-7B", "60.1", "61.1", "62.1"]
+
+
+def test_a_line_of_sizes_below_the_names_is_a_row_of_the_header() -> None:
+    page = lines(
+        row("|Foo-|Bar|Baz", 100),
+        row("Set|Chat||", 111),
+        row("Budget|100K|64K|32K", 135),
+        row("QuizA|60.1|61.1|62.1", 165),
+        row("QuizB|70.1|71.1|72.1", 180),
+    )
+    (table,) = _tables(page, rules(95, 155, 200))
+    cells, headers = table.rows()
+    assert [r.cells for r in cells[:headers]] == [["Set", "Foo-Chat", "Bar", "Baz"], ["Budget", "100K", "64K", "32K"]]
+
+
+def test_a_table_over_both_columns_of_a_page_is_read_whole() -> None:
+    prose = "these are six words of text"
+    table = [w for at in (60, 75, 90) for w in row("A-7B|60.1|61.1|62.1", at, (40, 200, 330, 500))]
+    columns = [
+        word(text, left + 45 * at, top=top)
+        for top in range(150, 500, 14)
+        for left in (40, 320)
+        for at, text in enumerate(prose.split())
+    ]
+    wide = [Rule(30, 570, 55), Rule(30, 570, 105)]
+    parts = _parts([*table, *columns], wide, 610)
+    assert len(parts) == 3
+    assert {w.text for w in parts[0]} == {"A-7B", "60.1", "61.1", "62.1"}
