@@ -16,6 +16,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 trl = pytest.importorskip("trl")
+trl_rewards = pytest.importorskip("trl.rewards")  # no name of trl itself until somebody imports it
 datasets = pytest.importorskip("datasets")
 transformers = pytest.importorskip("transformers")
 
@@ -369,7 +370,7 @@ def test_grpo_loss_and_gradient_equal_trls(
 
 @pytest.mark.parametrize(("limit", "cache"), [(16, 5), (16, 16), (7, 1)])
 def test_the_overlong_punishment_is_trls(limit: int, cache: int) -> None:
-    theirs = trl.rewards.get_soft_overlong_punishment(limit, cache)(
+    theirs = trl_rewards.get_soft_overlong_punishment(limit, cache)(
         completion_ids=[[1] * n for n in range(1, limit + 1)]
     )
     settings = GrpoSettings(max_new_tokens=limit, overlong_tokens=cache, overlong_penalty=1.0)

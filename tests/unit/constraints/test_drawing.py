@@ -84,7 +84,7 @@ def test_points_in_shapes() -> None:
     triangle = make_shape("triangle", "red", 0, 0, 20)
     assert triangle.holds(10, 10)
     assert not triangle.holds(1, 1)
-    circle = make("drawing:point_in", shape="red circle", left="10", top="10", size="20")
+    circle = make("drawing:point_in", shape="red circle", left=10, top=10, size=20)
     for answer, outcome in (
         ("20, 20", "pass"),
         ("(20,20)", "pass"),
