@@ -40,11 +40,12 @@ def command(target: str, suite_name: str | None, mode: Mode, limit: int | None, 
     from adhere.report.tables.traps import traps_text
     from adhere.schema import encode
     from adhere.store.sharded import load_run
+    from adhere.store.shelf import kind_of
     from adhere.verify.traps import answers_of_file, answers_of_run, score_traps
 
     path = Path(target)
     suite = suites.load(suite_name) if suite_name else None
-    if (path / "manifest.json").exists():
+    if kind_of(path) == "run":
         answers = answers_of_run(load_run(path))
     elif path.exists() or path.suffix in {".jsonl", ".parquet"}:
         answers = answers_of_file(path, suite)

@@ -121,6 +121,8 @@ async def _evaluate_run(
     async with alone_in_turn(directory, progress.say):  # so that two processes never ask the same twice
         with Run.open(directory, asked.run_spec(model), prompts) as run:  # leaving it always stores what was appended
             if keys := run.missing(again=recheck):
+                if not run.is_shard:  # what all shards have cost was noted before the first
+                    note_spent(model, run)
                 await prepare(model, run, asked.suite, progress)
                 await _ask(model, run, progress, keys=keys, user=user)
             judge_stored(run, progress)
@@ -135,6 +137,7 @@ async def _evaluate_shards(
     refuse_in_shards(model)
     async with alone_in_turn(directory, progress.say):
         whole = ShardedRun.start(directory, asked.run_spec(model), asked.suite.prompts)
+    note_spent(model, whole)
     later: list[Path] = []
     for number, shard in enumerate(chain(whole.shards, later)):
         if number < len(whole.shards) and is_held(shard):
@@ -144,8 +147,6 @@ async def _evaluate_shards(
         if not _is_done(run, recheck=recheck):
             prompts = run.prompts()
             await _evaluate_run(model, asked, prompts, shard, recheck=recheck, user=user, progress=progress)
-        else:
-            note_spent(model, run)
     whole.seal(summarize_shards(whole.summaries()))
     return whole
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Protocol, runtime_checkable
 
@@ -30,13 +31,13 @@ async def prepare(model: Model, run: Run, suite: Suite, progress: Progress) -> N
         await search_prompt(model, run, suite, progress)
     if isinstance(model, Wrapped):
         model.use(partial(_broken_rules, {prompt.id: prompt for prompt in run.prompts()}, run.spec.mode))
-    note_spent(model, run)
 
 
 def note_spent(model: Model, run: Run) -> None:
     """Tell a Model that keeps to a cap what a Run has cost: earlier runs of the command count under the same cap."""
     if isinstance(model, Spending):
-        model.spent_usd += sum(response.usage.cost_usd or 0.0 for response in run.responses())
+        for part in run.parts():
+            model.spent_usd += math.fsum(response.usage.cost_usd or 0.0 for response in part.responses())
 
 
 def refuse_in_shards(model: Model) -> None:

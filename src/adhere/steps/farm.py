@@ -21,7 +21,7 @@ from adhere.lines.blocks import parse_line, written_whole
 from adhere.lines.places import find
 from adhere.models.base import Model
 from adhere.pipeline.evaluate import count_stored, judge_stored
-from adhere.pipeline.prepare import Spending
+from adhere.pipeline.prepare import Spending, note_spent
 from adhere.pipeline.summarize import summarize_shards
 from adhere.progress import Progress, Silent
 from adhere.schema import EngineInfo, Prompt, Record, Sampling, content_hash, decode, decoder_of, encode, write_atomic
@@ -87,7 +87,8 @@ def draw(
     _refuse_other(out, farm)
     total, number = Harvest(0, 0, 0, 0, 0, 0.0), -1
     if isinstance(model, Spending):  # the cap is for everything in one directory
-        model.spent_usd += sum(_cost_of(shard) for shard in sorted((out / SHARDS).glob("[0-9]*")))
+        for shard in sorted((out / SHARDS).glob("[0-9]*")):
+            note_spent(model, Run.load(shard))
     spec, outline = _spec(model, farm), Outline()
     for number, prompts in enumerate(_chunks([place for place, _ in files], max(1, shard_answers // draws))):
         outline.add(prompts)
@@ -159,11 +160,6 @@ def _write_rows(path: Path, run: Run, prompts: Sequence[Prompt]) -> None:
     with written_whole(path) as write:
         for answer in run.responses():
             write(encode(answer_row(by_id[answer.prompt_id], answer)) + b"\n")
-
-
-def _cost_of(directory: Path) -> float:
-    with Run.load(directory) as run:
-        return math.fsum(answer.usage.cost_usd or 0.0 for answer in run.responses())
 
 
 def lacking(harvest: Harvest) -> Incomplete | None:

@@ -115,14 +115,15 @@ def score_traps(target: str, answers: Iterable[Answered], *, mode: Mode = "refer
 
 def answers_of_run(run: Run) -> Iterator[Answered]:
     """The answers of a stored run that were not failed calls."""
-    prompts = {prompt.id: prompt for prompt in run.prompts()}
-    for response in run.responses():
-        prompt = prompts[response.prompt_id]
-        turn = prompt.turns[response.turn]
-        if response.status != "error":
-            yield Answered(
-                prompt.id, turn.text, response.text, tuple(turn.constraints), prompt.tags.get("profile"), None
-            )
+    for part in run.parts():
+        prompts = {prompt.id: prompt for prompt in part.prompts()}
+        for response in part.responses():
+            prompt = prompts[response.prompt_id]
+            turn = prompt.turns[response.turn]
+            if response.status != "error":
+                yield Answered(
+                    prompt.id, turn.text, response.text, tuple(turn.constraints), prompt.tags.get("profile"), None
+                )
 
 
 def traps_of_run(run: Run, *, most: int = 500, seed: int = 0) -> TrapScore:

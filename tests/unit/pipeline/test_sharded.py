@@ -17,11 +17,12 @@ from adhere import suites
 from adhere.cli import adhere
 from adhere.errors import RunMismatch, UsageError
 from adhere.models.catalog import open_model
+from adhere.models.fake.scripted import ScriptedModel
 from adhere.pipeline import evaluate as evaluating
 from adhere.pipeline.compare import compare_runs
 from adhere.pipeline.evaluate import evaluate_sync, rescore
 from adhere.report.pages import stored_in
-from adhere.schema import Verdict
+from adhere.schema import Usage, Verdict
 from adhere.serve.watch import watch
 from adhere.store import sharded
 from adhere.store.compact import compact
@@ -31,6 +32,7 @@ from adhere.store.run import Run
 from adhere.store.sharded import ShardedRun, load_run
 from adhere.store.shelf import kind_of, shelf
 from adhere.store.summary import Summary
+from adhere.verify.traps import answers_of_run, score_traps
 
 DRAWS = 3
 
@@ -114,6 +116,47 @@ def test_compact_and_groups_read_shards(both: tuple[Run, ShardedRun], tmp_path: 
     assert grouped(tmp_path).source == "parquet"
     (in_shards.shards[1] / "responses/9.jsonl").write_text("")
     assert grouped(tmp_path).source == grouped(in_shards.directory).source == "segments"
+
+
+def test_traps_are_counted_a_shard_at_a_time(
+    both: tuple[Run, ShardedRun], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, in_shards = both
+    [expected, found] = [score_traps("", answers_of_run(run)) for run in both]
+    assert found == expected
+    assert found.answers == 70 * DRAWS
+    printed = CliRunner().invoke(adhere, ["traps", str(in_shards.directory), "--json"])
+    assert json.loads(printed.output)["answers"] == 70 * DRAWS, printed.output
+    for name in ("prompts", "responses", "verdicts"):
+        monkeypatch.setattr(ShardedRun, name, lambda self: pytest.fail("a page read all answers of a sharded Run"))
+    page = stored_in([in_shards.directory]).html()
+    assert page.count(", in the first of 4 shards") == 1
+    assert ", in the first of" not in stored_in([whole.directory]).html()
+
+
+def test_a_cap_counts_what_every_shard_has_cost_before_any_is_asked(
+    tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Priced(ScriptedModel):
+        spent_usd = 0.0
+        seen: list[float] = []
+
+        async def respond(self, requests, sampling):
+            self.seen.append(self.spent_usd)
+            async for one in super().respond(requests, sampling):
+                yield msgspec.structs.replace(one, usage=Usage(cost_usd=1.0))
+
+    suite, first = suites.load("core", limit=70), Priced(lambda _: "seven", name="scripted/priced")
+    run = evaluate_sync(first, suite, tmp_path / "run", draws=DRAWS)
+    assert isinstance(run, ShardedRun)
+    assert first.seen == [0.0] * 4, "nothing was there before"
+    for file in (run.shards[0] / "responses").iterdir():
+        file.unlink()
+    (run.shards[0] / "summary.json").unlink()
+    again = Priced(lambda _: "seven", name="scripted/priced")
+    again.seen = []
+    evaluate_sync(again, suite, tmp_path / "run", draws=DRAWS)
+    assert again.seen == [150.0], "three shards of four were paid for when the first is asked again"
 
 
 def test_report_reads_shards(both: tuple[Run, ShardedRun]) -> None:
