@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
+from adhere.cli.given import Command, with_options
 from adhere.errors import UsageError
 from adhere.progress import for_terminal
 
@@ -18,28 +18,25 @@ if TYPE_CHECKING:
     from adhere.steps.engines import EngineName
     from adhere.steps.run import Manifest
 
-Command = TypeVar("Command", bound=Callable[..., object])
 ENGINES = ("local", "ray", "datatrove")
 
 
 def engine_options(command: Command) -> Command:
     """`--engine`, `--shard-mb`."""
-    for option in (
-        click.option("--shard-mb", type=click.FloatRange(0, min_open=True), default=32, show_default=True, help="With --engine: about how much of a file is one shard."),
+    options = (
         click.option("--engine", type=click.Choice(ENGINES), help="Files as shards, resumed by shard: processes here, a Ray cluster, datatrove."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+        click.option("--shard-mb", type=click.FloatRange(0, min_open=True), default=32, show_default=True, help="With --engine: about how much of a file is one shard."),
+    )  # fmt: skip
+    return with_options(command, options)
 
 
 def parts_options(command: Command) -> Command:
     """`--emit`, `--parts`: the command as an array of jobs."""
-    for option in (
-        click.option("--parts", type=click.IntRange(1), help="With --emit: how many jobs share the work."),
+    options = (
         click.option("--emit", type=click.Choice(["slurm"]), help="Write a job file in which an array of jobs shares the work, and stop."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+        click.option("--parts", type=click.IntRange(1), help="With --emit: how many jobs share the work."),
+    )  # fmt: skip
+    return with_options(command, options)
 
 
 def emit_array(name: str, emit: str | None, parts: int | None) -> bool:

@@ -15,7 +15,7 @@ from adhere.schema import MODES, Mode
 if TYPE_CHECKING:
     from adhere.verify.sides import SideOptions
 
-__all__ = ["Asking", "Sides", "asking_options", "side_options", "with_options"]
+__all__ = ["Asking", "Command", "Sides", "asking_options", "side_options", "with_options"]
 
 Command = Callable[..., Any]
 

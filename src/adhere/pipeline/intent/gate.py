@@ -71,18 +71,20 @@ def traps_of(
 
 
 # What some rules ask for is no trap there: families (the part of the id before the colon) and whole ids.
+_TO_CHOOSE: frozenset[Trap] = frozenset(("empty", "echo", "off-topic", "padding"))
+_TO_COPY: frozenset[Trap] = _TO_CHOOSE | {"repeat"}
 _ASKS_FOR: dict[str, frozenset[Trap]] = {
-    "copying": frozenset(("echo", "repeat", "empty", "padding", "off-topic")),
-    "copy": frozenset(("echo", "repeat", "empty", "padding", "off-topic")),
-    "repeat": frozenset(("echo", "repeat", "empty", "padding", "off-topic")),
-    "new:copy_span_idx": frozenset(("echo", "repeat", "empty", "padding", "off-topic")),
+    "copying": _TO_COPY,
+    "copy": _TO_COPY,
+    "repeat": _TO_COPY,
+    "new:copy_span_idx": _TO_COPY,
     "combination:repeat_prompt": frozenset(("echo",)),
     "combination:two_responses": frozenset(("repeat",)),
     "startend": frozenset(("padding",)),
     "last_word": frozenset(("padding",)),
     "keywords:start_end": frozenset(("padding",)),
-    "detectable_format:constrained_response": frozenset(("empty", "echo", "off-topic", "padding")),
-    "format:options": frozenset(("empty", "echo", "off-topic", "padding")),
+    "detectable_format:constrained_response": _TO_CHOOSE,
+    "format:options": _TO_CHOOSE,
     "format:no_whitespace": frozenset(("empty", "off-topic")),
     "language:response_language": frozenset(("off-topic",)),
     "language:answer_in": frozenset(("off-topic",)),

@@ -30,13 +30,11 @@ from adhere.constraints.published.ifeval.format import is_deep
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Kind, Param, register
 from adhere.errors import BadParameter, MissingExtra
-from adhere.extras import need
+from adhere.extras import BRINGS, need
 from adhere.schema import Json
 
 PROFILES = ("jsonschemabench",)
-_OF_FORMATS = (
-    "fqdn", "idna", "isoduration", "jsonpointer", "rfc3339_validator", "rfc3986_validator", "rfc3987_syntax", "uri_template", "webcolors",
-)  # fmt: skip
+_OF_FORMATS = ("idna", *(package for package in BRINGS["schemas"] if package != "yaml"))
 """What `jsonschema` checks formats with. It says nothing where one of them is absent, and passes the format."""
 
 
