@@ -128,11 +128,13 @@ def _lies_in(name: str, places: Iterable[str]) -> bool:
     return any(name == place or name.startswith(f"{place}/") for place in places)
 
 
-def _imports(tree: ast.Module, *, all_of_them: bool) -> Iterator[tuple[str, list[str]]]:
+@cache
+def _imports(tree: ast.Module, *, all_of_them: bool) -> tuple[tuple[str, list[str]], ...]:
     """Each import of our own, wherever it stands in a file: the module, and the names taken from it.
 
     Imports for types only are left out, except in a package's `__init__` (`all_of_them`): there they are what it loads on first use.
     """
+    found: list[tuple[str, list[str]]] = []
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
@@ -145,10 +147,11 @@ def _imports(tree: ast.Module, *, all_of_them: bool) -> Iterator[tuple[str, list
             stack += node.orelse
             continue
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "adhere":
-            yield node.module, [alias.name for alias in node.names]
+            found.append((node.module, [alias.name for alias in node.names]))
         elif isinstance(node, ast.Import):
-            yield from ((alias.name, []) for alias in node.names if alias.name.partition(".")[0] == "adhere")
+            found += ((alias.name, []) for alias in node.names if alias.name.partition(".")[0] == "adhere")
         stack += ast.iter_child_nodes(node)
+    return tuple(found)
 
 
 def _files(package: Path, module: str, names: Iterable[str]) -> list[Path]:

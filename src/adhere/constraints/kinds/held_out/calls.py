@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self, final
 
 from adhere.constraints.base import Choice, Constraint, ListOf, Words, kind, param
 from adhere.constraints.finding import Finding
+from adhere.constraints.json_schema import import_jsonschema
 from adhere.constraints.rule import failed, found, plural, quoted_list
 from adhere.schema import Json, Part, ToolCall, Whole, encode, read_whole
 from adhere.text.words import has_words
@@ -200,18 +201,16 @@ class Valid(CallRule):
     schemas: tuple[str, ...] = param(NamedObjects(1, 64), said=False)
 
     def problem(self) -> str | None:
-        from jsonschema import Draft202012Validator, SchemaError
-
+        jsonschema = import_jsonschema()
         for text in self.schemas:
             try:
-                Draft202012Validator.check_schema(_named_object(text)[1])
-            except SchemaError as error:
+                jsonschema.Draft202012Validator.check_schema(_named_object(text)[1])
+            except jsonschema.SchemaError as error:
                 return f"schemas={text[:60]!r} must hold a JSON schema: {error.message[:200]}"
         return None
 
     def judge(self, answer: Whole) -> Finding:
-        from jsonschema import Draft202012Validator
-
+        validator = import_jsonschema().Draft202012Validator
         known = dict(map(_named_object, self.schemas))
         if not answer.calls:
             return failed("it calls no tool")
@@ -220,7 +219,7 @@ class Valid(CallRule):
                 return failed(f"call {number}: there is no tool {call.name!r}"[:900])
             if call.broken:
                 return failed(f"call {number}: the arguments of {call.name} are no JSON object: {call.broken!r}"[:900])
-            error = next(Draft202012Validator(known[call.name]).iter_errors(call.arguments), None)
+            error = next(validator(known[call.name]).iter_errors(call.arguments), None)
             if error is not None:
                 return failed(f"call {number}: {call.name}: {error.json_path}: {error.message}"[:900])
         return found(ok=True, reason=f"{plural(len(answer.calls), 'call')} with valid arguments")

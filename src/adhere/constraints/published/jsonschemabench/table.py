@@ -23,9 +23,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-import jsonschema
-
 from adhere.constraints.finding import Finding
+from adhere.constraints.json_schema import import_jsonschema
 from adhere.constraints.published.ifeval.format import is_deep
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Kind, Param, register
@@ -42,7 +41,7 @@ _OF_FORMATS = ("idna", *(package for package in BRINGS["schemas"] if package != 
 def _formats() -> Any:
     for package in _OF_FORMATS:
         need(package, extra="schemas")
-    checker = jsonschema.FormatChecker()
+    checker = import_jsonschema().FormatChecker()
     for name, read in (("ipv4", ipaddress.IPv4Address), ("ipv6", ipaddress.IPv6Address), ("uuid", uuid.UUID)):
         checker.checks(name)(lambda value, read=read: read(value) and None)  # None is no, as there
     return checker
@@ -60,8 +59,9 @@ def _valid(values: Mapping[str, Json]) -> Check:
     @cache
     def validator() -> Any:
         """Made once for all answers; what is wrong with the schema is raised for each."""
-        jsonschema.Draft202012Validator.check_schema(schema)
-        return jsonschema.Draft202012Validator(schema, format_checker=_formats())
+        draft = import_jsonschema().Draft202012Validator
+        draft.check_schema(schema)
+        return draft(schema, format_checker=_formats())
 
     def check(text: Text) -> Finding:
         try:
