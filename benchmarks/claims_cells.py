@@ -1,9 +1,12 @@
-"""Cells that were read by hand, held against what `adhere claims` reads: recall and precision per document, format and set.
+"""Cells that were read by hand, held against what `adhere claims` reads.
+
+Recall and precision per document, format and set.
 
     python benchmarks/claims_cells.py SET… [--verbose] [--doc NAME]
 
-A SET is a directory with `docs/`, `cells.json` and, in one of them, `score.py` (`judge`), as `../shared/data/claims_fresh` has
-them. Every error that is reported is printed, so that it can be held against its source by eye.
+A SET is a directory with `docs/`, `cells.json` and, in one of them, `score.py` (`judge`), as
+`../shared/data/claims_fresh` has them. Every error that is reported is printed, so that it can be held against its
+source by eye.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""Errors planted into documents of other authors: how many are found, and what is reported of the documents as they are.
+"""Errors planted into documents of other authors.
+
+How many are found, and what is reported of the documents as they are.
 
     python benchmarks/claims_foreign.py DOC… [--json]
 
-Every document is checked as it stands; then one error at a time is put into its text, and the document is checked again. An error
-is found by a conflict that the clean document does not have and that names a line of it. Only errors that a reader could find
-from the document itself are planted: numbers that the document prints twice or that a printed average covers, and marks in
-rows whose mark is the best. Nothing of the checker's own findings is used to choose them.
+Every document is checked as it stands; then one error at a time is put into its text, and the document is checked
+again. An error is found by a conflict that the clean document does not have and that names a line of it. Only errors
+that a reader could find from the document itself are planted: numbers that the document prints twice or that a printed
+average covers, and marks in rows whose mark is the best. Nothing of the checker's own findings is used to choose them.
 """
 
 from __future__ import annotations
@@ -106,7 +108,7 @@ def _twice(sheets: list[Sheet]) -> list[Value]:
 
 
 def _averaged(sheets: list[Sheet]) -> list[tuple[Value, list[Value]]]:
-    """Averages that are the plain mean of all other scores of their row or column, on more than half of the table's lines."""
+    """Averages that are the plain mean of all other scores of their line, on more than half of the table's lines."""
     found = []
     for sheet in sheets:
         for across in (True, False):

@@ -3,12 +3,13 @@
     python benchmarks/coverage.py [--studies 4000]             intervals
     python benchmarks/coverage.py --fragile [--studies 2000]   the whole rule of a verdict about methods
 
-Simulated studies: every (arm, seed, prompt) passes or fails. Prompts share queries, four each; how hard a prompt is comes
-from its query and from itself and is the same for both arms and all seeds; each arm has prompts that suit it better; training
-seeds move an arm as a whole. `small` and `large`: how much seeds differ, as the standard deviation of the difference between
-two arms at one seed, 0.5 and 4 points; `none`: not at all. `aligned`: one in seven outcomes differs between arms, as after a common SFT; `loose`:
-one in three. An a-a study compares two arms that are the same. With one seed the truth is the difference of those two checkpoints over all
-prompts; with several that of the methods over all seeds and prompts.
+Simulated studies: every (arm, seed, prompt) passes or fails. Prompts share queries, four each; how hard a prompt is
+comes from its query and from itself and is the same for both arms and all seeds; each arm has prompts that suit it
+better; training seeds move an arm as a whole. `small` and `large`: how much seeds differ, as the standard deviation of
+the difference between two arms at one seed, 0.5 and 4 points; `none`: not at all. `aligned`: one in seven outcomes
+differs between arms, as after a common SFT; `loose`: one in three. An a-a study compares two arms that are the same.
+With one seed the truth is the difference of those two checkpoints over all prompts; with several that of the methods
+over all seeds and prompts.
 """
 
 from __future__ import annotations

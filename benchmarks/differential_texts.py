@@ -1,8 +1,8 @@
 """Texts and parameters on which two judges of one published instruction may disagree; used by `differential.py`.
 
-Deterministic and without dependencies, so that both sides can make the same texts themselves. Three sources: real answers
-and what mutations leave of them; soups of the marks and words that a rule looks at; and builders that meet a rule, or
-nearly, for the rules that no soup ever meets.
+Deterministic and without dependencies, so that both sides can make the same texts themselves. Three sources: real
+answers and what mutations leave of them; soups of the marks and words that a rule looks at; and builders that meet a
+rule, or nearly, for the rules that no soup ever meets.
 """
 
 # ruff: noqa: RUF001 - look-alike characters are what tells two judges apart

@@ -2,10 +2,11 @@
 
     adhere fetch local/smollm2-135m && python benchmarks/engine.py [--repeats 3] [--prompts 128] [--each 1] [--only train|rollouts] [--threads 1]
 
-The SFT step has 8 rows of 606 tokens in all (prompts, answers, system message), optimizer included. Rollouts are sampled
-answers of at most 64 tokens, of which answers' tokens count: to different prompts, or `--each 8` to every prompt, as in RL. Variants take turns and the fastest of N
-repeats counts, because other work on the machine only ever slows one down. On a busy machine use `--threads 1`, which
-counts seconds of the processor and not of the clock (threads that wait for each other burn processor time too).
+The SFT step has 8 rows of 606 tokens in all (prompts, answers, system message), optimizer included. Rollouts are
+sampled answers of at most 64 tokens, of which answers' tokens count: to different prompts, or `--each 8` to every
+prompt, as in RL. Variants take turns and the fastest of N repeats counts, because other work on the machine only ever
+slows one down. On a busy machine use `--threads 1`, which counts seconds of the processor and not of the clock (threads
+that wait for each other burn processor time too).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What each fix of the `fixed` mode changes on real answers: makes `docs/reference/fixes.md`.
 
-IFEval's fixes are measured on the seven answer sets of `../shared/data/ifeval`, IFBench's on its published sample answers
-(profile `ifbench-2026`), IFTrain's on the texts and parameters of `../shared/data/iftrain`. A fix is measured alone: every
-other instruction, and every other fix of its id, stays as in reference mode.
+IFEval's fixes are measured on the seven answer sets of `../shared/data/ifeval`, IFBench's on its published sample
+answers (profile `ifbench-2026`), IFTrain's on the texts and parameters of `../shared/data/iftrain`. A fix is measured
+alone: every other instruction, and every other fix of its id, stays as in reference mode.
 
     python benchmarks/fixes.py            # writes docs/reference/fixes.md
     python benchmarks/fixes.py --print    # prints it

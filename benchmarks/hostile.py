@@ -1,6 +1,7 @@
 """The slowest pairs of kind and hostile megabyte: CPU seconds of both views, from nothing, the best of three.
 
-The texts are those of `tests/unit/published/test_ifbench_hostile.py`, the kinds all of IFBench and IFTrain in both modes.
+The texts are those of `tests/unit/published/test_ifbench_hostile.py`, the kinds all of IFBench and IFTrain in both
+modes.
 
     PYTHONPATH=tests python benchmarks/hostile.py [--only distinct --only Neil] [--most 10]
 """

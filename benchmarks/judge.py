@@ -1,10 +1,10 @@
 """How fast the judge is beside lm-eval's IFEval functions: strict and loose verdicts of 541 answers, one core.
 
-Processes of the two sides stay alive and take turns, so that both see the same machine; each is asked for the CPU time of
-one pass over a model's answers, and the medians of the passes are compared. Ours makes the records that are stored: one
-Verdict a constraint and view, with its reason, through `Judge.verdicts`; the second row of a model is the same without
-the records (findings, which hold the reasons too). lm-eval's functions return booleans. Both seed language detection
-with 0, and ours forgets before each pass what it remembers of these very texts.
+Processes of the two sides stay alive and take turns, so that both see the same machine; each is asked for the CPU time
+of one pass over a model's answers, and the medians of the passes are compared. Ours makes the records that are stored:
+one Verdict a constraint and view, with its reason, through `Judge.verdicts`; the second row of a model is the same
+without the records (findings, which hold the reasons too). lm-eval's functions return booleans. Both seed language
+detection with 0, and ours forgets before each pass what it remembers of these very texts.
 
     python -m venv REF && REF/bin/pip install nltk==3.9.1 langdetect==1.0.9 immutabledict packaging
     REF/bin/pip install --no-deps lm-eval==0.4.13
@@ -146,7 +146,10 @@ IMPORTS = (
 
 
 def import_cost(statement: str) -> tuple[float, float]:
-    """(milliseconds of CPU, megabytes) that a statement adds to a bare Python: medians of 15 processes, bytecode cached."""
+    """(milliseconds of CPU, megabytes) that a statement adds to a bare Python.
+
+    Medians of 15 processes, bytecode cached.
+    """
     measured = (
         "import time; start = time.process_time(); {}; seconds = time.process_time() - start; "
         "pages = int(open('/proc/self/statm').read().split()[1]); print(seconds * 1e3, pages / 256)"

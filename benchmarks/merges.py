@@ -2,10 +2,11 @@
 
 python benchmarks/merges.py studies/quickstart --arm sft+dpo+grpo --seed 0 --out studies/merges > TABLE.md
 
-The "alignment tax" is what training takes away elsewhere (arXiv 2309.06256, 2405.17931); here it is the perplexity of plain text. Each merge
-is the start's weights plus a part of what training changed: `linear w` the share w of the change; `dare p` a random share p of its
-coordinates, divided by p (arXiv 2311.03099); `ties p` its largest share p (arXiv 2306.01708). Answers are greedy, in fp32, as in the study,
-whose spec and weights are read from its directory. What --out holds is not measured again.
+The "alignment tax" is what training takes away elsewhere (arXiv 2309.06256, 2405.17931); here it is the perplexity of
+plain text. Each merge is the start's weights plus a part of what training changed: `linear w` the share w of the
+change; `dare p` a random share p of its coordinates, divided by p (arXiv 2311.03099); `ties p` its largest share p
+(arXiv 2306.01708). Answers are greedy, in fp32, as in the study, whose spec and weights are read from its directory.
+What --out holds is not measured again.
 """
 
 from __future__ import annotations

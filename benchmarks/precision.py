@@ -2,8 +2,8 @@
 
     python benchmarks/precision.py MODEL_DIRECTORY --prompts 40
 
-Prints the shares of answers and of verdicts that differ, and both pass rates. On a CPU without bf16 hardware the bf16 half
-is a hundred times slower than the other.
+Prints the shares of answers and of verdicts that differ, and both pass rates. On a CPU without bf16 hardware the bf16
+half is a hundred times slower than the other.
 """
 
 from __future__ import annotations

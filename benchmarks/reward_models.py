@@ -1,11 +1,13 @@
-"""Reward models three ways: the held-out pairs that they order rightly, what they choose among n answers, the policy that learns from them.
+"""Reward models three ways.
 
-python benchmarks/reward_models.py [--seeds 2] [--steps 12] [--start random/2m] [--data examples/smoke-data] > TABLE.md
+The held-out pairs that they order rightly, what they choose among n answers, the policy that learns from them. python
+benchmarks/reward_models.py [--seeds 2] [--steps 12] [--start random/2m] [--data examples/smoke-data] > TABLE.md
 
-The Qwen2.5 report warns that a reward model's score on a benchmark need not tell which policy comes of it (arXiv 2412.15115, section 5.2.3);
-the table puts the three beside each other. Per seed: the start is trained by SFT, answers are drawn, the judge makes pairs of them (half of
-the prompts are held out), and reward models are trained on few pairs, on all, and on all with a third turned round. Each is then measured on
-pairs, as chooser (best of n) and as GRPO's reward; the policy is always measured by the judge, never by the model that it learned from.
+The Qwen2.5 report warns that a reward model's score on a benchmark need not tell which policy comes of it (arXiv
+2412.15115, section 5.2.3); the table puts the three beside each other. Per seed: the start is trained by SFT, answers
+are drawn, the judge makes pairs of them (half of the prompts are held out), and reward models are trained on few pairs,
+on all, and on all with a third turned round. Each is then measured on pairs, as chooser (best of n) and as GRPO's
+reward; the policy is always measured by the judge, never by the model that it learned from.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
     python benchmarks/sandbox.py --calls 300
 
-The check is the same text everywhere and is compiled anew for each call, since each call of the sandbox starts from its text.
+The check is the same text everywhere and is compiled anew for each call, since each call of the sandbox starts from its
+text.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How fast a large store opens and groups by model: from its segments, from its summaries, from its Parquet.
 
-Makes (once) a directory of 300 Runs of 541 prompts with 5 draws: 811,500 answers of about 1.1 kB and 2.5 million verdicts,
-each Run with its summary. Every reading is a process of its own; its CPU and wall-clock time include Python's start and
-all imports. The files were read before, so they come from the page cache, as they do right after a run.
+Makes (once) a directory of 300 Runs of 541 prompts with 5 draws: 811,500 answers of about 1.1 kB and 2.5 million
+verdicts, each Run with its summary. Every reading is a process of its own; its CPU and wall-clock time include Python's
+start and all imports. The files were read before, so they come from the page cache, as they do right after a run.
 
     python benchmarks/store.py --out /tmp/store            # makes what is missing, compacts, measures
     python benchmarks/store.py --out /tmp/store --models 30

@@ -1,7 +1,8 @@
 """How near a sweep comes to the time that the endpoint needs, and what two other harnesses do on the same server.
 
-The server is `adhere.models.fake.endpoint` in a process of its own: every answer takes LATENCY, and beyond CAPACITY requests at once
-it rejects with HTTP 429 at once. The ideal is ceil(requests / capacity) * latency. "Rejected" is the server's own count.
+The server is `adhere.models.fake.endpoint` in a process of its own: every answer takes LATENCY, and beyond CAPACITY
+requests at once it rejects with HTTP 429 at once. The ideal is ceil(requests / capacity) * latency. "Rejected" is the
+server's own count.
 
     python benchmarks/sweep.py sweep                              # (a) 256 models x 20 prompts, 0.5 s, capacity 50
     python benchmarks/sweep.py flight                             # (b) 500 in flight at 1 s

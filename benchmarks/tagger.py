@@ -1,11 +1,13 @@
-"""Makes `constraints/published/ifbench/english/tagger.xz` from the model in textblob-aptagger 0.2.0 (MIT), and compares it with ours.
+"""Makes `constraints/published/ifbench/english/tagger.xz`, and compares what it tags.
+
+It comes from the model in textblob-aptagger 0.2.0 (MIT).
 
     pip download --no-deps --no-binary :all: --no-build-isolation textblob-aptagger==0.2.0
     python benchmarks/tagger.py textblob-aptagger-0.2.0.tar.gz [--write OUT.xz]
 
 Kept are the features that the first token of a text can have. What every first token has (the bias, and what stands for
-the words before it) is summed into one row; weights are rounded to tenths, and those that round to nothing are dropped. The
-archive is read without running any of it: the pickle may name nothing but `set`.
+the words before it) is summed into one row; weights are rounded to tenths, and those that round to nothing are dropped.
+The archive is read without running any of it: the pickle may name nothing but `set`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     python benchmarks/threads.py [--busy 2]
 
 Times one small matrix product (1536 x 576 by 576 x 64, fp32) on two threads, alone and beside `--busy` processes that
-compute, with libgomp's default spin, none (OMP_WAIT_POLICY=passive) and a short one (GOMP_SPINCOUNT, what `adhere` sets).
+compute, with libgomp's default spin, none (OMP_WAIT_POLICY=passive) and a short one (GOMP_SPINCOUNT, what `adhere`
+sets).
 """
 
 from __future__ import annotations

@@ -1,15 +1,19 @@
-"""A stage of ours beside TRL's own trainer: SFT, DPO and a GRPO step on the same model, rows, answers and rewards; ratios of one run.
+"""A stage of ours beside TRL's own trainer: SFT, DPO and a GRPO step on the same model, rows, answers and rewards.
+
+Ratios of one run.
 
     adhere fetch local/smollm2-135m && python benchmarks/trainers.py [--only sft|dpo|grpo] [--model DIR] [--rows N] [--steps N]
 
-Both train the same weights (all but embeddings and head) in fp32 on one thread; seconds are those of the processor, so that other
-work on the machine counts little. TRL's side is what a script of ten lines runs: `SFTTrainer`, `DPOTrainer` and `GRPOTrainer` with
-their defaults, but for gradient checkpointing, which costs them a third and is off, and micro-batches of 8 rows. Every optimizer step has all rows,
-so that both see the same batches; the gradient norms of the first step are compared, and the benchmark fails where they differ by
-more than a hundredth. DPO's reference is part of both: TRL computes it in each step, we once.
+Both train the same weights (all but embeddings and head) in fp32 on one thread; seconds are those of the processor, so
+that other work on the machine counts little. TRL's side is what a script of ten lines runs: `SFTTrainer`, `DPOTrainer`
+and `GRPOTrainer` with their defaults, but for gradient checkpointing, which costs them a third and is off, and
+micro-batches of 8 rows. Every optimizer step has all rows, so that both see the same batches; the gradient norms of the
+first step are compared, and the benchmark fails where they differ by more than a hundredth. DPO's reference is part of
+both: TRL computes it in each step, we once.
 
-GRPO is measured twice. *whole*: each draws its own answers from the same prompts, all of the same length (none may end early, which
-would cost TRL more than us: it waits for the longest of a batch). *update*: TRL is handed the answers that we drew, so answers and rewards are the same.
+GRPO is measured twice. *whole*: each draws its own answers from the same prompts, all of the same length (none may end
+early, which would cost TRL more than us: it waits for the longest of a batch). *update*: TRL is handed the answers that
+we drew, so answers and rewards are the same.
 """
 
 from __future__ import annotations

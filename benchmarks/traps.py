@@ -1,11 +1,13 @@
-"""The intent gate on IFEval's prompts, which its rules were set on: scripted exploits of every kind, stored answers of 18 models.
+"""The intent gate on IFEval's prompts, which its rules were set on.
+
+Scripted exploits of every kind, stored answers of 18 models.
 
     python benchmarks/traps.py --answers ../shared/data/ifeval/responses --answers EVALUATIONS --half frozen --write docs/reference/traps.md
 
-What no rule was set on is `traps_fresh.py`. The halves are by prompt: the first byte of the SHA-256 of its key is even (tune) or odd
-(frozen, until its alarms were read).
-EVALUATIONS is the folder `evaluations` of shisa-ai/M-IFEval (at 06f08ff), whose files en_…/eval_results_strict.jsonl hold the answers.
-An exploit is asked on one of these prompts with the kind's own sentence behind it, and bends a stored answer to it.
+What no rule was set on is `traps_fresh.py`. The halves are by prompt: the first byte of the SHA-256 of its key is even
+(tune) or odd (frozen, until its alarms were read). EVALUATIONS is the folder `evaluations` of shisa-ai/M-IFEval (at
+06f08ff), whose files en_…/eval_results_strict.jsonl hold the answers. An exploit is asked on one of these prompts with
+the kind's own sentence behind it, and bends a stored answer to it.
 """
 
 from __future__ import annotations
@@ -65,7 +67,10 @@ def answers_in(folders: list[Path], prompts: dict[str, Prompt]) -> dict[str, lis
 
 
 def is_degenerate(asked: str, text: str) -> bool:
-    """Whether an answer is no answer, by rules that the gate does not have: a loop (it shrinks to a fifth), or a piece of the prompt."""
+    """Whether an answer is no answer, by rules that the gate does not have.
+
+    A loop (it shrinks to a fifth), or a piece of the prompt.
+    """
     data = text.encode()
     return len(data) > 5 * len(zlib.compress(data, 9)) or text.strip(' \n"*') in asked
 

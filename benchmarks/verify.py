@@ -1,7 +1,7 @@
 """What `adhere verify` costs beside the bare judge, how it scales over processes, and how much memory it takes.
 
-GPT-4's 541 answers to IFEval are repeated to 100,000 rows, as draws of the same prompts, or (`--distinct`) as answers to
-as many prompts of their own. Measured, each in its own process, by CPU time (medians):
+GPT-4's 541 answers to IFEval are repeated to 100,000 rows, as draws of the same prompts, or (`--distinct`) as answers
+to as many prompts of their own. Measured, each in its own process, by CPU time (medians):
 
 * the bare judge: strict and loose findings of every answer, nothing parsed, counted or written;
 * the command, from start to exit, with and without a verdict file, plain and compressed;

@@ -1,6 +1,7 @@
-"""`make wheel-test`: the wheel as a stranger gets it. Builds it twice, looks into it, and installs it in a bare environment of each Python found.
+"""`make wheel-test`: the wheel as a stranger gets it.
 
-Prints a line for every check and ends with 1 where one failed. Reaches the package index. `--python PATH` may be given several times;
+Builds it twice, looks into it, and installs it in a bare environment of each Python found. Prints a line for every
+check and ends with 1 where one failed. Reaches the package index. `--python PATH` may be given several times;
 `--no-model` leaves out the embedded model (openvino and 93 MB an environment).
 """
 

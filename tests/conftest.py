@@ -79,7 +79,10 @@ def _save(model: Any, tokenizer: Any, directory: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_llama_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A 2-layer random Llama (grouped-query attention, tied embeddings) with a ChatML tokenizer. Load it; never write there."""
+    """A 2-layer random Llama (grouped-query attention, tied embeddings) with a ChatML tokenizer.
+
+    Load it; never write there.
+    """
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     tokenizer = _tokenizer()
@@ -92,7 +95,10 @@ def tiny_llama_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_qwen_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A 2-layer random Qwen2 (attention biases, untied embeddings) with the same tokenizer. Load it; never write there."""
+    """A 2-layer random Qwen2 (attention biases, untied embeddings) with the same tokenizer.
+
+    Load it; never write there.
+    """
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     tokenizer = _tokenizer()

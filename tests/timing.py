@@ -1,4 +1,7 @@
-"""Time limits that a busy or slower machine does not break: processor time of this thread, beside a loop that is timed with it."""
+"""Time limits that a busy or slower machine does not break.
+
+Processor time of this thread, beside a loop that is timed with it.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,11 @@ MEGABYTE_S = 2.0
 """The most that a verifier may take on 1 MB of any text, both views (docs/reference/speed.md)."""
 TRIES = 3
 LOOP_S = 0.0065
-"""What `_loop` takes where the limits hold as they stand. Where it takes longer they grow with it: on the AMX machine on which
-three tests failed (2.1 to 3.2 s of 2.0) it takes 0.0113 s."""
+"""What `_loop` takes where the limits hold as they stand.
+
+Where it takes longer they grow with it: on the AMX machine on which three tests failed (2.1 to 3.2 s of 2.0) it takes
+0.0113 s.
+"""
 _WORD = re.compile(r"[A-Za-z']+")
 _TEXT = "The quick brown fox doesn't jump over the lazy dog. " * 4000
 

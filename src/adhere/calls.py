@@ -1,4 +1,7 @@
-"""Calls of tools as others write them: OpenAI's chat completions and those who copy it, other harnesses, and models in plain text."""
+"""Calls of tools as others write them.
+
+OpenAI's chat completions and those who copy it, other harnesses, and models in plain text.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,9 @@ LONGEST_ARGUMENTS = 1_000_000
 def calls_of(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     """The calls in an assistant's message: `tool_calls`, or the one `function_call` of older servers. Never raises.
 
-    Anthropic's and Gemini's own blocks are read, too. A call without an id, or with that of another, gets one by its place. Arguments are a JSON text over HTTP and an object elsewhere;
-    what is neither is kept as `broken`. What has no name is no call.
+    Anthropic's and Gemini's own blocks are read, too. A call without an id, or with that of another, gets one by its
+    place. Arguments are a JSON text over HTTP and an object elsewhere; what is neither is kept as `broken`. What has no
+    name is no call.
     """
     listed = message.get("tool_calls") or [message.get("function_call")]
     found: list[ToolCall] = []
@@ -42,7 +46,9 @@ _FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 
 
 def written_calls(text: str, names: Collection[str] | None = None) -> tuple[str, tuple[ToolCall, ...]]:
-    """What a model wrote, as text and calls: `<tool_call>` blocks (Hermes, Qwen), or nothing but one JSON object (Llama), fenced or not.
+    """What a model wrote, as text and calls.
+
+    `<tool_call>` blocks (Hermes, Qwen), or nothing but one JSON object (Llama), fenced or not.
 
     Args:
         text: What it wrote. Without a call it comes back as it is.

@@ -1,4 +1,7 @@
-"""TOML that a person wrote, read strictly: an unknown key or a wrong type is an error that names file, line and key. Front matter of cards."""
+"""TOML that a person wrote, read strictly: an unknown key or a wrong type is an error that names file, line and key.
+
+Front matter of cards.
+"""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ BRINGS = {
 def missing(error: ModuleNotFoundError) -> MissingExtra | None:
     """The message for an optional package that some import did not find; None: it is no package of ours to name.
 
-    Most rooms that need torch import it at the top, because they are nothing without it. So the command line asks here, once for
-    all commands, rather than each of them before it imports such a room.
+    Most rooms that need torch import it at the top, because they are nothing without it. So the command line asks here,
+    once for all commands, rather than each of them before it imports such a room.
     """
     name = (error.name or "").partition(".")[0]
     extra = next((extra for extra, modules in BRINGS.items() if name in modules), None)

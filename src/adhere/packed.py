@@ -10,8 +10,8 @@ _BLOCK_BYTES = 4 << 20
 class PackedText:
     """A text that `str` gives back exactly as it was.
 
-    A thousand contexts of 128k tokens are half a gigabyte of text. Prose takes about a third of that like this, and the repeated
-    sentences of the suite `long` a ninth.
+    A thousand contexts of 128k tokens are half a gigabyte of text. Prose takes about a third of that like this, and the
+    repeated sentences of the suite `long` a ninth.
     """
 
     __slots__ = ("_data",)
@@ -36,8 +36,8 @@ class PackedText:
 class _Shelf:
     """Keeps packed texts in blocks of 4 MiB; a block goes when none of its texts is needed any more.
 
-    Each in memory of its own would lie in the hole that the text before it left, and the next text would not fit there: the process
-    would grow by every text as if none were packed.
+    Each in memory of its own would lie in the hole that the text before it left, and the next text would not fit there:
+    the process would grow by every text as if none were packed.
     """
 
     def __init__(self) -> None:

@@ -4,7 +4,8 @@
     plot.forest("studies/quickstart").save("forest.svg")
     plot.kinds("runs/before", "runs/after")
 
-A study is its directory, its `result.json` or a StudyResult; a run its directory or a Run; a comparison what `adhere.compare` gave.
+A study is its directory, its `result.json` or a StudyResult; a run its directory or a Run; a comparison what
+`adhere.compare` gave.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ def kinds(*what: Run | Study, arms: Sequence[str] = ()) -> Picture:
         arms: Of a study; empty: the two of its verdict.
 
     Raises:
-        UsageError: Nothing is stored there, a run is unfinished, the runs are of different prompts, or an arm is unknown.
+        UsageError: Nothing is stored there, a run is unfinished, the runs are of different prompts, or an arm is
+            unknown.
     """
     if len(what) == 1 and not isinstance(what[0], Run) and _is_study(what[0]):
         result = _study(what[0])

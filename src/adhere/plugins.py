@@ -1,7 +1,7 @@
 """Registries of named things, filled by the package and by entry points of other packages.
 
-The name of an entry point is the name of its thing, so a plug-in is imported when its own name is looked up, and never for
-another one: what is wrong with it is an error there, and hides nothing else.
+The name of an entry point is the name of its thing, so a plug-in is imported when its own name is looked up, and never
+for another one: what is wrong with it is an error there, and hides nothing else.
 
 * Two plug-ins of one name: looking it up is an error that names both.
 * A plug-in with a name of the package: the package's thing is what is meant; listing the names says who else claims it.
@@ -31,7 +31,9 @@ class PluginWarning(UserWarning):
 
 
 class Registry(Generic[T]):
-    """Names to things of one kind; modules of the package and entry points of others are imported when a name needs them.
+    """Names to things of one kind.
+
+    Modules of the package and entry points of others are imported when a name needs them.
 
     Args:
         noun: What it holds, for messages: `"constraint"`.
@@ -72,7 +74,7 @@ class Registry(Generic[T]):
         self._owners.setdefault(name, owner)
 
     def own(self, name: str) -> T | None:
-        """The thing of that name if the package itself has it (or it was added already), without loading any plug-in."""
+        """The thing of that name if the package itself has it or it was added already. Loads no plug-in."""
         if name not in self._things:
             self._import_family(name)
         return self._things.get(name)

@@ -81,9 +81,10 @@ class _LineStep:
             self._print(f", nothing for {now - self.advanced:.0f} s")
 
     def _left(self, now: float) -> str:
-        """The time left, at the pace since the first ones came; what these waited for, such as a model that loads, is no pace.
+        """The time left, at the pace since the first ones came.
 
-        Nothing before a twentieth is done since then, or a fifth came at once.
+        What these waited for, such as a model that loads, is no pace. Nothing before a twentieth is done since then, or
+        a fifth came at once.
         """
         if self.total is None:
             return ""
@@ -100,7 +101,10 @@ class _LineStep:
 
 
 class Lines:
-    """Plain lines, at most one each `every_s` seconds a step: for logs, CI and pipes. Where nothing advances, one says so now and then."""
+    """Plain lines, at most one each `every_s` seconds a step: for logs, CI and pipes.
+
+    Where nothing advances, one says so now and then.
+    """
 
     def __init__(self, out: TextIO | None = None, every_s: float = 10.0) -> None:
         self.out = out if out is not None else sys.stderr

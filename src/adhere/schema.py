@@ -54,9 +54,10 @@ STOP_REASONS: dict[str, Status] = {
     ),
     **dict.fromkeys(("error", "abort"), "error"),
 }
-"""What servers and answer files say about why a model stopped, where it did not stop by itself: `finish_reason`, `stop_reason`.
+"""What servers and answer files say about why a model stopped, where it did not stop by itself.
 
-The one table for endpoints, files of answers and trainers. What it lacks (`stop`, `end_turn`, `eos`) is an ordinary end.
+`finish_reason`, `stop_reason`. The one table for endpoints, files of answers and trainers. What it lacks (`stop`,
+`end_turn`, `eos`) is an ordinary end.
 """
 
 
@@ -79,7 +80,10 @@ class Media(Record, frozen=True):
 
 
 class Turn(Record, frozen=True):
-    """One user turn and the constraints its answer must satisfy; `media` are shown after its text, stored and hashed only where there are any."""
+    """One user turn and the constraints its answer must satisfy.
+
+    `media` are shown after its text, stored and hashed only where there are any.
+    """
 
     text: str
     constraints: tuple[ConstraintRef, ...] = ()
@@ -112,7 +116,10 @@ class Tool(Record, frozen=True):
 
 
 class Message(Record, frozen=True, omit_defaults=True):
-    """One chat message. An assistant's may have `calls`; a tool's has the id of the call that it answers; a user's may have `media`."""
+    """One chat message.
+
+    An assistant's may have `calls`; a tool's has the id of the call that it answers; a user's may have `media`.
+    """
 
     role: Role
     content: str
@@ -126,12 +133,13 @@ class Given(Record, frozen=True, omit_defaults=True):
 
     Args:
         before: Messages before the first turn: of the user, of the assistant in somebody else's words, of tools.
-        after: Messages between the first turn's text and its answer: the assistant's call of a tool, and what the tool said.
+        after: Messages between the first turn's text and its answer: the assistant's call of a tool, and what the tool
+            said.
         tools: Those that the model is told of.
 
     Raises:
-        ValueError: A system message, a tool's message without the call that it answers, a call without an answer, or a last
-            message after which it is not the model's turn.
+        ValueError: A system message, a tool's message without the call that it answers, a call without an answer, or a
+            last message after which it is not the model's turn.
     """
 
     before: tuple[Message, ...] = ()
@@ -169,8 +177,9 @@ class Given(Record, frozen=True, omit_defaults=True):
 class Prompt(Record, frozen=True):
     """One item of a Suite or of training data.
 
-    `tags` hold what results are sliced by (`slice`, `topic`, `query`, `families`, `phrasing`) and, for published prompts,
-    whose semantics their constraints have (`profile`); a model never sees them. `given` is stored and hashed only where there is any.
+    `tags` hold what results are sliced by (`slice`, `topic`, `query`, `families`, `phrasing`) and, for published
+    prompts, whose semantics their constraints have (`profile`); a model never sees them. `given` is stored and hashed
+    only where there is any.
     """
 
     id: str
@@ -216,7 +225,10 @@ class Prompt(Record, frozen=True):
         return tuple(found)
 
     def shown(self, turn: int) -> str:
-        """A turn for a person: its text and what is shown with it; of a first turn with given messages all of them, each with its role."""
+        """A turn for a person: its text and what is shown with it.
+
+        Of a first turn with given messages all of them, each with its role.
+        """
         if turn or not self.given:
             return "\n".join(
                 [self.turns[turn].text, *(f"[{one.type} {one.sha256[:12]}]" for one in self.turns[turn].media or ())]
@@ -247,7 +259,10 @@ LONG_TEXT = 16_384
 
 
 class LongTurn(Turn, frozen=True):
-    """A Turn that unpacks its text whenever it is asked for it. `packed` makes it; stored, it is a Turn like any other."""
+    """A Turn that unpacks its text whenever it is asked for it.
+
+    `packed` makes it; stored, it is a Turn like any other.
+    """
 
     @property  # type: ignore[misc]  # the same attribute, made when it is asked for
     def text(self) -> str:
@@ -326,17 +341,19 @@ class Usage(Record, frozen=True):
 
 
 class Response(Record, frozen=True):
-    """One answer, keyed by (prompt_id, turn, draw). A failed call is a Response with status `error`, never a missing row.
+    """One answer, keyed by (prompt_id, turn, draw).
 
-    Of endpoints only: `provider` is who served it behind a gateway, `first_token_s` the time to the first token of a
-    streamed answer, `evidence` what the server said where the status is not `ok` (shortened, without account names).
+    A failed call is a Response with status `error`, never a missing row. Of endpoints only: `provider` is who served it
+    behind a gateway, `first_token_s` the time to the first token of a streamed answer, `evidence` what the server said
+    where the status is not `ok` (shortened, without account names).
 
     `failure` says of an `error` what to expect of asking again: after a `timeout` or a `passing` trouble an answer is
     likely, a `final` one (the context is too long, a parameter is unknown) comes again, and `not asked` was never sent.
     None: nobody knows, as of models on this machine and of Runs from before it was stored.
 
-    `calls` are the tools that the answer calls, in order. Of an episode (`worlds`) `steps` are all messages after the first
-    observation, `text` is what the model said last, `stop_reason` why it ended. Both are stored and hashed only where there are any.
+    `calls` are the tools that the answer calls, in order. Of an episode (`worlds`) `steps` are all messages after the
+    first observation, `text` is what the model said last, `stop_reason` why it ended. Both are stored and hashed only
+    where there are any.
     """
 
     prompt_id: str
@@ -405,8 +422,9 @@ class Verdict(Record, frozen=True):
     """The outcome of one constraint on one Response under one view.
 
     `index` is the constraint's position in its turn. `score` in [0, 1] says how close the answer came, for kinds where
-    closeness means something; it is never part of pass. `span` is (start, end) in the judged text. `fault`: it is undecided
-    because the verifier failed (it raised, took too long, returned what is no Finding), whatever the answer says.
+    closeness means something; it is never part of pass. `span` is (start, end) in the judged text. `fault`: it is
+    undecided because the verifier failed (it raised, took too long, returned what is no Finding), whatever the answer
+    says.
     """
 
     prompt_id: str
@@ -436,7 +454,10 @@ class Verdict(Record, frozen=True):
 
 
 class EngineInfo(Record, frozen=True):
-    """What produced a Response, as far as it can change the answer. Part of a Run; arms are compared on one engine only."""
+    """What produced a Response, as far as it can change the answer.
+
+    Part of a Run; arms are compared on one engine only.
+    """
 
     name: str
     version: str
@@ -446,7 +467,10 @@ class EngineInfo(Record, frozen=True):
 
 
 class Sampling(Record, frozen=True):
-    """How answers are drawn. `temperature` 0 is greedy. `seed` is the root from which each row's own seed is derived."""
+    """How answers are drawn.
+
+    `temperature` 0 is greedy. `seed` is the root from which each row's own seed is derived.
+    """
 
     max_new_tokens: int = 64
     temperature: float = 0.0
@@ -485,8 +509,8 @@ CRITERIA = ("truthfulness", "helpfulness", "conciseness", "relevance", "harmless
 class PairRow(_Asked, frozen=True, omit_defaults=True):
     """One preference pair in TRL's columns.
 
-    `origin`: `sampled` (pass against fail), `repaired` (repaired against its original), or what a transform says. `criteria`: of `CRITERIA`
-    those that something rated, each with the ratings of chosen and rejected, in [0, 1].
+    `origin`: `sampled` (pass against fail), `repaired` (repaired against its original), or what a transform says.
+    `criteria`: of `CRITERIA` those that something rated, each with the ratings of chosen and rejected, in [0, 1].
     """
 
     prompt_id: str
@@ -502,8 +526,8 @@ class PairRow(_Asked, frozen=True, omit_defaults=True):
 class RlRow(_Asked, frozen=True, omit_defaults=True):
     """One online-RL prompt. `score_mean` and `score_variance` (unbiased) are over `draws` answers of the start model.
 
-    `profile`: which version of a published suite its constraints are judged by, where there are several. `checklist`: the items of a reward of
-    that name (`rewards.combine.checklist_reward`).
+    `profile`: which version of a published suite its constraints are judged by, where there are several. `checklist`:
+    the items of a reward of that name (`rewards.combine.checklist_reward`).
     """
 
     prompt_id: str
@@ -522,7 +546,10 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 def status_of_stop(*reasons: object) -> Status | None:
-    """What the first known one of some stop reasons means (STOP_REASONS); None: the model stopped by itself, or nothing is known."""
+    """What the first known one of some stop reasons means (STOP_REASONS).
+
+    None: the model stopped by itself, or nothing is known.
+    """
     return next(
         (STOP_REASONS[reason] for reason in reasons if isinstance(reason, str) and reason in STOP_REASONS), None
     )
@@ -567,9 +594,9 @@ if hasattr(os, "register_at_fork"):  # a child must not inherit a type whose dec
 def decoder_of(kind: type[T]) -> msgspec.json.Decoder[T]:
     """The decoder of a type; every decoder of this package comes from here.
 
-    msgspec notes what it knows of a Struct on the class before that is complete, and completing it runs Python code. Where two
-    threads meet a Struct for the first time, the second one reads the unfinished note and the process dies (SIGSEGV). So
-    decoders are built one at a time. `convert` takes the same way.
+    msgspec notes what it knows of a Struct on the class before that is complete, and completing it runs Python code.
+    Where two threads meet a Struct for the first time, the second one reads the unfinished note and the process dies
+    (SIGSEGV). So decoders are built one at a time. `convert` takes the same way.
     """
     known = _decoders.get(kind)
     if known is None:
@@ -627,7 +654,10 @@ def derive_seed(*parts: object) -> int:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a whole file so that a reader sees the old bytes or the new ones, never a part (temporary file, fsync, rename)."""
+    """Write a whole file so that a reader sees the old bytes or the new ones, never a part.
+
+    By a temporary file, fsync and rename.
+    """
     _write_parts(path, [data])
 
 

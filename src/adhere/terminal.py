@@ -1,8 +1,8 @@
 """The one way to a terminal: text that a server, a model or a file wrote is made harmless before it is printed.
 
-An escape sequence acts on the terminal (colours, title, clipboard), a bidi mark changes what a reader sees, and a C1 byte
-does so on old terminals. All of them go; line breaks stay. `--json` keeps the text whole and writes such characters as JSON
-escapes. Everything that a command prints goes through `show`, and so do progress and error messages.
+An escape sequence acts on the terminal (colours, title, clipboard), a bidi mark changes what a reader sees, and a C1
+byte does so on old terminals. All of them go; line breaks stay. `--json` keeps the text whole and writes such
+characters as JSON escapes. Everything that a command prints goes through `show`, and so do progress and error messages.
 """
 
 from __future__ import annotations
@@ -65,5 +65,8 @@ def columns(*, least: int = 80, otherwise: int = 110) -> int:
 
 
 def _escaped(char: str) -> str:
-    """As JSON writes it: `u` and four hexadecimal digits after a backslash, two such for a character beyond the first 65,536."""
+    """As JSON writes it.
+
+    `u` and four hexadecimal digits after a backslash, two such for a character beyond the first 65,536.
+    """
     return json.dumps(char)[1:-1] if char != "\x7f" else "\\u007f"

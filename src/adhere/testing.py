@@ -7,8 +7,8 @@
 
 `FakeEndpoint` and `FakeModel` are the public fake of an endpoint: hundreds of models with scripted answers and faults.
 
-Needs neither pytest nor hypothesis. What breaks the contract raises ContractViolation, which names the kind, the question,
-the input and what to do.
+Needs neither pytest nor hypothesis. What breaks the contract raises ContractViolation, which names the kind, the
+question, the input and what to do.
 """
 
 from __future__ import annotations
@@ -130,7 +130,10 @@ def hostile_text(name: str, size: int = MEGABYTE) -> str:
 
 
 def _question(remedy: str) -> Callable[[Q], Q]:
-    """Make a function of a kind a question: whatever it raises names the kind and the question, and ends in `remedy`."""
+    """Make a function of a kind a question.
+
+    Whatever it raises names the kind and the question, and ends in `remedy`.
+    """
 
     def wrap(ask: Q) -> Q:
         @functools.wraps(ask)
@@ -224,7 +227,10 @@ def draws_the_same_for_a_seed(kind: type[Constraint]) -> None:
 
 @_question("Say every parameter in every phrasing, so that the model can know it")
 def says_its_parameters(kind: type[Constraint]) -> None:
-    """Each wording differs and holds each parameter, those of inner constraints too, but no answer key (`said` is False)."""
+    """Each wording differs and holds each parameter, but no answer key (`said` is False).
+
+    Those of inner constraints too.
+    """
     keys = {field.name for field in dataclasses.fields(kind) if not field.metadata.get("said", True)}
     for one in draw_several(kind):
         sentences = [one.describe(number) for number in range(len(kind.phrasings))]
@@ -454,7 +460,7 @@ def published_params(kind: Kind, seed: int = 0) -> dict[str, Json]:
 
 
 def published(kind: Kind, count: int = 2) -> list[Published]:
-    """Constraints of a published kind with drawn parameters, and one with what the published code would draw at random."""
+    """Constraints of a published kind with drawn parameters. One has what the published code would draw at random."""
     complete = [fill(kind, published_params(kind, seed)) for seed in range(count)]
     required = {name: value for name, value in published_params(kind).items() if kind.params[name].required}
     return [*complete, fill(kind, required, random_seed=7)]
@@ -600,8 +606,8 @@ FAMILY_SEEDS = (0, 1, 7)
 def check_family(family: Family, *, items: int = 120) -> None:
     """Ask a family of generated prompts every question of its contract, about `items` items of three seeds together.
 
-    Its own answers pass; no two rules of a turn contradict each other; empty, copied and constant answers fail; no two items
-    are the same; a seed gives the same items twice.
+    Its own answers pass; no two rules of a turn contradict each other; empty, copied and constant answers fail; no two
+    items are the same; a seed gives the same items twice.
 
     Raises:
         ContractViolation: Naming the family, what it breaks and the first item that shows it.
@@ -666,7 +672,10 @@ def _rules_agree(family: Family, drawn: Sequence[Drawn]) -> None:
 
 
 def _contradictions(turn: Turn) -> Iterator[str]:
-    """What a reader cannot hold together although a program can: its own answer passes, but breaks what the text says."""
+    """What a reader cannot hold together although a program can.
+
+    Its own answer passes, but breaks what the text says.
+    """
     rules = [from_ref(ref) for ref in turn.constraints if ref.id in registry]
     lists = [rule for rule in rules if rule.id in {"structure:bullets", "structure:numbered"}]
     labelled = [rule for rule in rules if rule.family() == "answer" and "label" in rule.ref().params]

@@ -1,7 +1,7 @@
 """The same answers get the same verdicts in every thread, process, hash seed and version of Python.
 
-Run as a script, this file prints digests of the verdicts over a fixed corpus; it needs only the package and what the judge
-imports (msgspec, langdetect-rs).
+Run as a script, this file prints digests of the verdicts over a fixed corpus; it needs only the package and what the
+judge imports (msgspec, langdetect-rs).
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Every family of generated prompts answers the questions of `adhere.testing.check_family`, which plug-ins are asked, too."""
+"""Every family of generated prompts answers `adhere.testing.check_family`, which plug-ins are asked, too."""
 
 import os
 import subprocess

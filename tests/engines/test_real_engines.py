@@ -1,6 +1,7 @@
-"""The real Ray and datatrove, as `make test-engines` runs them: what they make is what one process makes, also when a node dies.
+"""The real Ray and datatrove, as `make test-engines` runs them.
 
-ADHERE_ENGINE_ROWS: how many rows (1,000,000 in `make test-engines`).
+What they make is what one process makes, also when a node dies. ADHERE_ENGINE_ROWS: how many rows (1,000,000 in `make
+test-engines`).
 """
 
 from __future__ import annotations
@@ -331,7 +332,10 @@ echo localhost
 def test_datatrove_on_slurm(
     step: Decontaminate, train: Path, expected: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """datatrove's Slurm executor with our step, as it is pickled, submitted and run; a stand-in for sbatch runs its array. A killed task is done by the next submission."""
+    """datatrove's Slurm executor with our step, as it is pickled, submitted and run.
+
+    A stand-in for sbatch runs its array. A killed task is done by the next submission.
+    """
     pytest.importorskip("datatrove")
     from datatrove.executor import SlurmPipelineExecutor
 

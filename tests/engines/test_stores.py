@@ -1,4 +1,7 @@
-"""Files in stores, over HTTP on this machine: s3:// by moto's server, hf:// by a hub of our own that serves what a reader asks for."""
+"""Files in stores, over HTTP on this machine.
+
+S3:// by moto's server, hf:// by a hub of our own that serves what a reader asks for.
+"""
 
 from __future__ import annotations
 

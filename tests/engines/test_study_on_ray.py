@@ -30,7 +30,10 @@ pytestmark = [  # Ray warns of itself
 
 
 class Written(jobs._Task):
-    """A task whose pools are drawn from a function, in whatever process does it: a random model's answers are no words."""
+    """A task whose pools are drawn from a function, in whatever process does it.
+
+    A random model's answers are no words.
+    """
 
     def __call__(self, name: str) -> None:
         with pytest.MonkeyPatch.context() as patch:

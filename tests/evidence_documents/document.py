@@ -1,6 +1,7 @@
-"""Documents as their authors see them (headings, paragraphs of sentences, tables of cells), and how they are written to a file.
+"""Documents as their authors see them, and how they are written to a file.
 
-Rendering keeps the line (1-based) of every row, header, caption and sentence, so that ground truth can name lines without parsing.
+They have headings, paragraphs of sentences, tables of cells. Rendering keeps the line (1-based) of every row, header,
+caption and sentence, so that ground truth can name lines without parsing.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ class Row:
     """One row of a table.
 
     Attributes:
-        kind: data, section (a heading inside the table), derived (an average, total or difference) or setting (no score).
+        kind: data, section (a heading inside the table), derived (an average, total or difference) or setting (no
+            score).
     """
 
     label: str
@@ -97,7 +99,8 @@ class Relation:
     """A cell that must follow from others.
 
     Attributes:
-        kind: mean, difference (first minus second), sum, share (100 · first / second), relative (difference in % of second).
+        kind: mean, difference (first minus second), sum, share (100 · first / second), relative (difference in % of
+            second).
         target, sources: (row, column) in the table.
         index: which number of the target cell.
     """

@@ -1,7 +1,9 @@
-"""Clean documents: a model report with several tables and prose that agrees with them, and a second document by others that quotes it.
+"""Clean documents.
 
-Everything follows from one seed. A clean document holds what a careless checker would call an error: rounded averages, weighted
-averages, ties, equal values, other shot counts and windows, base beside tuned models, lower-is-better columns, years and citations.
+A model report with several tables and prose that agrees with them, and a second document by others that quotes it.
+Everything follows from one seed. A clean document holds what a careless checker would call an error: rounded averages,
+weighted averages, ties, equal values, other shot counts and windows, base beside tuned models, lower-is-better columns,
+years and citations.
 """
 
 from __future__ import annotations
@@ -408,7 +410,10 @@ def scored(document: Document) -> dict[Key, list[tuple[Place, Decimal]]]:
 
 
 def quoting(seed: int, who: Theme, source: Document, markup: Markup) -> Document:
-    """A document by other authors that quotes the report's scores under other names, beside scores that are not comparable."""
+    """A document by other authors that quotes the report's scores under other names.
+
+    Beside them stand scores that are not comparable.
+    """
     rng = random.Random(f"quoting|{seed}")
     world = World(seed)
     models = {model.id: model for model in who.models}

@@ -1,4 +1,7 @@
-"""The other tables that model reports print: contamination, ablations, context lengths, languages, data, preferences, sizes."""
+"""The other tables that model reports print.
+
+Contamination, ablations, context lengths, languages, data, preferences, sizes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from .world import IFEVAL, LANGUAGES, SKILLS, Benchmark, Key, Model, rounded
 
 
 def before_after(setting: Setting, number: int, models: list[Model], benchmarks: list[Benchmark]) -> Draft:
-    """Two-row header: each model with its original score, its score after filtering the test set, and the difference."""
+    """Two-row header.
+
+    Each model with its original score, its score after filtering the test set, and the difference.
+    """
     rng = setting.rng
     caption = rng.choice(
         [
@@ -277,7 +283,10 @@ def preference(setting: Setting, number: int, models: list[Model]) -> Draft:
 
 
 def weighted(setting: Setting, number: int, models: list[Model]) -> Draft:
-    """An average weighted by the number of prompts, as its caption states, or an official score that is no mean at all."""
+    """An average weighted by the number of prompts, as its caption states.
+
+    Or an official score that is no mean at all.
+    """
     rng = setting.rng
     counts = [Decimal(rng.choice([50, 120, 541, 1319, 2400])) for _ in SKILLS]
     by_prompts = rng.random() < 0.6

@@ -41,7 +41,10 @@ class Case:
 
 
 def _dragged(documents: list[Document], slip: Slip) -> list[Part]:
-    """Parts whose numbers depend on the changed cells: averages, marks, promises, sentences, and the same scores elsewhere."""
+    """Parts whose numbers depend on the changed cells.
+
+    Averages, marks, promises, sentences, and the same scores elsewhere.
+    """
     changed = set(slip.changed)
     parts: list[Part] = [*slip.dragged, *map(row_of, slip.changed)]
     keys = set()

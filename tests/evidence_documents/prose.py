@@ -29,7 +29,10 @@ SIZES = ("0.3", "0.4", "0.7", "1.1", "2.3", "4.6", "9.2")
 
 
 def off(value: Decimal, rng: random.Random, *, least: str = "0.3") -> Decimal:
-    """The value as a slip would print it: a little off, a digit exchanged, far off; never less than 0.3 away, in (0, 100)."""
+    """The value as a slip would print it: a little off, a digit exchanged, far off.
+
+    Never less than 0.3 away, in (0, 100).
+    """
     places = -int(value.as_tuple().exponent)
     small = Decimal("0.2") if value < 10 and places == 2 else Decimal(1)
     for _ in range(50):

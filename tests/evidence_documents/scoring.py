@@ -1,7 +1,8 @@
 """What `adhere claims … --json` found of the planted errors, and what it reported beside them.
 
-A plant is found by a conflict of its own type that names one of its lines. A conflict of severity ``error`` is a false alarm when it
-names no planted line, unless it is of another type and names a line that a plant drags along (a broken average under a swap).
+A plant is found by a conflict of its own type that names one of its lines. A conflict of severity ``error`` is a false
+alarm when it names no planted line, unless it is of another type and names a line that a plant drags along (a broken
+average under a swap).
 """
 
 from __future__ import annotations

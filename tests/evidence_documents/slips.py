@@ -1,7 +1,8 @@
 """The slips themselves: what goes wrong in a document, one planter for each kind.
 
-A planter changes documents in place and says what it did, or returns None where it finds no place, or none with evidence against the
-error: a reader with the same pages could find every slip. What a planter that returns None did to the documents must be thrown away.
+A planter changes documents in place and says what it did, or returns None where it finds no place, or none with
+evidence against the error: a reader with the same pages could find every slip. What a planter that returns None did to
+the documents must be thrown away.
 """
 
 from __future__ import annotations

@@ -214,7 +214,10 @@ def model_rows(
     sizes: bool = False,
     rank: bool = False,
 ) -> Draft:
-    """Models down, benchmarks across: with series headings, an average column (``first`` or ``last``), a row of differences."""
+    """Models down, benchmarks across.
+
+    With series headings, an average column (``first`` or ``last``), a row of differences.
+    """
     rng = setting.rng
     draft = Draft(Table(number, caption, [[]], []), models=models)
     table = draft.table

@@ -1,7 +1,8 @@
 """The synthetic field: model families, benchmarks with their variants, and one exact score for each pair.
 
-Names are those a reader of model reports meets (some families are invented); every score is synthetic. A score is a pure function of
-the seed, the model, the benchmark and its variant, so two documents of one seed agree wherever they print the same thing.
+Names are those a reader of model reports meets (some families are invented); every score is synthetic. A score is a
+pure function of the seed, the model, the benchmark and its variant, so two documents of one seed agree wherever they
+print the same thing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""On a real GPU: the decoder's graphs and training on it. Nothing here runs in `make test`; `pytest -m gpu tests/gpu` does."""
+"""On a real GPU: the decoder's graphs and training on it.
+
+Nothing here runs in `make test`; `pytest -m gpu tests/gpu` does.
+"""
 
 from __future__ import annotations
 

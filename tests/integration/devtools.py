@@ -24,7 +24,10 @@ FLAGS = [
 
 
 class Tab:
-    """One page. `requests` are all addresses it asked for, `messages` what it wrote to the console, refusals included."""
+    """One page.
+
+    `requests` are all addresses it asked for, `messages` what it wrote to the console, refusals included.
+    """
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket

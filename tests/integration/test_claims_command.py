@@ -1,4 +1,7 @@
-"""`adhere claims` from the command line: exit codes, the JSON contract, the page, the table, bad input, the four documents."""
+"""`adhere claims` from the command line.
+
+Exit codes, the JSON contract, the page, the table, bad input, the four documents.
+"""
 
 from __future__ import annotations
 

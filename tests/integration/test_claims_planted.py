@@ -1,7 +1,7 @@
 """`adhere claims` on documents with planted errors and on clean ones: recall and precision of every type of conflict.
 
-The documents come from tests/evidence_documents, which knows nothing of how the command works. Targets are the issue's. The table of
-scores is printed (`-s`), and again when a target is missed.
+The documents come from tests/evidence_documents, which knows nothing of how the command works. Targets are the issue's.
+The table of scores is printed (`-s`), and again when a target is missed.
 """
 
 from __future__ import annotations

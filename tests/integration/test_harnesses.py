@@ -1,4 +1,6 @@
-"""Inside other harnesses, where they are installed: their readers open our exports, and they run our suites, judge and models.
+"""Inside other harnesses, where they are installed.
+
+Their readers open our exports, and they run our suites, judge and models.
 
 None of them is a dependency, so each test skips without its harness (tests/skips.py). To run them:
 `pip install inspect-ai lm-eval` and, in an environment of its own, `pip install evalscope`.
@@ -174,7 +176,10 @@ def test_lm_eval_asks_and_judges_our_suite(tmp_path: Path) -> None:
 
 
 def test_lm_eval_s_own_reader_takes_our_export(tmp_path: Path) -> None:
-    """Its reader of samples is the `datasets` library, for which it sanitises them; its tables come from the results file."""
+    """Its reader of samples is the `datasets` library, for which it sanitises them.
+
+    Its tables come from the results file.
+    """
     datasets, utils = harness("datasets", "lm-eval"), harness("lm_eval.utils", "lm-eval")
     files, _ = export(make_run(tmp_path), tmp_path / "out", to="lm-eval")
     rows = datasets.load_dataset("json", data_files=str(files[0]), split="train", cache_dir=str(tmp_path / "cache"))

@@ -1,7 +1,7 @@
 """The store under kill -9, two writers and a disk that is really full: what was acknowledged is there, once.
 
-`test_sweep_cli.py` does the first and the last to whole commands; here the writer dies at many more points, and the disk is
-a file system of its own.
+`test_sweep_cli.py` does the first and the last to whole commands; here the writer dies at many more points, and the
+disk is a file system of its own.
 """
 
 from __future__ import annotations

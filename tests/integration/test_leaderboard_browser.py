@@ -1,4 +1,7 @@
-"""The leaderboard page in a real browser: it sorts, filters and opens answers; nothing of others runs, nothing is fetched."""
+"""The leaderboard page in a real browser: it sorts, filters and opens answers.
+
+Nothing of others runs, nothing is fetched.
+"""
 
 from __future__ import annotations
 

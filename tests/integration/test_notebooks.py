@@ -1,4 +1,7 @@
-"""Every notebook runs from its first cell to its last, as Jupyter runs it (inside an event loop), and prints what it shows."""
+"""Every notebook runs from its first cell to its last and prints what it shows.
+
+As Jupyter runs it, inside an event loop.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ def test_a_notebook_prints_and_draws_what_it_shows(
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`(is_)?gradient_checkpointing\\w*` is deprecated:FutureWarning")
 def test_the_reward_trains_in_trl(tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a tiny model of random weights and two steps, so what the last cell prints differs in the number of steps."""
+    """With a tiny model of random weights and two steps. What the last cell prints differs in the number of steps."""
     for name in ("trl", "datasets"):
         pytest.importorskip(name)
     monkeypatch.chdir(tmp_path)

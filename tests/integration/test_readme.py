@@ -1,7 +1,7 @@
 """The README's commands and code, run as they stand.
 
-Run are the blocks that need nothing but the published IFEval file. That all commands know their options and all links lead somewhere
-is asked of every page in tests/unit/docs/test_pages.py.
+Run are the blocks that need nothing but the published IFEval file. That all commands know their options and all links
+lead somewhere is asked of every page in tests/unit/docs/test_pages.py.
 """
 
 from __future__ import annotations

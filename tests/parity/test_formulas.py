@@ -1,8 +1,11 @@
-"""Every stage on one batch against its paper's formula, transcribed here: row by row, without our trees, losses and weights.
+"""Every stage on one batch against its paper's formula, transcribed here.
 
-At the first step the policy is its own reference, and most losses are constants. So each stage is run for one step and, anew, for two:
-the weights after the first and those of the start are the policy and the reference of the second step, whose loss and gradient norm
-are in its log row. What a stage draws is taken where it is drawn. Which papers state which formula: docs/guide/stages.md.
+Row by row, without our trees, losses and weights.
+
+At the first step the policy is its own reference, and most losses are constants. So each stage is run for one step and,
+anew, for two: the weights after the first and those of the start are the policy and the reference of the second step,
+whose loss and gradient norm are in its log row. What a stage draws is taken where it is drawn. Which papers state which
+formula: docs/guide/stages.md.
 """
 
 from __future__ import annotations
@@ -200,7 +203,10 @@ def test_orpo_adds_the_odds_ratio_to_the_likelihood_of_chosen_answers(tiny_llama
 
 
 def test_kto_weighs_answers_around_a_reference_point(tiny_llama_dir: Path) -> None:
-    """2402.01306, eqs. 7 and 8: z0 from the batch's answers, each put to the next prompt, without gradient, not below 0."""
+    """2402.01306, eqs.
+
+    7 and 8: z0 from the batch's answers, each put to the next prompt, without gradient, not below 0.
+    """
     given = {"beta": 0.3, "weight_good": 1.0, "weight_bad": 1.5}
     one, two = (Ran("kto", tiny_llama_dir, epochs=epochs, **given) for epochs in (1, 2))
     policy = Policy(one.model, load(tiny_llama_dir))
@@ -234,7 +240,10 @@ def test_uft_fits_the_implicit_reward_to_scores(tiny_llama_dir: Path) -> None:
 
 
 def test_iopo_prefers_outputs_and_inputs(tiny_llama_dir: Path) -> None:
-    """2411.06208 and its authors' code, whose logits are half of (2 c1 - r1 - r2) + (2 c2 - r2 - r1), each a log ratio."""
+    """2411.06208 and its authors' code.
+
+    Its logits are half of (2 c1 - r1 - r2) + (2 c2 - r2 - r1), each a log ratio.
+    """
     one, two = (Ran("iopo", tiny_llama_dir, epochs=epochs, beta=0.3) for epochs in (1, 2))
     policy = Policy(one.model, load(tiny_llama_dir))
     texts = {row.prompt_id: row for row in pool().sft}
@@ -286,7 +295,10 @@ def scored(groups: Sequence[Group]) -> list[list[tuple[TokenRow, float]]]:
 
 
 def test_online_dpo_prefers_the_best_of_its_own_answers_to_the_worst(tiny_llama_dir: Path) -> None:
-    """2402.04792: DPO on pairs of the policy's own answers; two answers there, the best and the worst of a group here."""
+    """2402.04792: DPO on pairs of the policy's own answers.
+
+    Two answers there, the best and the worst of a group here.
+    """
     one, two = (Ran("online-dpo", tiny_llama_dir, steps=steps, beta=0.3, **ONLINE) for steps in (1, 2))
     policy = Policy(one.model, load(tiny_llama_dir))
     losses = []
@@ -317,7 +329,10 @@ GRPO: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", GRPO)
 def test_grpo_and_its_kin(name: str, tiny_llama_dir: Path) -> None:
-    """The second update on the same answers: the ratio to the policy that drew them is not 1, and some of it is clipped."""
+    """The second update on the same answers.
+
+    The ratio to the policy that drew them is not 1, and some of it is clipped.
+    """
     settings = {"steps": 1, "kl_beta": 0.05, **ONLINE, **GRPO[name]}
     one, two = (Ran("grpo", tiny_llama_dir, updates_per_episode=updates, **settings) for updates in (1, 2))
     start = load(tiny_llama_dir)  # drew the answers, and is the reference of the KL term
@@ -353,9 +368,11 @@ def test_grpo_and_its_kin(name: str, tiny_llama_dir: Path) -> None:
 
 
 def test_dapo_whole(tiny_llama_dir: Path) -> None:
-    """2503.14476, eqs. 8 to 13: rewards of 1 and -1 less the length penalty, groups with 0 < passing answers < G alone, tokens' mean, clip-higher.
+    """2503.14476, eqs.
 
-    Our rewards are theirs, halved and moved, so the advantages are the same but for the 1e-4 of the divisor.
+    8 to 13: rewards of 1 and -1 less the length penalty, groups with 0 < passing answers < G alone, tokens' mean,
+    clip-higher. Our rewards are theirs, halved and moved, so the advantages are the same but for the 1e-4 of the
+    divisor.
     """
     limit, cache = ONLINE["max_new_tokens"], 4
 
@@ -423,7 +440,10 @@ def test_rft_is_sft_on_different_passing_answers(tiny_llama_dir: Path) -> None:
 
 
 def test_hir_learns_every_answer_under_the_instruction_that_it_fits(tiny_llama_dir: Path) -> None:
-    """2302.05206, algorithm 1 without its contrastive and entropy terms: an answer that fails is put to a prompt that asks for failure."""
+    """2302.05206, algorithm 1 without its contrastive and entropy terms.
+
+    An answer that fails is put to a prompt that asks for failure.
+    """
     ran = Ran("hir", tiny_llama_dir, steps=1, relabel="Do it wrong.", **ONLINE)
     prompts = {row.prompt_id: row.prompt for row in pool().rl}
     start, total, count = load(tiny_llama_dir), 0.0, 0

@@ -1,4 +1,7 @@
-"""Every IFBench verdict of the reference, row by row: 2026 checkers on foreign texts, 2025 checkers on sample answers."""
+"""Every IFBench verdict of the reference, row by row.
+
+2026 checkers on foreign texts, 2025 checkers on sample answers.
+"""
 
 from __future__ import annotations
 

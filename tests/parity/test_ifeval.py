@@ -1,4 +1,7 @@
-"""The IFEval kinds against every published verdict: seven models' answers, and every id on unrelated and mutated texts."""
+"""The IFEval kinds against every published verdict.
+
+Seven models' answers, and every id on unrelated and mutated texts.
+"""
 
 from __future__ import annotations
 

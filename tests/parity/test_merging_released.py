@@ -1,8 +1,9 @@
 """Online merging as its authors released it: the weights that their classes end with, stored, against ours.
 
-`released_merging.json` was written by `ODAdamW` and `OTAdamW` of QwenLM/online_merging_optimizers, commit 9d411b8, on the weights and
-gradients below, with torch seeded as the case says (`init_ref_param_diff` draws the first masks) and `eps=1e-12`: their epsilon
-stands elsewhere in Adam's formula. The first step has rate 0: Adam's first changes are all of one magnitude, of which OnTIES keeps any.
+`released_merging.json` was written by `ODAdamW` and `OTAdamW` of QwenLM/online_merging_optimizers, commit 9d411b8, on
+the weights and gradients below, with torch seeded as the case says (`init_ref_param_diff` draws the first masks) and
+`eps=1e-12`: their epsilon stands elsewhere in Adam's formula. The first step has rate 0: Adam's first changes are all
+of one magnitude, of which OnTIES keeps any.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Our losses against TRL's trainers, on the same rows and the same tiny model.
 
 The trainers are built but not run: each gives the loss of one batch (`compute_loss`, for GRPO `_compute_loss`), in
-evaluation mode, in which TRL does not divide by accumulation steps. The DPO reference is passed explicitly: left out, TRL
-reloads it from where the model's config says it came from, which need not be the model that training starts from.
+evaluation mode, in which TRL does not divide by accumulation steps. The DPO reference is passed explicitly: left out,
+TRL reloads it from where the model's config says it came from, which need not be the model that training starts from.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ CLOCK_EVERY_S = 2.0
 class Ledger(Record, frozen=True):
     """What the draws cost.
 
-    `tokens_generated` is None where the model did not report the tokens of every answer. `seconds` adds up all starts of
-    the build; of one that was killed, at most the last two seconds are missing.
+    `tokens_generated` is None where the model did not report the tokens of every answer. `seconds` adds up all starts
+    of the build; of one that was killed, at most the last two seconds are missing.
     """
 
     answers_generated: int
@@ -115,7 +115,10 @@ def ask_missing(
     progress: Progress,
     note: Callable[[Response], str] = lambda _: "",
 ) -> None:
-    """Ask a model for every answer that a Run lacks, and store each as it comes; `note` is what the progress shows beside the count."""
+    """Ask a model for every answer that a Run lacks, and store each as it comes.
+
+    `note` is what the progress shows beside the count.
+    """
     missing = run.missing()
     if not missing:
         return

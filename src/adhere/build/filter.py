@@ -64,7 +64,10 @@ def judge_draws(prompt: Prompt, responses: Sequence[Response], *, kind: RewardKi
 
 
 def keeps_all(prompt: Prompt, text: str) -> bool:
-    """Whether the judge passes every constraint of `prompt` on `text`; undecided is not passing, no constraint neither."""
+    """Whether the judge passes every constraint of `prompt` on `text`.
+
+    Undecided is not passing, no constraint neither.
+    """
     return _outcomes(prompt, text) == {"pass"}
 
 
@@ -100,9 +103,10 @@ def sampled(prompt: Prompt, answers: Sequence[Answer]) -> list[Candidate]:
 
 
 def repaired(prompt: Prompt, answers: Sequence[Answer], *, enough: int) -> list[Candidate]:
-    """At most `enough` failing answers after a small edit that the judge then passes; complete answers first, no repeats.
+    """At most `enough` failing answers after a small edit that the judge then passes.
 
-    An answer that was cut is first shortened to its last full sentence; without one it is left aside.
+    Complete answers first, no repeats. An answer that was cut is first shortened to its last full sentence; without one
+    it is left aside.
     """
     constraints = [as_own(ref) for ref in prompt.constraints]
     found: dict[str, Candidate] = {}
@@ -129,9 +133,10 @@ def full_sentences(text: str, status: Status) -> str | None:
 
 
 def diverse(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
-    """At most `count`: first the one of median length, then each time the one least like those chosen, longer ones first.
+    """At most `count`, unlike each other.
 
-    Never simply the shortest: short answers keep length rules more easily, and a model trained on them grows terse.
+    First the one of median length, then each time the one least like those chosen, longer ones first. Never simply the
+    shortest: short answers keep length rules more easily, and a model trained on them grows terse.
     """
     ranked = sorted(candidates, key=lambda candidate: (len(words(candidate.text)), candidate.draw))
     bags = {candidate: frozenset(words(candidate.text.lower())) for candidate in ranked}

@@ -22,8 +22,8 @@ MANIFEST = "manifest.json"
 class KindYield(Record, frozen=True):
     """What the draws gave for one kind of constraint.
 
-    `judged` = `passed` + `failed` + `undecided` counts answers under this constraint alone; `sft_*` and `pairs` count rows
-    of prompts that have it.
+    `judged` = `passed` + `failed` + `undecided` counts answers under this constraint alone; `sft_*` and `pairs` count
+    rows of prompts that have it.
     """
 
     kind: str
@@ -41,7 +41,8 @@ class Manifest(Record, frozen=True):
     """How a pool was made and what is in it.
 
     `unreachable` names kinds without a single SFT row: no arm can learn them from this pool by imitation.
-    `answers_passed` counts draws that ended by themselves and keep every constraint. `not_scored` names prompts without an RL row, because a draw's score was undecided. `sha256` is over all other fields.
+    `answers_passed` counts draws that ended by themselves and keep every constraint. `not_scored` names prompts without
+    an RL row, because a draw's score was undecided. `sha256` is over all other fields.
     """
 
     version: int

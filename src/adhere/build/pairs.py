@@ -40,9 +40,10 @@ def pairs(
 
 
 def _sampled(prompt: Prompt, answers: Sequence[Answer], passing: Sequence[Candidate], count: int) -> list[Pair]:
-    """Each passing answer against the unused failing one nearest to it in length, so that length does not tell them apart.
+    """Each passing answer against the unused failing one nearest to it in length. So length does not tell them apart.
 
-    Answers that ended by themselves are used before cut ones; a cut one counts only if its text breaks a rule by itself.
+    Answers that ended by themselves are used before cut ones; a cut one counts only if its text breaks a rule by
+    itself.
     """
     failing = {
         answer.text: answer

@@ -1,6 +1,7 @@
-"""A pool of plain answers: what the model says to queries without constraints, as much of it as another pool's SFT rows have.
+"""A pool of plain answers.
 
-SFT on verified answers teaches two things at once: to follow, and to end an answer. A model that is trained on this pool has learned
+What the model says to queries without constraints, as much of it as another pool's SFT rows have. SFT on verified
+answers teaches two things at once: to follow, and to end an answer. A model that is trained on this pool has learned
 the second alone, from as many rows of about the same lengths.
 """
 
@@ -70,8 +71,8 @@ def build_plain_pool(
         directory: Where the pool is stored.
         compared: The comparison of the queries with the held-out prompts.
         progress: Where to report.
-        shortened: Ids of prompts whose cut answers are ended at their last full sentence, as verified rows are; else only answers
-            that ended by themselves are kept.
+        shortened: Ids of prompts whose cut answers are ended at their last full sentence, as verified rows are; else
+            only answers that ended by themselves are kept.
 
     Raises:
         Incomplete: Some calls failed, or too few answers ended.
@@ -106,7 +107,10 @@ def build_plain_pool(
 
 
 def _ended(prompt: Prompt, answer: Response, *, shorten: bool) -> str | None:
-    """The text of an answer that ended; of a cut one its full sentences, where they may stand for it and repeat nothing."""
+    """The text of an answer that ended.
+
+    Of a cut one its full sentences, where they may stand for it and repeat nothing.
+    """
     if answer.status == "ok":
         return answer.text if answer.text.strip() else None
     text = full_sentences(answer.text.strip(), answer.status) if shorten else None
@@ -114,7 +118,10 @@ def _ended(prompt: Prompt, answer: Response, *, shorten: bool) -> str | None:
 
 
 def _nearest(rows: Sequence[SftRow], lengths: Sequence[int], tokens: Callable[[str], int]) -> list[SftRow]:
-    """For each length a row of its own, the longest first, each the nearest one that is left; in the order of `lengths`."""
+    """For each length a row of its own, the longest first, each the nearest one that is left.
+
+    In the order of `lengths`.
+    """
     left = sorted(((tokens(row.completion), place) for place, row in enumerate(rows)))
     chosen: dict[int, SftRow] = {}
     for wanted in sorted(range(len(lengths)), key=lambda place: -lengths[place]):

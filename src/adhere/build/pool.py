@@ -100,11 +100,13 @@ def build_pool(
         sampling: How they are drawn; its seed is the root of theirs.
         directory: Where the pool is stored.
         seed: Order of the rows.
-        repair: Whether failing answers may be edited to pass. Without it, kinds that the model never manages have no rows.
+        repair: Whether failing answers may be edited to pass. Without it, kinds that the model never manages have no
+            rows.
         exclude: Held-out prompts; training prompts too like them are left out, and an overlap of the parts is an error.
         reward: What `score_mean` and `score_variance` of RL rows are over.
         limits: How much is kept.
-        compared: The comparison with the held-out prompts, where the caller made it by its own rule; else it is made here.
+        compared: The comparison with the held-out prompts, where the caller made it by its own rule; else it is made
+            here.
         progress: Where to report.
 
     Raises:

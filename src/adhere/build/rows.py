@@ -96,7 +96,10 @@ Row = TypeVar("Row")
 
 
 def balanced(found: Sequence[tuple[Prompt, list[Row]]], limit: int | None, seed: int) -> list[Row]:
-    """All rows, or `limit` of them: every prompt's first before any prompt's second, kinds in turn; in a seeded order."""
+    """All rows, or `limit` of them: every prompt's first before any prompt's second, kinds in turn.
+
+    In a seeded order.
+    """
     rng = random.Random(seed)
     wanted = sum(len(rows) for _, rows in found) if limit is None else limit
     chosen: list[Row] = []

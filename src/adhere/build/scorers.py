@@ -1,10 +1,10 @@
 """Response filtering with any number of scorers: an answer stays only if all of them call it flawless.
 
-Source: Qwen2.5 report, section 4 (arXiv 2412.15115): a critic model and several collaborating model roles score an answer, and "only
-responses deemed flawless by all scoring systems" are kept.
+Source: Qwen2.5 report, section 4 (arXiv 2412.15115): a critic model and several collaborating model roles score an
+answer, and "only responses deemed flawless by all scoring systems" are kept.
 
-A scorer says True, False or nothing (None): a judge that answers nonsense, a model that failed, a constraint that cannot be decided.
-Nothing is never agreement: such an answer is dropped as *undecided*, and counted apart.
+A scorer says True, False or nothing (None): a judge that answers nonsense, a model that failed, a constraint that
+cannot be decided. Nothing is never agreement: such an answer is dropped as *undecided*, and counted apart.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class Flawless(Record, frozen=True):
 class JudgeScorer:
     """A model in a role. Its answers are stored, so that scoring again asks nothing twice.
 
-    The answer under test reaches the judge as data (`judge_model.question`). What is not exactly the JSON that was asked for is no vote.
+    The answer under test reaches the judge as data (`judge_model.question`). What is not exactly the JSON that was
+    asked for is no vote.
 
     Args:
         model: The judge.
@@ -146,7 +147,10 @@ class RateAll(Protocol):
 
 
 class Agreement(Record, frozen=True):
-    """Two scorers on the answers that both decided: Cohen's kappa, None where it is undefined (one of them says the same to all)."""
+    """Two scorers on the answers that both decided.
+
+    Cohen's kappa, None where it is undefined (one of them says the same to all).
+    """
 
     first: str
     second: str

@@ -1,4 +1,7 @@
-"""The command line: one file a command, no logic. Commands are imported when they run, so `adhere --help` stays instant."""
+"""The command line: one file a command, no logic.
+
+Commands are imported when they run, so `adhere --help` stays instant.
+"""
 
 from __future__ import annotations
 

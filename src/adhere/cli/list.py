@@ -186,9 +186,10 @@ def _runs(directory: Path) -> list[dict[str, Any]]:
 
 
 def _table(rows: list[dict[str, Any]], width: int) -> str:
-    """Columns no wider than their widest value that fit into `width` together; cells wrap, and the last column takes the rest.
+    """Columns no wider than their widest value that fit into `width` together.
 
-    A name is never broken: one that is longer than its column stands on a line of its own.
+    Cells wrap, and the last column takes the rest. A name is never broken: one that is longer than its column stands on
+    a line of its own.
     """
     names = list(rows[0])
     cells = [names] + [[_cell(row[name]) for name in names] for row in rows]

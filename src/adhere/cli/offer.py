@@ -1,4 +1,7 @@
-"""What a terminal offers: an embedded model on its first use, and the names of suites and models to a shell that completes."""
+"""What a terminal offers.
+
+An embedded model on its first use, and the names of suites and models to a shell that completes.
+"""
 
 from __future__ import annotations
 

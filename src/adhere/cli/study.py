@@ -139,7 +139,10 @@ def _tell_plan(one: Place, jobs: int) -> None:
 def _run(
     one: Place, jobs: int | None, *, shard: str | None, engine: Literal["local", "ray"], line: str, as_json: bool
 ) -> StudyResult:
-    """Tune and do the study from one start, and publish what it found. `jobs` None: as many processes as a probe finds best."""
+    """Tune and do the study from one start, and publish what it found.
+
+    `jobs` None: as many processes as a probe finds best.
+    """
     from adhere.lines.workers import parse_shard
     from adhere.study.design.disk import writing
     from adhere.study.jobs import choose_jobs, run_jobs, run_ray

@@ -1,7 +1,8 @@
-"""The Constraint protocol: a rule with its parameters filled that can check a text, say itself in words and draw itself.
+"""The Constraint protocol.
 
-A kind is one frozen dataclass with its parameters declared by `param(domain)`. The contract suite
-(`tests/contract/test_constraints.py`) runs every registered kind through the same questions.
+A rule with its parameters filled that can check a text, say itself in words and draw itself. A kind is one frozen
+dataclass with its parameters declared by `param(domain)`. The contract suite (`tests/contract/test_constraints.py`)
+runs every registered kind through the same questions.
 """
 
 from __future__ import annotations
@@ -99,7 +100,10 @@ class ListOf:
 
 
 def param(domain: Domain, *, default: Any = dataclasses.MISSING, said: bool = True) -> Any:
-    """Declare a parameter of a kind with the values that it may take; `said` is False for what the model must not be told."""
+    """Declare a parameter of a kind with the values that it may take.
+
+    `said` is False for what the model must not be told.
+    """
     return dataclasses.field(default=default, metadata={"domain": domain, "said": said})
 
 
@@ -166,7 +170,10 @@ class Constraint(ABC):
 
     @abstractmethod
     def check(self, text: str) -> Finding:
-        """Judge `text` (any string, however odd) in linear time. Never raises, never says `pass` without having looked."""
+        """Judge `text` (any string, however odd) in linear time.
+
+        Never raises, never says `pass` without having looked.
+        """
 
     def check_with(self, text: str, reasoning: str | None) -> Finding:
         """As `check`, with the model's reasoning beside the answer; called where `reads_reasoning` is true."""
@@ -200,7 +207,10 @@ class Constraint(ABC):
         yield from ()
 
     def tightened(self, level: int) -> Constraint:
-        """A stricter one of this kind that leaves room for what other repairs add; `level` 0 is itself, 5 the tightest."""
+        """A stricter one of this kind that leaves room for what other repairs add.
+
+        `level` 0 is itself, 5 the tightest.
+        """
         return self
 
     def witness(self) -> str:

@@ -1,7 +1,7 @@
 """Constraints made of others: all of them, any of them, one if another, one after the other. Never trained on.
 
-What an inner constraint cannot decide stays undecided unless the others settle it: a known fail settles `all_of`, a known
-pass `any_of` and the consequence of `if_then`.
+What an inner constraint cannot decide stays undecided unless the others settle it: a known fail settles `all_of`, a
+known pass `any_of` and the consequence of `if_then`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def draw_with_witness(
     *,
     among: Sequence[str] = DRAWN,
 ) -> Made:
-    """What `make` makes of `count` constraints of different plain kinds, drawn again until a text is known that passes it.
+    """What `make` makes of `count` constraints of different plain kinds.
+
+    They are drawn again until a text is known that passes.
 
     Raises:
         AdhereError: None was found, which the contract suite rules out for the kinds of the package.
@@ -81,9 +83,10 @@ class _Several(Nested):
 @kind
 @dataclasses.dataclass(frozen=True)
 class AllOf(_Several):
-    """Every inner constraint passes. With case:lower and punctuation:no_commas: "cats sleep." passes, "cats, dogs" fails.
+    """Every inner constraint passes.
 
-    The first that fails decides; if none fails, the first that is undecided. The score is the mean of the inner ones.
+    With case:lower and punctuation:no_commas: "cats sleep." passes, "cats, dogs" fails. The first that fails decides;
+    if none fails, the first that is undecided. The score is the mean of the inner ones.
     """
 
     id = "compose:all_of"
@@ -146,9 +149,10 @@ class AllOf(_Several):
 @kind
 @dataclasses.dataclass(frozen=True)
 class AnyOf(_Several):
-    """At least one inner constraint passes. With case:lower and punctuation:no_commas: "Cats." passes, "Cats, dogs." fails.
+    """At least one inner constraint passes.
 
-    The first that passes decides; if none passes, the first that is undecided. The score is the highest of the inner ones.
+    With case:lower and punctuation:no_commas: "Cats." passes, "Cats, dogs." fails. The first that passes decides; if
+    none passes, the first that is undecided. The score is the highest of the inner ones.
     """
 
     id = "compose:any_of"
@@ -220,10 +224,10 @@ class AnyOf(_Several):
 @kind
 @dataclasses.dataclass(frozen=True)
 class IfThen(Nested):
-    """If the condition passes, the consequence does. With case:lower, no_commas: "Cats, dogs" passes, "cats, dogs" fails.
+    """If the condition passes, the consequence does.
 
-    An answer for which the condition does not hold passes, and the reason says so. An undecided condition leaves it
-    undecided, unless the consequence passes anyway.
+    With case:lower, no_commas: "Cats, dogs" passes, "cats, dogs" fails. An answer for which the condition does not hold
+    passes, and the reason says so. An undecided condition leaves it undecided, unless the consequence passes anyway.
     """
 
     id = "compose:if_then"
@@ -295,10 +299,11 @@ _UNITS: dict[str, tuple[Unit, str]] = {
 @kind
 @dataclasses.dataclass(frozen=True)
 class InOrder(_Several):
-    r"""Different parts of the answer pass one inner constraint each, in the order of these; other parts may stand between.
+    r"""Different parts of the answer pass one inner constraint each, in the order of these.
 
-    So there are parts p1 < p2 < … such that p1 passes the first constraint on its own, p2 the second, and so on. Only the
-    first 1000 parts are looked at. With case:lower, case:upper by lines: "cats\nDOGS" passes, "DOGS\ncats" fails.
+    Other parts may stand between. So there are parts p1 < p2 < … such that p1 passes the first constraint on its own,
+    p2 the second, and so on. Only the first 1000 parts are looked at. With case:lower, case:upper by lines:
+    "cats\nDOGS" passes, "DOGS\ncats" fails.
     """
 
     id = "compose:in_order"

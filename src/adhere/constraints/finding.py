@@ -1,4 +1,7 @@
-"""What one check of one text found. Apart from `base`, whose dataclasses a reward worker with published kinds never needs."""
+"""What one check of one text found.
+
+Apart from `base`, whose dataclasses a reward worker with published kinds never needs.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +34,15 @@ class Finding(NamedTuple):
 
 
 class Fault(Finding):
-    """No outcome, for a reason that lies in the verifier or the machine: it raised, took too long, or returned what is no Finding."""
+    """No outcome, for a reason that lies in the verifier or the machine.
+
+    It raised, took too long, or returned what is no Finding.
+    """
 
     __slots__ = ()
 
 
 class FinalFailure(Finding):
-    """A failure that no loose variant can turn into a pass, since without some lines or stars there is only less to count."""
+    """A failure that no loose variant can turn into a pass. Without some lines or stars there is only less to count."""
 
     __slots__ = ()

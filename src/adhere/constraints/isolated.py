@@ -1,8 +1,9 @@
-"""Verifiers of plug-ins, in threads other than the main one: a process of the thread runs them, because it can be ended.
+"""Verifiers of plug-ins, in threads other than the main one.
 
-Python cannot stop a thread in the middle of a call into C. One match of a careless regular expression would hold the
-interpreter, and with it the whole program, for ever. Our own and the published kinds run no such pattern; of a plug-in
-nobody knows. In the main thread a signal ends such a call, so nothing is isolated there.
+A process of the thread runs them, because it can be ended. Python cannot stop a thread in the middle of a call into C.
+One match of a careless regular expression would hold the interpreter, and with it the whole program, for ever. Our own
+and the published kinds run no such pattern; of a plug-in nobody knows. In the main thread a signal ends such a call, so
+nothing is isolated there.
 
 The process imports the plug-in's module afresh, so a verifier must depend on nothing but its text and its parameters. A
 class that cannot be imported (it was written at a prompt, or in a function) is run in the thread itself.

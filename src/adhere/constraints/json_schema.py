@@ -1,7 +1,8 @@
 """The package `jsonschema`, without the two seconds that its import takes where the checker of one format is installed.
 
-`jsonschema` imports `rfc3987_syntax` for the formats `iri` and `iri-reference`, which builds forty parsers at once
-(2.2 s beside 0.2 s for all the rest, on two AVX2 cores). Hardly a schema asks for these formats; so it is built when one does.
+`jsonschema` imports `rfc3987_syntax` for the formats `iri` and `iri-reference`, which builds forty parsers at once (2.2
+s beside 0.2 s for all the rest, on two AVX2 cores). Hardly a schema asks for these formats; so it is built when one
+does.
 """
 
 from __future__ import annotations

@@ -12,17 +12,17 @@
         clock.stop()
         raise
 
-What counts is the processor time of the thread, so that a busy machine changes no verdict. A verifier that only waits (it
-sleeps, or asks a network) is stopped after WAIT_S. Starting and stopping cost a fifth of a microsecond: they only write
-down that a verifier runs, and a watching thread looks at that every LOOK_S.
+What counts is the processor time of the thread, so that a busy machine changes no verdict. A verifier that only waits
+(it sleeps, or asks a network) is stopped after WAIT_S. Starting and stopping cost a fifth of a microsecond: they only
+write down that a verifier runs, and a watching thread looks at that every LOOK_S.
 
 How a verifier is stopped:
 
 * In the main thread by a signal (SIGVTALRM, from a timer of the process's own time or from the watching thread), which
   also ends a regular expression or a sleep. A program that uses this signal itself keeps it; then as in other threads.
 * In another thread by an exception that Python raises there before its next instruction. One call into C (a sleep, one
-  match of a regular expression) ends before that; what the verifier then says is not used. For plug-ins, of which nobody
-  knows how long that takes, `isolated.py` has a way out.
+  match of a regular expression) ends before that; what the verifier then says is not used. For plug-ins, of which
+  nobody knows how long that takes, `isolated.py` has a way out.
 """
 
 from __future__ import annotations

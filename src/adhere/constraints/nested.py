@@ -1,7 +1,7 @@
 """What constraints made of other constraints share: how these are stored, resolved, limited and said.
 
-An inner constraint is stored as `{"id": …, "params": {…}}`, so a composition survives storage and fits into a `kwargs` of
-IFEval's row format. Inner ids are those of anyone: our own, published ones, plug-ins'.
+An inner constraint is stored as `{"id": …, "params": {…}}`, so a composition survives storage and fits into a `kwargs`
+of IFEval's row format. Inner ids are those of anyone: our own, published ones, plug-ins'.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ _SHAPE = '{"id": …, "params": {…}}'
 class Nested(Rule):
     """Base of the kinds that are made of other constraints.
 
-    Parameters whose domain is `Ref` or `Refs` hold the inner ones: as ConstraintRefs, given as these, as Constraints or as
-    stored. Parameters that are null count as absent, as in IFEval's files.
+    Parameters whose domain is `Ref` or `Refs` hold the inner ones: as ConstraintRefs, given as these, as Constraints or
+    as stored. Parameters that are null count as absent, as in IFEval's files.
 
     As every kind of the package it fails an answer without letters and digits, whatever the inner ones say of it.
 
@@ -220,7 +220,8 @@ class Nested(Rule):
         """A text that passes each inner constraint.
 
         Raises:
-            AdhereError: None was found: the inner ones exclude each other, or a published one knows no text that passes it.
+            AdhereError: None was found: the inner ones exclude each other, or a published one knows no text that passes
+                it.
         """
         for text in self.texts():
             if self.check(text).outcome == "pass":
@@ -259,7 +260,10 @@ def unfit_for_parts(inner: Sequence[Inner], outer: str, *, many: bool = True) ->
 
 
 def describe(inner: Inner, number: int, *, is_last: bool) -> str:
-    """An inner constraint in words: its last wording where `is_last`, which is kept for held-out prompts, else another."""
+    """An inner constraint in words.
+
+    Its last wording where `is_last`, which is kept for held-out prompts, else another.
+    """
     if isinstance(inner, Published):
         return inner.describe()
     others = len(inner.phrasings) - 1

@@ -21,8 +21,9 @@ def passes_all(text: str, constraints: Sequence[Constraint]) -> bool:
 def repair_all(text: str, constraints: Sequence[Constraint], *, longest: int = 20_000) -> str | None:
     """An edited `text` for which ALL constraints pass, or None where no small edits were found.
 
-    Repairs run in their kinds' `order` (content, shape, ends, case, marks, wrapping); what they break is repaired again.
-    Then plans with tighter limits are tried, which leave room for what others add, and plans that add before they cut.
+    Repairs run in their kinds' `order` (content, shape, ends, case, marks, wrapping); what they break is repaired
+    again. Then plans with tighter limits are tried, which leave room for what others add, and plans that add before
+    they cut.
 
     Args:
         text: The answer; returned as it is where it passes already. One without words cannot be repaired.

@@ -84,7 +84,9 @@ def known_ids() -> list[str]:
 
 
 def version_of(id: str, *, mode: Mode = "reference", profile: str | None = None) -> str:  # noqa: A002
-    """What a verdict of this kind depends on beside the judge: `"2"` for our own, `"ifbench-2026.1"` for a published one.
+    """What a verdict of this kind depends on beside the judge.
+
+    `"2"` for our own, `"ifbench-2026.1"` for a published one.
 
     Raises:
         UnknownName: Nobody has that id.

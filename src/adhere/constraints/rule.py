@@ -1,4 +1,7 @@
-"""What the package's own kinds share: no answer without words passes, findings are worded alike, draws have fallbacks."""
+"""What the package's own kinds share.
+
+No answer without words passes, findings are worded alike, draws have fallbacks.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,10 @@ class Rule(Constraint):
         """As `check`, for a text that holds at least one letter or digit."""
 
     def counter_witness(self) -> str:
-        """A plain sentence, which breaks most rules that have parameters; a kind that it does not break says another."""
+        """A plain sentence, which breaks most rules that have parameters.
+
+        A kind that it does not break says another.
+        """
         return "Cats sleep." if dataclasses.fields(self) else super().counter_witness()
 
 

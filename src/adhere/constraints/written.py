@@ -1,4 +1,7 @@
-"""Checks that a model wrote: functions that nobody has to trust, run in the sandbox. `adhere build checks` makes them."""
+"""Checks that a model wrote: functions that nobody has to trust, run in the sandbox.
+
+`adhere build checks` makes them.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +42,9 @@ class AnyText:
 class Written(Constraint):
     """Most of the functions say True. Each is Python text that defines `evaluate(response) -> bool`.
 
-    With a function that looks for "!": "Yes!" passes, "Yes." fails. A function that raises, takes too long, answers with no bool or
-    disagrees with itself has no vote; without a majority of all functions the verdict is undecided. Nothing runs without isolation.
+    With a function that looks for "!": "Yes!" passes, "Yes." fails. A function that raises, takes too long, answers
+    with no bool or disagrees with itself has no vote; without a majority of all functions the verdict is undecided.
+    Nothing runs without isolation.
 
     Attributes:
         instruction: What the model is asked for.

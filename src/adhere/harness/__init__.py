@@ -1,6 +1,7 @@
 """At home in others' houses: our suites and our judge inside other harnesses, and our runs in their files.
 
-A folder a harness: `read` what it stored, `write` our runs as its files, its `task` for our suites, and for lm-eval a `model` for any of ours.
+A folder a harness: `read` what it stored, `write` our runs as its files, its `task` for our suites, and for lm-eval a
+`model` for any of ours.
 
 inspect_ai/     `inspect eval adhere/follow -T suite=core`
 lm_eval/        what the task folder calls that `adhere export --suite` writes; `python -m adhere.harness.lm_eval.model run --model adhere …`

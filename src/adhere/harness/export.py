@@ -1,4 +1,6 @@
-"""Stored runs as other harnesses' logs, so that their viewers open them. Written as files; no harness need be installed.
+"""Stored runs as other harnesses' logs, so that their viewers open them.
+
+Written as files; no harness need be installed.
 
     export(run, Path("logs"), to="inspect")
 

@@ -21,17 +21,18 @@ class ImportedAnswer(Record, frozen=True):
     """One answer of another harness.
 
     Attributes:
-        item: Its name there: lm-eval's `doc_id`, inspect's sample id, EvalScope's group id, OpenCompass' `example_abbr`.
+        item: Its name there: lm-eval's `doc_id`, inspect's sample id, EvalScope's group id, OpenCompass'
+            `example_abbr`.
         key: The prompt's key where the harness kept IFEval's column; inspect's sample id otherwise.
         prompt: The prompt's text where it is one text; None for conversations.
-        response: The answer as it was stored, reasoning included where it stands in the text; None where no text was stored
-            (likelihoods of choices, verdicts alone).
+        response: The answer as it was stored, reasoning included where it stands in the text; None where no text was
+            stored (likelihoods of choices, verdicts alone).
         reasoning: What was stored apart as reasoning.
         status: `error` where the harness noted a failed call, `truncated` where it noted the token limit.
         draw: From 0; inspect's epoch less one.
         scores: What the harness made of it, numbers only, the harness's main score first.
-        asked: A hash of what the item asks and expects; "" where the file does not say. Two models' items are paired only
-            where it is the same.
+        asked: A hash of what the item asks and expects; "" where the file does not say. Two models' items are paired
+            only where it is the same.
         calls: The tools that the answer calls.
     """
 

@@ -1,4 +1,7 @@
-"""Messages as inspect and EvalScope keep them: with the name of the function in a tool's message, and arguments as an object."""
+"""Messages as inspect and EvalScope keep them.
+
+With the name of the function in a tool's message, and arguments as an object.
+"""
 
 from __future__ import annotations
 

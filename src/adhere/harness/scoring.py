@@ -1,4 +1,7 @@
-"""One conversation judged, in the four numbers that other harnesses know. The judge is `pipeline.check`, as everywhere."""
+"""One conversation judged, in the four numbers that other harnesses know.
+
+The judge is `pipeline.check`, as everywhere.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,10 @@ def score_conversation(prompt: Prompt, verdicts: Sequence[Verdict]) -> Scored:
 
 
 def columns(prompt: Prompt) -> dict[str, Any]:
-    """A prompt as other harnesses keep it: IFEval's columns of its last turn, and under `adhere` all of it, to judge by."""
+    """A prompt as other harnesses keep it.
+
+    IFEval's columns of its last turn, and under `adhere` all of it, to judge by.
+    """
     last = prompt.turns[-1]
     return {
         "key": prompt.key,

@@ -188,7 +188,8 @@ def _is_of_decompressor(error: Exception) -> bool:
 def parse_line(line: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     """One line as a record.
 
-    What msgspec refuses and Python's own `json` writes (a lone surrogate, `NaN` in another column) is read all the same.
+    What msgspec refuses and Python's own `json` writes (a lone surrogate, `NaN` in another column) is read all the
+    same.
 
     Args:
         line: The line; without a newline at its end it is taken for the last of a file that may have been cut off.
@@ -233,9 +234,10 @@ def _in_words(problem: msgspec.ValidationError) -> str:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Callable[[bytes], object]]:
-    """A function that writes to `path`, compressed as its name says; readers see the whole file, or what was there before.
+    """A function that writes to `path`, compressed as its name says.
 
-    Anything that is raised inside, an interruption too, leaves no trace of the new file.
+    Readers see the whole file, or what was there before. Anything that is raised inside, an interruption too, leaves no
+    trace of the new file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -252,7 +254,10 @@ def written_whole(path: Path) -> Iterator[Callable[[bytes], object]]:
 
 
 def compressing(name: str, file: BinaryIO, stack: ExitStack) -> Callable[[bytes], object]:
-    """A function that writes to `file`, compressed as `name` ends. Neither format stores a name or a time: equal rows make equal files."""
+    """A function that writes to `file`, compressed as `name` ends.
+
+    Neither format stores a name or a time: equal rows make equal files.
+    """
     if name.endswith(".gz"):
         import gzip
 

@@ -1,4 +1,7 @@
-"""Where rows lie and go: paths of this machine, and what fsspec reads (`s3://…`, `hf://…`, `memory://…`) with patterns."""
+"""Where rows lie and go.
+
+Paths of this machine, and what fsspec reads (`s3://…`, `hf://…`, `memory://…`) with patterns.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,9 @@ def _file_system(place: str) -> tuple[Any, str]:
 
 
 def find(patterns: tuple[str, ...]) -> list[tuple[str, int]]:
-    """(place, bytes) of every file that some places and patterns name, in their order, each pattern's sorted, none twice.
+    """(place, bytes) of every file that some places and patterns name.
+
+    In their order, each pattern's sorted, none twice.
 
     Raises:
         UsageError: One of them names nothing.
@@ -79,9 +84,10 @@ def open_place(place: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def write_place(place: str) -> Iterator[Callable[[bytes], object]]:
-    """A function that writes to a place, compressed as its name says. On this machine readers see the whole file or none.
+    """A function that writes to a place, compressed as its name says.
 
-    In an object store the file appears when it is whole, too, unless something is raised inside: then part of it may stay.
+    On this machine readers see the whole file or none. In an object store the file appears when it is whole, too,
+    unless something is raised inside: then part of it may stay.
     """
     if not is_remote(place):
         with written_whole(Path(place)) as write:

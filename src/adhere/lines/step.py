@@ -1,4 +1,6 @@
-"""One piece of row work that any engine can run: rows in; rows that go on, rows that do not with their reason, and counts.
+"""One piece of row work that any engine can run.
+
+Rows in; rows that go on, rows that do not with their reason, and counts.
 
 step = Decontaminate(settings)                     built from a small spec, in whatever process runs it
 step.sort(block)                                   lines in, everything out: what files and shards run
@@ -27,7 +29,10 @@ class Broken(Record, frozen=True):
 
 
 class Counts(Record, frozen=True):
-    """What became of rows: read = kept + dropped + broken. `made` counts the rows that came out, which may be more or fewer than were kept."""
+    """What became of rows: read = kept + dropped + broken.
+
+    `made` counts the rows that came out, which may be more or fewer than were kept.
+    """
 
     read: int = 0
     kept: int = 0
@@ -119,7 +124,10 @@ class Step:
         raise NotImplementedError
 
     def __call__(self, batch: Any) -> Any:
-        """A batch of rows without those that do not go on: a list of dictionaries, or an Arrow table, comes back as what it was."""
+        """A batch of rows without those that do not go on.
+
+        A list of dictionaries, or an Arrow table, comes back as what it was.
+        """
         is_table = not isinstance(batch, list)
         lines = lines_of(rows_of(batch, self.reads) if is_table else batch)
         found = self.sort(Block(1, lines))

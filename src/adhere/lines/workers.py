@@ -71,8 +71,8 @@ def in_order(
     Closing the generator early ends the processes, and so does an interruption.
 
     Args:
-        work: Called here with one job. With several it is pickled once for each process, so state that is expensive to send
-            should be made again there (`__reduce__`).
+        work: Called here with one job. With several it is pickled once for each process, so state that is expensive to
+            send should be made again there (`__reduce__`).
         items: Read a few ahead of what was yielded.
         jobs: Processes. A script that asks for several needs the usual `if __name__ == "__main__":`.
         purpose: What the processes do, for messages.

@@ -12,7 +12,9 @@ from adhere.schema import Response, ToolCall, Usage
 def answered(
     request: Request, text: str, *, stopped: bool, tokens: tuple[int, int], latency_s: float, model: str
 ) -> Response:
-    """An answer that was decoded. Where the model was told of tools, calls that it wrote in its template's way are calls.
+    """An answer that was decoded.
+
+    Where the model was told of tools, calls that it wrote in its template's way are calls.
 
     Args:
         request: What was asked.

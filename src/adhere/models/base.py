@@ -13,8 +13,9 @@ class Request(NamedTuple):
     """One answer to be drawn: its key, the conversation so far and its own seed.
 
     `suite` tells apart prompts of several suites that are asked at once. `tools` are those that the model is told of.
-    `schema` is the JSON Schema that the answer is asked to match, as text: only for servers that are told to enforce it.
-    `most_tokens` is how long this answer may be, where its prompt has a limit of its own: who asks a model puts it into the sampling.
+    `schema` is the JSON Schema that the answer is asked to match, as text: only for servers that are told to enforce
+    it. `most_tokens` is how long this answer may be, where its prompt has a limit of its own: who asks a model puts it
+    into the sampling.
     """
 
     prompt_id: str

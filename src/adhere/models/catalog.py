@@ -1,4 +1,7 @@
-"""Names of models to Models: `local/NAME`, `hf/ID_OR_PATH`, endpoints, `scripted/…`. Engines are imported when they are opened."""
+"""Names of models to Models: `local/NAME`, `hf/ID_OR_PATH`, endpoints, `scripted/…`.
+
+Engines are imported when they are opened.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +46,9 @@ def open_model(
     """Open a model by name.
 
     Args:
-        name: `local/smollm2-135m` (fetched), `hf/ID_OR_PATH`, `http://127.0.0.1:8000/v1#NAME`, `openrouter/AUTHOR/SLUG`,
-            `openai/NAME`, METHOD(MODEL) as `majority-5(local/smollm2-135m)`, `scripted/echo`, `scripted/fixed:TEXT`, `scripted/file:PATH`.
+        name: `local/smollm2-135m` (fetched), `hf/ID_OR_PATH`, `http://127.0.0.1:8000/v1#NAME`,
+            `openrouter/AUTHOR/SLUG`, `openai/NAME`, METHOD(MODEL) as `majority-5(local/smollm2-135m)`, `scripted/echo`,
+            `scripted/fixed:TEXT`, `scripted/file:PATH`.
         engine: `openvino` or `transformers`; None: openvino for local/…, transformers for hf/….
         precision: `fp32`, `bf16` or `auto`, of the transformers engine; None: fp32.
         threads: CPU threads; None: the engine's default.

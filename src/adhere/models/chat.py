@@ -19,19 +19,24 @@ if TYPE_CHECKING:
 
 Plain = list[dict[str, Any]]
 _MADE_UP = ("tool_response", "Example tool call syntax")
-"""What OpenVINO's template engine writes of its own, in the user's or the system's name, where a template has no place for what a tool
-said, or for tools. Where it has none for calls, the engine writes them as JSON in the assistant's name, which is what they are."""
+"""What OpenVINO's template engine writes of its own, in the user's or the system's name, for a tool.
+
+It does so where a template has no place for what a tool said, or for tools. Where it has none for calls, the engine
+writes them as JSON in the assistant's name, which is what they are.
+"""
 _MISTRAL_ID = re.compile(r"[A-Za-z0-9]{9}")
 
 
 def conversation(messages: Sequence[Message], *, is_sent: bool = False) -> Plain:
     """Messages as OpenAI's chat completions have them, which is also what chat templates take.
 
-    A call's id is made nine letters and digits long where it is not, because Mistral's templates and servers refuse any other.
+    A call's id is made nine letters and digits long where it is not, because Mistral's templates and servers refuse any
+    other.
 
     Args:
         messages: The conversation.
-        is_sent: Over HTTP arguments are a JSON text, and a message that only calls has no content; templates take an object and a text.
+        is_sent: Over HTTP arguments are a JSON text, and a message that only calls has no content; templates take an
+            object and a text.
     """
     return [_plain(message, is_sent=is_sent) for message in messages]
 
@@ -128,14 +133,16 @@ def insist_on_all(
 ) -> None:
     """Refuse a chat template that leaves out a part of a conversation: the model would not know what it is measured by.
 
-    A system message must stand there word for word. Of what was said since, and of tools and their calls, a template may change the
-    spelling (white space, JSON), so it is shown the same conversation with a made-up word in each place, and each must come out.
+    A system message must stand there word for word. Of what was said since, and of tools and their calls, a template
+    may change the spelling (white space, JSON), so it is shown the same conversation with a made-up word in each place,
+    and each must come out.
 
     Args:
         apply: The template, as a function of messages and tools.
         messages: The conversation.
         tools: Those that the model is told of.
-        template: Its source. One that never says "tool" was made for no tools: OpenVINO then writes what they said as the user's words.
+        template: Its source. One that never says "tool" was made for no tools: OpenVINO then writes what they said as
+            the user's words.
 
     Raises:
         UsageError: Something is left out, or the template knows no tools; it says what.
@@ -198,7 +205,9 @@ def _mark_empty(arguments: Mapping[str, Json], tool: str, mark: Callable[[str], 
 
 
 def end_ids(model: Any, tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
-    """Every token that ends an answer, in evaluation and in rollouts alike: what generation settings and tokenizer name.
+    """Every token that ends an answer, in evaluation and in rollouts alike.
+
+    What generation settings and tokenizer name.
 
     Raises:
         UsageError: Neither names one: an answer would never end.

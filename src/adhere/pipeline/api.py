@@ -139,8 +139,8 @@ def check(
 ) -> list[Verdict]:
     """The verdicts on a text by constraints alone, without a prompt: for each one a view, in that order.
 
-    `judge` takes a model's answer, whose reasoning is no part of it; `check` takes any text, and judges all of it unless
-    `keep_reasoning=False` says that it is a model's answer, too.
+    `judge` takes a model's answer, whose reasoning is no part of it; `check` takes any text, and judges all of it
+    unless `keep_reasoning=False` says that it is a model's answer, too.
 
     Args:
         text: Any text.
@@ -191,7 +191,8 @@ def constraint(
 
     Args:
         id: `length:at_most`, `length_constraints:number_words`, …: see `adhere list constraints`.
-        kwargs: Parameters as a row of IFEval's files has them, where that is handier than by name; None counts as absent.
+        kwargs: Parameters as a row of IFEval's files has them, where that is handier than by name; None counts as
+            absent.
         mode: See `resolve`.
         profile: See `resolve`.
         random_seed: See `resolve`.
@@ -220,7 +221,8 @@ def evaluate(
     """Measure a model, as `adhere eval` does: the same call resumes, and the same measurement has the same directory.
 
     Args:
-        model: A name as the command line takes it (`local/smollm2-135m`, `http://127.0.0.1:8000/v1#NAME`), or any Model, which stays open.
+        model: A name as the command line takes it (`local/smollm2-135m`, `http://127.0.0.1:8000/v1#NAME`), or any
+            Model, which stays open.
         suite: A name, a Suite, or a list or DataFrame of prompts (see `suites.own`).
         out: The Run gets a folder of its own in it.
         draws: Answers per prompt.

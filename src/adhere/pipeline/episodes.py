@@ -1,6 +1,7 @@
-"""Episodes in worlds: a prompt whose later turns are what the world says to each answer. Asked, stored and resumed a step at a time.
+"""Episodes in worlds: a prompt whose later turns are what the world says to each answer.
 
-An ended episode is one Response, so everything behind it (verdicts, rates, reports, exports) is as of any other answer.
+Asked, stored and resumed a step at a time. An ended episode is one Response, so everything behind it (verdicts, rates,
+reports, exports) is as of any other answer.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ class StepLog(Protocol):
 
 
 class Setting(NamedTuple):
-    """What a prompt's tags say of its episode: the world, its seed, how the model acts, who plays the user (empty: a script), limits."""
+    """What a prompt's tags say of its episode.
+
+    The world, its seed, how the model acts, who plays the user (empty: a script), limits.
+    """
 
     world: str
     seed: int
@@ -163,7 +167,10 @@ class Play:
         return self.response(self.ended) if self.ended else None
 
     def failure(self, failed: Response) -> Response:
-        """The episode where a call failed: it goes on from there when it is asked for again, or ends where that is no use."""
+        """The episode where a call failed.
+
+        It goes on from there when it is asked for again, or ends where that is no use.
+        """
         if failed.failure == "final" and self.steps:
             return self.response(f"no further answer: {failed.error}")
         error = f"step {failed.turn}: {failed.error}"

@@ -1,6 +1,7 @@
 """Shares and means with their 95 % intervals, from the answers of a Run: what every Measure is made of.
 
-Answers that belong together (to one prompt, or to one group of prompts) are a cluster: they are not independent, and intervals say so.
+Answers that belong together (to one prompt, or to one group of prompts) are a cluster: they are not independent, and
+intervals say so.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ async def evaluate(
 ) -> Run:
     """Measure `model` and store everything in `directory`, resuming the Run that is there.
 
-    Asks every prompt that has no stored answer or whose call failed, then judges every answer that this verifier version
-    has not judged. A second process that measures the same Run waits until the first has ended.
+    Asks every prompt that has no stored answer or whose call failed, then judges every answer that this verifier
+    version has not judged. A second process that measures the same Run waits until the first has ended.
 
     Args:
         model: Who is asked.
@@ -175,7 +175,10 @@ def evaluate_sync(
     recheck: bool = False,
     progress: Progress = SILENT,
 ) -> Run:
-    """`evaluate` for callers that do not await; see EvalSpec. `limit` asks only so many prompts, an even share of each slice."""
+    """`evaluate` for callers that do not await; see EvalSpec.
+
+    `limit` asks only so many prompts, an even share of each slice.
+    """
     asked = EvalSpec(suite.cut(limit), sampling, draws, mode, random_in_reference)
 
     def work() -> Run:

@@ -47,7 +47,10 @@ class Guard(NamedTuple):
 
     @property
     def is_empty_form(self) -> bool:
-        """Whether the answer is form alone: the phrase or the key that was asked for, the instruction itself, a bullet without text."""
+        """Whether the answer is form alone.
+
+        The phrase or the key that was asked for, the instruction itself, a bullet without text.
+        """
         return self.own_words < FEWEST_OWN_WORDS
 
 

@@ -1,9 +1,11 @@
-"""The judge: the only place that runs verifiers. Evaluation, re-scoring, data building and rewards all come through here.
+"""The judge: the only place that runs verifiers.
+
+Evaluation, re-scoring, data building and rewards all come through here.
 
 The policy, in one place:
 
-* An answer without any visible character fails everything: nothing was answered. One that calls a tool is judged by the kinds
-  that read calls; they have one view, and every other kind finds no text in it.
+* An answer without any visible character fails everything: nothing was answered. One that calls a tool is judged by the
+  kinds that read calls; they have one view, and every other kind finds no text in it.
 * `strict` judges the text as it stands. `loose` passes where any of IFEval's eight variants of the text passes, so what
   passes strictly passes loosely by construction, and only strict failures are looked at again.
 * An unknown constraint id, mode, profile or view, or a parameter outside its domain, raises: the data is wrong, and a
@@ -106,9 +108,10 @@ class Judge:
 
     @property
     def undecidable(self) -> frozenset[int]:
-        """Positions of the constraints that no answer decides: the published code draws their parameters, or they are broken.
+        """Positions of the constraints that no answer decides.
 
-        Where another one is undecided, it was the answer that could not be judged.
+        The published code draws their parameters, or they are broken. Where another one is undecided, it was the answer
+        that could not be judged.
         """
         if self._undecidable is None:
             found = self.findings(PROBE)
@@ -128,8 +131,8 @@ class Judge:
         Args:
             text: The answer itself, without the model's reasoning.
             reasoning: The reasoning, for the few constraints that are about it.
-            whole: Makes the JSON of the answer with its calls (`Response.whole`), for the few that are about these; None: `text` is it,
-                or has no calls.
+            whole: Makes the JSON of the answer with its calls (`Response.whole`), for the few that are about these;
+                None: `text` is it, or has no calls.
             views: Which are looked at; without `loose` the strict finding stands in both places.
         """
         if self._strips and text[:1].isspace() | text[-1:].isspace():

@@ -83,7 +83,10 @@ class Answers:
         return found
 
     def outcomes(self, prompt: Prompt, turn: int, draw: int, view: View = "strict") -> list[Outcome]:
-        """Of each constraint of one turn, in order; empty where the turn has no answer, `undecided` where a verdict is missing."""
+        """Of each constraint of one turn, in order.
+
+        Empty where the turn has no answer, `undecided` where a verdict is missing.
+        """
         key = (prompt.id, turn, draw)
         response = self.responses.get(key)
         if response is None or response.status == "error":
@@ -92,7 +95,10 @@ class Answers:
         return [known.get((index, view), "undecided") for index in range(len(prompt.turns[turn].constraints))]
 
     def passes(self, prompt: Prompt, draw: int, view: View = "strict") -> bool | None:
-        """Whether one conversation kept every constraint of every turn; None where that was not measured (`keeps_all`)."""
+        """Whether one conversation kept every constraint of every turn.
+
+        None where that was not measured (`keeps_all`).
+        """
         wanted = sum(len(turn.constraints) for turn in prompt.turns)
         return keeps_all([slot.outcome(view) for slot in self.slots(prompt, draw)], wanted)
 

@@ -1,4 +1,7 @@
-"""What some Models need of a Run before they are asked: a text that was searched for, the rules that an oracle knows, what was spent."""
+"""What some Models need of a Run before they are asked.
+
+A text that was searched for, the rules that an oracle knows, what was spent.
+"""
 
 from __future__ import annotations
 

@@ -81,7 +81,9 @@ async def respond(
 def request_of(
     prompt: Prompt, key: Key, answer_to: Callable[[int], Response | None], sampling: Sampling
 ) -> Request | int:
-    """The request for one turn, with the conversation before it; the number of an earlier turn that has no answer, where one has none.
+    """The request for one turn, with the conversation before it.
+
+    The number of an earlier turn that has no answer, where one has none.
 
     Args:
         prompt: Whose turn it is.
@@ -161,10 +163,11 @@ async def ask(model: Model, requests: Sequence[Request], sampling: Sampling) -> 
 
 
 def settle(response: Response) -> Response:
-    """The same Response with its reasoning in `reasoning` (`text.reasoning.heard`), and `ok` without visible text or call named `empty`.
+    """The same Response with its reasoning in `reasoning` (`text.reasoning.heard`).
 
-    Reasoning that is never closed leaves no answer: the text is empty, the status `truncated`. So is an answer beyond the size
-    that is judged, which is cut there; `evidence` says which.
+    One that is `ok` without visible text or call is named `empty`. Reasoning that is never closed leaves no answer: the
+    text is empty, the status `truncated`. So is an answer beyond the size that is judged, which is cut there;
+    `evidence` says which.
     """
     text, reasoning, status = heard(response.text, response.status)
     if status == "truncated" and response.status == "ok":

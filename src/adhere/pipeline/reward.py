@@ -1,13 +1,17 @@
-"""Verdicts as one number, for training. The reward is the evaluation: the same judge, the same strict view, the same rules.
+"""Verdicts as one number, for training.
+
+The reward is the evaluation: the same judge, the same strict view, the same rules.
 
 * What the constraints of an answer come to together is `outcomes.together`, as in every rate: one fail decides.
-* An answer that was cut at its token limit fails, unless `cut_answers` says to judge it as it stands, as a suite says it.
-* **A verifier's fault is no measurement.** Where a verifier raised or took too long (`Verdict.fault`) the reward is None, and
-  trainers leave the answer out, with one exception: `binary` is 0 where another constraint failed, whatever this one is.
-* **Another undecided constraint earns nothing.** Where the prompt has failed all the same, it counts as not passed. Where
-  nothing failed, the reward is None if no answer could decide the constraint (`Judge.undecidable`): nothing was measured. But
-  where it lies in this answer (no language is found in digits), it counts as not passed too: were it None, a policy would
-  learn to write what cannot be judged instead of failing.
+* An answer that was cut at its token limit fails, unless `cut_answers` says to judge it as it stands, as a suite says
+  it.
+* **A verifier's fault is no measurement.** Where a verifier raised or took too long (`Verdict.fault`) the reward is
+  None, and trainers leave the answer out, with one exception: `binary` is 0 where another constraint failed, whatever
+  this one is.
+* **Another undecided constraint earns nothing.** Where the prompt has failed all the same, it counts as not passed.
+  Where nothing failed, the reward is None if no answer could decide the constraint (`Judge.undecidable`): nothing was
+  measured. But where it lies in this answer (no language is found in digits), it counts as not passed too: were it
+  None, a policy would learn to write what cannot be judged instead of failing.
 """
 
 from __future__ import annotations
@@ -33,11 +37,12 @@ def reward(
     Args:
         verdicts: Of one response. Other views are left aside.
         kind: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
-        undecidable: Positions of the constraints that no answer decides (`Judge.undecidable`); None: all that are undecided.
+        undecidable: Positions of the constraints that no answer decides (`Judge.undecidable`); None: all that are
+            undecided.
 
     Returns:
-        None where there is no strict verdict (a failed call, a prompt without constraints), where a verifier failed, or where
-        nothing failed and a constraint is undecided that no answer decides: no measurement, no number.
+        None where there is no strict verdict (a failed call, a prompt without constraints), where a verifier failed, or
+        where nothing failed and a constraint is undecided that no answer decides: no measurement, no number.
 
     Raises:
         UsageError: There is no such kind.
@@ -82,7 +87,8 @@ def reward_of(
         mode: Whose semantics published kinds have.
         profile: Which version of a published suite.
         reasoning: The reasoning, for the few constraints that are about it.
-        asked: The prompt, where an answer that takes a trap (`intent.gate`) earns nothing; None: the constraints alone count.
+        asked: The prompt, where an answer that takes a trap (`intent.gate`) earns nothing; None: the constraints alone
+            count.
 
     Raises:
         UnknownName, BadParameter, UsageError: A constraint cannot be judged, or one of the words is unknown.

@@ -1,8 +1,9 @@
-"""Prompt search: which text before its requests makes a model keep most constraints, on prompts that are scored nowhere else.
+"""Prompt search.
 
-The dev slice of a generated suite is the same suite from a seed of its own; of any other, it is drawn like training prompts. What
-is also among the scored prompts, by its text or the query that it was made from, is left out. The result lies beside the
-Run's answers in `search.json`, so that a Run that is resumed goes on with the same text.
+Which text before its requests makes a model keep most constraints, on prompts that are scored nowhere else. The dev
+slice of a generated suite is the same suite from a seed of its own; of any other, it is drawn like training prompts.
+What is also among the scored prompts, by its text or the query that it was made from, is left out. The result lies
+beside the Run's answers in `search.json`, so that a Run that is resumed goes on with the same text.
 """
 
 from __future__ import annotations
@@ -124,7 +125,10 @@ async def _answers(model: Model, prompts: Sequence[Prompt], sampling: Sampling) 
 
 
 def _score(text: str, prompts: Sequence[Prompt], answers: Sequence[Response], run: Run) -> Candidate:
-    """The mean reward of the answers; a text of which a call failed has no score, since it met fewer prompts than the others."""
+    """The mean reward of the answers.
+
+    A text of which a call failed has no score, since it met fewer prompts than the others.
+    """
     by_id = {prompt.id: prompt for prompt in prompts}
     rewards = []
     for answer in answers:

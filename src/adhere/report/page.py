@@ -1,8 +1,8 @@
 """Renders templates to one self-contained page: escaping on, style sheet and script inlined and pinned by hash.
 
 Two nets lie under every expression of a template: autoescape, and a `finalize` that writes out hidden characters and
-shows None as a dash. The policy forbids every request, every script and every style that is not ours; most pages have no
-script at all.
+shows None as a dash. The policy forbids every request, every script and every style that is not ours; most pages have
+no script at all.
 """
 
 from __future__ import annotations

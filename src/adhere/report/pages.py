@@ -1,6 +1,7 @@
-"""What is stored in a directory, as text, page, workbook and Markdown: the one place that knows which report goes with what.
+"""What is stored in a directory, as text, page, workbook and Markdown.
 
-`stored_in` finds out what lies there; commands print and write what it gives, and the browser of stored runs draws its page.
+The one place that knows which report goes with what. `stored_in` finds out what lies there; commands print and write
+what it gives, and the browser of stored runs draws its page.
 """
 
 from __future__ import annotations

@@ -55,9 +55,10 @@ def summed(*terms: tuple[float, RewardFunction]) -> RewardFunction:
 def gated(
     reward: RewardFunction, *, by: RewardFunction, at_least: float = 1.0, otherwise: float = 0.0
 ) -> RewardFunction:
-    """`reward` where `by` gives at least `at_least`, else `otherwise`: what is wanted counts only where what is required holds.
+    """`reward` where `by` gives at least `at_least`, else `otherwise`.
 
-    `reward` is asked about all rows, so that a batch goes out at once; its None counts only behind an open gate.
+    What is wanted counts only where what is required holds. `reward` is asked about all rows, so that a batch goes out
+    at once; its None counts only behind an open gate.
     """
 
     def gate(
@@ -75,7 +76,9 @@ def gated(
 
 
 def too_long(*, words: int, over: int = 100) -> RewardFunction:
-    """A penalty in [0, 1] to subtract: 0 up to `words` words of the answer, rising to 1 at `over` words more (DAPO's soft form).
+    """A penalty in [0, 1] to subtract.
+
+    0 up to `words` words of the answer, rising to 1 at `over` words more (DAPO's soft form).
 
     Raises:
         UsageError: A number is below 1.
@@ -95,7 +98,9 @@ def too_long(*, words: int, over: int = 100) -> RewardFunction:
 
 
 def badly_formed(*refs: tuple[str, Mapping[str, Any]], mode: Mode = "reference") -> RewardFunction:
-    """A penalty to subtract: 1 where an answer breaks one of these constraints, which every row has whatever its own are.
+    """A penalty to subtract.
+
+    1 where an answer breaks one of these constraints, which every row has whatever its own are.
 
     Raises:
         UsageError: No constraint is given. When called, as the judge does for a constraint that cannot be judged.
@@ -139,10 +144,11 @@ def model_reward(model: str | Model, *, rubric: str | None = None, **settings: A
 def checklist_reward(
     model: str | Model | None = None, *, column: str = "checklist", mode: Mode = "reference"
 ) -> RewardFunction:
-    """The weighted share of a row's checklist that holds. Programs decide the items that name a constraint, a model the others.
+    """The weighted share of a row's checklist that holds.
 
-    An item is `{"id": …, "kwargs": {…}, "weight": 1}` (a constraint) or `{"text": …, "weight": 1}` (a statement for the model). A
-    statement's part is the share of the model's readable draws that say it holds; without any, the row is None.
+    Programs decide the items that name a constraint, a model the others. An item is `{"id": …, "kwargs": {…}, "weight":
+    1}` (a constraint) or `{"text": …, "weight": 1}` (a statement for the model). A statement's part is the share of the
+    model's readable draws that say it holds; without any, the row is None.
 
     Args:
         model: Who decides statements; None: rows may only name constraints.

@@ -23,7 +23,10 @@ RewardFunction = Callable[..., list[float | None]]
 
 
 class CutsUnseen(UserWarning):
-    """The trainer passes tokens, and nobody said which of them end an answer, so answers that were cut count as complete."""
+    """The trainer passes tokens, and nobody said which of them end an answer.
+
+    So answers that were cut count as complete.
+    """
 
 
 def judge_reward(
@@ -39,9 +42,9 @@ def judge_reward(
     """A reward function `f(prompts, completions, **columns) -> list[float | None]`.
 
     It judges exactly as an evaluation does (strict view, reasoning removed, an answer that was cut at its token limit
-    fails). A row is None where its answer was not measured (`pipeline.reward`): TRL leaves it out of its group's statistics and
-    gives it the advantage 0. Its tokens still count in what TRL divides the loss by. TRL logs the share as `unmeasured_share`.
-    Other columns are accepted and not looked at.
+    fails). A row is None where its answer was not measured (`pipeline.reward`): TRL leaves it out of its group's
+    statistics and gives it the advantage 0. Its tokens still count in what TRL divides the loss by. TRL logs the share
+    as `unmeasured_share`. Other columns are accepted and not looked at.
 
     An answer was cut where a column `is_truncated`, `truncated`, `finish_reason`, `stop_reason` or `status` says so, or
     else where its `completion_ids`, which TRL passes, do not end in one of `end_tokens`. Where neither is known every
@@ -55,11 +58,13 @@ def judge_reward(
         end_tokens: The tokens with which the model ends an answer: `tokenizer.eos_token_id`, and the padding where a
             trainer leaves it in.
         traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0.
-        most_unmeasured: The share of answers without a measurement above which the training is stopped, from the hundredth on.
+        most_unmeasured: The share of answers without a measurement above which the training is stopped, from the
+            hundredth on.
 
     Raises:
         Unmeasured: When called: there were more of them.
-        UsageError: One of the words is unknown. When called: a column is missing, or its rows do not fit the completions.
+        UsageError: One of the words is unknown. When called: a column is missing, or its rows do not fit the
+            completions.
         UnknownName, BadParameter: When called: a row holds a constraint that cannot be judged.
     """
     insist_on_words(kind, mode, profile, cut_answers)

@@ -1,7 +1,8 @@
 """A trained reward model as a reward function, and as the chooser among several answers.
 
-It reads what the stage `reward-model` stores, or any sequence-classification model with one label. A better reward model need not
-make a better policy (arXiv 2412.15115, section 5.2.3): measure the policy with the judge, never with the model that it was trained on.
+It reads what the stage `reward-model` stores, or any sequence-classification model with one label. A better reward
+model need not make a better policy (arXiv 2412.15115, section 5.2.3): measure the policy with the judge, never with the
+model that it was trained on.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ Scores = Callable[[Sequence[tuple[list[dict[str, str]], str]]], list[float]]
 
 
 def learned_reward(directory: str | Path, *, device: str = "cpu") -> RewardFunction:
-    """A reward function `f(prompts, completions, **columns)` as TRL calls it: the model's number, unbounded; 0 is its middle.
+    """A reward function `f(prompts, completions, **columns)` as TRL calls it: the model's number, unbounded.
 
-    An empty answer has no number: its row is None.
+    0 is its middle. An empty answer has no number: its row is None.
 
     Args:
         directory: Of a sequence-classification model with one label and a tokenizer with a chat template.
@@ -32,7 +33,8 @@ def learned_reward(directory: str | Path, *, device: str = "cpu") -> RewardFunct
 
     Raises:
         MissingModel: There is no such model.
-        UsageError: It has another number of labels, or no chat template. When called: prompts and completions do not match.
+        UsageError: It has another number of labels, or no chat template. When called: prompts and completions do not
+            match.
     """
     scores = _scores(Path(directory), device)
 

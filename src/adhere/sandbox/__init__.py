@@ -7,7 +7,8 @@
     lockdown.py    what a call gives up before the code runs: privileges, files, system calls, memory, time
     escapes.py     the attempts to get out that `adhere doctor` and the tests make
 
-`run` fails closed: where this machine offers no isolation that passed its own probe, the outcome is `refused` and nothing runs.
+`run` fails closed: where this machine offers no isolation that passed its own probe, the outcome is `refused` and
+nothing runs.
 """
 
 from adhere.sandbox.run import Outcome, Status, backend, run

@@ -1,4 +1,7 @@
-"""The command that puts a worker into namespaces of its own (no network, no processes, a root of its own), where bubblewrap is installed."""
+"""The command that puts a worker into namespaces of its own, where bubblewrap is installed.
+
+It has no network, no processes and a root of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Attempts to get out of the sandbox, and what each must come to. `adhere doctor` and the tests make them all.
 
-An attempt returns `"escaped: …"` where it got what it wanted. It is contained where it did not, and where its outcome is one of
-those that the attempt allows: a loop that ends as an `error` was not stopped by the clock.
+An attempt returns `"escaped: …"` where it got what it wanted. It is contained where it did not, and where its outcome
+is one of those that the attempt allows: a loop that ends as an `error` was not stopped by the clock.
 """
 
 from __future__ import annotations

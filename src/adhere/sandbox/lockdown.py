@@ -2,7 +2,8 @@
 
 This file is sent as text to a worker that has the standard library and nothing else, so it imports nothing of ours.
 
-Source: linux/seccomp.h, linux/landlock.h, linux/audit.h, the system call tables of x86_64 and of the generic ABI (aarch64).
+Source: linux/seccomp.h, linux/landlock.h, linux/audit.h, the system call tables of x86_64 and of the generic ABI
+(aarch64).
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ def landlock_version() -> int:
 
 
 def fence_files(readable: list[str], listable: list[str]) -> None:
-    """From here on this process and its children can read files below `readable` and list folders below `listable`; nothing else.
+    """From here on this process and its children can read files below `readable` and list folders below `listable`.
+
+    Nothing else.
 
     Raises:
         Unavailable: No Landlock.

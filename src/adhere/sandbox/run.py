@@ -24,13 +24,13 @@ class Outcome:
     """What came of one call.
 
     Attributes:
-        status: `ok`; `error` (it raised, or returned what is no JSON); `timeout`; `memory`; `nondeterministic` (two runs
-            disagree); `refused` (nothing ran, because nothing here isolates it).
+        status: `ok`; `error` (it raised, or returned what is no JSON); `timeout`; `memory`; `nondeterministic` (two
+            runs disagree); `refused` (nothing ran, because nothing here isolates it).
         value: What the function returned, where `status` is `ok`. A tuple comes back as a list.
         reason: One sentence for a person where `status` is not `ok`.
         backend: What isolated it, e.g. `"linux: landlock, seccomp, bubblewrap"`; `"none"` where it was refused.
-        waited: Of `timeout`: it did not compute for as long as it may, but waited, or a busy machine did not let it run. So this says
-            nothing about the code.
+        waited: Of `timeout`: it did not compute for as long as it may, but waited, or a busy machine did not let it
+            run. So this says nothing about the code.
     """
 
     status: Status
@@ -51,8 +51,8 @@ def run(
 ) -> Outcome:
     """Call `function` of `source` with `args` in a process that can compute and do nothing else.
 
-    The code cannot read files (but the standard library's), write, reach a network, start processes or threads, signal, see
-    this process's environment or memory, or outlast its limits. Its answer decides its own value and nothing else.
+    The code cannot read files (but the standard library's), write, reach a network, start processes or threads, signal,
+    see this process's environment or memory, or outlast its limits. Its answer decides its own value and nothing else.
 
     Args:
         source: Python source that defines the function.
@@ -60,8 +60,8 @@ def run(
         args: Positional arguments: JSON values.
         timeout_s: Seconds of processor time; a call that waits is ended after twice that.
         memory_mb: Megabytes of address space, with the interpreter's own (about 40).
-        twice: Run it in two interpreters with different hash seeds at the same time; where they disagree, the outcome is
-            `nondeterministic`. One run says less and takes half the processor time.
+        twice: Run it in two interpreters with different hash seeds at the same time; where they disagree, the outcome
+            is `nondeterministic`. One run says less and takes half the processor time.
 
     Raises:
         UsageError: An argument is no JSON value, or a limit is no positive number.
@@ -124,7 +124,10 @@ def _check_call(
 def _answers(
     pool: workers.Pool, used: range, source: str, function: str, args: list[Json], *, timeout_s: float, memory_mb: int
 ) -> list[workers.Answer]:
-    """The answers of some workers to the same call, which they run at the same time. A dead one is replaced and asked again."""
+    """The answers of some workers to the same call, which they run at the same time.
+
+    A dead one is replaced and asked again.
+    """
     begun: dict[int, float] = {}
     for index in used:
         with contextlib.suppress(workers.Died):
@@ -168,7 +171,10 @@ def _outcome(answer: workers.Answer, backend_name: str) -> Outcome:
 
 
 def _is_within_limits(value: Json) -> bool:
-    """Whether every number is finite (`1e999` is read as infinity) and nothing is nested deeper than a runner lets pass."""
+    """Whether every number is finite and nothing is nested deeper than a runner lets pass.
+
+    `1e999` is read as infinity.
+    """
     level: list[Json] = [value]
     for _ in range(MOST_DEPTH):
         if any(isinstance(one, float) and not math.isfinite(one) for one in level):

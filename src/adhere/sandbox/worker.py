@@ -1,12 +1,12 @@
 """What runs in a worker: it reads calls from its standard input, forks once for each, and writes what came of it.
 
-The worker itself never runs code of a call. It loads the modules that checks use, fences its files and drops its privileges
-once; each fork then gives up the rest (system calls, memory, processor time, the worker's own pipes) before the code runs.
-This file is sent as text to an interpreter that has the standard library and nothing else.
+The worker itself never runs code of a call. It loads the modules that checks use, fences its files and drops its
+privileges once; each fork then gives up the rest (system calls, memory, processor time, the worker's own pipes) before
+the code runs. This file is sent as text to an interpreter that has the standard library and nothing else.
 
-A call answers through a pipe of its own, which nobody else can write to and which is read until the process has ended. The
-worker takes the answer only with the token that it gave this one fork, so what the code writes to its file descriptors is
-not taken for an answer. It forwards the value unread; the reader takes it for JSON or for nothing.
+A call answers through a pipe of its own, which nobody else can write to and which is read until the process has ended.
+The worker takes the answer only with the token that it gave this one fork, so what the code writes to its file
+descriptors is not taken for an answer. It forwards the value unread; the reader takes it for JSON or for nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ _PRELOADED = (
 
 
 def serve(landlock: bool) -> None:  # noqa: FBT001 - as it comes over the pipe
-    """Answer calls until standard input ends. The first thing written is what fences this worker, or why there is no fence.
+    """Answer calls until standard input ends.
+
+    The first thing written is what fences this worker, or why there is no fence.
 
     Args:
         landlock: Fence the files with Landlock; without it, code can open none.
@@ -86,7 +88,10 @@ def _fence_files() -> None:
 
 
 def readable_in(folder: str) -> list[str]:
-    """What of a folder of the standard library code may read: no installed packages, and no link that leads nowhere here."""
+    """What of a folder of the standard library code may read.
+
+    No installed packages, and no link that leads nowhere here.
+    """
     packages = {"site-packages", "dist-packages"}
     return [
         entry.path
@@ -173,7 +178,8 @@ def _outcome(
 def _read_all(stream: int, child: int, timeout_s: float) -> tuple[bytes, str]:
     """Everything until the process ends, and which time ran out: `computed`, `waited`, or none (empty).
 
-    Time is what the process computes. One that waits, or that a busy machine does not let run, is ended after twice that.
+    Time is what the process computes. One that waits, or that a busy machine does not let run, is ended after twice
+    that.
     """
     started, size = time.monotonic(), 0
     parts: list[bytes] = []

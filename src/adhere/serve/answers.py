@@ -1,6 +1,7 @@
 """Every answer of one Run, or of two side by side: filtered, searched and counted for `adhere view`.
 
-Made once for each state of the Runs; a question of the page (which rows, which prompt) then costs milliseconds at 10⁵ rows.
+Made once for each state of the Runs; a question of the page (which rows, which prompt) then costs milliseconds at 10⁵
+rows.
 """
 
 from __future__ import annotations
@@ -74,7 +75,10 @@ class Count(Record, frozen=True):
 
 
 class Page(Record, frozen=True):
-    """What a question found: some rows from `start` on of the `matched`, and counts over all that the search and way let through."""
+    """What a question found.
+
+    Some rows from `start` on of the `matched`, and counts over all that the search and way let through.
+    """
 
     total: int
     matched: int
@@ -198,7 +202,9 @@ class Answers:
         return np.ones(len(self._rows), bool) if way == "all" else self._way == self.ways.index(way)
 
     def page(self, asked: Asked, *, start: int = 0, place_of: tuple[str, int] | None = None, version: str = "") -> Page:
-        """The rows from `start` on that were asked for, with counts; `place_of` says where one prompt stands among them.
+        """The rows from `start` on that were asked for, with counts.
+
+        `place_of` says where one prompt stands among them.
 
         Raises:
             UsageError: There is no such way.

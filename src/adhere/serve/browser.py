@@ -1,8 +1,8 @@
 """The local browser of stored runs, sweeps and studies: 127.0.0.1 only, a random token in every address, read-only.
 
-It stands here because it needs both the reports and a web server, which the room of reports never imports. Pages are built
-by `report/`, numbers by `serve/watch.py`; this file only decides who may see them. Addresses name items by the ids of the
-shelf, never by paths, so no request can reach a file that is not on it.
+It stands here because it needs both the reports and a web server, which the room of reports never imports. Pages are
+built by `report/`, numbers by `serve/watch.py`; this file only decides who may see them. Addresses name items by the
+ids of the shelf, never by paths, so no request can reach a file that is not on it.
 """
 
 from __future__ import annotations
@@ -178,7 +178,10 @@ class Browser:
         return items
 
     async def _answers(self, items: Sequence[Item]) -> tuple[str, Answers]:
-        """The table of some Runs, made again when they have changed; of those that still change at most a tenth of the time."""
+        """The table of some Runs, made again when they have changed.
+
+        Of those that still change at most a tenth of the time.
+        """
         key = tuple(item.id for item in items)
         async with self._tables_lock:
             version = " ".join(map(_version, items))

@@ -1,7 +1,8 @@
-"""What a chat completions request asks of a local model: read strictly, because an ignored parameter is a wrong measurement.
+"""What a chat completions request asks of a local model.
 
-A field that would change the answer and that no engine here has is an error; one that changes nothing (`user`), or that is
-given its neutral value (`n` 1, no penalties), is accepted.
+Read strictly, because an ignored parameter is a wrong measurement. A field that would change the answer and that no
+engine here has is an error; one that changes nothing (`user`), or that is given its neutral value (`n` 1, no
+penalties), is accepted.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class ChatRequest(NamedTuple):
         sampling: How the answer is drawn; its seed is the answer's own.
         is_streamed: Whether the answer goes out as events.
         with_usage: Whether the events end with the usage.
-        tools: Those that the model is told of; none where `tool_choice` is `none`. Calls that it writes in its template's way are calls.
+        tools: Those that the model is told of; none where `tool_choice` is `none`. Calls that it writes in its
+            template's way are calls.
     """
 
     model: str

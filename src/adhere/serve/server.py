@@ -4,8 +4,8 @@
         ...  # server.url is http://127.0.0.1:PORT/v1
 
 One answer is drawn at a time: local engines use the whole machine, and an answer drawn beside others may differ (see
-`models/local/embedded.py`). Requests wait in order; beyond `most_waiting` they are sent away with 429 and Retry-After. Engines give
-whole answers, so a streamed answer arrives in one piece.
+`models/local/embedded.py`). Requests wait in order; beyond `most_waiting` they are sent away with 429 and Retry-After.
+Engines give whole answers, so a streamed answer arrives in one piece.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """How far runs, sweeps and studies on disk are, read while they are being written; nothing here writes.
 
-`store.shelf` lists what lies below a directory; a `Watch` knows one of them and reads only what came since it last looked.
+`store.shelf` lists what lies below a directory; a `Watch` knows one of them and reads only what came since it last
+looked.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ Key = tuple[int, str, int, int]
 class ModelState(Record, frozen=True):
     """How far one model of a sweep, or one arm of a study at one seed, is.
 
-    `troubles` are attempts that were no answer; `reason` says why a model is dead. `id` is the Run of an arm, `result` what came of it.
+    `troubles` are attempts that were no answer; `reason` says why a model is dead. `id` is the Run of an arm, `result`
+    what came of it.
     """
 
     model: str
@@ -67,10 +69,10 @@ class Result(Record, frozen=True):
 class State(Record, frozen=True):
     """How far something is.
 
-    `done` counts answers that were asked for, `failed` those of them that are failed calls. `total` is None where nobody
-    can say; `per_second` is over what was seen within the last minute, None before anything was. `state` is the word of `store.shelf`;
-    somebody is at work while rows come (at most `QUIET_S` apart) or a process holds the directory. `result` is there once it is
-    sealed; `asked` is the same for runs that can be compared answer by answer.
+    `done` counts answers that were asked for, `failed` those of them that are failed calls. `total` is None where
+    nobody can say; `per_second` is over what was seen within the last minute, None before anything was. `state` is the
+    word of `store.shelf`; somebody is at work while rows come (at most `QUIET_S` apart) or a process holds the
+    directory. `result` is there once it is sealed; `asked` is the same for runs that can be compared answer by answer.
     """
 
     id: str
@@ -130,7 +132,10 @@ class Watch:
         raise NotImplementedError
 
     def _sealed(self, name: str, result_of: Callable[[bytes], Result]) -> Result | None:
-        """What a sealed file says, read once for each time it is written; None where it is not there or cannot be read."""
+        """What a sealed file says, read once for each time it is written.
+
+        None where it is not there or cannot be read.
+        """
         file = self.item.directory / name
         try:
             time_ns = file.stat().st_mtime_ns

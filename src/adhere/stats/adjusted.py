@@ -23,8 +23,8 @@ class AtEqualLength(NamedTuple):
     Attributes:
         value: The difference at equal length; None, with the `reason`, where the data cannot say.
         interval: Of it, within [-1, 1].
-        slope: The share of the difference that goes with length: how much `tanh` of one standard deviation more length moves
-            the difference, divided by tanh(1).
+        slope: The share of the difference that goes with length: how much `tanh` of one standard deviation more length
+            moves the difference, divided by tanh(1).
         scale: Standard deviation of the length differences, in their own unit.
     """
 
@@ -42,8 +42,9 @@ def length_controlled(
 
         d[p] = Δ + φ·tanh(more[p] / s) + noise[p],     s = standard deviation of `more`
 
-    Least squares; the interval of Δ is that of the delete-one-cluster jackknife with t on clusters - 2 degrees of freedom. One
-    prompt gained and one lost are added to the noise, as in `crossed`, so that nothing seen is not certainty.
+    Least squares; the interval of Δ is that of the delete-one-cluster jackknife with t on clusters - 2 degrees of
+    freedom. One prompt gained and one lost are added to the noise, as in `crossed`, so that nothing seen is not
+    certainty.
 
     Args:
         d_P: One difference per prompt, in [-1, 1]: passed by a minus passed by b.
@@ -51,11 +52,11 @@ def length_controlled(
         clusters_P: What prompts share with others; None: each stands alone.
         confidence: Of the interval.
 
-    Source: Y. Dubois et al., Length-Controlled AlpacaEval, arXiv 2404.04475, equation 2. Ours has the same tanh of standardised
-    length differences and also reads the model off at 0. It differs: (1) what is explained is a program's pass or fail of both
-    models, not a judge's preference, so the line is of differences (points) and not of logits; (2) a prompt's difficulty
-    cancels in the difference, so it has no term of its own; (3) φ is not shrunk; (4) there is an interval; (5) where one of
-    the two is always longer, equal length was never seen, and there is no number.
+    Source: Y. Dubois et al., Length-Controlled AlpacaEval, arXiv 2404.04475, equation 2. Ours has the same tanh of
+    standardised length differences and also reads the model off at 0. It differs: (1) what is explained is a program's
+    pass or fail of both models, not a judge's preference, so the line is of differences (points) and not of logits; (2)
+    a prompt's difficulty cancels in the difference, so it has no term of its own; (3) φ is not shrunk; (4) there is an
+    interval; (5) where one of the two is always longer, equal length was never seen, and there is no number.
     """
     check_confidence(confidence)
     d, more = _finite(d_P, dimensions=1), _finite(more_P, dimensions=1)

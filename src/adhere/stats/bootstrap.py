@@ -54,7 +54,8 @@ def paired_bootstrap(
         clusters_P: What each difference shares with others (e.g. the query that several prompts were made from). Whole
             clusters are resampled, and the mean stays the mean over prompts.
 
-    Source: B. Efron, J. Am. Stat. Assoc. 82 (1987) 171. Ours differs in z0: ties count half, because rates are discrete.
+    Source: B. Efron, J. Am. Stat. Assoc. 82 (1987) 171. Ours differs in z0: ties count half, because rates are
+    discrete.
     """
     check_confidence(confidence)
     d = _finite(d_P, dimensions=1)
@@ -79,7 +80,8 @@ def unanimous_bound(value: float, n: int, confidence: float = 0.95) -> Interval:
 
         [L·value - (1 - L), L·value + (1 - L)]
 
-    With value 0 and 95 % this is the rule of three, ±3/n: 100 prompts without any change bound the difference to ±0.0295.
+    With value 0 and 95 % this is the rule of three, ±3/n: 100 prompts without any change bound the difference to
+    ±0.0295.
     """
     check_confidence(confidence)
     if n < 1 or not -1 <= value <= 1:

@@ -3,8 +3,8 @@
     d[s, p] = Δ + seed[s] + query[q(p)] + noise[s, p]
 
 Prompts that share a query are one cluster. With one seed, Δ is the difference of two *checkpoints* over queries not yet
-written; with several it is the difference of two *methods*, over seeds not yet trained as well. Suffixes: `_S` seeds, `_P`
-prompts, `_K` queries.
+written; with several it is the difference of two *methods*, over seeds not yet trained as well. Suffixes: `_S` seeds,
+`_P` prompts, `_K` queries.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ class Crossed(NamedTuple):
 
         t·√(var_seed + var_query)
 
-    where t is the mean of t(df_seed) and t(df_query), weighted by the two variances: each part has the quantile of its own
-    degrees of freedom (Cochran's approximation). One number of degrees of freedom for the sum (Satterthwaite's) covers too
-    little with three seeds: 90 % where 95 % is claimed (docs/reference/statistics.md). The p-value is the confidence at which
-    the interval just reaches 0, and the detectable difference is built from the same parts: the three never disagree.
+    where t is the mean of t(df_seed) and t(df_query), weighted by the two variances: each part has the quantile of its
+    own degrees of freedom (Cochran's approximation). One number of degrees of freedom for the sum (Satterthwaite's)
+    covers too little with three seeds: 90 % where 95 % is claimed (docs/reference/statistics.md). The p-value is the
+    confidence at which the interval just reaches 0, and the detectable difference is built from the same parts: the
+    three never disagree.
 
     Attributes:
         value: The mean over seeds and prompts.
@@ -130,9 +131,9 @@ def fit_crossed(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = None
     Args:
         d_SP: One difference per (seed, prompt), complete.
         clusters_P: The query of each prompt; None: each has its own.
-        rates: The differences are of passes, in [-1, 1]. One prompt gained and one lost at one seed are then added to the
-            spread between queries, as Bonett and Price (2012) do for paired rates: few prompts differ, and without it
-            the interval of nothing seen would have width zero.
+        rates: The differences are of passes, in [-1, 1]. One prompt gained and one lost at one seed are then added to
+            the spread between queries, as Bonett and Price (2012) do for paired rates: few prompts differ, and without
+            it the interval of nothing seen would have width zero.
 
     The parts are the mean squares of the two-way analysis of variance; with one seed, of the queries alone.
     """

@@ -7,7 +7,8 @@ Two conventions, which give different numbers of the same draws:
 | unbiased: k of the n draws, none twice | 1 - C(n-c, k) / C(n, k) | C(c, k) / C(n, k) | Codex, lighteval; tau-bench |
 | plug-in: k draws at the observed rate c/n | 1 - (1 - c/n)^k | (c/n)^k | verl's `best@k`, `worst@k` |
 
-n draws of which c passed. The plug-in is too low for pass@k and too high for pass^k on average, and can be had for k > n.
+n draws of which c passed. The plug-in is too low for pass@k and too high for pass^k on average, and can be had for k >
+n.
 
 Source: M. Chen et al., arXiv 2107.03374, section 2.1; S. Yao et al., arXiv 2406.12045, section 3.
 """

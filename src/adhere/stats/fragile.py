@@ -32,9 +32,9 @@ def leave_one_out(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = No
 def sign_flip_p(d_S: ArrayLike) -> float | None:
     """The exact two-sided p-value of a mean over seeds when the sign of each seed's difference is a coin toss.
 
-    The share of all 2^S choices of signs whose sum is at least as far from 0 as the one that was seen. It takes nothing for granted
-    about how seeds differ, and cannot fall below 2^(1 - S): 0.0625 with five seeds. None with fewer than two seeds, and with more than
-    `MOST_SEEDS`.
+    The share of all 2^S choices of signs whose sum is at least as far from 0 as the one that was seen. It takes nothing
+    for granted about how seeds differ, and cannot fall below 2^(1 - S): 0.0625 with five seeds. None with fewer than
+    two seeds, and with more than `MOST_SEEDS`.
 
     Worked: 1, 2, -1. The sum is 2; of the eight sums 4, 2, 2, 0, 0, -2, -2, -4 six are at least as far: p = 0.75.
     """
@@ -62,9 +62,9 @@ def _signed_sums(d_S: Floats) -> Floats:
 def fit_kinds(d_SP: ArrayLike, kinds_P: Sequence[Hashable]) -> Crossed | None:
     """The model of `fit_crossed` with kinds for clusters: the difference over kinds of constraint not yet written.
 
-    Kinds may have very different numbers of prompts. The mean squares of weighted sums then fall short of the variance of the mean, and
-    have fewer degrees of freedom than K - 1; both are corrected. With weights w (shares of the prompts) and A = M'M, where
-    M = diag(w)·(I - 1·w'), independent kinds of equal variance give
+    Kinds may have very different numbers of prompts. The mean squares of weighted sums then fall short of the variance
+    of the mean, and have fewer degrees of freedom than K - 1; both are corrected. With weights w (shares of the
+    prompts) and A = M'M, where M = diag(w)·(I - 1·w'), independent kinds of equal variance give
 
         variance of the mean / its estimate = Σw² / tr(A),     degrees of freedom = tr(A)² / tr(A²)
 

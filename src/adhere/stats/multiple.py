@@ -10,7 +10,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
     The i-th smallest of m (from 0) is multiplied by m - i; adjusted values never decrease along the order.
 
-    Worked: 0.01, 0.04, 0.03 -> 3·0.01 = 0.03; 2·0.03 = 0.06; max(0.06, 1·0.04) = 0.06, in the order given 0.03, 0.06, 0.06.
+    Worked: 0.01, 0.04, 0.03 -> 3·0.01 = 0.03; 2·0.03 = 0.06; max(0.06, 1·0.04) = 0.06, in the order given 0.03, 0.06,
+    0.06.
 
     Source: S. Holm, Scand. J. Stat. 6 (1979) 65.
     """

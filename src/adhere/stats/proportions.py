@@ -28,7 +28,9 @@ def check_confidence(confidence: float) -> None:
 
 
 class ClusterSums(NamedTuple):
-    """What an interval needs to know of clusters of trials: sums over clusters, so that those of other clusters can be added.
+    """What an interval needs to know of clusters of trials.
+
+    Sums over clusters, so that those of other clusters can be added.
 
     Attributes:
         clusters: That have trials.
@@ -81,18 +83,20 @@ class ClusterSums(NamedTuple):
 
 
 def wilson_clustered(passed_K: Sequence[int], n_K: Sequence[int], confidence: float = 0.95) -> Interval | None:
-    """Wilson's interval for a share whose trials come in clusters (a prompt's constraints, its draws); None without trials.
+    """Wilson's interval for a share whose trials come in clusters (a prompt's constraints, its draws).
 
-    The number of trials is divided by the design effect: the cluster-robust variance of the share over the binomial one,
-    at least 1. Where all trials agree there is no variance to compare, and each cluster counts as one trial.
+    None without trials. The number of trials is divided by the design effect: the cluster-robust variance of the share
+    over the binomial one, at least 1. Where all trials agree there is no variance to compare, and each cluster counts
+    as one trial.
 
     Args:
         passed_K: Successes of each cluster.
         n_K: Trials of each cluster; clusters without any are left out.
         confidence: Of the interval.
 
-    Source: E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209; for clusters E. L. Korn, B. I. Graubard, Surv. Methodol. 24 (1998) 193,
-    with Wilson's interval in place of the exact one. It stays inside [0, 1], and has a width where all trials agree.
+    Source: E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209; for clusters E. L. Korn, B. I. Graubard, Surv. Methodol. 24
+    (1998) 193, with Wilson's interval in place of the exact one. It stays inside [0, 1], and has a width where all
+    trials agree.
     """
     return ClusterSums.of(passed_K, n_K).wilson(confidence)
 

@@ -27,10 +27,10 @@ class Ranks(NamedTuple):
 
     Attributes:
         ranges: See RankRange.
-        resolvable: The smallest difference of two rates that is called certain between two typical models (the median over
-            pairs of what the first step of Holm's method asks for, by the normal approximation, but never fewer prompts
-            than an exact test needs if all of them agree). 1.0: not even that can be. None with fewer than two models, or
-            where no two share a prompt.
+        resolvable: The smallest difference of two rates that is called certain between two typical models (the median
+            over pairs of what the first step of Holm's method asks for, by the normal approximation, but never fewer
+            prompts than an exact test needs if all of them agree). 1.0: not even that can be. None with fewer than two
+            models, or where no two share a prompt.
     """
 
     ranges: list[RankRange]
@@ -46,13 +46,14 @@ def ranks_of(rates: Sequence[float]) -> list[int]:
 def rank_ranges(values_M_P: ArrayLike, *, confidence: float = 0.95) -> Ranks:
     """The range of ranks of each model, each holding that model's true rank with at least `confidence`.
 
-    A model is compared with every other on the prompts that both answered, in both directions: by the exact binomial test
-    of discordant prompts (McNemar's, one-sided) where values are pass or fail, else by the t-test of paired differences.
-    The 2·(M - 1) one-sided p-values of one model are adjusted by Holm's method, so the chance that *any* claim in its
-    range is false is at most 1 - confidence. The guarantee holds for each model, not for all ranges at once.
+    A model is compared with every other on the prompts that both answered, in both directions: by the exact binomial
+    test of discordant prompts (McNemar's, one-sided) where values are pass or fail, else by the t-test of paired
+    differences. The 2·(M - 1) one-sided p-values of one model are adjusted by Holm's method, so the chance that *any*
+    claim in its range is false is at most 1 - confidence. The guarantee holds for each model, not for all ranges at
+    once.
 
-    Worked: two models on 20 prompts, 9 pass only under the first, 0 only under the second: p = 2^-9, times 2 = 0.004, so
-    the ranges are 1…1 and 2…2. With 4 against 0 it is 2·2^-4 = 0.125, and both are 1…2.
+    Worked: two models on 20 prompts, 9 pass only under the first, 0 only under the second: p = 2^-9, times 2 = 0.004,
+    so the ranges are 1…1 and 2…2. With 4 against 0 it is 2·2^-4 = 0.125, and both are 1…2.
 
     Args:
         values_M_P: What each model (row) made of each prompt, in [0, 1]; NaN where that was not measured.
@@ -110,7 +111,10 @@ def _paired_t(sums_M_M: Floats, squares_M_M: Floats, shared_M_M: Floats) -> Floa
 
 
 def _holm_rejects(p_M_H: Floats, alpha: float) -> NDArray[np.bool_]:
-    """Which hypotheses of each row Holm's method rejects; see `stats.multiple.holm`, of which this is the vector form."""
+    """Which hypotheses of each row Holm's method rejects.
+
+    See `stats.multiple.holm`, of which this is the vector form.
+    """
     order = np.argsort(p_M_H, axis=1, kind="stable")
     steps = np.arange(p_M_H.shape[1], 0, -1)
     holds = np.take_along_axis(p_M_H, order, axis=1) * steps <= alpha

@@ -28,9 +28,10 @@ def spread_of_variants(x_GV: ArrayLike, *, confidence: float = 0.95) -> Estimate
 
         F = G·V·S² / ((V - 1)·λ)   follows a noncentral F(V - 1, (V - 1)(G - 1); G·V·τ²/λ)
 
-    where τ is the true spread; the ends are the τ that put F at the two tails. Differences from Steiger's interval: λ counts
-    one variant that differs in one group more than was seen, so that groups that all agree do not claim certainty; F below 1,
-    its mean without any spread, is taken as 1 for the upper end; and the interval holds the observed spread.
+    where τ is the true spread; the ends are the τ that put F at the two tails. Differences from Steiger's interval: λ
+    counts one variant that differs in one group more than was seen, so that groups that all agree do not claim
+    certainty; F below 1, its mean without any spread, is taken as 1 for the upper end; and the interval holds the
+    observed spread.
 
     Args:
         x_GV: One value (or mean of several) per group and variant, in [0, 1], complete.

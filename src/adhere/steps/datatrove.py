@@ -80,7 +80,9 @@ class Rows(PipelineStep):
 
 
 def run_local(work: Callable[[Any], object], items: Sequence[Any], *, jobs: int, logs: str) -> None:
-    """Do every piece with datatrove's local executor: a rank a piece; those that it has marked complete are not done again.
+    """Do every piece with datatrove's local executor: a rank a piece.
+
+    Those that it has marked complete are not done again.
 
     Raises:
         AdhereError: As `work` raises it.

@@ -1,4 +1,6 @@
-"""Who does many independent pieces of work. What comes of a piece is what it leaves on disk, so doing one twice changes nothing.
+"""Who does many independent pieces of work.
+
+What comes of a piece is what it leaves on disk, so doing one twice changes nothing.
 
 | engine | where | a worker that dies |
 |---|---|---|
@@ -6,7 +8,8 @@
 | `ray` | tasks of the cluster at `RAY_ADDRESS`, or of a Ray that is started here | its piece is done elsewhere |
 | `datatrove` | datatrove's local executor, with its own logs and completions | run again, it does what is missing |
 
-datatrove's Slurm and Ray executors take `steps.datatrove.Pieces` in a pipeline of yours (docs/guide/past-one-machine.md).
+datatrove's Slurm and Ray executors take `steps.datatrove.Pieces` in a pipeline of yours
+(docs/guide/past-one-machine.md).
 """
 
 from __future__ import annotations

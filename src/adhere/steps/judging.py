@@ -1,4 +1,7 @@
-"""A model judges stored Runs: one piece of work a Run, whose replies lie beside it, so that doing it again asks nothing."""
+"""A model judges stored Runs.
+
+One piece of work a Run, whose replies lie beside it, so that doing it again asks nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ _SILENT = Silent()
 
 
 class JudgeRuns:
-    """Lets one model judge Runs; `adhere judge` calls it, here or in the workers of an engine. What pickles is how it is made.
+    """Lets one model judge Runs; `adhere judge` calls it, here or in the workers of an engine.
+
+    What pickles is how it is made.
 
     Args:
         by: The model's name.

@@ -1,4 +1,6 @@
-"""The steps. Each is made of a small spec in whatever process runs it (`lines.step`), and is what the one-process command runs.
+"""The steps.
+
+Each is made of a small spec in whatever process runs it (`lines.step`), and is what the one-process command runs.
 
 | step | rows in | rows out |
 |---|---|---|
@@ -82,7 +84,7 @@ class _RowStep(Step):
 
 
 class TransformSpec(Record, frozen=True):
-    """A transform of `adhere list transforms`, the table that the rows are of, the root of what it draws, its options."""
+    """A transform of `adhere list transforms`, the rows' table, the root of what it draws, its options."""
 
     transform: str
     table: str
@@ -185,8 +187,9 @@ class Draw(Step):
 
 
 def prompt_of(row: Row, number: int) -> Prompt:
-    """The prompt of a row: its `prompt` (a text, or messages that end with the user's), called by its `key` or `id`, else by its line.
+    """The prompt of a row.
 
+    Its `prompt` (a text, or messages that end with the user's), called by its `key` or `id`, else by its line.
     Constraints are read from `instruction_id_list` and `kwargs`, where it has them.
 
     Raises:

@@ -27,7 +27,10 @@ from adhere.verify.rows import Desk, Tallied
 
 
 class Manifest(Record, frozen=True):
-    """Everything that came of some files: read = kept + dropped + broken. `sha256` is over sources and shards: equal rows, equal hash."""
+    """Everything that came of some files: read = kept + dropped + broken.
+
+    `sha256` is over sources and shards: equal rows, equal hash.
+    """
 
     version: int
     adhere: str
@@ -117,7 +120,10 @@ def notes(manifest: Manifest, kind: type[Any]) -> Iterator[tuple[ShardDone, Any]
 
 
 def sha256_of_sources(manifest: Manifest) -> str:
-    """Of the one file's lines, uncompressed, where one shard or the plan has read all of it; else of all parts' hashes."""
+    """Of the one file's lines, uncompressed, where one shard or the plan has read all of it.
+
+    Else of all parts' hashes.
+    """
     parts: list[str] = []
     for source in manifest.sources:
         of_shards = [one.sha256 for one in manifest.shards if one.shard.place == source.place]

@@ -35,7 +35,10 @@ _BATCH_ROWS = 2048
 
 
 class Source(Record, frozen=True):
-    """A file that is read. `sha256` is of its lines, uncompressed, where planning has read it; else its shard's knows it."""
+    """A file that is read.
+
+    `sha256` is of its lines, uncompressed, where planning has read it; else its shard's knows it.
+    """
 
     place: str
     bytes: int
@@ -43,7 +46,10 @@ class Source(Record, frozen=True):
 
 
 class Shard(Record, frozen=True):
-    """A part of a file, numbered through all files: bytes of JSON lines or row groups of Parquet, from `begin` to `end` (None: all)."""
+    """A part of a file, numbered through all files.
+
+    Bytes of JSON lines or row groups of Parquet, from `begin` to `end` (None: all).
+    """
 
     number: int
     place: str
@@ -67,7 +73,10 @@ class Plan(Record, frozen=True):
 
 
 class ShardDone(Record, frozen=True):
-    """What came of a shard, and the processor time that it took. `files` are the hashes of what was written: of lines uncompressed, of a Parquet file as it lies."""
+    """What came of a shard, and the processor time that it took.
+
+    `files` are the hashes of what was written: of lines uncompressed, of a Parquet file as it lies.
+    """
 
     key: str
     shard: Shard
@@ -195,7 +204,9 @@ class _Part(io.BytesIO):
 
 
 class Work:
-    """What is done with a shard, by whatever engine: read, sort, write, and leave a record. Doing it again changes nothing.
+    """What is done with a shard, by whatever engine: read, sort, write, and leave a record.
+
+    Doing it again changes nothing.
 
     Args:
         step: What becomes of rows; what is sent is its spec.

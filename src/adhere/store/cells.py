@@ -1,9 +1,9 @@
 """Where the rows of a Run, of a sweep or of a directory of Runs lie, and which of them count.
 
-A *cell* is one model on one suite: a Run, or, in a sweep that still runs, what its journal holds of a model that has no Run
-yet. Rows are chosen as `store.run` chooses them, in the order of the segments' names: the last answer counts, a failed
-call never replaces one, and a verdict about another text is left out. What a Run holds goes before the journal, which may
-have more: answers that came since, or twice, from two processes that ran the same sweep.
+A *cell* is one model on one suite: a Run, or, in a sweep that still runs, what its journal holds of a model that has no
+Run yet. Rows are chosen as `store.run` chooses them, in the order of the segments' names: the last answer counts, a
+failed call never replaces one, and a verdict about another text is left out. What a Run holds goes before the journal,
+which may have more: answers that came since, or twice, from two processes that ran the same sweep.
 """
 
 from __future__ import annotations

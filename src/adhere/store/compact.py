@@ -1,15 +1,17 @@
-"""A Run, a sweep or a directory of Runs as two Parquet files, for whoever asks questions of hundreds of thousands of answers.
+"""A Run, a sweep or a directory of Runs as two Parquet files.
+
+For whoever asks questions of hundreds of thousands of answers.
 
     DIR/compact/responses.parquet    one row an answer that counts, with how many of its constraints passed
     DIR/compact/verdicts.parquet     one row a verdict that counts
 
 Segments stay the truth; this is a copy that may be deleted at any time. Each file carries the name, size and sha256 of
-everything that it was made from, so that a copy that is out of date is found and said so. Rows are sorted by model, suite,
-prompt, turn and draw, and they are those that `store.run` would read (`store.cells`).
+everything that it was made from, so that a copy that is out of date is found and said so. Rows are sorted by model,
+suite, prompt, turn and draw, and they are those that `store.run` would read (`store.cells`).
 
-DuckDB writes and reads them. Rows are read by msgspec in any case, because DuckDB's own JSON reader takes an unfinished last
-line for a row. From there DuckDB and pyarrow took 0.24 and 0.41 s of CPU for 21,600 answers, DuckDB is 68 MB installed
-and pyarrow 170 MB, and DuckDB can also ask the questions.
+DuckDB writes and reads them. Rows are read by msgspec in any case, because DuckDB's own JSON reader takes an unfinished
+last line for a row. From there DuckDB and pyarrow took 0.24 and 0.41 s of CPU for 21,600 answers, DuckDB is 68 MB
+installed and pyarrow 170 MB, and DuckDB can also ask the questions.
 """
 
 from __future__ import annotations
@@ -96,9 +98,10 @@ class Compacted(Record, frozen=True):
 
 
 class Made(Record, frozen=True):
-    """What both files say about where they come from. `sources` are paths below the directory; `made` tells two makings apart.
+    """What both files say about where they come from.
 
-    `damage` counts stored lines that could not be read, `stale` verdicts about answers that have since been replaced.
+    `sources` are paths below the directory; `made` tells two makings apart. `damage` counts stored lines that could not
+    be read, `stale` verdicts about answers that have since been replaced.
     """
 
     version: int
@@ -114,8 +117,8 @@ class Made(Record, frozen=True):
 class Tally(NamedTuple):
     """What became of one answer's constraints.
 
-    `constraints` are those of all turns of its prompt (None: the prompts are not known); the others count those of its own
-    turn that were judged under both views.
+    `constraints` are those of all turns of its prompt (None: the prompts are not known); the others count those of its
+    own turn that were judged under both views.
     """
 
     constraints: int | None

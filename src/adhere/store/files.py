@@ -1,6 +1,7 @@
 """Opening stored files that somebody else may have put there: only regular files of a sane size are read.
 
-A pipe would be waited for, a device never ends, and a sparse file of gigabytes is read as zeros. None of them is opened.
+A pipe would be waited for, a device never ends, and a sparse file of gigabytes is read as zeros. None of them is
+opened.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Counts by model of many Runs at once: from their Parquet if it is current, else from their segments.
 
-From segments a Run's summary is taken, which stands only beside the very rows that it counts; of a Run that is not finished
-every row is read. Whoever wants unfinished stores quickly makes the Parquet.
+From segments a Run's summary is taken, which stands only beside the very rows that it counts; of a Run that is not
+finished every row is read. Whoever wants unfinished stores quickly makes the Parquet.
 """
 
 from __future__ import annotations

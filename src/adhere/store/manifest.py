@@ -1,4 +1,4 @@
-"""What a Run was made from and by: the spec that must match for it to be resumed, and the surroundings for the record."""
+"""What a Run was made from and by. The spec must match for it to be resumed; the surroundings are for the record."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class RunSpec(Record, frozen=True):
     """Everything that can change an answer or how it is judged. Two Runs with one spec are one Run.
 
     `limit` is how many of the suite's prompts are asked; None is all. `cut_answers` and `slices` are the suite's;
-    `mode` says whose semantics published kinds have; `random_in_reference` is the seed for what the published code draws at
-    random, None leaves it undecided. `reasoning_tags` are a person's own (`text.reasoning.own_tags`).
+    `mode` says whose semantics published kinds have; `random_in_reference` is the seed for what the published code
+    draws at random, None leaves it undecided. `reasoning_tags` are a person's own (`text.reasoning.own_tags`).
     """
 
     model: str
@@ -84,7 +84,10 @@ class RunSpec(Record, frozen=True):
         return self.engine.settings.get("oracle") is True
 
     def directory(self, out: Path) -> Path:
-        """Where the Run of this spec lies below `out`, or would: also one whose folder an earlier version named otherwise."""
+        """Where the Run of this spec lies below `out`, or would.
+
+        Also one whose folder an earlier version named otherwise.
+        """
         return place_below(
             out, slug(self.model), self.sha256, lambda found: decode(_manifest(found), Manifest).spec.sha256
         )
@@ -93,8 +96,8 @@ class RunSpec(Record, frozen=True):
 def identity(spec: Record) -> dict[str, Any]:
     """The fields of a spec that can change an answer or a verdict.
 
-    What a server answers depends neither on the version of the library that asks it nor on how long one waits, so both are
-    stored with the Run and decide nothing.
+    What a server answers depends neither on the version of the library that asks it nor on how long one waits, so both
+    are stored with the Run and decide nothing.
     """
     fields: dict[str, Any] = msgspec.to_builtins(spec)
     engine = fields.get("engine")
@@ -137,10 +140,11 @@ def _manifest(directory: Path) -> bytes:
 
 
 class Manifest(Record, frozen=True):
-    """`manifest.json`, written once. Only the spec's `identity` and `prompts_sha256` decide whether a Run may be resumed.
+    """`manifest.json`, written once.
 
-    `git_commit` is that of this package's code, `repository` that of the project in whose folder the Run was started; `+changes` where
-    tracked files differ, None outside of git. `platform` and `release` are the operating system's. No path and no host name is in it.
+    Only the spec's `identity` and `prompts_sha256` decide whether a Run may be resumed. `git_commit` is that of this
+    package's code, `repository` that of the project in whose folder the Run was started; `+changes` where tracked files
+    differ, None outside of git. `platform` and `release` are the operating system's. No path and no host name is in it.
     """
 
     version: int

@@ -1,6 +1,7 @@
 """A finished Run read in one go, for whoever compares hundreds of them.
 
-It holds what `store.run.Run` reads, without what only a writer needs, and a multiple faster. The rows that count are the same.
+It holds what `store.run.Run` reads, without what only a writer needs, and a multiple faster. The rows that count are
+the same.
 """
 
 from __future__ import annotations

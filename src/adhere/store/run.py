@@ -9,9 +9,9 @@
     summary.json     the numbers; present only while nothing was appended since they were computed
     seals.jsonl      the hashes of all of this at each summary (`store.seals`)
 
-The segments are the truth and are never rewritten. Of several rows with one key the last counts, except that an answer is
-never replaced by a failed call. A Verdict names the answer that it judged by its hash, so a verdict can never be taken for
-one about another text.
+The segments are the truth and are never rewritten. Of several rows with one key the last counts, except that an answer
+is never replaced by a failed call. A Verdict names the answer that it judged by its hash, so a verdict can never be
+taken for one about another text.
 """
 
 from __future__ import annotations
@@ -76,7 +76,10 @@ class StoredVerdict(Verdict, frozen=True, kw_only=True):
 
 
 def in_order(rows: Iterable[EpisodeStep]) -> dict[tuple[str, int], list[EpisodeStep]]:
-    """The steps of every (prompt_id, draw) in their order, without those after a gap; of several rows for one step the last counts."""
+    """The steps of every (prompt_id, draw) in their order, without those after a gap.
+
+    Of several rows for one step the last counts.
+    """
     found = {row.answer.key: row for row in rows}
     episodes: dict[tuple[str, int], list[EpisodeStep]] = {}
     for (prompt_id, number, draw), row in sorted(found.items()):
@@ -152,7 +155,9 @@ class Run:
 
     @classmethod
     def load(cls, directory: Path) -> Self:
-        """Read the Run in `directory`, which is not sharded (`store.sharded.load_run` reads either); nothing is written unless something is appended.
+        """Read the Run in `directory`, which is not sharded (`store.sharded.load_run` reads either).
+
+        Nothing is written unless something is appended.
 
         Raises:
             UsageError: There is no Run.
@@ -306,7 +311,10 @@ class Run:
         self._step_writer.flush()
 
     def steps(self) -> dict[tuple[str, int], list[EpisodeStep]]:
-        """The steps so far of every (prompt_id, draw) that has any, in order; of several rows for one step the last counts."""
+        """The steps so far of every (prompt_id, draw) that has any, in order.
+
+        Of several rows for one step the last counts.
+        """
         damage = Damage()
         found = in_order(read_segments(self.directory / "steps", EpisodeStep, damage))
         self._response_damage += damage
@@ -336,7 +344,10 @@ class Run:
         self._verdict_writer.flush()
 
     def seal(self, summary: Summary) -> None:
-        """Flush, and store the summary of all rows with a seal of the whole Run; appending removes the summary again."""
+        """Flush, and store the summary of all rows with a seal of the whole Run.
+
+        Appending removes the summary again.
+        """
         self.flush()
         data = encode(summary) + b"\n"
         try:
@@ -394,10 +405,11 @@ class Run:
 
 @contextmanager
 def alone(directory: Path, *, wait: bool = True, beside: bool = False) -> Iterator[bool]:
-    """Hold a directory among all processes that ask for it like this; one that is killed lets go. Gives whether it is held.
+    """Hold a directory among all processes that ask for it like this; one that is killed lets go.
 
-    Rows need no such thing. A summary does, where two processes write the same Run: one would count its rows while the
-    other adds some. Where the system has no `flock`, nothing is held, and everybody is told that it is.
+    Gives whether it is held. Rows need no such thing. A summary does, where two processes write the same Run: one would
+    count its rows while the other adds some. Where the system has no `flock`, nothing is held, and everybody is told
+    that it is.
 
     Args:
         directory: Made if it is not there.
@@ -475,7 +487,10 @@ def _take(known: dict[Key, Response], response: Response) -> None:
 
 
 def replaces(status: Status, before: Status | None) -> bool:
-    """Whether a row with this status counts instead of the one before it: the last one does, but a failed call never replaces an answer."""
+    """Whether a row with this status counts instead of the one before it.
+
+    The last one does, but a failed call never replaces an answer.
+    """
     return before is None or before == "error" or status != "error"
 
 

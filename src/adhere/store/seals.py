@@ -1,10 +1,11 @@
 """Seals: the hashes of what a Run holds, noted when it is finished, so that a later change does not go unnoticed.
 
-`seals.jsonl` has a line for every time the Run was sealed: the size and sha256 of each file, and the hash of the line before.
-Segments only ever grow, so what an earlier seal covers must still be how each of them begins. `adhere doctor DIR` compares.
+`seals.jsonl` has a line for every time the Run was sealed: the size and sha256 of each file, and the hash of the line
+before. Segments only ever grow, so what an earlier seal covers must still be how each of them begins. `adhere doctor
+DIR` compares.
 
-No key is involved: whoever rewrites a Run and all of its seals is not found out, unless the hash of the last line (`Checked.head`)
-was written down elsewhere.
+No key is involved: whoever rewrites a Run and all of its seals is not found out, unless the hash of the last line
+(`Checked.head`) was written down elsewhere.
 """
 
 from __future__ import annotations
@@ -43,10 +44,11 @@ class Seal(Record, frozen=True):
 
 
 class Checked(NamedTuple):
-    """What became of a Run since it was sealed. `head` is the sha256 of the last seal, `problems` says what was changed.
+    """What became of a Run since it was sealed.
 
-    `unfinished`: it has no summary, so rows may have come since; those that were sealed are as they were. `not sealed`: it is
-    unfinished and never had a summary, or an earlier version of adhere made it.
+    `head` is the sha256 of the last seal, `problems` says what was changed. `unfinished`: it has no summary, so rows
+    may have come since; those that were sealed are as they were. `not sealed`: it is unfinished and never had a
+    summary, or an earlier version of adhere made it.
     """
 
     state: Literal["whole", "changed", "unfinished", "not sealed"]
@@ -56,7 +58,10 @@ class Checked(NamedTuple):
 
 
 def add_seal(directory: Path, summary: bytes) -> None:
-    """Note what the files of a Run hold, and the summary that is written right after this, unless the last seal says the same."""
+    """Note what the files of a Run hold, and the summary that is written next.
+
+    Nothing where the last seal says the same.
+    """
     file = directory / FILE
     before = read_regular(file) if file.exists() else b""
     files = [_sealed(directory, path) for path in run_files(directory) if path.name != SUMMARY]

@@ -1,9 +1,9 @@
 """Append-only JSON-lines files, one writer each, that a crash cannot spoil.
 
 A writer makes its own file, so two processes never share one and no lock is needed. A batch is one `os.write` on a
-descriptor opened with O_APPEND, then one fsync: what `flush` has returned from survives kill -9 and power loss. Readers take
-whole lines only: an unterminated tail is dropped and counted, a line that cannot be read is counted, named and skipped, and
-both become work that is simply done again.
+descriptor opened with O_APPEND, then one fsync: what `flush` has returned from survives kill -9 and power loss. Readers
+take whole lines only: an unterminated tail is dropped and counted, a line that cannot be read is counted, named and
+skipped, and both become work that is simply done again.
 """
 
 from __future__ import annotations
@@ -157,7 +157,10 @@ class SegmentWriter(Generic[T]):
 
 
 def _new_path(folder: Path) -> Path:
-    """A name that no other writer has. The time comes first, because of two rows with one key the later segment's wins."""
+    """A name that no other writer has.
+
+    The time comes first, because of two rows with one key the later segment's wins.
+    """
     host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname())[:32]
     return folder / f"{time.time_ns():020d}-{host}-{os.getpid()}-{secrets.token_hex(3)}.jsonl"
 

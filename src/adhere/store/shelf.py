@@ -1,7 +1,8 @@
 """What lies in a directory: a run, a sweep or a study. Whoever lists, draws or verifies what is stored asks here.
 
-A directory is a sweep if it has a `sweep.json`, a study if it has a `study.json` (begun) or a `result.json` (finished), and a run
-if it has a `manifest.json` beside `responses/` (a made data set has a `manifest.json` too) or a `shards.json`.
+A directory is a sweep if it has a `sweep.json`, a study if it has a `study.json` (begun) or a `result.json` (finished),
+and a run if it has a `manifest.json` beside `responses/` (a made data set has a `manifest.json` too) or a
+`shards.json`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from typing import Literal, NamedTuple, get_args
 
 Kind = Literal["run", "sweep", "study"]
 Word = Literal["running", "judging", "complete", "incomplete", "stopped"]
-"""How far something is. `complete`: every answer is there and judged. `incomplete`: its command came to an end, but calls failed or
-answers are missing. `stopped`: its command did not come to an end, and nobody is at work on it."""
+"""How far a run or study is.
+
+`complete`: every answer is there and judged. `incomplete`: its command came to an end, but calls failed or answers are
+missing. `stopped`: its command did not come to an end, and nobody is at work on it.
+"""
 WORDS: tuple[Word, ...] = get_args(Word)
 SHARDED, SHARDS = "shards.json", "shards"
 """What a sharded Run has: its note, and the folder of its shards (`store.sharded`)."""
@@ -43,7 +47,10 @@ def kind_of(directory: Path) -> Kind | None:
 
 
 def shelf(root: Path) -> list[Item]:
-    """Every run, sweep and study below a directory (or in it), newest first; what belongs to a sweep or study is not listed apart."""
+    """Every run, sweep and study below a directory (or in it), newest first.
+
+    What belongs to a sweep or study is not listed apart.
+    """
     found: list[Item] = []
     for folder, folders, _ in os.walk(root, followlinks=False):
         path = Path(folder)
@@ -72,7 +79,10 @@ def runs_in(item: Item) -> list[Path]:
 
 
 def run_folders(root: Path) -> list[Path]:
-    """Every directory in or below `root` that has what a Run has, in a sweep or a study too; of a sharded Run itself, not its shards."""
+    """Every directory in or below `root` that has what a Run has, in a sweep or a study too.
+
+    Of a sharded Run itself, not its shards.
+    """
     found = {file.parent for name in ("manifest.json", SHARDED) for file in root.glob(f"**/{name}")}
     return sorted(folder for folder in found if folder.parent.name != SHARDS)
 

@@ -8,7 +8,10 @@ from adhere.schema import Record
 
 
 class Share(Record, frozen=True):
-    """`passed` of `n` with its interval; `rate` is None where n is 0, and [low, high] where nothing says how sure it is."""
+    """`passed` of `n` with its interval.
+
+    `rate` is None where n is 0, and [low, high] where nothing says how sure it is.
+    """
 
     passed: int
     n: int
@@ -75,10 +78,11 @@ class Tally(Record, frozen=True):
 class GuardMeans(Record, frozen=True):
     """What stands beside every pass rate: whether answers became short, repetitive or empty of content.
 
-    Means are over the `n` answers with a visible text; shares named `…_share` of answers have the same denominator, except
-    `truncated_share`, which is of all answers that were checked. None where the denominator is 0, or where no prompt names
-    topic words. `content_share` is the share of the query's topic words that the answer uses, `distinct_2` that of different
-    word pairs, `echo_share` that of answers that mostly repeat the prompt. `n` is None for a mean over training seeds.
+    Means are over the `n` answers with a visible text; shares named `…_share` of answers have the same denominator,
+    except `truncated_share`, which is of all answers that were checked. None where the denominator is 0, or where no
+    prompt names topic words. `content_share` is the share of the query's topic words that the answer uses, `distinct_2`
+    that of different word pairs, `echo_share` that of answers that mostly repeat the prompt. `n` is None for a mean
+    over training seeds.
     """
 
     mean_words: float | None
@@ -93,9 +97,9 @@ class GuardMeans(Record, frozen=True):
 class SliceScore(Record, frozen=True):
     """The numbers of one slice, or of all prompts.
 
-    `coverage` is the share of (prompt, draw) that passed or failed: `pipeline.outcomes.together` decided them. A prompt passes when every constraint of
-    every turn does. `instruction_macro` is the mean over prompts of the share of their constraints that pass strictly;
-    `mean_of_four` averages the four rates above it (both of all answers).
+    `coverage` is the share of (prompt, draw) that passed or failed: `pipeline.outcomes.together` decided them. A prompt
+    passes when every constraint of every turn does. `instruction_macro` is the mean over prompts of the share of their
+    constraints that pass strictly; `mean_of_four` averages the four rates above it (both of all answers).
     """
 
     n_prompts: int
@@ -115,8 +119,9 @@ class SliceScore(Record, frozen=True):
 class Measure(Record, frozen=True):
     """One number beside the rates, from a suite's own way of asking (`pipeline.summarize.measures`).
 
-    `scope` is what it is about (a level, a turn, a role); empty: everything. It is a share, unless `name` says what it counts.
-    [low, high] is a 95 % interval; a number is None where there is none, and `reason` says why. `n` counts `what`.
+    `scope` is what it is about (a level, a turn, a role); empty: everything. It is a share, unless `name` says what it
+    counts. [low, high] is a 95 % interval; a number is None where there is none, and `reason` says why. `n` counts
+    `what`.
     """
 
     name: str
@@ -134,9 +139,10 @@ Sums = tuple[int, int, int, int, int, int]
 
 
 class TrialSums(Record, frozen=True):
-    """What a Rate is made from, over the clusters (prompts) that have trials; `completed`: only those of finished answers.
+    """What a Rate is made from, over the clusters (prompts) that have trials.
 
-    `shares` adds up the share that passed of each prompt's trials, `undecided` counts trials that are in no rate.
+    `completed`: only those of finished answers. `shares` adds up the share that passed of each prompt's trials,
+    `undecided` counts trials that are in no rate.
     """
 
     every: Sums = (0, 0, 0, 0, 0, 0)
@@ -192,9 +198,10 @@ class SummarySums(Record, frozen=True):
 
 
 class Summary(Record, frozen=True):
-    """All numbers of a Run. `verifier_versions` names the version that judged each kind; `damage` counts unreadable rows.
+    """All numbers of a Run.
 
-    `sums` are there in a shard of a sharded Run (`store.sharded`), so that its shards are added up without their rows.
+    `verifier_versions` names the version that judged each kind; `damage` counts unreadable rows. `sums` are there in a
+    shard of a sharded Run (`store.sharded`), so that its shards are added up without their rows.
     """
 
     version: int

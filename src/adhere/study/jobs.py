@@ -1,4 +1,7 @@
-"""Several processes on one study: --jobs on this machine, --shard on several that share a directory, --engine ray on a cluster."""
+"""Several processes on one study.
+
+--jobs on this machine, --shard on several that share a directory, --engine ray on a cluster.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,11 @@ def parse_jobs(text: str) -> int | None:
 
 
 def choose_jobs(prepared: Prepared, progress: Progress) -> int:
-    """How many processes end soonest on this machine: one with all cores, or as many as there are cores with a thread each.
+    """How many processes end soonest on this machine.
 
-    Both are measured (`design.probe`), and the minutes compared are those of their timetables: seeds go side by side, and the stages of
-    one seed follow each other. What needs more memory than there is, is left out. It changes no weights' key and no prompt.
+    One with all cores, or as many as there are cores with a thread each. Both are measured (`design.probe`), and the
+    minutes compared are those of their timetables: seeds go side by side, and the stages of one seed follow each other.
+    What needs more memory than there is, is left out. It changes no weights' key and no prompt.
     """
     all_cores = prepared.spec.threads or cores()
     if all_cores == 1 or resolve_device(prepared.spec.device) != "cpu":
@@ -92,7 +96,8 @@ def run_jobs(prepared: Prepared, *, shard: Shard, jobs: int, progress: Progress,
 def run_ray(prepared: Prepared, *, shard: Shard, jobs: int, progress: Progress, command: str) -> StudyResult:
     """Do every task of the study as a task of Ray, each with a GPU where it computes on one, and collect the result.
 
-    Every node must see the study's directory and the start model under the same path. A dead node's task is done elsewhere.
+    Every node must see the study's directory and the start model under the same path. A dead node's task is done
+    elsewhere.
 
     Raises:
         UsageError: As `Prepared.begin`; or parts or processes were asked for, which the cluster decides.

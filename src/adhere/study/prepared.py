@@ -44,7 +44,7 @@ class Prepared(StudyInputs):
         return self.estimate.describe(self.spec, self.plan)
 
     def probed(self, *, jobs: int = 1, progress: Progress | None = None) -> Prepared:
-        """The same with minutes that were measured for `jobs` processes, where work is left and nothing was measured yet.
+        """The same with minutes measured for `jobs` processes, where work is left and nothing was measured yet.
 
         Measuring takes from some seconds to minutes, so the plan with guessed minutes is told first.
         """
@@ -108,7 +108,9 @@ class Prepared(StudyInputs):
 
 
 def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1) -> Prepared:
-    """Load and check everything that a study needs, without training anything. `jobs` processes are taken to share the work.
+    """Load and check everything that a study needs, without training anything.
+
+    `jobs` processes are taken to share the work.
 
     Raises:
         MissingExtra: The training packages are not installed.
@@ -137,8 +139,8 @@ def _suite_size(spec: StudySpec, name: str, suite: Suite) -> SuiteSize:
 def _template(start: Path) -> Template:
     """The chat template of a model that is about to be trained, by the guard of recipes.
 
-    Training and evaluation put prompts to the model in one way, so a template that ends a turn otherwise hurts no comparison: it is
-    noted, for whoever serves the checkpoints.
+    Training and evaluation put prompts to the model in one way, so a template that ends a turn otherwise hurts no
+    comparison: it is noted, for whoever serves the checkpoints.
     """
     from adhere.models.local.transformers import load_tokenizer
 

@@ -27,9 +27,9 @@ class Place(NamedTuple):
 
 
 def places_of(spec: StudySpec, directory: Path, records: Path | None) -> list[Place]:
-    """The study from each of its starts, whose settings are tuned and data drawn from that start; itself where it has one.
+    """The study from each of its starts, whose settings are tuned and data drawn from that start.
 
-    Records of several starts are FILE with the start's name.
+    Itself where it has one. Records of several starts are FILE with the start's name.
     """
     if not spec.starts:
         return [Place(spec, directory, records, is_part=False)]

@@ -74,7 +74,9 @@ def _prepared_and_apart(spec: StudySpec, directory: Path, *, jobs: int) -> tuple
 
 
 def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progress) -> StudySpec:
-    """Do what is left of the tuning, store what was found, and give the spec with what was chosen. `jobs` None: by `choose_jobs`.
+    """Do what is left of the tuning, store what was found, and give the spec with what was chosen.
+
+    `jobs` None: by `choose_jobs`.
 
     Raises:
         Incomplete: A stage has no trial that could be measured.

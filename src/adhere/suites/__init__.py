@@ -63,10 +63,10 @@ class Source(NamedTuple):
 class Description(Record, frozen=True):
     """One row of `adhere list suites`.
 
-    `size` counts prompts: of the default settings, or of the published file; None where there is no one file. `sha256` and
-    `slices` are known without a file only of generated suites. `tokens` is how long an answer may be unless a person says
-    otherwise. `where` is where the prompts come from: a seed, a hub or a repository. `judge` says that some of it is undecided until
-    `adhere judge` asked a model.
+    `size` counts prompts: of the default settings, or of the published file; None where there is no one file. `sha256`
+    and `slices` are known without a file only of generated suites. `tokens` is how long an answer may be unless a
+    person says otherwise. `where` is where the prompts come from: a seed, a hub or a repository. `judge` says that some
+    of it is undecided until `adhere judge` asked a model.
     """
 
     name: str
@@ -145,8 +145,8 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
     Args:
         name: `core`, `core:in-family`, `core:360+240`, `ifeval:PATH`, …: see `adhere list suites`.
         limit: At most so many prompts, an even share of each slice; None takes all.
-        seed: For generated suites; None is the suite's own default. Published suites draw nothing and ignore it, so that
-            one seed can be given to several suites.
+        seed: For generated suites; None is the suite's own default. Published suites draw nothing and ignore it, so
+            that one seed can be given to several suites.
 
     Raises:
         UnknownName: No such suite, or a constraint of a file that nobody has.
@@ -158,7 +158,10 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
 
 
 def describe() -> list[Description]:
-    """Every suite with its default settings, generated ones first; of those that need a file, what is known without it."""
+    """Every suite with its default settings, generated ones first.
+
+    Of those that need a file, what is known without it.
+    """
     rows = (_described(name, source_of(name)) for name in names())
     return sorted(rows, key=lambda row: (not row.generated, row.name))
 

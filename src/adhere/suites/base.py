@@ -58,7 +58,9 @@ class Suite(Record, frozen=True):
         return self if limit is None else msgspec.structs.replace(self, prompts=limited(self.prompts, limit))
 
     def insist_on_no_episodes(self, instead: str) -> None:
-        """Refuse episodes in worlds where prompts are asked a turn at a time: they would be cut short after the first answer.
+        """Refuse episodes in worlds where prompts are asked a turn at a time.
+
+        They would be cut short after the first answer.
 
         Args:
             instead: What does play them.
@@ -81,8 +83,8 @@ class Suite(Record, frozen=True):
 def limited(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
     """At most `limit` prompts, None for all: the first of every slice, the slices in turn, in the suite's order.
 
-    A larger limit takes what a smaller one takes, and more. Where programs decide some prompts of a slice and a model judges the
-    others, they are taken in turn.
+    A larger limit takes what a smaller one takes, and more. Where programs decide some prompts of a slice and a model
+    judges the others, they are taken in turn.
 
     Raises:
         UsageError: `limit` is below 1.

@@ -1,7 +1,8 @@
 """`adhere fetch suite:NAME`: a published file from the hub where its authors put it, or where a person gets it.
 
-Files go to CACHE/suites/NAME/, written whole, with `origin.json` beside them: address, licence, revision, sha256. A file that is there is
-kept. What was downloaded is read as the suite before it is kept: a page of errors, or a file of another version, leaves nothing behind.
+Files go to CACHE/suites/NAME/, written whole, with `origin.json` beside them: address, licence, revision, sha256. A
+file that is there is kept. What was downloaded is read as the suite before it is kept: a page of errors, or a file of
+another version, leaves nothing behind.
 
 `HF_ENDPOINT` is the hub's address, as for the hub's own client; a mirror works too. `HF_TOKEN` is sent where it is set.
 """

@@ -1,7 +1,8 @@
 """A suite of a person's own prompts: `my:prompts.jsonl` on the command line, `Suite.of`'s rows from Python.
 
-A row has `prompt`, and its constraints either as IFEval's rows have them (`instruction_id_list`, `kwargs`) or as `constraints`, a
-list of `{"id", "params"}`. `media` lists files or data URLs of pictures and sounds. `key` may be left out in Python. Kinds are ours, published ones and those of plug-ins.
+A row has `prompt`, and its constraints either as IFEval's rows have them (`instruction_id_list`, `kwargs`) or as
+`constraints`, a list of `{"id", "params"}`. `media` lists files or data URLs of pictures and sounds. `key` may be left
+out in Python. Kinds are ours, published ones and those of plug-ins.
 """
 
 from __future__ import annotations

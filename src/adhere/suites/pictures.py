@@ -1,6 +1,8 @@
-"""Any suite of texts, shown as pictures: the same prompts and the same judge, so that the difference is that between reading and seeing.
+"""Any suite of texts, shown as pictures.
 
-After VIM (arXiv 2311.17647), which draws instructions into images to ask whether a model follows what it sees as it follows what it reads.
+The same prompts and the same judge, so that the difference is that between reading and seeing. After VIM (arXiv
+2311.17647), which draws instructions into images to ask whether a model follows what it sees as it follows what it
+reads.
 
     adhere eval MODEL --suite core                 # told
     adhere eval MODEL --suite core --as-image      # shown

@@ -12,7 +12,10 @@ TestNoun = Literal["test", "family", "slice"]
 
 
 class Example(Record, frozen=True):
-    """One real answer behind a number; `prompt` and `answer` may be cut, and then say so. `status` is the Response's."""
+    """One real answer behind a number; `prompt` and `answer` may be cut, and then say so.
+
+    `status` is the Response's.
+    """
 
     prompt_id: str
     turn: int
@@ -26,9 +29,10 @@ class Example(Record, frozen=True):
 class Failure(Record, frozen=True):
     """One way in which a model failed: `count` times of `of`, with up to three answers.
 
-    Of `test` and `constraint`, `name` is which, and `of` how often it was judged. `format wrapping`: constraints that pass
-    once quotes, stars or a first or last line are removed (loose), of those that fail strictly. The others are statuses of
-    answers, of all that were asked for; `error` has one row a reason, which `name` gives, and leaves time-outs out.
+    Of `test` and `constraint`, `name` is which, and `of` how often it was judged. `format wrapping`: constraints that
+    pass once quotes, stars or a first or last line are removed (loose), of those that fail strictly. The others are
+    statuses of answers, of all that were asked for; `error` has one row a reason, which `name` gives, and leaves
+    time-outs out.
     """
 
     mode: ModeOfFailure
@@ -158,7 +162,10 @@ class SuiteFacts(Record, frozen=True):
 
 
 class Dead(Record, frozen=True):
-    """A model that was wanted and was not measured to the end: it did not answer the small question, or was set aside."""
+    """A model that was wanted and was not measured to the end.
+
+    It did not answer the small question, or was set aside.
+    """
 
     model: str
     reason: str

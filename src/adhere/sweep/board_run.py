@@ -22,7 +22,10 @@ LONGEST_PROMPT, LONGEST_ANSWER, LONGEST_REASON = 600, 1_000, 300
 
 
 class Measured(NamedTuple):
-    """A Run's row without a rank, and what each prompt's conversations made: the share that passed, NaN if unmeasured."""
+    """A Run's row without a rank, and what each prompt's conversations made.
+
+    The share that passed, NaN if unmeasured.
+    """
 
     row: Row
     passes: dict[str, float]

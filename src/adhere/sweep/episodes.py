@@ -2,8 +2,8 @@
 
     steps/           every answer within an episode and what the world said to it, append-only
 
-An ended episode is one answer in the journal. One that was begun goes on before another begins, so that a model has no more worlds open than
-requests under way; and from its last stored step, whoever was killed meanwhile.
+An ended episode is one answer in the journal. One that was begun goes on before another begins, so that a model has no
+more worlds open than requests under way; and from its last stored step, whoever was killed meanwhile.
 """
 
 from __future__ import annotations
@@ -87,7 +87,10 @@ class Episodes:
 
 
 def longest(prompt: Prompt, sampling: Sampling) -> list[Request]:
-    """The requests of an episode in which every answer is as long as it may be, for what it may cost; they are never sent."""
+    """The requests of an episode in which every answer is as long as it may be, for what it may cost.
+
+    They are never sent.
+    """
     play = Play(prompt, 0)
     first = play.request(sampling)
     step = (Message("assistant", "x" * 3 * sampling.max_new_tokens), Message("user", "x" * SEEN))

@@ -1,8 +1,9 @@
-"""Everything of a sweep that is on disk: the pinned list, the journal of answers, what was spent, and the Runs made of them.
+"""Everything of a sweep that is on disk.
 
-Rows wait in memory for half a second at most, and are then written by a thread, so that asking never waits for the disk.
-Answers are kept in memory only until they are written: what is known of them afterwards is where they lie. What counts of
-several rows on one answer is decided as in a Run (`store.run.replaces`).
+The pinned list, the journal of answers, what was spent, and the Runs made of them. Rows wait in memory for half a
+second at most, and are then written by a thread, so that asking never waits for the disk. Answers are kept in memory
+only until they are written: what is known of them afterwards is where they lie. What counts of several rows on one
+answer is decided as in a Run (`store.run.replaces`).
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ from adhere.sweep.spec import SweepSpec
 FLUSH_S = 0.5
 HALT_S = 5.0
 JUDGES = 2
-"""Threads that judge while others are asked: they mostly wait for the disk, and share the processor with the event loop."""
+"""Threads that judge while others are asked.
+
+They mostly wait for the disk, and share the processor with the event loop.
+"""
 Name = tuple[int, str, int, int]
 """(place of the suite, prompt, turn, draw)."""
 
@@ -197,7 +201,10 @@ class Keeper:
         self._waiting.append((self._alive, row))
 
     def wanting(self, model: str) -> list[tuple[Name, bool]]:
-        """What a model has yet to answer: (name, whether it can be asked now; later turns wait for the earlier ones)."""
+        """What a model has yet to answer.
+
+        (name, whether it can be asked now; later turns wait for the earlier ones).
+        """
         known = self._of(model)
         found = []
         for place, prompts in enumerate(self.prompts):
@@ -245,9 +252,9 @@ class Keeper:
         return found._replace(suite=place) if isinstance(found, Request) else None
 
     def priced(self, model: str, names: Sequence[tuple[Name, bool]]) -> Iterator[tuple[Request, int]]:
-        """Requests as long as those of these names may become, and how many there are of each, for what they may cost; they are never sent.
+        """Requests as long as those of these names may become, and how many there are of each, for what they may cost.
 
-        Of the episodes of a suite, those of its longest prompt stand for each.
+        They are never sent. Of the episodes of a suite, those of its longest prompt stand for each.
         """
         played = Counter(name[0] for name, _ in names if is_episode(self._prompt(name)))
         for place, count in played.items():
@@ -327,7 +334,9 @@ class Keeper:
 
     @asynccontextmanager
     async def flushing(self) -> AsyncIterator[Callable[[], None]]:
-        """Make what came safe, twice a second, and all of it at the end; gives a function that raises if the disk is full.
+        """Make what came safe, twice a second, and all of it at the end.
+
+        Gives a function that raises if the disk is full.
 
         Raises:
             ResourceError: The disk is full; what was flushed before is safe.

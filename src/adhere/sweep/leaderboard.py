@@ -1,4 +1,7 @@
-"""Many Runs of one set of prompts -> one Leaderboard: who ranks where, how surely, and what stands behind the numbers."""
+"""Many Runs of one set of prompts -> one Leaderboard.
+
+Who ranks where, how surely, and what stands behind the numbers.
+"""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ class Snapshot(Record, frozen=True):
 class Liveness(Record, frozen=True):
     """What became of the small question to one model; `reason` says why it is dead.
 
-    `is_final`: asking again would bring the same (the model is gone, the key has no access to it). A model that timed out
-    or was overloaded is asked again by the next run.
+    `is_final`: asking again would bring the same (the model is gone, the key has no access to it). A model that timed
+    out or was overloaded is asked again by the next run.
     """
 
     model: str
@@ -42,7 +42,10 @@ class Trouble(Record, frozen=True):
 
 
 class Spent(Record, frozen=True):
-    """What one process spent until then, and what its requests under way may cost. Of each segment the last row counts."""
+    """What one process spent until then, and what its requests under way may cost.
+
+    Of each segment the last row counts.
+    """
 
     at: float
     spent_usd: float

@@ -40,8 +40,8 @@ class SweepRequest:
         draws: Answers per prompt.
         limit: Prompts of each suite.
         mode: Semantics of published kinds.
-        options: How the endpoint is talked to. Above `max_cost_usd` a person has to agree; without that nothing is sent that
-            could exceed it.
+        options: How the endpoint is talked to. Above `max_cost_usd` a person has to agree; without that nothing is sent
+            that could exceed it.
         recheck: Ask models that are dead for good, and requests that failed for good, once more.
         out: Below it the sweep has a directory named by its spec.
         shard: Which part of the models this process does.
@@ -72,8 +72,8 @@ def run_sweep(
 ) -> Sweep:
     """Measure; see `sweep.stages.sweep`.
 
-    Ctrl-C waits for what is under way, a second one does not; then what was answered is judged, and Ctrl-C ends that. All
-    of them keep every answer.
+    Ctrl-C waits for what is under way, a second one does not; then what was answered is judged, and Ctrl-C ends that.
+    All of them keep every answer.
 
     Args:
         asked: See SweepRequest.
@@ -147,7 +147,10 @@ async def _run(asked: SweepRequest, watcher: Watcher, progress: Progress, agree:
 
 
 async def _guess_dialect(endpoint: Endpoint) -> None:
-    """Who owns the models says what kind of server it is, and the spec names it; one without a list is a general one."""
+    """Who owns the models says what kind of server it is, and the spec names it.
+
+    One without a list is a general one.
+    """
     try:
         await endpoint.models()
     except Unreachable as error:

@@ -27,8 +27,8 @@ class Filter(Record, frozen=True):
 class SweepSpec(Record, frozen=True):
     """Everything that can change an answer or how it is judged. Two sweeps with one spec are one sweep.
 
-    `suites` are (name, version, sha256). `limit` is how many prompts of each suite are asked. `samplings` has one for each
-    suite; empty: all of them have `sampling`.
+    `suites` are (name, version, sha256). `limit` is how many prompts of each suite are asked. `samplings` has one for
+    each suite; empty: all of them have `sampling`.
     """
 
     base_url: str
@@ -43,7 +43,10 @@ class SweepSpec(Record, frozen=True):
 
     @property
     def sha256(self) -> str:
-        """The hash of what can change an answer; without `samplings` where they are alike, so that older sweeps go on."""
+        """The hash of what can change an answer.
+
+        Without `samplings` where they are alike, so that older sweeps go on.
+        """
         fields = identity(self)
         if not self.samplings:
             del fields["samplings"]

@@ -59,7 +59,10 @@ class Watcher(Protocol):
         """Something happened, or a second passed."""
 
     def waiting(self, found: Sweep, waited: Sequence[Waited]) -> None:
-        """Every other model is done, and its Run in `found`; these are waited for. Called in a thread, once for each set of them."""
+        """Every other model is done, and its Run in `found`; these are waited for.
+
+        Called in a thread, once for each set of them.
+        """
 
 
 class Unwatched:
@@ -77,7 +80,10 @@ class Unwatched:
 
 @dataclass
 class Control:
-    """How a person stops a running sweep: whatever is at work says what stopping means. False: nothing is at work yet."""
+    """How a person stops a running sweep: whatever is at work says what stopping means.
+
+    False: nothing is at work yet.
+    """
 
     at_work: Callable[[], None] | None = None
     is_stopped: bool = False
@@ -224,7 +230,10 @@ class _Stages:
 
     @asynccontextmanager
     async def _dispatching(self, name: str, dispatcher: Dispatcher, total: int) -> AsyncIterator[Callable[[], None]]:
-        """A stage is at work: what it spends is written down, what comes is flushed, and somebody may watch or stop it."""
+        """A stage is at work.
+
+        What it spends is written down, what comes is flushed, and somebody may watch or stop it.
+        """
         self.control.at_work = lambda: dispatcher.stop("interrupted")
         self.keeper.pay(dispatcher)
         self.watcher.stage(name, dispatcher, total)

@@ -1,1 +1,4 @@
-"""What the judge knows about text: words, sentences, paragraphs, lines, views, reasoning. Every function is linear in time."""
+"""What the judge knows about text: words, sentences, paragraphs, lines, views, reasoning.
+
+Every function is linear in time.
+"""

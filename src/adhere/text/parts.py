@@ -1,7 +1,8 @@
 """The parts of an answer, as spans of the text: paragraphs, lines, sentences, bullet points, code blocks.
 
-They are those of `text.words` (paragraph, line, sentence) and `text.markdown` (bullet point, without its marker, and code
-block, without its fences), which give the texts only. All but code blocks count only where they hold a letter or digit.
+They are those of `text.words` (paragraph, line, sentence) and `text.markdown` (bullet point, without its marker, and
+code block, without its fences), which give the texts only. All but code blocks count only where they hold a letter or
+digit.
 """
 
 from __future__ import annotations

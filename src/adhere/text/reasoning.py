@@ -7,7 +7,8 @@
 | `<|channel|>analysis<|message|>…<|end|>…final…` | gpt-oss (harmony), with its marks or decoded without them |
 | what `ADHERE_REASONING_TAGS` holds: `OPEN CLOSE`, more pairs after blanks | anything else |
 
-A field of its own (`reasoning`, `reasoning_content`) is read where it arrives: `models/http/values.py`, `verify/rows.py`.
+A field of its own (`reasoning`, `reasoning_content`) is read where it arrives: `models/http/values.py`,
+`verify/rows.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from adhere.errors import UsageError
 from adhere.schema import Status
 
 TAGS = "ADHERE_REASONING_TAGS"
-"""The variable with a person's own pairs. A variable, because trainers and the processes that judge have no other way in."""
+"""The variable with a person's own pairs.
+
+A variable, because trainers and the processes that judge have no other way in.
+"""
 _NAMES = ("think", "thinking", "reasoning", "thought", "seed:think")
 _PAIRS = (
     *((f"<{name}>", f"</{name}>") for name in _NAMES),
@@ -54,8 +58,8 @@ def split_reasoning(text: str) -> tuple[str | None, str]:
     """(reasoning, answer); reasoning is None where there is none.
 
     Leading blocks are reasoning, and so is everything before a closing tag that nothing before it opens (chat templates
-    often supply the opening one). A leading block that is never closed leaves no answer: "". A block inside the answer is
-    part of the answer.
+    often supply the opening one). A leading block that is never closed leaves no answer: "". A block inside the answer
+    is part of the answer.
 
     Raises:
         UsageError: `ADHERE_REASONING_TAGS` holds no pairs.
@@ -66,8 +70,8 @@ def split_reasoning(text: str) -> tuple[str | None, str]:
 def heard(text: str, status: Status = "ok") -> Heard:
     """What a model wrote, reasoning and all, as it is judged: see `split_reasoning`.
 
-    Reasoning that is never closed was cut before the answer began: the status is then `truncated`, and the text empty. An
-    answer without visible text is `empty`.
+    Reasoning that is never closed was cut before the answer began: the status is then `truncated`, and the text empty.
+    An answer without visible text is `empty`.
 
     Args:
         text: What the model wrote.
@@ -149,7 +153,10 @@ def _split_unopened(text: str, tags: _Tags) -> _Split:
 
 
 def _split_channels(text: str) -> _Split:
-    """Harmony: the channel `final` is the answer, every other one is reasoning. Without `final` the answer never began."""
+    """Harmony: the channel `final` is the answer, every other one is reasoning.
+
+    Without `final` the answer never began.
+    """
     said = [(match[1], match[2].strip()) for match in _CHANNEL.finditer(text)]
     reasoning = [content for channel, content in said if channel != "final"]
     answer = [content for channel, content in said if channel == "final"]

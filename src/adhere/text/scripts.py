@@ -1,8 +1,8 @@
 r"""Letters, and which writing system they belong to, by Unicode block.
 
-A letter is what Unicode calls one (general category L), and belongs to a writing system. So `①`, `⅓`, `²` and `Ⅻ` are none,
-though Python's `\w` takes them, and neither are the modifiers that no writing system has for itself, such as the ʻ of
-Hawaiʻi.
+A letter is what Unicode calls one (general category L), and belongs to a writing system. So `①`, `⅓`, `²` and `Ⅻ` are
+none, though Python's `\w` takes them, and neither are the modifiers that no writing system has for itself, such as the
+ʻ of Hawaiʻi.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The size beyond which an answer is cut, before anything looks at it.
 
-The longest answers of today's models have a few hundred thousand characters. What is longer was not meant to be read, and
-judging it would only take time and memory.
+The longest answers of today's models have a few hundred thousand characters. What is longer was not meant to be read,
+and judging it would only take time and memory.
 """
 
 from __future__ import annotations

@@ -1,16 +1,18 @@
-"""A third rule that says whether a text repeats a test item: in one place of the text at least half of the item is there, in order.
+"""A third rule that says whether a text repeats a test item.
 
-The rule `lcs` (`text.repeats`) compares whole texts, so a long document matches by the words that all texts have, and an item in the middle
-of one is lost among them; `ngram` needs 13 tokens untouched. Here an item of `n` tokens is sought in windows of about `n` tokens, so neither
-the length of the document nor a changed word in each line matters.
+In one place of the text at least half of the item is there, in order. The rule `lcs` (`text.repeats`) compares whole
+texts, so a long document matches by the words that all texts have, and an item in the middle of one is lost among them;
+`ngram` needs 13 tokens untouched. Here an item of `n` tokens is sought in windows of about `n` tokens, so neither the
+length of the document nor a changed word in each line matters.
 
-1. Of each item its rarest runs of four tokens are indexed, as 64-bit hashes. A table of bits tells for nearly all runs of a text that no item
-   has them.
+1. Of each item its rarest runs of four tokens are indexed, as 64-bit hashes. A table of bits tells for nearly all runs
+   of a text that no item has them.
 2. An item is looked at where a text has two of its runs (one, where the item has few) near each other.
-3. There the longest common subsequence of real tokens decides: half of the shorter text, or all of it where that has fewer than 13 tokens.
+3. There the longest common subsequence of real tokens decides: half of the shorter text, or all of it where that has
+   fewer than 13 tokens.
 
-Unlike the other two rules this one may miss a match that a scan of all windows would find: one that has no two of the runs. How often is
-measured (docs/reference/decontaminate.md).
+Unlike the other two rules this one may miss a match that a scan of all windows would find: one that has no two of the
+runs. How often is measured (docs/reference/decontaminate.md).
 """
 
 from __future__ import annotations
@@ -105,7 +107,10 @@ class SpanRule:
         return found
 
     def _places(self, rows: np.ndarray, items: np.ndarray, starts: np.ndarray) -> list[tuple[int, int, int]]:
-        """(text, item, where it would begin) of what has enough runs near each other: the middle one of each such place."""
+        """(text, item, where it would begin) of what has enough runs near each other.
+
+        The middle one of each such place.
+        """
         if not len(rows):
             return []
         order = np.lexsort((starts, items, rows))

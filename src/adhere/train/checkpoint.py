@@ -1,4 +1,6 @@
-"""Checkpoints inside a stage: after `kill -9`, the same stage again gives the weights that it would have given undisturbed.
+"""Checkpoints inside a stage.
+
+After `kill -9`, the same stage again gives the weights that it would have given undisturbed.
 
 with keeping(folder):                   what runs inside keeps its state there, and goes on from it
     stage.run(…)
@@ -6,8 +8,9 @@ folder/checkpoint.pt                    trained weights (and those that a stage 
 folder/checkpoint-DONE-RANKofSIZE.pt    with sharded weights: the same of one process, and
 folder/latest                           which of them all processes have written
 
-Nothing else has to be kept: batches, prompts and the seeds of answers are functions of the stage's seed and the step, and
-what a stage computes before its first step (reference log-probs, a frozen copy) is computed again from the start weights.
+Nothing else has to be kept: batches, prompts and the seeds of answers are functions of the stage's seed and the step,
+and what a stage computes before its first step (reference log-probs, a frozen copy) is computed again from the start
+weights.
 """
 
 from __future__ import annotations
@@ -70,7 +73,9 @@ class Keeper:
         self._written = time.monotonic()
 
     def restore(self, learner: Kept, tally: Tally, log: list[LogRow]) -> int:
-        """Put the learner, the counts and the log into the state that was kept; how many batches were done (0: none kept).
+        """Put the learner, the counts and the log into the state that was kept.
+
+        How many batches were done (0: none kept).
 
         Raises:
             IntegrityError: The file cannot be read, or is not as it was written.
@@ -95,7 +100,9 @@ class Keeper:
         return int(kept["done"])
 
     def save_if_due(self, learner: Kept, tally: Tally, log: list[LogRow], *, done: int) -> bool:
-        """Write a checkpoint if the last one is `every_s` old; whether it was written. A killed write leaves the one before.
+        """Write a checkpoint if the last one is `every_s` old; whether it was written.
+
+        A killed write leaves the one before.
 
         Raises:
             ResourceError: The disk is full.

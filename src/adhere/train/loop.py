@@ -58,7 +58,8 @@ class Merging(Record, frozen=True):
         method: `dare` or `ties`.
         p: Share of coordinates that is kept.
         alpha: Weight of the earlier change; 0 is the control "update dropout".
-        mode: As the released code does it, or as the paper writes it: then OnDARE's steps are p times as long as AdamW's.
+        mode: As the released code does it, or as the paper writes it: then OnDARE's steps are p times as long as
+            AdamW's.
         every: Merge at every K-th step.
         base: Directory of the weights before the stage before; `start`: those that the recipe or study starts from.
     """
@@ -83,14 +84,14 @@ class OptimizerSettings(Record, frozen=True):
         clip: The gradient's norm is cut to this.
         betas: AdamW's.
         freeze_embeddings_and_head: Train all but the input embedding and the output head (one matrix where they are
-            tied). In a small model that leaves out a fifth of all weights (SmolLM2-135M: 28 of 135 million), whose rows for
-            rare tokens would move by noise and whose gradient costs most. The ledger counts what was trained.
-        tree_tokens: Micro-batches hold at most this many tree tokens. No effect on results beyond rounding; 384 to 768 are
-            equally fast (benchmarks/train.py), smaller share less, larger pay for attention and memory.
-        gradient_checkpointing: Keep only each layer's input and compute the rest again for backward: a third more work for a
-            fraction of the memory. Results are the same bits.
-        precision: Of matrix products; weights, gradients and the optimizer's moments stay in fp32. None: as the study or
-            recipe has settled (`settle`), else fp32.
+            tied). In a small model that leaves out a fifth of all weights (SmolLM2-135M: 28 of 135 million), whose rows
+            for rare tokens would move by noise and whose gradient costs most. The ledger counts what was trained.
+        tree_tokens: Micro-batches hold at most this many tree tokens. No effect on results beyond rounding; 384 to 768
+            are equally fast (benchmarks/train.py), smaller share less, larger pay for attention and memory.
+        gradient_checkpointing: Keep only each layer's input and compute the rest again for backward: a third more work
+            for a fraction of the memory. Results are the same bits.
+        precision: Of matrix products; weights, gradients and the optimizer's moments stay in fp32. None: as the study
+            or recipe has settled (`settle`), else fp32.
         merging: Merge every step with what the stage before had learned (online merging); None: plain AdamW.
     """
 
@@ -113,7 +114,10 @@ class OptimizerSettings(Record, frozen=True):
         return True
 
     def with_inputs(self) -> Self:
-        """The settings with the hash of every file that they name, so that a changed file is another run; most name none."""
+        """The settings with the hash of every file that they name, so that a changed file is another run.
+
+        Most name none.
+        """
         return self
 
 
@@ -138,7 +142,10 @@ def check_settings(settings: Settings) -> Settings:
 
 
 def settle(settings: Settings, resolved: Resolved) -> Settings:
-    """The settings with every precision that they leave open as a study settled it, and with their inputs' hashes: what a cell's key holds."""
+    """The settings with every precision that they leave open as a study settled it, and with their inputs' hashes.
+
+    What a cell's key holds.
+    """
     ours = {"precision": resolved.training, "rollout_precision": resolved.rollouts, "rollout_layout": resolved.layout}
     open_ = {name: value for name, value in ours.items() if getattr(settings, name, value) is None}
     return msgspec.structs.replace(settings.with_inputs(), **open_)
@@ -199,8 +206,9 @@ class Learner:
     ) -> Iterator[Item]:
         """The batches of `order` that are still to be trained on. A stage's loop runs over this.
 
-        Inside `checkpoint.keeping` the first call takes up what was kept, and what each batch left is kept as it comes due. Inside
-        `watch.watching` the model is looked at before, now and then, and after, and ends as it was at its best look.
+        Inside `checkpoint.keeping` the first call takes up what was kept, and what each batch left is kept as it comes
+        due. Inside `watch.watching` the model is looked at before, now and then, and after, and ends as it was at its
+        best look.
         """
         place = 0 if self.keeper is None else self.keeper.restore(self, tally, log)
         if self.watch is not None and isinstance(log, StepLog):
@@ -366,14 +374,20 @@ def _shard(model: PreTrainedModel, settings: OptimizerSettings, stage: str) -> N
 
 
 def attention_for(model: PreTrainedModel, precision: Precision) -> str:
-    """The attention that is fastest over trees: ours in bf16 on a CPU, else torch's, which is exact with a 4D mask (benchmarks/train.py)."""
+    """The attention that is fastest over trees.
+
+    Ours in bf16 on a CPU, else torch's, which is exact with a 4D mask (benchmarks/train.py).
+    """
     from adhere.train.batch.attention import register
 
     return register(low=precision == "bf16" and model.device.type == "cpu")
 
 
 def frozen_copy(model: PreTrainedModel, precision: Precision | None = None) -> PreTrainedModel:
-    """A second copy of the weights as they are now, to be read as the reference of a stage; cut over the processes where weights are."""
+    """A second copy of the weights as they are now, to be read as the reference of a stage.
+
+    Cut over the processes where weights are.
+    """
     model = copy.deepcopy(model)
     model.requires_grad_(False)  # noqa: FBT003
     model.train(False)  # noqa: FBT003
@@ -404,7 +418,10 @@ def with_base(settings: OptimizerSettings, start: Path) -> OptimizerSettings:
 def _merging(
     optimizer: torch.optim.Optimizer, model: PreTrainedModel, merging: Merging, stage: str
 ) -> torch.optim.Optimizer:
-    """The optimizer, merging with what was learned between the base's weights and the model's; masks follow torch's seed."""
+    """The optimizer, merging with what was learned between the base's weights and the model's.
+
+    Masks follow torch's seed.
+    """
     import torch
     from safetensors.torch import load_file
 

@@ -1,9 +1,10 @@
-"""Several processes on one recipe: each takes a share of every batch's parts, gradients add up, and all have the same weights.
+"""Several processes on one recipe.
 
-Started by torchrun (or anything that sets its variables) with gloo on CPUs and NCCL on GPUs. Every process reads the same rows in the
-same order. Passes without gradient, drawing and judging are divided, too (`divided`): what each found is gathered in order, as plain
-numbers and texts, so that nothing of another process's device comes along. Weights are whole in each process, or with `shard` cut over all
-of them (`sharding`).
+Each takes a share of every batch's parts, gradients add up, and all have the same weights. Started by torchrun (or
+anything that sets its variables) with gloo on CPUs and NCCL on GPUs. Every process reads the same rows in the same
+order. Passes without gradient, drawing and judging are divided, too (`divided`): what each found is gathered in order,
+as plain numbers and texts, so that nothing of another process's device comes along. Weights are whole in each process,
+or with `shard` cut over all of them (`sharding`).
 """
 
 from __future__ import annotations
@@ -92,7 +93,10 @@ def processes(*, shard: bool = False) -> Iterator[Place]:
 
 
 def share(parts: Iterable[T]) -> list[T | None]:
-    """This process's share of a batch's parts; with sharded weights as many as the others have, None where it has nothing to do."""
+    """This process's share of a batch's parts.
+
+    With sharded weights as many as the others have, None where it has nothing to do.
+    """
     rank, size = place()
     held = list(parts)
     mine: list[T | None] = list(held[rank::size])
@@ -140,7 +144,10 @@ def agreed(answer: bool) -> bool:  # noqa: FBT001 - it is what the first process
 
 
 def add_up(parameters: Sequence[torch.nn.Parameter], total: float) -> float:
-    """Sum gradients over all processes, in place, and `total`, which is returned. Sharded gradients are summed already."""
+    """Sum gradients over all processes, in place, and `total`, which is returned.
+
+    Sharded gradients are summed already.
+    """
     rank_size = place()
     if rank_size.size == 1:
         return total

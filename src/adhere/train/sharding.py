@@ -1,7 +1,8 @@
-"""Weights cut over the processes of a recipe (FSDP2): each holds a part of the weights, gradients and moments, whole only layer by layer.
+"""Weights cut over the processes of a recipe (FSDP2).
 
-Every process computes its share of a batch's micro-batches, as without sharding, and gradients are summed. A layer is gathered by all
-processes together, so all must compute equally often: one that has no micro-batch left passes a single token, whose gradient is zero.
+Each holds a part of the weights, gradients and moments, whole only layer by layer. Every process computes its share of
+a batch's micro-batches, as without sharding, and gradients are summed. A layer is gathered by all processes together,
+so all must compute equally often: one that has no micro-batch left passes a single token, whose gradient is zero.
 
 Source: torch.distributed.fsdp.fully_shard. Weights are sharded and gathered in fp32.
 """
@@ -44,8 +45,8 @@ def distribute(model: PreTrainedModel) -> None:
 def let_go(model: torch.nn.Module) -> None:
     """Leave each process with its own part alone.
 
-    After a pass without gradient the outermost weights are still whole: the next pass would compute with them, whatever was
-    written into the parts since.
+    After a pass without gradient the outermost weights are still whole: the next pass would compute with them, whatever
+    was written into the parts since.
     """
     from torch.distributed.fsdp import FSDPModule
 
@@ -55,7 +56,10 @@ def let_go(model: torch.nn.Module) -> None:
 
 
 def idle(model: PreTrainedModel) -> None:
-    """One token forward, and backward where gradients are taken, of zero: for the others, who gather the same layers now."""
+    """One token forward, and backward where gradients are taken, of zero.
+
+    For the others, who gather the same layers now.
+    """
     token = torch.zeros(1, 1, dtype=torch.long, device=model.device)
     logits: torch.Tensor = model(input_ids=token, use_cache=False).logits
     if torch.is_grad_enabled():
@@ -63,7 +67,10 @@ def idle(model: PreTrainedModel) -> None:
 
 
 def _is_part(value: Any) -> bool:
-    """Whether it is a DTensor; asked this way, because the import of its class takes longer than a small training step."""
+    """Whether it is a DTensor.
+
+    Asked this way, because the import of its class takes longer than a small training step.
+    """
     return isinstance(value, torch.Tensor) and hasattr(value, "to_local")
 
 
@@ -73,7 +80,10 @@ def scalar(value: torch.Tensor) -> float:
 
 
 def whole_state(model: torch.nn.Module) -> dict[str, torch.Tensor] | None:
-    """All weights by name, whole and on the CPU, in the first process; None in the others. Every process must call it."""
+    """All weights by name, whole and on the CPU, in the first process; None in the others.
+
+    Every process must call it.
+    """
     is_first = place().is_first
     if is_sharding():
         let_go(model)

@@ -4,8 +4,8 @@ INTO/model/           the trained weights (fp32 safetensors) and their tokenizer
 INTO/adapter/         with `lora`: the adapter, in PEFT's format; it is merged into model/
 INTO/reward-model/    what a stage leaves beside weights, under the name that it `yields`
 
-Under the guards of `recipe.guards`: a recipe stops at all of them or warns; a study stops a cell where its comparison is broken, and
-notes the rest. What is stored is the same however often it was interrupted.
+Under the guards of `recipe.guards`: a recipe stops at all of them or warns; a study stops a cell where its comparison
+is broken, and notes the rest. What is stored is the same however often it was interrupted.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Training(NamedTuple):
         origin: Directory of what the recipe or study starts from; online merging keeps what was learned since then.
         kept: Where its state lies while it is trained, so that a killed one goes on; the caller forgets it.
         seed: Of orders and draws.
-        key: Hash of all that its weights depend on; with `seed` the root of an adapter's first weights and of torch's own draws.
+        key: Hash of all that its weights depend on; with `seed` the root of an adapter's first weights and of torch's
+            own draws.
         device: Where.
         reward: Of an online stage.
         judge: Directory of the reward model where that is the reward.
@@ -196,7 +197,10 @@ def _watch(training: Training, tokenizer: PreTrainedTokenizerBase) -> Watch | No
 
 
 def _attach(training: Training, model: PreTrainedModel) -> None:
-    """Give the model what is trained beside frozen weights: an adapter, and the rows of tokens that a chat template brought."""
+    """Give the model what is trained beside frozen weights.
+
+    An adapter, and the rows of tokens that a chat template brought.
+    """
     from adhere.train.recipe.lora import attach
     from adhere.train.tokens import attach_tokens
 
@@ -272,9 +276,9 @@ def memory_needed(
     reward: Reward = "dense",
     watched: bool = False,
 ) -> Memory:
-    """What a stage holds at its worst moment, in one process of `shards` that share the weights; a reward model is whole in each.
+    """What a stage holds at its worst moment, in one process of `shards` that share the weights.
 
-    One that is `watched` keeps the weights of its best look, too.
+    A reward model is whole in each. One that is `watched` keeps the weights of its best look, too.
     """
     adapter = None if lora is None else adapter_parameters(sizes, rank=lora.rank, targets=lora.targets)
     copies = stage.work(settings, Shape(rows=1)).copies

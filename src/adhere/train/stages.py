@@ -1,7 +1,8 @@
 """What a training stage is, and the registry of stages. One stage is one file of `methods/`, or a plug-in's.
 
-To add one: a file that ends in `STAGES.add(name, Stage(…), owner=__name__)`, and its line in `_MODULES`. Another package adds one by an
-entry point of the group `adhere.stages` that names a Stage; it then runs in recipes and studies like ours (docs/guide/stages.md).
+To add one: a file that ends in `STAGES.add(name, Stage(…), owner=__name__)`, and its line in `_MODULES`. Another
+package adds one by an entry point of the group `adhere.stages` that names a Stage; it then runs in recipes and studies
+like ours (docs/guide/stages.md).
 """
 
 from __future__ import annotations
@@ -45,10 +46,12 @@ class Stage(NamedTuple):
         settings: Its settings; defaults are those of the smallest preset.
         data: What it learns from, for listings and estimates: `sft`, `pairs`, `rl`, or several joined by `+`.
         rows: rows(data, settings): the rows that it eats.
-        run: run(model, tokenizer, rows, settings, *, seed, progress), with `score` where `online`, trains the model in place.
+        run: run(model, tokenizer, rows, settings, *, seed, progress), with `score` where `online`, trains the model in
+            place.
         work: work(settings, shape): what that costs, in tokens.
         provenance: Where its defaults come from.
-        yields: `weights`, or the name of a side artefact that it leaves in `StageResult.artefact` (such as `reward-model`).
+        yields: `weights`, or the name of a side artefact that it leaves in `StageResult.artefact` (such as
+            `reward-model`).
     """
 
     name: str

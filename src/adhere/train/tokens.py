@@ -1,9 +1,11 @@
-"""Rows of some tokens in the embedding and the head, trained while the rest of both is frozen: tokens that a chat template brought.
+"""Rows of some tokens in the embedding and the head, trained while the rest of both is frozen.
 
-The config names them (`trained_tokens`, see `template`). Each stage that freezes embeddings and head, as all do by default and as an adapter does,
-learns these rows beside what else it learns; they are written back before its weights are stored.
+Tokens that a chat template brought. The config names them (`trained_tokens`, see `template`). Each stage that freezes
+embeddings and head, as all do by default and as an adapter does, learns these rows beside what else it learns; they are
+written back before its weights are stored.
 
-Source: PEFT's trainable tokens (`LoraConfig(trainable_token_indices=…)`), whose format `lora.save_adapter` writes them in.
+Source: PEFT's trainable tokens (`LoraConfig(trainable_token_indices=…)`), whose format `lora.save_adapter` writes them
+in.
 """
 
 from __future__ import annotations
@@ -38,7 +40,10 @@ class TrainedRows(torch.nn.Module):
 
     @property
     def weight(self) -> torch.Tensor:
-        """The whole matrix (tokens, width); the trained rows are written into the frozen one, which does not read them otherwise."""
+        """The whole matrix (tokens, width).
+
+        The trained rows are written into the frozen one, which does not read them otherwise.
+        """
         self.base.weight.data[self.ids] = self.rows.data
         return self.base.weight
 
@@ -64,7 +69,10 @@ def trained_tokens(model: PreTrainedModel) -> list[int]:
 
 
 def attach_tokens(model: Any) -> None:
-    """Freeze embeddings and head but for the rows of the model's `trained_tokens`; nothing where it names none. Tied ones share their rows."""
+    """Freeze embeddings and head but for the rows of the model's `trained_tokens`; nothing where it names none.
+
+    Tied ones share their rows.
+    """
     ids = trained_tokens(model)
     if not ids:
         return
@@ -91,7 +99,10 @@ def _tables(model: Any) -> tuple[Any, Any]:
 
 
 def trained_rows(model: PreTrainedModel) -> dict[str, torch.Tensor]:
-    """By module, the rows that are trained, the embedding's name first; empty where none are. A tied head is not named again."""
+    """By module, the rows that are trained, the embedding's name first; empty where none are.
+
+    A tied head is not named again.
+    """
     found: dict[str, torch.Tensor] = {}
     for name, module in model.named_modules():
         if isinstance(module, TrainedRows) and not any(module.rows is one for one in found.values()):

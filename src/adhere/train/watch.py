@@ -55,7 +55,9 @@ class Watch(NamedTuple):
     max_new_tokens: int
 
     def look(self, model: PreTrainedModel, tally: Tally) -> tuple[float, float]:
-        """The share of kept constraints and the share of prompts whose answer keeps all, of the prompts that could be judged.
+        """The share of kept constraints and that of prompts whose answer keeps all.
+
+        Of the prompts that could be judged.
 
         Raises:
             UsageError: The judge can decide none.
@@ -107,7 +109,9 @@ def greedy_scores(
     model: Any, tokenizer: Any, asked: Sequence[Asked], kinds: Sequence[RewardKind], *, max_new_tokens: int,
     tally: Tally, rows: int = 64,
 ) -> list[list[float | None]]:  # fmt: skip
-    """By prompt the rewards (of each kind) of its greedy answer in fp32, as evaluation draws it; each process draws its share.
+    """By prompt the rewards (of each kind) of its greedy answer in fp32, as evaluation draws it.
+
+    Each process draws its share.
 
     Args:
         model: As it is now.

@@ -56,7 +56,7 @@ class RowAccounting(Record, frozen=True):
 
 
 class VerifyAccounting(Record, frozen=True):
-    """Of answers (n = ok + truncated + empty + refused + error + missing), of their constraints, and of the file's rows."""
+    """Of answers (n = ok + truncated + empty + refused + error + missing), of constraints, and of the file's rows."""
 
     responses: Accounting
     instructions: InstructionAccounting
@@ -86,8 +86,8 @@ class Example(Record, frozen=True):
 class Verification(Record, frozen=True):
     """Everything that `adhere verify` found; `--json` prints it.
 
-    The four rates and their means are of what was judged and decided (`Rate.of_all`), in [0, 1]; None where nothing was.
-    `rates` holds their counts and 95 % intervals.
+    The four rates and their means are of what was judged and decided (`Rate.of_all`), in [0, 1]; None where nothing
+    was. `rates` holds their counts and 95 % intervals.
 
     Attributes:
         n_prompts: Prompts with a judged answer.
@@ -95,7 +95,8 @@ class Verification(Record, frozen=True):
         instruction_macro: Mean over prompts of the share of their constraints that pass strictly (HELM, EvalScope).
         mean_of_four: Of the four rates (inspect's `final_acc`).
         mean_of_prompt_and_instruction_strict: As the Open LLM Leaderboard and SmolLM's cards have it.
-        coverage: The share of the conversations that were asked for that passed or failed (`pipeline.outcomes.together`).
+        coverage: The share of the conversations that were asked for that passed or failed
+            (`pipeline.outcomes.together`).
         draws: Answers to the prompt that has most; each prompt should have so many.
         examples: For each constraint id the first answer of the file that fails it.
         skipped: The first rows that were skipped, with file and line.
@@ -148,9 +149,9 @@ def verify(
 
     Args:
         suite: What was asked.
-        responses: JSON lines (plain, .gz, .zst; `-` is the standard input) with `response` and `key` or `prompt`, and `turn` where a
-            prompt has several; see
-            `ResponseRow` for the columns that may stand beside them. Or a file of lm-eval or inspect; see `imports`.
+        responses: JSON lines (plain, .gz, .zst; `-` is the standard input) with `response` and `key` or `prompt`, and
+            `turn` where a prompt has several; see `ResponseRow` for the columns that may stand beside them. Or a file
+            of lm-eval or inspect; see `imports`.
         mode: Whose semantics published kinds have.
         random_in_reference: Judge what the published code would draw at random with what it draws after this seed; None
             leaves it undecided.
@@ -184,7 +185,9 @@ def verify(
 def added_up(
     desk: Desk, suite: Suite, judged: Iterable[Judged], *, name: str, sha256: str, where: Callable[[int], str]
 ) -> Verification:
-    """What blocks that were judged elsewhere come to; arguments as in `Verification`. `where` says which file and line a line is.
+    """What blocks that were judged elsewhere come to; arguments as in `Verification`.
+
+    `where` says which file and line a line is.
 
     Raises:
         SpecError: Two rows answer the same, or a row cannot be used and such rows are errors.
@@ -234,7 +237,9 @@ class _Ledger:
         self._problems: list[str] = []
 
     def enter(self, judged: Judged, again: Callable[[frozenset[int]], Judged] | None = None) -> Judged:
-        """Count a block; what was counted is returned, which is less where it repeats an answer that is skipped: it is judged `again`.
+        """Count a block and return what was counted.
+
+        That is less where it repeats an answer that is skipped, because it is judged `again`.
 
         Raises:
             SpecError: See `verify`.

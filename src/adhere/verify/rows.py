@@ -81,8 +81,9 @@ class Settings(NamedTuple):
 class ResponseRow(msgspec.Struct, gc=False):
     """One line of an answer file; other columns are ignored.
 
-    `tool_calls` are the answer's calls of tools, as OpenAI's chat completions have them; `steps` all messages of an episode after the
-    first observation, as a Response has them. Where a prompt has several turns, a row answers one of them (`turn`, from 0), or all of them in order (`responses`).
+    `tool_calls` are the answer's calls of tools, as OpenAI's chat completions have them; `steps` all messages of an
+    episode after the first observation, as a Response has them. Where a prompt has several turns, a row answers one of
+    them (`turn`, from 0), or all of them in order (`responses`).
     """
 
     key: int | str | float | None = None
@@ -103,8 +104,8 @@ class ResponseRow(msgspec.Struct, gc=False):
 class VerdictRow(msgspec.Struct, omit_defaults=True, gc=False):
     """One line of a verdict file: one constraint of one answer under both views.
 
-    `reason`, `measured`, `needed`, `span` and `score` are the strict view's; `loose_reason` stands there where it differs. `turn` (from 0)
-    stands there where the prompt has several; `index` counts the constraints of that turn.
+    `reason`, `measured`, `needed`, `span` and `score` are the strict view's; `loose_reason` stands there where it
+    differs. `turn` (from 0) stands there where the prompt has several; `index` counts the constraints of that turn.
     """
 
     key: int | str
@@ -131,7 +132,10 @@ class Problem(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """One turn of one prompt: what an answer answers. Units are numbered through the suite; with one turn each, as its prompts are."""
+    """One turn of one prompt: what an answer answers.
+
+    Units are numbered through the suite; with one turn each, as its prompts are.
+    """
 
     prompt: int
     turn: int
@@ -151,8 +155,8 @@ class Judged(NamedTuple):
     Attributes:
         answers: (line, unit, draw) of each answer that was used.
         statuses: How many answers have which status.
-        outcomes: How often each (unit, finished, codes, draw) was met; see OUTCOMES. The draw is `ANY_DRAW` where the prompt has one
-            turn: nothing else belongs to that conversation.
+        outcomes: How often each (unit, finished, codes, draw) was met; see OUTCOMES. The draw is `ANY_DRAW` where the
+            prompt has one turn: nothing else belongs to that conversation.
         rows: The verdict rows, encoded; empty where none are wanted.
         failures: The first strict failure of each constraint id.
         undecided: How many answers have each of these.
@@ -451,7 +455,10 @@ _MOST_SUGGESTED = 20_000  # looking for the nearest of more names takes seconds
 
 
 def _by_key(prompts: Iterable[Prompt]) -> dict[int | str | float, int]:
-    """Numbers by key, as the suite has it and as the other of text and number: 1000, "1000" and pandas' 1000.0 are one."""
+    """Numbers by key, as the suite has it and as the other of text and number.
+
+    1000, "1000" and pandas' 1000.0 are one.
+    """
     numbers: dict[int | str | float, int] = {}
     for number, prompt in enumerate(prompts):
         numbers[prompt.id] = number
@@ -494,7 +501,10 @@ def _encoded_without_surrogates(row: VerdictRow) -> bytes:
 
 
 def _text_of_failure(row: ResponseRow, data: bytes) -> str:
-    """The empty text of a failed call, or beside calls of tools; any other row without a text, or with an impossible draw, is unusable."""
+    """The empty text of a failed call, or beside calls of tools.
+
+    Any other row without a text, or with an impossible draw, is unusable.
+    """
     if row.draw is not None and row.draw < 0:
         raise Unusable("a wrong column", f"draw={row.draw} must be 0 or more")
     if row.tool_calls or row.steps:

@@ -41,7 +41,7 @@ class SideOptions(Record, frozen=True):
 
 
 class Wanted(NamedTuple):
-    """A model as we call it, which of the harnesses' names fit it, and what to do where none does (a sentence for the message)."""
+    """A model as we call it, and which of the harnesses' names fit it. Where none does, a sentence says what to do."""
 
     name: str
     fits: Callable[[str], bool]
@@ -89,12 +89,12 @@ class SideFiles:
     def compare(self, a: str, b: str, options: SideOptions | None = None) -> list[SideTest]:
         """Every task that both models have, a against b.
 
-        A model's name is the harness's, or one that ends alike (`hf/Qwen/Qwen2.5` and EvalScope's `Qwen2.5`): harnesses name one
-        model differently.
+        A model's name is the harness's, or one that ends alike (`hf/Qwen/Qwen2.5` and EvalScope's `Qwen2.5`): harnesses
+        name one model differently.
 
         Raises:
-            UsageError: A model is not there, or several of one harness are called alike; a task is there twice; or they share
-                no task.
+            UsageError: A model is not there, or several of one harness are called alike; a task is there twice; or they
+                share no task.
         """
         options = options or SideOptions()
         tasks_a, tasks_b = (_tasks(self._of(_by_name(name), options), options) for name in (a, b))
@@ -111,8 +111,8 @@ class SideFiles:
         """Every task of the models of a against those of b, seed by seed (`_S`); b may be one model at every seed.
 
         Raises:
-            UsageError: As `compare`; or a task is there for one of the models and not for all of them; or one of a harness's models
-                fits two of ours.
+            UsageError: As `compare`; or a task is there for one of the models and not for all of them; or one of a
+                harness's models fits two of ours.
         """
         options = options or SideOptions()
         files = {wanted.name: self._of(wanted, options) for wanted in (*a_S, *b_S)}
@@ -229,7 +229,10 @@ def _compare_task(
 
 
 def _score(harness: str, task: str, files: Sequence[Imported], options: SideOptions) -> str:
-    """The score that counts: the one asked for, else that of whole items, else the first that all items of all files have."""
+    """The score that counts.
+
+    The one asked for, else that of whole items, else the first that all items of all files have.
+    """
     names = [list(dict.fromkeys(name for answer in file.answers for name in answer.scores)) for file in files]
     common = [name for name in names[0] if all(name in other for other in names)]
     wanted = options.scores.get(task)
@@ -244,7 +247,10 @@ def _score(harness: str, task: str, files: Sequence[Imported], options: SideOpti
 
 
 def _paired(files: Sequence[Imported], score: str) -> tuple[list[dict[str, float]], int]:
-    """Of each file item -> mean over its measured answers, of the items that asked the same of all; and how many did not."""
+    """Of each file item -> mean over its measured answers, of the items that asked the same of all.
+
+    And how many did not.
+    """
     values, asked = zip(*(_by_item(one, score) for one in files), strict=True)
     first: dict[str, str] = {}
     other = {item for seen in asked for item, text in seen.items() if first.setdefault(item, text) != text}

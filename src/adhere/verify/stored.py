@@ -1,7 +1,7 @@
 """What somebody measured, whoever stored it: pass or fail by prompt, ready to be paired.
 
-Read are our verdict files (`adhere verify --verdicts`), IFEval's own, the files of other harnesses (`imports`), and plain answers,
-which a suite judges first.
+Read are our verdict files (`adhere verify --verdicts`), IFEval's own, the files of other harnesses (`imports`), and
+plain answers, which a suite judges first.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ def _score_of(path: Path, names: list[str], *, view: View, score: str | None) ->
 def whole_prompt_score(names: Sequence[str], *, view: View = "strict") -> str | None:
     """Of a harness's scores the one of whole prompts or items; None where none of them is known to be.
 
-    A name counts without its scorer or folder (`scorer.NAME`, `folder/NAME`) and without lm-eval's filter (`NAME,FILTER`).
+    A name counts without its scorer or folder (`scorer.NAME`, `folder/NAME`) and without lm-eval's filter
+    (`NAME,FILTER`).
     """
     ends = {name.partition(",")[0].rpartition("/")[2].rpartition(".")[2]: name for name in reversed(names)}
     return next((ends[wanted] for wanted in PROMPT_SCORES[view] if wanted in ends), None)

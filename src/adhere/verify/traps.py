@@ -127,7 +127,9 @@ def answers_of_run(run: Run) -> Iterator[Answered]:
 
 
 def traps_of_run(run: Run, *, most: int = 500, seed: int = 0) -> TrapScore:
-    """The traps of a stored run, of at most `most` of its answers, drawn by the seed; answers whose rules run programs are left out.
+    """The traps of a stored run, of at most `most` of its answers, drawn by the seed.
+
+    Answers whose rules run programs are left out.
 
     Raises:
         UnknownName, BadParameter: A constraint cannot be judged.
@@ -153,8 +155,9 @@ def _runs_code(one: Answered) -> bool:
 def answers_of_file(path: Path, suite: Suite | None = None) -> Iterator[Answered]:
     """The answers of JSON lines or a Parquet file, such as the completions that TRL logs (`log_completions=True`).
 
-    A row has `response`, `completion` or `output` (a text, or messages), and `prompt` (likewise); with a suite `key` or `prompt`
-    says whose prompt it is. `instruction_id_list` and `kwargs` are its constraints, `step` the step of training.
+    A row has `response`, `completion` or `output` (a text, or messages), and `prompt` (likewise); with a suite `key` or
+    `prompt` says whose prompt it is. `instruction_id_list` and `kwargs` are its constraints, `step` the step of
+    training.
 
     Raises:
         SpecError: A row lacks an answer or its prompt.

@@ -93,7 +93,10 @@ def test_all_are_here() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_transform_keeps_the_house_rules(name: str) -> None:
-    """Rows that went in stay as they were; the same seed gives the same; what is left out has a number and a reason; answers keep what rows say."""
+    """Rows that went in stay as they were; the same seed gives the same; what is left out has a number and a reason.
+
+    Answers keep what rows say.
+    """
     one = TRANSFORMS.get(name)
     for table in one.tables:
         before = copy.deepcopy(TABLES[table])
@@ -271,7 +274,10 @@ RATINGS = {"truthfulness": 5, "helpfulness": 4, "conciseness": 3, "relevance": 5
 
 
 def test_six_criteria_by_a_judge_model_put_the_better_answer_first() -> None:
-    """The rejected answer of the first pair is rated higher, so it is chosen now; a reply of another form rates nothing."""
+    """The rejected answer of the first pair is rated higher, so it is chosen now.
+
+    A reply of another form rates nothing.
+    """
     rows = [
         {"prompt": "Name a river.", "chosen": "Rome.", "rejected": "The Tiber.", **columns()},
         {"prompt": "Name a city.", "chosen": "Rome.", "rejected": "A river.", **columns()},

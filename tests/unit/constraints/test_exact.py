@@ -1,4 +1,7 @@
-"""The family `exact`: what each normaliser forgives and what it does not, partial scores, answer keys that nobody says."""
+"""The family `exact`.
+
+What each normaliser forgives and what it does not, partial scores, answer keys that nobody says.
+"""
 
 from __future__ import annotations
 

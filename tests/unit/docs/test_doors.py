@@ -1,4 +1,7 @@
-"""What stands at the door says what is true: files that are named exist, versions and licences agree, workflows are YAML."""
+"""What stands at the door says what is true.
+
+Files that are named exist, versions and licences agree, workflows are YAML.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The pages hold together: links and anchors lead somewhere, code runs, commands know their options, public names are explained."""
+"""The pages hold together.
+
+Links and anchors lead somewhere, code runs, commands know their options, public names are explained.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +138,10 @@ def test_python_blocks_are_python(name: str, code: str) -> None:
 
 
 def test_python_blocks_run_and_print_what_they_say(tmp_path: Path) -> None:
-    """All in one process; what stands behind a `print(…)` as its comment is what it prints. The README's run in tests/integration."""
+    """All in one process; what stands behind a `print(…)` as its comment is what it prints.
+
+    The README's run in tests/integration.
+    """
     run = [
         (name, code)
         for name, code in python_blocks()

@@ -1,4 +1,7 @@
-"""The examiner examined: clean documents are consistent when recomputed from their text, planted ones differ where they say they do."""
+"""The examiner examined.
+
+Clean documents are consistent when recomputed from their text, planted ones differ where they say they do.
+"""
 
 from __future__ import annotations
 
@@ -189,7 +192,10 @@ def used(document: Document, sentence: Sentence) -> list[Decimal]:
 
 
 def test_sentences_of_clean_documents_say_what_their_tables_say() -> None:
-    """Each wording is read back with its own pattern and recomputed from the cells; every false version must fail the same reading."""
+    """Each wording is read back with its own pattern and recomputed from the cells.
+
+    Every false version must fail the same reading.
+    """
     checked = dict.fromkeys(("gain", "pair", "range", "count", "relative"), 0)
 
     def holds(kind: str, text: str, cells: list[Decimal]) -> bool:

@@ -1,4 +1,7 @@
-"""The scorer: hits by type and line, consequences that count neither way, false alarms, and reports that break the contract."""
+"""The scorer.
+
+Hits by type and line, consequences that count neither way, false alarms, and reports that break the contract.
+"""
 
 from __future__ import annotations
 

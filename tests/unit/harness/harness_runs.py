@@ -17,7 +17,10 @@ PROMPTS = [
     (1003, "Write without commas.", ["punctuation:no_comma"], [{}]),
 ]  # fmt: skip
 TEXTS = {1000: "Roses and more, and more", 1001: "hello and welcome, how are you", 1002: "a # and another #"}
-"""1000 fails one of two, 1001 passes, 1002 is undecided (the published code draws its letter), 1003 has no answer: an error."""
+"""1000 fails one of two, 1001 passes, 1002 is undecided, 1003 has no answer, an error.
+
+The published code draws the letter of 1002.
+"""
 
 
 def suite_file(folder: Path) -> Path:

@@ -1,4 +1,7 @@
-"""Runs as other harnesses' files: our own importer finds the same verdicts in them. Their own readers: tests/integration/test_harnesses.py."""
+"""Runs as other harnesses' files: our own importer finds the same verdicts in them.
+
+Their own readers: tests/integration/test_harnesses.py.
+"""
 
 from __future__ import annotations
 

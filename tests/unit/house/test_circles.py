@@ -1,4 +1,7 @@
-"""No two modules need each other, not even inside a function or for a type: each can be read before what stands on it."""
+"""No two modules need each other, not even inside a function or for a type.
+
+Each can be read before what stands on it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Every file and every dotted name that a docstring of the package names is there: a name that is gone leads a reader astray."""
+"""Every file and every dotted name that a docstring of the package names is there.
+
+A name that is gone leads a reader astray.
+"""
 
 from __future__ import annotations
 

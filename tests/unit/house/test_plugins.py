@@ -302,7 +302,10 @@ def test_the_contract_registers_a_class_that_no_entry_point_names(site) -> None:
 
 
 def test_the_package_of_the_guide_builds_with_its_test_beside_it(tmp_path: Path) -> None:
-    """What `pip install .` asks setuptools for first, in a folder with the guide's files; a flat folder of two modules is refused."""
+    """What `pip install .` asks setuptools for first, in a folder with the guide's files.
+
+    A flat folder of two modules is refused.
+    """
     import subprocess
 
     (tmp_path / "pyproject.toml").write_text(blocks("toml")[0], encoding="utf-8")

@@ -33,7 +33,10 @@ def test_silent_is_silent(capsys) -> None:
 
 
 def test_what_the_first_answer_waited_for_is_no_pace(monkeypatch) -> None:
-    """The last 100 of 1,000: the first answer after 60 s, then one a second. The first estimates are near the truth or not made."""
+    """The last 100 of 1,000: the first answer after 60 s, then one a second.
+
+    The first estimates are near the truth or not made.
+    """
     clock = [0.0]
     monkeypatch.setattr("adhere.progress.time.monotonic", lambda: clock[0])
     out = io.StringIO()

@@ -62,7 +62,10 @@ def test_progress_is_harmless(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_no_command_prints_past_it() -> None:
-    """`print` and `click.echo` stand in no command; the live display of a sweep writes to the stream that it was given."""
+    """`print` and `click.echo` stand in no command.
+
+    The live display of a sweep writes to the stream that it was given.
+    """
     folder = Path(adhere.__file__).parent / "cli"
     files = sorted(folder.glob("*.py"))
     assert len(files) >= 15

@@ -1,4 +1,7 @@
-"""EuroEval#756: batch APIs are written, submitted, polled, resumed after a kill, and billed; against fakes that behave as documented."""
+"""EuroEval#756: batch APIs are written, submitted, polled, resumed after a kill, and billed.
+
+Against fakes that behave as documented.
+"""
 
 import asyncio
 import json

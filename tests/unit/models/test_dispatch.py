@@ -31,7 +31,10 @@ def response(request: Request, *, error: str | None = None, cost: float | None =
 
 
 class Server:
-    """Answers after `latency_s`, at most `capacity` at once; the rest is rejected at once. Lanes may have caps of their own."""
+    """Answers after `latency_s`, at most `capacity` at once; the rest is rejected at once.
+
+    Lanes may have caps of their own.
+    """
 
     def __init__(self, *, latency_s: float = 0.5, capacity: int = 10**9, lanes: dict[str, int] | None = None) -> None:
         self.latency_s, self.capacity, self.caps = latency_s, capacity, lanes or {}
@@ -408,7 +411,10 @@ def test_backoff_is_jittered_and_capped():
 
 
 def test_what_is_queued_while_the_last_answers_are_taken_is_sent_at_once():
-    """A later turn, or the next step of an episode, when all requests under way ended together: no event but a timer was left to send it."""
+    """A later turn, or the next step of an episode, when all requests under way ended together.
+
+    No event but a timer was left to send it.
+    """
 
     async def main() -> tuple[int, float]:
         async def call(_lane: str, request: Request) -> Attempt:

@@ -1,4 +1,7 @@
-"""The client against the fake endpoint: every fault becomes the right Attempt, with its evidence and without the key."""
+"""The client against the fake endpoint.
+
+Every fault becomes the right Attempt, with its evidence and without the key.
+"""
 
 from __future__ import annotations
 

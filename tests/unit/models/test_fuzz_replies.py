@@ -1,4 +1,4 @@
-"""Whatever bytes a server sends, a reply is read without raising, as something that can be stored and is never negative."""
+"""Whatever bytes a server sends, a reply is read without raising. It can be stored and is never negative."""
 
 from __future__ import annotations
 

@@ -21,7 +21,10 @@ ROWS = [DecodeRow((1, 40 + n, 50), 1000 + n) for n in range(3)]
 
 
 class FakeLLM:
-    """vLLM's surface as we use it: answers [60, 61, end] to the first prompt, four tokens without an end to the others."""
+    """vLLM's surface as we use it.
+
+    Answers [60, 61, end] to the first prompt, four tokens without an end to the others.
+    """
 
     def __init__(self, **settings: Any) -> None:
         self.settings = settings

@@ -287,7 +287,10 @@ class TestADirectoryThatNobodyVouchesFor:
 
 
 class TestAWiderWindow:
-    """Whether scaling the context window changes answers to short prompts: what `adhere compare` shows of two such directories."""
+    """Whether scaling the context window changes answers to short prompts.
+
+    What `adhere compare` shows of two such directories.
+    """
 
     def run(self, directory: Path, out: Path, rope: dict[str, object] | None) -> Run:
         copy = out / "model"

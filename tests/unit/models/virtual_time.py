@@ -1,4 +1,4 @@
-"""An event loop whose time jumps to the next timer when there is nothing to do, so that an hour of waiting takes no time."""
+"""An event loop whose time jumps to the next timer when there is nothing to do. An hour of waiting takes no time."""
 
 from __future__ import annotations
 

@@ -20,9 +20,10 @@ DRAWS = 4
 
 
 def write_big(directory: Path, *, shards: int, prompts: int, seed: int = 0) -> ShardedRun:
-    """`prompts` in each shard, four answers each of 12 to 40 words, four verdicts each: two constraints under two views.
+    """`prompts` in each shard, four answers each of 12 to 40 words, four verdicts each.
 
-    The first shard is drawn and counted. The others hold the same under other ids of prompts, and so do their summaries.
+    Two constraints under two views. The first shard is drawn and counted. The others hold the same under other ids of
+    prompts, and so do their summaries.
     """
     spec = RunSpec(
         model=f"scripted/big-{seed}", engine=EngineInfo("scripted", "1", "none"), suite="big", suite_version="1",

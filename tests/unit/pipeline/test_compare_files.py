@@ -110,7 +110,10 @@ def test_directories_and_files_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_stored_answers_of_two_models(tmp_path: Path) -> None:
-    """Qwen2.5-7B against Llama-3.1-8B on IFEval, from published verdicts and from our own judging of the stored answers."""
+    """Qwen2.5-7B against Llama-3.1-8B on IFEval.
+
+    From published verdicts and from our own judging of the stored answers.
+    """
     if not DATA.exists():
         pytest.skip(f"{DATA} is not there (ADHERE_DATA)")
     names = ["Qwen--Qwen2.5-7B-Instruct-GPTQ-Int4.jsonl", "hugging-quants--Meta-Llama-3.1-8B-Instruct-AWQ-INT4.jsonl"]

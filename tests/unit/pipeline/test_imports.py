@@ -1,4 +1,7 @@
-"""Files of lm-eval and inspect, judged as they are. The layouts are those that lm-eval 0.4.13 and inspect_ai 0.3.285 wrote here."""
+"""Files of lm-eval and inspect, judged as they are.
+
+The layouts are those that lm-eval 0.4.13 and inspect_ai 0.3.285 wrote here.
+"""
 
 from __future__ import annotations
 
@@ -246,7 +249,10 @@ def test_from_the_command_line(tmp_path: Path) -> None:
 
 
 def test_an_inspect_log_that_unfolds_to_gigabytes_is_refused(tmp_path: Path) -> None:
-    """Each member is below its bound, all of them together are not; and a size that the zip's directory lies about is not believed."""
+    """Each member is below its bound, all of them together are not.
+
+    And a size that the zip's directory lies about is not believed.
+    """
     sample = b'{"id": 1, "output": {}, "x": "' + b" " * (1 << 20) + b'"}'
     bomb = tmp_path / "bomb.eval"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as log:

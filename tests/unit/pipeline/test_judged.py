@@ -36,7 +36,10 @@ def material_of(request):
 
 
 def judge(decide, calls=None):
-    """A critic whose model decides each statement by `decide(statement, position)`; what it returns that is no list is said as it is."""
+    """A critic whose model decides each statement by `decide(statement, position)`.
+
+    What it returns that is no list is said as it is.
+    """
 
     def answer(request):
         material = material_of(request)

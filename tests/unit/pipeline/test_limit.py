@@ -1,4 +1,7 @@
-"""A verifier that takes too long is undecided, in the main thread, in others and in worker processes, whatever it does."""
+"""A verifier that takes too long is undecided, whatever it does.
+
+In the main thread, in others and in worker processes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Many long prompts: what is in memory does not grow with their texts, and nothing else can tell that they are packed."""
+"""Many long prompts.
+
+What is in memory does not grow with their texts, and nothing else can tell that they are packed.
+"""
 
 from __future__ import annotations
 

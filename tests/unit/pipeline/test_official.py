@@ -1,4 +1,7 @@
-"""The numbers that papers print, on files in the published formats, against values worked out by hand after the published code."""
+"""The numbers that papers print, on files in the published formats.
+
+Against values worked out by hand after the published code.
+"""
 
 import pytest
 from tests.unit.pipeline.test_measures import answers

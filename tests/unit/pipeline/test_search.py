@@ -1,4 +1,7 @@
-"""Prompt search: what competes, what is chosen and on which prompts, what it costs, and that a Run goes on with its text."""
+"""Prompt search.
+
+What competes, what is chosen and on which prompts, what it costs, and that a Run goes on with its text.
+"""
 
 import json
 

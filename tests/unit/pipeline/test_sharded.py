@@ -256,7 +256,10 @@ print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6, file=sys.stderr)
 
 
 def used(*command: str) -> tuple[str, float, float]:
-    """What a command printed, its seconds of processor time, and its peak of memory in GB (a fork counts its parent's, so a small one starts it)."""
+    """What a command printed, its seconds of processor time, and its peak of memory in GB.
+
+    A fork counts its parent's, so a small one starts it.
+    """
     done = subprocess.run([sys.executable, "-c", LAUNCHER, *command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     seconds, peak = done.stderr.splitlines()[-1].split()

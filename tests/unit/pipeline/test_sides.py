@@ -242,7 +242,10 @@ def values(count: int, of: int, *, seed: int = 0) -> dict[str, float]:
 
 
 def test_the_three_verdicts_by_hand() -> None:
-    """1,000 items of which none differs: one gained and one lost are added, so half the interval is t·√(2/999/1000) = 0.28 points."""
+    """1,000 items of which none differs.
+
+    One gained and one lost are added, so half the interval is t·√(2/999/1000) = 0.28 points.
+    """
     same = values(500, 1000)
     side = side_test(Measure("arc", "lm-eval", "acc"), [same], [same], margin=0.02)
     assert side.outcome == "holds"

@@ -31,7 +31,10 @@ def _summary(
 
 
 def test_the_account_adds_up_and_rates_are_of_what_was_measured(house: Any):
-    """Eight prompts with one constraint: 2 pass, 1 fails, 1 passes loosely, 1 cut, 1 empty, 1 failed call, 1 missing."""
+    """Eight prompts with one constraint.
+
+    2 pass, 1 fails, 1 passes loosely, 1 cut, 1 empty, 1 failed call, 1 missing.
+    """
     prompts = [house.prompt(name) for name in "abcdefgh"]
     texts = {"a": "yes", "b": "also", "c": "no, no", "d": "Sure, yes:\nCats sleep.", "e": "cut off", "f": "", "g": ""}
     status = {"e": "truncated", "f": "empty", "g": "error"}
@@ -166,7 +169,10 @@ def test_guard_measures_what_a_rate_hides():
 
 
 def test_no_headline_where_a_tenth_is_undecided():
-    """What a program could not decide is never dropped from a rate without a word; what a judge has yet to read is no such thing."""
+    """What a program could not decide is never dropped from a rate without a word.
+
+    What a judge has yet to read is no such thing.
+    """
     from adhere.constraints.published.judged.table import JUDGED
     from adhere.pipeline.outcomes import Slot
     from adhere.pipeline.summarize.counts import Counts

@@ -1,4 +1,7 @@
-"""Texts on which ours once differed from the published code, found by `benchmarks/differential.py`; verdicts are the reference's."""
+"""Texts on which ours once differed from the published code, found by `benchmarks/differential.py`.
+
+Verdicts are the reference's.
+"""
 
 from __future__ import annotations
 

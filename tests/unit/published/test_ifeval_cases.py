@@ -1,4 +1,7 @@
-"""What the published IFEval code says of single texts: counts and verdicts, as measured on it (NLTK 3.9.1, Python 3.11)."""
+"""What the published IFEval code says of single texts.
+
+Counts and verdicts, as measured on it (NLTK 3.9.1, Python 3.11).
+"""
 
 from __future__ import annotations
 

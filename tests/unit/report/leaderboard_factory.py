@@ -1,4 +1,4 @@
-"""A made-up leaderboard over real stored Runs, whose names, prompts, answers and reasons try to break out of the page."""
+"""A made-up leaderboard over real stored Runs. Names, prompts, answers and reasons try to break out of the page."""
 
 from __future__ import annotations
 

@@ -27,7 +27,10 @@ def prompts(count: int = 24) -> list[Prompt]:
 
 
 def store(directory: Path, model: str, share: float, *, precision: str = "int8", count: int = 24) -> Run:
-    """A sealed Run whose constraints pass with probability `share`; its second answer is undecided, its last call failed."""
+    """A sealed Run whose constraints pass with probability `share`.
+
+    Its second answer is undecided, its last call failed.
+    """
     asked, rng = prompts(count), random.Random(model)
     spec = RunSpec(
         model, EngineInfo("scripted", "1", precision), "core", "1", "ab" * 32, Sampling(), slices=tuple(KINDS)

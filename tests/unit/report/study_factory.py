@@ -1,4 +1,7 @@
-"""A rich made-up StudyResult for tests of reports: several arms, one or three seeds, undefined numbers, hostile texts."""
+"""A rich made-up StudyResult for tests of reports.
+
+Several arms, one or three seeds, undefined numbers, hostile texts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Pictures from Python: what a study or runs hold, in SVG files that other programs read and that touch nothing beside them."""
+"""Pictures from Python.
+
+What a study or runs hold, in SVG files that other programs read and that touch nothing beside them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study that was tuned shows every trial, what was chosen, what it cost, and what the dev slice shares with other prompts."""
+"""A study that was tuned shows every trial, what was chosen, what it cost, and what its dev slice shares."""
 
 from __future__ import annotations
 

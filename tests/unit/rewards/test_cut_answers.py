@@ -1,4 +1,4 @@
-"""The reward of an answer that was cut at its token limit, or that could not be judged, is what an evaluation makes of it."""
+"""The reward of an answer that was cut at its token limit or could not be judged is what an evaluation makes of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The reward as TRL calls it: keyword columns, texts or messages, padded parameters, None where nothing was measured."""
+"""The reward as TRL calls it.
+
+Keyword columns, texts or messages, padded parameters, None where nothing was measured.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Missing is not zero in other trainers: the answer, or its group, is left out, counted, and too many of them stop the training."""
+"""Missing is not zero in other trainers.
+
+The answer, or its group, is left out, counted, and too many of them stop the training.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""All answers of one Run or two: every prompt once, counts that agree with the statistics, searches that find and filters that hold."""
+"""All answers of one Run or two.
+
+Every prompt once, counts that agree with the statistics, searches that find and filters that hold.
+"""
 
 from __future__ import annotations
 

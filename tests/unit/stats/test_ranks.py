@@ -69,7 +69,10 @@ def test_what_can_be_resolved_shrinks_with_more_prompts() -> None:
 
 @pytest.mark.parametrize("spread", [0.0, 0.15, 0.5])
 def test_each_range_holds_the_true_rank_with_95_percent(spread: float) -> None:
-    """Prompts differ in difficulty, so answers are correlated, as in a real suite. Rates are means over many prompts."""
+    """Prompts differ in difficulty, so answers are correlated, as in a real suite.
+
+    Rates are means over many prompts.
+    """
     rng, models, prompts, repeats = np.random.default_rng(7), 20, 120, 150
     ability_M = np.linspace(-spread, spread, models) * 4
     difficulty = rng.normal(size=100_000)

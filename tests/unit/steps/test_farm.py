@@ -1,4 +1,7 @@
-"""Rollouts over one or several endpoints: nothing that is stored is asked again, and one endpoint's end is not the end."""
+"""Rollouts over one or several endpoints.
+
+Nothing that is stored is asked again, and one endpoint's end is not the end.
+"""
 
 from __future__ import annotations
 

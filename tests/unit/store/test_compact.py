@@ -1,4 +1,7 @@
-"""The Parquet holds the rows that a Run would read, says when it is out of date, and counts what the summaries count."""
+"""The Parquet holds the rows that a Run would read and says when it is out of date.
+
+It counts what the summaries count.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A sweep's journal: every reader takes the same rows from it, cut anywhere, and a full disk loses nothing that was safe."""
+"""A sweep's journal.
+
+Every reader takes the same rows from it, cut anywhere, and a full disk loses nothing that was safe.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs resume, refuse what does not fit, and never let a summary or a verdict stand beside rows that it is not about."""
+"""Runs resume and refuse what does not fit. A summary or a verdict never stands beside rows that it is not about."""
 
 from __future__ import annotations
 
@@ -236,7 +236,10 @@ def _endpoint(version: str, **settings: object) -> EngineInfo:
 
 
 def test_neither_the_library_nor_patience_makes_another_run(tmp_path: Path, pieces: Any):
-    """Only what can change an answer is in the hash: an upgrade of aiohttp or another --timeout goes on with the same Run."""
+    """Only what can change an answer is in the hash.
+
+    An upgrade of aiohttp or another --timeout goes on with the same Run.
+    """
     first = pieces.spec(engine=_endpoint("aiohttp 3.13.2", total_s=60))
     later = pieces.spec(engine=_endpoint("aiohttp 3.14.0"))
     assert first.id == later.id

@@ -118,7 +118,10 @@ def _no_answer(_: Request) -> str:
 
 
 def test_one_state_has_one_word(tmp_path: Path) -> None:
-    """A run whose calls all failed was `complete` in `view`, `sealed, 3 missing` in `list runs` and `3 error, 0 missing` in `eval`."""
+    """A run whose calls all failed has one state.
+
+    It was `complete` in `view`, `sealed, 3 missing` in `list runs` and `3 error, 0 missing` in `eval`.
+    """
     from adhere.cli.list import _runs
     from adhere.serve.watch import watch
     from adhere.store.shelf import shelf

@@ -61,7 +61,10 @@ def test_a_writer_without_rows_leaves_no_file(tmp_path: Path):
 
 
 def test_kill_9_loses_no_acknowledged_row(tmp_path: Path):
-    """Two writers into one folder, killed at random moments, 10 times: 20 kills. All acknowledged rows must be there."""
+    """Two writers into one folder, killed at random moments, 10 times: 20 kills.
+
+    All acknowledged rows must be there.
+    """
     rng = random.Random(0)
     total = 0
     for round_number in range(10):

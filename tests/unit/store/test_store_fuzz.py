@@ -1,4 +1,7 @@
-"""Whatever bytes lie where a store was: they are read, counted as damage, or refused in words. Nothing else is raised."""
+"""Whatever bytes lie where a store was: they are read, counted as damage, or refused in words.
+
+Nothing else is raised.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,10 @@ ENGINE = EngineInfo("transformers", "5.0", "fp32", None, {"torch": "2"})
 
 
 def prompts(n: int, *, shared: int = 1, kinds: int = 0) -> list[Prompt]:
-    """`n` prompts of two slices in turn; `shared` follow each other on one query, and each asks for one of `kinds` kinds in turn."""
+    """`n` prompts of two slices in turn.
+
+    `shared` follow each other on one query, and each asks for one of `kinds` kinds in turn.
+    """
     asked = [(ConstraintRef(f"kind:{i % kinds}", {}),) if kinds else () for i in range(n)]
     return [
         Prompt(f"p{i}", (Turn("x", asked[i]),), tags={"slice": SLICES[i % 2], "query": f"q{i // shared}"})

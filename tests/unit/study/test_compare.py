@@ -104,7 +104,10 @@ def test_no_difference_at_all_is_no_certainty() -> None:
 
 
 def test_interval_p_and_detectable_agree() -> None:
-    """They come from one model: p is below 5 % exactly where the 95 % interval excludes 0, also where queries are shared."""
+    """They come from one model.
+
+    P is below 5 % exactly where the 95 % interval excludes 0, also where queries are shared.
+    """
     rng = np.random.default_rng(3)
     for _ in range(60):
         base = np.repeat(rng.random(25) < 0.5, 4)

@@ -64,7 +64,10 @@ control = "start"
 
 @pytest.fixture(scope="module", autouse=True)
 def drawn_by_somebody_who_can_write() -> Iterator[None]:
-    """A random model's answers are no words, so nothing could be learnt: pools are drawn from a function. All else is real."""
+    """A random model's answers are no words, so nothing could be learnt: pools are drawn from a function.
+
+    All else is real.
+    """
     with pytest.MonkeyPatch.context() as patch:
         draw_from_somebody_who_can_write(patch)
         yield
@@ -313,7 +316,10 @@ def test_online_merging_keeps_what_was_learned_since_the_studys_start(spec: Stud
 
 @pytest.mark.slow
 def test_two_processes_share_one_directory(spec: StudySpec, tmp_path: Path) -> None:
-    """Pools are drawn from the random model itself here, which may leave nothing to learn from: then that is what is named."""
+    """Pools are drawn from the random model itself here, which may leave nothing to learn from.
+
+    Then that is what is named.
+    """
     rich = msgspec.structs.replace(spec, data=msgspec.structs.replace(spec.data, prompts=60, draws=6))
     result = run_jobs(prepare(rich, tmp_path), shard=Shard(), jobs=2, progress=Silent(), command="")
     assert result.seeds_finished == [0, 1] or all("no rows to train on" in line for line in result.failures)

@@ -21,7 +21,10 @@ def with_seeds(seeds: int) -> StudySpec:
 
 
 def study(gains: np.ndarray, *, kinds: int = KINDS) -> Evaluations:
-    """Both arms pass half of the prompts; (seed, prompt) in `gains` gives what the treatment does otherwise: 1, 0 or -1."""
+    """Both arms pass half of the prompts.
+
+    (seed, prompt) in `gains` gives what the treatment does otherwise: 1, 0 or -1.
+    """
     found: dict[tuple[str, int | None], list[bool]] = {("start", None): [False] * PROMPTS}
     base = np.arange(PROMPTS) // kinds % 2 == 0  # every kind is half of each
     for seed, gain in enumerate(gains):
@@ -87,7 +90,10 @@ def test_a_loss_that_one_seed_decides_is_as_fragile() -> None:
 
 
 def test_a_gain_on_some_kinds_only_is_about_these_kinds() -> None:
-    """A quarter of the kinds gains much at every seed, the others lose a little: surely a gain here, and of other kinds nothing is known."""
+    """A quarter of the kinds gains much at every seed, the others lose a little.
+
+    Surely a gain here, and of other kinds nothing is known.
+    """
     rng = np.random.default_rng(0)
     kind = np.arange(PROMPTS) % KINDS
     made = np.array(
@@ -120,7 +126,10 @@ def test_one_seed_speaks_of_its_checkpoints_as_before() -> None:
 @pytest.mark.parametrize("seeds", [5, 10])
 @pytest.mark.parametrize("by_kind", [0.0, 0.1])
 def test_two_equal_arms_are_hardly_ever_called_different(seeds: int, by_kind: float) -> None:
-    """False YES at most 3 % (docs/reference/statistics.md has the whole table); here 400 studies a case: 3 % and two standard errors."""
+    """False YES at most 3 % (docs/reference/statistics.md has the whole table).
+
+    Here 400 studies a case: 3 % and two standard errors.
+    """
     rng = np.random.default_rng([seeds, round(10 * by_kind)])
     kind = np.arange(120) % 10
     said = 0

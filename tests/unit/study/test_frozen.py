@@ -1,4 +1,7 @@
-"""The spec is frozen at the first work; later changes are allowed, recorded, and told apart by whether results were there."""
+"""The spec is frozen at the first work.
+
+Later changes are allowed, recorded, and told apart by whether results were there.
+"""
 
 from __future__ import annotations
 

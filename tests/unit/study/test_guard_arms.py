@@ -101,13 +101,19 @@ def test_plain_text_that_is_forgotten_violates_perplexity(suite: Suite, tmp_path
 
 
 def test_a_control_that_lost_as_much_hides_nothing_from_the_start(suite: Suite, tmp_path: Path) -> None:
-    """Treatment and control both give up the topic; against the control nothing is lost, against the start everything."""
+    """Treatment and control both give up the topic.
+
+    Against the control nothing is lost, against the start everything.
+    """
     found = outcomes_of(suite, tmp_path, ARMS["topic_words"], ARMS["topic_words"])
     assert found["topic_words_from_start"].outcome == "violated"
 
 
 def test_a_margin_is_never_more_than_a_share_of_what_the_reference_has(suite: Suite, tmp_path: Path) -> None:
-    """The control uses a topic word in one answer of ten or so: its 5 points of margin were more than it had to lose."""
+    """The control uses a topic word in one answer of ten or so.
+
+    Its 5 points of margin were more than it had to lose.
+    """
     rarely: Script = lambda prompt: fair(prompt) if int(prompt.id[-2:]) % 12 == 0 else ARMS["topic_words"](prompt)  # noqa: E731
     one = outcomes_of(suite, tmp_path, ARMS["topic_words"], rarely)["topic_words"]
     assert one.value_control is not None

@@ -68,7 +68,10 @@ def test_a_damaged_record_names_the_folder(tmp_path) -> None:
 
 
 def test_the_plan_s_minutes_follow_what_was_measured(tmp_path) -> None:
-    """Twice as fast takes half as long; the first estimate is of this machine, not of the one that defaults come from."""
+    """Twice as fast takes half as long.
+
+    The first estimate is of this machine, not of the one that defaults come from.
+    """
     pytest.importorskip("torch", reason="a study computes in what torch can do")
     from tests.unit.study.test_plan import SPEC as STUDY
 

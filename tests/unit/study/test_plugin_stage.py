@@ -1,4 +1,7 @@
-"""A stage of another package inside a study: really installed by pip, planned by its own cost model, trained, keyed by its code."""
+"""A stage of another package inside a study.
+
+Really installed by pip, planned by its own cost model, trained, keyed by its code.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +113,10 @@ def spec_of(start: Path) -> StudySpec:
 
 
 def test_the_command_plans_it_by_its_own_cost_model(site: Path, tiny_llama_dir: Path, tmp_path: Path) -> None:
-    """`adhere study --plan`, in a process that never heard of the package. 3 rows of 4,321 tokens: no cost model of ours says so."""
+    """`adhere study --plan`, in a process that never heard of the package.
+
+    3 rows of 4,321 tokens: no cost model of ours says so.
+    """
     file = tmp_path / "plugged.toml"
     file.write_text(STUDY.replace("START", str(tiny_llama_dir)))
     paths = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH", "")])])
@@ -124,7 +130,10 @@ def test_the_command_plans_it_by_its_own_cost_model(site: Path, tiny_llama_dir: 
 
 
 def test_a_study_trains_it(installed: Path, tiny_llama_dir: Path, tmp_path: Path, monkeypatch) -> None:
-    """Pool, training and evaluation of an arm whose stage a stranger wrote; its settings reach it, and its weights are other weights."""
+    """Pool, training and evaluation of an arm whose stage a stranger wrote.
+
+    Its settings reach it, and its weights are other weights.
+    """
     draw_from_somebody_who_can_write(monkeypatch)
     prepared = prepare(spec_of(tiny_llama_dir), tmp_path)
     result = prepared.run()

@@ -32,7 +32,10 @@ def test_every_stored_number_follows_from_the_records(name: str) -> None:
 
 
 def test_the_old_verdict_hangs_on_single_seeds_and_kinds() -> None:
-    """As an outside inspection recomputed it: any of seeds 0, 2, 3, 4 decides, p 0.125, +2.0 points with kinds as a sample."""
+    """As an outside inspection recomputed it.
+
+    Any of seeds 0, 2, 3, 4 decides, p 0.125, +2.0 points with kinds as a sample.
+    """
     found = reproduce(STUDIES / "study")
     assert found.answer_stored == "YES"
     assert (found.answer, found.fragile) == ("INCONCLUSIVE", True)

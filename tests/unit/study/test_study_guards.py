@@ -1,4 +1,7 @@
-"""A study under the guards of training: what breaks a comparison fails its cell by name, what an arm did to itself is noted."""
+"""A study under the guards of training.
+
+What breaks a comparison fails its cell by name, what an arm did to itself is noted.
+"""
 
 from __future__ import annotations
 

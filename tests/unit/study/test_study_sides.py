@@ -1,4 +1,7 @@
-"""Side measures of a study: files of other harnesses joined to arms and seeds, after the fact, without training anything."""
+"""Side measures of a study.
+
+Files of other harnesses joined to arms and seeds, after the fact, without training anything.
+"""
 
 from __future__ import annotations
 

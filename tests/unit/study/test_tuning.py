@@ -1,4 +1,7 @@
-"""Tuning: as many trials for each stage, at other seeds, on other prompts; what is chosen is what the study then has."""
+"""Tuning: as many trials for each stage, at other seeds, on other prompts.
+
+What is chosen is what the study then has.
+"""
 
 from __future__ import annotations
 

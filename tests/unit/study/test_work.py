@@ -235,7 +235,10 @@ def test_shards_are_written_i_of_n() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc on this system")
 def test_memory_of_a_finished_task_goes_back_to_the_system() -> None:
-    """In a process of its own: blocks that are freed below one that stays are kept by the C library until it is told."""
+    """In a process of its own.
+
+    Blocks that are freed below one that stays are kept by the C library until it is told.
+    """
     code = """
 import ctypes
 from pathlib import Path

@@ -1,6 +1,7 @@
-"""Answers to the diagnostic items from their text alone: a second implementation, which shares nothing with the templates.
+"""Answers to the diagnostic items from their text alone.
 
-`solve(test, text)` gives the answer as text; `keeps_rules(test, text, answer)` judges an answer where many are right.
+A second implementation, which shares nothing with the templates. `solve(test, text)` gives the answer as text;
+`keeps_rules(test, text, answer)` judges an answer where many are right.
 """
 
 from __future__ import annotations
@@ -196,7 +197,10 @@ SOLVERS = {
 
 
 def banned_letters(text):
-    """Rows of letters that keep the rules: all with the first letter that one must have, then the letters that are left."""
+    """Rows of letters that keep the rules.
+
+    All with the first letter that one must have, then the letters that are left.
+    """
     count, low = numbers(text)[:2]
     first, second = re.search(r"letter (\w) or the letter (\w)", text).groups()
     start = re.search(r"word starts with the letter (\w)", text)[1]

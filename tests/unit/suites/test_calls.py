@@ -1,4 +1,7 @@
-"""The family `calls`: a scripted model that calls as it should passes all, one that calls otherwise fails, and the page has its rows."""
+"""The family `calls`.
+
+A scripted model that calls as it should passes all, one that calls otherwise fails, and the page has its rows.
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,10 @@ def counts_of_kinds(prompts: list[Prompt]) -> Counter[str]:
 
 
 def test_seed_0_is_pinned() -> None:
-    """Changes when a query, a wording or a draw changes; then raise `core.VERSION` once a release carries the old one."""
+    """Changes when a query, a wording or a draw changes.
+
+    Then raise `core.VERSION` once a release carries the old one.
+    """
     assert core(0).sha256 == "0e507d6d2ae8940447b37d194165fa3c011976c1b10176b76bd9e60c6ff142a7"
     assert (
         content_hash(list(training_prompts(0, 240)))

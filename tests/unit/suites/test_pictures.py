@@ -1,4 +1,7 @@
-"""Pictures in prompts: kept once, sent as endpoints take them, drawn from any suite, and the gap between reading and seeing."""
+"""Pictures in prompts.
+
+Kept once, sent as endpoints take them, drawn from any suite, and the gap between reading and seeing.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +109,10 @@ def read_by_eye(suite: Any, told: Any) -> dict[str, str]:
 
 
 class Reader:
-    """Answers rightly with one probability what it is told, with another what it is shown; it finds the prompt by its words or pixels."""
+    """Answers rightly with one probability what it is told, with another what it is shown.
+
+    It finds the prompt by its words or pixels.
+    """
 
     def __init__(self, answers: dict[str, str], seen: dict[str, str], *, told: float, shown: float) -> None:
         self.answers, self.seen, self.told, self.shown = answers, seen, told, shown

@@ -40,7 +40,10 @@ def test_scores_are_the_published_ones(tmp_path):
 
 
 def test_files_as_its_script_writes_them(tmp_path):
-    """`index` is a place in the text, and stands twice; the prompt ends with the answer's prefix; each task has its limit."""
+    """`index` is a place in the text, and stands twice; the prompt ends with the answer's prefix.
+
+    Each task has its limit.
+    """
     rows = [
         {"index": 7, "input": f"text {n}.", "outputs": ["1"], "length": 9, "answer_prefix": " Answer:"}
         for n in range(2)

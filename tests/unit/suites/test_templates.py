@@ -1,4 +1,7 @@
-"""Queries made by templates: enough for ten seeds of a study, apart by part, seed and stage, and free of what is tested on."""
+"""Queries made by templates.
+
+Enough for ten seeds of a study, apart by part, seed and stage, and free of what is tested on.
+"""
 
 from __future__ import annotations
 

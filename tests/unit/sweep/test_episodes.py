@@ -1,4 +1,7 @@
-"""Worlds in a sweep: several models of an endpoint act, killed or not; none is lost, none asked twice, and all shows on the pages."""
+"""Worlds in a sweep: several models of an endpoint act, killed or not.
+
+None is lost, none asked twice, and all shows on the pages.
+"""
 
 from __future__ import annotations
 

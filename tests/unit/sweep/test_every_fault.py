@@ -1,4 +1,7 @@
-"""Every fault that the fake endpoint knows, each of one model, in one sweep: it ends, the healthy ones are ranked, money and keys are safe."""
+"""Every fault that the fake endpoint knows, each of one model, in one sweep.
+
+It ends, the healthy ones are ranked, money and keys are safe.
+"""
 
 from __future__ import annotations
 

@@ -1,14 +1,18 @@
-"""A device that this machine does not have: tensors on it compute on the CPU, say that they are elsewhere, and refuse to be mixed with the CPU's.
+"""A device that this machine does not have.
+
+Tensors on it compute on the CPU, say that they are elsewhere, and refuse to be mixed with the CPU's.
 
     with fake_device():
         model.to("meta:1")              # its values stay real
         model(torch.tensor([1, 2]))     # AssertionError: … meets a tensor of the CPU
 
-What a GPU would refuse at the first step is then refused here: tensors made without `device=`, indices and masks left on the host, values that are
-taken home by `numpy()`. Scalars (no dimension) may be mixed, as torch allows. Collectives run on what is inside.
+What a GPU would refuse at the first step is then refused here: tensors made without `device=`, indices and masks left
+on the host, values that are taken home by `numpy()`. Scalars (no dimension) may be mixed, as torch allows. Collectives
+run on what is inside.
 
-Weights that FSDP cuts stay on its mesh's device, which here is the CPU. With `shards_at(1)` such a
-model says that it lies on the fake device, refuses inputs of the CPU and gives its outputs there, so that all that our code does is held to it.
+Weights that FSDP cuts stay on its mesh's device, which here is the CPU. With `shards_at(1)` such a model says that it
+lies on the fake device, refuses inputs of the CPU and gives its outputs there, so that all that our code does is held
+to it.
 """
 
 from __future__ import annotations
@@ -106,7 +110,10 @@ class _Factories(TorchDispatchMode):
 
 
 class _Makers(TorchFunctionMode):
-    """`torch.tensor(…, device=…)` and its like, which make a tensor at home and move it without an operation that can be seen."""
+    """`torch.tensor(…, device=…)` and its like.
+
+    They make a tensor at home and move it without an operation that can be seen.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
@@ -135,7 +142,10 @@ def _autocast(device: str, *given: Any, **named: Any) -> Any:
 
 
 def _load(*given: Any, map_location: Any, **named: Any) -> Any:
-    """What a file holds, on the device that is asked for: without one it would come onto the device that it was written on."""
+    """What a file holds, on the device that is asked for.
+
+    Without one it would come onto the device that it was written on.
+    """
     found = _real_load(*given, map_location="cpu", **named)
     at = torch.device(map_location)
     return tree_map_only(torch.Tensor, lambda one: one.to(at), found) if at.type == NAME else found

@@ -1,7 +1,8 @@
-"""What another trainer's own config makes of the file that we emit; run by a Python in which that config can be imported, not by ours.
+"""What another trainer's own config makes of the file that we emit.
 
-python parsers.py verl RUN.SH MODEL | open-instruct RUN.SH CHECKOUT | prime-rl RL.TOML CHECKOUT: prints as JSON what was parsed, by name, and what was refused.
-Not a test itself.
+Run by a Python in which that config can be imported, not by ours. python parsers.py verl RUN.SH MODEL | open-instruct
+RUN.SH CHECKOUT | prime-rl RL.TOML CHECKOUT: prints as JSON what was parsed, by name, and what was refused. Not a test
+itself.
 """
 
 from __future__ import annotations

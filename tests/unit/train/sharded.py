@@ -1,7 +1,8 @@
 """What test_sharding runs in forked processes, so that torch is imported once: stages in two processes against one.
 
-python sharded.py MODEL_DIR OUT [RUN …]: trains with one process and with two, whole, with an adapter, with sharded weights, every method, and kills
-and resumes; writes what came of it to OUT/*.pt. Each process computes on a fake device of its own (`devices`). Not a test itself.
+python sharded.py MODEL_DIR OUT [RUN …]: trains with one process and with two, whole, with an adapter, with sharded
+weights, every method, and kills and resumes; writes what came of it to OUT/*.pt. Each process computes on a fake device
+of its own (`devices`). Not a test itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A stand-in for a vLLM server, on 127.0.0.1: it reads the weights that it is told to, and draws from them with our decoder."""
+"""A stand-in for a vLLM server, on 127.0.0.1.
+
+It reads the weights that it is told to, and draws from them with our decoder.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ from adhere.models.local.transformers import load_weights
 class StandIn:
     """What the server was asked, and how it behaves.
 
-    `stale`: it says that it has read new weights, and goes on with the old ones. `busy`: so many calls are answered 503. `mute`: it
-    does not say which tokens it drew.
+    `stale`: it says that it has read new weights, and goes on with the old ones. `busy`: so many calls are answered
+    503. `mute`: it does not say which tokens it drew.
     """
 
     def __init__(self, weights: Path) -> None:

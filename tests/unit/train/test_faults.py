@@ -1,4 +1,7 @@
-"""Missing is not zero: a verifier that fails on half of the answers leaves what the others teach as it was, bit for bit."""
+"""Missing is not zero.
+
+A verifier that fails on half of the answers leaves what the others teach as it was, bit for bit.
+"""
 
 from __future__ import annotations
 

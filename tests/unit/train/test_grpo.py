@@ -108,7 +108,10 @@ def test_on_policy_the_ratio_is_one_and_the_gradient_is_the_policy_gradient() ->
 
 
 def test_off_policy_the_ratio_is_clipped_on_the_side_that_would_go_too_far() -> None:
-    """Ratios 1.5 and 0.5 with advantages +1 and -1 are clipped to 1.2 and 0.8: no gradient. The other way round they are not."""
+    """Ratios 1.5 and 0.5 with advantages +1 and -1 are clipped to 1.2 and 0.8: no gradient.
+
+    The other way round they are not.
+    """
     drawn = torch.zeros(2)
     settings = GrpoSettings(updates_per_episode=2)
     for signs, gradients, clipped in (((1.0, -1.0), [0.0, 0.0], 2), ((-1.0, 1.0), [1.5, -0.5], 0)):
@@ -250,7 +253,10 @@ DYNAMIC = {"steps": 1, "prompts_per_step": 2, "answers_per_prompt": 2, "max_new_
 def test_groups_without_variance_are_replaced_until_the_batch_is_full(
     tiny: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, stage: Any, kind: Any
 ) -> None:
-    """Six prompts by ascending variance; the answers to p2 and p5 differ. Rounds: p0 p1, p2 p3, p4 (one is missing), p5."""
+    """Six prompts by ascending variance; the answers to p2 and p5 differ.
+
+    Rounds: p0 p1, p2 p3, p4 (one is missing), p5.
+    """
     drawing = Drawing(monkeypatch)
     result = stage(*tiny, prompts(6), kind(rounds=9, **DYNAMIC), seed=0, score=only("p2", "p5"))
     assert [named(groups) for _, _, groups in drawing.rounds] == [["p0", "p1"], ["p2", "p3"], ["p4"], ["p5"]]
@@ -326,7 +332,10 @@ def test_what_hit_the_limit_counts_in_the_mean_and_is_not_learned() -> None:
 
 
 def test_the_cost_of_replacing_is_foreseen() -> None:
-    """Half of the groups vary: the first round fills 1/2 of the batch, three rounds 7/8, with 1 + 1/2 + 1/4 of its draws."""
+    """Half of the groups vary.
+
+    The first round fills 1/2 of the batch, three rounds 7/8, with 1 + 1/2 + 1/4 of its draws.
+    """
     data = Shape(100, varied_share=0.5)
     one, three = (grpo_work(GrpoSettings(steps=10, rounds=rounds), data) for rounds in (1, 3))
     assert three.answers == pytest.approx(1.75 * one.answers)

@@ -86,7 +86,10 @@ def test_a_merging_that_drops_the_optimizers_steps_is_stopped(tmp_path: Path, mo
 def test_what_the_judge_cannot_decide_stops_a_run_at_its_first_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A published kind whose code draws its parameter: no answer decides it. (A cut answer fails; a random model's do not end.)"""
+    """A published kind whose code draws its parameter: no answer decides it.
+
+    (A cut answer fails; a random model's do not end.)
+    """
     judged = scoring.reward_of
     monkeypatch.setattr(scoring, "reward_of", lambda text, refs, **more: judged(text, refs, **more | {"is_cut": False}))
     rows = [json.loads(line) for line in (DATA / "rl.jsonl").read_text().splitlines()]
@@ -119,7 +122,10 @@ def test_a_template_that_leaves_the_prompt_out_is_refused(tiny_llama_dir: Path, 
 def test_a_template_that_ends_a_turn_otherwise_than_training_stops_the_run(
     tiny_llama_dir: Path, tmp_path: Path
 ) -> None:
-    """The template writes END after an answer, training its end token: served by it, the model would see what it never learned."""
+    """The template writes END after an answer, training its end token.
+
+    Served by it, the model would see what it never learned.
+    """
     start = with_template(tiny_llama_dir, tmp_path / "other", TURN)
     with pytest.raises(Wasted, match=r"END.*but training is on.*<\|im_end\|>"):
         run_recipe(recipe(start=start), tmp_path / "stop", base=ROOT)

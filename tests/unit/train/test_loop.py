@@ -53,7 +53,10 @@ def test_embeddings_stay_and_the_model_is_put_back(tiny: tuple[Any, Any]) -> Non
 
 
 def test_the_first_step_is_adamw_by_hand(tiny: tuple[Any, Any]) -> None:
-    """Adam's first step is lr * sign(gradient) (epsilon aside); decay multiplies by 1 - lr*wd before, never on norms."""
+    """Adam's first step is lr * sign(gradient) (epsilon aside).
+
+    Decay multiplies by 1 - lr*wd before, never on norms.
+    """
     model, _ = tiny
     weight, norm = model.model.layers[0].mlp.up_proj.weight, model.model.norm.weight
     old, old_norm = weight.detach().clone(), norm.detach().clone()

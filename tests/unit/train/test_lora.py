@@ -104,7 +104,10 @@ def test_a_recipe_trains_merges_and_exports_adapters(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # PEFT asks transformers by a name that it is about to lose
 def test_peft_loads_what_is_exported(tmp_path: Path) -> None:
-    """One adapter over the start, and each stage's over the weights before it: the same logits as the merged weights."""
+    """One adapter over the start, and each stage's over the weights before it.
+
+    The same logits as the merged weights.
+    """
     peft = pytest.importorskip("peft")
     run_recipe(recipe(SFT, DPO, lora=LORA), tmp_path, base=ROOT)
     merged = logits(load(tmp_path / "model")[0])

@@ -1,4 +1,7 @@
-"""Presets on larger machines: each fits by the memory model, and says of every setting where it comes from. None of them was run."""
+"""Presets on larger machines: each fits by the memory model, and says of every setting where it comes from.
+
+None of them was run.
+"""
 
 from __future__ import annotations
 

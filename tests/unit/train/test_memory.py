@@ -1,4 +1,7 @@
-"""Memory told beforehand: parameters as published, activations as autograd keeps them, and what does not fit is refused."""
+"""Memory told beforehand.
+
+Parameters as published, activations as autograd keeps them, and what does not fit is refused.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +158,10 @@ def test_dropout_is_not_switched_on_by_the_way() -> None:
 
 
 def test_what_does_not_fit_is_refused_with_numbers() -> None:
-    """Qwen2.5-7B in full: 6.5 of 7.6 billion trained in fp32 with two moments is beyond 80 GB whatever is saved elsewhere."""
+    """Qwen2.5-7B in full.
+
+    6.5 of 7.6 billion trained in fp32 with two moments is beyond 80 GB whatever is saved elsewhere.
+    """
     sizes, _ = QWEN["7B"]
     with pytest.raises(ResourceError) as refused:
         require(sizes, SETTINGS, device="cuda", available=79e9)

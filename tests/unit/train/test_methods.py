@@ -168,7 +168,10 @@ def test_the_leave_one_out_baseline_is_the_mean_of_the_others() -> None:
 
 
 def test_gspo_takes_one_ratio_a_sequence() -> None:
-    """Two tokens whose log ratios are 0.2 and 0.4: the sequence's ratio is exp(0.3) at both, the gradient each token's own."""
+    """Two tokens whose log ratios are 0.2 and 0.4.
+
+    The sequence's ratio is exp(0.3) at both, the gradient each token's own.
+    """
     drawn = torch.tensor([-1.0, -1.0])
     found = (drawn + torch.tensor([0.2, 0.4])).requires_grad_()
     answers = [Weighted(TokenRow((5,), (6, 2)), 1.0, 0.5)]

@@ -48,7 +48,10 @@ def recipe(start: Path, data: Path, **settings: Any) -> Recipe:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[float]]]:
-    """What the real, trained reward model was asked and said. A random model never ends an answer, which would be 0 for all."""
+    """What the real, trained reward model was asked and said.
+
+    A random model never ends an answer, which would be 0 for all.
+    """
     made, calls = scoring.learned_scorer, []
 
     def noted(rows: Any, directory: Path, **more: Any) -> Any:

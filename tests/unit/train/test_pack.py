@@ -55,7 +55,7 @@ def groups_batch() -> list[TokenRow]:
 
 
 def nested_batch() -> list[TokenRow]:
-    """Rows that are prefixes of one another, a row twice, a completion that is another row's prompt, no shared start."""
+    """Rows that are prefixes of one another, a row twice, a completion that is another's prompt, no shared start."""
     prompt = (*SYSTEM, 40, 41)
     return [
         TokenRow(prompt, (50, 51, 52)),

@@ -1,4 +1,7 @@
-"""`adhere train`: a recipe from its file to weights that transformers loads; resuming, guards, refusals, launch files."""
+"""`adhere train`: a recipe from its file to weights that transformers loads.
+
+Resuming, guards, refusals, launch files.
+"""
 
 from __future__ import annotations
 
@@ -387,7 +390,10 @@ STAGE = Stage(
 
 
 def test_a_plugins_stage_runs_from_an_installed_package(tmp_path: Path) -> None:
-    """A real distribution with an entry point: its stage is listed, estimated and run by name, in a process that never heard of it."""
+    """A real distribution with an entry point.
+
+    Its stage is listed, estimated and run by name, in a process that never heard of it.
+    """
     site = tmp_path / "site"
     info = site / "adhere_first_four-1.0.dist-info"
     info.mkdir(parents=True)

@@ -1,4 +1,7 @@
-"""The table of reward models: how pairs are made, turned round, chosen by, and printed. Its numbers are whoever runs it's."""
+"""The table of reward models: how pairs are made, turned round, chosen by, and printed.
+
+Its numbers are whoever runs it's.
+"""
 
 from __future__ import annotations
 

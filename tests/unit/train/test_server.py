@@ -1,4 +1,7 @@
-"""GRPO whose answers a vLLM server draws: a stand-in on 127.0.0.1 that reads the weights it is told to read. vLLM itself was not run."""
+"""GRPO whose answers a vLLM server draws.
+
+A stand-in on 127.0.0.1 that reads the weights it is told to read. vLLM itself was not run.
+"""
 
 from __future__ import annotations
 

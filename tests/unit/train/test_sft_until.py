@@ -22,7 +22,10 @@ SETTINGS = {"epochs": 5, "batch_rows": 6, "every": 1, "patience": 2, "max_new_to
 
 
 def run(directory: Path, scores: list[float] | None = None, **more: Any) -> tuple[list[Any], list[float | None], Any]:
-    """The weights it ends with, its looks, the result. `scores`: what the judge says, look by look, instead of judging."""
+    """The weights it ends with, its looks, the result.
+
+    `scores`: what the judge says, look by look, instead of judging.
+    """
     model, tokenizer = load(directory)
     with pytest.MonkeyPatch.context() as patch:
         if scores is not None:
@@ -59,7 +62,10 @@ def test_a_gain_must_be_more_than_the_least(tiny_llama_dir: Path) -> None:
 
 
 def test_the_judge_looks_at_real_answers_to_prompts_that_were_not_learned(tiny_llama_dir: Path) -> None:
-    """A random model writes no sentence in small letters; one that has learned twenty of them does, and the score says so."""
+    """A random model writes no sentence in small letters.
+
+    One that has learned twenty of them does, and the score says so.
+    """
     _, looks, result = run(
         tiny_llama_dir,
         epochs=12,

@@ -1,4 +1,7 @@
-"""Weights cut over two processes (FSDP2 with gloo): the losses and weights of one process, checkpoints, exact resume, adapters."""
+"""Weights cut over two processes (FSDP2 with gloo).
+
+The losses and weights of one process, checkpoints, exact resume, adapters.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,10 @@ def done(tiny_llama_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.mark.parametrize("kind", ["", "-lora"])
 def test_two_processes_with_half_the_weights_each_train_as_one(done: Path, kind: str) -> None:
-    """SFT and DPO, DPO with gradient checkpointing. Where a batch has an odd number of micro-batches, one process idles."""
+    """SFT and DPO, DPO with gradient checkpointing.
+
+    Where a batch has an odd number of micro-batches, one process idles.
+    """
     one, two = (torch.load(done / f"{name}{kind}.pt") for name in ("one", "two"))
     assert len(one["losses"]) == 6
     assert one["losses"] == pytest.approx(two["losses"], rel=1e-4)
@@ -130,7 +136,10 @@ def assert_resumed(out: Path, kind: str, name: str) -> None:
 
 
 def ran(model: Path, out: Path, names: Sequence[str], *, ways: Sequence[tuple[str, str]]) -> None:
-    """Each method in one process and in two, undisturbed, killed and resumed; `ways` are pairs of the two, such as (one, shard)."""
+    """Each method in one process and in two, undisturbed, killed and resumed.
+
+    `ways` are pairs of the two, such as (one, shard).
+    """
     kinds = [
         f"{each}:{name}"
         for name in names
@@ -145,9 +154,10 @@ def ran(model: Path, out: Path, names: Sequence[str], *, ways: Sequence[tuple[st
 
 
 def test_methods_in_two_processes_do_what_one_does(tiny_llama_dir: Path, tmp_path: Path) -> None:
-    """Each process computes on a fake device of its own: a tensor of the CPU or of the other's that gets in fails (`devices`).
+    """Each process computes on a fake device of its own.
 
-    Drawing, judging and reference passes are divided, so equal losses and counts say that what was gathered is whole and in order.
+    A tensor of the CPU or of the other's that gets in fails (`devices`). Drawing, judging and reference passes are
+    divided, so equal losses and counts say that what was gathered is whole and in order.
     """
     ran(tiny_llama_dir, tmp_path, ["dpo"], ways=[("one", "shard")])
     ran(tiny_llama_dir, tmp_path, ["grpo"], ways=[("one-lora", "two-lora")])
@@ -165,7 +175,10 @@ def test_every_method(tiny_llama_dir: Path, tmp_path: Path, name: str, one: str,
 def test_every_method_with_sharded_weights(
     tiny_llama_dir: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Online stages draw from a server. Policy, and reference where there is one, are cut over two processes, whole and with an adapter."""
+    """Online stages draw from a server.
+
+    Policy, and reference where there is one, are cut over two processes, whole and with an adapter.
+    """
     with serving(tiny_llama_dir) as stand_in:
         monkeypatch.setenv(client.URL, stand_in.url)
         monkeypatch.setenv(client.WEIGHTS, str(tmp_path / "shared"))

@@ -1,4 +1,7 @@
-"""A base model is given a chat template: tokens of its own, trained although embeddings and head are frozen, in recipes and studies alike."""
+"""A base model is given a chat template.
+
+Tokens of its own, trained although embeddings and head are frozen, in recipes and studies alike.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A stage that is watched: looks in the log, the weights of the best look, also after a kill; and the result sent to a hub."""
+"""A stage that is watched: looks in the log, the weights of the best look, also after a kill.
+
+And the result sent to a hub.
+"""
 
 from __future__ import annotations
 

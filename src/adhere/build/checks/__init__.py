@@ -6,6 +6,6 @@
     make.py       all of it, resumable; the yield table
     file.py       checks.toml: what survived, for a person to read and for `adhere build` to use
 
-Source: AutoIF (arXiv 2406.13542). Ours runs the code in a sandbox, asks for functions and cases in separate calls, reads typed labels,
-keeps cases back, and tries mutants and probes.
+Source: AutoIF (arXiv 2406.13542). Ours runs the code in a sandbox, asks for functions and cases in separate calls,
+reads typed labels, keeps cases back, and tries mutants and probes.
 """

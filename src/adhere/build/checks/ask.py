@@ -61,7 +61,10 @@ def meaning_request(function: Function) -> str:
 
 
 def same_request(instruction: str, said: str) -> str:
-    """The request to compare two instructions. The second was written by a model, so it comes as data, and the question after it."""
+    """The request to compare two instructions.
+
+    The second was written by a model, so it comes as data, and the question after it.
+    """
     pair = json.dumps({"first": instruction, "second": said}, ensure_ascii=False)
     return (
         f"Two rules for an answer, as data:\n{pair}\n\nDo both ask for the same thing? Answer with one word: YES or NO."

@@ -1,7 +1,8 @@
 """Functions against cases: what stays, and for everything else the stage and the reason.
 
-Every call runs in the sandbox, in two interpreters with different hash seeds. A function that raises, takes too long, needs too
-much memory, answers with no bool or disagrees with itself is dropped for that; it is never taken for one that said False.
+Every call runs in the sandbox, in two interpreters with different hash seeds. A function that raises, takes too long,
+needs too much memory, answers with no bool or disagrees with itself is dropped for that; it is never taken for one that
+said False.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ Run = Callable[[str, str], Outcome]
 
 
 class Dropped(Record, frozen=True):
-    """Something that was left out: a `function`, a `case` or the whole `instruction`; `text` is what it was, shortened."""
+    """Something that was left out: a `function`, a `case` or the whole `instruction`.
+
+    `text` is what it was, shortened.
+    """
 
     instruction: str
     what: str
@@ -320,7 +324,9 @@ def mutants(text: str, seed: int) -> list[str]:
 
 
 def fleiss_kappa(votes: Sequence[Sequence[bool]]) -> float | None:
-    """Agreement of raters beyond chance over items (rows) with as many votes each; None where all votes are alike, or below two raters.
+    """Agreement of raters beyond chance over items (rows) with as many votes each.
+
+    None where all votes are alike, or below two raters.
 
     Source: Fleiss (1971), Measuring nominal scale agreement among many raters.
     """

@@ -98,7 +98,10 @@ def write_checks(path: Path, model: str, checks: Sequence[Check]) -> None:
 
 
 def _quoted(text: str) -> str:
-    """A TOML string on one line: JSON's escapes are TOML's, but DEL must be escaped, and half characters have no place."""
+    """A TOML string on one line.
+
+    JSON's escapes are TOML's, but DEL must be escaped, and half characters have no place.
+    """
     clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return json.dumps(clean, ensure_ascii=False).replace("\x7f", "\\u007f")
 

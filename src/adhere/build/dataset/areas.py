@@ -1,11 +1,12 @@
-"""The areas of data that the Qwen2.5 report names, as far as programs can make and judge them (arXiv 2412.15115, section 4.1).
+"""The areas of data that the Qwen2.5 report names, as far as programs can make and judge them.
 
-[[areas]]
+Source: arXiv 2412.15115, section 4.1. [[areas]]
 area = "coding"
 count = 40
 
-An area is a family of our generated suites drawn from a seed of its own, with that family's verifier, or our queries with constraints of one sort. What
-is trained on an area is no longer held out from the suite of that name: report another one. `docs/guide/build.md` says which areas need others' data.
+An area is a family of our generated suites drawn from a seed of its own, with that family's verifier, or our queries
+with constraints of one sort. What is trained on an area is no longer held out from the suite of that name: report
+another one. `docs/guide/build.md` says which areas need others' data.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ SUITES: dict[Area, str] = {
 
 
 def draw_area(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], int]:
-    """Prompts of an area that is a suite, and the suite's limit of an answer. `seed` is not the public one's, so prompts are others."""
+    """Prompts of an area that is a suite, and the suite's limit of an answer.
+
+    `seed` is not the public one's, so prompts are others.
+    """
     suite = SUITES[spec.area]
     found = suites.load(f"{suite}:x{spec.count}+seed{1 + derive_seed(seed, 'area', spec.area) % 2**30}")
     prompts = [
@@ -45,7 +49,10 @@ def draw_area(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], in
 
 
 def answering_in() -> list[Kind]:
-    """What cross-lingual prompts ask for: the answer in a language that our queries, in English, are not in, judged by the language check."""
+    """What cross-lingual prompts ask for.
+
+    The answer in a language that our queries, in English, are not in, judged by the language check.
+    """
     return [_Abroad()]
 
 

@@ -69,8 +69,9 @@ class Stage(Record, frozen=True):
 class Card(Record, frozen=True):
     """How a data set was made and what is in it.
 
-    `kinds` counts constraints in prompts; `published_types` which of these kinds practise a published type, and in how many
-    prompts; `cost_usd` and tokens are None where the model did not say. `sha256` is over all other fields but the ledger.
+    `kinds` counts constraints in prompts; `published_types` which of these kinds practise a published type, and in how
+    many prompts; `cost_usd` and tokens are None where the model did not say. `sha256` is over all other fields but the
+    ledger.
     """
 
     version: int
@@ -138,7 +139,10 @@ def _filtering(card: Card) -> str:
 
 
 def _metadata(card: Card) -> dict[str, Json]:
-    """What the hub shows: tables for its viewer, and a licence only where that of the queries and of the model's answers is known."""
+    """What the hub shows.
+
+    Tables for its viewer, and a licence only where that of the queries and of the model's answers is known.
+    """
     tables = [name for name in ("sft", "pairs", "rl") if f"{name}.{card.spec.output.format}" in card.rows]
     files = {name: f"{name}.{card.spec.output.format}" for name in tables}
     most = max((card.rows[file] for file in files.values()), default=0)

@@ -105,7 +105,10 @@ def build_dataset(
 
 
 def _prompts(spec: DataSpec, queries: Sequence[Asked]) -> tuple[list[Prompt], list[str], dict[str, int]]:
-    """All prompts, the queries with which none could be made, and by prompt the limit of an answer where its area has one."""
+    """All prompts, the queries with which none could be made, and the limit of an answer by prompt.
+
+    Only prompts of an area with a limit have one.
+    """
     if not spec.areas:
         return *make_prompts(spec, queries, _kinds(spec)), {}
     prompts: list[Prompt] = []
@@ -138,7 +141,10 @@ def _draw(
     spec: DataSpec, model: Model, *, prompts: Sequence[Prompt], longest: Mapping[str, int], directory: Path,
     progress: Progress, watch: Callable[[Response], str],
 ) -> Draws:  # fmt: skip
-    """Answers to all prompts, those of one limit together: DIR/draws, and DIR/draws-LIMIT where an area has another one."""
+    """Answers to all prompts, those of one limit together.
+
+    DIR/draws, and DIR/draws-LIMIT where an area has another one.
+    """
     own = spec.sampling.max_new_tokens
     by_prompt: dict[str, list[Response]] = {}
     ledgers = []

@@ -38,7 +38,7 @@ class Kind(Protocol):
 
 
 def make_prompts(spec: DataSpec, queries: Sequence[Asked], kinds: Sequence[Kind]) -> tuple[list[Prompt], list[str]]:
-    """As many prompts as `[queries] count` says, or fewer, and the ids of the queries with which no prompt could be made.
+    """At most `[queries] count` prompts, and the ids of the queries with which none could be made.
 
     Kinds and numbers of constraints are dealt in turn. The same spec, queries and kinds give the same prompts.
     """

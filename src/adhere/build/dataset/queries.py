@@ -162,9 +162,11 @@ def _from_hub(spec: Queries) -> Iterator[str]:
 def _bootstrapped(spec: Queries, model: Model, *, seed: int, directory: Path, progress: Progress) -> Found:
     """New queries that the model writes after ours, without those that are too like another one.
 
-    Every call shows the model a draw of ours, so calls do not depend on each other and a killed build asks nothing twice.
+    Every call shows the model a draw of ours, so calls do not depend on each other and a killed build asks nothing
+    twice.
 
-    Source: self-instruct (arXiv 2212.10560): similarity pruning by ROUGE-L at 0.7. Ours shows seeds only, never new queries.
+    Source: self-instruct (arXiv 2212.10560): similarity pruning by ROUGE-L at 0.7. Ours shows seeds only, never new
+    queries.
     """
     seeds = _own()
     calls = -(-2 * spec.count // ASKED)  # twice as many as wanted, because some are pruned

@@ -39,15 +39,15 @@ class Queries(Record, frozen=True):
     """Where queries come from.
 
     Attributes:
-        source: `ours` (the train part of our own), `file`, `hub` (a data set; needs the package `datasets`), or `bootstrap`
-            (the model writes new ones from ours).
+        source: `ours` (the train part of our own), `file`, `hub` (a data set; needs the package `datasets`), or
+            `bootstrap` (the model writes new ones from ours).
         count: How many prompts to make. A query is used again, with other constraints, where there are fewer.
         path: Of `file`: JSON lines (plain, .gz, .zst), CSV or Parquet.
         column: Of `file` and `hub`: the column with the query.
         name: Of `hub`: the data set.
         split: Of `hub`.
-        similarity: Of `bootstrap`: a new query is dropped where it has a larger share of tokens in common, in order, with
-            another one (self-instruct's ROUGE-L, 0.7).
+        similarity: Of `bootstrap`: a new query is dropped where it has a larger share of tokens in common, in order,
+            with another one (self-instruct's ROUGE-L, 0.7).
         license: What the card says about a file or data set.
     """
 
@@ -68,7 +68,8 @@ class Constraints(Record, frozen=True):
         fewest, most: Constraints a prompt, 1 to 6, each number as often.
         kinds: Ids of the train kinds to use; empty: those of `core`, and all of `checks`.
         checks: A file of model-written checks (`adhere build checks`).
-        language_bound: Whether kinds that mean nothing in some scripts (letters, capitals) are used with queries in those.
+        language_bound: Whether kinds that mean nothing in some scripts (letters, capitals) are used with queries in
+            those.
     """
 
     fewest: int = 1
@@ -100,9 +101,9 @@ class Decontaminate(Record, frozen=True):
 
 
 class Filter(Record, frozen=True):
-    """Judges that must all call an SFT answer flawless, beside the rules: one for each role (`build.scorers.ROLES`, or any text).
+    """Judges that must all call an SFT answer flawless, beside the rules.
 
-    `judge` names the model; empty: no judges.
+    One for each role (`build.scorers.ROLES`, or any text). `judge` names the model; empty: no judges.
     """
 
     judge: str = ""
@@ -110,7 +111,10 @@ class Filter(Record, frozen=True):
 
 
 class Output(Record, frozen=True):
-    """How rows are written. `conversational` writes messages even where strings would do; `also` adds other tools' shapes."""
+    """How rows are written.
+
+    `conversational` writes messages even where strings would do; `also` adds other tools' shapes.
+    """
 
     format: Literal["jsonl", "parquet"] = "jsonl"
     conversational: bool = False
@@ -118,7 +122,10 @@ class Output(Record, frozen=True):
 
 
 class DataSpec(Record, frozen=True):
-    """All of DATA.toml. Where it names `areas`, they say how many prompts of which sort there are, and the queries' own count does not."""
+    """All of DATA.toml.
+
+    Where it names `areas`, they say how many prompts of which sort there are, and the queries' own count does not.
+    """
 
     model: str
     name: str = "data"

@@ -14,7 +14,8 @@ from adhere.schema import Json, Record
 class Against(Record, frozen=True):
     """One suite: how many rows were dropped for one of its items (the nearest), and how many of its items cost a row.
 
-    With the n-gram rule `touched` counts every item that shares 13 tokens in a row with some row: the contaminated ones.
+    With the n-gram rule `touched` counts every item that shares 13 tokens in a row with some row: the contaminated
+    ones.
     """
 
     suite: str

@@ -1,8 +1,8 @@
 """Files of training data of any size against test suites: what `adhere decontaminate` does.
 
-The file is read in blocks of whole lines, which are compared in processes of their own; kept lines are written byte for byte,
-in order. Memory does not depend on the number of rows. Every few seconds the place that was reached is written beside the
-kept rows, so that the same command goes on after a kill.
+The file is read in blocks of whole lines, which are compared in processes of their own; kept lines are written byte for
+byte, in order. Memory does not depend on the number of rows. Every few seconds the place that was reached is written
+beside the kept rows, so that the same command goes on after a kill.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Parquet files, through duckdb: read in slices, written without the dropped rows. A pass that was killed starts again."""
+"""Parquet files, through duckdb: read in slices, written without the dropped rows.
+
+A pass that was killed starts again.
+"""
 
 from __future__ import annotations
 

@@ -2,12 +2,13 @@
 
 What is compared:
 
-* **Query part.** What is asked, without the constraint sentences. Equality after normalisation means that the split itself is
-  broken, and so does a shared topic: both are *overlaps*, which fail the report.
-* **Near-duplicates**, by the subsequence rule (`rules.py`). The training prompt is *dropped*. The rule is applied twice. To query parts, where it means what
-  it says. And to whole prompts, where a match can also come from the constraint sentences, which are templates: such a
-  training prompt is dropped as well, because a drop costs little, and `rule` tells the two apart. A text of fewer than 13
-  tokens can never match; short queries are what the exact comparison is for.
+* **Query part.** What is asked, without the constraint sentences. Equality after normalisation means that the split
+  itself is broken, and so does a shared topic: both are *overlaps*, which fail the report.
+* **Near-duplicates**, by the subsequence rule (`rules.py`). The training prompt is *dropped*. The rule is applied
+  twice. To query parts, where it means what it says. And to whole prompts, where a match can also come from the
+  constraint sentences, which are templates: such a training prompt is dropped as well, because a drop costs little, and
+  `rule` tells the two apart. A text of fewer than 13 tokens can never match; short queries are what the exact
+  comparison is for.
 * **Families.** A training prompt with a kind that is held out, or of a family that a held-out prompt of the slice
   `new-family` has: an overlap.
 * **Wordings.** A training prompt that says a constraint in the wording kept for held-out prompts: an overlap.
@@ -53,7 +54,10 @@ class Overlap(Record, frozen=True):
 
 
 class Report(Record, frozen=True):
-    """What was compared and found. `drops` are mended by leaving the training prompts out; `overlaps` cannot be mended."""
+    """What was compared and found.
+
+    `drops` are mended by leaving the training prompts out; `overlaps` cannot be mended.
+    """
 
     training: int
     held_out: int
@@ -110,7 +114,10 @@ def decontaminate(training: Sequence[Prompt], held_out: Sequence[Prompt], *, who
 
 
 def query_part(prompt: Prompt) -> str:
-    """What a prompt asks, without its constraints: its query's text where it was made from one of ours, else its whole text."""
+    """What a prompt asks, without its constraints.
+
+    Its query's text where it was made from one of ours, else its whole text.
+    """
     text = query_texts().get(prompt.tags.get("query", ""))
     return text if text is not None and prompt.text.startswith(text) else prompt.everything
 

@@ -1,4 +1,7 @@
-"""What contamination means for a measurement: a run's pass rate on all test items and on those that no training row touches."""
+"""What contamination means for a measurement.
+
+A run's pass rate on all test items and on those that no training row touches.
+"""
 
 from __future__ import annotations
 

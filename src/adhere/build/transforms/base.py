@@ -1,4 +1,7 @@
-"""What a transform is, and the registry of transforms; another package adds one by an entry point of `adhere.transforms`."""
+"""What a transform is, and the registry of transforms.
+
+Another package adds one by an entry point of `adhere.transforms`.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ class Settings:
 
 
 class Result(NamedTuple):
-    """The rows that came out, and (number of the row from 1, why) of those that did not. A row may give several or share one."""
+    """The rows that came out, and (number of the row from 1, why) of those that did not.
+
+    A row may give several or share one.
+    """
 
     rows: list[Row]
     left_out: list[tuple[int, str]]

@@ -1,10 +1,12 @@
-"""Which documents are worth pre-training on, as programs can tell: repetition, language, and how much of a text instructs.
+"""Which documents are worth pre-training on, as programs can tell.
 
-Repetition is decided by the rules and limits of Gopher (arXiv 2112.11446, table A1): lines and paragraphs that stand twice, n-grams that
-stand often. N-grams are of words between white space. How ours differs: none of its rules of quality (stop words, symbols, bullets) is here.
+Repetition, language, and how much of a text instructs. Repetition is decided by the rules and limits of Gopher (arXiv
+2112.11446, table A1): lines and paragraphs that stand twice, n-grams that stand often. N-grams are of words between
+white space. How ours differs: none of its rules of quality (stop words, symbols, bullets) is here.
 
-The density of instructions is ours: the share of sentences that ask (end in a question mark), begin with one of a few dozen verbs in
-the imperative, or number a step. It sorts texts roughly, for data that should hold more or less of how-to.
+The density of instructions is ours: the share of sentences that ask (end in a question mark), begin with one of a few
+dozen verbs in the imperative, or number a step. It sorts texts roughly, for data that should hold more or less of
+how-to.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Attach what an existing answer already keeps: the constraint comes after the answer, so the row is right by construction, and by proof."""
+"""Attach what an existing answer already keeps.
+
+The constraint comes after the answer, so the row is right by construction, and by proof.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A model writes the request that an answer answers; the same model then grades the row, and only the best grade stays."""
+"""A model writes the request that an answer answers.
+
+The same model then grades the row, and only the best grade stays.
+"""
 
 from __future__ import annotations
 

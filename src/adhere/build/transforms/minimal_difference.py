@@ -1,4 +1,7 @@
-"""Pairs that differ in what the rule asks for and in little else: the rejected answer against itself after the smallest edit that passes."""
+"""Pairs that differ in what the rule asks for and in little else.
+
+The rejected answer against itself after the smallest edit that passes.
+"""
 
 from __future__ import annotations
 

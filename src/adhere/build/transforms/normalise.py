@@ -1,4 +1,7 @@
-"""One form for what is written in many: composed characters, one kind of line break, no blanks at line ends, at most one empty line."""
+"""One form for what is written in many.
+
+Composed characters, one kind of line break, no blanks at line ends, at most one empty line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Turn constraints that the chosen answer breaks into their opposites, so that it is perfect and the rejected one is not."""
+"""Turn constraints that the chosen answer breaks into their opposites.
+
+Then it is perfect and the rejected one is not.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """EvalScope's reviews/MODEL/TASK_SUBSET.jsonl (scores and texts) and predictions/MODEL/TASK_SUBSET.jsonl (texts).
 
-Source: modelscope/evalscope 1.14.1, `api/evaluator/cache.py` (ReviewResult, ModelResult), `api/metric/scorer.py` (Score).
+Source: modelscope/evalscope 1.14.1, `api/evaluator/cache.py` (ReviewResult, ModelResult), `api/metric/scorer.py`
+(Score).
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@
     run_task(TaskConfig(model="qwen-plus", api_url=…, datasets=["adhere"],
                         dataset_args={"adhere": {"extra_params": {"suite": "core"}}}))
 
-Source: modelscope/evalscope 1.14.1, `api/benchmark/adapters/default_data_adapter.py`, `benchmarks/ifeval/ifeval_adapter.py`.
+Source: modelscope/evalscope 1.14.1, `api/benchmark/adapters/default_data_adapter.py`,
+`benchmarks/ifeval/ifeval_adapter.py`.
 """
 
 from __future__ import annotations

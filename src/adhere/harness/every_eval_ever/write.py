@@ -1,7 +1,7 @@
 """A run as a record of Every Eval Ever: one file of its numbers, and one of its conversations.
 
-Source: evaleval/every_eval_ever, `schemas/eval.schema.json` and `instance_level_eval.schema.json`, version 0.3.0. No path, host name or
-address of this machine is written.
+Source: evaleval/every_eval_ever, `schemas/eval.schema.json` and `instance_level_eval.schema.json`, version 0.3.0. No
+path, host name or address of this machine is written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ _MAKERS = {
 
 
 def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
-    """`data/SUITE/DEVELOPER/MODEL/UUID.json` and `UUID_samples.jsonl`; the uuid is that of the run, so writing twice is one record.
+    """`data/SUITE/DEVELOPER/MODEL/UUID.json` and `UUID_samples.jsonl`.
+
+    The uuid is that of the run, so writing twice is one record.
 
     Raises:
         UsageError: Nothing is measured yet.

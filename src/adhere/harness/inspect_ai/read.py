@@ -20,7 +20,10 @@ from adhere.schema import Status
 _ZSTANDARD = 93
 MOST_GROWTH = 100
 _DAMAGES = (zipfile.BadZipFile, struct.error, OSError, EOFError, ValueError, KeyError, RuntimeError)
-"""What zipfile raises for damaged files, apart from zlib's error: NotImplementedError is a RuntimeError, UnicodeError a ValueError."""
+"""What zipfile raises for damaged files, apart from zlib's error.
+
+NotImplementedError is a RuntimeError, UnicodeError a ValueError.
+"""
 _MARKS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What inspect writes for correct, incorrect, partial and no answer."""
 
@@ -182,7 +185,10 @@ def _inspect_scores(scores: Any) -> dict[str, float]:
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    """What is a number, a truth value, inspect's letter for one, or a list of these (by its mean); the rest is left out."""
+    """What is a number, a truth value, inspect's letter for one, or a list of these (by its mean).
+
+    The rest is left out.
+    """
     found = {}
     for name, value in values.items():
         many = value if isinstance(value, list) else [value]

@@ -86,7 +86,8 @@ def turns() -> Any:
 def judge(cut_answers: CutAnswers = "judge", mode: Mode = "reference") -> Any:
     """IFEval's four numbers by our judge; NaN where a prompt is undecided, so that no metric counts it.
 
-    Works in any task whose samples hold what `columns` gives; a task with a solver of its own is judged by its last answer.
+    Works in any task whose samples hold what `columns` gives; a task with a solver of its own is judged by its last
+    answer.
 
     Args:
         cut_answers: Whether an answer that hit the token limit fails, or is judged as it stands.

@@ -3,11 +3,11 @@
     python -m adhere.harness.lm_eval.model run --model adhere --model_args model=local/smollm2-135m --tasks gsm8k --apply_chat_template
         --log_samples --output_path lm-eval
 
-Importing this module registers the model; the command above is lm-eval's own command line after that. Multiple choice and perplexity ask
-for likelihoods, which need weights: local/… and hf/….
+Importing this module registers the model; the command above is lm-eval's own command line after that. Multiple choice
+and perplexity ask for likelihoods, which need weights: local/… and hf/….
 
-Source: EleutherAI/lm-evaluation-harness 0.4.13, `api/model.py` (LM), `models/huggingface.py` (how a context and a continuation are
-tokenised, and which token stands before a text), `utils.py` (rolling windows).
+Source: EleutherAI/lm-evaluation-harness 0.4.13, `api/model.py` (LM), `models/huggingface.py` (how a context and a
+continuation are tokenised, and which token stands before a text), `utils.py` (rolling windows).
 """
 
 from __future__ import annotations
@@ -127,7 +127,10 @@ class AdhereLM(LM):
         return self._weights
 
     def _pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
-        """Token ids of both; spaces at the end of the context belong to the continuation, as in lm-eval's own models."""
+        """Token ids of both.
+
+        Spaces at the end of the context belong to the continuation, as in lm-eval's own models.
+        """
         _, tokenizer = self._open_weights()
         if context.startswith(_CHAT):
             turns = json.loads(context.removeprefix(_CHAT))

@@ -1,7 +1,7 @@
 """lm-eval's samples: one line a document and filter.
 
-Source: EleutherAI/lm-evaluation-harness 0.4.13, `evaluator.py` (logged samples), `loggers/evaluation_tracker.py` (file names),
-`api/task.py` (what a task stores for each metric).
+Source: EleutherAI/lm-evaluation-harness 0.4.13, `evaluator.py` (logged samples), `loggers/evaluation_tracker.py` (file
+names), `api/task.py` (what a task stores for each metric).
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def is_row(row: Mapping[str, Any]) -> bool:
 
 
 def read(path: Path) -> Imported:
-    """All documents of a file. A score is named `METRIC`, or `METRIC,FILTER` where the task has filters, as lm-eval prints it.
+    """All documents of a file.
+
+    A score is named `METRIC`, or `METRIC,FILTER` where the task has filters, as lm-eval prints it.
 
     Raises:
         SpecError: A row is not lm-eval's.
@@ -103,8 +105,8 @@ def _answers(
 def _scores(row: Mapping[str, Any]) -> dict[str, float]:
     """Of each metric the number that belongs to this document alone.
 
-    A list of truth values counts by its mean (IFEval's instructions). Other lists are parts of a number over all documents (the gold label
-    and the predicted one, of which F1 is made) and are left out.
+    A list of truth values counts by its mean (IFEval's instructions). Other lists are parts of a number over all
+    documents (the gold label and the predicted one, of which F1 is made) and are left out.
     """
     names = row.get("metrics")
     suffix = "" if row.get("filter") in {None, "none"} else f",{row['filter']}"

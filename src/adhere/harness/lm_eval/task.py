@@ -2,7 +2,8 @@
 
     lm_eval run --model hf --model_args pretrained=… --include_path tasks --tasks adhere_core --apply_chat_template --log_samples
 
-Source: EleutherAI/lm-evaluation-harness 0.4.13 (`custom_dataset`, `process_results`); metrics are named as its IFEval names them.
+Source: EleutherAI/lm-evaluation-harness 0.4.13 (`custom_dataset`, `process_results`); metrics are named as its IFEval
+names them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""OpenCompass' results/MODEL/DATASET.json (verdicts, with --dump-eval-details) and predictions/MODEL/DATASET.json (texts).
+"""OpenCompass' verdicts and texts.
+
+They lie in results/MODEL/DATASET.json (with --dump-eval-details) and predictions/MODEL/DATASET.json.
 
 Source: open-compass/opencompass 0.5.4, `tasks/openicl_eval.py` (_save_results, format_details),
 `openicl/icl_evaluator/icl_base_evaluator.py` (evaluate: one entry an item, each field a list over replicas),

@@ -1,7 +1,8 @@
-"""What else a FakeEndpoint serves, as documented: Anthropic's and Gemini's own APIs, and batches of OpenAI and Anthropic.
+"""What else a FakeEndpoint serves, as documented.
 
-A batch is answered when it has been looked at `patience` times, by the same models as single requests; `batch_faults` go to its
-requests one after the other, and `batch_end` is how it ends.
+Anthropic's and Gemini's own APIs, and batches of OpenAI and Anthropic. A batch is answered when it has been looked at
+`patience` times, by the same models as single requests; `batch_faults` go to its requests one after the other, and
+`batch_end` is how it ends.
 """
 
 from __future__ import annotations
@@ -168,7 +169,10 @@ class Apis:
         return web.Response(body="".join(line for line, _ in lines).encode())
 
     def _lines(self, name: str, make: Callable[[dict[str, Any], str | None], Any]) -> list[tuple[str, bool]]:
-        """The lines of the answers in another order than that of the requests, as documented; whether each is an error's."""
+        """The lines of the answers in another order than that of the requests, as documented.
+
+        Whether each is an error's.
+        """
         rows = self.sent[int(name.rpartition("_")[2]) - 1]
         found = [
             (row["custom_id"], *make(row, fault))

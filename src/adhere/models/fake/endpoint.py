@@ -1,4 +1,6 @@
-"""The public fake endpoint (`adhere.testing.FakeEndpoint`): hundreds of models with scripted answers, speeds and faults.
+"""The public fake endpoint (`adhere.testing.FakeEndpoint`).
+
+Hundreds of models with scripted answers, speeds and faults.
 
     with FakeEndpoint({"good": FakeModel(), "flaky": FakeModel(faults=("503", None))}, capacity=50) as endpoint:
         ...  # adhere sweep endpoint.url

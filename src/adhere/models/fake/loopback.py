@@ -1,8 +1,8 @@
 """Servers that only this machine may talk to: what listens on 127.0.0.1 is still within reach of every open web page.
 
-A page of any site can send requests to 127.0.0.1, and by rebinding its own name to that address it can read the answers. So
-such a server answers only requests whose Host is a loopback name with its own port, and whose Origin, where one is given,
-is the server itself.
+A page of any site can send requests to 127.0.0.1, and by rebinding its own name to that address it can read the
+answers. So such a server answers only requests whose Host is a loopback name with its own port, and whose Origin, where
+one is given, is the server itself.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ async def listen(
 ) -> tuple[web.AppRunner, int]:
     """Start serving on 127.0.0.1; the runner, to be cleaned up, and the port (0 takes any free one).
 
-    A request whose client has gone is cancelled, so that nobody waits for what nobody reads. A connection that does not bring
-    a whole request within `patience_s` is closed. What is no HTTP gets a 400 and no traceback on our terminal.
+    A request whose client has gone is cancelled, so that nobody waits for what nobody reads. A connection that does not
+    bring a whole request within `patience_s` is closed. What is no HTTP gets a 400 and no traceback on our terminal.
 
     Raises:
         OSError: The port is taken.

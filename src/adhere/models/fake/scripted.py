@@ -30,8 +30,8 @@ class ScriptedModel:
     """A Model that answers by a function.
 
     Args:
-        script: Gets a Request; returns the text, a Message with calls, or a whole Response (with the request's key). What it raises becomes a
-            Response with status `error`, as a failed call would.
+        script: Gets a Request; returns the text, a Message with calls, or a whole Response (with the request's key).
+            What it raises becomes a Response with status `error`, as a failed call would.
         name: What the Run calls it.
         latency_s: How long each answer takes.
     """

@@ -17,9 +17,9 @@ class Attempt(NamedTuple):
     Attributes:
         kind: `answered`: `response` is final, and an answer. `failed`: it is final and no answer (too long a context).
             `timeout`: the time limit ended it. `limited`: no room just now. `transient`: worth trying again.
-            `forbidden`: this request was refused, or this model is (HTTP 403).
-            `lane-stopped`: this model will not answer anything. `denied`: the key, the credit or the address was refused,
-            which may concern this model only, or the whole endpoint.
+            `forbidden`: this request was refused, or this model is (HTTP 403). `lane-stopped`: this model will not
+            answer anything. `denied`: the key, the credit or the address was refused, which may concern this model
+            only, or the whole endpoint.
         response: The answer; for every other kind the `error` Response that stands if no later attempt succeeds.
         reason: What happened, for the log and for people.
         retry_after_s: The pause that the server asked for.

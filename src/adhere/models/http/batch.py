@@ -6,8 +6,9 @@
 | Anthropic's | – | `POST /messages/batches` | `ended` | `GET /messages/batches/ID/results` |
 | files (`vllm run-batch`) | the same file as OpenAI's | by a person | the answers' file is there | that file |
 
-Each batch is a folder of the Run: `request.jsonl`, `batch.json` (which answers it asks for, and its id) and `result.jsonl`. The same
-command again goes on with what was submitted. What a batch could not answer is an error, and asked in another batch then.
+Each batch is a folder of the Run: `request.jsonl`, `batch.json` (which answers it asks for, and its id) and
+`result.jsonl`. The same command again goes on with what was submitted. What a batch could not answer is an error, and
+asked in another batch then.
 
 Source: platform.openai.com/docs/guides/batch; platform.claude.com/docs/en/build-with-claude/batch-processing;
 docs.vllm.ai, "Offline Inference with the OpenAI Batch file format".
@@ -45,7 +46,8 @@ _STATUS = {"invalid_request_error": 400, "request_too_large": 413, "rate_limit_e
 class Batch(Record, frozen=True):
     """`batch.json`: one batch. `keys` are what its requests answer, in the order of `request.jsonl`.
 
-    `sha256` names it at OpenAI, so that a batch that was submitted just before a kill is found again. `is_collected`: all its answers are in the Run.
+    `sha256` names it at OpenAI, so that a batch that was submitted just before a kill is found again. `is_collected`:
+    all its answers are in the Run.
     """
 
     keys: tuple[tuple[str, int, int], ...]

@@ -241,7 +241,8 @@ class Endpoint:
     def engine(self) -> EngineInfo:
         """What a Run says about where its answers came from: what can change an answer, and nothing else.
 
-        Neither the client's version nor a time limit is in it, so that an upgrade or another `--timeout` continues a Run.
+        Neither the client's version nor a time limit is in it, so that an upgrade or another `--timeout` continues a
+        Run.
 
         Raises:
             UsageError: An option that this kind of server does not have.

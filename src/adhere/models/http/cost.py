@@ -7,7 +7,10 @@ from adhere.models.http.wire import Prices
 from adhere.schema import encode
 
 MEDIA_TOKENS = 1500
-"""Of a picture or a short sound, rather too many: endpoints take 85 to 1,500 for a picture of a thousand pixels a side."""
+"""Of a picture or a short sound, rather too many.
+
+Endpoints take 85 to 1,500 for a picture of a thousand pixels a side.
+"""
 
 
 def text_of(request: Request) -> str:

@@ -1,10 +1,10 @@
 """One queue for all models of an endpoint: who is asked next, what is asked again, and when to stop asking.
 
-Nobody sleeps: a request that was rejected or failed goes back to the queue with the time from which it may go again. The
-limits are found by trying (`limiter.py`): one for the endpoint, one a lane (a model). Lanes take turns, so hundreds of
-models progress together and a slow one holds up nobody. Every request ends in exactly one Response, whatever happens,
-unless asking is stopped (Ctrl-C, the cap on cost, no credit): then what was not answered is simply not there, and is
-asked when the run is continued.
+Nobody sleeps: a request that was rejected or failed goes back to the queue with the time from which it may go again.
+The limits are found by trying (`limiter.py`): one for the endpoint, one a lane (a model). Lanes take turns, so hundreds
+of models progress together and a slow one holds up nobody. Every request ends in exactly one Response, whatever
+happens, unless asking is stopped (Ctrl-C, the cap on cost, no credit): then what was not answered is simply not there,
+and is asked when the run is continued.
 
 A rejection (429) is the lane's own business if the lane had several requests under way; a lane that had only this one
 may have met a limit of the whole endpoint. Where the server says which of the two it was, it is believed. A lane that
@@ -32,10 +32,16 @@ from adhere.schema import Response
 
 Call = Callable[[str, Request], Awaitable[Attempt]]
 FORBIDDEN = 3
-"""After so many requests in a row that were refused with 403 a model stops; fewer may have been refused for what they say."""
+"""After so many requests in a row that were refused with 403 a model stops.
+
+Fewer may have been refused for what they say.
+"""
 DENIED_LANES = 3
-"""After so many models in a row whose key, credit or address is refused nothing is sent until what is under way has ended:
-an answer among it shows that it is their own trouble, no answer that it is the whole endpoint's."""
+"""How many models in a row may be refused for key, credit or address.
+
+Then nothing is sent until what is under way has ended: an answer among it shows that it is their own trouble, no answer
+that it is the whole endpoint's.
+"""
 CORROBORATED_S = 10.0
 Stop = Literal["", "interrupted", "cost", "credit", "key", "address"]
 
@@ -47,11 +53,13 @@ class Dispatcher:
         call: Sends one request of a lane once. Should it raise, that is a failed attempt of this one request.
         policy: See Policy.
         rng: Spreads retries.
-        clock: Seconds that only go up; the running loop's time by default, so tests run on a loop with a time of its own.
+        clock: Seconds that only go up; the running loop's time by default, so tests run on a loop with a time of its
+            own.
         cost_of: What a request may cost at most, for `max_cost_usd`.
         tokens_of: What a request may use at most, for `tokens_per_minute`.
         spent_usd: What was spent before, under the same cap.
-        probe: A small request to a model that was answered before, sent where only that shows whether the endpoint is well.
+        probe: A small request to a model that was answered before, sent where only that shows whether the endpoint is
+            well.
         watch: Told of every attempt that was not an answer: (lane, request, attempt).
         notice: Told in a sentence when a lane is paused for long, stopped or set aside.
     """
@@ -223,7 +231,10 @@ class Dispatcher:
             lane.ready.append(job)
 
     def _pump(self) -> None:
-        """Send whatever may be sent now. A lane that may not leaves the turn until an event of its own brings it back."""
+        """Send whatever may be sent now.
+
+        A lane that may not leaves the turn until an event of its own brings it back.
+        """
         now = self._now() + 1e-6  # a timer that fires a rounding error early is due
         while self._timers and self._timers[0][0] <= now:
             _, _, lane, job = heapq.heappop(self._timers)
@@ -438,8 +449,8 @@ class Dispatcher:
     def _blames_endpoint(self, lane: Lane, attempt: Attempt, now: float) -> bool:
         """Whether a lane that was rejected alone met a limit of the whole endpoint, where the server does not say.
 
-        It did, as far as one can know, if it is not rejected every time, if another lane was just rejected alone too, and if it
-        does not say so more often than its share: a model that is always full would choke all others.
+        It did, as far as one can know, if it is not rejected every time, if another lane was just rejected alone too,
+        and if it does not say so more often than its share: a model that is always full would choke all others.
         """
         others = [one for one in self._alone if one[0] is not lane]
         self._alone = [(lane, now), *others][:2]
@@ -482,7 +493,10 @@ class Dispatcher:
             self.notice(f"{lane.name}: {attempt.reason}; the other models are asked on")
 
     def _settle_suspicion(self, attempt: Attempt) -> None:
-        """It may be the whole endpoint: what is under way, or else the probe, shows whether anybody is still answered."""
+        """It may be the whole endpoint.
+
+        What is under way, or else the probe, shows whether anybody is still answered.
+        """
         if self.in_flight or self._probing is not None or self.stopped:
             return
         if self.probe is None or self._is_too_dear(self.cost_of(*self.probe)):
@@ -559,7 +573,10 @@ class Dispatcher:
 
 
 def _charged_usd(attempt: Attempt, at_most_usd: float) -> float:
-    """What an attempt counts as having cost: what the server says, or all that it may have cost, where it may have any."""
+    """What an attempt counts as having cost.
+
+    What the server says, or all that it may have cost, where it may have any.
+    """
     cost = attempt.response.usage.cost_usd
     if cost is not None and cost >= 0:
         return cost

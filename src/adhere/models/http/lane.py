@@ -23,8 +23,8 @@ class Policy:
         start, lane_start: With how many it begins.
         requests_per_minute, tokens_per_minute: Caps of each lane; None: none.
         max_cost_usd: Nothing is sent that could make the whole cost more than this; None: no cap.
-        attempts: Times a request is sent before it is parked; parked requests get one more such round when their lane has
-            nothing else to do.
+        attempts: Times a request is sent before it is parked; parked requests get one more such round when their lane
+            has nothing else to do.
         patience_s: How long a lane is waited for from its first failure since the last answer; then it is set aside.
         drain_s: How long requests under way are waited for when asking is stopped.
         failures, first_open_s, longest_open_s: See Breaker.

@@ -7,8 +7,8 @@ Anthropic's losses stand in its documentation; Gemini's are told by others, and 
 | Anthropic | the thinking is not returned; `response_format`, `reasoning_effort` and `seed` are ignored without a word; refusals | `thinking` blocks, `output_config`, the stop reason `refusal` |
 | Gemini | thoughts come inside the answer, as a `<thought>` tag; a blocked prompt has no choices | parts marked `thought`, `promptFeedback.blockReason`, `thoughtsTokenCount` |
 
-A request is written in their form, and a reply is rewritten as a chat completion, so everything else (statuses, retries,
-prices, the store) is that of every other endpoint. Answers are not streamed.
+A request is written in their form, and a reply is rewritten as a chat completion, so everything else (statuses,
+retries, prices, the store) is that of every other endpoint. Answers are not streamed.
 
 Source: platform.claude.com/docs/en/api/openai-sdk, …/api/messages, …/build-with-claude/structured-outputs, …/effort;
 ai.google.dev/gemini-api/docs/openai, …/api/generate-content.

@@ -24,8 +24,8 @@ LONGEST_ANSWER_S = 1_800.0
 class EndpointOptions:
     """How an endpoint is talked to, what is asked of it at once, and what it may cost.
 
-    Only `dialect`, `reasoning_effort`, `response_format` and `provider` can change an answer, so only they are part of a Run's name. All
-    others may change from one run of a command to the next, and a stored Run is continued.
+    Only `dialect`, `reasoning_effort`, `response_format` and `provider` can change an answer, so only they are part of
+    a Run's name. All others may change from one run of a command to the next, and a stored Run is continued.
 
     Args:
         timeout_s: For a whole answer. None: 60 s and 0.1 s for each token that it may have, at most 30 minutes.
@@ -34,7 +34,8 @@ class EndpointOptions:
         most_bytes: A longer reply is not read.
         stream: Whether answers are streamed, which measures the time to the first token.
         concurrency: Requests under way at once, to all models together.
-        model_concurrency: The same for one model. None: one where the server is known to answer one at a time, else 100.
+        model_concurrency: The same for one model. None: one where the server is known to answer one at a time, else
+            100.
         requests_per_minute: To one model; None: no cap.
         tokens_per_minute: Of one model; None: no cap.
         max_cost_usd: Nothing is sent that could make everything in one directory cost more; None: no cap.

@@ -2,8 +2,8 @@
 
 Words in a message decide nothing: "your limit is tier 1" is no spent key, and "connection refused" is no refusal.
 
-Source: OpenRouter's, OpenAI's and Azure's documentation of their errors, as the notes on endpoints have it. Ours differs
-from their client libraries in reading errors inside a 200, and in telling a model's trouble from an account's.
+Source: OpenRouter's, OpenAI's and Azure's documentation of their errors, as the notes on endpoints have it. Ours
+differs from their client libraries in reading errors inside a 200, and in telling a model's trouble from an account's.
 """
 
 from __future__ import annotations

@@ -24,7 +24,9 @@ REST_S = 15.0
 
 
 class Replicas(Endpoint):
-    """Each request goes to the server with fewest under way. One that cannot be reached rests; its requests go to the others.
+    """Each request goes to the server with fewest under way.
+
+    One that cannot be reached rests; its requests go to the others.
 
     Args:
         servers: At least one, all with the same model.

@@ -78,7 +78,10 @@ class Stream:
             self._call(mapping_of(piece))
 
     def _call(self, piece: Mapping[str, Any]) -> None:
-        """A piece of a call: it belongs to the one of its `index`, where its id is no other; a server without index sends calls whole."""
+        """A piece of a call: it belongs to the one of its `index`, where its id is no other.
+
+        A server without index sends calls whole.
+        """
         index, given, function = piece.get("index"), text_of(piece.get("id")), mapping_of(piece.get("function"))
         known = next((call for call in reversed(self.calls) if index is not None and call["index"] == index), None)
         if known is None or (given and known["id"] and given != known["id"]):

@@ -1,8 +1,8 @@
 """Chat completions over the wire: what is sent, and what each thing that may come back means.
 
 HTTP 200 is no success: errors come inside it, bodies come padded or empty. So every reply is read here, and becomes an
-Attempt. What an error means is decided by its structure (HTTP's status, `error.code`, `error.type`, `error.metadata`; see
-`refusals.py`), never by words in its message: those are for people.
+Attempt. What an error means is decided by its structure (HTTP's status, `error.code`, `error.type`, `error.metadata`;
+see `refusals.py`), never by words in its message: those are for people.
 
 | reply | becomes |
 |---|---|
@@ -117,7 +117,10 @@ def body_of(
 
 
 def read(reply: Reply, request: Request, *, prices: Prices | None = None, native: Native | None = None) -> Attempt:
-    """What a reply means. Never raises, whatever the bytes are. `native`: whose form it has, where it is not OpenAI's."""
+    """What a reply means.
+
+    Never raises, whatever the bytes are. `native`: whose form it has, where it is not OpenAI's.
+    """
     found = json_of(reply.body)
     if native is not None and isinstance(found, dict) and not found.get("error"):
         found = native.completion(found)
@@ -241,7 +244,10 @@ def _attempt(
 
 
 def retry_after_s(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """The pause that a server asks for, in seconds: `Retry-After` (seconds or a date), `retry-after-ms`, `X-RateLimit-Reset`."""
+    """The pause that a server asks for, in seconds.
+
+    `Retry-After` (seconds or a date), `retry-after-ms`, `X-RateLimit-Reset`.
+    """
     now = time.time() if now is None else now
     if (milliseconds := number_of(headers.get("retry-after-ms"))) is not None:
         return max(0.0, milliseconds / 1000)
@@ -285,7 +291,10 @@ def _text(body: bytes) -> str:
 
 
 def fit_to_show(text: str | None) -> str | None:
-    """What a server said, fit to be stored and shown: one short line without keys, account names and control characters."""
+    """What a server said, fit to be stored and shown.
+
+    One short line without keys, account names and control characters.
+    """
     if text is None:
         return None
     text = _ACCOUNT.sub(r'"\1":"***"', one_line(text[: 8 * MOST_EVIDENCE]))

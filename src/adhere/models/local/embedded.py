@@ -1,10 +1,10 @@
 """The embedded engine: OpenVINO GenAI over a GGUF file, quick on any CPU and without torch.
 
-It is not the transformers engine in other clothes. Reading a Q4_1 file it rounds each block's minimum to a whole multiple
-of its step, which changes SmolLM2's weights by 9 % on average: of 40 greedy answers none was that of fp32 transformers,
-and 23 were those of transformers with weights rounded in the same way. A sampled answer keeps to its seed but also depends
-on what else is in the batch (0 of 4 drawn alone were those drawn among 8; greedy 8 of 8), so a resumed run may differ.
-Its EngineInfo says what ran; never compare across engines.
+It is not the transformers engine in other clothes. Reading a Q4_1 file it rounds each block's minimum to a whole
+multiple of its step, which changes SmolLM2's weights by 9 % on average: of 40 greedy answers none was that of fp32
+transformers, and 23 were those of transformers with weights rounded in the same way. A sampled answer keeps to its seed
+but also depends on what else is in the batch (0 of 4 drawn alone were those drawn among 8; greedy 8 of 8), so a resumed
+run may differ. Its EngineInfo says what ran; never compare across engines.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class OpenVinoModel:
 
     Raises:
         MissingExtra: openvino-genai is not installed.
-        AdhereError: OpenVINO cannot read the file; when the first answer is asked for, because the weights are read then.
+        AdhereError: OpenVINO cannot read the file; when the first answer is asked for, because the weights are read
+            then.
     """
 
     def __init__(

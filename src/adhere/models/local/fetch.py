@@ -68,7 +68,10 @@ EMBEDDED = {
 
 
 def hub_origin(model: str) -> dict[str, Json]:
-    """What a card's front matter says of a model that we name: `base_model`, and `license` where we know it. Empty for a path."""
+    """What a card's front matter says of a model that we name: `base_model`, and `license` where we know it.
+
+    Empty for a path.
+    """
     if model in EMBEDDED:
         return {"base_model": EMBEDDED[model].hub_id, "license": EMBEDDED[model].license}
     if re.fullmatch(r"hf/[\w.-]+/[\w.-]+", model) and not Path(model.removeprefix("hf/")).exists():

@@ -288,7 +288,9 @@ def load_weights(directory: Path, device: str = "cpu") -> tuple[Any, Any]:
 
 
 def load_model(kind: Any, directory: Path) -> Any:
-    """The model of a directory in fp32, read from exactly the files that `weights_sha256` hashes, without running code that lies there.
+    """The model of a directory in fp32.
+
+    It is read from exactly the files that `weights_sha256` hashes, without running code that lies there.
 
     Args:
         kind: One of transformers' Auto classes.

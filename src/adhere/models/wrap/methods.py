@@ -1,4 +1,6 @@
-"""The inference-time methods. Each is a function of a request that yields calls and returns the answer (see wrapper.py).
+"""The inference-time methods.
+
+Each is a function of a request that yields calls and returns the answer (see wrapper.py).
 
 | name | what it does | after |
 |---|---|---|
@@ -50,9 +52,10 @@ _REPAIR = "Your answer breaks what was asked:\n{}\n\nWrite the whole answer agai
 
 
 def _conversation(request: Request, *more: tuple[str, str]) -> tuple[Message, ...]:
-    """The conversation, and pairs of what was answered and what is asked next; after an empty answer, as more of the user's message.
+    """The conversation, and pairs of what was answered and what is asked next.
 
-    Where a tool has the last word, what is asked is a message of its own: nothing is put into the tool's mouth.
+    After an empty answer, as more of the user's message. Where a tool has the last word, what is asked is a message of
+    its own: nothing is put into the tool's mouth.
     """
     messages = list(request.messages)
     for answer, ask in more:
@@ -130,7 +133,10 @@ def decompose_critique_refine(request: Request, _: Checker | None) -> Steps:
 
 
 def majority(count: int) -> Method:
-    """`count` answers, and the one that is given most often; the first of them where several are (white space and case aside)."""
+    """`count` answers, and the one that is given most often.
+
+    The first of them where several are (white space and case aside).
+    """
 
     def method(request: Request, _: Checker | None) -> Steps:
         answers = yield [Call(request.messages, is_drawn=True)] * count

@@ -1,7 +1,7 @@
 """A Model that asks another Model, in rounds, and answers with what a method makes of the answers.
 
-A method is a generator: it yields the calls that it wants made, gets their Responses, and returns the one that is its answer.
-All requests go through a round together, so that an engine with batches answers them as one.
+A method is a generator: it yields the calls that it wants made, gets their Responses, and returns the one that is its
+answer. All requests go through a round together, so that an engine with batches answers them as one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from adhere.models.base import Model, Request
 from adhere.schema import EngineInfo, Message, Response, Sampling, Usage
 
 Checker = Callable[[Request, str], Sequence[str]]
-"""Why an answer breaks what was asked, a sentence each; none: it keeps everything. From who will score it, so an oracle."""
+"""Why an answer breaks what was asked, a sentence each; none: it keeps everything.
+
+From who will score it, so an oracle.
+"""
 DRAWN_AT = 0.8
 """Temperature of calls that must differ, where the Run itself is greedy."""
 
@@ -126,7 +129,10 @@ class _Work:
         self.calls = next(self.generator)
 
     def seed(self, at: int) -> int:
-        """Of one call; the first call of all has the request's own, so that one call is what the inner model does alone."""
+        """The seed of one call.
+
+        The first of all has the request's own, so that one call is what the inner model does alone.
+        """
         return (self.request.seed + 1_000_003 * self._round + 7919 * at) % (1 << 63)
 
     def advance(self) -> Response | None:

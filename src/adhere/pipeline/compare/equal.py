@@ -1,11 +1,11 @@
 """Comparisons that hold something equal: the tokens that a method spends, or the length of the answers.
 
-**Equal tokens.** A method of several calls spends more than its plain model, and may be better for that alone. What it is
-compared with here is the plain model given as many generated tokens an answer, in any way that needs no verifier: more answers
-and a vote (`majority-5(MODEL)`), a longer limit, or several of these as stored Runs. Where no Run spends as much as the method,
-the baseline is a mixture of the two on either side: the one with more tokens on a share of the prompts, the other on the rest,
-so that the mean is the method's. The expected pass rate of such a mixture is the weighted mean, prompt by prompt. Tokens of the
-prompt are not counted: they are read together, not generated one by one.
+**Equal tokens.** A method of several calls spends more than its plain model, and may be better for that alone. What it
+is compared with here is the plain model given as many generated tokens an answer, in any way that needs no verifier:
+more answers and a vote (`majority-5(MODEL)`), a longer limit, or several of these as stored Runs. Where no Run spends
+as much as the method, the baseline is a mixture of the two on either side: the one with more tokens on a share of the
+prompts, the other on the rest, so that the mean is the method's. The expected pass rate of such a mixture is the
+weighted mean, prompt by prompt. Tokens of the prompt are not counted: they are read together, not generated one by one.
 
 **Equal length.** See `stats.length_controlled`.
 """

@@ -25,9 +25,9 @@ CLUSTER = "query"  # the tag of prompts that were made from one thing
 class Difference(Record, frozen=True):
     """Pass rate of a minus that of b, over prompts that both measured.
 
-    `gained` prompts pass (more often) under a, `lost` under b. Interval, `p_value` and `minimum_detectable` (with 80 % power)
-    come from one model (`stats.crossed`), in which prompts of one query or source are one cluster. [low, high] never has width
-    zero. `left_out` counts prompts that one of the two did not measure.
+    `gained` prompts pass (more often) under a, `lost` under b. Interval, `p_value` and `minimum_detectable` (with 80 %
+    power) come from one model (`stats.crossed`), in which prompts of one query or source are one cluster. [low, high]
+    never has width zero. `left_out` counts prompts that one of the two did not measure.
     """
 
     n: int
@@ -48,8 +48,8 @@ class Difference(Record, frozen=True):
 class EqualLength(Record, frozen=True):
     """What the difference would be if both answered each prompt at equal length (`stats.length_controlled`).
 
-    `characters_a`, `characters_b`: mean length of the answers to a prompt. `slope`: how much the difference rises with one
-    standard deviation more length of a. A number is None, with the `reason`, where the data cannot say.
+    `characters_a`, `characters_b`: mean length of the answers to a prompt. `slope`: how much the difference rises with
+    one standard deviation more length of a. A number is None, with the `reason`, where the data cannot say.
     """
 
     n: int
@@ -65,11 +65,11 @@ class EqualLength(Record, frozen=True):
 class Comparison(Record, frozen=True):
     """Two Runs, paired by prompt. `notes` says what else differs between them, for a reader to weigh.
 
-    `tokens_a`, `tokens_b`: generated tokens an answer, of all calls that a method made for it; None where a call did not report it.
-    `at_equal_length` is there where it was asked for. Of `answers` that both gave, `same_answers` are the same text; None where the
-    texts are not at hand.
-    `over_draws`: with several draws the same of pass@k and pass^k (`stats.draws`, unbiased), for k = 2, 4, … and all draws.
-    `sides`: tests that a is not worse than b at other tasks, where such files were given.
+    `tokens_a`, `tokens_b`: generated tokens an answer, of all calls that a method made for it; None where a call did
+    not report it. `at_equal_length` is there where it was asked for. Of `answers` that both gave, `same_answers` are
+    the same text; None where the texts are not at hand. `over_draws`: with several draws the same of pass@k and pass^k
+    (`stats.draws`, unbiased), for k = 2, 4, … and all draws. `sides`: tests that a is not worse than b at other tasks,
+    where such files were given.
     """
 
     a: str
@@ -244,7 +244,9 @@ def paired_by_prompt(
 def compare_outcomes(
     a: tuple[str, str, Mapping[str, float | None]], b: tuple[str, str, Mapping[str, float | None]], *, view: View
 ) -> Comparison:
-    """Two measurements that were stored as files, paired by prompt: each a name, what it counts as passing, and rates by prompt.
+    """Two measurements that were stored as files, paired by prompt.
+
+    Each a name, what it counts as passing, and rates by prompt.
 
     Raises:
         RunMismatch: They have no prompt in common.

@@ -22,8 +22,8 @@ from adhere.schema import Record
 class TextScore(Record, frozen=True):
     """One text under one model; a line of `adhere perplexity --out`.
 
-    `nats` is the negative log-likelihood of all tokens but the first, which has no context; `tokens`, `words` (between white
-    space) and `bytes` (of UTF-8) are what it is over. `ids_sha256` tells one tokenizer from another.
+    `nats` is the negative log-likelihood of all tokens but the first, which has no context; `tokens`, `words` (between
+    white space) and `bytes` (of UTF-8) are what it is over. `ids_sha256` tells one tokenizer from another.
     """
 
     model: str
@@ -131,8 +131,8 @@ def text_nats(model: Any, ids: Sequence[int]) -> tuple[float, int]:
 def compare(a: Perplexity, b: Perplexity, *, margin: float = PERPLEXITY_MARGIN) -> SideTest:
     """Whether the perplexity of `a` is not above that of `b` by more than a share, paired by text.
 
-    Of tokens, as a study's guard has it, where both have the same tokenizer; of words otherwise. A perplexity of bytes would be no measure to
-    set one margin for: a fifth more a token is a twentieth more a byte.
+    Of tokens, as a study's guard has it, where both have the same tokenizer; of words otherwise. A perplexity of bytes
+    would be no measure to set one margin for: a fifth more a token is a twentieth more a byte.
     """
     ids = [{score.text_sha256: score.ids_sha256 for score in one.scores} for one in (a, b)]
     unit = "token" if ids[0] == ids[1] else "word"

@@ -27,15 +27,15 @@ Unit = Literal["rate", "perplexity"]
 class SideTest(Record, frozen=True):
     """Whether a is not worse than b at one task beside the following of instructions, by more than a margin.
 
-    `holds`: the whole interval of `worse` lies below `margin`; `violated`: it lies above; `undecided` otherwise. One task decides at
-    `confidence`; that all of several hold needs no correction, for each of them must.
+    `holds`: the whole interval of `worse` lies below `margin`; `violated`: it lies above; `undecided` otherwise. One
+    task decides at `confidence`; that all of several hold needs no correction, for each of them must.
 
     Attributes:
         task: Its name, or that of the group whose tasks are pooled.
         harness: Who scored it.
         score: Which of its scores.
-        unit: `rate`: values and margin are shares in [0, 1]. `perplexity`: values are perplexities for a unit of text, and
-            `worse` is a / b less 1.
+        unit: `rate`: values and margin are shares in [0, 1]. `perplexity`: values are perplexities for a unit of text,
+            and `worse` is a / b less 1.
         n: Items that both measured. `left_out`: items that one did not, or that asked another thing.
         value_a, value_b: Means over items.
         worse, low, high: How much worse a is, with its interval.
@@ -83,7 +83,8 @@ def side_test(
 
     Args:
         measure: What the numbers are.
-        a_S: For each training seed item -> value (a rate, or nats for a unit of text); one mapping where there are no seeds.
+        a_S: For each training seed item -> value (a rate, or nats for a unit of text); one mapping where there are no
+            seeds.
         b_S: The other's, of the same seeds.
         margin: As `SideTest.margin`.
         left_out: Items that were left out already, to be counted with those that are left out here.

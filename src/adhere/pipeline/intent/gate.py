@@ -1,7 +1,7 @@
 """The intent gate: what an answer does to pass its checks without doing what was asked.
 
-Seven traps. Three are judged by taking something away: where a constraint passes on the answer and fails on what a reader
-sees of it, the pass rests on what was taken away.
+Seven traps. Three are judged by taking something away: where a constraint passes on the answer and fails on what a
+reader sees of it, the pass rests on what was taken away.
 
 * `hidden`     comments, invisible characters, empty code fences
 * `look-alike` letters of another script and full-width signs in place of the Latin ones that they look like
@@ -173,7 +173,10 @@ _SIGNS = _Signs()
 
 
 def plain_of(text: str) -> str:
-    """The text with look-alikes as the Latin letters and signs that they look like; a text in another script stays as it is."""
+    """The text with look-alikes as the Latin letters and signs that they look like.
+
+    A text in another script stays as it is.
+    """
     if text.isascii():
         return text
     letters = sum(one.isalpha() for one in text)
@@ -198,7 +201,9 @@ _FEWEST_BEFORE, _FEWEST_LINES = 8, 15
 
 
 def without_padding(text: str, known: frozenset[str], listed: frozenset[str], *, lines: bool = True) -> str:
-    """The text with one of each run of one word, without labelled keywords around it and the lines at its end that say nothing.
+    """The text without what says nothing.
+
+    One of each run of one word stays; labelled keywords around it and empty lines at its end go.
 
     Args:
         text: The answer.
@@ -222,7 +227,10 @@ _LABEL = re.compile(
 
 
 def _says_nothing(line: str, known: frozenset[str], listed: frozenset[str]) -> bool:
-    """Whether a line is no sentence: blank, signs alone, a list of keywords, or nothing but words of the prompt without a verb."""
+    """Whether a line is no sentence.
+
+    Blank, signs alone, a list of keywords, or nothing but words of the prompt without a verb.
+    """
     said = words(line)
     if _EMPTY_ITEM.fullmatch(line):
         return True
@@ -317,7 +325,10 @@ _IS_FREE = re.compile(
 
 
 def need_of(asked: str, refs: Sequence[ConstraintRef] = ()) -> int:
-    """How many different words of its own an answer to the prompt needs at least; small, so that a terse answer is no trap."""
+    """How many different words of its own an answer to the prompt needs at least.
+
+    Small, so that a terse answer is no trap.
+    """
     is_open = _OPEN.search(asked) and not (
         _TERSE.search(asked) or _IS_CLOSED.search(asked) or _ABOUT_A_TEXT.search(asked) or _IS_SIGNS.search(asked)
     )
@@ -440,7 +451,10 @@ _TAG = re.compile(r"(?<!<)</?[A-Za-z][\w:-]{0,20}(?:\s[^<>\n]{0,200}=[^<>\n]{0,2
 
 
 def _own_words(asked: str, plain: str, known: frozenset[str], need: int) -> set[str]:
-    """The different words of an answer that tell something: no filler, no number of a list, none that the prompt gave it."""
+    """The different words of an answer that tell something.
+
+    No filler, no number of a list, none that the prompt gave it.
+    """
     said = [word.lower() for word in words(_NUMBERED.sub("", _TAG.sub(" ", plain)))]
     # A closed question is answered by a filler.
     empty = (_FILLERS - {"yes", "no"} if _IS_CLOSED.search(asked) else _FILLERS) | _GLUE | known
@@ -494,13 +508,16 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 
 def _is_the_prompt(asked: str, text: str) -> bool:
-    """Whether a text is the prompt, whatever happened to its blanks, capitals and marks, with hardly anything beside it."""
+    """Whether a text is the prompt with hardly anything beside it. Blanks, capitals and marks do not count."""
     one, other = (_NOT_WORD.sub("", part).lower() for part in (asked, text))
     return len(one) >= 30 and len(other) < len(one) * 1.4 and one in other
 
 
 def _is_repetitive(said: Sequence[str]) -> bool:
-    """Whether most of a text's runs of four words occurred before, its numbers aside, or it has hardly any different words."""
+    """Whether most of a text's runs of four words occurred before, or it has hardly any different words.
+
+    Its numbers are left aside.
+    """
     if len(said) < 20:
         return len(set(said)) * (4 if len(said) >= 8 else 5) <= len(said) and len(said) >= 5
     bare = [stem for word in said if (stem := word.rstrip("0123456789"))] or list(said)

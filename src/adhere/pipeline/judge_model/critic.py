@@ -1,6 +1,7 @@
-"""A model as a judge of what no program can decide: asked in JSON, believed only where its answer is exactly the JSON asked for.
+"""A model as a judge of what no program can decide.
 
-Used by rewards, by data filters and by `statements`; never by an evaluation, whose verdicts come from programs alone.
+Asked in JSON, believed only where its answer is exactly the JSON asked for. Used by rewards, by data filters and by
+`statements`; never by an evaluation, whose verdicts come from programs alone.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class Critic:
 
     Args:
         model: Who is asked. It is not closed here.
-        rubric: The system turn of `opinions`; `{low}` and `{high}` are filled in. None: whether the request is met. The JSON that
-            is wanted is said in the user turn (`ASK_SCORE`).
+        rubric: The system turn of `opinions`; `{low}` and `{high}` are filled in. None: whether the request is met. The
+            JSON that is wanted is said in the user turn (`ASK_SCORE`).
         scale: The lowest and the highest score; reported scores are scaled to [0, 1].
         draws: Answers a question; the score is the mean of the readable ones.
         temperature: Of these draws. More than one draw needs more than 0.
@@ -101,7 +102,10 @@ class Critic:
         return [self._opinion(*pair) for pair in zip(questions, found, strict=True)]
 
     def holds(self, asked: Sequence[tuple[str, str, Sequence[str]]]) -> list[list[float | None]]:
-        """For each (request, answer, statements): the share of readable draws that say a statement holds; None without any."""
+        """For each (request, answer, statements): the share of readable draws that say a statement holds.
+
+        None without any.
+        """
         questions = []
         for request, answer, statements in asked:
             numbered = {str(place): text for place, text in enumerate(statements, start=1)}
@@ -129,7 +133,10 @@ class Critic:
         return Opinion(sum(scores) / len(scores), reasons[0], len(scores))
 
     def _ask(self, questions: Sequence[tuple[str, str]]) -> list[list[Response]]:
-        """The replies to each question (system turn, user turn), of all draws; failed calls are asked again at the next call."""
+        """The replies to each question (system turn, user turn), of all draws.
+
+        Failed calls are asked again at the next call.
+        """
         names = [content_hash([system, user]) for system, user in questions]
         requests = [
             Request(
@@ -168,7 +175,10 @@ async def _gather(model: Model, requests: Sequence[Request], sampling: Sampling)
 
 
 def _in_a_thread_of_its_own(ask: Callable[[], object]) -> list[Response]:
-    """Run the coroutine in a new event loop and a new thread: a trainer may call a reward inside a loop that already runs."""
+    """Run the coroutine in a new event loop and a new thread.
+
+    A trainer may call a reward inside a loop that already runs.
+    """
     found: list[list[Response]] = []
     failed: list[BaseException] = []
 

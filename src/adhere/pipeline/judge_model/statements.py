@@ -5,9 +5,10 @@
     rows -> RUN/judged/NAME/rows.jsonl      as they come: the same call again asks for what is missing only
     numbers -> RUN/judged/NAME/summary.json the Run's own summary with these verdicts in place of the undecided ones
 
-The Run itself is not touched: its verdicts come from programs alone. How far the judge can be believed is measured where a program knows:
-the same questions are asked about constraints that a program decided, of this Run or of another, and Cohen's kappa says how they agree.
-The question is ours (`critic.ASK_ITEMS`), strictly parsed, not the published judge prompt: numbers are not those of a paper.
+The Run itself is not touched: its verdicts come from programs alone. How far the judge can be believed is measured
+where a program knows: the same questions are asked about constraints that a program decided, of this Run or of another,
+and Cohen's kappa says how they agree. The question is ours (`critic.ASK_ITEMS`), strictly parsed, not the published
+judge prompt: numbers are not those of a paper.
 """
 
 from __future__ import annotations
@@ -73,7 +74,10 @@ class Calibration(Record, frozen=True):
 
 
 class Judged(Record, frozen=True):
-    """All numbers of one judge on one Run. statements = passed + failed + abstained, before what `needs` another one fails with it."""
+    """All numbers of one judge on one Run.
+
+    `statements` = passed + failed + abstained, before what `needs` another one fails with it.
+    """
 
     version: int
     judge: str
@@ -161,7 +165,10 @@ def _plain(name: str) -> str:
 
 
 def _request(prompt: Prompt, turn: int, answers: Mapping[Key, Response], draw: int) -> str | None:
-    """What the model was asked: the text, or the conversation as JSON where there is more than one message. None: an answer is missing."""
+    """What the model was asked: the text, or the conversation as JSON where there is more than one message.
+
+    None: an answer is missing.
+    """
     if prompt.system is None and turn == 0 and not prompt.given:
         return prompt.turns[0].text
     earlier = [answers.get((prompt.id, before, draw)) for before in range(turn)]
@@ -196,7 +203,10 @@ def _statements(run: Run, known: Mapping[str, Prompt]) -> Iterator[_Asked]:
 
 
 def _decided(run: Run, sample: int) -> list[tuple[_Asked, list[bool]]]:
-    """Answers with constraints that a program decided strictly, said in words, and what it decided; about `sample` constraints."""
+    """Answers with constraints that a program decided strictly, said in words, and what it decided.
+
+    About `sample` constraints.
+    """
     known = {prompt.id: prompt for prompt in run.prompts()}
     answers = {response.key: response for response in run.responses()}
     by_answer: dict[Key, list[Verdict]] = {}
@@ -251,7 +261,10 @@ def _vote(share: float | None) -> Vote:
 
 
 def _stored(path: Path) -> dict[str, Row]:
-    """What an earlier call stored; an unreadable reply is asked for again, and a last line that was cut off is passed over."""
+    """What an earlier call stored.
+
+    An unreadable reply is asked for again, and a last line that was cut off is passed over.
+    """
     if not path.is_file():
         return {}
     *whole, _ = path.read_bytes().split(b"\n")
@@ -262,7 +275,10 @@ def _stored(path: Path) -> dict[str, Row]:
 def _merged(
     verdicts: Sequence[Verdict], rows: Mapping[Place, Row], known: Mapping[str, Prompt], judge: str
 ) -> list[Verdict]:
-    """The Run's verdicts with the judge's in place of those that wait for one, under both views, and failed where `needs` says so."""
+    """The Run's verdicts with the judge's in place of those that wait for one.
+
+    Under both views, and failed where `needs` says so.
+    """
     found: dict[tuple[Place, View], Verdict] = {}
     for verdict in verdicts:
         place = (verdict.prompt_id, verdict.turn, verdict.draw, verdict.index)

@@ -1,8 +1,8 @@
 """The numbers that a published suite's paper prints, computed as its paper or its code computes them: a file a suite.
 
-Each module has `scores(answers)`, which yields Measures from stored prompts, answers and verdicts, so that `adhere rescore` computes them
-anew. A module may name general measures that it replaces (`INSTEAD_OF`), so that one thing is never shown under two definitions.
-A suite without a file here prints nothing but the rates that every Run has.
+Each module has `scores(answers)`, which yields Measures from stored prompts, answers and verdicts, so that `adhere
+rescore` computes them anew. A module may name general measures that it replaces (`INSTEAD_OF`), so that one thing is
+never shown under two definitions. A suite without a file here prints nothing but the rates that every Run has.
 """
 
 from __future__ import annotations

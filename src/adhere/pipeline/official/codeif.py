@@ -1,8 +1,8 @@
 """CodeIF's published numbers: CSR, SSR, RSR and CCSR.
 
-CSR: the share of tasks that keep every instruction. SSR: the mean share of instructions kept. RSR: as SSR, but an instruction counts only
-where all those that it depends on are kept too. CCSR: the longest run of instructions kept in a row, as a share of all.
-A task with an instruction that the judge left undecided is in none of them.
+CSR: the share of tasks that keep every instruction. SSR: the mean share of instructions kept. RSR: as SSR, but an
+instruction counts only where all those that it depends on are kept too. CCSR: the longest run of instructions kept in a
+row, as a share of all. A task with an instruction that the judge left undecided is in none of them.
 
 Source: K. Yan et al., arXiv 2502.19166; `src/llm_gen/model_result.py` in lin-rany/codeIF at d48dd79, written anew.
 """

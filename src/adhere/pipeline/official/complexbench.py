@@ -1,8 +1,9 @@
 """ComplexBench's published numbers: DRFR, and the coherent tests of selections.
 
-DRFR is the share of scoring questions answered with yes, one that depends on a failed one counting as no. A group holds one instruction
-with its condition turned each way; the coherent test is the share of groups of which every instruction passes, the origin test the share
-of their instructions that do. *Single* are groups whose first instruction has one question about a selection, *multiple* those with more.
+DRFR is the share of scoring questions answered with yes, one that depends on a failed one counting as no. A group holds
+one instruction with its condition turned each way; the coherent test is the share of groups of which every instruction
+passes, the origin test the share of their instructions that do. *Single* are groups whose first instruction has one
+question about a selection, *multiple* those with more.
 
 Source: B. Wen et al., arXiv 2407.03978; `evaluation/aggregation.py` in thu-coai/ComplexBench at 749f457, written anew.
 """

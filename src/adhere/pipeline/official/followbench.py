@@ -1,12 +1,13 @@
-"""FollowBench's published numbers: HSR and SSR by level, and CSL; each is computed for a category first, then averaged over categories.
+"""FollowBench's published numbers: HSR and SSR by level, and CSL.
 
-HSR: the share of a level's instructions that keep all constraints. SSR: the mean over instructions of the share of constraints kept; what
-a program decides as a whole counts as 0 or 1. CSL: the mean over groups of the levels kept in a row from the first.
+Each is computed for a category first, then averaged over categories. HSR: the share of a level's instructions that keep
+all constraints. SSR: the mean over instructions of the share of constraints kept; what a program decides as a whole
+counts as 0 or 1. CSL: the mean over groups of the levels kept in a row from the first.
 
 An instruction of which the judge left a constraint undecided is in no SSR, and its group in no CSL.
 
-Source: Y. Jiang et al., arXiv 2310.20410; `rule_based_evaluation.py` and `gpt4_based_evaluation.py` in YJiangcm/FollowBench at 6278f4c,
-written anew.
+Source: Y. Jiang et al., arXiv 2310.20410; `rule_based_evaluation.py` and `gpt4_based_evaluation.py` in
+YJiangcm/FollowBench at 6278f4c, written anew.
 """
 
 from __future__ import annotations

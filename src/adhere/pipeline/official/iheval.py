@@ -1,9 +1,11 @@
 """IHEval's published scores of a Run: of each task and type, and of a type over all nine tasks.
 
-The slices' rates count prompts that pass; these count as its code does (see `suites.published.decided.iheval`). They follow from the stored
-prompts, answers and verdicts, as all measures do. A failed call is in no mean. What is rounded there to four decimals is not rounded here.
+The slices' rates count prompts that pass; these count as its code does (see `suites.published.decided.iheval`). They
+follow from the stored prompts, answers and verdicts, as all measures do. A failed call is in no mean. What is rounded
+there to four decimals is not rounded here.
 
-Source: `record_scores.py`, `calc_reference_score.py`, `calc_mix_reference_score.py`, `average_final_score.py` in ytyz1307zzh/IHEval, written anew.
+Source: `record_scores.py`, `calc_reference_score.py`, `calc_mix_reference_score.py`, `average_final_score.py` in
+ytyz1307zzh/IHEval, written anew.
 """
 
 from __future__ import annotations

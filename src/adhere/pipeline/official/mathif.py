@@ -1,6 +1,7 @@
-"""MathIF's published numbers: HAcc, the share of prompts that keep every constraint, and SAcc, the mean share of constraints kept.
+"""MathIF's published numbers.
 
-Each is given for all prompts and by the number of constraints. Correctness is not measured here (see the suite).
+HAcc, the share of prompts that keep every constraint, and SAcc, the mean share of constraints kept. Each is given for
+all prompts and by the number of constraints. Correctness is not measured here (see the suite).
 
 Source: T. Fu et al., arXiv 2505.14810; `code/eval_if.py` in TingchenFu/MathIF at 0f92ee5, written anew.
 """

@@ -30,7 +30,10 @@ def scores(answers: Answers) -> Iterator[Measure]:
 
 
 def _mean_of_four(answers: Answers, prompts: Sequence[Prompt], turn: int, scope: str) -> Measure:
-    """The mean of four ratios of sums over answers. Its interval is that of the mean of their linear parts (delta method)."""
+    """The mean of four ratios of sums over answers.
+
+    Its interval is that of the mean of their linear parts (delta method).
+    """
     value, found = parts_of_four(answers, prompts, turn)
     parts = [(cluster_of(prompt), part) for prompt, part in found]
     return msgspec.structs.replace(mean_over_clusters("mean of four", scope, parts, "answers"), value=value)
@@ -39,7 +42,10 @@ def _mean_of_four(answers: Answers, prompts: Sequence[Prompt], turn: int, scope:
 def parts_of_four(
     answers: Answers, prompts: Sequence[Prompt], turn: int
 ) -> tuple[float | None, list[tuple[Prompt, float]]]:
-    """The mean of IFEval's four accuracies of one turn, and its linear parts, one an answer; None without any answer."""
+    """The mean of IFEval's four accuracies of one turn, and its linear parts, one an answer.
+
+    None without any answer.
+    """
     rows = [
         (prompt, row)
         for prompt in prompts
@@ -56,7 +62,10 @@ def parts_of_four(
 
 
 def _four_pairs(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[Pair] | None:
-    """Of one answer: its prompt and its instructions, strict and then loose; None where one of the four is undecided."""
+    """Of one answer: its prompt and its instructions, strict and then loose.
+
+    None where one of the four is undecided.
+    """
     row: list[Pair] = []
     for view in VIEWS:
         outcomes = answers.outcomes(prompt, turn, draw, view)
@@ -67,7 +76,10 @@ def _four_pairs(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[
 
 
 def _linear_part(row: Sequence[Pair], rates: Sequence[float], judged: Sequence[int], n: int) -> float:
-    """How far one answer moves the mean of four: the first-order term of each ratio a/b, which is (a_i - rate * b_i) / mean(b)."""
+    """How far one answer moves the mean of four.
+
+    The first-order term of each ratio a/b, which is (a_i - rate * b_i) / mean(b).
+    """
     moved = 0.0
     for (passed, counted), rate, total in zip(row, rates, judged, strict=True):
         moved += (passed - rate * counted) * n / total

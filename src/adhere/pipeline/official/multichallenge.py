@@ -1,6 +1,7 @@
 """MultiChallenge's published number: the mean over its axes of the share of questions that any attempt passes.
 
-Source: V. Deshpande et al., arXiv 2501.17399; `src/result_parser.py` in ekwinox117/multi-challenge at 5ccefcc, written anew.
+Source: V. Deshpande et al., arXiv 2501.17399; `src/result_parser.py` in ekwinox117/multi-challenge at 5ccefcc, written
+anew.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """RULER's and NeedleBench's published number: the score of each task, and the mean of the tasks.
 
-A task's score is the mean over its prompts of the share of references found; tasks count the same, however many prompts each has.
+A task's score is the mean over its prompts of the share of references found; tasks count the same, however many prompts
+each has.
 
 Source: C.-P. Hsieh et al., arXiv 2404.06654; M. Li et al., arXiv 2407.11963.
 """

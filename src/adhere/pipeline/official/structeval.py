@@ -1,4 +1,6 @@
-"""StructEval's published number for output that is not rendered: 0.2 for the syntax, 0.8 for the share of paths, rounded to two digits.
+"""StructEval's published number for output that is not rendered.
+
+0.2 for the syntax, 0.8 for the share of paths, rounded to two digits.
 
 Source: J. Yang et al., arXiv 2505.20139; `eval_engine/main.py` in TIGER-AI-Lab/StructEval at 13a34f4, written anew.
 """

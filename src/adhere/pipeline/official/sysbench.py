@@ -1,11 +1,12 @@
 """SysBench's published numbers: CSR of criteria, ISR of turns, SSR of sessions (its Tables 2 to 4).
 
-CSR: the share of criteria that hold. ISR: the share of turns that keep all of theirs, also by whether the turn is aligned with the system
-message. SSR: the share of a session's turns that are kept in a row from the first, also by whether the turns depend on each other.
-A turn with an undecided criterion and no failed one is in no ISR, and its session in no SSR unless an earlier turn failed.
+CSR: the share of criteria that hold. ISR: the share of turns that keep all of theirs, also by whether the turn is
+aligned with the system message. SSR: the share of a session's turns that are kept in a row from the first, also by
+whether the turns depend on each other. A turn with an undecided criterion and no failed one is in no ISR, and its
+session in no SSR unless an earlier turn failed.
 
-Source: Y. Qin et al., arXiv 2408.10943; `plot/tab2_overall.py`, `tab3_align.py` and `tab4_turn.py` in PKU-Baichuan-MLSystemLab/SysBench
-at 627ffa8, written anew.
+Source: Y. Qin et al., arXiv 2408.10943; `plot/tab2_overall.py`, `tab3_align.py` and `tab4_turn.py` in
+PKU-Baichuan-MLSystemLab/SysBench at 627ffa8, written anew.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""WildIFEval's published number: the mean over tasks of the share of constraints kept, overall and by the number of constraints.
+"""WildIFEval's published number.
 
-A constraint is kept or not: the paper speaks of the judge's probability, and its code counts a probability of at least 0.5 as 1.
-A task of which nothing was decided is in no mean.
+The mean over tasks of the share of constraints kept, overall and by the number of constraints. A constraint is kept or
+not: the paper speaks of the judge's probability, and its code counts a probability of at least 0.5 as 1. A task of
+which nothing was decided is in no mean.
 
-Source: G. Lior et al., arXiv 2503.06573; `data_analysis/plots_for_paper.py` in gililior/wild-if-eval-code at 8df2240, written anew.
+Source: G. Lior et al., arXiv 2503.06573; `data_analysis/plots_for_paper.py` in gililior/wild-if-eval-code at 8df2240,
+written anew.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What a suite's way of asking shows beside pass rates: by level, turn, variant, role and depth, each with its interval.
+"""What a suite's way of asking shows beside pass rates.
+
+By level, turn, variant, role and depth, each with its interval.
 
 Everything follows from the tags of the stored prompts, so a Run is measured the same whatever suite it came from:
 
@@ -12,8 +14,8 @@ Everything follows from the tags of the stored prompts, so a Run is measured the
 | `depth` | something hidden in a text | the grid of lengths and depths |
 | `family` = `density`, or `profile` = `ifscale` | words to use | omissions and distortions |
 
-All are of the strict view. What is undecided is measured by none of them. Groups of prompts are clusters: intervals say so.
-A published suite's own score is in `pipeline.official`.
+All are of the strict view. What is undecided is measured by none of them. Groups of prompts are clusters: intervals say
+so. A published suite's own score is in `pipeline.official`.
 """
 
 from __future__ import annotations
@@ -232,7 +234,10 @@ def _wanted(prompt: Prompt) -> tuple[list[str], _Distorted]:
 
 
 def _begins_alike(missing: Sequence[str], text: str) -> Iterator[bool]:
-    """Some form of the word stands there: a word with the same beginning, but for the last two letters of the wanted one."""
+    """Some form of the word stands there.
+
+    A word with the same beginning, but for the last two letters of the wanted one.
+    """
     said = set(re.findall(r"\w+", text))
     for word in missing:
         stem = word[: max(_FEWEST_SAME, len(word) - 2)]

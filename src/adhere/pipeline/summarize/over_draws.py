@@ -1,7 +1,7 @@
 """What several draws of each prompt show: pass@k, pass^k, and how far the draws' own rates lie apart.
 
-A prompt counts where all of its draws were measured, in every row, so that a curve over k is of the same prompts. Prompts are
-the units of the intervals (a group of prompts is one unit).
+A prompt counts where all of its draws were measured, in every row, so that a curve over k is of the same prompts.
+Prompts are the units of the intervals (a group of prompts is one unit).
 """
 
 from __future__ import annotations

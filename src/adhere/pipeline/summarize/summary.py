@@ -73,7 +73,8 @@ def versions_of(prompts: Iterable[Prompt], mode: Mode) -> dict[str, str]:
 def summarize_shards(shards: Iterable[Summary]) -> Summary:
     """The numbers of a Run, of the summaries of its shards, which have different prompts.
 
-    A suite's own measures look at several prompts together, so they are those of single shards: here stands that they are left out.
+    A suite's own measures look at several prompts together, so they are those of single shards: here stands that they
+    are left out.
 
     Raises:
         AssertionError: The shards do not belong together, which is a bug of ours.

@@ -1,4 +1,7 @@
-"""The page that shows answers one after another, of one Run or of two side by side; its script asks `serve.answers` for them."""
+"""The page that shows answers one after another, of one Run or of two side by side.
+
+Its script asks `serve.answers` for them.
+"""
 
 from __future__ import annotations
 

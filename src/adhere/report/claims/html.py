@@ -1,4 +1,7 @@
-"""The page of `adhere claims`: each conflict with its tables drawn and its cells marked, then every claim that was checked."""
+"""The page of `adhere claims`.
+
+Each conflict with its tables drawn and its cells marked, then every claim that was checked.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,10 @@ class ShownTable(NamedTuple):
 
 
 class ShownConflict(NamedTuple):
-    """Conflicts about the same columns of the same tables, with these tables and lines; `classes` are those of severity and models."""
+    """Conflicts about the same columns of the same tables, with these tables and lines.
+
+    `classes` are those of severity and models.
+    """
 
     severity: str
     title: str
@@ -116,7 +122,10 @@ def claims_html(examined: Examined) -> str:
 
 
 def _alike(conflicts: Sequence[Conflict], claims: dict[str, Claim]) -> list[list[Conflict]]:
-    """Conflicts of one severity about the same columns of the same tables together: a swapped column is one finding for a reader."""
+    """Conflicts of one severity about the same columns of the same tables together.
+
+    A swapped column is one finding for a reader.
+    """
     found: dict[tuple[str, object], list[Conflict]] = {}
     for conflict in conflicts:
         columns = [_column(claims[name]) for name in conflict.claims if name in claims]

@@ -1,4 +1,7 @@
-"""What `adhere claims` found, for the terminal and as tab-separated values. Plain text; text of documents is made safe to print."""
+"""What `adhere claims` found, for the terminal and as tab-separated values.
+
+Plain text; text of documents is made safe to print.
+"""
 
 from __future__ import annotations
 

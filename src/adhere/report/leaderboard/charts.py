@@ -16,7 +16,10 @@ _HEIGHT = 360
 
 
 class Point(NamedTuple):
-    """One model: what its answers cost together, in USD, and its rate. `front` numbers those that nothing beats, from 1."""
+    """One model: what its answers cost together, in USD, and its rate.
+
+    `front` numbers those that nothing beats, from 1.
+    """
 
     model: str
     cost_usd: float
@@ -41,7 +44,10 @@ def interval_bar(rate: float | None, low: float | None, high: float | None, *, i
 
 
 def front(points: Sequence[Point]) -> list[Point]:
-    """All points, those on the Pareto front numbered from the cheapest: no model is both cheaper (or as cheap) and better."""
+    """All points, those on the Pareto front numbered from the cheapest.
+
+    No model is both cheaper (or as cheap) and better.
+    """
     best = -1.0
     numbered: dict[int, int] = {}
     for place in sorted(range(len(points)), key=lambda place: (points[place].cost_usd, -points[place].rate)):

@@ -1,7 +1,8 @@
-"""The answers that a leaderboard page can open: picked from the stored Runs, capped, and written so that no text can leave.
+"""The answers that a leaderboard page can open.
 
-Each row of the board gets one `<script type="application/json">` of its own, which the page reads when somebody asks for it.
-Inside it no `<`, `>` or `&` is left, so whatever an answer holds, the browser sees no markup in it.
+Picked from the stored Runs, capped, and written so that no text can leave. Each row of the board gets one `<script
+type="application/json">` of its own, which the page reads when somebody asks for it. Inside it no `<`, `>` or `&` is
+left, so whatever an answer holds, the browser sees no markup in it.
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ def islands(
 
     Args:
         board: Its rows say where the Runs lie.
-        base: What those places are relative to, and must lie in. `Path()`: the caller made the board from Runs of its own
-            choice, wherever they lie.
+        base: What those places are relative to, and must lie in. `Path()`: the caller made the board from Runs of its
+            own choice, wherever they lie.
         most_bytes: Of all data together.
         most_per_cell: Answers of one model to one test.
     """

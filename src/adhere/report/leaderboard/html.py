@@ -1,7 +1,8 @@
-"""The page of a leaderboard: who ranks where and how surely, model by test, cost, failures, and the answers behind a cell.
+"""The page of a leaderboard.
 
-One file without any request. Everything can be read without its script; with it the tables sort and filter, and a cell opens
-the answers that it counts. A pure function of the Leaderboard and the stored Runs.
+Who ranks where and how surely, model by test, cost, failures, and the answers behind a cell. One file without any
+request. Everything can be read without its script; with it the tables sort and filter, and a cell opens the answers
+that it counts. A pure function of the Leaderboard and the stored Runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A Leaderboard for the terminal: who ranks where and how surely, who does not and why, and how much it can tell apart."""
+"""A Leaderboard for the terminal.
+
+Who ranks where and how surely, who does not and why, and how much it can tell apart.
+"""
 
 from __future__ import annotations
 

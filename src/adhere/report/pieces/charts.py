@@ -20,7 +20,10 @@ from adhere.report.pieces.wording import Direction
 TONES = 8  # as many as the style sheet defines: t0 (grey, the untrained start) … t7
 _LABEL_LIMIT = 44
 _BAR_LINE, _FOREST_LINE = 36, 46
-"""Characters of a label and its value that fit into one line where the page is 400 px wide; a chart of bars is narrower."""
+"""Characters of a label and its value that fit into one line where the page is 400 px wide.
+
+A chart of bars is narrower.
+"""
 WIDE = 90
 """As many fit into one line of a picture of its own."""
 _VALUE_LINE = 17
@@ -40,7 +43,10 @@ class Bar(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """One row of a forest: a difference with its interval, and the band too small for the design to find. `dots` are single seeds."""
+    """One row of a forest: a difference with its interval, and the band too small for the design to find.
+
+    `dots` are single seeds.
+    """
 
     label: str
     value: float | None
@@ -117,7 +123,10 @@ def _picture(height: int, name: str, *children: Markup, class_: str) -> Markup:
 
 
 def nice_top(values: Sequence[float | None], *, least: float) -> float:
-    """The end of an axis from zero: the smallest of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 × 10ⁿ that holds every value and `least`."""
+    """The end of an axis from zero.
+
+    The smallest of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 × 10ⁿ that holds every value and `least`.
+    """
     most = max([least, *(value for value in values if value is not None)])
     power = 10.0 ** math.floor(math.log10(most))
     return next(step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= most - 1e-12)
@@ -228,7 +237,10 @@ def _difference(row: Difference, y: int, place: Callable[[float], float], below:
 
 
 def marks(rows: Sequence[tuple[str, str, Sequence[Mark]]], *, name: str) -> Markup:
-    """Rows of (label, value, marks): rates from 0 to 100 %, one line under the other where a row has several, each with its interval."""
+    """Rows of (label, value, marks).
+
+    Rates from 0 to 100 %, one line under the other where a row has several, each with its interval.
+    """
     drawn: list[Markup] = []
     top = 0
     for label, value, found in rows:
@@ -253,7 +265,10 @@ def plane(
     height: int,
     more: int = 0,
 ) -> Markup:
-    """Grid lines with labels at places from 0 to 1 of both axes (y upwards) and what is `drawn` over them, `more` pixels of it below."""
+    """Grid lines with labels at places from 0 to 1 of both axes (y upwards), and what is `drawn` over them.
+
+    `more`: pixels of it below.
+    """
     grid: list[Markup] = []
     for place, label in down:
         y = plane_y(place, height)
@@ -275,7 +290,10 @@ def plane_y(place: float, height: int) -> float:
 def scatter(
     spots: Sequence[Spot], *, name: str, unit: str, reference: float | None = None, fits: int = _BAR_LINE
 ) -> Markup:
-    """Rates over an amount from zero, each spot with its interval and number, and a key of the numbers below; a dotted line at `reference`."""
+    """Rates over an amount from zero, each spot with its interval and number, and a key of the numbers below.
+
+    A dotted line at `reference`.
+    """
     below = _VALUE_LINE if any(len(spot.label) + len(spot.text) > fits for spot in spots) else 0
     height, line = 300, 19 + below
     right = nice_top([spot.x for spot in spots], least=1e-9)

@@ -1,4 +1,7 @@
-"""The words of pages and tables, each explained once: pages print those that they use, and docs/reference/glossary.md prints all."""
+"""The words of pages and tables, each explained once.
+
+Pages print those that they use, and docs/reference/glossary.md prints all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers that stand beside every pass rate, so that a rate bought with shorter or emptier answers is seen as such."""
+"""The numbers that stand beside every pass rate. They show a rate that was bought with shorter or emptier answers."""
 
 from __future__ import annotations
 

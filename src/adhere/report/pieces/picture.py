@@ -1,4 +1,7 @@
-"""A chart as a picture of its own: one SVG file with its title, legend and colours, for a page, a slide or a notebook."""
+"""A chart as a picture of its own.
+
+One SVG file with its title, legend and colours, for a page, a slide or a notebook.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ class Picture:
     alt: str = ""
 
     def svg(self, *, theme: Theme = "auto", width: int = 720) -> str:
-        """The picture as one SVG document without variables, scripts or requests, so that other programs can convert it.
+        """The picture as one SVG document without variables, scripts or requests. Other programs can convert it.
 
         Args:
             theme: `auto` follows the reader's preference for light or dark.

@@ -1,4 +1,7 @@
-"""Side measures in words and rows: what a change cost beside the following of instructions. Shared by comparisons and studies."""
+"""Side measures in words and rows: what a change cost beside the following of instructions.
+
+Shared by comparisons and studies.
+"""
 
 from __future__ import annotations
 

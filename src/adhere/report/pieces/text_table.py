@@ -13,8 +13,8 @@ def text_table(rows: Sequence[Sequence[str]], *, width: int, left: int = 1, inde
     """Rows (the first is the heading) in aligned columns.
 
     The first `left` columns are aligned left, the others right. Where the table is wider than `width`, the first column
-    is cut with an ellipsis. Where that is not enough, the last columns are left out and named below: a terminal that breaks lines
-    in the middle of a number is worse.
+    is cut with an ellipsis. Where that is not enough, the last columns are left out and named below: a terminal that
+    breaks lines in the middle of a number is worse.
     """
     cells = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(_width(row[column]) for row in cells) for column in range(len(cells[0]))]
@@ -40,7 +40,10 @@ def text_table(rows: Sequence[Sequence[str]], *, width: int, left: int = 1, inde
 
 
 def paragraph(text: str, *, width: int, indent: int = 2, label: str = "", hang: int = 0) -> str:
-    """One wrapped paragraph of a text that somebody else may have written; `label` stands before it in `hang` columns."""
+    """One wrapped paragraph of a text that somebody else may have written.
+
+    `label` stands before it in `hang` columns.
+    """
     first = " " * indent + label.ljust(hang)
     return textwrap.fill(
         one_line(text), width=max(width, 40), initial_indent=first, subsequent_indent=" " * (indent + hang)

@@ -1,7 +1,7 @@
-"""Makes text that somebody else wrote (prompts, answers, names) safe to look at in a page; for terminals see `adhere.terminal`.
+"""Makes text that somebody else wrote (prompts, answers, names) safe to look at in a page.
 
-Escaping alone is not enough: a bidi override or a control character survives HTML escaping and changes what a reader
-sees. Such characters are shown by name.
+For terminals see `adhere.terminal`. Escaping alone is not enough: a bidi override or a control character survives HTML
+escaping and changes what a reader sees. Such characters are shown by name.
 """
 
 from __future__ import annotations

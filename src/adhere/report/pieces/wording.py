@@ -1,4 +1,7 @@
-"""Says in words what a contrast shows. Nothing is computed: stored intervals and p-values are read against their level."""
+"""Says in words what a contrast shows.
+
+Nothing is computed: stored intervals and p-values are read against their level.
+"""
 
 from __future__ import annotations
 

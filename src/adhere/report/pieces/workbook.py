@@ -83,7 +83,10 @@ def cell_text(text: str) -> str:
 
 
 class SheetNames:
-    """Names that Excel takes: at most 31 characters, no brackets, colons, stars, question marks or slashes, unique whatever their case."""
+    """Names that Excel takes.
+
+    At most 31 characters, no brackets, colons, stars, question marks or slashes, unique whatever their case.
+    """
 
     def __init__(self) -> None:
         self._taken = {"history"}  # Excel's own

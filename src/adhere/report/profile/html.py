@@ -1,4 +1,7 @@
-"""The page of Runs on `profile` or `breadth`: families or kinds from best to worst with intervals, and answers that failed in each."""
+"""The page of Runs on `profile` or `breadth`.
+
+Families or kinds from best to worst with intervals, and answers that failed in each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Real answers that failed, drawn by a seed and not by hand, each with what the judge said of all of its constraints (strict view)."""
+"""Real answers that failed, drawn by a seed and not by hand.
+
+Each with what the judge said of all of its constraints (strict view).
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,10 @@ def answer_of(
 
 
 def pick_examples(groups: Mapping[str, Drawn], most: int = 3) -> tuple[JudgedAnswer, ...]:
-    """A few answers to begin with: to different prompts, of the groups that fail most, with a text where there is one."""
+    """A few answers to begin with.
+
+    To different prompts, of the groups that fail most, with a text where there is one.
+    """
     found: list[JudgedAnswer] = []
     for drawn in groups.values():
         fresh = [one for one in drawn.answers if one.prompt_id not in {known.prompt_id for known in found}]

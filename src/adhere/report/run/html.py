@@ -58,7 +58,9 @@ class GroupView(NamedTuple):
 
 
 def runs_html(runs: Sequence[Run]) -> str:
-    """One self-contained HTML page of finished Runs; those on different prompts stand apart and are not ranked together.
+    """One self-contained HTML page of finished Runs.
+
+    Those on different prompts stand apart and are not ranked together.
 
     Raises:
         UsageError: A Run has no summary: it is unfinished.

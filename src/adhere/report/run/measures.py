@@ -13,7 +13,10 @@ _GRID = "depth"
 
 
 class Shown(NamedTuple):
-    """One number in words; `heat` is its share, for a colour, where it is one. `why` says why there is no number or no interval."""
+    """One number in words; `heat` is its share, for a colour, where it is one.
+
+    `why` says why there is no number or no interval.
+    """
 
     value: str
     interval: str

@@ -1,4 +1,7 @@
-"""One or several Runs for the terminal: leaderboard, accounting, rates under both denominators, guard, families, kinds."""
+"""One or several Runs for the terminal.
+
+Leaderboard, accounting, rates under both denominators, guard, families, kinds.
+"""
 
 from __future__ import annotations
 

@@ -83,7 +83,10 @@ def groups(runs: Sequence[RunFacts]) -> list[Group]:
 
 
 def _rank_group(run: RunFacts) -> tuple[str, str, bool]:
-    """What can be ranked together: the same prompts, and no oracle (it chose by the verifiers that score it) with others."""
+    """What can be ranked together.
+
+    The same prompts, and no oracle (it chose by the verifiers that score it) with others.
+    """
     return run.spec.suite, run.manifest.prompts_sha256, run.spec.is_oracle
 
 

@@ -1,4 +1,7 @@
-"""A Study as Markdown, for a paper, an issue or a README. Texts of others cannot become markup, links or table cells."""
+"""A Study as Markdown, for a paper, an issue or a README.
+
+Texts of others cannot become markup, links or table cells.
+"""
 
 from __future__ import annotations
 

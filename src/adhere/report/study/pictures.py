@@ -49,7 +49,10 @@ def untrained(result: StudyResult, part: SliceScores) -> float | None:
 def contrast_forest(
     rows: Sequence[ContrastRow], title: str, *, with_seeds: bool = False, is_wide: bool = False
 ) -> Markup:
-    """Contrasts with their intervals; `with_seeds` every seed's difference as a circle. `is_wide`: never drawn on a phone."""
+    """Contrasts with their intervals; `with_seeds` every seed's difference as a circle.
+
+    `is_wide`: never drawn on a phone.
+    """
     drawn = [
         Difference(
             row.name + ("" if row.contrast.slice == "all" else f" · {row.contrast.slice}"),
@@ -89,7 +92,10 @@ def gain_chart(result: StudyResult, part: SliceScores, *, is_wide: bool = False)
 
 
 def growth_charts(result: StudyResult) -> list[Markup]:
-    """Both methods at every budget, over tokens trained and over answers drawn: a point's height over the reference is its gain."""
+    """Both methods at every budget, over tokens trained and over answers drawn.
+
+    A point's height over the reference is its gain.
+    """
     if result.growth is None:
         return []
     charts = []

@@ -1,4 +1,7 @@
-"""A StudyResult in the order in which a reader meets it: rows for tables and pictures. Only arranging, no arithmetic."""
+"""A StudyResult in the order in which a reader meets it: rows for tables and pictures.
+
+Only arranging, no arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +141,10 @@ GROWTH_HEADINGS = (
 
 
 def growth_rows(result: StudyResult) -> list[list[str]]:
-    """Each method at each budget: cost, gain over the reference, and beside the treatment its difference to the control's."""
+    """Each method at each budget.
+
+    Cost, gain over the reference, and beside the treatment its difference to the control's.
+    """
     if result.growth is None:
         return []
     beside = {one.treatment: one for one in result.growth.between}
@@ -263,7 +269,10 @@ class Price(NamedTuple):
 
 
 def price_of(result: StudyResult) -> Price | None:
-    """What was given up, for the first screen: violated guards by name, the treatment's loss of plain English among them."""
+    """What was given up, for the first screen.
+
+    Violated guards by name, the treatment's loss of plain English among them.
+    """
     treatment = result.verdict.primary.treatment
     tests = [*result.guards, *(one for one in result.tax if one.treatment == treatment)]
     if not tests:
@@ -364,7 +373,10 @@ def trial_rows(result: StudyResult) -> list[TrialRow]:
 
 
 def tuning_sentences(result: StudyResult) -> list[str]:
-    """How settings were chosen: equally many trials or not, on which prompts and seeds, what these share with others, what it cost."""
+    """How settings were chosen.
+
+    Equally many trials or not, on which prompts and seeds, what these share with others, what it cost.
+    """
     tuning = result.tuning
     if tuning is None:
         return []

@@ -27,7 +27,10 @@ from adhere.terminal import one_line
 
 
 def compare_text(comparison: Comparison, *, width: int = 100) -> str:
-    """The comparison in at most `width` columns where words allow it; without control characters or escape sequences."""
+    """The comparison in at most `width` columns where words allow it.
+
+    Without control characters or escape sequences.
+    """
     contrasts = [_contrast(comparison, "all", comparison.overall)]
     contrasts += [_contrast(comparison, name, found) for name, found in comparison.slices.items()]
     title = f"{comparison.a} − {comparison.b} on {comparison.suite} ({comparison.view}, points, {level(contrasts[0])} intervals)"

@@ -1,4 +1,7 @@
-"""What `adhere verify` found, for the terminal: four numbers, what they are of, the worst kinds, what was not decided."""
+"""What `adhere verify` found, for the terminal.
+
+Four numbers, what they are of, the worst kinds, what was not decided.
+"""
 
 from __future__ import annotations
 

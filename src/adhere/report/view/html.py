@@ -1,4 +1,7 @@
-"""The pages of `adhere view`: a frame that its script fills from JSON, as text only, and fills anew while a run goes on."""
+"""The pages of `adhere view`.
+
+A frame that its script fills from JSON, as text only, and fills anew while a run goes on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Does it grow? A stage with `budget = 2` takes twice its steps, on twice as many resampled prompts; `budgets` gives both compared arms one."""
+"""Does it grow?
+
+A stage with `budget = 2` takes twice its steps, on twice as many resampled prompts; `budgets` gives both compared arms
+one.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,9 @@ def budget_name(name: str, budget: int) -> str:
 
 
 def with_budgets(spec: StudySpec) -> StudySpec:
-    """The spec with an arm for each further budget of the two arms that the verdict compares; itself where they are there.
+    """The spec with an arm for each further budget of the two arms that the verdict compares.
 
-    What an arm is matched to is the arm of the same budget.
+    Itself where they are there. What an arm is matched to is the arm of the same budget.
     """
     compared = [arm for arm in spec.arms if arm.name in {spec.verdict.treatment, spec.verdict.control}]
     stages, arms = dict(spec.stages), list(spec.arms)

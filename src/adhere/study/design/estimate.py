@@ -1,10 +1,11 @@
 """What a Study will cost on this machine, told before it starts: tokens, minutes, memory, disk.
 
-Minutes come from what `probe` measured with this model on this machine. Before it has (`--plan`), they are guessed from half a second
-of matrix multiplication, against the machine on which the defaults of `train.budget.estimate.Speed` were measured. They are an estimate and
-labelled so; the ledger holds what was measured.
+Minutes come from what `probe` measured with this model on this machine. Before it has (`--plan`), they are guessed from
+half a second of matrix multiplication, against the machine on which the defaults of `train.budget.estimate.Speed` were
+measured. They are an estimate and labelled so; the ledger holds what was measured.
 
-With several processes the minutes are those of a timetable: every process takes the first task that is ready, as workers do.
+With several processes the minutes are those of a timetable: every process takes the first task that is ready, as
+workers do.
 """
 
 from __future__ import annotations

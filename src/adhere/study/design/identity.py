@@ -1,8 +1,9 @@
 """What a trained cell depends on besides its settings, as one hash: code, plug-ins, libraries.
 
-A cell is trained again when this changes, so it holds what can change weights and nothing else. It is the code that the cell uses,
-found by following imports from where the work is done: an edit of a report, of a method or of a kind that the cell does not use, a
-docstring or a comment must not throw hours of training away, and an edit of a verifier that it does use must.
+A cell is trained again when this changes, so it holds what can change weights and nothing else. It is the code that the
+cell uses, found by following imports from where the work is done: an edit of a report, of a method or of a kind that
+the cell does not use, a docstring or a comment must not throw hours of training away, and an edit of a verifier that it
+does use must.
 """
 
 from __future__ import annotations
@@ -132,7 +133,8 @@ def _lies_in(name: str, places: Iterable[str]) -> bool:
 def _imports(tree: ast.Module, *, all_of_them: bool) -> tuple[tuple[str, list[str]], ...]:
     """Each import of our own, wherever it stands in a file: the module, and the names taken from it.
 
-    Imports for types only are left out, except in a package's `__init__` (`all_of_them`): there they are what it loads on first use.
+    Imports for types only are left out, except in a package's `__init__` (`all_of_them`): there they are what it loads
+    on first use.
     """
     found: list[tuple[str, list[str]]] = []
     stack: list[ast.AST] = [tree]
@@ -178,7 +180,10 @@ def _file_hash(data: bytes, name: str) -> str:
 
 
 def _code(node: object) -> Json:
-    """A syntax tree as JSON without docstrings and positions; what is empty is left out, as Python versions differ in it."""
+    """A syntax tree as JSON without docstrings and positions.
+
+    What is empty is left out, as Python versions differ in it.
+    """
     if isinstance(node, ast.AST):
         fields = {name: _code(value) for name, value in ast.iter_fields(node) if value is not None and value != []}
         return [type(node).__name__, fields]
@@ -230,7 +235,10 @@ def _definition(one: object) -> object:
 
 
 def _sources(one: object) -> list[tuple[Path, str]]:
-    """The files that define `one`, each with its name from the top of its package: the whole package, as its modules call each other."""
+    """The files that define `one`, each with its name from the top of its package.
+
+    The whole package, as its modules call each other.
+    """
     defined = _definition(one)
     file = inspect.getsourcefile(inspect.unwrap(defined))  # type: ignore[arg-type]
     if file is None:

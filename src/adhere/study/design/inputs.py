@@ -33,7 +33,10 @@ from adhere.train.recipe.template import TEMPLATED, with_template
 
 
 class SeedInputs(NamedTuple):
-    """The training prompts of one seed, compared with the held-out ones; `again` are those of the resampled pool, `further` its next ones."""
+    """The training prompts of one seed, compared with the held-out ones.
+
+    `again` are those of the resampled pool, `further` its next ones.
+    """
 
     prompts: tuple[Prompt, ...]
     compared: Report
@@ -72,7 +75,8 @@ def load_inputs(spec: StudySpec, directory: Path) -> StudyInputs:
         MissingModel: The start model is not on this machine; the message has the command that fetches it.
         ContaminationError: A training prompt asks for what a held-out one asks for.
         UsageError: A published suite's file is missing.
-        AdhereError: Training and held-out prompts share a wording, a family, or a phrase, key or word that is asked for.
+        AdhereError: Training and held-out prompts share a wording, a family, or a phrase, key or word that is asked
+            for.
     """
     spec = with_budgets(spec)
     start, start_sha256 = resolve_weights(spec.start)
@@ -156,9 +160,10 @@ def published_suites(spec: StudySpec) -> dict[str, Suite]:
 
 
 def _inputs(spec: StudySpec, seed: int, held_out: Sequence[Prompt]) -> SeedInputs:
-    """The training prompts of one seed. Every seed has queries of its own, and those of the resampled pool are not those of SFT.
+    """The training prompts of one seed.
 
-    What is too like a prompt of `held_out` is left out.
+    Every seed has queries of its own, and those of the resampled pool are not those of SFT. What is too like a prompt
+    of `held_out` is left out.
     """
     data, again = spec.data, spec.resample
     sizes = {"first": data.prompts, "second": 0 if again is None else again.prompts}

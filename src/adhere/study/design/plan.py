@@ -24,8 +24,9 @@ from adhere.train.loop import settle
 class PoolPlan(NamedTuple):
     """Data to be drawn at one seed, from the start model (`cell` None) or from a trained one.
 
-    With `like` they are the start model's answers to queries without constraints: as many as that pool's SFT rows, about as long.
-    `share` 2 are as many further prompts, of which only online stages with a budget of 2 or more learn, 3 those after them.
+    With `like` they are the start model's answers to queries without constraints: as many as that pool's SFT rows,
+    about as long. `share` 2 are as many further prompts, of which only online stages with a budget of 2 or more learn,
+    3 those after them.
     """
 
     seed: int
@@ -42,7 +43,10 @@ class PoolPlan(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One training step of the study: a stage on top of a parent, at one seed. Arms that share a prefix share its cells."""
+    """One training step of the study: a stage on top of a parent, at one seed.
+
+    Arms that share a prefix share its cells.
+    """
 
     path: tuple[str, ...]  # stages from the start model up to and including this one
     seed: int

@@ -1,8 +1,8 @@
 """How fast this machine is with this model, measured in some seconds before a study says what it will take.
 
-A plan's minutes come from here: a step of training and some answers drawn, on the start model itself, in the precisions that
-the study computes in, by as many processes at once as the study will have. They hold for the machine as busy as it was then, and
-for answers as long as the start model's: trained models mostly answer more briefly.
+A plan's minutes come from here: a step of training and some answers drawn, on the start model itself, in the precisions
+that the study computes in, by as many processes at once as the study will have. They hold for the machine as busy as it
+was then, and for answers as long as the start model's: trained models mostly answer more briefly.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Probe(Record, frozen=True):
         evaluated_read: Prompt tokens read before answering greedily, as for evaluation.
         evaluated: Answer tokens then drawn.
         prompt_tokens: Mean length of a rendered prompt.
-        answer_tokens: Mean length of the start model's answers as they are drawn for training, none longer than `max_new_tokens`.
+        answer_tokens: Mean length of the start model's answers as they are drawn for training, none longer than
+            `max_new_tokens`.
         evaluated_tokens: The same of its greedy answers.
         seconds: What the probe took.
     """
@@ -88,7 +89,10 @@ def load_probe(directory: Path, *, jobs: int = 1) -> Probe | None:
 def probe(
     spec: StudySpec, directory: Path, prompts: Sequence[Prompt], *, start: Path, resolved: Resolved, jobs: int = 1
 ) -> Probe:
-    """Measure with `jobs` processes side by side, and store in `directory`; `prompts` are training prompts of the study."""
+    """Measure with `jobs` processes side by side, and store in `directory`.
+
+    `prompts` are training prompts of the study.
+    """
     if jobs == 1:
         found = measure(spec, prompts, start=start, resolved=resolved)
     else:
@@ -146,7 +150,10 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved
 
 
 def _time_draws(model: TransformersModel, prompts: Sequence[Prompt], *, temperature: float, longest: int) -> Drawn:
-    """Answers of one token tell what reading the prompts takes; whole answers, how long they are and what drawing takes."""
+    """Answers of one token tell what reading the prompts takes.
+
+    Whole answers, how long they are and what drawing takes.
+    """
     asked = [msgspec.structs.replace(prompts[i % len(prompts)], id=f"probe-{i}") for i in range(ROWS)]
 
     async def draw(most: int) -> tuple[int, int]:

@@ -32,13 +32,13 @@ class NamedStage(NamedTuple):
     """A stage of the study with its full settings.
 
     `equal_compute_to` names an arm: this stage trains until it has spent the compute that the arm spends beyond the
-    stages that both share. `reward` is an online stage's (`train.stage.Reward`), `lora` the adapter that is trained. `rated_by` is who
-    rates pairs by the six criteria for a reward model with `labels = "criteria"`: a model, or `programs`, which know two of them.
-    `answers = "plain"`: an SFT stage learns from the start model's own answers to queries without constraints that ended by
-    themselves, as many and about as long as the verified ones: the control that separates following from ending.
-    `answers = "both"` replays as many plain answers beside the verified ones. `kept` is the share of its change that a stage leaves: its
-    weights are merged with those that it started from; 1 leaves all of it.
-    `budget`: an online stage takes so many times its steps, on so many times the resampled prompts.
+    stages that both share. `reward` is an online stage's (`train.stage.Reward`), `lora` the adapter that is trained.
+    `rated_by` is who rates pairs by the six criteria for a reward model with `labels = "criteria"`: a model, or
+    `programs`, which know two of them. `answers = "plain"`: an SFT stage learns from the start model's own answers to
+    queries without constraints that ended by themselves, as many and about as long as the verified ones: the control
+    that separates following from ending. `answers = "both"` replays as many plain answers beside the verified ones.
+    `kept` is the share of its change that a stage leaves: its weights are merged with those that it started from; 1
+    leaves all of it. `budget`: an online stage takes so many times its steps, on so many times the resampled prompts.
     """
 
     name: str
@@ -60,10 +60,10 @@ class NamedStage(NamedTuple):
 
 
 class LongSpec(Record, frozen=True):
-    """The part of the training prompts that leaves room for long answers, in IFEval's manner (`suites.generated.core.free`).
+    """The part of the training prompts that leaves room for long answers.
 
-    SFT rows and pairs hold its answers in the same share. Online stages take these prompts only where their own `max_new_tokens`
-    is as large.
+    In IFEval's manner (`suites.generated.core.free`). SFT rows and pairs hold its answers in the same share. Online
+    stages take these prompts only where their own `max_new_tokens` is as large.
 
     Args:
         share: Of the prompts, of SFT and of the resampled data alike.
@@ -77,12 +77,14 @@ class LongSpec(Record, frozen=True):
 
 
 class DataSpec(Record, frozen=True):
-    """The data that SFT learns from: answers of the start model. Every seed composes its own prompts and draws its own answers.
+    """The data that SFT learns from: answers of the start model.
+
+    Every seed composes its own prompts and draws its own answers.
 
     Args:
         prompts: How many training prompts are composed at each seed.
-        kinds: Ids of the train kinds that are trained and measured; empty: all of `core`. A small budget teaches ten better
-            than thirty.
+        kinds: Ids of the train kinds that are trained and measured; empty: all of `core`. A small budget teaches ten
+            better than thirty.
         wordings: In how many wordings each kind is said; None: in all that training may use.
         singles: Of every ten prompts, how many have one constraint; the others have two.
         draws: Answers drawn for each, at `temperature`, of at most `max_new_tokens` tokens.
@@ -113,9 +115,10 @@ class DataSpec(Record, frozen=True):
 class ResampleSpec(Record, frozen=True):
     """The data that preference and online stages learn from: answers of the model after SFT to a new set of prompts.
 
-    The Qwen2.5 report (section 4.2) resamples answers to a new set of queries with its SFT model, and scores them for the
-    order of online training (4.3). Stages on top of `after` take their pairs and their order from here, and a control that
-    trains on SFT rows also gets the rows made here. Where it is not given, all stages learn from the start model's answers.
+    The Qwen2.5 report (section 4.2) resamples answers to a new set of queries with its SFT model, and scores them for
+    the order of online training (4.3). Stages on top of `after` take their pairs and their order from here, and a
+    control that trains on SFT rows also gets the rows made here. Where it is not given, all stages learn from the start
+    model's answers.
 
     Args:
         after: Name of the stage whose model draws.
@@ -134,13 +137,14 @@ class ResampleSpec(Record, frozen=True):
 
 
 class EvaluationSpec(Record, frozen=True):
-    """How every arm is evaluated: greedy, on held-out prompts (`suites.generated.core.slices`), on one engine at one precision.
+    """How every arm is evaluated.
 
-    `coverage` is the share of prompts that every compared evaluation must have measured; below it there is no verdict.
+    Greedy, on held-out prompts (`suites.generated.core.slices`), on one engine at one precision. `coverage` is the
+    share of prompts that every compared evaluation must have measured; below it there is no verdict.
 
     Args:
-        suites: Published suites that every arm is measured on as well: `ifeval:PATH`, any suite that `adhere eval` takes and a
-            program judges. A path is relative to where the study is started.
+        suites: Published suites that every arm is measured on as well: `ifeval:PATH`, any suite that `adhere eval`
+            takes and a program judges. A path is relative to where the study is started.
         suite_tokens: How long their answers may be, by name (`ifeval`); else as long as the suite's own limit.
         suite_limit: At most so many prompts of each, an even share of each slice; None: all.
         dev: Prompts for choosing settings, instead of the held-out ones; `[tune]` sets it.
@@ -181,7 +185,8 @@ class TuneSpec(Record, frozen=True):
     Args:
         grid: Of each tuned stage, the values of each setting; every combination is a trial.
         seeds: What trials are trained at: none of the study's.
-        dev: Prompts that trials are measured on. They share no query, topic, phrase, key, word or wording with training or test.
+        dev: Prompts that trials are measured on. They share no query, topic, phrase, key, word or wording with training
+            or test.
     """
 
     grid: dict[str, dict[str, list[Json]]]
@@ -190,7 +195,10 @@ class TuneSpec(Record, frozen=True):
 
 
 class ArmSpec(Record, frozen=True):
-    """A recipe inside the study: names of stages, run in order from the start model; `seeds` are those of the study's at which it is run [all]."""
+    """A recipe inside the study: names of stages, run in order from the start model.
+
+    `seeds` are those of the study's at which it is run [all].
+    """
 
     name: str
     stages: list[str] = []
@@ -209,8 +217,9 @@ class ContrastSpec(Record, frozen=True):
 class VerdictSpec(Record, frozen=True):
     """The question and the rule that answers it, fixed before the study runs.
 
-    With the interval of treatment minus control: YES where it lies above 0, NO where it lies below 0, EQUIVALENT where it
-    lies within ± `smallest_effect`, INCONCLUSIVE otherwise. `smallest_effect` is a difference of rates: 0.03 is 3 points.
+    With the interval of treatment minus control: YES where it lies above 0, NO where it lies below 0, EQUIVALENT where
+    it lies within ± `smallest_effect`, INCONCLUSIVE otherwise. `smallest_effect` is a difference of rates: 0.03 is 3
+    points.
     """
 
     question: str
@@ -230,12 +239,16 @@ class StartSpec(Record, frozen=True):
 
 
 class GuardSpec(Record, frozen=True):
-    """How much worse the treatment may be than the control, and than the start, beside the pass rate: margins of the tests of non-inferiority.
+    """How much worse the treatment may be than the control, and than the start, beside the pass rate.
+
+    Margins of the tests of non-inferiority.
 
     Args:
         words: Share of the reference's mean words that may be lost, here and on every published suite.
-        topic_words: How far the share of the query's topic words may fall, but never by more than the share `of_its_own`.
-        of_its_own: Share of what the reference itself has that may be lost: a margin above what there is could not be missed.
+        topic_words: How far the share of the query's topic words may fall, but never by more than the share
+            `of_its_own`.
+        of_its_own: Share of what the reference itself has that may be lost: a margin above what there is could not be
+            missed.
         repetition: How far the share of repetitive answers may rise.
         echo: How far the share of answers may rise that mostly repeat the prompt.
         empty_form: How far the share of answers may rise that say hardly a word which the prompt does not have.
@@ -258,14 +271,14 @@ class GuardSpec(Record, frozen=True):
 class StudySpec(Record, frozen=True):
     """A whole study.
 
-    `stages` maps a name to a table: its `method` (see `adhere list stages`), the settings of that method, and what `NamedStage` has
-    beside them. A stage shared by arms is trained once. `reward` is that of all online stages that name none of their own.
-    `starts` are several start models instead of `start` alone: the whole study is done from each (`study.starts`).
-    `budgets` are times the online steps and prompts at which both arms of the verdict are trained (`design.budgets`).
-    `template` gives a base model a chat template, `chatml` or the path of a Jinja template (relative to where the study is started); its tokens
-    are trained. `device` and `threads` say where it runs, `precision` in what trained and drawn (evaluation is always fp32): `auto` takes
-    bf16 where this machine is faster in it, once for the whole study. With `keep_weights` false a trained model is deleted when nothing needs it any
-    more.
+    `stages` maps a name to a table: its `method` (see `adhere list stages`), the settings of that method, and what
+    `NamedStage` has beside them. A stage shared by arms is trained once. `reward` is that of all online stages that
+    name none of their own. `starts` are several start models instead of `start` alone: the whole study is done from
+    each (`study.starts`). `budgets` are times the online steps and prompts at which both arms of the verdict are
+    trained (`design.budgets`). `template` gives a base model a chat template, `chatml` or the path of a Jinja template
+    (relative to where the study is started); its tokens are trained. `device` and `threads` say where it runs,
+    `precision` in what trained and drawn (evaluation is always fp32): `auto` takes bf16 where this machine is faster in
+    it, once for the whole study. With `keep_weights` false a trained model is deleted when nothing needs it any more.
     """
 
     name: str
@@ -603,7 +616,10 @@ def _counts(spec: StudySpec) -> dict[str, int]:
 
 
 def in_slice(name: str, wanted: str) -> bool:
-    """Whether the suite's slice `name` ("new-topic/single") belongs to `wanted`: itself, "new-topic", "single" or "all"."""
+    """Whether the suite's slice `name` ("new-topic/single") belongs to `wanted`.
+
+    Itself, "new-topic", "single" or "all".
+    """
     return wanted in {"all", name, *name.split("/")}
 
 

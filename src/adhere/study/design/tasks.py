@@ -22,7 +22,10 @@ class Task(NamedTuple):
 
 
 def tasks_of(spec: StudySpec, plan: Plan, *, start_sha256: str, suites: Mapping[str, str]) -> list[Task]:
-    """All tasks, seed by seed, each after what it needs. `suites`: name -> hash of its prompts and their judge ("": the study's own)."""
+    """All tasks, seed by seed, each after what it needs.
+
+    `suites`: name -> hash of its prompts and their judge ("": the study's own).
+    """
     asked = spec.evaluation
 
     def evaluation_task(found: Evaluation) -> Task:

@@ -11,7 +11,10 @@ VERSION = 1
 
 
 class Trial(Record, frozen=True):
-    """One trial: its settings, at each seed the share of dev prompts that were passed (none where it failed), and what it cost."""
+    """One trial.
+
+    Its settings, at each seed the share of dev prompts that were passed (none where it failed), and what it cost.
+    """
 
     settings: dict[str, Json]
     rates: list[float]
@@ -33,7 +36,10 @@ class TunedStage(Record, frozen=True):
 
 
 class Apart(Record, frozen=True):
-    """How many prompts the dev slice was compared with, and how many things it shares with them: none, or nothing is tuned."""
+    """How many prompts the dev slice was compared with, and how many things it shares with them.
+
+    None, or nothing is tuned.
+    """
 
     training: int
     test: int
@@ -41,7 +47,10 @@ class Apart(Record, frozen=True):
 
 
 class Tuning(Record, frozen=True):
-    """What was tried and chosen, and what it cost. `key` is of the tuning's own spec; `apart` is None in the earliest ones."""
+    """What was tried and chosen, and what it cost.
+
+    `key` is of the tuning's own spec; `apart` is None in the earliest ones.
+    """
 
     version: int
     key: str

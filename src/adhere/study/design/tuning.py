@@ -1,8 +1,9 @@
-"""Equal tuning: the same number of trials for every compared stage, chosen on prompts that are neither trained nor tested on.
+"""Equal tuning.
 
-A study with [tune] begins with a study of its own under DIR/tune: every trial of a tuned stage is an arm, trained at seeds that the study
-does not use, and measured on the dev slice (`suites.generated.core.slices.dev_suite`). What is chosen there stands in the spec that is
-then frozen; trials, choice and cost stand in DIR/tuning.json and in the result.
+The same number of trials for every compared stage, chosen on prompts that are neither trained nor tested on. A study
+with [tune] begins with a study of its own under DIR/tune: every trial of a tuned stage is an arm, trained at seeds that
+the study does not use, and measured on the dev slice (`suites.generated.core.slices.dev_suite`). What is chosen there
+stands in the spec that is then frozen; trials, choice and cost stand in DIR/tuning.json and in the result.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def with_settings(spec: StudySpec, stage: str, settings: Mapping[str, Json]) -> 
 def tuning_spec(spec: StudySpec) -> StudySpec:
     """The study that tries everything: an arm for each trial, which is the first arm with that stage.
 
-    A trial of a stage of equal compute is matched to the trial of the same number where what it is matched to is tuned as well.
+    A trial of a stage of equal compute is matched to the trial of the same number where what it is matched to is tuned
+    as well.
     """
     asked = spec.tune
     assert asked is not None  # noqa: S101 - the caller asks only where something is tuned
@@ -104,8 +106,8 @@ def _in_order(spec: StudySpec) -> list[str]:
 def choose(spec: StudySpec, trials: Mapping[str, Sequence[Trial]]) -> list[TunedStage]:
     """The best trial of each stage by its mean rate on the dev slice; of equal ones the cheapest.
 
-    Stages of equal compute must take as many steps as what they are matched to: where both grids have `steps`, the number is chosen
-    for all of them together, by the sum of their best rates with it.
+    Stages of equal compute must take as many steps as what they are matched to: where both grids have `steps`, the
+    number is chosen for all of them together, by the sum of their best rates with it.
     """
     chosen: dict[str, int] = {}
     for group in _groups(spec):
@@ -147,7 +149,10 @@ def settled_by(spec: StudySpec, tuning: Tuning) -> StudySpec:
 
 
 def tuning_key(spec: StudySpec) -> str:
-    """Which tuning a stored one is. What is left empty is no part of it, so that a key which specs get later changes none."""
+    """Which tuning a stored one is.
+
+    What is left empty is no part of it, so that a key which specs get later changes none.
+    """
     return content_hash(_without_defaults(msgspec.to_builtins(tuning_spec(spec))))
 
 

@@ -34,10 +34,10 @@ class OnSuite(Found, frozen=True):
 class StudyAnswer(Record, frozen=True):
     """The verdict of a study in one object; rates and differences are shares (0.03 is 3 points), None where unknown.
 
-    `leave_one_out`: the lowest and highest difference without one seed. `sign_flip_p`: exact over seeds. `kinds`: the difference with kinds
-    of constraint as a sample of kinds, on prompts that ask for one. `fragile`: the interval excludes 0, but not without some single seed.
-    `these_kinds`: a YES or NO holds for the kinds that were measured, not for kinds in general.
-    `growth`: gains and costs of both methods at several budgets; None where none was varied.
+    `leave_one_out`: the lowest and highest difference without one seed. `sign_flip_p`: exact over seeds. `kinds`: the
+    difference with kinds of constraint as a sample of kinds, on prompts that ask for one. `fragile`: the interval
+    excludes 0, but not without some single seed. `these_kinds`: a YES or NO holds for the kinds that were measured, not
+    for kinds in general. `growth`: gains and costs of both methods at several budgets; None where none was varied.
     `tuning`: the trials of each tuned stage, `chosen` counts them from 0; None where no settings were searched for.
     """
 
@@ -89,7 +89,10 @@ class Disagreement(Record, frozen=True):
 
 
 class Reproduction(Record, frozen=True):
-    """How many values agree and differ, which, and what today's rule says of the records; `parts`: how many values of each were compared."""
+    """How many values agree and differ, which, and what today's rule says of the records.
+
+    `parts`: how many values of each were compared.
+    """
 
     study: str
     agree: int

@@ -1,4 +1,6 @@
-"""What a study asked, beside its records: with it the statistics are computed again without the code that made the prompts.
+"""What a study asked, beside its records.
+
+With it the statistics are computed again without the code that made the prompts.
 
 DIR/suites/held-out.json   the study's own prompts, whole: their hash is that of every evaluation
 DIR/suites/NAME.json       of a published suite the ids and kinds of its prompts; texts and parameters stay in its own file

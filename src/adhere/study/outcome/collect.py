@@ -1,4 +1,7 @@
-"""Gathers everything that a report shows into one StudyResult: scores, contrasts, verdict, costs, curves, shown answers."""
+"""Gathers everything that a report shows into one StudyResult.
+
+Scores, contrasts, verdict, costs, curves, shown answers.
+"""
 
 from __future__ import annotations
 
@@ -89,14 +92,18 @@ class _Stored:
         return sum(self.seconds.values()) / 60
 
     def minutes_per_seed(self, finished: Sequence[int]) -> float | None:
-        """What one of the finished seeds took, on average; None without any. Work of a half-finished seed is none of theirs."""
+        """What one of the finished seeds took, on average; None without any.
+
+        Work of a half-finished seed is none of theirs.
+        """
         return sum(self.seconds.get(seed, 0.0) for seed in finished) / 60 / len(finished) if finished else None
 
     def on_suites(self, study: StudyInputs) -> dict[str, Evaluations]:
-        """Of each published suite whether each arm passed each prompt at each seed: what `contrast` takes, over slice `all`.
+        """Of each published suite whether each arm passed each prompt at each seed.
 
-        `evaluations.of(arm, seed).passes` has one entry a prompt of `evaluations.prompts` (True, False, or None where it was
-        not measured); `.summary` has the suite's own numbers (prompt and instruction, strict and loose) and those of each kind.
+        What `contrast` takes, over slice `all`. `evaluations.of(arm, seed).passes` has one entry a prompt of
+        `evaluations.prompts` (True, False, or None where it was not measured); `.summary` has the suite's own numbers
+        (prompt and instruction, strict and loose) and those of each kind.
         """
         return {
             name: Evaluations(self.suites.get(name, {}), suite.prompts, study.spec.seeds)
@@ -186,7 +193,10 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
 
 
 def noted(record: CellRecord) -> list[CellNote]:
-    """What the guards have to say of a trained cell, read off its whole log: the same however often it was interrupted."""
+    """What the guards have to say of a trained cell, read off its whole log.
+
+    The same however often it was interrupted.
+    """
     return [
         CellNote(
             cell="+".join(record.path), stage=record.path[-1], seed=record.seed, column=guard.column, above=guard.above, first=first,
@@ -406,7 +416,10 @@ def _show_prompts(spec: StudySpec, study: StudyInputs, evaluations: Evaluations)
 
 
 def _settings(spec: StudySpec) -> list[SettingNote]:
-    """Every setting with a known origin: the value that was used, and why. The reason of a default explains no other value."""
+    """Every setting with a known origin: the value that was used, and why.
+
+    The reason of a default explains no other value.
+    """
     notes = []
     for name in spec.stages:
         stage = spec.stage(name)

@@ -94,7 +94,10 @@ def contrast_of(asked: ContrastSpec, pairs: Pairs, fit: Crossed | None, rule: Ve
 
 
 def pairs_of(asked: ContrastSpec, evaluations: Evaluations) -> Pairs:
-    """Both arms at the seeds that they have in common, on the prompts of the slice that every one of their runs measured."""
+    """Both arms at the seeds that they have in common.
+
+    On the prompts of the slice that every one of their runs measured.
+    """
     seeds = evaluations.common_seeds(asked.treatment, asked.control)
     wanted = evaluations.places(asked.slice)
     found = {arm: [evaluations.of(arm, seed) for seed in seeds] for arm in (asked.treatment, asked.control)}

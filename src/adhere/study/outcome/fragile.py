@@ -1,7 +1,8 @@
 """What a study's primary difference hangs on, and what that does to its answer.
 
-A YES or NO about a method needs more than an interval that excludes 0: it must still exclude 0 without any single seed. Where the interval
-over kinds of constraint does not exclude 0, the answer is limited to the kinds that were measured (docs/design/002-verdict.md).
+A YES or NO about a method needs more than an interval that excludes 0: it must still exclude 0 without any single seed.
+Where the interval over kinds of constraint does not exclude 0, the answer is limited to the kinds that were measured
+(docs/design/002-verdict.md).
 """
 
 from __future__ import annotations

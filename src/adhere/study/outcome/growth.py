@@ -11,7 +11,10 @@ from adhere.study.outcome.result import ArmCost, BudgetPoint, Growth
 
 
 def growth(spec: StudySpec, evaluations: Evaluations, costs: Sequence[ArmCost]) -> Growth | None:
-    """Both methods at every budget; None where the study varies none. Gains are over the start where it is an arm, else over the first arm."""
+    """Both methods at every budget; None where the study varies none.
+
+    Gains are over the start where it is an arm, else over the first arm.
+    """
     if not spec.budgets:
         return None
     rule = spec.verdict

@@ -35,7 +35,9 @@ _GUARDS = {
 def guard_tests(
     spec: StudySpec, evaluations: Evaluations, suites: Mapping[str, Evaluations] | None = None
 ) -> list[GuardTest]:
-    """Whether the treatment of the primary contrast is not worse beside the pass rate: than its control, then than the start.
+    """Whether the treatment of the primary contrast is not worse beside the pass rate.
+
+    Than its control, then than the start.
 
     Args:
         spec: The study.
@@ -91,7 +93,10 @@ def _over_prompts(
 
 
 def tax_tests(spec: StudySpec, evaluations: Evaluations) -> list[GuardTest]:
-    """What every trained arm forgot of plain English: its perplexity against the start model's. Empty without such an arm."""
+    """What every trained arm forgot of plain English: its perplexity against the start model's.
+
+    Empty without such an arm.
+    """
     start = _start(spec)
     if start is None:
         return []

@@ -2,8 +2,9 @@
 
 reproduce(DIR)   DIR/result.json against what DIR/records.tar.xz gives: pass rates, contrasts, guards, what the answer hangs on
 
-Every number of these parts of `result.json` is compared. A study that was finished under an older rule is compared by that rule; what
-today's rule says of it stands beside. Training logs, costs and the data's yields are records themselves, and are not computed again.
+Every number of these parts of `result.json` is compared. A study that was finished under an older rule is compared by
+that rule; what today's rule says of it stands beside. Training logs, costs and the data's yields are records
+themselves, and are not computed again.
 """
 
 from __future__ import annotations
@@ -150,7 +151,10 @@ def _guards(
 
 
 def stored_evaluations(records: Path, names: Mapping[str, str]) -> dict[str, dict[RunKey, Measured]]:
-    """The evaluations that the result was made of, by suite ("": its own), arm and seed; others (of older code) are left out."""
+    """The evaluations that the result was made of, by suite ("": its own), arm and seed.
+
+    Others (of older code) are left out.
+    """
     wanted = set(names.values())
     found: dict[str, dict[RunKey, Measured]] = {"": {}}
     for file in sorted((records / "evaluations").glob("*.json")):

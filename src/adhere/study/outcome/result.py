@@ -47,10 +47,10 @@ class SeedEstimate(Record, frozen=True):
 class Contrast(Record, frozen=True):
     """`treatment` minus `control`, paired by prompt and by seed.
 
-    `gained` prompts pass only under the treatment, `lost` only under the control (summed over seeds). Interval, `p_value` and
-    `minimum_detectable` (with 80 % power) come from one model (`stats.crossed`); `p_adjusted` is Holm's over the contrasts of
-    one role. `coverage` is the lowest share of prompts that one of the compared evaluations measured. `reason` says why a
-    number is None.
+    `gained` prompts pass only under the treatment, `lost` only under the control (summed over seeds). Interval,
+    `p_value` and `minimum_detectable` (with 80 % power) come from one model (`stats.crossed`); `p_adjusted` is Holm's
+    over the contrasts of one role. `coverage` is the lowest share of prompts that one of the compared evaluations
+    measured. `reason` says why a number is None.
     """
 
     name: str
@@ -81,10 +81,11 @@ class Contrast(Record, frozen=True):
 class StudyVerdict(Record, frozen=True):
     """The answer to the study's question, by the rule that its TOML fixed beforehand.
 
-    `scope`: with one seed the answer is about these `checkpoints`, with several about the `method`. `reach` says so in a
-    sentence. `decides` says what would decide an INCONCLUSIVE question: seeds, prompts, hours. `withheld` lists what forbids
-    an answer, whatever the interval says. `fragile`: the interval excludes 0, but not without some single seed, so the answer is
-    INCONCLUSIVE. `these_kinds`: a YES or NO that is shown for the kinds of constraint measured, not for kinds in general.
+    `scope`: with one seed the answer is about these `checkpoints`, with several about the `method`. `reach` says so in
+    a sentence. `decides` says what would decide an INCONCLUSIVE question: seeds, prompts, hours. `withheld` lists what
+    forbids an answer, whatever the interval says. `fragile`: the interval excludes 0, but not without some single seed,
+    so the answer is INCONCLUSIVE. `these_kinds`: a YES or NO that is shown for the kinds of constraint measured, not
+    for kinds in general.
     """
 
     question: str
@@ -125,8 +126,8 @@ class KindDifference(Record, frozen=True):
 class OverKinds(Record, frozen=True):
     """The primary difference with kinds of constraint taken as a sample of kinds, on prompts that ask for one kind.
 
-    Prompts that ask for several belong to no single kind and are left out. A number is None, with the `reason`, where fewer than two
-    kinds were measured.
+    Prompts that ask for several belong to no single kind and are left out. A number is None, with the `reason`, where
+    fewer than two kinds were measured.
     """
 
     n_kinds: int
@@ -142,8 +143,8 @@ class OverKinds(Record, frozen=True):
 class Fragility(Record, frozen=True):
     """What the primary difference hangs on: each seed, their signs, the kinds of constraint, the slices.
 
-    `left_out` is empty with one seed. `sign_flip_p` is exact over seeds; it cannot fall below 2^(1 - seeds). `slices` are tests of the
-    primary contrast on each slice, with Holm's adjustment among them.
+    `left_out` is empty with one seed. `sign_flip_p` is exact over seeds; it cannot fall below 2^(1 - seeds). `slices`
+    are tests of the primary contrast on each slice, with Holm's adjustment among them.
     """
 
     left_out: list[LeftOut]
@@ -164,11 +165,11 @@ class Fragility(Record, frozen=True):
 
 
 class GuardTest(Record, frozen=True):
-    """A test that the treatment is not worse than a reference (`control`: the control, or the start) beside the pass rate.
+    """A test that the treatment is not worse than a reference beside the pass rate.
 
-    `holds`: the interval lies within the margin; `violated`: it lies beyond; `undecided` otherwise, or where nothing could be
-    measured. Values are means over prompts and seeds; `worse` is how much worse the treatment is in the unit of `margin`, with
-    its interval.
+    The reference is the `control`, or the start. `holds`: the interval lies within the margin; `violated`: it lies
+    beyond; `undecided` otherwise, or where nothing could be measured. Values are means over prompts and seeds; `worse`
+    is how much worse the treatment is in the unit of `margin`, with its interval.
     """
 
     name: str
@@ -188,7 +189,10 @@ class GuardTest(Record, frozen=True):
 
 
 class SuiteScore(Record, frozen=True):
-    """One arm at one seed, or pooled over seeds (`seed` None), on a published suite: its four numbers, and what stands beside them."""
+    """One arm at one seed, or pooled over seeds (`seed` None), on a published suite.
+
+    Its four numbers, and what stands beside them.
+    """
 
     arm: str
     seed: int | None
@@ -200,7 +204,10 @@ class SuiteScore(Record, frozen=True):
 
 
 class InstructionDifference(Record, frozen=True):
-    """How often two arms keep one kind of instruction of a published suite, over `n` instructions; Holm's p over all kinds."""
+    """How often two arms keep one kind of instruction of a published suite, over `n` instructions.
+
+    Holm's p over all kinds.
+    """
 
     id: str
     treatment: str
@@ -256,7 +263,10 @@ class StudySides(Record, frozen=True):
 
 
 class Matched(Record, frozen=True):
-    """Two arms that were given equal compute, at one seed, in what they do not share: measured, with the ratio a / b."""
+    """Two arms that were given equal compute, at one seed, in what they do not share.
+
+    Measured, with the ratio a / b.
+    """
 
     arm: str
     to: str
@@ -299,9 +309,10 @@ class StageCost(Record, frozen=True):
 
 
 class ArmCost(Record, frozen=True):
-    """What one arm cost at one seed: its stages and those it shares with other arms, plus the pools that they learn from.
+    """What one arm cost at one seed.
 
-    `tokens_generated` is None where the engine that drew a pool did not count.
+    Its stages and those it shares with other arms, plus the pools that they learn from. `tokens_generated` is None
+    where the engine that drew a pool did not count.
     """
 
     arm: str
@@ -316,7 +327,10 @@ class ArmCost(Record, frozen=True):
 
 
 class BudgetPoint(Record, frozen=True):
-    """A method at a budget: what it was charged, mean over the seeds of `gain`, and what it gained over the reference."""
+    """A method at a budget.
+
+    What it was charged, mean over the seeds of `gain`, and what it gained over the reference.
+    """
 
     method: str
     budget: int
@@ -345,9 +359,10 @@ class Curve(Record, frozen=True):
 
 
 class CellNote(Record, frozen=True):
-    """What a guard of training saw in a cell that went on: `column` of its log was `above` the limit in `bad` of `steps` steps.
+    """What a guard of training saw in a cell that went on.
 
-    `first` is the step at which the guard tripped. A note is a finding about the arm, not a fault of the study.
+    `column` of its log was `above` the limit in `bad` of `steps` steps. `first` is the step at which the guard tripped.
+    A note is a finding about the arm, not a fault of the study.
     """
 
     cell: str
@@ -405,12 +420,12 @@ class SettingNote(Record, frozen=True):
 class StudyResult(Record, frozen=True):
     """Everything a report of a Study needs.
 
-    `guards` test the primary contrast; `tax` has a line for every trained arm: its perplexity of plain text against the start's.
-    `notes`: what the guards of training saw in cells that went on.
-    `fragility`: what the primary difference hangs on; None where nothing was measured, and in results of version 2.
-    `cells`: the checkpoint of each trained arm and seed that was evaluated, `ARM (seed N)` -> folder of its cell.
-    `sides`: what other harnesses measured of the compared checkpoints, where their files were joined.
-    `growth`: both compared methods at several budgets, where the study varies them.
+    `guards` test the primary contrast; `tax` has a line for every trained arm: its perplexity of plain text against the
+    start's. `notes`: what the guards of training saw in cells that went on. `fragility`: what the primary difference
+    hangs on; None where nothing was measured, and in results of version 2. `cells`: the checkpoint of each trained arm
+    and seed that was evaluated, `ARM (seed N)` -> folder of its cell. `sides`: what other harnesses measured of the
+    compared checkpoints, where their files were joined. `growth`: both compared methods at several budgets, where the
+    study varies them.
     """
 
     version: int
@@ -458,7 +473,10 @@ class StudyResult(Record, frozen=True):
 
     @property
     def not_worse(self) -> str:
-        """`better at following, not worse at …`, where both are shown: the verdict is YES, and every side test holds. Else empty."""
+        """`better at following, not worse at …`, where both are shown: the verdict is YES, and every side test holds.
+
+        Else empty.
+        """
         if self.sides is None or self.verdict.answer != "YES" or rest(self.sides.tests) != "holds":
             return ""
         *first, last = (side.task for side in self.sides.tests)

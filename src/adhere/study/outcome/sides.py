@@ -2,9 +2,10 @@
 
 DIR/sides.json   the tests, and what they were made for: arms, seeds, cells, margins
 
-A study's checkpoints lie in DIR/cells/FOLDER/model, and FOLDER names stages, seed and key. A harness that was given that directory calls
-the model by it, so a model whose name has FOLDER in it is that cell's. The untrained arm is the start model, by the end of its name.
-`--called 'ARM (seed N)=NAME'` says it where a harness's name says nothing. Nothing is guessed: what fits twice, or not at all, is refused.
+A study's checkpoints lie in DIR/cells/FOLDER/model, and FOLDER names stages, seed and key. A harness that was given
+that directory calls the model by it, so a model whose name has FOLDER in it is that cell's. The untrained arm is the
+start model, by the end of its name. `--called 'ARM (seed N)=NAME'` says it where a harness's name says nothing. Nothing
+is guessed: what fits twice, or not at all, is refused.
 
 Nothing here trains or evaluates: sides are joined to a stored result.
 """
@@ -33,8 +34,8 @@ def add_sides(spec: StudySpec, directory: Path, paths: Sequence[Path], options: 
     """Join files to the stored result of a study, and store both; the new result.
 
     Raises:
-        UsageError: Nothing is stored in `directory`, or the spec differs from the stored one in more than the margins of sides; else as
-            `join_sides`.
+        UsageError: Nothing is stored in `directory`, or the spec differs from the stored one in more than the margins
+            of sides; else as `join_sides`.
         IntegrityError: The stored result is damaged.
     """
     file, frozen = directory / "result.json", load_frozen(directory)
@@ -69,7 +70,9 @@ def changes_of(frozen: Frozen | None) -> list[SpecChange]:
 
 
 def join_sides(result: StudyResult, directory: Path, files: SideFiles, options: SideOptions) -> StudySides:
-    """Test treatment against control of the primary contrast at every task that the files hold, over the seeds that both finished.
+    """Test treatment against control of the primary contrast at every task that the files hold.
+
+    Over the seeds that both finished.
 
     Args:
         result: What the study found.
@@ -78,8 +81,8 @@ def join_sides(result: StudyResult, directory: Path, files: SideFiles, options: 
         options: Scores, pools and names; margins and confidence are the study's.
 
     Raises:
-        UsageError: No seed is finished; a checkpoint is not among the files, or not recognised; a task is there for one and not for
-            another; a name that is no arm's is called.
+        UsageError: No seed is finished; a checkpoint is not among the files, or not recognised; a task is there for one
+            and not for another; a name that is no arm's is called.
     """
     primary = result.verdict.primary
     seeds = [one.seed for one in primary.by_seed]
@@ -114,9 +117,10 @@ def join_sides(result: StudyResult, directory: Path, files: SideFiles, options: 
 
 
 def with_sides(result: StudyResult, sides: StudySides | None) -> StudyResult:
-    """The result with what was joined to it. Sides of other arms, seeds, checkpoints or margins are left out, with a warning.
+    """The result with what was joined to it.
 
-    The headline says "better at following, not worse at …" only where both are shown: the verdict is YES, and every test holds.
+    Sides of other arms, seeds, checkpoints or margins are left out, with a warning. The headline says "better at
+    following, not worse at …" only where both are shown: the verdict is YES, and every test holds.
     """
     headline = result.verdict.headline.removesuffix(_suffix(result))
     stale = "" if sides is None else _stale(result, sides)
@@ -161,12 +165,17 @@ def load_sides(directory: Path) -> StudySides | None:
 
 
 def label_of(result: StudyResult, arm: str, seed: int) -> str:
-    """What a checkpoint is called here: `ARM (seed N)`; the start model, the same at every seed, is called by its arm."""
+    """What a checkpoint is called here: `ARM (seed N)`.
+
+    The start model, the same at every seed, is called by its arm.
+    """
     return f"{arm} (seed {seed})" if result.arm_stages.get(arm) else arm
 
 
 def cells_of(result: StudyResult, directory: Path) -> dict[str, str]:
-    """Label of each trained arm and seed -> the folder of its cell, from the result or, where that is older, from the cells on disk.
+    """Label of each trained arm and seed -> the folder of its cell.
+
+    From the result or, where that is older, from the cells on disk.
 
     Raises:
         UsageError: Cells of several versions of the code lie there, and the result does not say which were evaluated.

@@ -1,4 +1,7 @@
-"""Published suites as outcomes of a study: rates of every arm, contrasts with Holm over the suites, and which instructions rise or fall."""
+"""Published suites as outcomes of a study.
+
+Rates of every arm, contrasts with Holm over the suites, and which instructions rise or fall.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ def suites_found(
 ) -> list[SuiteFound]:
     """What every arm does on each published suite.
 
-    The contrast of the verdict has Holm's adjustment over the suites. The others (treatment against the start, and the secondary pairs of
-    the verdict) have it over all of them together.
+    The contrast of the verdict has Holm's adjustment over the suites. The others (treatment against the start, and the
+    secondary pairs of the verdict) have it over all of them together.
 
     Args:
         spec: The study.
@@ -104,7 +107,10 @@ def _pooled(each: Sequence[SuiteScore], confidence: float) -> SuiteScore:
 
 
 def _instructions(spec: StudySpec, pair: Pair, evaluations: Evaluations) -> list[InstructionDifference]:
-    """Every kind of instruction, over the seeds that both arms have; empty where records do not say which constraint was kept."""
+    """Every kind of instruction, over the seeds that both arms have.
+
+    Empty where records do not say which constraint was kept.
+    """
     seeds = evaluations.common_seeds(*pair)
     sides = [[evaluations.of(arm, seed) for seed in seeds] for arm in pair]
     kept = [[run.kept if run is not None else [] for run in side] for side in sides]

@@ -170,7 +170,10 @@ def what_decides(fit: Crossed, rule: VerdictSpec, *, minutes_per_seed: float | N
 
 
 def what_settles(fit: Crossed, rule: VerdictSpec, *, minutes_per_seed: float | None) -> str:
-    """How many seeds would keep the interval on its side of 0 without any one of them, if the difference stays what it is."""
+    """How many seeds would keep the interval on its side of 0 without any one of them.
+
+    If the difference stays what it is.
+    """
     found, now = abs(fit.value), _points(fit.value)
     for seeds in range(fit.seeds + 1, MOST_SEEDS + 1):
         without_one = fit.with_more(seeds=seeds - 1, queries=fit.queries)

@@ -26,7 +26,8 @@ CHECKPOINT = "checkpoint"  # of the stage in training, inside the cell's folder
 class CellRecord(Record, frozen=True):
     """What is known of a trained cell. `log` has one row a step (see the stages for their columns).
 
-    `artefact_sha256` is of the weights that its stage left beside the model, a reward model's; empty: none, or of a version that did not note it.
+    `artefact_sha256` is of the weights that its stage left beside the model, a reward model's; empty: none, or of a
+    version that did not note it.
     """
 
     key: str
@@ -90,7 +91,9 @@ def has_weights(directory: Path, cell: Cell) -> bool:
 
 
 def trained_weights(directory: Path, cell: Cell, name: str = MODEL) -> Path:
-    """Where a finished cell's model (or the reward model `name`) lies, after its bytes were compared with the hash in the cell's record.
+    """Where a finished cell's model (or the reward model `name`) lies.
+
+    Its bytes are compared with the hash in the cell's record first.
 
     Raises:
         IntegrityError: The cell is not finished, or its weights are not those that were trained.

@@ -2,8 +2,8 @@
 
 evaluations/<arm>-s<seed>-<key>.json
 
-With these files, the cells' records and the pools' manifests a study can be moved, finished and reported without weights,
-answers or training rows.
+With these files, the cells' records and the pools' manifests a study can be moved, finished and reported without
+weights, answers or training rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Measured(Record, frozen=True):
         words: Words of the answer; None where there is no text.
         topic_words: Share of the query's topic words that the answer uses, where it can be measured.
         repetitive: Whether most of the answer was said before.
-        echo: Whether most of it is the prompt's own words in their order. Empty, like the next two, in records of older versions.
+        echo: Whether most of it is the prompt's own words in their order. Empty, like the next two, in records of older
+            versions.
         empty_form: Whether it holds hardly a word that the prompt does not have.
         kept: Of each constraint of all turns in order, whether it is kept (strict view); None: no measurement.
         plain: How well the model still predicts plain text.

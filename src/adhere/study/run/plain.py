@@ -1,4 +1,7 @@
-"""How well a model still predicts plain text, which no stage trains on: a guard against training that only breaks it."""
+"""How well a model still predicts plain text, which no stage trains on.
+
+A guard against training that only breaks it.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A study's records in one small file, to be committed, moved, and carried on elsewhere.
 
-Packed are the frozen spec, the evaluations, the cells' records, the pools' manifests and the result: everything that statistics,
-report and the rest of the work need. Left out are weights, training rows and answers. Packing the same study twice gives the
-same bytes.
+Packed are the frozen spec, the evaluations, the cells' records, the pools' manifests and the result: everything that
+statistics, report and the rest of the work need. Left out are weights, training rows and answers. Packing the same
+study twice gives the same bytes.
 """
 
 from __future__ import annotations
@@ -132,7 +132,10 @@ def unpack(file: Path, directory: Path) -> int:
 
 
 class _Bounded(io.RawIOBase):
-    """Reads what a packed file unfolds to, and refuses to go on beyond MOST_BYTES: headers count as well as contents."""
+    """Reads what a packed file unfolds to, and refuses to go on beyond MOST_BYTES.
+
+    Headers count as well as contents.
+    """
 
     def __init__(self, unfolded: lzma.LZMAFile, file: Path) -> None:
         self._unfolded, self._file, self._left = unfolded, file, MOST_BYTES

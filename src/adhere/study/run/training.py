@@ -1,4 +1,6 @@
-"""Trains one cell of a study by the runner of stages that recipes have (`train.stage`), under their guards by the policy of a comparison.
+"""Trains one cell of a study by the runner of stages that recipes have (`train.stage`).
+
+Under their guards, by the policy of a comparison.
 
 stops the cell    a loss that is not finite, answers that the judge cannot decide, a sampler that is not the trainer's policy; out of
                   memory, after a second try with micro-batches of half the size
@@ -122,7 +124,10 @@ def _answerable(pool: Pool, long: LongSpec | None, settings: OptimizerSettings) 
 
 
 def _rated(rows: Sequence[PairRow], by: str, asked: Path, progress: Progress) -> list[PairRow]:
-    """Pairs rated by the six criteria, as `adhere build transform six_criteria` rates them; replies of a model are kept in `asked`."""
+    """Pairs rated by the six criteria, as `adhere build transform six_criteria` rates them.
+
+    Replies of a model are kept in `asked`.
+    """
     ask = None
     if by != "programs":
         ask = asking(open_model(by), asked, progress)

@@ -1,8 +1,8 @@
 """Who does the tasks of a study, and how: draws pools, trains cells, evaluates arms.
 
-Whether a task is finished is read from disk, and a task is locked while it is done, so any number of processes (--jobs) or
-machines (--shard) may work in one directory. Weights and training rows are made again only where something unfinished needs
-them: a study of which only records are left can be finished and reported.
+Whether a task is finished is read from disk, and a task is locked while it is done, so any number of processes (--jobs)
+or machines (--shard) may work in one directory. Weights and training rows are made again only where something
+unfinished needs them: a study of which only records are left can be finished and reported.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class Worker:
         give_back_memory()
 
     def left(self) -> tuple[list[Task], list[Task]]:
-        """The tasks of the shard that are not done and not blocked by a failure, and those of them that can be done now."""
+        """The tasks of the shard that are neither done nor blocked by a failure, and those that can be done now."""
         state = State(self.study.directory, self.study.tasks)
         self._free(state)
         left = [task for task in self._own() if not state.is_done(task.name) and not self._is_blocked(task)]
@@ -208,8 +208,8 @@ class Worker:
 def give_back_memory() -> None:
     """Give freed memory back to the system where the C library can (glibc).
 
-    Left alone it keeps what a trained model took and takes more for the next one: after ten tasks a process held 8 GB where
-    none of them had needed 6.
+    Left alone it keeps what a trained model took and takes more for the next one: after ten tasks a process held 8 GB
+    where none of them had needed 6.
     """
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
@@ -324,7 +324,10 @@ def _judge(study: StudyInputs, cell: Cell) -> Path | None:
 
 
 def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
-    """Evaluate one arm, greedy, in fp32, on every prompt of a suite; with the study's own prompts also score plain text."""
+    """Evaluate one arm, greedy, in fp32, on every prompt of a suite.
+
+    With the study's own prompts also score plain text.
+    """
     found, spec = task.item, study.spec
     assert isinstance(found, Evaluation)  # noqa: S101 - by construction of the task
     suite = study.suites[found.suite] if found.suite else study.suite

@@ -1,7 +1,8 @@
 """The suite `breadth`: every kind of constraint alone, a slice each, to see kind by kind where a model follows.
 
-It is made from the registry: a request, what the kind draws, and one of its wordings. Left out are kinds whose answer key is not said
-(`exact`, `answer`) or whose rule is a request of its own (code, plans); other suites have those. A passing answer is the kind's `witness`.
+It is made from the registry: a request, what the kind draws, and one of its wordings. Left out are kinds whose answer
+key is not said (`exact`, `answer`) or whose rule is a request of its own (code, plans); other suites have those. A
+passing answer is the kind's `witness`.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ def kinds_said() -> dict[str, type[Constraint]]:
 
 
 def breadth(seed: int = 0, prompts: int = USUAL, chosen: tuple[str, ...] = ()) -> Suite:
-    """The suite with so many prompts of each kind, or of those in `chosen` (ids, or families of ids such as `markdown`).
+    """The suite with so many prompts of each kind, or of those in `chosen`.
 
-    A prompt depends on the seed, its kind and its number: another kind changes none of the others.
+    These are ids, or families of ids such as `markdown`. A prompt depends on the seed, its kind and its number: another
+    kind changes none of the others.
 
     Raises:
         UsageError: `prompts` is out of range.

@@ -4,8 +4,8 @@
         "rewrite", answers="Does it apply …?", paper="…", levels=(Level("1 step", "…"), …), draw=draw,
     )
 
-`draw(rng, level)` makes one item, or the variants of one item, for one level. At every level of a group the generator starts
-the same, so a family that draws the base of an item first asks the same thing at each level. The contract suite
+`draw(rng, level)` makes one item, or the variants of one item, for one level. At every level of a group the generator
+starts the same, so a family that draws the base of an item first asks the same thing at each level. The contract suite
 (`adhere.testing.check_family`) runs every family through the same questions, those of plug-ins too.
 """
 
@@ -41,8 +41,9 @@ class Level(NamedTuple):
 class Asked(NamedTuple):
     """One user turn: what it says, what its answer must satisfy, and one answer that does.
 
-    `answer` is for the solver of the contract suite and is never stored. A leading `<think>…</think>` in it is the reasoning.
-    `roles` names what each constraint measures (`task`, `format`, …), so that results can be given apart; empty: no roles. `media` is shown.
+    `answer` is for the solver of the contract suite and is never stored. A leading `<think>…</think>` in it is the
+    reasoning. `roles` names what each constraint measures (`task`, `format`, …), so that results can be given apart;
+    empty: no roles. `media` is shown.
     """
 
     text: str
@@ -53,9 +54,10 @@ class Asked(NamedTuple):
 
 
 class Item(NamedTuple):
-    """One prompt before it has an id. `variant` tells apart the items of one group and level; `tags` are shown in results.
+    """One prompt before it has an id.
 
-    `given` is what the prompt itself puts into the conversation: tools, and messages of others.
+    `variant` tells apart the items of one group and level; `tags` are shown in results. `given` is what the prompt
+    itself puts into the conversation: tools, and messages of others.
     """
 
     turns: tuple[Asked, ...]

@@ -1,7 +1,8 @@
-"""The suite `profile`: a balanced slice of every generated family that any model can be asked, to see where a model follows and where it does not.
+"""The suite `profile`.
 
-Each family gives as many prompts as every other, its levels in turn, so that a small profile has easy and hard prompts, too.
-Long texts and hundreds of words are left to their own suites: `long`, `density`.
+A balanced slice of every generated family that any model can be asked, to see where a model follows and where it does
+not. Each family gives as many prompts as every other, its levels in turn, so that a small profile has easy and hard
+prompts, too. Long texts and hundreds of words are left to their own suites: `long`, `density`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def profile(seed: int = 0, prompts: int = USUAL) -> Suite:
 
 
 def load_profile(argument: str | None, seed: int | None) -> Suite:
-    """The suite of what stands behind the colon of its name: `x10` (prompts of each family), `seed7`, or both with a `+`.
+    """The suite of what stands behind the colon of its name.
+
+    `x10` (prompts of each family), `seed7`, or both with a `+`.
 
     Raises:
         UsageError: It is neither.

@@ -1,7 +1,7 @@
-"""Small questions with one short right answer, each in several wordings: what is asked where a family is about something else.
+"""Small questions with one short right answer, each in several wordings.
 
-The answer never stands in a place that a lazy answer copies: it is neither the first nor the last word of a question, and no constant
-is right for many of them.
+What is asked where a family is about something else. The answer never stands in a place that a lazy answer copies: it
+is neither the first nor the last word of a question, and no constant is right for many of them.
 """
 
 from __future__ import annotations

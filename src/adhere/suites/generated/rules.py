@@ -1,8 +1,8 @@
-"""Rules about the form of a free answer that can be kept together, and a writer that keeps them: what most families combine.
+"""Rules about the form of a free answer that can be kept together, and a writer that keeps them.
 
-The first rule of a list fixes how many parts the answer has, so that an empty, constant or copied answer breaks it. A request asks for
-whole sentences, and PROSE checks that, so that a heap of words breaks it, too.
-`write` makes an answer from the constraints alone, so rules may be dropped, changed and put into any order.
+What most families combine. The first rule of a list fixes how many parts the answer has, so that an empty, constant or
+copied answer breaks it. A request asks for whole sentences, and PROSE checks that, so that a heap of words breaks it,
+too. `write` makes an answer from the constraints alone, so rules may be dropped, changed and put into any order.
 """
 
 from __future__ import annotations
@@ -99,9 +99,10 @@ def draw_rules(rng: random.Random, count: int, *, beside: str | None = None) -> 
     Args:
         rng: What draws them.
         count: How many.
-        beside: The text of a question where the answer also has a last line "Answer: " with a result. Such a line is in no list, holds
-            a capital and letters that nobody knows before, and is the end: so the shape is a number of lines, and no rule is about
-            case, letters or the end. No word is asked for that stands in the question, because it may be the result.
+        beside: The text of a question where the answer also has a last line "Answer: " with a result. Such a line is in
+            no list, holds a capital and letters that nobody knows before, and is the end: so the shape is a number of
+            lines, and no rule is about case, letters or the end. No word is asked for that stands in the question,
+            because it may be the result.
     """
     free = [word for word in WORDS if not set(word) & set("jqxzkv") and (beside is None or word not in beside)]
     rng.shuffle(free)
@@ -120,7 +121,10 @@ def _agree(drawn: list[Constraint]) -> list[Constraint]:
 
 
 def say(constraints: Sequence[Constraint], rng: random.Random) -> str:
-    """The rules on one line, each in a wording drawn, numbered if there are several: a copied prompt has only one line."""
+    """The rules on one line, each in a wording drawn, numbered if there are several.
+
+    A copied prompt has only one line.
+    """
     told = [one.describe(rng.randrange(FEWEST_PHRASINGS)) for one in constraints]
     return told[0] if len(told) == 1 else " ".join(f"({at}) {rule}" for at, rule in enumerate(told, start=1))
 
@@ -132,7 +136,8 @@ def _take(free: list[str], count: int) -> list[str]:
 def write_sentences(words: Iterable[str], least: int = 1) -> list[str]:
     """Sentences that hold the words in their order, two each, `least` of them or more; the meaning does not matter.
 
-    They have none of the letters j, q, x, z, k and v, no mark but the full stop, and none of the words that a rule forbids.
+    They have none of the letters j, q, x, z, k and v, no mark but the full stop, and none of the words that a rule
+    forbids.
     """
     held = iter(words)
     spare = itertools.cycle(("harbor", "garden", "candle", "bottle", "lemon", "mirror", "summit", "temple"))

@@ -52,7 +52,8 @@ def world_suite(
 
     Args:
         name: As `open_world` takes it.
-        episodes: How many, each of a seed of its own; None: the usual number. Of a world of given tasks, these in their order; None: all.
+        episodes: How many, each of a seed of its own; None: the usual number. Of a world of given tasks, these in their
+            order; None: all.
         form: `tools` or `text`; None: as the world is, tools where it has any.
         seed: The root of the episodes' seeds.
         limits: Of one episode; None: the usual ones.

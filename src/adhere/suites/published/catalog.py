@@ -1,6 +1,6 @@
-"""What is known of the published suites without their files: what they ask, where the files lie, and under which licence.
+"""What is known of the published suites without their files.
 
-One row a suite. Loaders are imported when a file is read.
+What they ask, where the files lie, and under which licence. One row a suite. Loaders are imported when a file is read.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class Origin(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """One published suite; fields as in `suites.Source`. Its loader is `function` of `module`, or reads rows as `constant` says."""
+    """One published suite; fields as in `suites.Source`.
+
+    Its loader is `function` of `module`, or reads rows as `constant` says.
+    """
 
     name: str
     usage: str

@@ -1,7 +1,7 @@
 """Prompt texts that a suite keeps in its own code: read from the user's copy of that code, never run and never shipped.
 
-A text is a constant of the module, or the text that a function gives a variable under stated conditions. A file that does not have it
-is another version, and an error.
+A text is a constant of the module, or the text that a function gives a variable under stated conditions. A file that
+does not have it is another version, and an error.
 """
 
 from __future__ import annotations
@@ -88,7 +88,10 @@ def _names(node: ast.Assign) -> list[str]:
 
 
 def _values(body: Iterable[ast.stmt], variable: str, given: Mapping[str, str]) -> Iterator[ast.expr]:
-    """What is assigned to the variable on the way that `given` takes; both ways where it does not say. Inner functions are others."""
+    """What is assigned to the variable on the way that `given` takes; both ways where it does not say.
+
+    Inner functions are others.
+    """
     for node in body:
         if isinstance(node, ast.Assign) and _names(node) == [variable]:
             yield node.value

@@ -1,7 +1,8 @@
-"""What is wrong with published data sets: rows whose constraints contradict each other, or the prompt that they belong to.
+"""What is wrong with published data sets.
 
-`problems` lists what is known of a published suite, with its source. `find_problems` looks for such rows in any prompts,
-by rules that read constraints and prompt text. Neither changes a row: reference mode judges the data as published.
+Rows whose constraints contradict each other, or the prompt that they belong to. `problems` lists what is known of a
+published suite, with its source. `find_problems` looks for such rows in any prompts, by rules that read constraints and
+prompt text. Neither changes a row: reference mode judges the data as published.
 """
 
 from __future__ import annotations

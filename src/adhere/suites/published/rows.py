@@ -48,7 +48,10 @@ class PublishedFile(NamedTuple):
 
 
 class PromptRow(msgspec.Struct, gc=False):
-    """One line of the file. `media`: files (relative to this one) or data URLs of pictures and sounds that are shown after the prompt."""
+    """One line of the file.
+
+    `media`: files (relative to this one) or data URLs of pictures and sounds that are shown after the prompt.
+    """
 
     key: int | str
     prompt: str
@@ -169,7 +172,9 @@ def keep_media(sources: Sequence[str], at: str, base: Path) -> tuple[Media, ...]
 def constraints_of(
     row: PromptRow, at: str, profile: str, known: dict[bytes, tuple[ConstraintRef, ...]]
 ) -> tuple[ConstraintRef, ...]:
-    """The row's constraints; rows that say the same share them (`known`), so that a large file is checked once a kind of row.
+    """The row's constraints.
+
+    Rows that say the same share them (`known`), so that a large file is checked once a kind of row.
 
     Raises:
         SpecError, UnknownName, BadParameter: They cannot be judged as they were published; `at` says where they stand.

@@ -1,7 +1,8 @@
-"""What loaders share: the rows of a file (JSON lines, a JSON list, CSV, TSV or Parquet, plain or compressed), and columns with their types.
+"""What loaders share.
 
-A row that lacks a column, or has one of another type, is an error that names file, row and column: another version of the file is
-never read as if it were this one.
+The rows of a file (JSON lines, a JSON list, CSV, TSV or Parquet, plain or compressed), and columns with their types. A
+row that lacks a column, or has one of another type, is an error that names file, row and column: another version of the
+file is never read as if it were this one.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def need_path(suite: str, argument: str | None) -> Path:
 def read_rows(path: Path) -> Rows:
     """The objects of a file, which its ending says, in any case and behind it `.gz` or `.zst`.
 
-    `.csv` and `.tsv` have a header, `.json` is a list, `.parquet` is never compressed again; anything else is JSON lines.
+    `.csv` and `.tsv` have a header, `.json` is a list, `.parquet` is never compressed again; anything else is JSON
+    lines.
 
     Raises:
         SpecError: It is none of these; the message names file and row.

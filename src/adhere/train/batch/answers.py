@@ -1,7 +1,7 @@
-"""Training on single answers with a label each, and on small sets of answers, against a frozen reference: KTO, UFT, IOPO.
+"""Training on single answers with a label each, and on small sets of answers, against a frozen reference.
 
-An Item is one or more token rows whose loss is computed together. The log-probs of all rows under the model as the stage found it
-are computed once, so no second copy of the weights is kept.
+KTO, UFT, IOPO. An Item is one or more token rows whose loss is computed together. The log-probs of all rows under the
+model as the stage found it are computed once, so no second copy of the weights is kept.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def train_on_answers(
         settings: The stage's.
         name: The stage, for messages and the order's seed.
         loss: Of log ratios; see `Loss`.
-        has_reference_point: Whether `loss` is given KTO's z0: the mean log ratio, not below 0, of each answer of the batch put to
-            the prompt of the next one; it costs a forward pass without gradient. Else it is given 0.
+        has_reference_point: Whether `loss` is given KTO's z0: the mean log ratio, not below 0, of each answer of the
+            batch put to the prompt of the next one; it costs a forward pass without gradient. Else it is given 0.
         seed: Of the order.
         progress: Where to report to.
 

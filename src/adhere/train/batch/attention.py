@@ -1,7 +1,8 @@
-"""Attention over a prefix tree, registered with transformers: in bf16 on a CPU as `adhere_tree`, else as `adhere_sdpa`, which is torch's.
+"""Attention over a prefix tree, registered with transformers.
 
-A tree of many nodes has no mask, which would grow with their square: each block of queries is put to the keys that it sees (`Run`), and
-its scores are computed again for the gradient, as FlashAttention does (arXiv 2205.14135). Both names do so where they are given `tree_runs`.
+In bf16 on a CPU as `adhere_tree`, else as `adhere_sdpa`, which is torch's. A tree of many nodes has no mask, which
+would grow with their square: each block of queries is put to the keys that it sees (`Run`), and its scores are computed
+again for the gradient, as FlashAttention does (arXiv 2205.14135). Both names do so where they are given `tree_runs`.
 
 torch's own kernel takes 10 ms a layer for 443 nodes (9 heads of 64), forward and backward, in bf16 as in fp32; plain
 products with the softmax in fp32 take 3 ms (benchmarks/attention.py). In fp32 torch's kernel is as fast and stays.
@@ -24,7 +25,10 @@ SCORES = 2**25  # of a block, over all heads: 128 MB in fp32
 
 
 class Run(NamedTuple):
-    """Nodes start … end - 1 of a tree, each the only child of the one before, and the ranges of nodes that all of them see."""
+    """Nodes start … end - 1 of a tree, each the only child of the one before.
+
+    And the ranges of nodes that all of them see.
+    """
 
     start: int
     end: int
@@ -67,7 +71,10 @@ Seen = tuple[tuple[int, int], ...]
 
 
 def _blocks(query: Tensor, runs: Sequence[Run]) -> Iterator[tuple[slice, Seen]]:
-    """Queries side by side, and the ranges of keys that the last of them sees; the last range ends with the queries themselves."""
+    """Queries side by side, and the ranges of keys that the last of them sees.
+
+    The last range ends with the queries themselves.
+    """
     heads = query.shape[0] * query.shape[1]
     for run in runs:
         before, start = sum(b - a for a, b in run.sees), run.start
@@ -79,7 +86,10 @@ def _blocks(query: Tensor, runs: Sequence[Run]) -> Iterator[tuple[slice, Seen]]:
 
 
 def _scores(query: Tensor, key: Tensor, rows: slice, seen: Seen) -> Tensor:
-    """(K, G, rows, keys) in fp32, minus infinity where a query does not see a key: one that comes after it among the queries."""
+    """(K, G, rows, keys) in fp32, minus infinity where a query does not see a key.
+
+    It sees none that comes after it among the queries.
+    """
     asked, keys = query[:, :, rows], _take(key, seen)
     scores = (asked.flatten(1, 2) @ keys.transpose(1, 2)).float().view(*asked.shape[:3], keys.shape[1])
     count = asked.shape[2]

@@ -1,8 +1,9 @@
-"""Losses of the preference methods, as functions of log-probs alone: what differs between them stands side by side here.
+"""Losses of the preference methods, as functions of log-probs alone.
 
-Notation: P pairs; `chosen` and `rejected` are summed log-probs (P) of a pair's answers under the policy, `chosen_ref` and
-`rejected_ref` under the reference, `*_tokens` the answers' lengths (P). Every function gives one loss a pair or answer; the
-stage sums them and divides by what its whole batch is normalised over.
+What differs between them stands side by side here. Notation: P pairs; `chosen` and `rejected` are summed log-probs (P)
+of a pair's answers under the policy, `chosen_ref` and `rejected_ref` under the reference, `*_tokens` the answers'
+lengths (P). Every function gives one loss a pair or answer; the stage sums them and divides by what its whole batch is
+normalised over.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class PairSums(NamedTuple):
 def sigmoid(sums: PairSums, *, beta: float, smoothing: float = 0.0, by_length: bool = False) -> torch.Tensor:
     """DPO, (P): the negative log of a sigmoid of beta * (ratio of chosen - ratio of rejected).
 
-    Source: arXiv 2305.18290, eq. 7; `smoothing` mixes in the flipped label (conservative DPO); `by_length` divides each ratio by
-    its answer's tokens (Tulu 3's `dpo_norm`, arXiv 2411.15124, eq. 6).
+    Source: arXiv 2305.18290, eq. 7; `smoothing` mixes in the flipped label (conservative DPO); `by_length` divides each
+    ratio by its answer's tokens (Tulu 3's `dpo_norm`, arXiv 2411.15124, eq. 6).
     """
     chosen, rejected = sums.ratios(by_length=by_length)
     margin = beta * (chosen - rejected)
@@ -68,8 +69,8 @@ def simpo(sums: PairSums, *, beta: float, gamma: float) -> torch.Tensor:
 def orpo(sums: PairSums) -> torch.Tensor:
     """ORPO's odds-ratio term: -log sigmoid(log odds of chosen - log odds of rejected), without a reference, (P).
 
-    odds = p / (1 - p) of the geometric mean of an answer's token probabilities. The stage adds it, weighted, to the negative
-    log-likelihood of the chosen answers. Source: arXiv 2403.07691, eqs. 4 to 7.
+    odds = p / (1 - p) of the geometric mean of an answer's token probabilities. The stage adds it, weighted, to the
+    negative log-likelihood of the chosen answers. Source: arXiv 2403.07691, eqs. 4 to 7.
     """
     chosen, rejected = sums.means()
     log_odds = (chosen - rejected) - (_log1mexp(chosen) - _log1mexp(rejected))
@@ -85,12 +86,15 @@ def kto(
     weight_good: float,
     weight_bad: float,
 ) -> torch.Tensor:
-    """KTO: weight * (1 - sigmoid(beta * (ratio - kl))) of a good answer, weight * (1 - sigmoid(beta * (kl - ratio))) of a bad one.
+    """KTO: weight * (1 - sigmoid(beta * (ratio - kl))) of a good answer.
+
+    Of a bad one: weight * (1 - sigmoid(beta * (kl - ratio))).
 
     Args:
         ratios: log p - log ref of each answer, (A).
         desirable: Whether it is a good one, (A) of bool.
-        kl: The reference point z0, a scalar: the mean ratio of answers put to other prompts, not below 0; no gradient flows.
+        kl: The reference point z0, a scalar: the mean ratio of answers put to other prompts, not below 0; no gradient
+            flows.
         beta: How strongly the policy is held to its start.
         weight_good: Of good answers.
         weight_bad: Of bad answers.
@@ -105,23 +109,25 @@ def kto(
 def uft(ratios: torch.Tensor, *, scores: torch.Tensor, beta: float) -> torch.Tensor:
     """UFT: (sigmoid(beta * ratio) - score)^2, where verified demonstrations have score 1 and failed answers 0, (A).
 
-    Source: arXiv 2410.21438, after UNA: the implicit reward beta * (log p - log ref) is fitted to an explicit score, so that SFT
-    rows and feedback share one objective. How ours differs: the squared error is the paper's choice for scores; its variants
-    with other distances are left out.
+    Source: arXiv 2410.21438, after UNA: the implicit reward beta * (log p - log ref) is fitted to an explicit score, so
+    that SFT rows and feedback share one objective. How ours differs: the squared error is the paper's choice for
+    scores; its variants with other distances are left out.
     """
     return (torch.sigmoid(beta * ratios) - scores).square()
 
 
 def iopo(straight: torch.Tensor, crossed: torch.Tensor, *, beta: float) -> torch.Tensor:
-    """IOPO: -log sigmoid(beta * (r11 + r22 - r12 - r21)) of two prompts and two answers of which each fits one prompt, (Q).
+    """IOPO: -log sigmoid(beta * (r11 + r22 - r12 - r21)), (Q).
+
+    Of two prompts and two answers of which each fits one prompt.
 
     Args:
         straight: Ratios (log p - log ref) of each answer to its own prompt, (Q, 2).
         crossed: Ratios of each answer to the other prompt, (Q, 2).
         beta: How strongly the policy is held to its start.
 
-    Source: arXiv 2411.06208: the mean of its output preference (better answer to a prompt) and its input preference (better
-    prompt to an answer) collapses to this sum.
+    Source: arXiv 2411.06208: the mean of its output preference (better answer to a prompt) and its input preference
+    (better prompt to an answer) collapses to this sum.
     """
     return -logsigmoid(beta * (straight.sum(-1) - crossed.sum(-1)))
 
@@ -131,9 +137,9 @@ def bradley_terry(
 ) -> torch.Tensor:
     """The reward model's loss: -log sigmoid(reward of chosen - reward of rejected) + centre * (their sum)^2, (P).
 
-    `share` (P): of the labels that prefer the chosen answer, where several criteria label a pair: the cross-entropy to that share, -share log
-    sigmoid(margin) - (1 - share) log sigmoid(-margin). None: all do. Source: arXiv 2203.02155, eq. 1; the centring term is arXiv
-    2312.09244's, as in TRL.
+    `share` (P): of the labels that prefer the chosen answer, where several criteria label a pair: the cross-entropy to
+    that share, -share log sigmoid(margin) - (1 - share) log sigmoid(-margin). None: all do. Source: arXiv 2203.02155,
+    eq. 1; the centring term is arXiv 2312.09244's, as in TRL.
     """
     loss = -logsigmoid(chosen - rejected)
     if share is not None:
@@ -142,6 +148,9 @@ def bradley_terry(
 
 
 def _log1mexp(x: torch.Tensor) -> torch.Tensor:
-    """log(1 - exp(x)) for x < 0, exact near 0 and far from it. At 0 (a certain answer) it is held off by one part in 10^7."""
+    """log(1 - exp(x)) for x < 0, exact near 0 and far from it.
+
+    At 0 (a certain answer) it is held off by one part in 10^7.
+    """
     x = x.clamp(max=-1e-7)
     return torch.where(x > -0.6931472, torch.log(-torch.expm1(x)), torch.log1p(-torch.exp(x)))

@@ -1,10 +1,10 @@
 """Prefix-tree packing: what several rows share is computed once.
 
 On a CPU that already multiplies matrices at its peak, the only way to train faster is to compute fewer tokens. The rows
-of a micro-batch are merged into a tree (a trie over token ids): the system message all rows share, the prompt the answers
-of one group share and the words two answers begin with become one path each. The tree is laid out as one flat sequence
-without padding; every node carries its depth as position and sees its ancestors and itself only, so each row is computed
-as if it stood alone. A node with several children predicts several next tokens from the same logits.
+of a micro-batch are merged into a tree (a trie over token ids): the system message all rows share, the prompt the
+answers of one group share and the words two answers begin with become one path each. The tree is laid out as one flat
+sequence without padding; every node carries its depth as position and sees its ancestors and itself only, so each row
+is computed as if it stood alone. A node with several children predicts several next tokens from the same logits.
 
 Notation: N nodes of a tree, E completion nodes (one log-prob each), K completion tokens summed over the rows, R rows.
 """
@@ -137,9 +137,9 @@ def grow(rows: Sequence[TokenRow]) -> Tree:
 def cut(items: Sequence[Sequence[TokenRow]], *, tree_tokens: int) -> list[Part]:
     """Cut an optimizer batch into micro-batches of at most `tree_tokens` nodes.
 
-    An item is one or more rows whose loss is computed together (a preference pair) and is never divided; one larger than
-    `tree_tokens` makes a micro-batch of its own. Items are sorted by their tokens, which puts the answers to one prompt
-    side by side, so that a cut loses as little sharing as can be.
+    An item is one or more rows whose loss is computed together (a preference pair) and is never divided; one larger
+    than `tree_tokens` makes a micro-batch of its own. Items are sorted by their tokens, which puts the answers to one
+    prompt side by side, so that a cut loses as little sharing as can be.
     """
     return list(_parts(items, tree_tokens))
 
@@ -201,7 +201,10 @@ def _logits(model: PreTrainedModel, tree: Tree, needed: torch.Tensor, precision:
 
 
 def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
-    """A tree as one row of tokens with its own positions, and what each sees: a mask, or runs where that would be large."""
+    """A tree as one row of tokens with its own positions, and what each sees.
+
+    A mask, or runs where that would be large.
+    """
     import torch
 
     from adhere.train.batch.attention import NAMES

@@ -1,6 +1,7 @@
-"""Training on preference pairs: reference log-probs, one optimizer step, and the loop over stored pairs that offline methods share.
+"""Training on preference pairs.
 
-What differs between the methods is their objective, a function of `objectives.PairSums`; `methods/` holds one file each.
+Reference log-probs, one optimizer step, and the loop over stored pairs that offline methods share. What differs between
+the methods is their objective, a function of `objectives.PairSums`; `methods/` holds one file each.
 """
 
 from __future__ import annotations
@@ -140,7 +141,10 @@ def reference_sums(
     precision: Precision | None = None,
     bar: Step | None = None,
 ) -> list[Sums]:
-    """Summed log-probs of every pair's answers under `model` as it is now, without gradient, in the order of `pairs`."""
+    """Summed log-probs of every pair's answers under `model` as it is now, in the order of `pairs`.
+
+    Without gradient.
+    """
     sums = item_sums(
         model, pairs, tree_tokens=tree_tokens, tally=tally, temperature=temperature, precision=precision, bar=bar
     )
@@ -157,7 +161,10 @@ def item_sums(
     precision: Precision | None = None,
     bar: Step | None = None,
 ) -> list[list[float]]:
-    """Summed log-probs of each row of each item under `model` as it is now, without gradient; each process computes its share."""
+    """Summed log-probs of each row of each item under `model` as it is now, without gradient.
+
+    Each process computes its share.
+    """
     import torch
 
     from adhere.train.sharding import idle
@@ -190,7 +197,10 @@ def margins_of(
     temperature: float = 1.0,
     precision: Precision | None = None,
 ) -> Margins:
-    """Implicit rewards of a part's pairs, with gradient; `reference` is indexed by item, and taken as this takes them."""
+    """Implicit rewards of a part's pairs, with gradient.
+
+    `reference` is indexed by item, and taken as this takes them.
+    """
     tokens = log_probs(model, part.tree, temperature=temperature, precision=precision)
     sums = row_sums(tokens, part.tree)  # (2P): chosen, rejected, chosen, …
     base = sums.new_tensor([value for item in part.items for value in reference[item]])

@@ -43,14 +43,17 @@ class Answer(NamedTuple):
 
 
 Scorer = Callable[[str, Sequence[Answer]], list[float | None]]
-"""score(prompt_id, answers) -> one score in [0, 1] each; None: no measurement, so the answer is left out, not scored 0."""
+"""score(prompt_id, answers) -> one score in [0, 1] each.
+
+None: no measurement, so the answer is left out, not scored 0.
+"""
 
 
 class Scored(NamedTuple):
     """One drawn answer with its tokens (end token included where one was drawn) and its score.
 
-    `log_probs`: of each drawn token as the sampler computed it (K of this row); empty where the sampler computes what the
-    trainer computes, so that there is nothing to correct.
+    `log_probs`: of each drawn token as the sampler computed it (K of this row); empty where the sampler computes what
+    the trainer computes, so that there is nothing to correct.
     """
 
     row: TokenRow
@@ -95,7 +98,8 @@ class RolloutSettings(OptimizerSettings, frozen=True):
         decode_rows: Answers drawn side by side.
         rollout_precision: Of drawing. None: as the study or recipe has settled (`loop.settle`), else fp32.
         rollout_layout: Of the decoder's products, likewise; else `columns`.
-        generator: What draws: `ours` on the model's device, `vllm` in this process, or a vLLM `server` (see `decoder.generator`).
+        generator: What draws: `ours` on the model's device, `vllm` in this process, or a vLLM `server` (see
+            `decoder.generator`).
     """
 
     steps: Count = 15
@@ -190,7 +194,8 @@ class Sampler:
         Args:
             rows: The prompts.
             step: Seeds differ by it.
-            again: Likewise, in the further rounds of a step: a prompt that comes twice has other answers the second time.
+            again: Likewise, in the further rounds of a step: a prompt that comes twice has other answers the second
+                time.
         """
         from adhere.models.local.decoder.decode import DecodeRow
 
@@ -236,7 +241,10 @@ class Sampler:
         return groups
 
     def _state(self) -> dict[str, torch.Tensor] | None:
-        """All weights as a model without adapters has them; with sharded ones in the process that tells the server of them."""
+        """All weights as a model without adapters has them.
+
+        With sharded ones in the process that tells the server of them.
+        """
         from adhere.train.recipe.lora import merged_state
         from adhere.train.sharding import whole_state
 
@@ -268,8 +276,8 @@ class Sampler:
 def measures(groups: Sequence[Group]) -> LogRow:
     """What an episode's answers were like, over all groups, learned from or not. None where nothing was measured.
 
-    `reward_std` is the mean over groups of the standard deviation (unbiased) within the group; `pass_rate` counts answers
-    with the full score 1.
+    `reward_std` is the mean over groups of the standard deviation (unbiased) within the group; `pass_rate` counts
+    answers with the full score 1.
     """
     answers = [answer for group in groups for answer in group.answers]
     scores = [score for group in groups for score in group.scores]

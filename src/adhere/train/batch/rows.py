@@ -1,4 +1,7 @@
-"""Text to token rows: prompts through the chat template, answers with the end-of-turn token they must learn to write."""
+"""Text to token rows.
+
+Prompts through the chat template, answers with the end-of-turn token they must learn to write.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +131,10 @@ def chosen_rows(pairs: Sequence[PairRow]) -> list[SftRow]:
 
 
 def shuffled_batches(count: int, *, size: int, epochs: int, stage: str, seed: int) -> list[list[int]]:
-    """Optimizer batches of `size` indices below `count` (the last of a pass may be smaller), each pass in its own seeded order."""
+    """Optimizer batches of `size` indices below `count`, each pass in its own seeded order.
+
+    The last of a pass may be smaller.
+    """
     made = []
     for epoch in range(epochs):
         order = list(range(count))

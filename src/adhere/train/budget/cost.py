@@ -1,4 +1,7 @@
-"""What a stage costs, in tokens: the words in which every stage's own cost model speaks. `estimate` turns them into minutes and memory."""
+"""What a stage costs, in tokens: the words in which every stage's own cost model speaks.
+
+`estimate` turns them into minutes and memory.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,9 @@ class Work(Record, frozen=True):
 
 
 def tree_tokens_of(bodies: float, tree_tokens: int, data: Shape) -> float:
-    """Tokens of trees of at most `tree_tokens` whose own parts add up to `bodies`: each adds the shared beginning once."""
+    """Tokens of trees of at most `tree_tokens` whose own parts add up to `bodies`.
+
+    Each adds the shared beginning once.
+    """
     room = max(1.0, tree_tokens - data.shared_tokens)
     return bodies + data.shared_tokens * max(1.0, bodies / room)

@@ -28,7 +28,8 @@ class StageLedger(Record, frozen=True):
         prompts: Prompts answered (online) or rows and pairs read (offline), counted each time.
         answers_generated: Answers drawn from the policy.
         answers_unmeasured: Of these, how many the judge gave no score; they are left out of what is learned from.
-        groups_thrown_away: Groups of answers that did not differ in score and were replaced by those of other prompts (`rounds` of GRPO).
+        groups_thrown_away: Groups of answers that did not differ in score and were replaced by those of other prompts
+            (`rounds` of GRPO).
         tokens_generated: Their tokens, end token included.
         tokens_trained: Completion tokens through forward and backward, counted per row.
         tokens_processed: Tree tokens through forward and backward: prompts included, shared beginnings once.
@@ -36,7 +37,8 @@ class StageLedger(Record, frozen=True):
         seconds: Wall-clock time of the whole stage.
         seconds_generating: Of these, drawing answers.
         seconds_scoring: Of these, judging answers.
-        peak_memory_bytes: High-water mark so far, of the GPU where it ran on one, else of the process; never lower than an earlier stage's.
+        peak_memory_bytes: High-water mark so far, of the GPU where it ran on one, else of the process; never lower than
+            an earlier stage's.
         parameters_trained: Weights that the optimizer moved.
         parameters_frozen: Weights that it left as they were (embeddings and head).
         precision: Of the matrix products of training.
@@ -65,7 +67,10 @@ class StageLedger(Record, frozen=True):
 
     @property
     def equivalent_tokens(self) -> int:
-        """Compute in tokens of forward and backward; a pass without gradient, or a drawn token, counts a third of one."""
+        """Compute in tokens of forward and backward.
+
+        A pass without gradient, or a drawn token, counts a third of one.
+        """
         return self.tokens_processed + (self.tokens_scored + self.tokens_generated) // 3
 
 
@@ -109,7 +114,10 @@ class Artefact(Protocol):
 
 
 class StageResult(NamedTuple):
-    """What a stage returns: one log row a step, its cost, and a side artefact if it makes one. The model was trained in place."""
+    """What a stage returns: one log row a step, its cost, and a side artefact if it makes one.
+
+    The model was trained in place.
+    """
 
     log: list[LogRow]
     ledger: StageLedger

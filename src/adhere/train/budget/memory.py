@@ -1,7 +1,8 @@
 """What training a model will hold in memory, told before it starts, from the model's real shape.
 
-Weights, gradients and moments follow from the number of parameters. Activations were counted on small models by the tensors
-that autograd keeps (tests/unit/train/test_memory.py counts them again): bytes a tree token and layer, of `hidden` and `inner`.
+Weights, gradients and moments follow from the number of parameters. Activations were counted on small models by the
+tensors that autograd keeps (tests/unit/train/test_memory.py counts them again): bytes a tree token and layer, of
+`hidden` and `inner`.
 """
 
 from __future__ import annotations
@@ -138,9 +139,10 @@ def memory_of(
         copies: Copies of the weights in memory, the trained one included (`Work.copies`).
         whole: Further copies, which are whole in each process: a reward model, weights of a best look.
         device: `cpu`, `cuda` or `mps`.
-        adapter: Weights of the adapter that is trained instead of the model's own; the decoder then holds the merged matrices.
-        shards: Processes that the weights are cut over: this is what each of them holds. A layer and the embeddings are whole while
-            they are computed with; a frozen copy is cut like the trained one.
+        adapter: Weights of the adapter that is trained instead of the model's own; the decoder then holds the merged
+            matrices.
+        shards: Processes that the weights are cut over: this is what each of them holds. A layer and the embeddings are
+            whole while they are computed with; a frozen copy is cut like the trained one.
     """
     trained = sizes.parameters - (sizes.embedding if settings.freeze_embeddings_and_head else 0)
     if adapter is not None:

@@ -1,12 +1,14 @@
 """Continued pre-training: next-token training on plain text, with a share of instruction rows mixed in.
 
-Every token is learned: of a document all, of an instruction row its question too, for both are text here. Documents are cut into windows,
-each a row of its own that sees nothing of its neighbours; rows are packed without padding as in every stage. The loss is the mean negative
-log-likelihood over the tokens of a step. Text and rows are passed over as often as `tokens` takes, each pass in its own seeded order.
+Every token is learned: of a document all, of an instruction row its question too, for both are text here. Documents are
+cut into windows, each a row of its own that sees nothing of its neighbours; rows are packed without padding as in every
+stage. The loss is the mean negative log-likelihood over the tokens of a step. Text and rows are passed over as often as
+`tokens` takes, each pass in its own seeded order.
 
-Source: Instruction Pre-Training (arXiv 2406.14491), which augments raw text with instruction-response pairs and learns both alike. How ours
-differs: there every text is followed by pairs made from it by a synthesizer, and the share of plain text differs by experiment; here the rows
-are whatever `adhere build` verified, and `share` says how many of the tokens are theirs.
+Source: Instruction Pre-Training (arXiv 2406.14491), which augments raw text with instruction-response pairs and learns
+both alike. How ours differs: there every text is followed by pairs made from it by a synthesizer, and the share of
+plain text differs by experiment; here the rows are whatever `adhere build` verified, and `share` says how many of the
+tokens are theirs.
 """
 
 from __future__ import annotations
@@ -45,14 +47,15 @@ class ContinueSettings(OptimizerSettings, frozen=True):
     """Next-token training on plain text and instruction rows.
 
     Attributes:
-        text: Files of documents: the column `text` of JSON lines (.jsonl), or paragraphs between empty lines. Paths are relative to where the
-            command runs.
+        text: Files of documents: the column `text` of JSON lines (.jsonl), or paragraphs between empty lines. Paths are
+            relative to where the command runs.
         text_sha256: Of the documents. Filled in when the run begins, so that a changed file is another run.
         share: Share of the learned tokens that are instruction rows.
         tokens: How many tokens are learned in all.
         batch_tokens: Tokens of an optimizer step, at least.
         window: Documents are cut into windows of at most this many tokens; an instruction row is never cut.
-        held_out: Share of the documents that is not learned; their loss is logged before the first step and after the last.
+        held_out: Share of the documents that is not learned; their loss is logged before the first step and after the
+            last.
     """
 
     learning_rate: Positive = 3e-5
@@ -212,7 +215,10 @@ def _sha256(files: tuple[_File, ...]) -> str:
 
 
 def _windows(tokenizer: PreTrainedTokenizerBase, documents: Sequence[str], window: int) -> list[TokenRow]:
-    """The documents in windows. The first token of each is predicted from the token that ends texts, as at the start of one."""
+    """The documents in windows.
+
+    The first token of each is predicted from the token that ends texts, as at the start of one.
+    """
     end = end_of_turn(tokenizer)
     rows = []
     for document in documents:
@@ -230,7 +236,10 @@ def _whole(tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow]) -> list[T
 def _batches(
     text: Sequence[TokenRow], rows: Sequence[TokenRow], settings: ContinueSettings, *, seed: int
 ) -> Iterator[_Batch]:
-    """Steps until `tokens` are learned. Whichever side is behind its share gives the next row, so the share holds at every step."""
+    """Steps until `tokens` are learned.
+
+    Whichever side is behind its share gives the next row, so the share holds at every step.
+    """
     sides = {True: _endless(text, derive_seed(seed, "text")), False: _endless(rows, derive_seed(seed, "instructions"))}
     learned = {True: 0, False: 0}
     made: list[tuple[TokenRow, bool]] = []

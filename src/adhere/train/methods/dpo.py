@@ -4,9 +4,10 @@ Loss of a pair: -log sigmoid(beta * ((log p(chosen) - log ref(chosen)) - (log p(
 over the pairs of an optimizer batch. The reference is the model as the stage found it; its log-probs are computed once
 before the first step, so no second copy of the weights is kept. Source: arXiv 2305.18290, eq. 7.
 
-Variants: `loss = "ipo"` (arXiv 2310.12036), `sft_weight` above 0 (RPO, arXiv 2404.19733: the chosen answers' likelihood is
-added), `by_length` (length-normalised DPO, Tulu 3), `smoothing` (conservative DPO). Formulas: `objectives`. How ours differs from the paper:
-one epoch at 2e-6 (there RMSprop at 1e-6 with batch 64), AdamW or online merging; from TRL 1.16: nothing in the loss, RPO's likelihood as there.
+Variants: `loss = "ipo"` (arXiv 2310.12036), `sft_weight` above 0 (RPO, arXiv 2404.19733: the chosen answers' likelihood
+is added), `by_length` (length-normalised DPO, Tulu 3), `smoothing` (conservative DPO). Formulas: `objectives`. How ours
+differs from the paper: one epoch at 2e-6 (there RMSprop at 1e-6 with batch 64), AdamW or online merging; from TRL 1.16:
+nothing in the loss, RPO's likelihood as there.
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
 """GRPO: answers that score above the mean of their group become more likely, those below it less.
 
-Each step is one episode: some prompts, several answers each from the current policy, the judge's score as reward, and one
-optimizer step, as the Qwen2.5 report has it (2048 samples an episode, batch 2048). The answers then come from the very
-weights that are updated: the importance ratio is 1 and clipping does nothing, until `updates_per_episode` exceeds 1.
+Each step is one episode: some prompts, several answers each from the current policy, the judge's score as reward, and
+one optimizer step, as the Qwen2.5 report has it (2048 samples an episode, batch 2048). The answers then come from the
+very weights that are updated: the importance ratio is 1 and clipping does nothing, until `updates_per_episode` exceeds
+1.
 
-Source: arXiv 2402.03300 (GRPO), 2503.14476 (DAPO's loss), 2503.20783 (Dr. GRPO's). Equal to TRL's GRPOTrainer on the same
-answers and advantages (tests/parity/test_trl_parity.py). How ours differs: the default loss is DAPO's, the paper's is `loss_type = "grpo"`;
-groups of equal scores are not computed, which changes no number. DAPO whole is `clip_high = 0.28`, `rounds`, `overlong_tokens`. Its
-batch is filled one by one: a round draws as many prompts as groups are missing, theirs whole batches whose surplus is dropped. After the
-last round ours learns from the groups it has, and theirs goes on.
+Source: arXiv 2402.03300 (GRPO), 2503.14476 (DAPO's loss), 2503.20783 (Dr. GRPO's). Equal to TRL's GRPOTrainer on the
+same answers and advantages (tests/parity/test_trl_parity.py). How ours differs: the default loss is DAPO's, the paper's
+is `loss_type = "grpo"`; groups of equal scores are not computed, which changes no number. DAPO whole is `clip_high =
+0.28`, `rounds`, `overlong_tokens`. Its batch is filled one by one: a round draws as many prompts as groups are missing,
+theirs whole batches whose surplus is dropped. After the last round ours learns from the groups it has, and theirs goes
+on.
 
 Notation: K tokens of the rows of a part, one row after the other.
 """
@@ -56,30 +58,31 @@ class GrpoSettings(RolloutSettings, frozen=True):
     """GRPO.
 
     Attributes:
-        baseline: `mean`: an answer's advantage is its score minus the mean of its group; `others`: minus the mean of the
-            other answers of its group (leave one out).
+        baseline: `mean`: an answer's advantage is its score minus the mean of its group; `others`: minus the mean of
+            the other answers of its group (leave one out).
         scale_rewards: `group`: advantages are divided by the group's standard deviation + 1e-4; `none`: they are not.
         loss_type: What the token losses are divided by. `dapo`: the completion tokens of the episode; `grpo`: each
             answer's own tokens, then the number of answers; `dr_grpo`: the number of answers times `max_new_tokens`;
             `sequence`: the number of answers, so that an answer's token losses add up.
-        importance: Of what the ratio to the policy that drew is taken: each `token`, or the whole `sequence` (its geometric
-            mean over tokens, GSPO).
-        updates_per_episode: Optimizer steps on the same answers. Above 1 the ratio to the policy that drew them is clipped.
+        importance: Of what the ratio to the policy that drew is taken: each `token`, or the whole `sequence` (its
+            geometric mean over tokens, GSPO).
+        updates_per_episode: Optimizer steps on the same answers. Above 1 the ratio to the policy that drew them is
+            clipped.
         clip_low: The ratio is not rewarded for falling below 1 - clip_low.
         clip_high: Nor for rising above 1 + clip_high.
-        kl_beta: Weight of the KL to the policy as the stage found it (k3 estimator, importance weighted as in TRL); 0 keeps
-            no reference.
-        importance_cap: Where the sampler computes other log-probs than the trainer (bf16, another engine), each token's loss
-            is multiplied by the ratio of the trainer's probability to the sampler's, at most this much (truncated
+        kl_beta: Weight of the KL to the policy as the stage found it (k3 estimator, importance weighted as in TRL); 0
+            keeps no reference.
+        importance_cap: Where the sampler computes other log-probs than the trainer (bf16, another engine), each token's
+            loss is multiplied by the ratio of the trainer's probability to the sampler's, at most this much (truncated
             importance sampling, as TRL's `token_truncate`).
-        max_trained_groups: Learn from at most this many groups an episode, those whose scores vary most; the others are left
-            out as if not drawn. None: from all. Halving it about halves the time of training on a CPU.
-        rounds: Above 1 (DAPO's dynamic sampling) groups whose scores are all equal are thrown away, and further prompts are
-            drawn in their place, until `prompts_per_step` groups vary or this many rounds of drawing are over.
+        max_trained_groups: Learn from at most this many groups an episode, those whose scores vary most; the others are
+            left out as if not drawn. None: from all. Halving it about halves the time of training on a CPU.
+        rounds: Above 1 (DAPO's dynamic sampling) groups whose scores are all equal are thrown away, and further prompts
+            are drawn in their place, until `prompts_per_step` groups vary or this many rounds of drawing are over.
         overlong_tokens: The last tokens before `max_new_tokens` in which an answer's reward falls (DAPO's soft overlong
             punishment); 0: none. The judge's scores, and which groups vary for `rounds`, are as without.
-        overlong_penalty: What is taken from the reward of an answer that fills `max_new_tokens`. The paper takes 1 from rewards of
-            1 and -1; the judge's lie between 0 and 1, so half of that is the same.
+        overlong_penalty: What is taken from the reward of an answer that fills `max_new_tokens`. The paper takes 1 from
+            rewards of 1 and -1; the judge's lie between 0 and 1, so half of that is the same.
         mask_truncated: Answers that hit the limit count in their group's mean and are not learned from (DAPO's overlong
             filtering, as TRL's `mask_truncated_completions`).
     """
@@ -201,9 +204,10 @@ class _Drawn(NamedTuple):
 
 
 def _draw(sampler: Sampler, rows: Sequence[RlRow], settings: GrpoSettings, *, step: int) -> _Drawn:
-    """The groups of an episode; above one round, without those that do not vary (2503.14476, eq. 11: 0 < passing answers < G).
+    """The groups of an episode.
 
-    Which prompts come next follows from how many the ledger has counted, so a stage that was killed goes on with the same.
+    Above one round, without those that do not vary (2503.14476, eq. 11: 0 < passing answers < G). Which prompts come
+    next follows from how many the ledger has counted, so a stage that was killed goes on with the same.
     """
 
     def more(count: int, again: int) -> list[Group]:
@@ -233,8 +237,8 @@ def overlong(tokens: int, settings: GrpoSettings) -> float:
 def select(groups: Sequence[Group], settings: GrpoSettings) -> Episode:
     """The answers to learn from, weighted so that their losses add up to the loss of the whole episode.
 
-    Groups whose rewards are all equal have advantage 0. They are not computed, but they count in what the loss is divided
-    by, as in TRL; with a KL term they are computed too. Answers without a score are no part of their group.
+    Groups whose rewards are all equal have advantage 0. They are not computed, but they count in what the loss is
+    divided by, as in TRL; with a KL term they are computed too. Answers without a score are no part of their group.
     """
     usable = [_rewarded(group, settings) for group in groups if len(group.scores) >= 2]
     varied = sorted((one for one in usable if one.spread > 0), key=lambda one: one.spread, reverse=True)
@@ -282,7 +286,10 @@ def advantages_of(scores: Sequence[float], settings: GrpoSettings) -> list[float
 
 
 def _weight(row: TokenRow, tokens: int, answers: int, settings: GrpoSettings) -> float:
-    """What an answer's token losses are multiplied by; `tokens` are those that are learned, `answers` all that count."""
+    """What an answer's token losses are multiplied by.
+
+    `tokens` are those that are learned, `answers` all that count.
+    """
     match settings.loss_type:
         case "dapo":
             return 1 / tokens

@@ -1,9 +1,10 @@
-"""HIR: hindsight instruction relabelling. No answer is wasted: one that fails becomes a right answer to another instruction.
+"""HIR: hindsight instruction relabelling.
 
-Each episode draws answers from the current policy. An answer that passes keeps its prompt; one that fails is put to the prompt with the
-line `relabel` before it, which asks for what it did. Then one supervised step on all of them. Source: arXiv 2302.05206 (its sampling and
-relabelling phases). How ours differs: the instruction of an answer that passes is the prompt itself, so that evaluation asks what training
-asked; the paper's contrastive and entropy terms are left out.
+No answer is wasted: one that fails becomes a right answer to another instruction. Each episode draws answers from the
+current policy. An answer that passes keeps its prompt; one that fails is put to the prompt with the line `relabel`
+before it, which asks for what it did. Then one supervised step on all of them. Source: arXiv 2302.05206 (its sampling
+and relabelling phases). How ours differs: the instruction of an answer that passes is the prompt itself, so that
+evaluation asks what training asked; the paper's contrastive and entropy terms are left out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """IOPO: preferences between answers to a prompt, and between prompts for an answer.
 
-An item is two prompts with an answer each, where each answer keeps the rules of its own prompt and breaks one of the other's; the judge says
-so. Loss: -log sigmoid(beta (r11 + r22 - r12 - r21)), r the log ratio of answer to prompt. Source: arXiv 2411.06208, and its authors' code
-(github.com/AlibabaResearch/DAMO-ConvAI, IOPO, b22b277), whose logits are half of (2 r11 - r12 - r21) + (2 r22 - r21 - r12). How ours
-differs: the paper writes the second prompt for the purpose; ours pairs prompts of the pool, those that share the most words first.
+An item is two prompts with an answer each, where each answer keeps the rules of its own prompt and breaks one of the
+other's; the judge says so. Loss: -log sigmoid(beta (r11 + r22 - r12 - r21)), r the log ratio of answer to prompt.
+Source: arXiv 2411.06208, and its authors' code (github.com/AlibabaResearch/DAMO-ConvAI, IOPO, b22b277), whose logits
+are half of (2 r11 - r12 - r21) + (2 r22 - r21 - r12). How ours differs: the paper writes the second prompt for the
+purpose; ours pairs prompts of the pool, those that share the most words first.
 """
 
 from __future__ import annotations
@@ -79,10 +80,10 @@ def iopo(
 
 
 def crossings(rows: Sequence[SftRow]) -> list[tuple[SftRow, SftRow]]:
-    """Pairs of rows of which each answer fails the other's prompt; no row is in two. Prompts that share most words come first.
+    """Pairs of rows of which each answer fails the other's prompt; no row is in two.
 
-    Compared are prompts that share a word which at most `NEAR` prompts have, and each with the `NEAR` before it: time grows with the rows,
-    not with their square.
+    Prompts that share most words come first. Compared are prompts that share a word which at most `NEAR` prompts have,
+    and each with the `NEAR` before it: time grows with the rows, not with their square.
     """
     one_each = list({row.prompt_id: row for row in reversed(rows) if row.instruction_id_list}.values())[::-1]
     words = [frozenset(row.prompt.lower().split()) for row in one_each]

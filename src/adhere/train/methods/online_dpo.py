@@ -2,11 +2,12 @@
 
 Each step draws answers from the current policy, pairs the best with the worst answer to each prompt where their scores
 differ, and takes one DPO step. The reference is the policy as the stage found it, kept as a second copy of the weights.
-Both sides of a pair's log-ratio are log-probs at the temperature of the draws: the policy that is learned is the one drawn
-from. Whose log-probs drew a pair does not enter the loss, so a sampler in another precision needs no correction here.
+Both sides of a pair's log-ratio are log-probs at the temperature of the draws: the policy that is learned is the one
+drawn from. Whose log-probs drew a pair does not enter the loss, so a sampler in another precision needs no correction
+here.
 
-Source: arXiv 2402.04792 (OAIF). How ours differs: the best and the worst of eight answers by the judge's score, where the paper has a model prefer
-one of two.
+Source: arXiv 2402.04792 (OAIF). How ours differs: the best and the worst of eight answers by the judge's score, where
+the paper has a model prefer one of two.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ class OnlineDpoSettings(RolloutSettings, frozen=True):
 
     Attributes:
         beta: How strongly the policy is held to its start.
-        trained_tokens: Completion tokens to train on in the whole stage; None: those of one pair a prompt, the best answer
-            against the worst. With a budget, each step takes further pairs of its answers until it has spent its share, so
-            that the stage can be given what GRPO trains on, from equally many answers.
+        trained_tokens: Completion tokens to train on in the whole stage; None: those of one pair a prompt, the best
+            answer against the worst. With a budget, each step takes further pairs of its answers until it has spent its
+            share, so that the stage can be given what GRPO trains on, from equally many answers.
     """
 
     learning_rate: Positive = 2e-6
@@ -148,8 +149,8 @@ def pairs_of(groups: Sequence[Group], *, room: float | None) -> list[TokenPair]:
 def ranked_pairs(group: Group) -> list[TokenPair]:
     """All pairs of a better and a worse answer; the first is `best_against_worst`.
 
-    Those without a common answer come first (best and worst, second best and second worst, …), then the others, the widest
-    difference first.
+    Those without a common answer come first (best and worst, second best and second worst, …), then the others, the
+    widest difference first.
     """
     scores = group.scores
     order = sorted(
@@ -164,7 +165,10 @@ def ranked_pairs(group: Group) -> list[TokenPair]:
 
 
 def best_against_worst(group: Group) -> TokenPair | None:
-    """The answers with the highest and the lowest score (the first drawn of equals); None where all scores are equal."""
+    """The answers with the highest and the lowest score (the first drawn of equals).
+
+    None where all scores are equal.
+    """
     scores = group.scores
     if len(set(scores)) < 2:
         return None

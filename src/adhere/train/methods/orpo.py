@@ -1,8 +1,9 @@
 """ORPO: supervised fine-tuning on the chosen answers and an odds-ratio term against the rejected ones, in one stage.
 
-Loss: mean negative log-likelihood of the chosen tokens + weight * mean over pairs of -log sigmoid(log odds(chosen) - log
-odds(rejected)), odds of the geometric mean of an answer's token probabilities. Source: arXiv 2403.07691, eqs. 4 to 7. How ours
-differs: the likelihood is over the answer alone, as the paper writes it; TRL's trainer takes prompt tokens in too.
+Loss: mean negative log-likelihood of the chosen tokens + weight * mean over pairs of -log sigmoid(log odds(chosen) -
+log odds(rejected)), odds of the geometric mean of an answer's token probabilities. Source: arXiv 2403.07691, eqs. 4 to
+7. How ours differs: the likelihood is over the answer alone, as the paper writes it; TRL's trainer takes prompt tokens
+in too.
 """
 
 from __future__ import annotations

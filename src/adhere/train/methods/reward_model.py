@@ -1,13 +1,16 @@
 """A reward model: one number an answer, trained so that verified answers score above failed ones.
 
-Loss of a pair: -log sigmoid(reward(chosen) - reward(rejected)) + centre * (their sum)^2 (Bradley-Terry; `objectives.bradley_terry`). The
-backbone is a copy of the model as the stage found it, with a linear head on the last token of an answer; the model itself is left as
-it is. Part of the pairs is held out by prompt; their accuracy is in the last log row. Source: arXiv 2412.15115, section 4.3, which
-states neither loss nor size; the loss is arXiv 2203.02155's, eq. 1, with TRL's centring. How ours differs from both: the head reads a copy
-of the policy in the same run, and a share of criteria may stand in for the label. A better accuracy need not make a better policy (its section 5.2.3): measure the policy.
+Loss of a pair: -log sigmoid(reward(chosen) - reward(rejected)) + centre * (their sum)^2 (Bradley-Terry;
+`objectives.bradley_terry`). The backbone is a copy of the model as the stage found it, with a linear head on the last
+token of an answer; the model itself is left as it is. Part of the pairs is held out by prompt; their accuracy is in the
+last log row. Source: arXiv 2412.15115, section 4.3, which states neither loss nor size; the loss is arXiv 2203.02155's,
+eq. 1, with TRL's centring. How ours differs from both: the head reads a copy of the policy in the same run, and a share
+of criteria may stand in for the label. A better accuracy need not make a better policy (its section 5.2.3): measure the
+policy.
 
-Pairs may carry ratings by the report's six criteria (`adhere build transform six_criteria`). With `labels = "criteria"` a pair's label is the
-share of its criteria that prefer the chosen answer (a tie counts half), and the last log row has the accuracy by each criterion.
+Pairs may carry ratings by the report's six criteria (`adhere build transform six_criteria`). With `labels = "criteria"`
+a pair's label is the share of its criteria that prefer the chosen answer (a tie counts half), and the last log row has
+the accuracy by each criterion.
 """
 
 from __future__ import annotations
@@ -46,7 +49,8 @@ class RewardModelSettings(PairSettings, frozen=True):
     Attributes:
         centre: Weight of the term that keeps rewards around 0.
         held_out_share: Share of the prompts whose pairs are not learned from, only measured.
-        labels: `order`: chosen is better. `criteria`: as many of a pair's rated criteria as say so; without ratings, as `order`.
+        labels: `order`: chosen is better. `criteria`: as many of a pair's rated criteria as say so; without ratings, as
+            `order`.
     """
 
     learning_rate: Positive = 1e-5
@@ -66,7 +70,10 @@ PROVENANCE = {
 
 
 class RewardModel:
-    """A backbone and its head; gives answers a number and saves itself as transformers' sequence classification with one label."""
+    """A backbone and its head.
+
+    Gives answers a number and saves itself as transformers' sequence classification with one label.
+    """
 
     def __init__(self, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
         import torch
@@ -126,7 +133,10 @@ class RewardModel:
         return judge
 
     def save(self, directory: Path) -> None:
-        """Write weights, head and tokenizer; `AutoModelForSequenceClassification.from_pretrained(directory)` reads them."""
+        """Write weights, head and tokenizer.
+
+        `AutoModelForSequenceClassification.from_pretrained(directory)` reads them.
+        """
         from transformers import AutoModelForSequenceClassification
 
         config = copy.deepcopy(self.backbone.config)
@@ -230,13 +240,16 @@ def _margins(
 
 
 def _share(row: PairRow) -> float:
-    """Share of the row's rated criteria that prefer its chosen answer; a tie counts half, and no rating at all is the row's word."""
+    """Share of the row's rated criteria that prefer its chosen answer.
+
+    A tie counts half, and no rating at all is the row's word.
+    """
     votes = [1.0 if first > second else 0.5 if first == second else 0.0 for first, second in row.criteria.values()]
     return sum(votes) / len(votes) if votes else 1.0
 
 
 def _by_criterion(rows: Sequence[PairRow], margins: Sequence[float]) -> LogRow:
-    """For each criterion the share of held-out pairs that it does not rate alike and that the rewards order as it does."""
+    """By criterion the share of held-out pairs that it does not rate alike and that the rewards order as it does."""
     agreed: dict[str, list[bool]] = {}
     for row, margin in zip(rows, margins, strict=True):
         for name, (first, second) in row.criteria.items():

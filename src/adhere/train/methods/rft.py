@@ -1,8 +1,9 @@
 """RFT: rejection-sampling fine-tuning. The model answers, the judge keeps what passes, and the model learns it by SFT.
 
-Answers are drawn once, from the model as the stage found it; an answer is kept if its score is 1, at most `most_kept` different ones a
-prompt. Source: arXiv 2308.01825; the Qwen2.5 report's "rejection sampling". How ours differs: at most `most_kept` answers a prompt, the paper keeps
-all different ones; the judge decides, not a final number. What is drawn and kept is in the log's first row.
+Answers are drawn once, from the model as the stage found it; an answer is kept if its score is 1, at most `most_kept`
+different ones a prompt. Source: arXiv 2308.01825; the Qwen2.5 report's "rejection sampling". How ours differs: at most
+`most_kept` answers a prompt, the paper keeps all different ones; the judge decides, not a final number. What is drawn
+and kept is in the log's first row.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """Supervised fine-tuning on verified answers.
 
-The loss is the mean negative log-likelihood of the completion tokens of an optimizer batch, end of turn included; prompt
-tokens are not learned. Source: arXiv 2412.15115, section 4.1, and TRL 1.16's SFTTrainer. How ours differs from the report: rate, batch and
-epochs are those of `PROVENANCE`; from TRL: nothing in the loss (tests/parity/test_trl_parity.py), but embeddings and head are frozen by default and a row
-that is too long is left out, not cut.
+The loss is the mean negative log-likelihood of the completion tokens of an optimizer batch, end of turn included;
+prompt tokens are not learned. Source: arXiv 2412.15115, section 4.1, and TRL 1.16's SFTTrainer. How ours differs from
+the report: rate, batch and epochs are those of `PROVENANCE`; from TRL: nothing in the loss
+(tests/parity/test_trl_parity.py), but embeddings and head are frozen by default and a row that is too long is left out,
+not cut.
 
-Two stages, short and then short with long (arXiv 2412.15115, section 4.4): one `sft` with `longest`, a second with a greater `longest` and
-`mix`. The report states both lengths and not the mixture. Response tuning (arXiv 2409.14254; also 2410.02465): `prompt = "empty"`.
+Two stages, short and then short with long (arXiv 2412.15115, section 4.4): one `sft` with `longest`, a second with a
+greater `longest` and `mix`. The report states both lengths and not the mixture. Response tuning (arXiv 2409.14254; also
+2410.02465): `prompt = "empty"`.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ __all__ = [
 
 
 class Mix(Record, frozen=True):
-    """Long and short rows in a fixed proportion. A pass takes as many of both as keep it, those that are too many drawn anew each pass.
+    """Long and short rows in a fixed proportion.
+
+    A pass takes as many of both as keep it, those that are too many drawn anew each pass.
 
     Attributes:
         above: Rows of more tokens than this (prompt and answer) are long.
@@ -59,7 +63,8 @@ class SftSettings(OptimizerSettings, frozen=True):
         data: `sft`: the verified answers; `chosen`: the chosen half of the preference pairs.
         answers: Of a conversation the `last` assistant turn is learned, or `all` of them.
         prompt: `given`, or `empty`: every answer is learned as the reply to an empty user turn (response tuning).
-        longest: Rows of more tokens (prompt and answer) are left out, never cut: a cut answer would teach not to end. None: all rows.
+        longest: Rows of more tokens (prompt and answer) are left out, never cut: a cut answer would teach not to end.
+            None: all rows.
         mix: Long and short rows in a fixed proportion; None: as the data come.
     """
 
@@ -77,11 +82,13 @@ class SftSettings(OptimizerSettings, frozen=True):
 
 
 class MoreSftSettings(SftSettings, frozen=True):
-    """More supervised fine-tuning: the control that gets the compute another arm spends on preference or online learning.
+    """More supervised fine-tuning.
+
+    The control that gets the compute another arm spends on preference or online learning.
 
     Attributes:
-        equivalent_tokens: Train until this much compute (`StageLedger.equivalent_tokens`) is spent, passing over the data
-            as often as that takes; None: `epochs` passes.
+        equivalent_tokens: Train until this much compute (`StageLedger.equivalent_tokens`) is spent, passing over the
+            data as often as that takes; None: `epochs` passes.
     """
 
     learning_rate: Positive = 1e-5  # between SFT's first and last: it starts where SFT's schedule has come down

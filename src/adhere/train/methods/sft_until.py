@@ -1,11 +1,13 @@
-"""SFT until it stops helping: answers to held-out prompts are judged while it trains, and training ends when their score stands still.
+"""SFT until it stops helping.
 
-Part of the rows is held out by prompt. Before the first step and every `every` steps the model answers those prompts greedily and the judge
-scores the answers; when the score has not risen by more than `least_gain` above the best for `patience` looks, training ends and the weights
-of the best look are kept (those of the start, if nothing was better). Source: arXiv 2307.03692, which stops instruct tuning when its
-Instruction Following Score plateaus, as models learn it early and then drift. How ours differs: the paper's score is a classifier's share of
-well-formed answers; ours is the judge's share of kept constraints. Ours keeps the best weights; the paper's abstract, all that was at hand, names no rule. The learning rate
-is constant, for the end is not known.
+Answers to held-out prompts are judged while it trains, and training ends when their score stands still. Part of the
+rows is held out by prompt. Before the first step and every `every` steps the model answers those prompts greedily and
+the judge scores the answers; when the score has not risen by more than `least_gain` above the best for `patience`
+looks, training ends and the weights of the best look are kept (those of the start, if nothing was better). Source:
+arXiv 2307.03692, which stops instruct tuning when its Instruction Following Score plateaus, as models learn it early
+and then drift. How ours differs: the paper's score is a classifier's share of well-formed answers; ours is the judge's
+share of kept constraints. Ours keeps the best weights; the paper's abstract, all that was at hand, names no rule. The
+learning rate is constant, for the end is not known.
 """
 
 from __future__ import annotations
@@ -83,7 +85,9 @@ def sft_until(
     seed: int,
     progress: Progress | None = None,
 ) -> StageResult:
-    """Train `model` in place on `rows` less the held-out ones until its score stands still; it ends with the weights of its best score.
+    """Train `model` in place on `rows` less the held-out ones until its score stands still.
+
+    It ends with the weights of its best score.
 
     Raises:
         UsageError: No rows are left to learn from, or none with constraints to ask.
@@ -119,7 +123,10 @@ def sft_until(
 def _split(
     tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow], settings: SftUntilSettings, *, seed: int
 ) -> tuple[list[SftRow], list[Asked]]:
-    """Rows to learn from, and held-out prompts; all rows of a prompt are on one side. Only prompts with constraints are held out."""
+    """Rows to learn from, and held-out prompts; all rows of a prompt are on one side.
+
+    Only prompts with constraints are held out.
+    """
     by_prompt = {row.prompt_id: row for row in rows if row.instruction_id_list}
     if not by_prompt:
         raise UsageError("sft-until: no rows with constraints, so there is no score to stop by. Use the stage `sft`")

@@ -1,7 +1,7 @@
 """SimPO: preference optimisation without a reference model; the reward is the mean log-prob a token.
 
-Loss of a pair: -log sigmoid(beta * (mean log p(chosen) - mean log p(rejected)) - gamma). Source: arXiv 2405.14734, eq. 6. How ours
-differs: in nothing but scale; batch, epochs and rate are for a few hundred pairs.
+Loss of a pair: -log sigmoid(beta * (mean log p(chosen) - mean log p(rejected)) - gamma). Source: arXiv 2405.14734, eq.
+6. How ours differs: in nothing but scale; batch, epochs and rate are for a few hundred pairs.
 """
 
 from __future__ import annotations

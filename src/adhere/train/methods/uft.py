@@ -1,9 +1,10 @@
 """UFT: demonstrations and preferences in one objective, by fitting the implicit reward to a score.
 
-Loss of an answer: (sigmoid(beta log ratio) - score)^2; verified demonstrations and chosen answers have score 1, rejected ones 0. Source:
-arXiv 2410.21438, after UNA (2408.15339), and its authors' code, which computes this (github.com/ZhichaoWang970201/UNA-UFT, c10ef52,
-`UNA_trainer_score_MSE`). How ours differs: scores are the judge's, 1 and 0, where the paper also has graded ones; the loss is the mean over
-a batch's answers, where the code adds up a pair's two; the code's variant with cross-entropy is left out.
+Loss of an answer: (sigmoid(beta log ratio) - score)^2; verified demonstrations and chosen answers have score 1,
+rejected ones 0. Source: arXiv 2410.21438, after UNA (2408.15339), and its authors' code, which computes this
+(github.com/ZhichaoWang970201/UNA-UFT, c10ef52, `UNA_trainer_score_MSE`). How ours differs: scores are the judge's, 1
+and 0, where the paper also has graded ones; the loss is the mean over a batch's answers, where the code adds up a
+pair's two; the code's variant with cross-entropy is left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The Online Merging Optimizer: every step of an optimizer is merged with what the stage before had learned.
 
-Source: "Online Merging Optimizers for Boosting Rewards and Mitigating Tax in Alignment", arXiv 2405.17931, equations 2 to 7
-and algorithm 2; released code QwenLM/online_merging_optimizers, commit 9d411b8. The two differ; `mode` chooses. Numbers that the
-released classes gave are stored and compared in tests/parity.
+Source: "Online Merging Optimizers for Boosting Rewards and Mitigating Tax in Alignment", arXiv 2405.17931, equations 2
+to 7 and algorithm 2; released code QwenLM/online_merging_optimizers, commit 9d411b8. The two differ; `mode` chooses.
+Numbers that the released classes gave are stored and compared in tests/parity.
 """
 
 from __future__ import annotations
@@ -44,43 +44,45 @@ _RULES: dict[tuple[Method, Mode], _Rules] = {
 class OnlineMerging(torch.optim.Optimizer):
     """Wraps any torch optimizer; each of its steps becomes a merge of its own change and of the earlier stage's.
 
-    With base weights b, reference weights r (those that this stage starts from), tau = r - b, and the change d that the wrapped
-    optimizer would make to the weights w, a step is
+    With base weights b, reference weights r (those that this stage starts from), tau = r - b, and the change d that the
+    wrapped optimizer would make to the weights w, a step is
 
         OnDARE: w <- w + (1 - alpha) B*d + alpha B'*tau,   B, B' Bernoulli(p), elementwise
         OnTIES: w <- w + merge((1 - alpha) top_p(d), alpha top_p(tau)),
                 merge(x, y) = x + y where their signs agree, else the one of larger magnitude
 
-    `released` does what the code does: OnDARE divides survivors by p (it uses dropout), draws the mask of tau once and cuts what
-    is left of tau to [-1, 1]; OnTIES elects signs on tau + d without their weights, so that tau nearly always wins, and keeps a
-    tensor whole that is smaller than 1/p. `paper` does what the text says: survivors are not rescaled and the mask of tau is
-    fresh at each step, so a step of OnDARE is p times as long as the wrapped optimizer's, and with a small p nothing is learnt.
-    `step_share` says how much of the wrapped step the last merge took. `p=1, alpha=0` is the wrapped optimizer, bit for
-    bit; `alpha=0` with p < 1 is the control arm "update dropout".
+    `released` does what the code does: OnDARE divides survivors by p (it uses dropout), draws the mask of tau once and
+    cuts what is left of tau to [-1, 1]; OnTIES elects signs on tau + d without their weights, so that tau nearly always
+    wins, and keeps a tensor whole that is smaller than 1/p. `paper` does what the text says: survivors are not rescaled
+    and the mask of tau is fresh at each step, so a step of OnDARE is p times as long as the wrapped optimizer's, and
+    with a small p nothing is learnt. `step_share` says how much of the wrapped step the last merge took. `p=1, alpha=0`
+    is the wrapped optimizer, bit for bit; `alpha=0` with p < 1 is the control arm "update dropout".
 
-    How ours differs from both. The optimizer is wrapped, not rewritten: Adam's epsilon stands where torch has it. `every` > 1
-    (step-K, algorithm 2) merges all tensors, where the released code stops after the first. Masks come from generators of their
-    own, seeded by `seed`; on one device they are those of the released code under the same seed.
+    How ours differs from both. The optimizer is wrapped, not rewritten: Adam's epsilon stands where torch has it.
+    `every` > 1 (step-K, algorithm 2) merges all tensors, where the released code stops after the first. Masks come from
+    generators of their own, seeded by `seed`; on one device they are those of the released code under the same seed.
 
     Args:
         optimizer: Any torch optimizer but LBFGS; its parameters are merged. Its state is part of this one's.
-        base: The weights before the earlier stage: a model or a mapping of names to tensors (matched by name where `model` is
-            given, else by place), or tensors in the order of the optimizer's parameters.
+        base: The weights before the earlier stage: a model or a mapping of names to tensors (matched by name where
+            `model` is given, else by place), or tensors in the order of the optimizer's parameters.
         method: `dare` keeps a random share of coordinates, `ties` the largest.
         p: The share that is kept, in (0, 1].
         alpha: The weight of tau, in [0, 1]. Published: 1e-7 to 5e-6; at 1e-4 training collapsed.
         mode: `released` or `paper`.
-        reference: The weights that this stage starts from; None: those that the parameters hold now. When a stage is resumed,
-            make the wrapper before the checkpoint's weights are loaded, or give them here.
+        reference: The weights that this stage starts from; None: those that the parameters hold now. When a stage is
+            resumed, make the wrapper before the checkpoint's weights are loaded, or give them here.
         model: Whose parameters the optimizer holds; its names say which tensor of `base` belongs to which.
         every: Merge at every K-th step; between these the wrapped optimizer steps alone.
-        seed: Of the masks. Every process of data-parallel training must use the same. A resumed stage goes on with the masks of
-            its checkpoint, whatever the seed.
+        seed: Of the masks. Every process of data-parallel training must use the same. A resumed stage goes on with the
+            masks of its checkpoint, whatever the seed.
 
     Raises:
-        UsageError: A setting outside its domain, or weights that do not fit the optimizer's parameters (such as an adapter's).
+        UsageError: A setting outside its domain, or weights that do not fit the optimizer's parameters (such as an
+            adapter's).
 
-    Memory: tau in fp32 on each parameter's device, and a copy of the weights during a step (all the time with `every` > 1).
+    Memory: tau in fp32 on each parameter's device, and a copy of the weights during a step (all the time with `every` >
+    1).
     """
 
     def __init__(
@@ -260,7 +262,10 @@ class OnlineMerging(torch.optim.Optimizer):
         super().add_param_group(param_group)
 
     def state_dict(self) -> dict[str, Any]:
-        """The wrapped optimizer's state, and what an exact resume needs: of tau its hash, and what a mask drawn once has left of it."""
+        """The wrapped optimizer's state, and what an exact resume needs.
+
+        Of tau its hash, and what a mask drawn once has left of it.
+        """
         return {
             "optimizer": self.optimizer.state_dict(),
             "steps": self.steps,

@@ -1,7 +1,7 @@
 """Merging finished weights: the controls beside online merging. All take and return tensors by name, in fp32.
 
-Sources: DARE, arXiv 2311.03099 (random share kept, survivors divided by it); TIES, arXiv 2306.01708 (largest kept, signs elected
-by the sum, the mean of those that agree).
+Sources: DARE, arXiv 2311.03099 (random share kept, survivors divided by it); TIES, arXiv 2306.01708 (largest kept,
+signs elected by the sum, the mean of those that agree).
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def merge_dare(
 def merge_ties(
     base: Named, models: Sequence[Named], weights: Sequence[float], *, p: float, scale: float = 1.0
 ) -> dict[str, torch.Tensor]:
-    """Base + scale times the mean of those weighted changes (of which the largest share `p` is kept) that have the elected sign.
+    """Base + scale times the mean of those weighted changes that have the elected sign.
 
-    The elected sign of a coordinate is that of the sum of the weighted changes; coordinates that nobody kept do not count
-    in the mean.
+    The largest share `p` of each is kept. The elected sign of a coordinate is that of the sum of the weighted changes;
+    coordinates that nobody kept do not count in the mean.
 
     Raises:
         UsageError: p is not in (0, 1], or as `merge_linear`.

@@ -9,7 +9,10 @@ import numpy as np
 import torch
 
 Rescale = Literal["none", "inverse", "l1"]
-"""What happens to the survivors: nothing; divided by the share that is kept, which keeps the mean; the sum of magnitudes restored."""
+"""What happens to the survivors.
+
+Nothing; divided by the share that is kept, which keeps the mean; the sum of magnitudes restored.
+"""
 
 
 def keep_random(delta: torch.Tensor, share: float, generator: torch.Generator, rescale: Rescale) -> torch.Tensor:
@@ -21,7 +24,10 @@ def keep_random(delta: torch.Tensor, share: float, generator: torch.Generator, r
 
 
 def keep_largest(delta: torch.Tensor, share: float, rescale: Rescale) -> torch.Tensor:
-    """`delta` with the `share` of coordinates of largest magnitude kept (at least one), the others zero; a new tensor."""
+    """`delta` with the `share` of coordinates of largest magnitude kept (at least one), the others zero.
+
+    A new tensor.
+    """
     if share >= 1 or not delta.numel():
         return delta.clone()
     flat = delta.reshape(-1)

@@ -1,4 +1,7 @@
-"""The rows of a recipe, and the start that it names; random models of two million parameters, to try a recipe on in seconds."""
+"""The rows of a recipe, and the start that it names.
+
+Random models of two million parameters, to try a recipe on in seconds.
+"""
 
 from __future__ import annotations
 
@@ -80,8 +83,9 @@ def _read(path: Path, row: type[T], *, needed: bool) -> list[T]:
 def row_of(found: dict[str, Any], kind: type[T]) -> T:
     """A row as `adhere build` writes it, or in one of TRL's shapes; other columns are left aside.
 
-    {"prompt", "completion"}, {"prompt", "chosen", "rejected"} and {"prompt"}, each of texts or of messages; {"messages"}, whose last one is
-    learned; {"chosen", "rejected"} as whole conversations. A text is one user turn, put through the chat template as an evaluation does.
+    {"prompt", "completion"}, {"prompt", "chosen", "rejected"} and {"prompt"}, each of texts or of messages;
+    {"messages"}, whose last one is learned; {"chosen", "rejected"} as whole conversations. A text is one user turn, put
+    through the chat template as an evaluation does.
 
     Raises:
         IntegrityError: Nothing is to be learned from it, or a column has another shape.
@@ -146,7 +150,9 @@ def _messages(value: Any, role: str, name: str) -> list[Message]:
 def prepare_start(
     name: str, *, rows: RecipeRows, scratch: Path, template: str = "", base: Path = Path(), weights: bool = True
 ) -> None:
-    """Make what a recipe starts from where it is not there: a random model, with a tokenizer trained on the rows; a copy with a template.
+    """Make what a recipe starts from where it is not there.
+
+    A random model with a tokenizer trained on the rows, or a copy with a template.
 
     Args:
         name: As the recipe writes it.

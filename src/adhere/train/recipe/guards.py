@@ -5,8 +5,8 @@ at work: `Guards` reads the log rows of a stage as they come
 always:  refused by the loop and by `data.open_start`: a loss that is not finite, weights too coarse for the rate, no chat template
 memory:  `halved_once` tries a stage again with micro-batches of half the size
 
-A recipe stops at all of them, or warns of all. A study compares arms: it stops a cell where its measurement is broken, and notes what
-an arm did to itself, which is a finding.
+A recipe stops at all of them, or warns of all. A study compares arms: it stops a cell where its measurement is broken,
+and notes what an arm did to itself, which is a finding.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ class Wasted(AdhereError):
 
 
 class Guard(NamedTuple):
-    """A column of the log, the value above which a step counts as bad, how many bad steps in a row are too many, and advice.
+    """What trips on a column of the log, and advice. `above` makes a step bad; so many bad steps in a row are too many.
 
-    `breaks`: what is trained is then not what its settings say, so that it shows nothing about them. Else the recipe did it to itself.
+    `breaks`: what is trained is then not what its settings say, so that it shows nothing about them. Else the recipe
+    did it to itself.
     """
 
     column: str
@@ -78,8 +79,8 @@ class Guards:
 
     Args:
         stage: Its name, for messages.
-        policy: `stop` raises at the first guard that trips, `warn` notes it; `compare` raises where the guard `breaks`, and notes the
-            others.
+        policy: `stop` raises at the first guard that trips, `warn` notes it; `compare` raises where the guard `breaks`,
+            and notes the others.
     """
 
     def __init__(self, stage: str, policy: Policy) -> None:
@@ -108,7 +109,10 @@ class Guards:
 
 
 def trips(log: Iterable[Mapping[str, Any]]) -> list[tuple[Guard, int, int]]:
-    """The guards that trip in a stage's whole log, each once: the guard, the step at which it trips first, how many steps are bad."""
+    """The guards that trip in a stage's whole log, each once.
+
+    The guard, the step at which it trips first, how many steps are bad.
+    """
     rows = list(log)
     found = []
     for guard in GUARDS:
@@ -140,7 +144,9 @@ def heed(found: AdhereError | None, policy: Policy) -> list[str]:
 
 
 def template_trouble(tokenizer: Any) -> Wasted | None:
-    """Why what is trained (opened prompt, answer, end token) is not what the chat template makes of that conversation; None if it is.
+    """Why what is trained (opened prompt, answer, end token) is not what the chat template makes of that conversation.
+
+    None if it is.
 
     Raises:
         UsageError: The template leaves the prompt out: nothing could be learned from it.
@@ -176,9 +182,10 @@ class Repeated(NamedTuple):
 
 
 def repeated(prompts: Mapping[str, Sequence[str]], suites: Sequence[tuple[str, Suite]]) -> ContaminationError | None:
-    """What the prompts of training (by file) repeat of the test items of `suites`, as an error with the first and the count.
+    """What the prompts of training (by file) repeat of the test items of `suites`.
 
-    By the rule of the Qwen2.5 report (`text.repeats.SubsequenceRule`), and word for word: the rule leaves short texts alone.
+    As an error with the first and the count. By the rule of the Qwen2.5 report (`text.repeats.SubsequenceRule`), and
+    word for word: the rule leaves short texts alone.
     """
     from adhere.text.repeats import SubsequenceRule, tokens
 
@@ -209,7 +216,9 @@ def halved_once(
     attempt: Callable[[OptimizerSettings], T], settings: OptimizerSettings, *, name: str,
     needs: Callable[[OptimizerSettings], str], progress: Progress,
 ) -> tuple[T, OptimizerSettings]:  # fmt: skip
-    """What `attempt` gives, if memory runs out once more with micro-batches of half the size; and the settings that it was given.
+    """What `attempt` gives, if memory runs out once more with micro-batches of half the size.
+
+    And the settings that it was given.
 
     Args:
         attempt: Trains with such settings.

@@ -1,10 +1,12 @@
-"""Low-rank adapters: a recipe trains a small factor of each matrix instead of the matrix, and merges it when a stage is through.
+"""Low-rank adapters.
 
-y = x W^T + (alpha / rank) (x A^T) B^T, with W frozen, A (rank, in) drawn as in PEFT and B (out, rank) zero, so that training starts
+A recipe trains a small factor of each matrix instead of the matrix, and merges it when a stage is through. y = x W^T +
+(alpha / rank) (x A^T) B^T, with W frozen, A (rank, in) drawn as in PEFT and B (out, rank) zero, so that training starts
 from the model itself. No dropout: log-probs of the same weights must be equal in drawing, reference and training.
 
-Our own layer and not PEFT's, because the decoder and whoever else reads `module.weight` must see what the layer computes with: here
-it is the merged matrix, in PEFT's layer the frozen one. What is exported is PEFT's format, and PEFT loads it (tests/parity).
+Our own layer and not PEFT's, because the decoder and whoever else reads `module.weight` must see what the layer
+computes with: here it is the merged matrix, in PEFT's layer the frozen one. What is exported is PEFT's format, and PEFT
+loads it (tests/parity).
 
 Source: arXiv 2106.09685.
 """
@@ -35,7 +37,10 @@ PREFIX, ROWS = "base_model.model.", ".token_adapter.trainable_tokens_delta"  # o
 
 
 class LoraLinear(torch.nn.Module):
-    """A frozen linear map with a trained low-rank one beside it. `weight` is what both compute together, `bias` the frozen one's."""
+    """A frozen linear map with a trained low-rank one beside it.
+
+    `weight` is what both compute together, `bias` the frozen one's.
+    """
 
     def __init__(self, base: torch.nn.Linear, lora: Lora, generator: torch.Generator) -> None:
         super().__init__()
@@ -128,9 +133,10 @@ def save_adapter(model: PreTrainedModel, lora: Lora, directory: Path, *, base: s
 
 
 def stack_adapters(adapters: Sequence[Path], directory: Path, *, base: str) -> None:
-    """One adapter that does what several, trained and merged one after the other, do together: their factors side by side.
+    """One adapter that does what several, trained and merged one after the other, do together.
 
-    Its rank is the sum of theirs, and alpha is its rank: their own scales are multiplied into B.
+    Their factors side by side. Its rank is the sum of theirs, and alpha is its rank: their own scales are multiplied
+    into B.
     """
     from safetensors.torch import load_file
 

@@ -1,7 +1,8 @@
 """Presets for larger machines: `qwen2.5@24gb` is the preset `qwen2.5` with what its table `[machines.24gb]` changes.
 
-A preset itself is for two cores. `[origin]` says of every setting of its machines where it comes from, `published: …` or `ours: …`, and the
-model card prints it. Sizes are what the memory model says (tests/unit/train/test_machines.py); none was run.
+A preset itself is for two cores. `[origin]` says of every setting of its machines where it comes from, `published: …`
+or `ours: …`, and the model card prints it. Sizes are what the memory model says (tests/unit/train/test_machines.py);
+none was run.
 """
 
 from __future__ import annotations

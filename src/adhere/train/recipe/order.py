@@ -1,9 +1,10 @@
 """The order of online prompts where a trained reward model is the reward.
 
-Rows come with the variance of the judge's scores. The Qwen2.5 report orders queries by the variance of their answers' scores "as evaluated
-by the reward model" (arXiv 2412.15115, section 4.3), which may be another order. So the policy as the stage finds it answers every prompt
-as often as the stage will, the stage's own scorer scores the answers, and their variance takes the place of the judge's. No answer of these
-is learned from. Where the judge is the reward, its variance stays.
+Rows come with the variance of the judge's scores. The Qwen2.5 report orders queries by the variance of their answers'
+scores "as evaluated by the reward model" (arXiv 2412.15115, section 4.3), which may be another order. So the policy as
+the stage finds it answers every prompt as often as the stage will, the stage's own scorer scores the answers, and their
+variance takes the place of the judge's. No answer of these is learned from. Where the judge is the reward, its variance
+stays.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ STEP = 0  # a stage's steps are counted from 1, so that it draws other answers
 
 
 class Ordering(Record, frozen=True):
-    """Rows with the stage's own scores, and what that took. `key`: the stage's, so that nothing else's order is taken up."""
+    """Rows with the stage's own scores, and what that took.
+
+    `key`: the stage's, so that nothing else's order is taken up.
+    """
 
     key: str
     rows: list[RlRow]
@@ -51,7 +55,9 @@ def ordering_of(
     rows: Sequence[RlRow], settings: RolloutSettings, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
     *, score: Scorer, seed: int, kept: Path, key: str, progress: Progress,
 ) -> Ordering:  # fmt: skip
-    """The rows with `draws`, `score_mean` and `score_variance` (unbiased) of `score`; in their place, the stage itself orders them.
+    """The rows with `draws`, `score_mean` and `score_variance` (unbiased) of `score`.
+
+    In their place, the stage itself orders them.
 
     Args:
         rows: What the stage would learn from.
@@ -60,7 +66,8 @@ def ordering_of(
         tokenizer: Its tokenizer.
         score: The stage's reward. A prompt with fewer than two scores has variance 0: nothing can be learned from it.
         seed: The stage's.
-        kept: Folder of the stage's unfinished state; an ordering of the same `key` there is taken up, else it is written.
+        kept: Folder of the stage's unfinished state; an ordering of the same `key` there is taken up, else it is
+            written.
         key: The stage's.
         progress: Where to report to.
     """
@@ -93,7 +100,10 @@ def with_cost(ledger: StageLedger, ordering: StageLedger) -> StageLedger:
 
 
 def with_ordering(cost: Estimate, settings: RolloutSettings, data: Shape, speed: Speed) -> Estimate:
-    """The estimate of a stage with what its order takes: answers to every prompt. Their scores, a pass over each, are left out."""
+    """The estimate of a stage with what its order takes: answers to every prompt.
+
+    Their scores, a pass over each, are left out.
+    """
     answers = data.rows * settings.answers_per_prompt
     tokens = round(answers * data.answer_tokens)
     return msgspec.structs.replace(

@@ -1,6 +1,6 @@
-"""Runs a recipe from its start to its result. Finished stages are kept: the same call goes on where the last one stopped.
+"""Runs a recipe from its start to its result.
 
-OUT/
+Finished stages are kept: the same call goes on where the last one stopped. OUT/
     recipe.json        what is being run; another recipe in the same place is refused
     01-sft/            a finished stage: model/ (safetensors and tokenizer), stage.json (written last)
     log.jsonl          every step of every stage
@@ -84,8 +84,8 @@ class _Opened(NamedTuple):
 def plan_recipe(recipe: Recipe, out: Path, *, base: Path, device: str = "auto", shards: int = 1) -> list[Planned]:
     """What each stage of the recipe costs on this data, by the stages' own cost models and this model's size.
 
-    Minutes are those of two AVX2 cores, scaled to the model; a machine with bf16 units or a GPU is faster. With `shards`
-    above 1 memory is that of one of so many processes with sharded weights.
+    Minutes are those of two AVX2 cores, scaled to the model; a machine with bf16 units or a GPU is faster. With
+    `shards` above 1 memory is that of one of so many processes with sharded weights.
 
     Raises:
         SpecError, MissingModel, IntegrityError: As `run_recipe`.
@@ -265,10 +265,13 @@ def _warn_of_repeats(recipe: Recipe, rows: RecipeRows) -> list[str]:
 
 
 def _push(name: str, folder: Path) -> str:
-    """Send a folder to a private repository of the Hugging Face hub; its address. The hub's own client has the key and knows the server.
+    """Send a folder to a private repository of the Hugging Face hub; its address.
+
+    The hub's own client has the key and knows the server.
 
     Raises:
-        AdhereError: The hub refuses, or cannot be reached; the result stays where it is, and the same command sends it again.
+        AdhereError: The hub refuses, or cannot be reached; the result stays where it is, and the same command sends it
+            again.
     """
     hub = need("huggingface_hub", extra="train")
     try:
@@ -327,7 +330,10 @@ def _train(
 
 
 def _publish(opened: _Opened, weights: Path, done: Sequence[StageRecord], out: Path) -> None:
-    """Copy the last weights to where they are looked for, with their card; written beside and moved, so that they are whole."""
+    """Copy the last weights to where they are looked for, with their card.
+
+    Written beside and moved, so that they are whole.
+    """
     into, scratch = out / "model", out / ".model.part"
     shutil.rmtree(scratch, ignore_errors=True)
     shutil.copytree(weights, scratch)

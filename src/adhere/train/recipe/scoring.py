@@ -1,4 +1,6 @@
-"""What scores the answers of online stages: the judge, a trained reward model, or a sum of terms as a recipe writes them.
+"""What scores the answers of online stages.
+
+The judge, a trained reward model, or a sum of terms as a recipe writes them.
 
 reward = "dense"                                        the share of a prompt's constraints that pass; "binary", "model" likewise
 [[reward]]                                              a sum: quality counts only where all constraints hold, length costs
@@ -10,8 +12,8 @@ kind = "too-long"
 words = 300
 weight = -0.2
 
-Every term is a function of `adhere.rewards`, as TRL calls it. An answer that is cut or empty has the judge's reward, or 0; None of a term
-(no measurement) is None of the whole.
+Every term is a function of `adhere.rewards`, as TRL calls it. An answer that is cut or empty has the judge's reward, or
+0; None of a term (no measurement) is None of the whole.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ def open_scorer(reward: Reward, rows: Sequence[RlRow], *, judge: Path | None, de
 
 
 def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
-    """The judge as the reward of online stages: `pipeline.reward.reward_of`, as for every trainer, with its rule that a cut answer fails.
+    """The judge as the reward of online stages.
+
+    `pipeline.reward.reward_of`, as for every trainer, with its rule that a cut answer fails.
 
     Raises:
         SpecError: A prompt has no constraints.
@@ -72,7 +76,9 @@ def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
 
 
 def learned_scorer(rows: Sequence[RlRow], directory: Path, *, device: str = "cpu") -> Scorer:
-    """A trained reward model as the reward: the sigmoid of its number, in (0, 1); 0 where an answer is cut or empty, as with the judge.
+    """A trained reward model as the reward: the sigmoid of its number, in (0, 1).
+
+    0 where an answer is cut or empty, as with the judge.
 
     Raises:
         MissingModel: There is none in `directory`.

@@ -97,7 +97,9 @@ class StageSpec(Record, frozen=True):
 
 
 class Lora(Record, frozen=True):
-    """A low-rank adapter that is trained instead of the model's matrices, and merged into them after each stage; see `recipe.lora`.
+    """A low-rank adapter that is trained instead of the model's matrices, and merged into them after each stage.
+
+    See `recipe.lora`.
 
     Attributes:
         rank: Of its factors.
@@ -121,8 +123,9 @@ class RewardTerm(Record, frozen=True):
     """One term of a reward that is a sum; see `recipe.scoring` and docs/guide/rewards.md.
 
     Attributes:
-        kind: `dense`, `binary` and `model` as in `Recipe.reward`; `asked`: a judge model's score; `checklist`: the weighted share of the row's
-            column `checklist` that holds; `too-long` and `badly-formed` are penalties in [0, 1], for a weight below 0.
+        kind: `dense`, `binary` and `model` as in `Recipe.reward`; `asked`: a judge model's score; `checklist`: the
+            weighted share of the row's column `checklist` that holds; `too-long` and `badly-formed` are penalties in
+            [0, 1], for a weight below 0.
         weight: What it is multiplied by.
         gate: `model`, `asked` and `checklist` count only where the judge gives 1 in this kind, else 0.
         model: Of `asked`, and of a checklist's statements: its name as on the command line.
@@ -130,7 +133,8 @@ class RewardTerm(Record, frozen=True):
         words: Of `too-long`: up to so many nothing is lost, and all at `over` words more.
         over: Likewise.
         rules: Of `badly-formed`.
-        traps: Of `dense`, `binary` and a gate: 0 for an answer that keeps the letter and not the intent (`pipeline.intent.gate`).
+        traps: Of `dense`, `binary` and a gate: 0 for an answer that keeps the letter and not the intent
+            (`pipeline.intent.gate`).
     """
 
     kind: Literal["dense", "binary", "model", "asked", "checklist", "too-long", "badly-formed"]
@@ -197,19 +201,20 @@ class Recipe(Record, frozen=True):
         name: Of the output directory and the model card.
         stages: In order; without any, the model stays as it is.
         start: `local/NAME`, `hf/PATH`, a directory of safetensors, or `random/2m` (a random model, to try a recipe on).
-        template: A chat template for a base model, `chatml` or the path of a Jinja template; its tokens are trained. Empty: the model's own.
+        template: A chat template for a base model, `chatml` or the path of a Jinja template; its tokens are trained.
+            Empty: the model's own.
         data: A directory with sft.jsonl, pairs.jsonl and rl.jsonl; what no stage needs may be missing.
         seed: Of every order and draw.
         precision: `auto` takes what is fastest on this machine, once; it is stored and kept when the recipe is resumed.
         lora: Train a low-rank adapter in every stage that yields weights; None: the weights themselves.
-        reward: Of online stages: `dense`, the share of a prompt's constraints that pass; `binary`, whether all do; `model`, the sigmoid of
-            what the recipe's last reward model says (a stage `reward-model` before them), 0 for an answer that is cut or empty; or a sum
-            of terms (`[[reward]]`, or one as `[reward]`; see `RewardTerm`).
+        reward: Of online stages: `dense`, the share of a prompt's constraints that pass; `binary`, whether all do;
+            `model`, the sigmoid of what the recipe's last reward model says (a stage `reward-model` before them), 0 for
+            an answer that is cut or empty; or a sum of terms (`[[reward]]`, or one as `[reward]`; see `RewardTerm`).
         watch: A small suite that is looked at while stages train.
         push: Where on a hub the result is sent, `OWNER/NAME`, by the hub's own client with its own key; empty: nowhere.
         guards: Whether a run that is being wasted is stopped, or only warned of.
-        against: Suites (`adhere list suites`; a file's path is relative to where the command runs) whose test items no training
-            prompt may repeat. Empty: nothing is compared, and the model card says so.
+        against: Suites (`adhere list suites`; a file's path is relative to where the command runs) whose test items no
+            training prompt may repeat. Empty: nothing is compared, and the model card says so.
         about: For the model card.
         published: What the published recipe had, setting by setting, where this is a preset; for the model card.
         origin: Where settings come from, by `STAGE.SETTING`: `published: …` or `ours: …`; for the model card.

@@ -1,10 +1,12 @@
-"""A base model made ready to be trained on conversations: a chat template, and tokens of its own for what the template writes.
+"""A base model made ready to be trained on conversations.
+
+A chat template, and tokens of its own for what the template writes.
 
 with_template(DIRECTORY, "chatml", INTO)     INTO: the weights, the tokenizer with template and end token, template.json (written last)
 
-Whatever the template writes of the form `<|…|>`, and what ends an answer in it, are single tokens afterwards. Those that the tokenizer lacked get
-the mean of all embeddings as their first row. A base model has hardly seen any of them, so the config names them (`trained_tokens`), and
-`tokens` trains their rows also where embeddings and head are frozen.
+Whatever the template writes of the form `<|…|>`, and what ends an answer in it, are single tokens afterwards. Those
+that the tokenizer lacked get the mean of all embeddings as their first row. A base model has hardly seen any of them,
+so the config names them (`trained_tokens`), and `tokens` trains their rows also where embeddings and head are frozen.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     found = read_import(Path("samples_ifeval_2026-11-22T03-32-45.jsonl"))   # None: the file is none of these
     found.answers[0].response, found.answers[0].scores["prompt_level_strict_acc"]
 
-`adhere verify` judges the texts; `adhere compare` pairs the scores, of any task. Layouts are told apart by what a file holds, not by
-its name.
+`adhere verify` judges the texts; `adhere compare` pairs the scores, of any task. Layouts are told apart by what a file
+holds, not by its name.
 
 How each harness's files are read: `adhere.harness`, a folder a harness.
 
@@ -65,8 +65,8 @@ def read_import(path: Path) -> Imported | None:
 def read_imports(paths: list[Path]) -> Iterator[tuple[Path, Imported]]:
     """Every file of another harness among `paths` and inside the folders among them, in order of their names.
 
-    Files of a folder that hold no items (summaries, predictions without scores, anything else) are passed over; a file that is named
-    itself must hold some.
+    Files of a folder that hold no items (summaries, predictions without scores, anything else) are passed over; a file
+    that is named itself must hold some.
 
     Raises:
         UsageError: A path is not there, or a named file holds no items.

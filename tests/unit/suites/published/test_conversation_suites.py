@@ -1,4 +1,7 @@
-"""AgentIF, MultiChallenge, AdvancedIF and Inverse IFEval: their files, what code decides in the sandbox, and their numbers."""
+"""AgentIF, MultiChallenge, AdvancedIF and Inverse IFEval.
+
+Their files, what code decides in the sandbox, and their numbers.
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""IFScale over a folder in the published format: whose words are drawn, the published rule, omitted and distorted words."""
+"""IFScale over a folder in the published format.
+
+Whose words are drawn, the published rule, omitted and distorted words.
+"""
 
 import re
 

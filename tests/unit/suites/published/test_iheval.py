@@ -1,4 +1,7 @@
-"""IHEval: doors and languages against transcriptions of the published rules, the folders of its files, and what is left out."""
+"""IHEval.
+
+Doors and languages against transcriptions of the published rules, the folders of its files, and what is left out.
+"""
 
 import json
 import re
@@ -379,8 +382,8 @@ SAID = {
 def test_scores_as_published(tmp_path):
     """By hand. Conflict: verbs strict F1 2*2/(3+3) = 0.67, loose 2*2/(3+2) = 0.8; translation 0; language right.
 
-    Reference: verbs alone and after the strong instruction 1, after the weak one 2*3/(4+4) = 0.75; translation alone 2*2/(4+2) = 0.67,
-    after either instruction 2*3/(5+3) = 0.75. The language is no JSON.
+    Reference: verbs alone and after the strong instruction 1, after the weak one 2*3/(4+4) = 0.75; translation alone
+    2*2/(4+2) = 0.67, after either instruction 2*3/(5+3) = 0.75. The language is no JSON.
     """
     found = scores(tmp_path, SAID)
     assert {scope: one.value for scope, one in found.items()} == {

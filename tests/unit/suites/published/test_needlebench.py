@@ -1,6 +1,7 @@
-"""NeedleBench V2 over a folder in the published format: where needles go, who is asked for, both rules, the mean of three tasks.
+"""NeedleBench V2 over a folder in the published format.
 
-The wordings and names here are invented; the tokenizer is bytes, so that nothing is fetched.
+Where needles go, who is asked for, both rules, the mean of three tasks. The wordings and names here are invented; the
+tokenizer is bytes, so that nothing is fetched.
 """
 
 import json

@@ -19,7 +19,10 @@ CONVERSATION = multi_if_row("k", "English", ("Say, no comma.", [("punctuation:no
 
 @pytest.mark.parametrize("known", CATALOG, ids=lambda known: known.name)
 def test_a_suite_s_facts_are_the_catalog_s(known):
-    """What a person is told without a file is what `adhere list suites` says: one place, no second opinion on a licence."""
+    """What a person is told without a file is what `adhere list suites` says.
+
+    One place, no second opinion on a licence.
+    """
     with pytest.raises(UsageError) as told:
         load(known.name)
     assert f"{known.origin.files} of {known.origin.url} ({known.origin.licence})" in str(told.value)

@@ -80,13 +80,19 @@ def test_ondare_keeps_a_share_and_only_the_released_code_rescales(mode) -> None:
 
 
 def test_onties_keeps_the_largest_and_elects_by_weighted_magnitude() -> None:
-    """alpha 0.5. Halves: d (2, 0.5, -3, .), tau (1, -1, 1, .): same sign adds; else the larger stays. p = 0.75 drops each last."""
+    """alpha 0.5.
+
+    Halves: d (2, 0.5, -3, .), tau (1, -1, 1, .): same sign adds; else the larger stays. p = 0.75 drops each last.
+    """
     found = one_step("ties", "paper", p=0.75, alpha=0.5, change=[4.0, 1.0, -6.0, 0.5], tau=[2.0, -2.0, 2.0, 0.1])
     assert found.tolist() == [3.0, -1.0, -3.0, 0.0]
 
 
 def test_onties_as_released_lets_a_large_tau_win_every_election() -> None:
-    """Signs are elected on d + tau without weights: with a tiny alpha, d is dropped wherever its sign differs from tau's."""
+    """Signs are elected on d + tau without weights.
+
+    With a tiny alpha, d is dropped wherever its sign differs from tau's.
+    """
     paper = one_step("ties", "paper", p=1.0, alpha=1e-7, change=[1e-3, -1e-3], tau=[1.0, 1.0])
     released = one_step("ties", "released", p=1.0, alpha=1e-7, change=[1e-3, -1e-3], tau=[1.0, 1.0])
     assert paper[1] < -9e-4
@@ -168,7 +174,10 @@ def test_the_share_of_the_wrapped_step_that_is_taken_is_measured() -> None:
 
 
 def test_a_mask_drawn_once_is_in_the_state_whatever_the_seed() -> None:
-    """`released` draws the mask of tau at the start: resumed with another seed it went on with another one, silently."""
+    """`released` draws the mask of tau at the start.
+
+    Resumed with another seed it went on with another one, silently.
+    """
 
     def made(model: torch.nn.Module, seed: int) -> OnlineMerging:
         return OnlineMerging(torch.optim.SGD(model.parameters(), lr=1e-2), base_of(net()), p=0.3, alpha=0.05, seed=seed)

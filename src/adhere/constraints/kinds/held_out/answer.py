@@ -1,7 +1,7 @@
 """Held-out family: one part of a longer answer is right, whatever stands around it. Never trained on.
 
-Where `exact` compares the whole answer, these find the piece that was asked for: a labelled line, a quotation. So that a right
-answer in the wrong format, and a wrong one in the right format, can be told apart.
+Where `exact` compares the whole answer, these find the piece that was asked for: a labelled line, a quotation. So that
+a right answer in the wrong format, and a wrong one in the right format, can be told apart.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ NORMALISERS: dict[str, Callable[[str], str]] = {
 @kind
 @dataclasses.dataclass(frozen=True)
 class Labelled(HeldOut):
-    r"""The last line that begins with the label holds the expected answer. With "Answer", "12": "So:\nAnswer: 12" passes, "12" fails.
+    r"""The last line that begins with the label holds the expected answer.
 
-    Forgiven: Markdown emphasis, the case of the label, what the normaliser names (`number`: commas between thousands, trailing
-    zeros of decimals). `expected` is the answer key; no wording says it.
+    With "Answer", "12": "So:\nAnswer: 12" passes, "12" fails. Forgiven: Markdown emphasis, the case of the label, what
+    the normaliser names (`number`: commas between thousands, trailing zeros of decimals). `expected` is the answer key;
+    no wording says it.
     """
 
     id = "answer:labelled"
@@ -105,9 +106,10 @@ class Labelled(HeldOut):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Once(Labelled):
-    r"""As `answer:labelled`, on one line alone: a second line with the label fails, right or wrong, so nothing is gained by guessing.
+    r"""As `answer:labelled`, on one line alone.
 
-    With "Answer", "12", "last line": "So:\nAnswer: 12" passes, "Answer: 12\nAnswer: 13" and "Answer: 12\nBye." fail.
+    A second line with the label fails, right or wrong, so nothing is gained by guessing. With "Answer", "12", "last
+    line": "So:\nAnswer: 12" passes, "Answer: 12\nAnswer: 13" and "Answer: 12\nBye." fail.
     """
 
     id = "answer:once"
@@ -144,9 +146,10 @@ class Once(Labelled):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Quotes(HeldOut):
-    """A quotation of some words in a row stands between double quotation marks. Of "the sea is calm today", 3: 'He says "sea is calm".' passes, "the sea is calm" fails.
+    """A quotation of some words in a row stands between double quotation marks.
 
-    Compared word by word, in any case; several quotations may stand there, one has to be right.
+    Of "the sea is calm today", 3: 'He says "sea is calm".' passes, "the sea is calm" fails. Compared word by word, in
+    any case; several quotations may stand there, one has to be right.
     """
 
     id = "answer:quotes"

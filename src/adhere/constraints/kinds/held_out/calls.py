@@ -1,7 +1,8 @@
-"""Constraints on the tools that an answer calls: which, with what, in which order, and whether it asks first. Never trained on.
+"""Constraints on the tools that an answer calls: which, with what, in which order, and whether it asks first.
 
-They are given the whole answer as JSON (`schema.Whole`): its text and its calls. A text that is no such JSON calls nothing.
-A call stands in parameters as a text, `refund({"order":7})`; so does a tool with the JSON schema of its arguments.
+Never trained on. They are given the whole answer as JSON (`schema.Whole`): its text and its calls. A text that is no
+such JSON calls nothing. A call stands in parameters as a text, `refund({"order":7})`; so does a tool with the JSON
+schema of its arguments.
 """
 
 from __future__ import annotations
@@ -109,9 +110,10 @@ def _whole(text: str, *calls: str) -> str:
 @kind
 @dataclasses.dataclass(frozen=True)
 class Exactly(CallRule):
-    """Calls exactly these tools with these arguments. With `refund({"order":7})`: that call alone passes, order 8 fails.
+    """Calls exactly these tools with these arguments.
 
-    Numbers count by value (7 is 7.0); arguments that are no JSON object equal nothing.
+    With `refund({"order":7})`: that call alone passes, order 8 fails. Numbers count by value (7 is 7.0); arguments that
+    are no JSON object equal nothing.
     """
 
     id = "calls:exactly"

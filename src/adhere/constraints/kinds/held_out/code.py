@@ -1,6 +1,7 @@
-"""Held-out family: Python that a model wrote. `code:passes` runs it in the sandbox, `code:form` reads its syntax tree. Never trained on.
+"""Held-out family: Python that a model wrote.
 
-Where this machine cannot isolate code nothing runs, and the verdict of `code:passes` is undecided.
+`code:passes` runs it in the sandbox, `code:form` reads its syntax tree. Never trained on. Where this machine cannot
+isolate code nothing runs, and the verdict of `code:passes` is undecided.
 """
 
 from __future__ import annotations
@@ -81,9 +82,9 @@ class _Code(HeldOut):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Passes(_Code):
-    r"""The function returns what it must for hidden calls. With double, [[[2], 4]]: "def double(n):\n    return 2 * n" passes, without code it fails.
+    r"""The function returns what it must for hidden calls.
 
-    `cases` is a JSON list of [arguments, value], which no wording says. The code is run twice, isolated, for a second each.
+    With double, [[[2], 4]]: "def double(n):\n    return 2 * n" passes, without code it fails. `cases` is a JSON list of [arguments, value], which no wording says. The code is run twice, isolated, for a second each.
     """
 
     id = "code:passes"
@@ -178,7 +179,10 @@ FORMS: dict[str, Callable[[ast.FunctionDef], bool]] = {
 @kind
 @dataclasses.dataclass(frozen=True)
 class Form(_Code):
-    r"""The function's code keeps a rule about its form. With "no lambda": "def f(n):\n    return n" passes; one with a lambda fails."""
+    r"""The function's code keeps a rule about its form.
+
+    With "no lambda": "def f(n):\n    return n" passes; one with a lambda fails.
+    """
 
     id = "code:form"
     phrasings = (

@@ -1,7 +1,8 @@
 """Held-out family: drawings as SVG text, and points in a picture, decided by geometry. Never trained on.
 
-The categories are those of GenEval (arXiv 2310.11513): one object, two objects, counting, colours, position, attribute binding. It looks for
-objects in pixels with a detector; here the answer is the drawing's source, so that a program knows what is drawn.
+The categories are those of GenEval (arXiv 2310.11513): one object, two objects, counting, colours, position, attribute
+binding. It looks for objects in pixels with a detector; here the answer is the drawing's source, so that a program
+knows what is drawn.
 """
 
 from __future__ import annotations
@@ -71,11 +72,12 @@ def _in_words(item: str) -> str:
 @kind
 @dataclasses.dataclass(frozen=True)
 class Shows(HeldOut):
-    r"""The one SVG drawing in the answer shows these shapes and no others, and the first stands to the second as `relation` says, or is centred at `centre`.
+    r"""The one SVG drawing in the answer shows these shapes and no others, placed as they should be.
 
-    With ("1 red circle", "1 blue square"), "left of": a drawing of both, the circle's right edge left of the square, passes. Shapes are circle,
-    ellipse, rect and polygon filled with a colour by name or hexadecimal; what covers the whole view is its background. Paths, transforms,
-    gradients, text and scripts fail, because geometry here does not decide what they show.
+    The first stands to the second as `relation` says, or is centred at `centre`. With ("1 red circle", "1 blue
+    square"), "left of": a drawing of both, the circle's right edge left of the square, passes. Shapes are circle,
+    ellipse, rect and polygon filled with a colour by name or hexadecimal; what covers the whole view is its background.
+    Paths, transforms, gradients, text and scripts fail, because geometry here does not decide what they show.
     """
 
     id = "drawing:shows"
@@ -176,7 +178,10 @@ class Shows(HeldOut):
 
 
 def place(shapes: Sequence[str], relation: str) -> list[Shape]:
-    """The shapes in a grid of three by three, the first two as the relation says; what another lies in is drawn before it."""
+    """The shapes in a grid of three by three, the first two as the relation says.
+
+    What another lies in is drawn before it.
+    """
     cells = [(6.0 + 33 * column, 6.0 + 33 * row) for row in range(3) for column in range(3)]
     wanted = [(colour, name) for number, colour, name in map(_split, shapes) for _ in range(number)]
     if not relation:
@@ -204,9 +209,10 @@ def _the(drawn: Sequence[Shape], item: str) -> Shape:
 @kind
 @dataclasses.dataclass(frozen=True)
 class PointIn(HeldOut):
-    """The answer is one point, "x, y", and it lies in the shape: what an agent clicks. In "red circle" at 10 10, 20 wide, "20, 20" passes, "5, 5" fails.
+    """The answer is one point, "x, y", and it lies in the shape: what an agent clicks.
 
-    Coordinates are in hundredths of the picture's width and height, from its top left corner.
+    In "red circle" at 10 10, 20 wide, "20, 20" passes, "5, 5" fails. Coordinates are in hundredths of the picture's
+    width and height, from its top left corner.
     """
 
     id = "drawing:point_in"

@@ -1,11 +1,11 @@
 """Held-out family: answers of which exactly one is right, or that a fixed set of rules settles; the diagnostic suite's.
 
-Two stages, as in the study of 256 models (arXiv 2510.18892). Strict: the answer, after a named normaliser (`adhere.constraints.kinds.shared.normalisers`),
-is the expected one; that alone decides the outcome. Partial: how close a wrong answer came, in `Finding.score` and at the
-end of its reason ("partial: 0.67"), never merged into the outcome.
+Two stages, as in the study of 256 models (arXiv 2510.18892). Strict: the answer, after a named normaliser
+(`adhere.constraints.kinds.shared.normalisers`), is the expected one; that alone decides the outcome. Partial: how close
+a wrong answer came, in `Finding.score` and at the end of its reason ("partial: 0.67"), never merged into the outcome.
 
-`expected` is the answer key: stored with a prompt, shown in a verdict, and said by no wording, since a wording is for the
-model. What an item asks is the suite's text (`adhere.suites.generated.diagnostic.suite`).
+`expected` is the answer key: stored with a prompt, shown in a verdict, and said by no wording, since a wording is for
+the model. What an item asks is the suite's text (`adhere.suites.generated.diagnostic.suite`).
 """
 
 from __future__ import annotations
@@ -168,8 +168,8 @@ class Number(Exact):
     def compare(self, text: str) -> Finding:
         """How close a number is.
 
-        Partial: 0.9 for the right value written otherwise (decimals, leading zeros); 0.5 where the right value is the last
-        number of a longer answer; for another number alone half of 1 - 10 |difference| / the larger amount, or 0.
+        Partial: 0.9 for the right value written otherwise (decimals, leading zeros); 0.5 where the right value is the
+        last number of a longer answer; for another number alone half of 1 - 10 |difference| / the larger amount, or 0.
         """
         found = normalisers.number(text)
         if found == self.expected:
@@ -200,7 +200,10 @@ class Number(Exact):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Lines(Exact):
-    r"""The answer is some lines, or items between commas, in order. With "3, 7, 15" as items: "3,7,15" passes, "7, 3, 15" fails."""
+    r"""The answer is some lines, or items between commas, in order.
+
+    With "3, 7, 15" as items: "3,7,15" passes, "7, 3, 15" fails.
+    """
 
     id = "exact:lines"
     phrasings = (
@@ -250,7 +253,10 @@ class Lines(Exact):
 @kind
 @dataclasses.dataclass(frozen=True)
 class JsonValue(Exact):
-    """The answer is one JSON value. With '{"a": 1, "b": [true]}': '{"b": [true], "a": 1}' passes, '{"a": "1", "b": [true]}' fails."""
+    """The answer is one JSON value.
+
+    With '{"a": 1, "b": [true]}': '{"b": [true], "a": 1}' passes, '{"a": "1", "b": [true]}' fails.
+    """
 
     id = "exact:json"
     phrasings = (
@@ -314,7 +320,10 @@ def _innermost(text: str) -> str:
 @kind
 @dataclasses.dataclass(frozen=True)
 class TableRows(Exact):
-    r"""The answer is one table, as CSV or in Markdown. With "a,b\n1,2" as CSV: '"a","b"\n1,2' passes, "a,b\n2,1" fails."""
+    r"""The answer is one table, as CSV or in Markdown.
+
+    With "a,b\n1,2" as CSV: '"a","b"\n1,2' passes, "a,b\n2,1" fails.
+    """
 
     id = "exact:table"
     phrasings = (

@@ -260,7 +260,10 @@ _TAGS = ("answer", "reply", "response", "output", "text")
 @kind
 @dataclasses.dataclass(frozen=True)
 class Tags(HeldOut):
-    """The whole answer stands between an opening and a closing tag. "<answer>Cats</answer>" passes, "<answer>Cats" fails."""
+    """The whole answer stands between an opening and a closing tag.
+
+    "<answer>Cats</answer>" passes, "<answer>Cats" fails.
+    """
 
     id = "format:tags"
     claims = frozenset({"wrap", "start", "end", "last"})

@@ -144,7 +144,10 @@ class TwoLanguages(HeldOut):
 @kind
 @dataclasses.dataclass(frozen=True)
 class ScriptShare(HeldOut):
-    """At least `percent` % of the letters belong to the script. With ("Latin", 90): "Cats sleep." passes, "Кошки спят." fails."""
+    """At least `percent` % of the letters belong to the script.
+
+    With ("Latin", 90): "Cats sleep." passes, "Кошки спят." fails.
+    """
 
     id = "language:script_share"
     claims = frozenset({"language"})
@@ -294,7 +297,10 @@ _RIGHT = {"British": {american: british for british, american in _SPELLINGS.item
 @kind
 @dataclasses.dataclass(frozen=True)
 class Spelling(HeldOut):
-    """None of 51 listed words is spelled as in the other variety. With "British": "A grey cat." passes, "A gray cat." fails."""
+    """None of 51 listed words is spelled as in the other variety.
+
+    With "British": "A grey cat." passes, "A gray cat." fails.
+    """
 
     id = "language:spelling"
     order = 15

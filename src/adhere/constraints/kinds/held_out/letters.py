@@ -190,7 +190,10 @@ class Alliteration(HeldOut):
 @kind
 @dataclasses.dataclass(frozen=True)
 class EverySentence(HeldOut):
-    """Every sentence begins with the letter. With "c": "Cats sleep. Cows too." passes, "Cats sleep. Dogs too." fails."""
+    """Every sentence begins with the letter.
+
+    With "c": "Cats sleep. Cows too." passes, "Cats sleep. Dogs too." fails.
+    """
 
     id = "letters:every_sentence"
     claims = frozenset({"start", "sentence starts"})

@@ -39,7 +39,10 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 @kind
 @dataclasses.dataclass(frozen=True)
 class Table(Markdown):
-    r"""One table of `columns` columns and `rows` rows below the header. "|A|B|\n|-|-|\n|cats|dogs|" passes with (2, 1)."""
+    r"""One table of `columns` columns and `rows` rows below the header.
+
+    "|A|B|\n|-|-|\n|cats|dogs|" passes with (2, 1).
+    """
 
     id = "markdown:table"
     claims = _SHAPE | {"start", "end"}
@@ -152,7 +155,10 @@ class TableHeader(Markdown):
 @kind
 @dataclasses.dataclass(frozen=True)
 class CodeLanguage(Markdown):
-    r"""A fenced code block that names `language`. With "python": "```python\nrun()\n```" passes, "```\nrun()\n```" fails."""
+    r"""A fenced code block that names `language`.
+
+    With "python": "```python\nrun()\n```" passes, "```\nrun()\n```" fails.
+    """
 
     id = "markdown:code_language"
     claims = frozenset({"code"})
@@ -230,7 +236,10 @@ class CodeBlocks(Markdown):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Outline(Markdown):
-    r"""One level-1 heading first, then exactly `count` level-2 headings. With 1: "# Cats\n## Sleep\nThey do." passes."""
+    r"""One level-1 heading first, then exactly `count` level-2 headings.
+
+    With 1: "# Cats\n## Sleep\nThey do." passes.
+    """
 
     id = "markdown:outline"
     claims = frozenset({"shape", "title", "headings", "start"})
@@ -432,7 +441,10 @@ _MARKUP = (
 @kind
 @dataclasses.dataclass(frozen=True)
 class Plain(Markdown):
-    """No Markdown: no headings, lists, quotes, tables, emphasis, code or links. "Cats sleep." passes, "*Cats* sleep." fails."""
+    """No Markdown: no headings, lists, quotes, tables, emphasis, code or links.
+
+    "Cats sleep." passes, "*Cats* sleep." fails.
+    """
 
     id = "markdown:plain"
     claims = frozenset({"code", "headings"})

@@ -134,7 +134,10 @@ class Checkboxes(Markdown):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Definitions(Markdown):
-    r"""A line "**term**: text" for each of `terms`, in order. With ("cat",): "**cat**: a pet" passes, "cat: a pet" fails."""
+    r"""A line "**term**: text" for each of `terms`, in order.
+
+    With ("cat",): "**cat**: a pet" passes, "cat: a pet" fails.
+    """
 
     id = "markdown:definitions"
     claims = frozenset({"shape", "wrap"})
@@ -239,7 +242,10 @@ class BlockQuote(Markdown):
 @kind
 @dataclasses.dataclass(frozen=True)
 class BoldLeads(Markdown):
-    r"""Exactly `count` bullets, each with a bold phrase first. With 1: "- **Cats** sleep" passes, "- Cats sleep" fails."""
+    r"""Exactly `count` bullets, each with a bold phrase first.
+
+    With 1: "- **Cats** sleep" passes, "- Cats sleep" fails.
+    """
 
     id = "markdown:bold_leads"
     claims = _SHAPE

@@ -1,6 +1,7 @@
 """Held-out family: plans, carried out move by move. Never trained on.
 
-The world is blocks in towers, each written from bottom to top with a blank between the blocks: `("a b", "c")` has b on a.
+The world is blocks in towers, each written from bottom to top with a blank between the blocks: `("a b", "c")` has b on
+a.
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ def _is_on(towers: Sequence[Sequence[str]], block: str, below: str) -> bool:
 @kind
 @dataclasses.dataclass(frozen=True)
 class Reaches(HeldOut):
-    r"""Every line is a possible move, and the last state is the goal. From ("a b",) to ("b a",): "move b to table\nmove a to b" passes.
+    r"""Every line is a possible move, and the last state is the goal.
 
-    "move a to b" fails: a has b on it.
+    From ("a b",) to ("b a",): "move b to table\nmove a to b" passes. "move a to b" fails: a has b on it.
     """
 
     id = "plan:reaches"

@@ -1,6 +1,7 @@
-"""Constraints on a part of the answer: the first paragraph, the third line, each bullet point, the reasoning. Never trained on.
+"""Constraints on a part of the answer: the first paragraph, the third line, each bullet point, the reasoning.
 
-The inner constraint reads the part as if it were the whole answer. Where there is no such part, the answer fails.
+Never trained on. The inner constraint reads the part as if it were the whole answer. Where there is no such part, the
+answer fails.
 """
 
 from __future__ import annotations
@@ -128,8 +129,8 @@ class _Scoped(Nested):
 class Within(_Scoped):
     r"""One part of the answer passes. With the first line, case:lower: "cats\nDogs" passes, "Cats\ndogs" fails.
 
-    `place` is the first or last paragraph, line or sentence, the text outside code blocks (an empty line stands for each
-    block), or the model's reasoning. Without the reasoning at hand, that is undecided.
+    `place` is the first or last paragraph, line or sentence, the text outside code blocks (an empty line stands for
+    each block), or the model's reasoning. Without the reasoning at hand, that is undecided.
     """
 
     id = "scope:within"

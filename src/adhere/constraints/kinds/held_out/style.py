@@ -1,6 +1,7 @@
 """Held-out family: how an answer reads, as far as a program can tell. Never trained on.
 
-Syllables are estimated (`adhere.text.syllables`), and every list of words that counts stands here or is said in the prompt.
+Syllables are estimated (`adhere.text.syllables`), and every list of words that counts stands here or is said in the
+prompt.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ class ReadingEase(HeldOut):
 @kind
 @dataclasses.dataclass(frozen=True)
 class SentenceAverage(HeldOut):
-    """Sentences have at most `words` words on average. With 2: "Cats sleep. Dogs bark." passes, "Cats sleep a lot." fails."""
+    """Sentences have at most `words` words on average.
+
+    With 2: "Cats sleep. Dogs bark." passes, "Cats sleep a lot." fails.
+    """
 
     id = "style:sentence_average"
     claims = frozenset({"sentence length"})
@@ -108,7 +112,10 @@ class SentenceAverage(HeldOut):
 @kind
 @dataclasses.dataclass(frozen=True)
 class WordAverage(HeldOut):
-    """Words have at least `letters` letters on average. With 5: "Clever kittens sleep." passes, "It is a cat." fails."""
+    """Words have at least `letters` letters on average.
+
+    With 5: "Clever kittens sleep." passes, "It is a cat." fails.
+    """
 
     id = "style:word_average"
     phrasings = (
@@ -149,7 +156,10 @@ class WordAverage(HeldOut):
 @kind
 @dataclasses.dataclass(frozen=True)
 class SecondPerson(HeldOut):
-    """A pronoun of the second person occurs at least `count` times. With 1: "Your cat sleeps." passes, "Cats sleep." fails."""
+    """A pronoun of the second person occurs at least `count` times.
+
+    With 1: "Your cat sleeps." passes, "Cats sleep." fails.
+    """
 
     id = "style:second_person"
     order = 43
@@ -238,7 +248,10 @@ class _Varied(HeldOut):
 @kind
 @dataclasses.dataclass(frozen=True)
 class VariedStarts(_Varied):
-    """At least `count` sentences, no two with the same first word. With 2: "Cats nap. Dogs run." passes, "Cats." fails."""
+    """At least `count` sentences, no two with the same first word.
+
+    With 2: "Cats nap. Dogs run." passes, "Cats." fails.
+    """
 
     id = "style:varied_starts"
     claims = frozenset({"sentence starts"})
@@ -263,7 +276,10 @@ class VariedStarts(_Varied):
 @kind
 @dataclasses.dataclass(frozen=True)
 class VariedLetters(_Varied):
-    """At least `count` sentences, no two with the same first letter. With 2: "Cats nap. Dogs run." passes, "Cats nap. Cows moo." fails."""
+    """At least `count` sentences, no two with the same first letter.
+
+    With 2: "Cats nap. Dogs run." passes, "Cats nap. Cows moo." fails.
+    """
 
     id = "style:varied_letters"
     claims = frozenset({"sentence starts"})

@@ -119,7 +119,10 @@ class NoFillers(_Without):
 @kind
 @dataclasses.dataclass(frozen=True)
 class NoNegation(_Without):
-    """No negation: not, no, never, none, nothing, nobody, nowhere, neither, nor, without, cannot, …n't. "Cats sleep." passes."""
+    """No negation: not, no, never, none, nothing, nobody, nowhere, neither, nor, without, cannot, …n't.
+
+    "Cats sleep." passes.
+    """
 
     id = "style:no_negation"
     order = 12
@@ -175,7 +178,10 @@ _NO_ADVERBS = (
 @kind
 @dataclasses.dataclass(frozen=True)
 class NoAdverbs(_Without):
-    """No word in -ly of five letters or more, but 37 listed ones such as "family". "Cats sleep." passes, "Slowly!" fails."""
+    """No word in -ly of five letters or more, but 37 listed ones such as "family".
+
+    "Cats sleep." passes, "Slowly!" fails.
+    """
 
     id = "style:no_ly_adverbs"
     order = 12
@@ -208,10 +214,11 @@ _COMMON = frozenset(
 @kind
 @dataclasses.dataclass(frozen=True)
 class Prose(HeldOut):
-    """It reads like English prose, not like a heap of words. "There is a cat in the garden." passes, "cat garden sun tree" fails.
+    """It reads like English prose, not like a heap of words.
 
-    Of the words, 20 to 80 % are among 117 common ones ("the", "of", "is", …), and no other word makes up more than 15 % of
-    the answer and occurs more than four times. Real answers of 30 English words or more have a median of 42 to 49 % by model.
+    "There is a cat in the garden." passes, "cat garden sun tree" fails. Of the words, 20 to 80 % are among 117 common
+    ones ("the", "of", "is", …), and no other word makes up more than 15 % of the answer and occurs more than four
+    times. Real answers of 30 English words or more have a median of 42 to 49 % by model.
     """
 
     id = "style:prose"

@@ -1,7 +1,7 @@
 """What an episode in a world came to: whether the goal is reached, and whether each rule was kept. Never trained on.
 
-The episode is done again from its messages, without a model (`worlds.replay`), so a verdict can be derived anew at any time. An answer
-without such messages fails.
+The episode is done again from its messages, without a model (`worlds.replay`), so a verdict can be derived anew at any
+time. An answer without such messages fails.
 """
 
 from __future__ import annotations

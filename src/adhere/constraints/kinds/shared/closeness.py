@@ -1,7 +1,7 @@
 """How close a wrong answer came, in [0, 1]: for the partial score, which is reported apart and never part of a pass.
 
-Both measures are bit-parallel, a big whole number holding one column of the usual table: what takes difflib a product of
-lengths (and more) takes here one pass over the answer, with numbers as wide as the expected answer.
+Both measures are bit-parallel, a big whole number holding one column of the usual table: what takes difflib a product
+of lengths (and more) takes here one pass over the answer, with numbers as wide as the expected answer.
 """
 
 from __future__ import annotations

@@ -113,7 +113,10 @@ def key_word(text: str) -> str:
 
 
 def cut_to_words(text: str, most: int) -> str | None:
-    """The text cut to at most `most` words: after a whole sentence, else after a clause, else after a word that can end one."""
+    """The text cut to at most `most` words.
+
+    After a whole sentence, else after a clause, else after a word that can end one.
+    """
     if count_words(text) <= most:
         return text
     whole = _whole_sentences(text, lambda piece: count_words(piece) <= most)
@@ -168,7 +171,10 @@ def _cut_short(piece: str) -> str | None:
 
 
 def plain(text: str) -> str:
-    """The prose of an answer: JSON values, list items and labels as running sentences, wrapping quotes and fences gone."""
+    """The prose of an answer.
+
+    JSON values, list items and labels as running sentences, wrapping quotes and fences gone.
+    """
     body = text.strip()
     body = _json_values(body) or body
     if len(body) > 2 and body[0] in '"“' and body[-1] in '"”' and not any(mark in body[1:-1] for mark in '"“”'):

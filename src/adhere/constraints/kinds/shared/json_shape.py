@@ -1,8 +1,8 @@
 """JSON that an answer holds: reading it within limits, and matching it against a small subset of JSON Schema.
 
 The subset: `type` (one name), `properties`, `required`, `additionalProperties` (only false), `items` (one schema),
-`minItems`, `maxItems`, `enum`, `minLength`, `maxLength`, `minimum`, `maximum`. Any other keyword is refused, so that a schema never
-asks for something that nobody checks.
+`minItems`, `maxItems`, `enum`, `minLength`, `maxLength`, `minimum`, `maximum`. Any other keyword is refused, so that a
+schema never asks for something that nobody checks.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def _refuse(name: str) -> None:
 
 
 def depth(value: object, *, most: int = 1000) -> int:
-    """How many objects and arrays contain each other: 0 for a plain value, 1 for `[1]`; past `most` it stops counting."""
+    """How many objects and arrays contain each other: 0 for a plain value, 1 for `[1]`.
+
+    Past `most` it stops counting.
+    """
     level, layer = 0, [value]
     while level <= most:
         inner = [

@@ -12,9 +12,9 @@ from adhere.text.words import WORD_CHARACTER
 
 @functools.lru_cache(maxsize=4096)
 def pattern(phrase: str) -> re.Pattern[str]:
-    """Matches `phrase` in any case, composed or decomposed accents, not inside a longer word; a blank is any few blanks.
+    """Matches `phrase` in any case, composed or decomposed accents, not inside a longer word.
 
-    "cat" is found in "cat's", "cat-like" and "_cat_", not in "cats".
+    A blank is any few blanks. "cat" is found in "cat's", "cat-like" and "_cat_", not in "cats".
     """
     forms = dict.fromkeys(unicodedata.normalize(form, phrase) for form in ("NFC", "NFD"))
     bodies = (r"\s{1,4}".join(map(re.escape, form.split())) for form in forms)
@@ -24,7 +24,8 @@ def pattern(phrase: str) -> re.Pattern[str]:
 def any_of(words: Sequence[str], *, unless: str = "") -> re.Pattern[str]:
     """Matches the first of `words` (or phrases) that stands whole, in any case; both apostrophes are one.
 
-    It begins with a plain set of letters, at which the engine jumps over everything else: a list costs as much as one word.
+    It begins with a plain set of letters, at which the engine jumps over everything else: a list costs as much as one
+    word.
 
     Args:
         words: Texts that begin with a letter of A to Z.
@@ -65,8 +66,9 @@ def contains(text: str, phrase: str) -> bool:
 def _earliest(text: str, phrase: str) -> int:
     """Before this place there is no occurrence; below 0: nowhere.
 
-    A pattern that ignores case tries every place of a text, which for 500 keywords is most of the judge's time. In ASCII the first
-    piece of the phrase is found by a plain search; other letters have several forms, so there the pattern looks everywhere.
+    A pattern that ignores case tries every place of a text, which for 500 keywords is most of the judge's time. In
+    ASCII the first piece of the phrase is found by a plain search; other letters have several forms, so there the
+    pattern looks everywhere.
     """
     if not (text.isascii() and phrase.isascii()):
         return 0

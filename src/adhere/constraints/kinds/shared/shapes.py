@@ -84,7 +84,10 @@ class Shape(NamedTuple):
             yield from ((x, y) for x in (self.left, self.right) for y in (self.top, self.bottom))
 
     def is_to(self, relation: str, other: Shape) -> bool:
-        """Whether it stands so to the other one: wholly beside it, by its box; `inside`: its outline lies in the other."""
+        """Whether it stands so to the other one: wholly beside it, by its box.
+
+        `inside`: its outline lies in the other.
+        """
         match relation:
             case "left of":
                 return self.right <= other.left
@@ -119,11 +122,13 @@ def make_shape(name: str, colour: str, left: float, top: float, size: float) -> 
 
 
 def read_svg(text: str) -> list[Shape]:
-    """The shapes of the only drawing in a text, in the order in which they are drawn; one that covers the whole view is its background.
+    """The shapes of the only drawing in a text, in the order in which they are drawn.
+
+    One that covers the whole view is its background.
 
     Raises:
-        Unreadable: There is no drawing or more than one, it is no XML, or it holds paths, transforms or other things that geometry here does
-            not decide.
+        Unreadable: There is no drawing or more than one, it is no XML, or it holds paths, transforms or other things
+            that geometry here does not decide.
     """
     found = list(_ROOT.finditer(text[:_LONGEST]))
     if len(found) != 1:

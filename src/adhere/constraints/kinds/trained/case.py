@@ -228,7 +228,10 @@ class CapitalWords(Rule):
 @kind
 @dataclasses.dataclass(frozen=True)
 class CapitalKeyword(Rule):
-    """`word` occurs in capitals, and never otherwise. With "milk": "Cats drink MILK." passes, "Cats drink milk." fails."""
+    """`word` occurs in capitals, and never otherwise.
+
+    With "milk": "Cats drink MILK." passes, "Cats drink milk." fails.
+    """
 
     id = "case:keyword"
     claims = frozenset({"capitals"})

@@ -109,7 +109,10 @@ class RepeatLine(_Exact):
 @kind
 @dataclasses.dataclass(frozen=True)
 class QuoteFirst(_Exact):
-    r"""The first line is `sentence` in double quotation marks; the answer stands below. With "Why?": "\"Why?\"\nSo." passes."""
+    r"""The first line is `sentence` in double quotation marks; the answer stands below.
+
+    With "Why?": "\"Why?\"\nSo." passes.
+    """
 
     id = "copying:quote_first"
     claims = frozenset({"case", "start", "wrap", "title"})
@@ -158,7 +161,10 @@ class QuoteFirst(_Exact):
 @kind
 @dataclasses.dataclass(frozen=True)
 class FirstIsLast(_Exact):
-    """The last of at least three sentences repeats the first. "Cats nap. Dogs run. Cats nap." passes; "Cats nap." fails."""
+    """The last of at least three sentences repeats the first.
+
+    "Cats nap. Dogs run. Cats nap." passes; "Cats nap." fails.
+    """
 
     id = "copying:first_is_last"
     claims = frozenset({"end"})
@@ -414,7 +420,10 @@ class CopyList(_Exact):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Code(_Exact):
-    r"""`code` occurs exactly once, alone on the last line. With "A-1": "Cats sleep.\nA-1" passes, "A-1: cats sleep." fails."""
+    r"""`code` occurs exactly once, alone on the last line.
+
+    With "A-1": "Cats sleep.\nA-1" passes, "A-1: cats sleep." fails.
+    """
 
     id = "copying:code"
     claims = frozenset({"case", "end", "wrap"})
@@ -464,7 +473,10 @@ class Code(_Exact):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Echo(Rule):
-    """The last `count` words repeat the first ones. With 2: "Cats sleep, yes, cats sleep." passes, "Cats sleep." fails."""
+    """The last `count` words repeat the first ones.
+
+    With 2: "Cats sleep, yes, cats sleep." passes, "Cats sleep." fails.
+    """
 
     id = "copying:echo"
     claims = frozenset({"start", "end"})

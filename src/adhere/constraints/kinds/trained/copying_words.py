@@ -96,7 +96,10 @@ class Reversed(_SomeWords):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Sorted(_SomeWords):
-    r"""One line holds exactly the words in alphabetical order, with ", " between. With ("b", "a"): "So:\na, b" passes."""
+    r"""One line holds exactly the words in alphabetical order, with ", " between.
+
+    With ("b", "a"): "So:\na, b" passes.
+    """
 
     id = "copying:sorted"
     claims = frozenset({"wrap"})

@@ -285,7 +285,10 @@ class MultipleOf(Rule):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Marks(Rule):
-    """The punctuation mark occurs exactly `count` times. With (":", 1): "Cats: they sleep." passes, "Cats sleep." fails."""
+    """The punctuation mark occurs exactly `count` times.
+
+    With (":", 1): "Cats: they sleep." passes, "Cats sleep." fails.
+    """
 
     id = "counting:marks"
     claims = frozenset({"mark count"})

@@ -59,7 +59,10 @@ def _match(measured: Sequence[int], needed: Sequence[int], noun: str) -> Finding
 @kind
 @dataclasses.dataclass(frozen=True)
 class BulletWords(Rule):
-    r"""A list of `bullets` bullets with exactly `words` words each. With (2, 1): "- Cats\n- Dogs" passes, "- Cats" fails."""
+    r"""A list of `bullets` bullets with exactly `words` words each.
+
+    With (2, 1): "- Cats\n- Dogs" passes, "- Cats" fails.
+    """
 
     id = "counting:bullet_words"
     claims = _SHAPE | {"length"}
@@ -105,7 +108,10 @@ class BulletWords(Rule):
 @kind
 @dataclasses.dataclass(frozen=True)
 class ShrinkingSentences(Rule):
-    """Exactly `count` sentences, each with fewer words than the one before. With 2: "All cats sleep. Dogs bark." passes."""
+    """Exactly `count` sentences, each with fewer words than the one before.
+
+    With 2: "All cats sleep. Dogs bark." passes.
+    """
 
     id = "counting:shrinking_sentences"
     claims = frozenset({"shape"})
@@ -153,7 +159,10 @@ class ShrinkingSentences(Rule):
 @kind
 @dataclasses.dataclass(frozen=True)
 class EvenParagraphs(Rule):
-    r"""`paragraphs` paragraphs with exactly `sentences` sentences each. With (2, 1): "Cats sleep.\n\nDogs bark." passes."""
+    r"""`paragraphs` paragraphs with exactly `sentences` sentences each.
+
+    With (2, 1): "Cats sleep.\n\nDogs bark." passes.
+    """
 
     id = "counting:even_paragraphs"
     claims = frozenset({"shape"})
@@ -265,7 +274,10 @@ class SentenceWords(Rule):
 @kind
 @dataclasses.dataclass(frozen=True)
 class LineWords(Rule):
-    r"""Exactly `lines` lines of exactly `words` words each. With (2, 2): "Cats sleep\nDogs bark" passes, "Cats sleep" fails."""
+    r"""Exactly `lines` lines of exactly `words` words each.
+
+    With (2, 2): "Cats sleep\nDogs bark" passes, "Cats sleep" fails.
+    """
 
     id = "counting:line_words"
     claims = _SHAPE | {"length"}

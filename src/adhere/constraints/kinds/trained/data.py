@@ -24,7 +24,10 @@ from adhere.text.words import has_words, lines
 @kind
 @dataclasses.dataclass(frozen=True)
 class Csv(Data):
-    r"""CSV with the row `header` and `rows` rows below it. With (("a", "b"), 1): "a,b\ncats,dogs" passes, "a,b\ncats" fails."""
+    r"""CSV with the row `header` and `rows` rows below it.
+
+    With (("a", "b"), 1): "a,b\ncats,dogs" passes, "a,b\ncats" fails.
+    """
 
     id = "data:csv"
     claims = WHOLE

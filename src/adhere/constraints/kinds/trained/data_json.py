@@ -164,7 +164,10 @@ class JsonRecords(_Json):
 @kind
 @dataclasses.dataclass(frozen=True)
 class JsonTypes(_Json):
-    """A JSON object with a text, a number and a true or false. With ("a", "n", "ok"): '{"a": "x", "n": 1, "ok": true}' passes."""
+    """A JSON object with a text, a number and a true or false.
+
+    With ("a", "n", "ok"): '{"a": "x", "n": 1, "ok": true}' passes.
+    """
 
     id = "data:json_types"
     claims = WHOLE
@@ -208,7 +211,10 @@ class JsonTypes(_Json):
 @kind
 @dataclasses.dataclass(frozen=True)
 class JsonEnum(_Json):
-    """A JSON object with one of `values` under `key` and a text under `text`. '{"mood": "good", "why": "cats"}' may pass."""
+    """A JSON object with one of `values` under `key` and a text under `text`.
+
+    So '{"mood": "good", "why": "cats"}' may pass.
+    """
 
     id = "data:json_enum"
     claims = WHOLE
@@ -405,7 +411,10 @@ class JsonDepth(Data):
 @kind
 @dataclasses.dataclass(frozen=True)
 class JsonSortedKeys(Data):
-    """A JSON object of at least `count` keys in alphabetical order. With 2: '{"a": 1, "b": 2}' passes, '{"b": 1, "a": 2}' fails."""
+    """A JSON object of at least `count` keys in alphabetical order.
+
+    With 2: '{"a": 1, "b": 2}' passes, '{"b": 1, "a": 2}' fails.
+    """
 
     id = "data:json_sorted_keys"
     claims = WHOLE
@@ -459,7 +468,10 @@ class JsonSortedKeys(Data):
 @kind
 @dataclasses.dataclass(frozen=True)
 class JsonLines(Data):
-    r"""`count` lines, each a JSON object with exactly `keys`. With (2, ("a",)): '{"a": 1}\n{"a": 2}' passes, '[{"a": 1}]' fails."""
+    r"""`count` lines, each a JSON object with exactly `keys`.
+
+    With (2, ("a",)): '{"a": 1}\n{"a": 2}' passes, '[{"a": 1}]' fails.
+    """
 
     id = "data:json_lines"
     claims = WHOLE

@@ -199,7 +199,10 @@ class BetweenWords(Rule):
 @kind
 @dataclasses.dataclass(frozen=True)
 class AtMostCharacters(Rule):
-    """At most `limit` characters, blanks and marks counted. With 20: "Cats sleep a lot." passes, a longer text fails."""
+    """At most `limit` characters, blanks and marks counted.
+
+    With 20: "Cats sleep a lot." passes, a longer text fails.
+    """
 
     id = "length:characters"
     claims = frozenset({"length"})

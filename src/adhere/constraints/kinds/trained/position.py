@@ -103,7 +103,10 @@ class NthWord(_Placed):
 @kind
 @dataclasses.dataclass(frozen=True)
 class NthParagraph(_Placed):
-    r"""The paragraph with that number holds `word`. With ("dogs", 2): "Cats.\n\nDogs." passes, "Dogs.\n\nCats." fails."""
+    r"""The paragraph with that number holds `word`.
+
+    With ("dogs", 2): "Cats.\n\nDogs." passes, "Dogs.\n\nCats." fails.
+    """
 
     id = "position:nth_paragraph"
     claims = frozenset({"shape"})
@@ -152,7 +155,10 @@ class NthParagraph(_Placed):
 @kind
 @dataclasses.dataclass(frozen=True)
 class FirstHalf(_Placed):
-    """`word` occurs, and only in the first half of the words. With "cats": "Cats sleep." passes, "Sleep, cats." fails."""
+    """`word` occurs, and only in the first half of the words.
+
+    With "cats": "Cats sleep." passes, "Sleep, cats." fails.
+    """
 
     id = "position:first_half"
     claims = frozenset({"keyword count"})
@@ -250,7 +256,10 @@ class FirstAndLast(_Placed):
 @kind
 @dataclasses.dataclass(frozen=True)
 class EverySentence(_Placed):
-    """At least `count` sentences, and every one holds `word`. With ("cat", 2): "A cat. My cat." passes, "A cat." fails."""
+    """At least `count` sentences, and every one holds `word`.
+
+    With ("cat", 2): "A cat. My cat." passes, "A cat." fails.
+    """
 
     id = "position:every_sentence"
     order = 38
@@ -397,7 +406,10 @@ class OnlyLastSentence(_Placed):
 @kind
 @dataclasses.dataclass(frozen=True)
 class LastLine(_Placed):
-    r"""The last of several lines holds `word` and nothing else. With "cats": "They sleep.\nCats" passes, "Cats" fails."""
+    r"""The last of several lines holds `word` and nothing else.
+
+    With "cats": "They sleep.\nCats" passes, "Cats" fails.
+    """
 
     id = "position:last_line"
     claims = frozenset({"end", "wrap"})

@@ -118,7 +118,10 @@ class Before(_Pair):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Apart(_Pair):
-    """At least `distance` words between the first `first` and `second`. With 1: "A cat and dog." passes, "Cat, dog." fails."""
+    """At least `distance` words between the first `first` and `second`.
+
+    With 1: "A cat and dog." passes, "Cat, dog." fails.
+    """
 
     id = "position:apart"
     order = 34

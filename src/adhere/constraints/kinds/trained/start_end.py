@@ -93,7 +93,10 @@ class StartPhrase(_AtAnEnd):
 @kind
 @dataclasses.dataclass(frozen=True)
 class EndPhrase(_AtAnEnd):
-    """The answer ends with `phrase`, marks after it aside. With "The end": "Cats sleep. The end." passes; more after it fails."""
+    """The answer ends with `phrase`, marks after it aside.
+
+    With "The end": "Cats sleep. The end." passes; more after it fails.
+    """
 
     id = "startend:end_phrase"
     claims = frozenset({"end"})

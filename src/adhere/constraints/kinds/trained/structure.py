@@ -145,7 +145,10 @@ _LABELS = (
 @kind
 @dataclasses.dataclass(frozen=True)
 class Labels(Rule):
-    r"""Each label begins one line, in this order, with text behind it. With ("A", "B"): "A: cats\nB: dogs" passes; "A: cats" fails."""
+    r"""Each label begins one line, in this order, with text behind it.
+
+    With ("A", "B"): "A: cats\nB: dogs" passes; "A: cats" fails.
+    """
 
     id = "structure:labels"
     claims = frozenset({"shape", "wrap"})

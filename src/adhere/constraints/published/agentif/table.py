@@ -1,10 +1,12 @@
-"""`agentif:code`, profile `agentif`: `check_following(response)` of the row's own code says yes. It runs in the sandbox, and nowhere else.
+"""`agentif:code`, profile `agentif`: `check_following(response)` of the row's own code says yes.
 
-What the code returns counts as the published runner counts it: a text by the YES or NO in it, None as no verdict, everything else as true or
-false. Code that raises, waits or needs what the sandbox does not have gives no verdict either: it is undecided here, left out there.
+It runs in the sandbox, and nowhere else. What the code returns counts as the published runner counts it: a text by the
+YES or NO in it, None as no verdict, everything else as true or false. Code that raises, waits or needs what the sandbox
+does not have gives no verdict either: it is undecided here, left out there.
 
-Different here: the published runner hides helper functions beside `check_following` from it (its `exec` has two name spaces), so such code has
-no verdict there and one here; a blank answer fails here and is left out there; a machine without isolation decides nothing.
+Different here: the published runner hides helper functions beside `check_following` from it (its `exec` has two name
+spaces), so such code has no verdict there and one here; a blank answer fails here and is left out there; a machine
+without isolation decides nothing.
 
 Source: Y. Qi et al., arXiv 2505.16944; `code4eval/1.evaluation_api.py` in THU-KEG/AgentIF at e00af1b, written anew.
 """

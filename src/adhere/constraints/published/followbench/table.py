@@ -1,9 +1,10 @@
 """The part of FollowBench that a program decides: profile `followbench`, one kind for each way of its code to decide.
 
-Each judges a whole answer at one level; the rules of a level are those of the level below and one more, as the published functions
-are written. Quirks are kept: a sentence is what stands between `.`, `!` and `?`, blanks too; words are what stands between single
-blanks; `-ly` in format 30 is looked for with its hyphen; the last level of format 22 counts four blocks, where the others count three,
-and its levels 4 and 5 ask for numbers ("1.") whose stop makes a sentence of one word, where each needs more than 20: none can pass.
+Each judges a whole answer at one level; the rules of a level are those of the level below and one more, as the
+published functions are written. Quirks are kept: a sentence is what stands between `.`, `!` and `?`, blanks too; words
+are what stands between single blanks; `-ly` in format 30 is looked for with its hyphen; the last level of format 22
+counts four blocks, where the others count three, and its levels 4 and 5 ask for numbers ("1.") whose stop makes a
+sentence of one word, where each needs more than 20: none can pass.
 
 Source: Y. Jiang et al., arXiv 2310.20410; `code/rule_based_evaluation.py` at 0bbc4d7, written anew.
 """

@@ -372,7 +372,10 @@ _PAIR = re.compile(r"""[a-z][^,;@#$%&?!*()\[\]{}<>"]""")
 
 
 def _may_be_wrong(chunk: str, is_wrong: Callable[[str], bool]) -> bool:
-    """Whether one of the chunk's tokens can be wrong: it has a small letter, and more than single ones if these pass."""
+    """Whether one of the chunk's tokens can be wrong.
+
+    It has a small letter, and more than single ones if these pass.
+    """
     if chunk.isascii() and not is_wrong("a"):
         return _PAIR.search(chunk) is not None
     return any(map(str.islower, set(chunk)))

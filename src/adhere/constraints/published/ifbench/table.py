@@ -1,7 +1,7 @@
 """The 58 IFBench instructions, profiles `ifbench-2026` and `ifbench-2025`.
 
-Source: allenai/IFBench (code Apache-2.0, arXiv 2507.02833): `ifbench-2026` at commit db69a6f, `ifbench-2025` the checkers
-of July 2025, with which the repository's stored results were made. One file a family.
+Source: allenai/IFBench (code Apache-2.0, arXiv 2507.02833): `ifbench-2026` at commit db69a6f, `ifbench-2025` the
+checkers of July 2025, with which the repository's stored results were made. One file a family.
 """
 
 from __future__ import annotations

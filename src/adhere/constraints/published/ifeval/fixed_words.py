@@ -1,4 +1,7 @@
-"""IFEval's rules about words with their defects mended. Each function takes the parameters and the switched-on fixes."""
+"""IFEval's rules about words with their defects mended.
+
+Each function takes the parameters and the switched-on fixes.
+"""
 
 from __future__ import annotations
 

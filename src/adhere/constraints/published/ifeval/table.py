@@ -1,6 +1,7 @@
 """The 25 kinds of IFEval (arXiv 2311.07911) under their published ids and parameter names.
 
-Source: google-research `instruction_following_eval` at 26d8ccdab, with NLTK 3.8.1 to 3.9.x and langdetect seeded with 0.
+Source: google-research `instruction_following_eval` at 26d8ccdab, with NLTK 3.8.1 to 3.9.x and langdetect seeded with
+0.
 """
 
 from __future__ import annotations

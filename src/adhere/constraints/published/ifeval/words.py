@@ -1,4 +1,6 @@
-"""IFEval's rules about words: keywords, lengths, letters, capitals, language. Each function makes the check of one kind.
+"""IFEval's rules about words: keywords, lengths, letters, capitals, language.
+
+Each function makes the check of one kind.
 
 Source: google-research `instruction_following_eval` at 26d8ccdab, quirks included; each quirk is named where it acts.
 """

@@ -1,13 +1,15 @@
 r"""IFScale's keyword rule, profile `ifscale`: the word stands in the answer, case ignored, between word boundaries.
 
-A word that is missing is *distorted* where another word begins with its first four fifths (at least three letters), and *omitted*
-otherwise; the finding says which, and so do the summary's measures.
+A word that is missing is *distorted* where another word begins with its first four fifths (at least three letters), and
+*omitted* otherwise; the finding says which, and so do the summary's measures.
 
-Known defects, kept: `\b` takes `customer-driven` for `customer`, which the prompt forbids; the whole answer counts, also what stands
-outside its `<report>` tags. The published repository has two other rules that its tables do not use: the runner's own (words cut at
-blanks, so that `customer-driven` is none) and its printed summary's (the word as any part of the text).
+Known defects, kept: `\b` takes `customer-driven` for `customer`, which the prompt forbids; the whole answer counts,
+also what stands outside its `<report>` tags. The published repository has two other rules that its tables do not use:
+the runner's own (words cut at blanks, so that `customer-driven` is none) and its printed summary's (the word as any
+part of the text).
 
-Source: D. Jaroslawicz et al., arXiv 2507.11538; `src/analysis.py` in DistylAI/distylai.github.io at 5f4051f (MIT), written anew.
+Source: D. Jaroslawicz et al., arXiv 2507.11538; `src/analysis.py` in DistylAI/distylai.github.io at 5f4051f (MIT),
+written anew.
 """
 
 from __future__ import annotations

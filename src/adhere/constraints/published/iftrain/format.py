@@ -1,4 +1,6 @@
-"""IFTrain kinds about shape and copying: `copy:`, `new:`, `paragraphs:`, `detectable_format:`, `count:counting_composition`.
+"""IFTrain kinds about shape and copying.
+
+`copy:`, `new:`, `paragraphs:`, `detectable_format:`, `count:counting_composition`.
 
 Source: allenai/open-instruct IFEvalG (profile `iftrain`), behaviour reproduced with its quirks.
 """

@@ -1,4 +1,7 @@
-"""The 29 IFTrain instructions of open-instruct's `IFEvalG`, profile `iftrain` (Apache-2.0), strict view only as published."""
+"""The 29 IFTrain instructions of open-instruct's `IFEvalG`, profile `iftrain` (Apache-2.0).
+
+Strict view only, as published.
+"""
 
 from __future__ import annotations
 

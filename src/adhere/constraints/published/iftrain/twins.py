@@ -1,4 +1,7 @@
-"""Kinds of ours that ask for what an IFTrain kind asks for: with them prompts are composed and answers repaired; the IFTrain kind judges."""
+"""Kinds of ours that ask for what an IFTrain kind asks for: with them prompts are composed and answers repaired.
+
+The IFTrain kind judges.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ DIVIDED = "paragraphs:paragraphs"  # two parts with *** between them, which no k
 
 @cache
 def _divided() -> type[Constraint]:
-    """Made of our paragraphs, which are looked up and not imported: who asks for neither does not depend on either's code."""
+    """Made of our paragraphs, which are looked up and not imported.
+
+    Who asks for neither does not depend on either's code.
+    """
     paragraphs = registry.get("length:paragraphs")
 
     class Divided(paragraphs):  # type: ignore[misc,valid-type]
@@ -33,7 +39,10 @@ def _divided() -> type[Constraint]:
 
 
 class _Twin(NamedTuple):
-    """`names`: our parameter -> the published one. `fixed` are parameters of ours that the published kind has no choice in, `more` its own."""
+    """`names`: our parameter -> the published one.
+
+    `fixed` are parameters of ours that the published kind has no choice in, `more` its own.
+    """
 
     own: str
     names: Mapping[str, str] = {}

@@ -1,4 +1,6 @@
-"""IFTrain kinds about words, letters and marks: `keywords:`, `count:`, `letters:`, `first_word:`, `last_word:`, `punctuation:`.
+"""IFTrain kinds about words, letters and marks.
+
+`keywords:`, `count:`, `letters:`, `first_word:`, `last_word:`, `punctuation:`.
 
 Source: allenai/open-instruct IFEvalG (profile `iftrain`), behaviour reproduced with its quirks: keywords are unescaped
 regular expressions found inside longer words, sentences are cut by substitution, falsy parameters are drawn at random.

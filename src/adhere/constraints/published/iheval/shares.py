@@ -1,14 +1,15 @@
 """What an answer of IHEval's share tasks is worth, in [0, 1]: the F1 of verbs, the ROUGE-L of a translation.
 
-`strict` takes the answer as it stands, `loose` the best of IFEval's eight variants of it. Of a list of verbs, what stands between the first
-colon of a variant and the next one counts as a variant too. The published code rounds each to two decimals before it takes any mean, and so
-does `rounded`; for that, F1 is computed from precision and recall, as there, because another order of the same sum can round otherwise.
+`strict` takes the answer as it stands, `loose` the best of IFEval's eight variants of it. Of a list of verbs, what
+stands between the first colon of a variant and the next one counts as a variant too. The published code rounds each to
+two decimals before it takes any mean, and so does `rounded`; for that, F1 is computed from precision and recall, as
+there, because another order of the same sum can round otherwise.
 
 Known defect, kept: ROUGE-L takes letters with accents for blanks, so that Spanish words fall apart.
 
-Source: `eval_verb_extract.py` (as of 50c12af, 2024-09-22; before, a colon in the answer could make the loose share the lower one) and
-`eval_translation.py` in ytyz1307zzh/IHEval at 726a629, written anew. ROUGE-L as google's rouge_score has it, without stems; the longest
-common subsequence by whole machine words (H. Hyyrö 2004).
+Source: `eval_verb_extract.py` (as of 50c12af, 2024-09-22; before, a colon in the answer could make the loose share the
+lower one) and `eval_translation.py` in ytyz1307zzh/IHEval at 726a629, written anew. ROUGE-L as google's rouge_score has
+it, without stems; the longest common subsequence by whole machine words (H. Hyyrö 2004).
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ _WORD = re.compile("[a-z0-9]+")
 
 
 def words_f1(wanted: str, answer: str) -> float:
-    """F1 of words, each as often as it stands there; marks are taken away, and a comma parts words. 0 where either has none."""
+    """F1 of words, each as often as it stands there; marks are taken away, and a comma parts words.
+
+    0 where either has none.
+    """
     first, second = (
         Counter(" ".join(text.replace(",", ", ").split()).translate(_PLAIN).split()) for text in (wanted, answer)
     )

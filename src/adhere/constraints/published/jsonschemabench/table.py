@@ -1,17 +1,21 @@
-"""JSONSchemaBench's rule, profile `jsonschemabench`: the answer is JSON that is valid by its schema (draft 2020-12), formats included.
+"""JSONSchemaBench's rule, profile `jsonschemabench`.
 
-`jsonschemabench:valid` reads the answer as lm-eval's task does: blanks, then back-ticks, then the letters of `json` are taken away at both ends.
-Our own `data:json_schema` knows a subset of JSON Schema, which it can also draw and repair; this one is the whole of it, by the package
-`jsonschema`. Its checks of formats need packages that `adhere[schemas]` brings; without them it would let every format pass, so the verdict
-is undecided.
+The answer is JSON that is valid by its schema (draft 2020-12), formats included. `jsonschemabench:valid` reads the
+answer as lm-eval's task does: blanks, then back-ticks, then the letters of `json` are taken away at both ends. Our own
+`data:json_schema` knows a subset of JSON Schema, which it can also draw and repair; this one is the whole of it, by the
+package `jsonschema`. Its checks of formats need packages that `adhere[schemas]` brings; without them it would let every
+format pass, so the verdict is undecided.
 
-Known defects, kept in both modes: its checks of the formats ipv4, ipv6 and uuid return nothing, which counts as no, so that a value of these formats
-never passes (found by running both on the tests of guidance-ai/jsonschemabench); an answer that is a bare text of these letters loses them; a schema that is itself invalid fails every answer, and so does
+Known defects, kept in both modes: its checks of the formats ipv4, ipv6 and uuid return nothing, which counts as no, so
+that a value of these formats never passes (found by running both on the tests of guidance-ai/jsonschemabench); an
+answer that is a bare text of these letters loses them; a schema that is itself invalid fails every answer, and so does
 one that refers to an address.
 
-Different here: the formats that are checked are those of `jsonschema[format-nongpl]`; the published code checks what happens to be installed.
+Different here: the formats that are checked are those of `jsonschema[format-nongpl]`; the published code checks what
+happens to be installed.
 
-Source: S. Geng et al., arXiv 2501.10868; `lm_eval/tasks/jsonschema_bench/metrics.py` in EleutherAI/lm-evaluation-harness at 20b050a, written anew.
+Source: S. Geng et al., arXiv 2501.10868; `lm_eval/tasks/jsonschema_bench/metrics.py` in
+EleutherAI/lm-evaluation-harness at 20b050a, written anew.
 """
 
 from __future__ import annotations

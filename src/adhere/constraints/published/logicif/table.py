@@ -1,15 +1,18 @@
-"""LogicIFEval's comparison, profile `logicif`: the last JSON in the answer has the result and the counters of the function.
+"""LogicIFEval's comparison, profile `logicif`.
 
-`logicif:output` is the result, `logicif:stats` the counters ("state trackers"). Both read the last bracketed text of the answer that
-is JSON; it must be an object with `output` and `stats`, else both fail. Values are compared as Python compares them, so `1` is `1.0`
-and `true`.
+The last JSON in the answer has the result and the counters of the function. `logicif:output` is the result,
+`logicif:stats` the counters ("state trackers"). Both read the last bracketed text of the answer that is JSON; it must
+be an object with `output` and `stats`, else both fail. Values are compared as Python compares them, so `1` is `1.0` and
+`true`.
 
-Known defects, kept: an answer without any JSON has the result `null`, which passes where the function returns nothing; brackets inside texts count, so a `}` in a string can hide the object; one opening bracket that is never closed
-hides everything behind it; a list behind the object is the last JSON, and then there is no object.
+Known defects, kept: an answer without any JSON has the result `null`, which passes where the function returns nothing;
+brackets inside texts count, so a `}` in a string can hide the object; one opening bracket that is never closed hides
+everything behind it; a list behind the object is the last JSON, and then there is no object.
 
 Different here: where the last JSON is no such object the published code ends with an exception; a blank answer fails.
 
-Source: M. Zhang et al., arXiv 2508.09125; `evaluation.py` and `jsonparse/__init__.py` in mianzhang/LogicIF at bbc553c, written anew.
+Source: M. Zhang et al., arXiv 2508.09125; `evaluation.py` and `jsonparse/__init__.py` in mianzhang/LogicIF at bbc553c,
+written anew.
 """
 
 from __future__ import annotations
@@ -33,8 +36,8 @@ _NONE = object()
 def last_json(text: str) -> Any:
     """The last object or list of the text that is JSON; a private mark where there is none.
 
-    Outermost brackets only: a closing bracket ends what was opened where it closes the first open one, and is passed over where it
-    closes nothing.
+    Outermost brackets only: a closing bracket ends what was opened where it closes the first open one, and is passed
+    over where it closes nothing.
     """
     found: Any = _NONE
     opened: list[str] = []

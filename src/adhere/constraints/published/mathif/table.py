@@ -1,12 +1,15 @@
-"""The 15 kinds of MathIF, profile `mathif`: IFEval's checks on the answer, or on what stands between its `<answer>` tags.
+"""The 15 kinds of MathIF, profile `mathif`.
 
-`length_constraint_checkers:number_words` is IFEval's `length_constraints:number_words` under another name. Parameters that are false
-(0, an empty text) count as absent, as the published code drops them.
+IFEval's checks on the answer, or on what stands between its `<answer>` tags. `length_constraint_checkers:number_words`
+is IFEval's `length_constraints:number_words` under another name. Parameters that are false (0, an empty text) count as
+absent, as the published code drops them.
 
-Known defects, kept: as IFEval's; what stands behind a second `</think>`, or behind a `<think>` in the answer, is not looked at. Different
-here: an answer whose `<think>` is never closed is no answer and fails; the published code takes the reasoning for the answer then.
+Known defects, kept: as IFEval's; what stands behind a second `</think>`, or behind a `<think>` in the answer, is not
+looked at. Different here: an answer whose `<think>` is never closed is no answer and fails; the published code takes
+the reasoning for the answer then.
 
-Source: T. Fu et al., arXiv 2505.14810; `code/constraint_checker.py` and `code/eval_if.py` in TingchenFu/MathIF, written anew.
+Source: T. Fu et al., arXiv 2505.14810; `code/constraint_checker.py` and `code/eval_if.py` in TingchenFu/MathIF, written
+anew.
 """
 
 from __future__ import annotations

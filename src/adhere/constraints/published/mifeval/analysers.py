@@ -1,9 +1,11 @@
-"""What M-IFEval counts with language packages, which `pip install 'adhere[mifeval]'` brings: words in Spanish and Japanese, Japanese sentences.
+"""What M-IFEval counts with language packages, which `pip install 'adhere[mifeval]'` brings.
 
-Spanish words are those of spaCy's *blank* Spanish tokenizer: the published code loads `es_core_news_sm`, whose tokens are the same. Its
-sentences come from that model's parser, which is on no package index, and stay undecided.
+Words in Spanish and Japanese, Japanese sentences. Spanish words are those of spaCy's *blank* Spanish tokenizer: the
+published code loads `es_core_news_sm`, whose tokens are the same. Its sentences come from that model's parser, which is
+on no package index, and stay undecided.
 
-Packages: spaCy (MIT), Janome (Apache-2.0, with the IPA dictionary under its own free licence), ja_sentence_segmenter (MIT).
+Packages: spaCy (MIT), Janome (Apache-2.0, with the IPA dictionary under its own free licence), ja_sentence_segmenter
+(MIT).
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ def spanish_words(raw: str) -> list[str]:
 
 
 def _encodable(raw: str) -> str:
-    """The text without lone surrogates: the packages write UTF-8, which has none, and the published code raises on them."""
+    """The text without lone surrogates.
+
+    The packages write UTF-8, which has none, and the published code raises on them.
+    """
     return _LONE_SURROGATE.sub("\ufffd", raw)
 
 

@@ -1,13 +1,15 @@
 # ruff: noqa: RUF001 - Japanese marks and letters are what is counted and matched
-"""The Japanese kinds of M-IFEval, profile `m-ifeval`: scripts, Japanese marks and lists, and IFEval's checks where they are the same.
+"""The Japanese kinds of M-IFEval, profile `m-ifeval`.
 
-Relations are `未満` (<) and `以上` (>=). Keywords, forbidden words and nominal endings are words as Janome finds them, sentences those of
-ja_sentence_segmenter (`analysers`); without these packages they are undecided.
+Scripts, Japanese marks and lists, and IFEval's checks where they are the same. Relations are `未満` (<) and `以上` (>=).
+Keywords, forbidden words and nominal endings are words as Janome finds them, sentences those of ja_sentence_segmenter
+(`analysers`); without these packages they are undecided.
 
-Known defects, kept: a bullet is `・` alone; a line break behind a last `。` is a sentence that does not end as asked; furigana are those of
-whole runs of kanji; a letter counts as hiragana and katakana, half-width katakana do not.
+Known defects, kept: a bullet is `・` alone; a line break behind a last `。` is a sentence that does not end as asked;
+furigana are those of whole runs of kanji; a letter counts as hiragana and katakana, half-width katakana do not.
 
-Source: shisa-ai/M-IFEval, `instructions/ja_instructions.py` at 0a9f2cd and `instruction_utils/ja_instructions_util.py`, written anew.
+Source: shisa-ai/M-IFEval, `instructions/ja_instructions.py` at 0a9f2cd and `instruction_utils/ja_instructions_util.py`,
+written anew.
 """
 
 from __future__ import annotations
@@ -140,7 +142,10 @@ def count_bullets(raw: str) -> int:
 
 
 def count_numbered(raw: str) -> int:
-    """Lines that begin with a number, a stop and a blank, which may be the line's end: it takes the next one along, as published."""
+    """Lines that begin with a number, a stop and a blank, which may be the line's end.
+
+    It takes the next one along, as published.
+    """
     return len(_NUMBERED.findall(f"\n{raw}"))
 
 

@@ -1,15 +1,18 @@
-"""The Spanish and French kinds of M-IFEval, profile `m-ifeval`: IFEval's checks where they are the same, and those of the languages.
+"""The Spanish and French kinds of M-IFEval, profile `m-ifeval`.
 
-`japanese.py` has the Japanese ones.
+IFEval's checks where they are the same, and those of the languages. `japanese.py` has the Japanese ones.
 
-French relations are `moins de` (<) and `au moins` (>=); Spanish ones `como máximo` (<=) and `al menos` (>=), where IFEval has < for the
-upper one. Spanish words, and words with accents, are counted with spaCy's tokenizer (`analysers`), and undecided without it. Spanish
-sentences are those of a model's parser, and always undecided. English files (`en:`) have IFEval's own kinds.
+French relations are `moins de` (<) and `au moins` (>=); Spanish ones `como máximo` (<=) and `al menos` (>=), where
+IFEval has < for the upper one. Spanish words, and words with accents, are counted with spaCy's tokenizer (`analysers`),
+and undecided without it. Spanish sentences are those of a model's parser, and always undecided. English files (`en:`)
+have IFEval's own kinds.
 
-Known defects, kept: Spanish bullets are stars only; a relation of sections, highlights and placeholders is always judged as "at
-least"; a Spanish end phrase that itself ends in a full stop never passes; a text whose language cannot be told passes.
+Known defects, kept: Spanish bullets are stars only; a relation of sections, highlights and placeholders is always
+judged as "at least"; a Spanish end phrase that itself ends in a full stop never passes; a text whose language cannot be
+told passes.
 
-Source: shisa-ai/M-IFEval, `instructions/es_instructions.py` at a8a4fe2 and `fr_instructions.py` at b31d914, written anew.
+Source: shisa-ai/M-IFEval, `instructions/es_instructions.py` at a8a4fe2 and `fr_instructions.py` at b31d914, written
+anew.
 """
 
 from __future__ import annotations
@@ -102,7 +105,10 @@ def _french_title(values: Values) -> Check:  # noqa: ARG001 - no parameters
 
 
 def _spanish_end(values: Values) -> Check:
-    """As IFEval's, and one full stop behind the phrase is forgiven (a phrase that ends in one never passes then, as published)."""
+    """As IFEval's, and one full stop behind the phrase is forgiven.
+
+    A phrase that ends in one never passes then, as published.
+    """
     wanted = str(values["end_phrase"]).strip().lower()
 
     def check(text: Text) -> Finding:

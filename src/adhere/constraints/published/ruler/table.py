@@ -1,7 +1,8 @@
-"""RULER's `string_match_all` and `string_match_part`, profile `ruler`: a reference stands somewhere in the answer, case ignored.
+"""RULER's `string_match_all` and `string_match_part`, profile `ruler`.
 
-`ruler:holds` is one reference; a prompt has one for each, so that the mean over prompts of the share that passes is `string_match_all`.
-`ruler:holds_any` is the question answering tasks' `string_match_part`. Control characters in an answer become line breaks first.
+A reference stands somewhere in the answer, case ignored. `ruler:holds` is one reference; a prompt has one for each, so
+that the mean over prompts of the share that passes is `string_match_all`. `ruler:holds_any` is the question answering
+tasks' `string_match_part`. Control characters in an answer become line breaks first.
 
 Known defect, kept: a reference matches inside a longer number or word (`12` in `312`).
 

@@ -23,7 +23,10 @@ _ASCII_LIKE = ("\u017f", "\u212a", "\u0130", "\u0131")
 
 
 class lazy(Generic[T]):  # noqa: N801 - used as a decorator, like property
-    """A property that is computed once per object. Without `functools.cached_property`'s lock, which costs 1 µs a feature."""
+    """A property that is computed once per object.
+
+    Without `functools.cached_property`'s lock, which costs 1 µs a feature.
+    """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self._compute = compute
@@ -92,7 +95,10 @@ class Text:
         self.raw = raw
 
     def release(self) -> None:
-        """Drop every feature: variants point back at their text, and the garbage collector would have to find that circle."""
+        """Drop every feature.
+
+        Variants point back at their text, and the garbage collector would have to find that circle.
+        """
         self.__dict__.clear()
 
     def __repr__(self) -> str:

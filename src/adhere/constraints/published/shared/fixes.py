@@ -1,8 +1,9 @@
 """The `fixed` mode: what the published code does wrong, each defect with an id, a definition and a source.
 
-A `Fix` is one listed defect of one published id. The rules lie in `ifeval/fixed_*.py`, `ifbench/fixed.py` and `iftrain/fixed.py`; each takes the
-parameters and the set of fixes that are switched on, so that the effect of one fix can be measured alone, and with none
-switched on it judges as in reference mode. `mended` is the kind with all its fixes on.
+A `Fix` is one listed defect of one published id. The rules lie in `ifeval/fixed_*.py`, `ifbench/fixed.py` and
+`iftrain/fixed.py`; each takes the parameters and the set of fixes that are switched on, so that the effect of one fix
+can be measured alone, and with none switched on it judges as in reference mode. `mended` is the kind with all its fixes
+on.
 
 What counts as a defect, and what a mended rule says, is one careful reading of the published prompts, not a consensus;
 `docs/reference/fixes.md` shows what each changes on real answers (`benchmarks/fixes.py` makes that page).

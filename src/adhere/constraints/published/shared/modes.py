@@ -1,4 +1,7 @@
-"""A published constraint in either mode: `reference` as the published code judges, `fixed` with its listed defects mended."""
+"""A published constraint in either mode.
+
+`reference` as the published code judges, `fixed` with its listed defects mended.
+"""
 
 from __future__ import annotations
 

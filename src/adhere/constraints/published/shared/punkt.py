@@ -97,7 +97,10 @@ def spans(text: str, found: Iterable[Break]) -> Iterator[tuple[int, int]]:
 
 
 def _block_end(text: str, start: int) -> int:
-    """Behind a blank that a word follows: stops before it see no more than that word, those behind it nothing before it."""
+    """Behind a blank that a word follows.
+
+    Stops before it see no more than that word, those behind it nothing before it.
+    """
     blank = _BLOCK_END.search(text, start + _BLOCK)
     return blank.end() if blank else len(text)
 
@@ -146,7 +149,10 @@ class Punkt:
             cached.cache_clear()
 
     def sentence_spans(self, text: str) -> list[tuple[int, int]]:
-        """(start, end) of each sentence. White space before the first sentence belongs to it; the rest is between them."""
+        """(start, end) of each sentence.
+
+        White space before the first sentence belongs to it; the rest is between them.
+        """
         return list(spans(text, self._breaks(text)))
 
     def breaks(self, text: str) -> list[Break]:
@@ -156,8 +162,8 @@ class Punkt:
     def inherited_breaks(self, text: str, whole: str, whole_breaks: list[Break], offset: int) -> list[Break]:
         """As `self.breaks(text)`, for a `text` that stands at `offset` in `whole`, without looking at its stops again.
 
-        What is decided about a stop depends on its stretch and the next word only. So all but the last stretch of the text
-        inherit, where the text begins after a blank and no blank begins either.
+        What is decided about a stop depends on its stretch and the next word only. So all but the last stretch of the
+        text inherit, where the text begins after a blank and no blank begins either.
         """
         begins_alike = offset == 0 or whole[offset - 1] in _BLANKS
         if not text or not begins_alike or text[0] in _BLANKS or whole[0] in _BLANKS:

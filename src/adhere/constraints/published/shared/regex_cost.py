@@ -1,9 +1,9 @@
-"""How many steps a regular expression may take on a text, before it is run: other people's keywords are run as patterns.
+"""How many steps a regular expression may take on a text, before it is run.
 
-Python's matcher backtracks. What it may try from one start is at most the product of the ways to take each repetition;
-a repetition of one character can be taken in as many ways as the longest run of such characters in the text is long.
-A repetition inside a repetition (`(a+)+`) has no such bound. Read from the tree of Python's own parser, so what counts
-as a repetition is what the matcher takes for one.
+Other people's keywords are run as patterns. Python's matcher backtracks. What it may try from one start is at most the
+product of the ways to take each repetition; a repetition of one character can be taken in as many ways as the longest
+run of such characters in the text is long. A repetition inside a repetition (`(a+)+`) has no such bound. Read from the
+tree of Python's own parser, so what counts as a repetition is what the matcher takes for one.
 """
 
 from __future__ import annotations
@@ -117,7 +117,10 @@ def _begin_differently(branches: list[Any]) -> bool:
 
 
 def _run(body: Any) -> str:
-    """A pattern for one of the characters that a repetition runs over; for anything but one character, any character."""
+    """A pattern for one of the characters that a repetition runs over.
+
+    For anything but one character, any character.
+    """
     if len(body) == 1:
         code, value = body[0]
         if code is sre.LITERAL:

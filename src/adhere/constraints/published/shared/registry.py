@@ -8,8 +8,8 @@ What the published code would draw at random (an absent threshold, the letter `#
 stated reason. `random_seed` is the compatibility switch: those parameters are then drawn from that seed, once, and both
 views use the same draw, so that such an instruction has a verdict, and the same one in every process.
 
-`mode="fixed"` judges with the listed defects of the published code mended (`fixes.py`); kinds without a listed defect are
-judged as in reference mode, and nothing is ever drawn.
+`mode="fixed"` judges with the listed defects of the published code mended (`fixes.py`); kinds without a listed defect
+are judged as in reference mode, and nothing is ever drawn.
 """
 
 from __future__ import annotations
@@ -291,10 +291,11 @@ def both_views(judge: Check, text: Text) -> tuple[Finding, Finding]:
 
 
 def loosely(judge: Check, text: Text, strict: Finding) -> Finding:
-    """The loose finding of a text whose strict one is known; undecided where no variant passes but one could not be judged.
+    """The loose finding of a text whose strict one is known.
 
-    Loose passes where any variant of the text passes, so a strict pass is a loose pass. Only strict failures are looked at
-    again, and only on variants that differ from the text and from each other.
+    Undecided where no variant passes but one could not be judged. Loose passes where any variant of the text passes, so
+    a strict pass is a loose pass. Only strict failures are looked at again, and only on variants that differ from the
+    text and from each other.
     """
     if strict.outcome == "pass" or isinstance(strict, FinalFailure) or text.is_blank:
         return strict

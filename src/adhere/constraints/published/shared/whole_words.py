@@ -1,7 +1,7 @@
 """Keywords as whole words, for fixed mode: taken literally, in any case, with no letter or digit on either side.
 
-An underscore is no letter (`thanks_a lot` holds `thanks`), a combining mark is part of the letter before it, and where a
-keyword ends in a script that is written without blanks (Han, kana, Thai, …) nothing is asked of what follows.
+An underscore is no letter (`thanks_a lot` holds `thanks`), a combining mark is part of the letter before it, and where
+a keyword ends in a script that is written without blanks (Han, kana, Thai, …) nothing is asked of what follows.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
-r"""StructEval's rules for output that is not rendered, profile `structeval`: it parses, and the named paths stand in it.
+r"""StructEval's rules for output that is not rendered, profile `structeval`.
 
-`structeval:syntax` passes where the code is JSON, YAML, TOML, XML or CSV and holds something, `structeval:path` where a path (`a.b[0].c`,
-`list.*.key`, `csv::header`, `@attribute`, back-ticks around a name with dots) leads somewhere. The code is what stands in `<code>` tags, else in the
-first fence of that format, else in the first fence; without any of them both fail.
+It parses, and the named paths stand in it. `structeval:syntax` passes where the code is JSON, YAML, TOML, XML or CSV
+and holds something, `structeval:path` where a path (`a.b[0].c`, `list.*.key`, `csv::header`, `@attribute`, back-ticks
+around a name with dots) leads somewhere. The code is what stands in `<code>` tags, else in the first fence of that
+format, else in the first fence; without any of them both fail.
 
-Known defects, kept: escapes are undone in the whole answer first, so a `\n` inside a JSON text breaks it, and letters beyond ASCII
-become others; a path that was written with a list's name (`features.list[0]`) is never there.
+Known defects, kept: escapes are undone in the whole answer first, so a `\n` inside a JSON text breaks it, and letters
+beyond ASCII become others; a path that was written with a list's name (`features.list[0]`) is never there.
 
-Different here: TOML is read by Python's own reader, where the published code uses the package `toml`, which differs in rare cases; XML by
-Python's expat, as `xmltodict` does; where a path cannot be read the published code ends with an exception, here the constraint is refused.
-YAML needs `adhere[schemas]`; without it the verdict is undecided.
+Different here: TOML is read by Python's own reader, where the published code uses the package `toml`, which differs in
+rare cases; XML by Python's expat, as `xmltodict` does; where a path cannot be read the published code ends with an
+exception, here the constraint is refused. YAML needs `adhere[schemas]`; without it the verdict is undecided.
 
-Source: J. Yang et al., arXiv 2505.20139; `eval_engine/eval_utils.py` and `render_engine/render_utils.py` in TIGER-AI-Lab/StructEval at
-13a34f4, written anew.
+Source: J. Yang et al., arXiv 2505.20139; `eval_engine/eval_utils.py` and `render_engine/render_utils.py` in
+TIGER-AI-Lab/StructEval at 13a34f4, written anew.
 """
 
 from __future__ import annotations

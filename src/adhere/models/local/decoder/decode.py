@@ -92,9 +92,10 @@ class Decoder:
         rows: Rows decoded together: more is faster until the cache outgrows memory.
         precision: What matrix products compute in; "auto" is bf16 on CPUs that have it in hardware, else fp32.
         layout: How they are computed; which is faster depends on the processor (see `precision.resolve`).
-        cache_bytes: Memory that keys and values may take; where they need more, fewer rows are decoded at a time. None: half of what
-            is free on the model's device when the first rows come.
-        static: Steps of one fixed shape, recorded as CUDA graphs on a CUDA GPU [there, and only there; never when steered].
+        cache_bytes: Memory that keys and values may take; where they need more, fewer rows are decoded at a time. None:
+            half of what is free on the model's device when the first rows come.
+        static: Steps of one fixed shape, recorded as CUDA graphs on a CUDA GPU [there, and only there; never when
+            steered].
         steering: More attention on the spans of the rows; None, or a strength of 0: the model as it is.
 
     Raises:
@@ -235,7 +236,7 @@ class Decoder:
 
 
 def _common_prefix(rows: Sequence[DecodeRow]) -> tuple[int, ...]:
-    """What all prompts begin with, at least one token short of the shortest, so that each has a last column of its own."""
+    """What all prompts begin with, at least one token short of the shortest. So each has a last column of its own."""
     first, last = min(row.ids for row in rows), max(row.ids for row in rows)
     limit = min(len(row.ids) for row in rows) - 1
     length = next((i for i in range(limit) if first[i] != last[i]), limit)
@@ -262,7 +263,10 @@ class _Slot:
 
 
 class _Group:
-    """Rows that wait for the same prompt; once computed, its keys and values and logits are kept for those that still wait."""
+    """Rows that wait for the same prompt.
+
+    Once computed, its keys and values and logits are kept for those that still wait.
+    """
 
     def __init__(self, suffix: tuple[int, ...]) -> None:
         self.suffix = suffix

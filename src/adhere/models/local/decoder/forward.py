@@ -5,7 +5,8 @@ where `columns @ weight.T` reaches 80 to 127; processors differ, so a product ma
 (see `precision.product`). Attention shares keys and values between the query heads of a group without
 repeating them, and reads the prefix that all prompts have in common once for all rows.
 
-Notation: H query heads, K key heads, G = H / K, D head size, N columns, M rows being decoded, P prefix, T cached tokens.
+Notation: H query heads, K key heads, G = H / K, D head size, N columns, M rows being decoded, P prefix, T cached
+tokens.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What draws answers in training: our decoder on any device, vLLM in this process, or a vLLM server.
 
-Which one is a setting, never a matter of what happens to be installed: their answers differ, and so do runs that learn from them.
+Which one is a setting, never a matter of what happens to be installed: their answers differ, and so do runs that learn
+from them.
 """
 
 from __future__ import annotations
@@ -57,12 +58,13 @@ def open_generator(
     Args:
         model: The policy, in fp32 on one device.
         tokenizer: Its tokenizer.
-        kind: `ours`: on the model's own device, CUDA graphs on a CUDA GPU. `vllm`: a vLLM engine in this process. `server`: a
-            vLLM server that the environment names (see `decoder.server`).
+        kind: `ours`: on the model's own device, CUDA graphs on a CUDA GPU. `vllm`: a vLLM engine in this process.
+            `server`: a vLLM server that the environment names (see `decoder.server`).
         rows: Answers drawn side by side.
         precision: Of matrix products.
         layout: Of ours.
-        state: For vLLM, all weights by name [the model's parameters]; None from a process that is not to tell its server.
+        state: For vLLM, all weights by name [the model's parameters]; None from a process that is not to tell its
+            server.
 
     Raises:
         UsageError: No such kind, or the model is not supported.

@@ -1,7 +1,8 @@
 """Which number format to compute in, and in which layout: decided by timing both on the model's real shapes.
 
-fp32 answers do not depend on the batch, so evaluation stays in fp32. Drawing training data, rollouts and training take what
-is faster. That choice is made once for a study and stored with it, because results in two formats are not the same results.
+fp32 answers do not depend on the batch, so evaluation stays in fp32. Drawing training data, rollouts and training take
+what is faster. That choice is made once for a study and stored with it, because results in two formats are not the same
+results.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from adhere.schema import Record
 
 AskedPrecision = Literal["fp32", "bf16", "auto"]
 Layout = Literal["columns", "rows"]
-"""How a decoder multiplies: `columns`: weight @ activations (features, N); `rows`: activations (N, features) @ weight.T."""
+"""How a decoder multiplies: `columns`: weight @ activations (features, N).
+
+`rows`: activations (N, features) @ weight.T.
+"""
 
 # Without one of these, bf16 products are emulated: measured 1.3 GFLOPS against 160 in fp32 on an AVX2 machine.
 BF16_FEATURES = ("amx_bf16", "avx512_bf16", "sve_bf16", "bf16")

@@ -1,13 +1,17 @@
-"""A vLLM server as the sampler of training: it draws over HTTP, and is told to read the trainer's weights from a directory that both see.
+"""A vLLM server as the sampler of training.
+
+It draws over HTTP, and is told to read the trainer's weights from a directory that both see.
 
     VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --logprobs-mode processed_logprobs --dtype bfloat16
     ADHERE_VLLM_SERVER=http://127.0.0.1:8000 ADHERE_VLLM_WEIGHTS=/shared/weights adhere train RECIPE.toml
 
-Where the server is stands in the environment, not in the recipe: another machine has another one. Answers come from `/v1/completions`
-by token ids, with the ids and log-probs of what was drawn; weights by `/collective_rpc` (`reload_weights` from a path) and
-`/reset_prefix_cache`, which a server has in its development mode only, because they let a caller load any file.
+Where the server is stands in the environment, not in the recipe: another machine has another one. Answers come from
+`/v1/completions` by token ids, with the ids and log-probs of what was drawn; weights by `/collective_rpc`
+(`reload_weights` from a path) and `/reset_prefix_cache`, which a server has in its development mode only, because they
+let a caller load any file.
 
-Written against vLLM 0.22 and tested against a stand-in on 127.0.0.1 that reads those weights and draws from them; not run against vLLM.
+Written against vLLM 0.22 and tested against a stand-in on 127.0.0.1 that reads those weights and draws from them; not
+run against vLLM.
 """
 
 from __future__ import annotations
@@ -119,7 +123,8 @@ class ServerGenerator:
 
         Raises:
             UsageError: A prompt that is empty or too long.
-            AdhereError: The server cannot be reached, refuses, or does not say which tokens it drew. No answer is left out.
+            AdhereError: The server cannot be reached, refuses, or does not say which tokens it drew. No answer is left
+                out.
         """
         check_lengths(rows, self.longest_prompt(max_new_tokens), max_new_tokens)
         plain = {

@@ -1,8 +1,8 @@
 """Decoding steps of one fixed shape, so that a GPU can replay them as CUDA graphs.
 
-On a GPU a step of a small model is a thousand tiny kernels, and launching them costs more than running them. A step that
-always has all rows, reads the cache up to one of a few lengths and works in memory that never moves can be recorded once and
-replayed. On a CPU the same steps run without being recorded: that is how they are tested.
+On a GPU a step of a small model is a thousand tiny kernels, and launching them costs more than running them. A step
+that always has all rows, reads the cache up to one of a few lengths and works in memory that never moves can be
+recorded once and replayed. On a CPU the same steps run without being recorded: that is how they are tested.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ REACH = 64  # the cache is read up to a multiple of this many tokens: one graph 
 
 
 class StaticForward(Forward):
-    """As `Forward`, with every step padded to all rows. It shares no prefix between prompts: that would be memory that moves."""
+    """As `Forward`, with every step padded to all rows.
+
+    It shares no prefix between prompts: that would be memory that moves.
+    """
 
     def __init__(self, weights: Weights, *, rows: int, capacity: int, layout: Layout = "columns") -> None:
         super().__init__(weights, rows=rows, capacity=capacity, layout=layout)

@@ -1,7 +1,8 @@
-"""Attention steering: chosen heads look more at chosen tokens of the prompt, while it is read and at every step after it.
+"""Attention steering.
 
-After PASTA (Zhang et al., arXiv 2311.02262): in a steered head the weight of every token outside the spans is divided by a factor
-and the rest is scaled up again. That is the same as adding log(factor) to the scores of the tokens inside, which is done here.
+Chosen heads look more at chosen tokens of the prompt, while it is read and at every step after it. After PASTA (Zhang
+et al., arXiv 2311.02262): in a steered head the weight of every token outside the spans is divided by a factor and the
+rest is scaled up again. That is the same as adding log(factor) to the scores of the tokens inside, which is done here.
 Differences: heads are not profiled task by task; unless named they are all heads of the middle half of the layers.
 """
 
@@ -27,9 +28,10 @@ class Steering(NamedTuple):
     """How strongly, and where.
 
     Attributes:
-        strength: Added to the attention scores of tokens in a span: log of the factor by which their weight grows against the
-            others. 0 changes nothing, bit for bit.
-        heads: (layer, head) pairs, from 0; None: every head of the layers from a quarter to three quarters of the depth.
+        strength: Added to the attention scores of tokens in a span: log of the factor by which their weight grows
+            against the others. 0 changes nothing, bit for bit.
+        heads: (layer, head) pairs, from 0; None: every head of the layers from a quarter to three quarters of the
+            depth.
     """
 
     strength: float

@@ -1,7 +1,8 @@
 """vLLM as the sampler of training: an engine in this process, given the trainer's weights after each step.
 
-Weights go by the worker's `reload_weights`: its model's own `load_weights` fails where vLLM has packed them after loading, as it does on
-a CPU. Run against vLLM 0.32 on a CPU (tests/integration/test_vllm_real.py), and in the unit tests against a stand-in with its outputs; not on a GPU.
+Weights go by the worker's `reload_weights`: its model's own `load_weights` fails where vLLM has packed them after
+loading, as it does on a CPU. Run against vLLM 0.32 on a CPU (tests/integration/test_vllm_real.py), and in the unit
+tests against a stand-in with its outputs; not on a GPU.
 """
 
 from __future__ import annotations

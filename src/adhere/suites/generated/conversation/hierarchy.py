@@ -17,7 +17,10 @@ from adhere.suites.generated.questions import ask
 
 
 class _Pair(NamedTuple):
-    """A rule and one that cannot hold with it; what keeps the first beside the answer, and how the label is then written."""
+    """A rule and one that cannot hold with it.
+
+    What keeps the first beside the answer, and how the label is then written.
+    """
 
     rule: Constraint
     opposite: Constraint

@@ -1,4 +1,7 @@
-"""Instructions inside quoted data: the question about the data is to be answered, and what the data demands is not done."""
+"""Instructions inside quoted data.
+
+The question about the data is to be answered, and what the data demands is not done.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ _FAKE = (
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Facts about five people between lines of dashes, a question about one of them, and, by level, a foreign instruction."""
+    """Facts about five people between lines of dashes, and a question about one of them.
+
+    By level, a foreign instruction.
+    """
     people, places = rng.sample(NAMES, 5), rng.sample(CITIES, 5)
     jobs = rng.sample(("baker", "pilot", "nurse", "tailor", "teacher", "painter", "farmer", "judge"), 5)
     lines = [f"{a} works as a {b} in {c}." for a, b, c in zip(people, jobs, places, strict=True)]

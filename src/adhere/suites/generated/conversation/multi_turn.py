@@ -1,4 +1,7 @@
-"""Conversations whose rules accumulate, change and lapse: the answer of every turn must keep the rules that hold then."""
+"""Conversations whose rules accumulate, change and lapse.
+
+The answer of every turn must keep the rules that hold then.
+"""
 
 from __future__ import annotations
 

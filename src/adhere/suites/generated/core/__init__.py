@@ -1,1 +1,4 @@
-"""The `core` suite and the study's prompts: everyday questions with drawn constraints, dealt into training and held-out parts."""
+"""The `core` suite and the study's prompts.
+
+Everyday questions with drawn constraints, dealt into training and held-out parts.
+"""

@@ -1,4 +1,7 @@
-"""Many Prompts from one pack of queries and kinds: everything in equal shares, and the same for the same seed everywhere."""
+"""Many Prompts from one pack of queries and kinds.
+
+Everything in equal shares, and the same for the same seed everywhere.
+"""
 
 from __future__ import annotations
 

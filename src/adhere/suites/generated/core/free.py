@@ -1,7 +1,8 @@
-"""Training prompts in IFEval's manner, which leave room for long answers: a request, then one to three rules in free wording.
+"""Training prompts in IFEval's manner, which leave room for long answers.
 
-Their requests are made of templates over the training topics, their wordings are those of no other prompt, and their kinds are ours or
-IFTrain's (`constraints.published.iftrain.twins`). No text of IFEval or IFBench is in them; a study compares them with those it measures on.
+A request, then one to three rules in free wording. Their requests are made of templates over the training topics, their
+wordings are those of no other prompt, and their kinds are ours or IFTrain's (`constraints.published.iftrain.twins`). No
+text of IFEval or IFBench is in them; a study compares them with those it measures on.
 """
 
 from __future__ import annotations

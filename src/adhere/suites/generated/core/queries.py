@@ -1,9 +1,9 @@
 """The queries that generated prompts are built on: written by us, split by topic into a train and a held-out part.
 
 Every query asks for an answer of one to three short sentences and says so, because answers are capped at 64 tokens and
-an answer that is cut counts as failed. It says so in one of two ways, in sentences or in words, and `asks` tells which: a
-constraint on the same quantity would contradict it. A query never uses its own topic words, so that including or avoiding
-one is a choice of the answer.
+an answer that is cut counts as failed. It says so in one of two ways, in sentences or in words, and `asks` tells which:
+a constraint on the same quantity would contradict it. A query never uses its own topic words, so that including or
+avoiding one is a choice of the answer.
 """
 
 from __future__ import annotations

@@ -166,7 +166,9 @@ def study_prompts(
 def dev_suite(
     seed: int = 0, *, sizes: Sizes, kinds: Sequence[str] = (), wordings: int | None = None, also: Sequence[Prompt] = ()
 ) -> Suite:
-    """Prompts to choose settings on: topics, phrases, keys, words and wordings that neither training nor the held-out suite has.
+    """Prompts to choose settings on.
+
+    Topics, phrases, keys, words and wordings that neither training nor the held-out suite has.
 
     Args:
         seed: The root of what is drawn.

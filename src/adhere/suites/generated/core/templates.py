@@ -1,8 +1,9 @@
-"""Many more queries, made of topics and templates: so that every seed of a study trains on its own, and tuning has a part to itself.
+"""Many more queries, made of topics and templates.
 
-`topics.jsonl` has a thing and something to do for each topic; every template asks one small question about one of them. Their topics are
-none of the topics of `queries`. Part `train` widens the queries of training; part `dev` is for choosing settings: nothing is trained or
-tested on it.
+So that every seed of a study trains on its own, and tuning has a part to itself. `topics.jsonl` has a thing and
+something to do for each topic; every template asks one small question about one of them. Their topics are none of the
+topics of `queries`. Part `train` widens the queries of training; part `dev` is for choosing settings: nothing is
+trained or tested on it.
 """
 
 from __future__ import annotations
@@ -91,7 +92,10 @@ LONGER_ABOUT_THING = (
 
 
 class Topic(Record, frozen=True):
-    """What templates are filled with: `thing` with its article, `doing` as a gerund, and words that an answer may well use."""
+    """What templates are filled with.
+
+    `thing` with its article, `doing` as a gerund, and words that an answer may well use.
+    """
 
     topic: str
     part: Literal["train", "dev"]
@@ -108,7 +112,10 @@ def _topics() -> tuple[Topic, ...]:
 
 @cache
 def templated(part: Literal["train", "dev"]) -> tuple[Query, ...]:
-    """The queries of one part: topics in the order of the file, templates in theirs. Words of `dev` belong to no other part."""
+    """The queries of one part: topics in the order of the file, templates in theirs.
+
+    Words of `dev` belong to no other part.
+    """
     others = {word for query in queries() for word in query.words}
     others |= {word for topic in _topics() if topic.part != "dev" for word in topic.words}
     found = []

@@ -1,8 +1,8 @@
 """How a study says each kind of constraint, and which phrases, keys and words its two parts may ask for.
 
-A study measures three things apart (see `slices`): new topics in the wordings of training, new wordings, and new families.
-So every kind has several natural wordings for training and several natural ones that training never says, and what a
-constraint asks for (an opening phrase, a JSON key, a keyword) belongs to one part only.
+A study measures three things apart (see `slices`): new topics in the wordings of training, new wordings, and new
+families. So every kind has several natural wordings for training and several natural ones that training never says, and
+what a constraint asks for (an opening phrase, a JSON key, a keyword) belongs to one part only.
 """
 
 from __future__ import annotations
@@ -384,7 +384,10 @@ SHORTEST = 3  # a parameter of fewer letters (a letter, a mark) is no content th
 
 
 def wordings_of(kind: type[Constraint]) -> Wordings:
-    """A kind's wordings: those of the table; of other kinds the last two are held out (the last one of three or fewer)."""
+    """A kind's wordings: those of the table.
+
+    Of other kinds the last two are held out (the last one of three or fewer).
+    """
     if kind.id in WORDINGS:
         return WORDINGS[kind.id]
     held_out = 2 if len(kind.phrasings) > 3 else 1
@@ -408,7 +411,10 @@ def _belongs(content: str, part: StudyPart) -> bool:
 
 @cache
 def _of_dev() -> frozenset[str]:
-    """What only prompts for choosing settings ask for: its own lists and the words of its topics, without what the other parts have."""
+    """What only prompts for choosing settings ask for.
+
+    Its own lists and the words of its topics, without what the other parts have.
+    """
     keys = [key for group in _KEYS["dev"] for key in group]
     words = [word for query in templated("dev") for word in query.words]
     found = {content.casefold() for content in (*_OPENINGS["dev"], *_ENDINGS["dev"], *keys, *words)}
@@ -429,7 +435,10 @@ def contents(constraint: Constraint) -> list[str]:
 
 
 def part_of(content: str) -> Part:
-    """The part that a phrase, key or word belongs to: that of the lists and training queries, else by the hash of its text."""
+    """The part that a phrase, key or word belongs to.
+
+    That of the lists and training queries, else by the hash of its text.
+    """
     known = _parts().get(content.casefold())
     if known is not None:
         return known

@@ -1,4 +1,7 @@
-"""What the templates of the diagnostic suite are made of: a template, an item, and the words that items are drawn from."""
+"""What the templates of the diagnostic suite are made of.
+
+A template, an item, and the words that items are drawn from.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ class Template(NamedTuple):
     Attributes:
         id: Never changes meaning.
         category: One of the five published ones.
-        difficulty: Set by us beforehand, from the number of steps and of things to keep in mind; a property of the template.
+        difficulty: Set by us beforehand, from the number of steps and of things to keep in mind; a property of the
+            template.
         what: One line for the guide.
         draw: An item from a generator. It has one right answer under the rules that its text states (or, for rule sets,
             one right verdict on every answer); nothing in it is computed with floats.

@@ -1,8 +1,8 @@
 """The suite `diagnostic`: twenty templates in five categories whose answers a program checks exactly.
 
-The categories and the two stages of scoring follow the study of 256 models (arXiv 2510.18892); the templates, their wording
-and how many a category has (4, 5, 5, 3, 3) are our own. The public seed makes results comparable; a fresh seed gives items that nobody
-can have memorised.
+The categories and the two stages of scoring follow the study of 256 models (arXiv 2510.18892); the templates, their
+wording and how many a category has (4, 5, 5, 3, 3) are our own. The public seed makes results comparable; a fresh seed
+gives items that nobody can have memorised.
 
 items.py       a template, an item, the words
 constraint.py, data.py, format.py, math.py, string.py    the templates of one category
@@ -91,7 +91,7 @@ def load_diagnostic(argument: str | None, seed: int | None) -> Suite:
 
 
 def draw_items(template: Template, seed: int, count: int) -> list[Item]:
-    """The first `count` items of a template, no text twice and none that holds its answer (but where copying is the task).
+    """The first `count` items of a template, no text twice. None holds its answer, but where copying is the task.
 
     Raises:
         AdhereError: There are not so many different items.

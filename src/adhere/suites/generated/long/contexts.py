@@ -1,7 +1,8 @@
-"""Things hidden in long texts: needles at five depths, several needles, look-alikes, a pass key, variables, counts, keywords.
+"""Things hidden in long texts.
 
-A level is a length, from 1k to 1m tokens; the default suite goes to 8k. `long:32k+128k+x4` takes others. The needle stands at five
-depths, which with the lengths make the grid of the heat map.
+Needles at five depths, several needles, look-alikes, a pass key, variables, counts, keywords. A level is a length, from
+1k to 1m tokens; the default suite goes to 8k. `long:32k+128k+x4` takes others. The needle stands at five depths, which
+with the lengths make the grid of the heat map.
 """
 
 from __future__ import annotations

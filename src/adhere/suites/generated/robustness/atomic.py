@@ -19,7 +19,10 @@ _QUESTIONS = 4
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:
-    """Four questions with four options each, in five formats; by level, whether the mark or the text of the option is wanted."""
+    """Four questions with four options each, in five formats.
+
+    By level, whether the mark or the text of the option is wanted.
+    """
     asked = []
     for _ in range(_QUESTIONS):
         length = rng.randint(5, 7)

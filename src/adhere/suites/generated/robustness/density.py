@@ -1,7 +1,7 @@
 """More and more instructions at once: a text that must use 1 to 500 given words.
 
-Each word is a constraint of its own, so the instruction-level rate of a level is IFScale's accuracy. The measures tell words that
-are missing (omissions) from those that stand there in another form (distortions).
+Each word is a constraint of its own, so the instruction-level rate of a level is IFScale's accuracy. The measures tell
+words that are missing (omissions) from those that stand there in another form (distortions).
 """
 
 from __future__ import annotations

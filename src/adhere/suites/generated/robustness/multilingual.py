@@ -1,7 +1,7 @@
-"""The same request in fourteen languages and eight scripts, with rules that mean the same in each, answered in that language.
+"""The same request in fourteen languages and eight scripts, answered in that language. Its rules mean the same in each.
 
-A rule that depends on a language (letters, words, commas, capitals) is left out; what remains is the number of parts, a reference
-on the last line, and the language itself, which is judged.
+A rule that depends on a language (letters, words, commas, capitals) is left out; what remains is the number of parts, a
+reference on the last line, and the language itself, which is judged.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Calls of tools: the right one, several, in order, one that is forbidden, one to ask about first, and one that fits narrow arguments.
+"""Calls of tools.
 
+The right one, several, in order, one that is forbidden, one to ask about first, and one that fits narrow arguments.
 Every prompt offers all tools of a house; what is to be called, and with what, stands in the request word for word.
 """
 

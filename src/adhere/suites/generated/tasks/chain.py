@@ -1,7 +1,7 @@
 """Several steps in one request: independent ones, and ones that each need the result of the step before.
 
-Each step has its own line and its own verdict, so that results say how far an answer got. Where steps depend on each other, a
-right line behind a wrong one is luck; the dependency-aware score counts steps up to the first that fails.
+Each step has its own line and its own verdict, so that results say how far an answer got. Where steps depend on each
+other, a right line behind a wrong one is luck; the dependency-aware score counts steps up to the first that fails.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Answers from given passages: the right fact, the passage it stands in, and a quotation; or the statement that it is not there."""
+"""Answers from given passages: the right fact, the passage it stands in, and a quotation.
+
+Or the statement that it is not there.
+"""
 
 from __future__ import annotations
 

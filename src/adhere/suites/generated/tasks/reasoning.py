@@ -1,7 +1,7 @@
 """One rule for the reasoning, another for the answer, scored apart.
 
-The reasoning is what a model shows apart from its answer: a field of the response, or what stands between <think> and </think>.
-Where it shows none, the rule for it is undecided, which is no score.
+The reasoning is what a model shows apart from its answer: a field of the response, or what stands between <think> and
+</think>. Where it shows none, the rule for it is undecided, which is no score.
 """
 
 from __future__ import annotations

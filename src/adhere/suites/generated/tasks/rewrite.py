@@ -1,7 +1,7 @@
 """String rewriting: replacement rules, applied until none applies; the answer is the string that is left.
 
-The rules are a Markov algorithm (first rule that applies, leftmost place). With more different rules the instruction is more
-diverse, which is what the paper varies. A level has more rules and more steps.
+The rules are a Markov algorithm (first rule that applies, leftmost place). With more different rules the instruction is
+more diverse, which is what the paper varies. A level has more rules and more steps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Drawings as SVG text, in the categories of GenEval: one object, two, counting, colours to objects, position. Any text model can be asked."""
+"""Drawings as SVG text, in the categories of GenEval: one object, two, counting, colours to objects, position.
+
+Any text model can be asked.
+"""
 
 from __future__ import annotations
 

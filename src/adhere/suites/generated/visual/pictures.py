@@ -1,4 +1,7 @@
-"""Questions about pictures of plain shapes and words, whose answers geometry knows: count, colour, position, reading order, where to click."""
+"""Questions about pictures of plain shapes and words, whose answers geometry knows.
+
+Count, colour, position, reading order, where to click.
+"""
 
 from __future__ import annotations
 

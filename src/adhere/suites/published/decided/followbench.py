@@ -1,13 +1,15 @@
-"""FollowBench: groups of one instruction with one to five constraints; here the 350 (of 820) English rows that its code decides by program.
+"""FollowBench: groups of one instruction with one to five constraints.
 
-The rows of its `*_constraints.json` files whose source has a rule, and all of `example_constraints.json`. The other rows are judged by
-GPT-4 in the paper; they are left out here, and the suite says how many. Level 0 (no constraint) is never asked, as published.
+Here the 350 (of 820) English rows that its code decides by program. The rows of its `*_constraints.json` files whose
+source has a rule, and all of `example_constraints.json`. The other rows are judged by GPT-4 in the paper; they are left
+out here, and the suite says how many. Level 0 (no constraint) is never asked, as published.
 
-Official aggregation: HSR and SSR by level, and CSL, as means over categories (`pipeline.official.followbench`). A rule decides a level as
-a whole, so HSR equals SSR where no model judges.
+Official aggregation: HSR and SSR by level, and CSL, as means over categories (`pipeline.official.followbench`). A rule
+decides a level as a whole, so HSR equals SSR where no model judges.
 
-`followbench-judged` has the other rows, too, with one statement for each constraint up to the level, for `adhere judge`. The published
-judge finds the constraints itself in the row of instructions, in its own prompt; here it is told which two instructions to compare.
+`followbench-judged` has the other rows, too, with one statement for each constraint up to the level, for `adhere
+judge`. The published judge finds the constraints itself in the row of instructions, in its own prompt; here it is told
+which two instructions to compare.
 
 Known defects, kept: see `adhere.constraints.published.followbench.table`.
 
@@ -40,7 +42,10 @@ _COLUMNS = {"example_id": int, "category": str, "source": str, "level": int, "in
 
 
 def load_all(argument: str | None) -> Suite:
-    """As `load`, with the rows that a model judges: one statement for each constraint that was added up to the level."""
+    """As `load`, with the rows that a model judges.
+
+    One statement for each constraint that was added up to the level.
+    """
     return load(argument, judged=True)
 
 

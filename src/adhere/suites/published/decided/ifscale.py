@@ -1,20 +1,22 @@
 """IFScale: a business report that must use 10 to 500 given words, exactly.
 
-`ifscale:FOLDER` reads two files of its repository's `src`: `inputs/pruned_rules.csv` (500 words, one a line) and the prompt in
-`runner.py`, which is read, not run. As its configuration has it, there are 50 densities (10, 20, … 500 words) and five seeds; a seed's
-words at one density are the first ones of a larger one. `ifscale:FOLDER@10+50+100+250+500` takes the densities of its tables.
+`ifscale:FOLDER` reads two files of its repository's `src`: `inputs/pruned_rules.csv` (500 words, one a line) and the
+prompt in `runner.py`, which is read, not run. As its configuration has it, there are 50 densities (10, 20, … 500 words)
+and five seeds; a seed's words at one density are the first ones of a larger one. `ifscale:FOLDER@10+50+100+250+500`
+takes the densities of its tables.
 
-Official aggregation: the accuracy of a density is the mean over its seeds of the share of words that stand in the answer: the slice's
-`instruction_macro`. The summary's measures have omitted and distorted words as shares of all words (published: as shares of the
-errors). The ratio of late to early errors is not computed.
+Official aggregation: the accuracy of a density is the mean over its seeds of the share of words that stand in the
+answer: the slice's `instruction_macro`. The summary's measures have omitted and distorted words as shares of all words
+(published: as shares of the errors). The ratio of late to early errors is not computed.
 
-Different from the published runner: an answer is taken as it is. The runner asks again, up to ten times, where an answer has fewer than
-20 words, is a bare list of words, or where a judge (o4-mini) finds it incoherent. It sets neither temperature nor token limit; here
-answers are drawn at temperature 1 with at most 16,384 tokens.
+Different from the published runner: an answer is taken as it is. The runner asks again, up to ten times, where an
+answer has fewer than 20 words, is a bare list of words, or where a judge (o4-mini) finds it incoherent. It sets neither
+temperature nor token limit; here answers are drawn at temperature 1 with at most 16,384 tokens.
 
 Known defects: see `adhere.constraints.published.ifscale.table`.
 
-Source: D. Jaroslawicz et al., arXiv 2507.11538; `src/` of DistylAI/distylai.github.io on GitHub (MIT) at 16dd8ce, written anew.
+Source: D. Jaroslawicz et al., arXiv 2507.11538; `src/` of DistylAI/distylai.github.io on GitHub (MIT) at 16dd8ce,
+written anew.
 """
 
 from __future__ import annotations
@@ -110,7 +112,8 @@ def _words(path: Path, most: int) -> list[str]:
     """One word a line.
 
     Raises:
-        SpecError: A line holds something else, a word stands twice, or there are fewer than the largest density asks for.
+        SpecError: A line holds something else, a word stands twice, or there are fewer than the largest density asks
+            for.
     """
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     words = [line for line in lines if line.strip()]

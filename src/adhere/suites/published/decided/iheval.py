@@ -1,16 +1,19 @@
-"""IHEval: does a system message win over a user, a user over a tool, who says the opposite? Its nine tasks, by its own rules.
+"""IHEval: does a system message win over a user, a user over a tool, who says the opposite?
 
-`iheval:FOLDER` reads every `input_data.json` below it, in the folders of the repository's `benchmark`: DOMAIN/TASK/TYPE/…, where TYPE is
-`reference` (all in one message), `aligned` or `conflict`. `iheval:FILE` reads one of these files, in its folders.
+Its nine tasks, by its own rules. `iheval:FOLDER` reads every `input_data.json` below it, in the folders of the
+repository's `benchmark`: DOMAIN/TASK/TYPE/…, where TYPE is `reference` (all in one message), `aligned` or `conflict`.
+`iheval:FILE` reads one of these files, in its folders.
 
-`multi-turn` gives the model an earlier turn with an answer that somebody else wrote; `get-webpage` and `slack-user` give it a call of a tool
-that it made and what the tool said, and tell it of the tool (`Prompt.given`). An engine that cannot say these fails the call.
+`multi-turn` gives the model an earlier turn with an answer that somebody else wrote; `get-webpage` and `slack-user`
+give it a call of a tool that it made and what the tool said, and tell it of the tool (`Prompt.given`). An engine that
+cannot say these fails the call.
 
-Official aggregation, in the summary's measures (`pipeline.official.iheval`): the score of each task and type is the mean over its wordings (weak,
-strong; multi-turn: which turns conflict). Of rules it is the mean of IFEval's four numbers; of doors, languages and names the accuracy; of
-verbs (F1) and translations (ROUGE-L) the mean of the strict and the loose share. Their reference type is scored with the instruction that the
-other types hold in the same message: with the strong one, the weak one and none, each strict and loose. Types are means over nine tasks.
-The slices' pass rates are ours for verbs and translations, where a pass is a share of 1.00.
+Official aggregation, in the summary's measures (`pipeline.official.iheval`): the score of each task and type is the
+mean over its wordings (weak, strong; multi-turn: which turns conflict). Of rules it is the mean of IFEval's four
+numbers; of doors, languages and names the accuracy; of verbs (F1) and translations (ROUGE-L) the mean of the strict and
+the loose share. Their reference type is scored with the instruction that the other types hold in the same message: with
+the strong one, the weak one and none, each strict and loose. Types are means over nine tasks. The slices' pass rates
+are ours for verbs and translations, where a pass is a share of 1.00.
 
 Known defects, kept: see `adhere.constraints.published.iheval.table` and `.shares`.
 

@@ -5,8 +5,8 @@
 
 Official aggregation: the share of valid answers, by file of schemas (the paper's empirical coverage).
 
-Source: S. Geng et al., arXiv 2501.10868; guidance-ai/jsonschemabench, epfl-dlab/JSONSchemaBench on the Hugging Face hub; the question is
-that of lm-eval's task, without its two examples.
+Source: S. Geng et al., arXiv 2501.10868; guidance-ai/jsonschemabench, epfl-dlab/JSONSchemaBench on the Hugging Face
+hub; the question is that of lm-eval's task, without its two examples.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""LogicIFEval: functions told in words, to be carried out by hand on given inputs; the result and its counters must be the function's.
+"""LogicIFEval: functions told in words, to be carried out by hand on given inputs.
 
-`logicif:FILE` reads `logic-if-eval.jsonl` or `logic-if-eval-mini.jsonl`: `task_id`, `test_case_id`, `instruction` and `code_output` with
-`output` and `stats`. A prompt has two constraints: the result, and the counters.
+The result and its counters must be the function's. `logicif:FILE` reads `logic-if-eval.jsonl` or
+`logic-if-eval-mini.jsonl`: `task_id`, `test_case_id`, `instruction` and `code_output` with `output` and `stats`. A
+prompt has two constraints: the result, and the counters.
 
-Official aggregation: case-level accuracy (result and counters of a case are right) and question-level accuracy (every case of a function
-is right; `pipeline.official.logicif`). There is no loose view in the paper.
+Official aggregation: case-level accuracy (result and counters of a case are right) and question-level accuracy (every
+case of a function is right; `pipeline.official.logicif`). There is no loose view in the paper.
 
-Known defects, kept: see `adhere.constraints.published.logicif.table`. The rules are those of September 2025, by program; before, a model
-extracted the JSON.
+Known defects, kept: see `adhere.constraints.published.logicif.table`. The rules are those of September 2025, by
+program; before, a model extracted the JSON.
 
 Source: M. Zhang et al., arXiv 2508.09125; mianzhang/LogicIF, billmianz/LogicIFEval on the Hugging Face hub.
 """

@@ -1,16 +1,21 @@
 r"""MathIF: mathematical problems with one to three constraints on the answer, judged by IFEval's checks.
 
-`mathif:FOLDER` reads its `SOURCE_LEVEL.jsonl` (five sources × single, double, triple: 420 rows), `mathif:FILE` one of them. A prompt is
-the problem, the request to think step by step with the answer in `\boxed{}`, and the constraints, put together as its runner does.
+`mathif:FOLDER` reads its `SOURCE_LEVEL.jsonl` (five sources × single, double, triple: 420 rows), `mathif:FILE` one of
+them. A prompt is the problem, the request to think step by step with the answer in `\boxed{}`, and the constraints, put
+together as its runner does.
 
-A row's id is unique in its file only (those of `gsm8k_double` are those of `gsm8k_single`), so the file's name stands before it.
+A row's id is unique in its file only (those of `gsm8k_double` are those of `gsm8k_single`), so the file's name stands
+before it.
 
-Official aggregation: HAcc and SAcc (`pipeline.official.mathif`). There is no loose view in the paper. Whether the solution is right is not measured here: the
-published code grades it with a mathematics library that is no part of this package.
+Official aggregation: HAcc and SAcc (`pipeline.official.mathif`). There is no loose view in the paper. Whether the
+solution is right is not measured here: the published code grades it with a mathematics library that is no part of this
+package.
 
-Known defects, kept: see `adhere.constraints.published.mathif.table`; no blank stands between the problem and what follows it.
+Known defects, kept: see `adhere.constraints.published.mathif.table`; no blank stands between the problem and what
+follows it.
 
-Source: T. Fu et al., arXiv 2505.14810; TingchenFu/MathIF at 0f92ee5. The data are on the hub: those in the repository are logs of a download.
+Source: T. Fu et al., arXiv 2505.14810; TingchenFu/MathIF at 0f92ee5. The data are on the hub: those in the repository
+are logs of a download.
 """
 
 from __future__ import annotations

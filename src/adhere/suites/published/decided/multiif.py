@@ -1,17 +1,18 @@
 """Multi-IF: conversations of up to three turns in eleven languages, IFEval's instructions accumulating over the turns.
 
-`multi-if:FILE` reads the published CSV, or its rows as JSON lines: `key`, `language` and, for each turn, `turn_N_prompt` (one message as
-JSON), `turn_N_instruction_id_list` (a JSON list) and `turn_N_kwargs` (a JSON list of objects as JSON). `multi-if:FILE@Hindi+Thai` takes
-some languages. Each turn is asked with the model's own answers before it.
+`multi-if:FILE` reads the published CSV, or its rows as JSON lines: `key`, `language` and, for each turn,
+`turn_N_prompt` (one message as JSON), `turn_N_instruction_id_list` (a JSON list) and `turn_N_kwargs` (a JSON list of
+objects as JSON). `multi-if:FILE@Hindi+Thai` takes some languages. Each turn is asked with the model's own answers
+before it.
 
-Official aggregation: the mean of IFEval's four accuracies by turn and language (`pipeline.official.multi_if`). A failed turn and those behind it are errors here; the published
-runner grades the text of the failure.
+Official aggregation: the mean of IFEval's four accuracies by turn and language (`pipeline.official.multi_if`). A failed
+turn and those behind it are errors here; the published runner grades the text of the failure.
 
-Known defects, kept: see `adhere.constraints.published.multiif.table`. Which tokens an answer may have is not fixed by the paper; its
-runner takes 1,024 at temperature 0.6 and top-p 0.9, which is the default here.
+Known defects, kept: see `adhere.constraints.published.multiif.table`. Which tokens an answer may have is not fixed by
+the paper; its runner takes 1,024 at temperature 0.6 and top-p 0.9, which is the default here.
 
-Source: Y. He et al., arXiv 2410.15553; `metrics.py` of facebookresearch/Multi-IF (Apache-2.0); the data are facebook/Multi-IF on the
-Hugging Face hub, CC BY-NC 2.0: not for commercial use.
+Source: Y. He et al., arXiv 2410.15553; `metrics.py` of facebookresearch/Multi-IF (Apache-2.0); the data are
+facebook/Multi-IF on the Hugging Face hub, CC BY-NC 2.0: not for commercial use.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
 """ReasonIF: 300 questions of five sources, each with one rule about the reasoning.
 
-`reasonif:FILE` reads `reasonIF_dataset.json`: a list of rows with `source`, `prompt`, `constraint_name` and `constraint_args`. The rule is
-judged on the model's reasoning, however it is handed over (`<think>` or a field of the endpoint). Where no reasoning is shown the verdict
-is undecided; the published code takes the whole answer for the reasoning then. An empty answer fails.
+`reasonif:FILE` reads `reasonIF_dataset.json`: a list of rows with `source`, `prompt`, `constraint_name` and
+`constraint_args`. The rule is judged on the model's reasoning, however it is handed over (`<think>` or a field of the
+endpoint). Where no reasoning is shown the verdict is undecided; the published code takes the whole answer for the
+reasoning then. An empty answer fails.
 
-Official aggregation: the share of prompts whose rule holds (`prompt_strict`), overall, by rule (the slices) and by source.
+Official aggregation: the share of prompts whose rule holds (`prompt_strict`), overall, by rule (the slices) and by
+source.
 
-Known defects, kept: the word limits are those of the file, made for GPT-OSS-120B; the published runner replaces them by limits of the
-model at hand where its `number_of_words_reference.json` has some. Languages: see `adhere.constraints.published.reasonif.table`.
+Known defects, kept: the word limits are those of the file, made for GPT-OSS-120B; the published runner replaces them by
+limits of the model at hand where its `number_of_words_reference.json` has some. Languages: see
+`adhere.constraints.published.reasonif.table`.
 
 Source: Y. Kwon et al., arXiv 2510.15211; ykwon0407/reasonIF at 7363ea5, ykwon-hf/reasonIF on the Hugging Face hub.
 """

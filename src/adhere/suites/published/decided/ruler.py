@@ -1,13 +1,15 @@
 """RULER: thirteen long-context tasks, read from the folder that its own `prepare.py` wrote for one length.
 
-`ruler:FOLDER` takes every `FOLDER/TASK/*.jsonl` (rows with `input`, `outputs` and `answer_prefix`, with which the prompt ends); the name
-of the folder is the task, and says which match decides: tasks that begin with `qa` need one reference, all others every one. A row is
-numbered by its line: its `index` is a place in the text in some tasks, and stands twice.
+`ruler:FOLDER` takes every `FOLDER/TASK/*.jsonl` (rows with `input`, `outputs` and `answer_prefix`, with which the
+prompt ends); the name of the folder is the task, and says which match decides: tasks that begin with `qa` need one
+reference, all others every one. A row is numbered by its line: its `index` is a place in the text in some tasks, and
+stands twice.
 
-Each task has its published token limit (30 for `vt`, 128 for `niah`); `--max-new-tokens` above 128 lifts it for all, for models that reason.
+Each task has its published token limit (30 for `vt`, 128 for `niah`); `--max-new-tokens` above 128 lifts it for all,
+for models that reason.
 
-Official aggregation: the score of each task, and the mean of the tasks (`pipeline.official.ruler`). A longer context than the model's is a
-failed call, never a score.
+Official aggregation: the score of each task, and the mean of the tasks (`pipeline.official.ruler`). A longer context
+than the model's is a failed call, never a score.
 
 Known defects: see `adhere.constraints.published.ruler.table`.
 

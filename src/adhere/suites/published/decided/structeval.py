@@ -1,9 +1,11 @@
 """StructEval's part that is not rendered: JSON, YAML, TOML, XML and CSV from a text or from each other.
 
-`structeval:FILE` reads the rows of the published data (`task_id`, `query`, `output_type`, `raw_output_metric`, `rendering`); rendered tasks, which are judged
-from a picture, are left out and counted. A prompt has a constraint for the syntax and one for each path.
+`structeval:FILE` reads the rows of the published data (`task_id`, `query`, `output_type`, `raw_output_metric`,
+`rendering`); rendered tasks, which are judged from a picture, are left out and counted. A prompt has a constraint for
+the syntax and one for each path.
 
-Official aggregation: 0.2 for the syntax and 0.8 for the share of paths, rounded to two digits, and their mean (`pipeline.official.structeval`).
+Official aggregation: 0.2 for the syntax and 0.8 for the share of paths, rounded to two digits, and their mean
+(`pipeline.official.structeval`).
 
 Source: J. Yang et al., arXiv 2505.20139; TIGER-AI-Lab/StructEval on GitHub and the Hugging Face hub.
 """

@@ -1,1 +1,4 @@
-"""Suites in the row format of IFEval, which `published.rows` reads: each file says only what its published file holds."""
+"""Suites in the row format of IFEval, which `published.rows` reads.
+
+Each file says only what its published file holds.
+"""

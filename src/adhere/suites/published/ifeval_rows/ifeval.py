@@ -3,7 +3,8 @@
 Official aggregation: prompt-level accuracy (all instructions of a prompt are followed) and instruction-level accuracy
 (micro average over all instructions), each strict and loose. The paper and `evaluation_main.py` print all four.
 
-Its answers are drawn greedily with at most 1,280 tokens, as lm-evaluation-harness does (`ifeval.yaml`); the paper states no limit.
+Its answers are drawn greedily with at most 1,280 tokens, as lm-evaluation-harness does (`ifeval.yaml`); the paper
+states no limit.
 
 Source: J. Zhou et al., arXiv 2311.07911; google-research/google-research, `instruction_following_eval`.
 """

@@ -1,9 +1,11 @@
-"""AdvancedIF: rubrics by experts for complex requests, carried context and steering by a system message; a model judges them all.
+"""AdvancedIF: rubrics by experts for complex requests, carried context and steering by a system message.
 
-`advancedif:FILE` reads JSON lines or CSV with `conversation_history`, `prompt_metadata` (both may be JSON text) and `benchmark_name`; a `response` in the row is not read.
+A model judges them all. `advancedif:FILE` reads JSON lines or CSV with `conversation_history`, `prompt_metadata` (both
+may be JSON text) and `benchmark_name`; a `response` in the row is not read.
 
-Official aggregation: the share of conversations with every rubric, and of rubrics (both in every run's rates), by `benchmark_name` (the slices). The question to
-the judge is ours, not the published prompts, which ask about all rubrics at once (adhere judge).
+Official aggregation: the share of conversations with every rubric, and of rubrics (both in every run's rates), by
+`benchmark_name` (the slices). The question to the judge is ours, not the published prompts, which ask about all rubrics
+at once (adhere judge).
 
 Source: Y. He et al., arXiv 2511.10507; facebookresearch/AdvancedIF.
 """

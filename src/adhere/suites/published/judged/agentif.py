@@ -1,13 +1,15 @@
 """AgentIF: long instructions of real agents; code decides some constraints, a model the others.
 
-`agentif:FILE` reads `eval.json`: rows with `input` (messages) and `constraints`, each with `desc`, `dimension` and `evaluation`, a list of steps of type `code`,
-`llm` or `llm_conditional_check`. A constraint whose only step is code is `agentif:code`, which runs in the sandbox; all others are statements for `adhere judge`: where
-a condition stands first, the statement is that it does not apply or is kept; where a model extracts what code then checks, the whole of `desc`.
+`agentif:FILE` reads `eval.json`: rows with `input` (messages) and `constraints`, each with `desc`, `dimension` and
+`evaluation`, a list of steps of type `code`, `llm` or `llm_conditional_check`. A constraint whose only step is code is
+`agentif:code`, which runs in the sandbox; all others are statements for `adhere judge`: where a condition stands first,
+the statement is that it does not apply or is kept; where a model extracts what code then checks, the whole of `desc`.
 
-Official aggregation: CSR, the share of constraints, and ISR, the share of instructions with all of them (both in every run's rates); by dimension
-(`pipeline.official.agentif`).
+Official aggregation: CSR, the share of constraints, and ISR, the share of instructions with all of them (both in every
+run's rates); by dimension (`pipeline.official.agentif`).
 
-Different here: a condition that does not apply counts as kept, where the published code leaves the constraint out; the question to the judge is ours.
+Different here: a condition that does not apply counts as kept, where the published code leaves the constraint out; the
+question to the judge is ours.
 
 Source: Y. Qi et al., arXiv 2505.16944; THU-KEG/AgentIF on GitHub and the Hugging Face hub.
 """

@@ -1,12 +1,13 @@
 """CodeIF: programming tasks with a list of instructions about the code, each judged by a model.
 
-`codeif:FILE` reads a `data/question/*.jsonl`: `question_id`, `question`, `instruction_list` (texts with their type), `meta_info`. The
-published runner wraps question and instructions into a prompt of its own, which is not shipped here; ours asks the question and numbers
-the instructions under it.
+`codeif:FILE` reads a `data/question/*.jsonl`: `question_id`, `question`, `instruction_list` (texts with their type),
+`meta_info`. The published runner wraps question and instructions into a prompt of its own, which is not shipped here;
+ours asks the question and numbers the instructions under it.
 
 Official aggregation: CSR, SSR, RSR and CCSR (`pipeline.official.codeif`).
 
-Different from the published code: another prompt, and our question to the judge (`adhere judge`). Numbers are not those of the paper.
+Different from the published code: another prompt, and our question to the judge (`adhere judge`). Numbers are not those
+of the paper.
 
 Source: K. Yan et al., arXiv 2502.19166; `src/` in lin-rany/codeIF.
 """

@@ -1,12 +1,14 @@
-"""ComplexBench: Chinese instructions with constraints joined by and, chain, selection and nesting; scoring questions judged by a model.
+"""ComplexBench: Chinese instructions with constraints joined by and, chain, selection and nesting.
 
-`complexbench:FILE` reads `data_final.json`: `main_id`, `instruction`, `category` and `scoring_questions` with `question`, `rule` and
-`dep`. `complexbench:FILE@en` asks the published English translation instead. A question fails where one that it depends on fails.
+Scoring questions judged by a model. `complexbench:FILE` reads `data_final.json`: `main_id`, `instruction`, `category`
+and `scoring_questions` with `question`, `rule` and `dep`. `complexbench:FILE@en` asks the published English translation
+instead. A question fails where one that it depends on fails.
 
 Official aggregation: DRFR and the coherent tests of selections (`pipeline.official.complexbench`).
 
-Different from the published code: the questions are judged in our question (`adhere judge`), not in the published prompts by GPT-4. That
-holds for those with a `rule`, too: the published code lets a model extract the object first, and then applies the rule to it.
+Different from the published code: the questions are judged in our question (`adhere judge`), not in the published
+prompts by GPT-4. That holds for those with a `rule`, too: the published code lets a model extract the object first, and
+then applies the rule to it.
 
 Source: B. Wen et al., arXiv 2407.03978; README and `evaluation/` in thu-coai/ComplexBench.
 """

@@ -1,7 +1,8 @@
-"""Inverse IFEval: instructions that go against what models are trained to do, in English and Chinese; a model judges them all.
+"""Inverse IFEval: instructions that go against what models are trained to do, in English and Chinese.
 
-`inverse-ifeval:FILE` reads `Inverse_IFEval_Dataset.json`: `instruction_types`, `prompt`, `response_reference`, `language`. The rows' own judge prompts are not used: the
-question to the judge is ours (adhere judge), with the row's reference as what must be true.
+A model judges them all. `inverse-ifeval:FILE` reads `Inverse_IFEval_Dataset.json`: `instruction_types`, `prompt`,
+`response_reference`, `language`. The rows' own judge prompts are not used: the question to the judge is ours (adhere
+judge), with the row's reference as what must be true.
 
 Official aggregation: the share judged right, by type of instruction (the slices).
 

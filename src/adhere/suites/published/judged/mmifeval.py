@@ -1,11 +1,13 @@
 """MM-IFEval: pictures with instructions; programs decide some of its constraints, a model judges the others.
 
-`mmifeval:FILE` reads its rows as JSON lines (or a table): `id`, the picture (a file beside the rows, or base64, under one of the names that
-its runner knows), and either `instruction` with `constraints` (compose level; each with `value` and a `judge` with its `method`) or `question` with
-`answer` (perception level). The prompt is that of its runner: the instruction, then each constraint's value.
+`mmifeval:FILE` reads its rows as JSON lines (or a table): `id`, the picture (a file beside the rows, or base64, under
+one of the names that its runner knows), and either `instruction` with `constraints` (compose level; each with `value`
+and a `judge` with its `method`) or `question` with `answer` (perception level). The prompt is that of its runner: the
+instruction, then each constraint's value.
 
-Decided here: `rule_based`, by the functions that the row names (`verify_funcs`; several must all hold). `direct_gpt` and `cmp_gpt` are left to
-`adhere judge`; the published `cmp_gpt` also shows the judge an answer made without the constraint, ours does not, so those numbers differ.
+Decided here: `rule_based`, by the functions that the row names (`verify_funcs`; several must all hold). `direct_gpt`
+and `cmp_gpt` are left to `adhere judge`; the published `cmp_gpt` also shows the judge an answer made without the
+constraint, ours does not, so those numbers differ.
 
 Source: S. Ding et al., arXiv 2504.07957; `eval_mmifeval/` in SYuan03/MM-IFEngine at bb844a7.
 """

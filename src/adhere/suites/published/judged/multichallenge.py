@@ -1,9 +1,10 @@
 """MultiChallenge: the last turn of a realistic conversation, judged by one question about the answer.
 
-`multichallenge:FILE` reads `benchmark_questions.jsonl`: `QUESTION_ID`, `AXIS`, `CONVERSATION`, `TARGET_QUESTION` and `PASS_CRITERIA` (YES or NO, what a judge must answer).
+`multichallenge:FILE` reads `benchmark_questions.jsonl`: `QUESTION_ID`, `AXIS`, `CONVERSATION`, `TARGET_QUESTION` and
+`PASS_CRITERIA` (YES or NO, what a judge must answer).
 
-Official aggregation: the mean over the four axes of the share of questions that any of the attempts passes (`pipeline.official.multichallenge`). The question
-to the judge is ours, not the published prompt (adhere judge).
+Official aggregation: the mean over the four axes of the share of questions that any of the attempts passes
+(`pipeline.official.multichallenge`). The question to the judge is ours, not the published prompt (adhere judge).
 
 Source: V. Deshpande et al., arXiv 2501.17399; ekwinox117/multi-challenge on GitHub.
 """

@@ -1,13 +1,14 @@
 """SysBench: system messages with several rules, held over five turns; what each turn must keep is judged by a model.
 
-`sysbench:FILE` reads `system_benchmark_eval_datas.json`: sessions with `system_id`, `messages` (system, then user and assistant in turns),
-`prompt_infos` (for each user message its `criteria` and whether it is `align`ed with the system message), and `rounds_related`. The
-assistant messages of the file are left out: each turn is asked with the model's own answers before it, as in the published main setting.
+`sysbench:FILE` reads `system_benchmark_eval_datas.json`: sessions with `system_id`, `messages` (system, then user and
+assistant in turns), `prompt_infos` (for each user message its `criteria` and whether it is `align`ed with the system
+message), and `rounds_related`. The assistant messages of the file are left out: each turn is asked with the model's own
+answers before it, as in the published main setting.
 
 Official aggregation: CSR, ISR and SSR (`pipeline.official.sysbench`).
 
-Different from the published code: all criteria are judged in our question (`adhere judge`), not in the published prompt by GPT-4o. Its
-length rule by program never applies there (it asserts that there is none), so there is none here.
+Different from the published code: all criteria are judged in our question (`adhere judge`), not in the published prompt
+by GPT-4o. Its length rule by program never applies there (it asserts that there is none), so there is none here.
 
 Source: Y. Qin et al., arXiv 2408.10943; `eval_system_bench.py` and `utils.py` in PKU-Baichuan-MLSystemLab/SysBench.
 """

@@ -1,14 +1,17 @@
-"""WildIFEval: what people really asked, each request taken apart into a list of constraints; all of them judged by a model.
+"""WildIFEval: what people really asked, each request taken apart into a list of constraints.
 
-`wildifeval:FILE` reads rows with `conversation_id`, `task` and `decomposition`. The published data have no `task`: it is the first message
-of a conversation of LMSYS-Chat-1M, which has terms of its own; the README of the official repository joins the two.
+All of them judged by a model. `wildifeval:FILE` reads rows with `conversation_id`, `task` and `decomposition`. The
+published data have no `task`: it is the first message of a conversation of LMSYS-Chat-1M, which has terms of its own;
+the README of the official repository joins the two.
 
 Official aggregation: the mean over tasks of the share of constraints kept (`pipeline.official.wildifeval`).
 
-Different from the published code: there a constraint is kept where the judge's probability of "yes" is at least 0.5; here the judge says
-yes or no, or abstains, in our question (`adhere judge`). Tasks with more than eight constraints are left out, as in the paper.
+Different from the published code: there a constraint is kept where the judge's probability of "yes" is at least 0.5;
+here the judge says yes or no, or abstains, in our question (`adhere judge`). Tasks with more than eight constraints are
+left out, as in the paper.
 
-Source: G. Lior et al., arXiv 2503.06573; gililior/wild-if-eval-code (Apache-2.0), gililior/wild-if-eval on the Hugging Face hub.
+Source: G. Lior et al., arXiv 2503.06573; gililior/wild-if-eval-code (Apache-2.0), gililior/wild-if-eval on the Hugging
+Face hub.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What is hidden in the texts: sentences of `needles.jsonl`, and family chains over `names.json`, drawn with the published seeds.
+"""What is hidden in the texts.
+
+Sentences of `needles.jsonl`, and family chains over `names.json`, drawn with the published seeds.
 
 Source: `needlebench_v2/{origin,parallel,multi,atc}.py` of OpenCompass 0.5.4 (Apache-2.0), written anew.
 """

@@ -1,27 +1,33 @@
 r"""NeedleBench V2: one needle, eleven needles, and family chains of two to five needles in English and Chinese texts.
 
-`needlebench:FOLDER` reads the files of its data set: `needles.jsonl`, `names.json`, `PaulGrahamEssays.jsonl` (English texts) and
-`zh_finance.jsonl` (Chinese ones). The prompts' wordings stand in its code: `origin.py`, `parallel.py`, `multi.py` and `atc.py` are read,
-not run, from `FOLDER/needlebench_v2/`, or from OpenCompass where it is installed. Texts are cut by gpt-4's tokenizer (tiktoken).
+`needlebench:FOLDER` reads the files of its data set: `needles.jsonl`, `names.json`, `PaulGrahamEssays.jsonl` (English
+texts) and `zh_finance.jsonl` (Chinese ones). The prompts' wordings stand in its code: `origin.py`, `parallel.py`,
+`multi.py` and `atc.py` are read, not run, from `FOLDER/needlebench_v2/`, or from OpenCompass where it is installed.
+Texts are cut by gpt-4's tokenizer (tiktoken).
 
-`needlebench:FOLDER@32k+single-retrieval+en` takes a part: one size (`4k`, the default, to `1000k`), tasks, languages, lengths in tokens
-(`@1000k+single-retrieval+en+125000`). `needlebench:FOLDER@atc` is the Ancestral Trace Challenge: 2 to 512 needles without any other text.
+`needlebench:FOLDER@32k+single-retrieval+en` takes a part: one size (`4k`, the default, to `1000k`), tasks, languages,
+lengths in tokens (`@1000k+single-retrieval+en+125000`). `needlebench:FOLDER@atc` is the Ancestral Trace Challenge: 2 to
+512 needles without any other text.
 
-Official aggregation, V2: a task's score is the mean over its prompts (10 of each cell of lengths × 11 depths, 25 of each length for
-multi-retrieval) of the share of its needles that were found; the overall score is the mean of the three tasks. The summary's measures
-have them as `score`, and the grid of `single-retrieval`; a slice is one row of the published table (its `instruction_macro`).
+Official aggregation, V2: a task's score is the mean over its prompts (10 of each cell of lengths × 11 depths, 25 of
+each length for multi-retrieval) of the share of its needles that were found; the overall score is the mean of the three
+tasks. The summary's measures have them as `score`, and the grid of `single-retrieval`; a slice is one row of the
+published table (its `instruction_macro`).
 
-Different here: the eleven needles of multi-retrieval are drawn with a seed (the length), in the published code with none, so that every
-run of it hides others. At most 100 million tokens are built at once. Answers are greedy, of at most 2,048 tokens; the published
-configuration leaves that to the model's. V1 (0.4, 0.3 and 0.3 as weights, edit distances) is not here.
+Different here: the eleven needles of multi-retrieval are drawn with a seed (the length), in the published code with
+none, so that every run of it hides others. At most 100 million tokens are built at once. Answers are greedy, of at most
+2,048 tokens; the published configuration leaves that to the model's. V1 (0.4, 0.3 and 0.3 as weights, edit distances)
+is not here.
 
-Known defects, kept: the later needles of a chain stand deeper than said (`texts.with_chain`); a needle may split a word or a Chinese
-character; repeats share ten needles over all lengths and depths, so that intervals take a repeat as one cluster. Not kept: in
-OpenCompass 0.5.4's own table, the row `Single-Needle-Retrieval` averages the scores of multi-retrieval (`create_summarizer`), and its
-lengths for 200k and 1000k are not those of its data sets. See `adhere.constraints.published.needlebench.table` for the rules' own.
+Known defects, kept: the later needles of a chain stand deeper than said (`texts.with_chain`); a needle may split a word
+or a Chinese character; repeats share ten needles over all lengths and depths, so that intervals take a repeat as one
+cluster. Not kept: in OpenCompass 0.5.4's own table, the row `Single-Needle-Retrieval` averages the scores of
+multi-retrieval (`create_summarizer`), and its lengths for 200k and 1000k are not those of its data sets. See
+`adhere.constraints.published.needlebench.table` for the rules' own.
 
 Source: M. Li et al., arXiv 2407.11963; OpenCompass 0.5.4 (Apache-2.0), `datasets/needlebench_v2/` and
-`configs/datasets/needlebench_v2/`, written anew; its prompts are equal to ours, character by character (`docs/reference/suites.md`).
+`configs/datasets/needlebench_v2/`, written anew; its prompts are equal to ours, character by character
+(`docs/reference/suites.md`).
 """
 
 from __future__ import annotations
@@ -90,7 +96,10 @@ class Part(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Where a prompt stands in the grid: its length in tokens, its repeat, its depth in percent, the links of its chain."""
+    """Where a prompt stands in the grid.
+
+    Its length in tokens, its repeat, its depth in percent, the links of its chain.
+    """
 
     task: str
     language: str

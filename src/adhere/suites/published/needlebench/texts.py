@@ -1,7 +1,7 @@
 """Long texts with needles, cut and filled by tokens as the published code does.
 
-A text is as many tokens of shuffled lines as the length leaves after a buffer and the needles; a needle goes in at a token, which may
-be the middle of a word, or of a Chinese character (then a replacement mark stands there).
+A text is as many tokens of shuffled lines as the length leaves after a buffer and the needles; a needle goes in at a
+token, which may be the middle of a word, or of a Chinese character (then a replacement mark stands there).
 
 Source: `needlebench_v2/{origin,parallel,multi}.py` of OpenCompass 0.5.4 (Apache-2.0), written anew.
 """
@@ -112,7 +112,8 @@ def with_many(hay: list[int], needles: Sequence[list[int]], depths: Sequence[int
 def with_chain(hay: list[int], needles: Sequence[list[int]], depth: int) -> list[int]:
     """The first needle at a depth, each other one a tenth of the text behind the one before it.
 
-    As published, the length of the needles before counts twice, so later ones stand deeper than a tenth, the last at most at the end.
+    As published, the length of the needles before counts twice, so later ones stand deeper than a tenth, the last at
+    most at the end.
     """
     total = len(hay)
     points: list[int] = []

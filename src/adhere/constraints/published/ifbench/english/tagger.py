@@ -8,12 +8,14 @@ no stated licence. `benchmarks/tagger.py` makes the file from that package, whos
 
 So `words:start_verb` is the one rule of IFBench that is not bit for bit:
 
-* A first word whose best verb tag and best other tag lie less than CLOSE apart is undecided: 0.1 % of 13,813 beginnings of the
-  reference answers and their loose variants. CLOSE is the smallest distance at which a reference verdict confirms ours.
-* A token without a letter or digit that it would call a verb (in one of twenty answers that begin with a mark) is called
-  SYM: of 45 such beginnings with reference verdicts, NLTK calls none a verb.
+* A first word whose best verb tag and best other tag lie less than CLOSE apart is undecided: 0.1 % of 13,813 beginnings
+  of the reference answers and their loose variants. CLOSE is the smallest distance at which a reference verdict
+  confirms ours.
+* A token without a letter or digit that it would call a verb (in one of twenty answers that begin with a mark) is
+  called SYM: of 45 such beginnings with reference verdicts, NLTK calls none a verb.
 
-With that, all 112 strict and loose reference verdicts at hand agree. On 13,920 other verdicts, inspection found 7 that differ.
+With that, all 112 strict and loose reference verdicts at hand agree. On 13,920 other verdicts, inspection found 7 that
+differ.
 """
 
 from __future__ import annotations

@@ -102,7 +102,10 @@ def tokens_of(text: Text) -> Iterator[str]:
 
 
 def iterate_tokens(sentence: str) -> Iterator[str]:
-    """The tokens of NLTK's `word_tokenize(sentence)`, one by one: it looks for sentences again, and may find several."""
+    """The tokens of NLTK's `word_tokenize(sentence)`, one by one.
+
+    It looks for sentences again, and may find several.
+    """
     for start, end in iterate_spans(sentence):
         yield from iterate(sentence[start:end])
 
