@@ -164,7 +164,7 @@ def test_an_empty_listing_and_a_dead_port_are_errors(tmp_path: Path) -> None:
             "No model matches 'nothing/*'. 1 are listed"
             in run(endpoint.url, tmp_path, "--models", "nothing/*", code=2).stderr
         )
-    assert "cannot be read" in run("http://127.0.0.1:9/v1", tmp_path, code=5).stderr
+    assert "cannot be read" in run("http://127.0.0.1:9/v1", tmp_path, "--wait", 0, code=5).stderr
 
 
 def test_only_dead_models_give_an_empty_board(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ OTHERS = (
 RUN = "runs/scripted-echo"
 WORKS: dict[str, int] = {
     "eval scripted/echo --suite core --limit 4 --out runs": 0,
-    "sweep http://127.0.0.1:9/v1 --suite core --out sweeps": 5,
+    "sweep http://127.0.0.1:9/v1 --suite core --wait 0 --out sweeps": 5,
     "verify rows.jsonl --suite core --min-coverage 0 --bad-rows skip": 0,
     f"rescore {RUN}": 0,
     f"traps {RUN}": 0,
