@@ -16,6 +16,7 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -303,8 +304,9 @@ def _probed(start: Path, probe: Probe, device: str) -> Pace:
     )
 
 
+@cache
 def measured_gflops(threads: int | None) -> float:
-    """fp32 matrix multiplication of this machine, in 1e9 operations a second; takes half a second."""
+    """fp32 matrix multiplication of this machine, in 1e9 operations a second; takes half a second, once."""
     torch = need("torch", extra="train")
     if threads is not None:
         torch.set_num_threads(threads)

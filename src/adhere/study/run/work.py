@@ -130,12 +130,17 @@ class Worker:
             KeyboardInterrupt: Passed on; finished tasks stay.
             ResourceError: The disk is full or read-only.
         """
-        while True:
+        # What lives now lives to the end: a collection after each task looks at what the tasks made, not at a million objects of torch.
+        gc.collect()
+        gc.freeze()
+        try:
             left, ready = self.left()
-            if not left:
-                return
-            if not any(self._try(task) for task in ready):
-                time.sleep(WAIT_S)  # others hold what is ready, or what this part waits for
+            while left:
+                if not any(self._try(task) for task in ready):
+                    time.sleep(WAIT_S)  # others hold what is ready, or what this part waits for
+                left, ready = self.left()
+        finally:
+            gc.unfreeze()
 
     def _own(self) -> Iterable[Task]:
         seeds = self.study.spec.seeds
