@@ -91,8 +91,9 @@ def main() -> None:
             errors = [c for c in found["conflicts"] if c["severity"] == "error"]
             warnings = [c for c in found["conflicts"] if c["severity"] == "warning"]
             print(
-                f"{folder.name:13} {name:22} cells {len(own):4} R {right / max(len(own), 1):.3f} P {right / max(claimed, 1):.3f} "
-                f"{dict(wrong)} extra {len(extra)} errors {len(errors)} warnings {len(warnings)} {spent:.1f}s"
+                f"{folder.name:13} {name:22} cells {len(own):4} R {right / max(len(own), 1):.3f} P "
+                f"{right / max(claimed, 1):.3f} {dict(wrong)} extra {len(extra)} errors {len(errors)} warnings "
+                f"{len(warnings)} {spent:.1f}s"
             )
             for key in (f"{folder.name} {path.suffix}", folder.name, f"all {path.suffix}"):
                 totals[key].update(cells=len(own), right=right, claimed=claimed, errors=len(errors), documents=1)
@@ -103,7 +104,8 @@ def main() -> None:
     for key, count in totals.items():
         recall, precision = count["right"] / max(count["cells"], 1), count["right"] / max(count["claimed"], 1)
         print(
-            f"{key:24} {count['documents']:2} documents {count['cells']:5} cells recall {recall:.3f} precision {precision:.3f} errors {count['errors']}"
+            f"{key:24} {count['documents']:2} documents {count['cells']:5} cells recall {recall:.3f} precision "
+            f"{precision:.3f} errors {count['errors']}"
         )
 
 
@@ -115,7 +117,8 @@ def report(cells: list[Any], verdict: dict[str, Any], extra: list[Any]) -> None:
         if kind != "right":
             read = tuple(claim[name] for name in names) if claim else None
             print(
-                f"      {kind} {cell['model'][0]} | {cell['bench'][0]} {cell['ext']} {cell['value']} {cell['lines']} -> {read}"
+                f"      {kind} {cell['model'][0]} | {cell['bench'][0]} {cell['ext']} {cell['value']} "
+                f"{cell['lines']} -> {read}"
             )
     for claim in extra[:: max(1, len(extra) // 8)]:
         print("      extra", tuple(claim[name] for name in names), claim["line"])

@@ -168,8 +168,8 @@ def print_rule(*, studies: int, root: int) -> None:
             for seeds in (5, 10):
                 row = ruled(seeds, by_kind, effect=effect, studies=studies, root=root)
                 print(
-                    f"| {by_kind} | {seeds} | {100 * effect:.0f} | {row.plain:.1%} | {row.fragile:.1%} | **{row.general:.1%}** | "
-                    f"{row.limited:.1%} | {row.wrongly_limited:.1%} |",
+                    f"| {by_kind} | {seeds} | {100 * effect:.0f} | {row.plain:.1%} | {row.fragile:.1%} | "
+                    f"**{row.general:.1%}** | {row.limited:.1%} | {row.wrongly_limited:.1%} |",
                     flush=True,
                 )
 
@@ -186,7 +186,8 @@ def main() -> None:
         print(f"\n{asked.studies} simulated studies a row, {time.perf_counter() - started:.0f} s")
         return
     print(
-        "| arms | seeds | prompts | seeds differ | covered, no difference | covered, 5 points | half width | a-a studies answered YES or NO | 5 points answered YES |"
+        "| arms | seeds | prompts | seeds differ | covered, no difference | covered, "
+        "5 points | half width | a-a studies answered YES or NO | 5 points answered YES |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for hardness in HARDNESS:

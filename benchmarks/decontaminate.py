@@ -76,13 +76,17 @@ def main() -> None:
     assert decided == [match is not None for match in matches[: arguments.plain]], "the decisions differ"
     one, other = sorted(ours)[len(ours) // 2], sorted(scan)[len(scan) // 2]
     print(
-        f"{len(items)} items, {len(texts)} documents of {sum(len(tokens(text)) for text in texts) / len(texts):.0f} tokens, dropped {sum(match is not None for match in matches)}"
+        f"{len(items)} items, {len(texts)} documents of "
+        f"{sum(len(tokens(text)) for text in texts) / len(texts):.0f} tokens, "
+        f"dropped {sum(match is not None for match in matches)}"
     )
     print(
-        f"plain scan  {other * 1e6:8.0f} us a document; 1,000,000 documents: {other * 1e6 / 60:.0f} min (extrapolated from {arguments.plain})"
+        f"plain scan  {other * 1e6:8.0f} us a document; 1,000,000 documents: "
+        f"{other * 1e6 / 60:.0f} min (extrapolated from {arguments.plain})"
     )
     print(
-        f"adhere      {one * 1e6:8.1f} us a document; 1,000,000 documents: {one * 1e6:.0f} s (extrapolated from {len(texts)}); {other / one:.0f} times the scan, one core each"
+        f"adhere      {one * 1e6:8.1f} us a document; 1,000,000 documents: "
+        f"{one * 1e6:.0f} s (extrapolated from {len(texts)}); {other / one:.0f} times the scan, one core each"
     )
     with tempfile.TemporaryDirectory() as folder:
         for size in (len(texts) // 4, len(texts)):
@@ -98,7 +102,8 @@ def main() -> None:
                 resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
             )
             print(
-                f"file to file, {arguments.jobs} processes: {size} rows in {taken:.1f} s, {done.dropped} dropped; peak {most[0]} MB a process, {most[1]} MB here"
+                f"file to file, {arguments.jobs} processes: {size} rows in {taken:.1f} s, {done.dropped} dropped; "
+                f"peak {most[0]} MB a process, {most[1]} MB here"
             )
 
 

@@ -50,7 +50,8 @@ def last_first(rng: random.Random, values: Params) -> str:
     for _ in range(rng.randint(1, 5)):
         last = rng.choice(PLAIN)
         made.append(
-            f"{first.capitalize()} {words(rng, rng.randint(0, 3))} {last}{rng.choice(('.', '!', '?', '.)', '. *', '...', '.”'))}"
+            f"{first.capitalize()} {words(rng, rng.randint(0, 3))} "
+            f"{last}{rng.choice(('.', '!', '?', '.)', '. *', '...', '.”'))}"
         )
         first = last if rng.random() < 0.85 else "zebra"
     return " ".join(made)
@@ -233,10 +234,12 @@ def questions(rng: random.Random, values: Params) -> str:
 
 _AFRICA = (
     (
-        "Zimbabwe Zambia Uganda Tunisia Togo Tanzania Sudan|South Sudan|South Africa|Somalia|Sierra Leone|Seychelles|Senegal|São Tomé and Príncipe|"
-        "Rwanda|Nigeria|Niger|Namibia|Mozambique|Morocco|Mauritius|Mauritania|Mali|Malawi|Madagascar|Libya|Liberia|Lesotho|Kenya|Ivory Coast|"
-        "Guinea-Bissau|Guinea|Ghana|Gambia|Gabon|Ethiopia|Eswatini|Eritrea|Equatorial Guinea|Egypt|Djibouti|Democratic Republic of the Congo|"
-        "Côte d'Ivoire|Congo|Comoros|Chad|Central African Republic|Cape Verde|Cameroon|Burundi|Burkina Faso|Botswana|Benin|Angola|Algeria"
+        "Zimbabwe Zambia Uganda Tunisia Togo Tanzania Sudan|South Sudan|South Africa|Somalia|Sierra "
+        "Leone|Seychelles|Senegal|São Tomé and "
+        "Príncipe|Rwanda|Nigeria|Niger|Namibia|Mozambique|Morocco|Mauritius|Mauritania|Mali|Malawi|Madagascar|Libya|Liberia|Lesotho|Kenya|Ivory "
+        "Coast|Guinea-Bissau|Guinea|Ghana|Gambia|Gabon|Ethiopia|Eswatini|Eritrea|Equatorial "
+        "Guinea|Egypt|Djibouti|Democratic Republic of the Congo|Côte d'Ivoire|Congo|Comoros|Chad|Central African "
+        "Republic|Cape Verde|Cameroon|Burundi|Burkina Faso|Botswana|Benin|Angola|Algeria"
     )
     .replace(" Zambia Uganda Tunisia Togo Tanzania Sudan", "|Zambia|Uganda|Tunisia|Togo|Tanzania|Sudan")
     .split("|")
@@ -259,14 +262,17 @@ def story(rng: random.Random, values: Params) -> str:
     letters = string.ascii_uppercase if rng.random() < 0.8 else string.ascii_uppercase[:-1]
     starts = {**{letter: (f"{letter}nd", f"{letter}lso", letter.lower() + "x") for letter in letters}}
     return rng.choice((" ", " ", "\n")).join(
-        f"{rng.choice(('', '', '', '*', '1. ', chr(34)) if rng.random() < 0.05 else ('',))}{rng.choice(starts[letter])} {words(rng, 3)}{rng.choice('..!?')}"
+        (
+            f"{rng.choice(('', '', '', '*', '1. ', chr(34)) if rng.random() < 0.05 else ('',))}{rng.choice(starts[letter])} "
+            f"{words(rng, 3)}{rng.choice('..!?')}"
+        )
         for letter in letters
     )
 
 
 _CAPITALS = (
-    "Reykjavik Helsinki Oslo Tallinn Stockholm Riga Moscow Copenhagen Vilnius Minsk Dublin Berlin Amsterdam Warsaw London "
-    "Brussels Prague Luxembourg Paris Vienna Bratislava Budapest Vaduz Chisinau Bern Ljubljana Zagreb"
+    "Reykjavik Helsinki Oslo Tallinn Stockholm Riga Moscow Copenhagen Vilnius Minsk Dublin Berlin Amsterdam Warsaw "
+    "London Brussels Prague Luxembourg Paris Vienna Bratislava Budapest Vaduz Chisinau Bern Ljubljana Zagreb"
 )
 
 
@@ -367,7 +373,8 @@ def same_ends(rng: random.Random, values: Params) -> str:
     for _ in range(rng.randint(1, 4)):
         word = rng.choice(PLAIN)
         made.append(
-            f"{word.title()}{rng.choice((' ', ', '))}{words(rng, rng.randint(0, 3))} {rng.choice((word, word, word, word.upper(), 'x'))}{rng.choice(('.', '', '!', '. *', ' .', '.”'))}"
+            f"{word.title()}{rng.choice((' ', ', '))}{words(rng, rng.randint(0, 3))} "
+            f"{rng.choice((word, word, word, word.upper(), 'x'))}{rng.choice(('.', '', '!', '. *', ' .', '.”'))}"
         )
     return (
         rng.choice(("\n", "\n\n", "\r\n")).join(rng.choice((line, line, line, line, "***", "")) for line in made)
@@ -430,14 +437,20 @@ def boxed(before: str, after: str, size: int) -> Build:
 def sent_ends(rng: random.Random, values: Params) -> str:
     first, last = str(values.get("first_word") or rng.choice(PLAIN)), str(values.get("last_word") or rng.choice(PLAIN))
     return rng.choice((" ", "\n")).join(
-        f"{rng.choice((first, first, first.lower(), first.upper()))} {words(rng, rng.randint(0, 4))} {rng.choice((last, last, last.upper(), last + 's'))}{rng.choice(('.', '!', '?', '...', '.”', '', ' .'))}"
+        (
+            f"{rng.choice((first, first, first.lower(), first.upper()))} {words(rng, rng.randint(0, 4))} "
+            f"{rng.choice((last, last, last.upper(), last + 's'))}{rng.choice(('.', '!', '?', '...', '.”', '', ' .'))}"
+        )
         for _ in range(rng.randint(1, 4))
     )
 
 
 def begins_and_ends(rng: random.Random, values: Params) -> str:
     word = rng.choice((*PLAIN, *ODD))
-    return f"{word}{rng.choice((' ', ', '))}{words(rng, rng.randint(0, 40))} {rng.choice((word, word.upper(), word.title(), word + '.'))}{rng.choice(LOOSE_ENDS)}"
+    return (
+        f"{word}{rng.choice((' ', ', '))}{words(rng, rng.randint(0, 40))} "
+        f"{rng.choice((word, word.upper(), word.title(), word + '.'))}{rng.choice(LOOSE_ENDS)}"
+    )
 
 
 def count_keywords(rng: random.Random, values: Params) -> str:

@@ -81,7 +81,8 @@ def train(model: Any, repeats: int) -> None:
     tree = sum(len(part.tree) for part in cut([[row] for row in rows], tree_tokens=512))
     for name, seconds in best.items():
         print(
-            f"SFT step of {ROWS} rows, {TOKENS} tokens ({tree} in trees): {name} {seconds:.2f} s, {TOKENS / seconds:.0f} tokens/s"
+            f"SFT step of {ROWS} rows, {TOKENS} tokens ({tree} in trees): {name} {seconds:.2f} s, "
+            f"{TOKENS / seconds:.0f} tokens/s"
         )
     print(f"training in bf16: {best['fp32'] / best['bf16']:.2f} times fp32", flush=True)
 
@@ -108,7 +109,8 @@ def rollouts(model: Any, tokenizer: Any, given: argparse.Namespace, layout: Any)
     best = turns({name: lambda name=name: draw(name) for name in ("fp32", "bf16")}, given.repeats)
     for name, seconds in best.items():
         print(
-            f"rollouts at 128 rows, {prompts} answers, {each} a prompt: {name} {1 / seconds:.0f} tokens/s ({useful[name]} tokens)"
+            f"rollouts at 128 rows, {prompts} answers, {each} a prompt: {name} {1 / seconds:.0f} tokens/s "
+            f"({useful[name]} tokens)"
         )
     print(f"rollouts in bf16: {best['fp32'] / best['bf16']:.2f} times fp32", flush=True)
 

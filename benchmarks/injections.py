@@ -152,7 +152,8 @@ def recall(data: Path, clean: int) -> None:
     rows = [texts.piece(20, 300) for _ in range(clean)]
     long = [texts.piece(800, 2500) for _ in range(clean // 20)]
     print(
-        f"{len(items)} items; {sum(map(len, ways.values()))} injections; clean: {len(rows):,} rows of 20 to 300 words, {len(long):,} of 800 to 2500; set {frozen[:12]}"
+        f"{len(items)} items; {sum(map(len, ways.values()))} injections; clean: "
+        f"{len(rows):,} rows of 20 to 300 words, {len(long):,} of 800 to 2500; set {frozen[:12]}"
     )
     for rule in (SubsequenceRule(items), NgramRule(items), SpanRule(items)):
         shares, hits, injected = [], 0, 0
@@ -166,9 +167,10 @@ def recall(data: Path, clean: int) -> None:
         taken = time.process_time() - started
         false_long = sum(found_by(rule, long))
         print(
-            f"{type(rule).__name__:15} {', '.join(shares)}; all {hits / injected:.3f}; clean rows dropped: {false} short, {false_long} long; "
-            f"precision {hits / (hits + false):.4f}, with the long ones {hits / (hits + false + false_long):.4f}; "
-            f"{len(rows) / taken:,.0f} short clean rows a second of one core",
+            f"{type(rule).__name__:15} {', '.join(shares)}; all {hits / injected:.3f}; clean rows dropped: "
+            f"{false} short, {false_long} long; precision {hits / (hits + false):.4f}, "
+            f"with the long ones {hits / (hits + false + false_long):.4f}; {len(rows) / taken:,.0f} short clean rows "
+            "a second of one core",
             flush=True,
         )
 
@@ -196,7 +198,10 @@ def scale(data: Path) -> None:
             dropped = sum(found_by(rule, some))
             taken = time.process_time() - started
             print(
-                f"{count:>7,} items {kind.__name__:15} index {made:5.1f} s, {held:6.0f} MB; {len(some) / taken:8,.0f} rows a second of one core ({len(some)} rows, {dropped} dropped)",
+                (
+                    f"{count:>7,} items {kind.__name__:15} index {made:5.1f} s, {held:6.0f} MB; "
+                    f"{len(some) / taken:8,.0f} rows a second of one core ({len(some)} rows, {dropped} dropped)"
+                ),
                 flush=True,
             )
             os._exit(0)

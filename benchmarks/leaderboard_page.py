@@ -95,7 +95,8 @@ def main() -> None:
         ready = asyncio.run(opened_s(page, root / "profile"))
         print(f"{options.models} models x {options.prompts} prompts")
         print(
-            f"  leaderboard {counted - begun:.1f} s, page {built - counted:.1f} s of CPU, {len(html.encode()) / 1e6:.1f} MB"
+            f"  leaderboard {counted - begun:.1f} s, page {built - counted:.1f} s of CPU, "
+            f"{len(html.encode()) / 1e6:.1f} MB"
         )
         print(f"  DOM ready after {ready:.2f} s" if ready is not None else "  no Chromium here to open it")
 

@@ -200,7 +200,10 @@ def table(seeds: Sequence[dict[str, Measured]], answers: int) -> str:
         )
 
     lines = [
-        f"| reward | held-out pairs ordered rightly, % | best of {answers} by it, judge's score, % | policy after GRPO on it, judge's score, % |",
+        (
+            f"| reward | held-out pairs ordered rightly, % | best of {answers} by it, judge's score, "
+            "% | policy after GRPO on it, judge's score, % |"
+        ),
         "|---|---|---|---|",
     ]
     for place in range(len(seeds[0])):

@@ -126,8 +126,8 @@ READINGS = {
     "DuckDB's `read_json` over the responses (statuses; no rule of the store applied)": (
         "runs",
         (
-            "import duckdb; read = lambda root: duckdb.sql(\"SELECT split(filename, '/')[-3], status, count(*) FROM read_json('\""
-            " + str(root) + \"/*/responses/*.jsonl', format='newline_delimited', filename=true, "
+            "import duckdb; read = lambda root: duckdb.sql(\"SELECT split(filename, '/')[-3], status, count(*) "
+            "FROM read_json('\" + str(root) + \"/*/responses/*.jsonl', format='newline_delimited', filename=true, "
             "columns={status: 'VARCHAR'}) GROUP BY ALL\").fetchall()"
         ),
     ),

@@ -122,7 +122,8 @@ def main() -> None:
     print(f"{'variant':34} {'tokens':>7} {'seconds':>8} {'rows/s':>7} {'items/s':>8} {'tokens/s':>9}")
     for name, (seconds, tokens) in best.items():
         print(
-            f"{name:34} {tokens:7} {seconds:8.2f} {rows / seconds:7.2f} {len(data) / seconds:8.2f} {tokens / seconds:9.0f}"
+            f"{name:34} {tokens:7} {seconds:8.2f} {rows / seconds:7.2f} {len(data) / seconds:8.2f} "
+            f"{tokens / seconds:9.0f}"
         )
     print(f"peak memory of the process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
 

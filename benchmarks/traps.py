@@ -210,12 +210,14 @@ def caught(
     for shape in SHAPES:
         counts = [sum(found[at] for (_, other), found in shapes.items() if other == shape) for at in range(3)]
         lines.append(
-            f"| {shape} | {counts[0]} | {counts[1]} ({percent(counts[1], counts[0])}) | {percent(counts[2], counts[0])} |"
+            f"| {shape} | {counts[0]} | {counts[1]} ({percent(counts[1], counts[0])}) "
+            f"| {percent(counts[2], counts[0])} |"
         )
         if shape != "canned":
             listed = [a + b for a, b in zip(listed, counts, strict=True)]
     lines.append(
-        f"| **all but canned** | {listed[0]} | {listed[1]} ({percent(listed[1], listed[0])}) | {percent(listed[2], listed[0])} |"
+        f"| **all but canned** | {listed[0]} | {listed[1]} ({percent(listed[1], listed[0])}) "
+        f"| {percent(listed[2], listed[0])} |"
     )
     lines += ["", "No script found an answer that passes and does nothing else:", ""]
     return [*lines, *(f"* {profile}: {', '.join(names)}" for profile, names in none.items())]

@@ -128,7 +128,8 @@ def main() -> None:
         few_answers, few_suite = write_rows(folder, options.rows // 10, distinct=options.distinct)
         few, many = verify(few_answers, few_suite), verify(answers, suite)
         print(
-            f"\nPeak memory: {few.peak_mb:.0f} MB for {options.rows // 10:,} answers, {many.peak_mb:.0f} MB for {options.rows:,}."
+            f"\nPeak memory: {few.peak_mb:.0f} MB for {options.rows // 10:,} answers, "
+            f"{many.peak_mb:.0f} MB for {options.rows:,}."
         )
         print("\n| --jobs | wall clock, s | CPU, s | peak of the largest process, MB |\n|---|---|---|---|")
         for jobs in options.jobs:

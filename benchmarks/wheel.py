@@ -138,7 +138,10 @@ def bare(python: str, wheel: Path, place: Path, tools: Path, *, with_model: bool
         )
         measure(f"{version}: eval local/smollm2-135m", bin_, place, "local/smollm2-135m", start)
         spent, wall = processor_s() - before, time.monotonic() - start
-        told = f"{wall:.0f} s of clock, {spent:.0f} s of processor, load {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores"
+        told = (
+            f"{wall:.0f} s of clock, {spent:.0f} s of processor, load {os.getloadavg()[0]:.0f} on "
+            f"{os.cpu_count()} cores"
+        )
         say(spent < 180, f"{version}: from nothing to a number in three minutes of processor", told)
     (place / "typed.py").write_text(TYPED)
     done = run(tools / "python", "-m", "mypy", "--python-executable", bin_ / "python", "typed.py", cwd=place)

@@ -20,7 +20,8 @@ ALLOWED = (
     r"(inspect-ai|lm-eval|evalscope) is (not )?installed here",  # other harnesses: no dependencies of ours
     r"could not import '(ray|datatrove|moto.server|s3fs)'",  # engines: `make test-engines` installs them
     r"could not import '(tensorboard|wandb|mlflow|trackio)'",  # `adhere[tracking]`: its packages are in no other extra
-    r"could not import 'textworld'",  # its dependency jericho is GPL-2.0 and compiled: in no extra (docs/guide/worlds.md)
+    # its dependency jericho is GPL-2.0 and compiled: in no extra (docs/guide/worlds.md)
+    r"could not import 'textworld'",
     r"could not import 'tau2'",  # on no registry; from its own checkout (docs/guide/worlds.md)
     r"needs Every Eval Ever's schemas",  # published elsewhere; ADHERE_EVERY_EVAL_EVER names their folder
     r"could not import '(verl|openrlhf)'",  # other trainers: no dependencies of ours

@@ -44,7 +44,8 @@ def missing(error: ModuleNotFoundError) -> MissingExtra | None:
 
 def _absent(package: str, extra: str) -> MissingExtra:
     return MissingExtra(
-        f"This needs the package {package!r}, which is not installed. Run: pip install 'adhere[{extra}]' -c constraints.txt"
+        f"This needs the package {package!r}, which is not installed. Run: "
+        f"pip install 'adhere[{extra}]' -c constraints.txt"
     )
 
 

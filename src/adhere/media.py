@@ -107,7 +107,8 @@ def bytes_of(one: Media) -> bytes:
             _bytes[one.sha256] = data
             return data
     raise IntegrityError(
-        f"The {one.type} {one.sha256[:12]}… of a prompt is not here: open the run that stored it, or load its suite again"
+        f"The {one.type} {one.sha256[:12]}… of a prompt is not here: open the run that stored it, "
+        "or load its suite again"
     )
 
 

@@ -42,7 +42,10 @@ ORDINARY = (
     "Cats sleep a lot because hunting takes energy. They wake up in the evening and look for food, water and company.",
     "A budget helps you see where your money goes. Write down what you earn and spend, and then decide what to save.",
     "Paris is the capital of France, and it has about 2.1 million inhabitants.",
-    '# Plan\n\nFirst, a list:\n\n- one *thing*\n- another\n\n```python\nx = [1, 2]\n```\n\nSecond: that is "all", isn\'t it?',
+    (
+        "# Plan\n\nFirst, a list:\n\n- one *thing*\n- another\n\n```python\nx = [1, 2]\n```\n\n"
+        'Second: that is "all", isn\'t it?'
+    ),
 )
 BLANK = ("", " ", "\n\n", "\t", "\0", "\u200b", "...")
 ODD = (
@@ -659,7 +662,8 @@ def _solver_passes(family: Family, drawn: Sequence[Drawn]) -> None:
             raise ContractViolation(f"{family.name}: {one.prompt.id} has no constraint, so nothing is measured")
         if not _passes(one, one.answers, 0):
             raise ContractViolation(
-                f"{family.name}: the answer given with {one.prompt.id} must pass strictly; {_shorten(one.answers)}; {_shorten(one.prompt)}"
+                f"{family.name}: the answer given with {one.prompt.id} must pass strictly; "
+                f"{_shorten(one.answers)}; {_shorten(one.prompt)}"
             )
 
 
@@ -703,8 +707,9 @@ def _null_answers_fail(family: Family, drawn: Sequence[Drawn]) -> None:
         passed = [one for one in drawn if _passes(one, [make_answer(turn.text) for turn in one.prompt.turns], 1)]
         if len(passed) > MOST_NULL_PASSES * len(drawn):
             raise ContractViolation(
-                f"{family.name}: {len(passed)} of {len(drawn)} items pass (loosely) with the null answer {name!r}; at most "
-                f"{MOST_NULL_PASSES:.0%} may, e.g. {passed[0].prompt.id}: {_shorten(passed[0].prompt.turns[-1].text)}"
+                f"{family.name}: {len(passed)} of {len(drawn)} items pass (loosely) with the null answer {name!r}; "
+                f"at most {MOST_NULL_PASSES:.0%} may, e.g. {passed[0].prompt.id}: "
+                f"{_shorten(passed[0].prompt.turns[-1].text)}"
             )
 
 

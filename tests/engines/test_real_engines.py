@@ -303,8 +303,8 @@ def test_ray_on_two_hosts_one_of_which_goes_away(
             assert sorted_rows(out, folder) == sorted_rows(train.parent / "one", folder)
         seconds, cpu_s = map(float, text.split()[-2:])
         print(
-            f"\nRay, two hosts of one core, one cut off after {done_before} of {len(expected.shards)} shards: {ROWS / seconds:,.0f} "
-            f"rows a second, {ROWS / cpu_s:,.0f} a second of a core"
+            f"\nRay, two hosts of one core, one cut off after {done_before} of {len(expected.shards)} shards: "
+            f"{ROWS / seconds:,.0f} rows a second, {ROWS / cpu_s:,.0f} a second of a core"
         )
 
 

@@ -352,7 +352,10 @@ class Report:
         benchmark, used = BY_ID["MMLU"], self.variants.get("MMLU", "")
         if used == "5-shot" and not self.by_variant:
             value = rounded(self.world.exact(self.who.main, benchmark, "0-shot"), 1)
-            text = f"With 0-shot prompting instead, {self.who.main.name('full')} obtains {value} on MMLU, which we do not tabulate."
+            text = (
+                f"With 0-shot prompting instead, {self.who.main.name('full')} obtains {value} on MMLU, "
+                "which we do not tabulate."
+            )
             self.blocks.append(Paragraph([Sentence(text)]))
 
     def document(self, name: str, parts: list[Callable[[], None]]) -> Document:

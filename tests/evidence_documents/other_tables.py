@@ -20,8 +20,14 @@ def before_after(setting: Setting, number: int, models: list[Model], benchmarks:
     rng = setting.rng
     caption = rng.choice(
         [
-            "Contamination analysis. Samples with a 13-gram overlap count as contaminated; we report scores on the original and on the filtered test sets.",
-            "Effect of removing near-duplicates from the test sets. Delta is the filtered score minus the original one.",
+            (
+                "Contamination analysis. Samples with a 13-gram overlap count as contaminated; "
+                "we report scores on the original and on the filtered test sets."
+            ),
+            (
+                "Effect of removing near-duplicates from the test sets. Delta is the filtered score "
+                "minus the original one."
+            ),
         ]
     )
     after_word = rng.choice(["Non-Contam.", "Filtered"])
@@ -62,7 +68,10 @@ def ablation(setting: Setting, number: int, model: Model, benchmarks: list[Bench
     baseline = rng.choice(["Baseline", "Base recipe", "SFT baseline"])
     caption = rng.choice(
         [
-            f"Ablation of the post-training stages of {model.name('full')}. {setting.delta_word} is the improvement over the first row.",
+            (
+                f"Ablation of the post-training stages of {model.name('full')}. "
+                f"{setting.delta_word} is the improvement over the first row."
+            ),
             f"Ablation study on {model.name('full')}. Differences to the baseline are given beside each score.",
         ]
     )

@@ -464,7 +464,10 @@ class _Writer:
         gain = rounded(100 * (high - low) / low, 1)
 
         def text(number: Decimal) -> str:
-            return f"This is a relative improvement of {number}% on {self.labels[benchmark]} for {winner.name('full')} over {loser.name('full')}."
+            return (
+                f"This is a relative improvement of {number}% on {self.labels[benchmark]} for "
+                f"{winner.name('full')} over {loser.name('full')}."
+            )
 
         return Sentence(text(gain), (self.place(winner, benchmark), self.place(loser, benchmark)))
 
@@ -488,7 +491,10 @@ class _Writer:
         winner, loser, benchmark, high, low = duel
 
         def text(a: Decimal, b: Decimal) -> str:
-            return f"{winner.name('full')} and {loser.name('full')} reach {a} and {b} on {self.labels[benchmark]}, respectively."
+            return (
+                f"{winner.name('full')} and {loser.name('full')} reach {a} and {b} on "
+                f"{self.labels[benchmark]}, respectively."
+            )
 
         return Sentence(text(high, low), (self.place(winner, benchmark), self.place(loser, benchmark)))
 
@@ -514,7 +520,10 @@ class _Writer:
             return None
         winner, loser, benchmark, high, low = duel
         word = self.rng.choice(["about", "roughly", "approximately", "some"])
-        text = f"{winner.name('full')} is {word} {rounded(high - low, 0)} points ahead of {loser.name('full')} on {self.labels[benchmark]}."
+        text = (
+            f"{winner.name('full')} is {word} {rounded(high - low, 0)} points ahead of {loser.name('full')} on "
+            f"{self.labels[benchmark]}."
+        )
         return Sentence(text, (self.place(winner, benchmark), self.place(loser, benchmark)))
 
     def more_than(self) -> Sentence | None:
@@ -526,7 +535,10 @@ class _Writer:
         words = self.rng.choice(["more than", "at least", "over"])
 
         def text(number: int) -> str:
-            return f"{winner.name('full')} outperforms {loser.name('full')} by {words} {number} points on {self.labels[benchmark]}."
+            return (
+                f"{winner.name('full')} outperforms {loser.name('full')} by {words} {number} points on "
+                f"{self.labels[benchmark]}."
+            )
 
         return Sentence(text(bound), (self.place(winner, benchmark), self.place(loser, benchmark)))
 
@@ -535,7 +547,10 @@ TRAPS = (
     "The corpus grew from 7 trillion to 18 trillion tokens between March 2024 and June 2025.",
     "Following earlier work [12], we fine-tune for 2 epochs with a sequence length of 32,768 tokens (Section 3.2).",
     "The learning rate decays from $7\\times10^{-6}$ to $7\\times10^{-7}$; gradient norms are clipped at 1.0.",
-    "We collect 1,319 problems and 541 prompts, and sample 8 responses for each (Smith et al., 2023; Lee & Park, 2024b).",
+    (
+        "We collect 1,319 problems and 541 prompts, and sample 8 responses for each (Smith et al., "
+        "2023; Lee & Park, 2024b)."
+    ),
     "Models of 7–9B parameters were trained on 512 GPUs for 3.5 days, at a cost of about $48,000.",
     "About 12.5% of the documents were removed, and 40% of the sequences have the maximum length of 131,072.",
     "See Appendix B.2, Figure 3 and Equation (7) for details; the code is at version 2.1.0.",

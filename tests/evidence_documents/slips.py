@@ -82,7 +82,10 @@ def _set(documents: list[Document], spot: Spot, value: Decimal, *, index: int = 
     document, place = spot
     table = table_of(documents, document, place.block)
     cell = table.cell(place.row, place.column)
-    said = f"{documents[document].name}, Table {table.number}, {table.rows[place.row].label!r}, column {place.column + 1}: {cell.values[index]} -> {value}"
+    said = (
+        f"{documents[document].name}, Table {table.number}, {table.rows[place.row].label!r}, "
+        f"column {place.column + 1}: {cell.values[index]} -> {value}"
+    )
     cell.values = (*cell.values[:index], value, *cell.values[index + 1 :])
     return said
 
@@ -236,7 +239,8 @@ def swap(wanted: int, documents: list[Document], rng: random.Random) -> Slip | N
     for row in rows:
         a, b = table.cell(row, first), table.cell(row, second)
         cells.append(
-            f"{documents[document].name}, Table {table.number}, {table.rows[row].label!r}: {a.values[0]} <-> {b.values[0]}"
+            f"{documents[document].name}, Table {table.number}, {table.rows[row].label!r}: "
+            f"{a.values[0]} <-> {b.values[0]}"
         )
         a.values, b.values = b.values, a.values
         if not marks_stay:
@@ -330,7 +334,10 @@ def header_rotation(by_average: bool, documents: list[Document], rng: random.Ran
     names = [head[1 + column] for column in columns]
     for position, column in enumerate(columns):
         head[1 + column] = names[(position - step) % len(columns)]
-    said = f"{documents[document].name}, Table {table.number}: headers {', '.join(text for text, _ in names)} shifted by {step}"
+    said = (
+        f"{documents[document].name}, Table {table.number}: headers "
+        f"{', '.join(text for text, _ in names)} shifted by {step}"
+    )
     spots = [
         (document, Place(block, row, column))
         for row, content in enumerate(table.rows)

@@ -91,7 +91,9 @@ def test_tables_of_numbers_without_a_claim_are_listed_and_never_called_clean(tmp
         {
             "document": "unknown.md",
             "line": 3,
-            "message": "table at line 3: 4 numbers make no claims: neither its labels nor its caption or heading name a model",
+            "message": (
+                "table at line 3: 4 numbers make no claims: neither its labels nor its caption or heading name a model"
+            ),
         }
     ]
     said = run(path)
@@ -122,9 +124,9 @@ def test_the_page_draws_the_table_with_its_headers_and_filters_without_a_script(
     run(bad, "--html", page)
     html = page.read_text()
     assert (
-        '<th scope="col" class="wrap">Math</th><th scope="col" class="wrap">Code</th><th scope="col" class="wrap">Avg.</th>'
-        in html
-    )
+        '<th scope="col" class="wrap">Math</th><th scope="col" class="wrap">Code</th><th scope="col" '
+        'class="wrap">Avg.</th>'
+    ) in html
     assert '<td class="bad"><mark>36.0</mark></td>' in html
     assert html.count('class="bad"') == 1
     assert '<article class="conflict error m0">' in html

@@ -26,7 +26,8 @@ from adhere.store.segments import Damage, read_segments
 from adhere.sweep.found import load_sweep
 from adhere.sweep.rows import Entry
 
-# Imports once, then forks a writer for each point; the child says through a pipe what was acknowledged until it is killed.
+# Imports once, then forks a writer for each point; the child says through a pipe what was acknowledged until it is
+# killed.
 HOST = """
 import json, os, random, signal, sys, time
 from pathlib import Path

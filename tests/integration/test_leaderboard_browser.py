@@ -29,7 +29,10 @@ pytestmark = pytest.mark.skipif(
     devtools.CHROMIUM is None, reason="no Chromium on this machine (Debian: apt-get install chromium)"
 )
 
-NAMES = "[...document.querySelectorAll('table.board tbody tr')].filter(row => !row.hidden).map(row => row.querySelector('th .opens').textContent)"
+NAMES = (
+    "[...document.querySelectorAll('table.board tbody tr')].filter(row => !row.hidden).map(row => "
+    "row.querySelector('th .opens').textContent)"
+)
 CARDS = "[...document.querySelectorAll('#drill-answers .card')].map(card => card.innerText)"
 
 
@@ -67,7 +70,8 @@ def test_tables_sort_by_their_headings(tmp_path: Path, made: tuple[Path, Leaderb
 
         async def click(heading: str) -> list[str]:
             await tab.run(
-                f"[...document.querySelectorAll('table.board .sort')].find(one => one.textContent === '{heading}').click()"
+                "[...document.querySelectorAll('table.board .sort')].find(one => one.textContent === "
+                f"'{heading}').click()"
             )
             return [name.split(" ")[0] for name in await tab.run(NAMES)]
 
@@ -135,14 +139,16 @@ def test_a_cell_opens_its_answers_with_the_reasons(tmp_path: Path, made: tuple[P
         assert sum("✓ passed" in card for card in cards) == cell.passed
         assert all("length:at_most: wanted </script>" in card for card in cards)
         await tab.run(
-            "{const w = document.getElementById('drill-which'); w.value = 'pass'; w.dispatchEvent(new Event('change'));}"
+            "{const w = document.getElementById('drill-which'); w.value = 'pass'; "
+            "w.dispatchEvent(new Event('change'));}"
         )
         assert len(await tab.run(CARDS)) == cell.passed
         await tab.run("document.getElementById('drill-close').click()")
         assert not await tab.run("document.getElementById('drill').open")
         # by the keyboard, and for a whole model page by page
         await tab.run(
-            "document.querySelectorAll('.matrix tbody tr')[1].cells[1].dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))"
+            "document.querySelectorAll('.matrix tbody tr')[1].cells[1].dispatchEvent(new KeyboardEvent('keydown', "
+            "{key: 'Enter', bubbles: true}))"
         )
         assert await tab.run("document.getElementById('drill').open")
         await tab.run("document.getElementById('drill').close(); document.querySelectorAll('button.opens')[0].click()")
@@ -170,7 +176,8 @@ def test_nothing_of_others_runs_and_all_of_it_is_shown(tmp_path: Path, made: tup
                 f"document.getElementById('drill').close(); document.querySelectorAll('button.opens')[{row}].click()"
             )
             await tab.run(
-                f"document.getElementById('drill').close(); document.querySelectorAll('.matrix tbody tr')[{row}].cells[4].click()"
+                "document.getElementById('drill').close(); document.querySelectorAll('.matrix tbody "
+                f"tr')[{row}].cells[4].click()"
             )
         await tab.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         text = await tab.run("document.body.innerText")
@@ -220,9 +227,10 @@ def test_the_policy_stops_what_escaping_would_have_missed(
     page, _ = made
     address, seen = listener
     injected = (
-        f"<script>document.title='owned'; fetch('{address}/fetch')</script><img src='{address}/img' onerror=\"document.title='owned'\">"
-        f"<link rel=stylesheet href='{address}/css'><iframe src='{address}/frame'></iframe><style>body{{background:url('{address}/rule')}}</style>"
-        f"<form id=f action='{address}/form'></form>"
+        f"<script>document.title='owned'; fetch('{address}/fetch')</script><img src='{address}/img' "
+        f"onerror=\"document.title='owned'\"><link rel=stylesheet href='{address}/css'><iframe "
+        f"src='{address}/frame'></iframe><style>body{{background:url('{address}/rule')}}</style><form id=f "
+        f"action='{address}/form'></form>"
     )
     spoilt = tmp_path / "spoilt.html"
     spoilt.write_text(page.read_text().replace("<dialog", f"{injected}<dialog", 1))

@@ -142,7 +142,8 @@ def test_fixed_mode_changes_verdicts() -> None:
     reference = json.loads(invoke(GPT_4, "--suite", SUITE, "--json").stdout)
     fixed = json.loads(invoke(GPT_4, "--suite", SUITE, "--json", "--mode", "fixed").stdout)
     assert fixed["mode"] == "fixed"
-    # The real character is counted, nothing is drawn. Key 1481 has more sections than asked for, and does not say whether it may.
+    # The real character is counted, nothing is drawn. Key 1481 has more sections than asked for, and does not say
+    # whether it may.
     assert fixed["rates"]["instruction_strict"]["n"] == 833
     assert [(row["key"], row["instruction_id"]) for row in fixed["undecided"]] == [
         (1481, "detectable_format:multiple_sections")

@@ -167,7 +167,9 @@ def test_no_path_reaches_a_file(stored: Path, path: str) -> None:
     async def look(browser: Browser, _session: aiohttp.ClientSession) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", browser.port)  # a client would tidy the path
         writer.write(
-            f"GET /{browser.token}/{path} HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\nConnection: close\r\n\r\n".encode()
+            (
+                f"GET /{browser.token}/{path} HTTP/1.1\r\nHost: 127.0.0.1:{browser.port}\r\nConnection: close\r\n\r\n"
+            ).encode()
         )
         answer = await reader.read()
         writer.close()
@@ -376,7 +378,10 @@ def test_in_a_browser_the_list_is_sorted_and_two_runs_are_set_side_by_side(store
             answer = "document.getElementById('one').innerText"
             both = "document.querySelectorAll('#one .side').length === 2"
             await tab.until(both)
-            ways = "Object.fromEntries([...document.querySelectorAll('[data-way]')].map(way => [way.dataset.way, Number(way.textContent)]))"
+            ways = (
+                "Object.fromEntries([...document.querySelectorAll('[data-way]')].map(way => [way.dataset.way, "
+                "Number(way.textContent)]))"
+            )
             counts = await tab.run(ways)
             assert counts["all"] == 24 == sum(counts.values()) - 24
             way = max(("gained", "lost"), key=lambda way: counts[way])

@@ -16,7 +16,8 @@ from adhere.suites import load
 DATA = Path(os.environ.get("ADHERE_DATA", Path(__file__).parents[3] / "shared" / "data")) / "m_ifeval"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"needs the published files in {DATA} (ADHERE_DATA)")
 
-# (language, key, id, view) of verdicts that turn on unseeded language detection there, or on a row that has changed since.
+# (language, key, id, view) of verdicts that turn on unseeded language detection there, or on a row that has changed
+# since.
 KNOWN = {
     ("fr", "225", "fr:change_case:french_lowercase", "loose"),
     # Its keyword was written in another script when the verdicts were made (changed there on 2025-11-10).

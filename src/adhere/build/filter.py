@@ -14,8 +14,8 @@ from adhere.pipeline.reward import RewardKind, reward
 from adhere.schema import Prompt, Response, Status, Verdict
 from adhere.text.words import sentence_spans, words
 
-# Words of an answer that are not the prompt's. With fewer it only says what it was told to say: "Good luck with it." keeps
-# the rule to end with that phrase.
+# Words of an answer that are not the prompt's. With fewer it only says what it was told to say: "Good luck with it."
+# keeps the rule to end with that phrase.
 FEWEST_OWN_WORDS = 3
 KEYED = ("answer:", "exact:", "code:")  # kinds that know the right answer, or run it
 

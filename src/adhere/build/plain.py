@@ -89,8 +89,9 @@ def build_plain_pool(
     ]
     if len(ended) < len(like):
         raise Incomplete(
-            f"{len(ended)} of {draws * len(prompts)} plain answers of {model.name} ended by themselves, {len(like)} are needed, as many as "
-            "SFT has rows. Set a larger data.max_new_tokens or a smaller limits.sft_rows"
+            f"{len(ended)} of {draws * len(prompts)} plain answers of {model.name} ended by themselves, "
+            f"{len(like)} are needed, as many as SFT has rows. Set a larger data.max_new_tokens or a "
+            "smaller limits.sft_rows"
         )
     rows = _nearest(ended, [tokens(row.completion) for row in like], tokens)
     files: dict[str, Sequence[Record]] = dict(zip(FILES, (prompts, rows, (), ()), strict=True))

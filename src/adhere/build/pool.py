@@ -212,6 +212,7 @@ def _refuse(prompts: Sequence[Prompt], draws: int, limits: Limits) -> None:
             )
         if len(prompt.turns) != 1 or prompt.system is not None or not prompt.constraints:
             raise UsageError(
-                f"Training prompt {prompt.id!r} has {len(prompt.turns)} turns, {len(prompt.constraints)} constraints and "
-                f"{'a' if prompt.system is not None else 'no'} system turn; a pool takes one turn with constraints, without system turn"
+                f"Training prompt {prompt.id!r} has {len(prompt.turns)} turns, "
+                f"{len(prompt.constraints)} constraints and {'a' if prompt.system is not None else 'no'} system turn; "
+                "a pool takes one turn with constraints, without system turn"
             )

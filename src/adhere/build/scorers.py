@@ -53,8 +53,8 @@ class RuleScorer:
 
 
 CRITIC = (
-    "You check the work of others and are hard to please. An answer is flawless only if it does everything that was asked, is true, and has "
-    "no mistake."
+    "You check the work of others and are hard to please. An answer is flawless only if it does everything that was "
+    "asked, is true, and has no mistake."
 )
 ROLES = {
     "critic": CRITIC,
@@ -224,10 +224,16 @@ def agreement(first: str, second: str, votes: Mapping[str, Votes]) -> Agreement:
 def filtered_text(report: Filtered) -> str:
     """For a terminal."""
     lines = [
-        f"{report.answers:,} answers: {report.kept:,} kept, {report.rejected:,} rejected, {report.undecided:,} undecided"
+        (
+            f"{report.answers:,} answers: {report.kept:,} kept, {report.rejected:,} rejected, "
+            f"{report.undecided:,} undecided"
+        )
     ]
     lines += [
-        f"  {name}: {report.flawless[name]:,} flawless, {report.silent[name]:,} without a vote, {report.sole_objections[name]:,} rejected by it alone"
+        (
+            f"  {name}: {report.flawless[name]:,} flawless, {report.silent[name]:,} without a vote, "
+            f"{report.sole_objections[name]:,} rejected by it alone"
+        )
         for name in report.flawless
     ]
     for one in report.agreements:

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 @click.option(
     "--equal-tokens",
     is_flag=True,
-    help="The first run is a method's; compare it with its own model given as many tokens: the other runs, or a mixture of two.",
+    help=(
+        "The first run is a method's; compare it with its own model given as many tokens: the other runs, "
+        "or a mixture of two."
+    ),
 )
 @click.option(
     "--length-controlled",
@@ -123,7 +126,8 @@ def _runs(
     if equal_tokens:
         if length_controlled:
             raise UsageError(
-                "--equal-tokens compares with a mixture of runs, whose answers have no one length. Ask for one of the two"
+                "--equal-tokens compares with a mixture of runs, whose answers have no one length. "
+                "Ask for one of the two"
             )
         return [at_equal_tokens(loaded[0], loaded[1:], view=view, across_engines=across_engines)]
     found = []

@@ -64,7 +64,10 @@ def command(
     finally:
         model.close()
     cost = f", ${found.cost_usd:.4f}" if found.cost_usd else ""
-    text = f"{found.answers:,} answers to {found.prompts:,} prompts in {found.shards:,} shards ({found.tokens:,} tokens{cost}), {found.failed:,} failed: {out}/rows"
+    text = (
+        f"{found.answers:,} answers to {found.prompts:,} prompts in {found.shards:,} shards ({found.tokens:,} "
+        f"tokens{cost}), {found.failed:,} failed: {out}/rows"
+    )
     show(encode(found._asdict()) if as_json else text)
     if (problem := lacking(found)) is not None:
         raise problem

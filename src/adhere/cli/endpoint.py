@@ -48,7 +48,10 @@ _OPTIONS = (
     click.option(
         "--response-format",
         type=click.Choice(("json_object", "json_schema")),
-        help="What the server enforces: any JSON object, or the schema that a prompt asks for [the prompt's words alone].",
+        help=(
+            "What the server enforces: any JSON object, or the schema that a prompt asks for [the "
+            "prompt's words alone]."
+        ),
     ),
     click.option("--provider", help="At OpenRouter: only this provider answers."),
     click.option("--dialect", help="What kind of server it is [guessed]."),

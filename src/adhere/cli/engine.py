@@ -58,7 +58,8 @@ def emit_array(name: str, emit: str | None, parts: int | None) -> bool:
     path = Path(f"{name}.slurm")
     path.write_text(
         "#!/usr/bin/env bash\n"
-        f"#SBATCH --job-name=adhere-{name}\n#SBATCH --array=1-{parts}\n#SBATCH --output=%x-%A-%a.log\n#SBATCH --requeue\nset -euo pipefail\n"
+        f"#SBATCH --job-name=adhere-{name}\n#SBATCH --array=1-{parts}\n#SBATCH --output=%x-%A-%a.log\n"
+        "#SBATCH --requeue\nset -euo pipefail\n"
         "# All jobs must see the directory where results are stored; one that is requeued goes on where it stopped.\n"
         f'{typed} --shard "$SLURM_ARRAY_TASK_ID/{parts}"\n'
     )
@@ -110,6 +111,7 @@ def run_on(engine: EngineName, step: Step, files: tuple[str, ...], out: Path | s
     )
     n = manifest.counts
     progress.say(
-        f"{len(manifest.shards)} shards: {n.read:,} rows read = {n.kept:,} kept + {n.dropped:,} dropped + {n.broken:,} broken; {out}/manifest.json"
+        f"{len(manifest.shards)} shards: {n.read:,} rows read = {n.kept:,} kept + {n.dropped:,} dropped + "
+        f"{n.broken:,} broken; {out}/manifest.json"
     )
     return manifest

@@ -175,16 +175,19 @@ def _lacks(summary: Summary, least: float) -> str:
     parts = [f"coverage {summary.coverage:.1%} is below {least:.0%}."]
     if lost:
         parts.append(
-            f"{lost} of {counts.n} answers failed or are missing: see above, then run the same command again to ask them."
+            f"{lost} of {counts.n} answers failed or are missing: see above, "
+            "then run the same command again to ask them."
         )
     judged = summary.overall.kinds.get(JUDGED)
     if judged is not None and judged.undecided:
         parts.append(
-            f"{judged.undecided:,} statements are for a model to judge: adhere judge RUN --by MODEL (each in two orders)."
+            f"{judged.undecided:,} statements are for a model to judge: adhere judge RUN --by MODEL "
+            "(each in two orders)."
         )
     elif summary.overall.n_prompts * summary.draws - undecided - lost > 0:
         parts.append(
-            "Some verdicts are undecided, which asking again cannot change: --random-in-reference SEED decides what the published "
-            "code draws at random; --min-coverage says how many are enough."
+            "Some verdicts are undecided, which asking again cannot change: "
+            "--random-in-reference SEED decides what the published code draws at random; "
+            "--min-coverage says how many are enough."
         )
     return " ".join(parts)

@@ -34,7 +34,10 @@ COLUMNS = {"suites": ("name", "size", "tokens", "made", "paper", "answers")}
     "problems_of",
     metavar="SUITE[:PATH]",
     shell_complete=suite_names,
-    help="With `suites`: what is wrong with the data of ifeval, ifbench or iftrain; with a PATH also what rules find there.",
+    help=(
+        "With `suites`: what is wrong with the data of ifeval, ifbench or iftrain; "
+        "with a PATH also what rules find there."
+    ),
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def command(what: str, directory: Path, problems_of: str | None, as_json: bool) -> None:

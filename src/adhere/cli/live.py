@@ -191,7 +191,7 @@ def said(state: dict[str, Any]) -> str:
     spent = f", ${state['spent_usd']:.4f}" if state["spent_usd"] else ""
     waiting = f"; {state['waiting']}" if state["waiting"] else ""
     return (
-        f"{LABELS.get(state['stage'], state['stage'])}: {state['done']:,}/{state['total']:,} ({state['failed']:,} failed), "
-        f"{state['per_second']:.{2 if state['per_second'] < 1 else 1}f}/s{left}{spent}, {state['in_flight']} at once, "
-        f"{state['limited_share']:.1%} rejected; {models}{waiting}"
+        f"{LABELS.get(state['stage'], state['stage'])}: {state['done']:,}/{state['total']:,} ({state['failed']:,} "
+        f"failed), {state['per_second']:.{2 if state['per_second'] < 1 else 1}f}/s{left}{spent}, "
+        f"{state['in_flight']} at once, {state['limited_share']:.1%} rejected; {models}{waiting}"
     )

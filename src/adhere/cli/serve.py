@@ -65,7 +65,8 @@ def command(
                 sys.stdout.flush()
                 show(
                     f"{name} answers one request at a time; Ctrl-C ends it. In another terminal:\n"
-                    f"  adhere sweep {server.url} --suite core:in-family --limit 20 --max-new-tokens 64 --model-concurrency 1 --timeout 60",
+                    f"  adhere sweep {server.url} --suite core:in-family --limit 20 --max-new-tokens 64 "
+                    "--model-concurrency 1 --timeout 60",
                     err=True,
                 )
                 await asyncio.Event().wait()

@@ -125,7 +125,7 @@ def command(
     if found.coverage < min_coverage:
         counts = found.accounting.responses
         raise Incomplete(
-            f"Coverage {found.coverage:.1%} is below {min_coverage:.0%}: of {counts.n} answers {counts.missing} are missing, "
-            f"{counts.error} calls failed, and {found.rates['prompt_strict'].n} were decided. "
+            f"Coverage {found.coverage:.1%} is below {min_coverage:.0%}: of {counts.n} answers {counts.missing} are "
+            f"missing, {counts.error} calls failed, and {found.rates['prompt_strict'].n} were decided. "
             "Add the missing answers, or say how many are enough with --min-coverage"
         )

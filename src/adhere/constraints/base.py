@@ -348,7 +348,10 @@ def generation_problem(cls: type[Constraint]) -> str | None:
     if missing:
         return f"{cls.__qualname__} must have {', '.join(missing)}"
     if len(getattr(cls, "phrasings", ())) < FEWEST_PHRASINGS:
-        return f"{cls.__qualname__}.phrasings must be {FEWEST_PHRASINGS} or more: the last one is kept for held-out prompts"
+        return (
+            f"{cls.__qualname__}.phrasings must be {FEWEST_PHRASINGS} or more: "
+            "the last one is kept for held-out prompts"
+        )
     return None
 
 

@@ -22,7 +22,8 @@ from adhere.text.parts import Span, Unit, spans
 
 Made = TypeVar("Made", bound=Nested)
 
-# What is drawn inside: plain kinds of the train families, so that nothing but the composition is new to a trained model.
+# What is drawn inside: plain kinds of the train families, so that nothing but the composition is new to a trained
+# model.
 DRAWN = (
     "case:lower", "keywords:forbid", "keywords:include", "length:at_least", "length:at_most", "punctuation:no_commas",
     "punctuation:no_exclamation", "startend:end_phrase", "startend:start_phrase",
@@ -310,10 +311,16 @@ class InOrder(_Several):
     many_parts = True
     phrasings = (
         "Different {parts} of your answer must keep to these rules, one each and in this order: {rules}",
-        "Going through the {parts} of your answer, one must satisfy the first of these rules, a later one the next, and so on: {rules}",
+        (
+            "Going through the {parts} of your answer, one must satisfy the first of these rules, "
+            "a later one the next, and so on: {rules}"
+        ),
         "Among the {parts} of your answer there must be, in this sequence, one for each of these rules: {rules}",
         "Write {parts} that follow these rules one after the other, each read on its own: {rules}",
-        "Take these rules in turn, and give each a place of its own among the {parts} of the answer, later rules further down: {rules}",
+        (
+            "Take these rules in turn, and give each a place of its own among the {parts} of the answer, "
+            "later rules further down: {rules}"
+        ),
     )
     passing = ({"of": [{"id": "case:lower"}, {"id": "case:upper"}], "parts": "lines"}, "cats\nDOGS")
     failing = ({"of": [{"id": "case:lower"}, {"id": "case:upper"}], "parts": "lines"}, "DOGS\ncats")

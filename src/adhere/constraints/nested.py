@@ -251,9 +251,15 @@ def unfit_for_parts(inner: Sequence[Inner], outer: str, *, many: bool = True) ->
             return f"{one.id} is about calls of tools, which have no parts, so it must not stand inside {outer}"
         if isinstance(one, Nested):
             if one.is_about_reasoning():
-                return f"{one.id} is about the reasoning, which is no part of the answer, so it must not stand inside {outer}"
+                return (
+                    f"{one.id} is about the reasoning, which is no part of the answer, "
+                    f"so it must not stand inside {outer}"
+                )
             if many and one.many_parts:
-                return f"{one.id} looks at many parts of the answer, so it must not stand inside {outer}, which does so too"
+                return (
+                    f"{one.id} looks at many parts of the answer, so it must not stand inside "
+                    f"{outer}, which does so too"
+                )
             if problem := unfit_for_parts(one.inner, outer, many=many):
                 return problem
     return None

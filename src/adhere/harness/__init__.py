@@ -34,6 +34,6 @@ def need_harness(module: str, package: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise MissingExtra(
-            f"This needs {package}, and the package {error.name or module!r} is not installed. Run: pip install {package} (in an "
-            "environment of its own where its pins clash with yours)"
+            f"This needs {package}, and the package {error.name or module!r} is not installed. Run: "
+            f"pip install {package} (in an environment of its own where its pins clash with yours)"
         ) from error

@@ -55,7 +55,8 @@ def find(patterns: tuple[str, ...]) -> list[tuple[str, int]]:
             names = {path: Path(path).stat().st_size for path in paths if Path(path).is_file()}
         if not names:
             raise UsageError(
-                f"{pattern}: no such file, and no file matches it. Patterns: 'data/*.jsonl.zst', 's3://bucket/**/*.parquet'"
+                f"{pattern}: no such file, and no file matches it. Patterns: 'data/*.jsonl.zst', "
+                "'s3://bucket/**/*.parquet'"
             )
         places |= names
     return list(places.items())

@@ -46,7 +46,8 @@ def _plain(message: Message, *, is_sent: bool) -> dict[str, Any]:
     if message.media:
         if not is_sent:
             raise UsageError(
-                "A prompt shows a picture or plays a sound, and this model is given text alone. Ask a model behind an endpoint"
+                "A prompt shows a picture or plays a sound, and this model is given text alone. "
+                "Ask a model behind an endpoint"
             )
         found["content"] = [{"type": "text", "text": message.content}] if message.content else []
         found["content"] += [_part(one) for one in message.media]
@@ -186,14 +187,14 @@ def insist_on_all(
     text = apply(conversation(shown), definitions(told))
     if any(words in text and words not in template for words in _MADE_UP):
         raise UsageError(
-            "The chat template has no place for all that is said of tools, and the engine puts it into other words: the model was made "
-            "without it, so nothing can be measured here"
+            "The chat template has no place for all that is said of tools, and the engine puts it into other words: "
+            "the model was made without it, so nothing can be measured here"
         )
     missing = [what for word, what in marks.items() if word not in text]
     if missing:
         raise UsageError(
-            f"The chat template leaves out {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''}: the model was made "
-            "without it, so nothing can be measured here"
+            f"The chat template leaves out {missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''}: "
+            "the model was made without it, so nothing can be measured here"
         )
 
 

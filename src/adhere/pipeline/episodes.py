@@ -91,8 +91,8 @@ class Play:
                 heard = self.episode.hear(step.heard[0].content)
             if heard != step.heard:
                 raise IntegrityError(
-                    f"prompt {prompt.id}, step {step.answer.turn}: stored is {step.heard!r:.200}, the world says {heard!r:.200}. "
-                    "It was changed since; ask into another directory"
+                    f"prompt {prompt.id}, step {step.answer.turn}: stored is {step.heard!r:.200}, "
+                    f"the world says {heard!r:.200}. It was changed since; ask into another directory"
                 )
             self.steps.append(step)
 
@@ -200,7 +200,8 @@ async def play(
     for one in plays:
         if one.setting.user and one.setting.user != given:
             raise UsageError(
-                f"prompt {one.prompt.id}: {one.setting.user} plays its user, and {given or 'no model'} is given (--user)"
+                f"prompt {one.prompt.id}: {one.setting.user} plays its user, "
+                f"and {given or 'no model'} is given (--user)"
             )
     for one in plays:  # killed between the last step and the end
         if one.ended:

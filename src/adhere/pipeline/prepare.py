@@ -51,7 +51,8 @@ def refuse_in_shards(model: Model) -> None:
     """
     if isinstance(model, Searched):
         raise UsageError(
-            f"{model.name} looks for a prompt over all answers of a run, and so many are stored in shards: take fewer --draws"
+            f"{model.name} looks for a prompt over all answers of a run, and so many are stored in "
+            "shards: take fewer --draws"
         )
 
 

@@ -164,8 +164,8 @@ def stored_in(directories: Sequence[Path], *, as_stored: bool = False) -> Stored
     for directory, kind in kinds.items():
         if kind is None:
             raise UsageError(
-                f"{directory}: neither a study (study.json, result.json), a sweep (sweep.json) nor a run (manifest.json, "
-                "responses/) is stored there"
+                f"{directory}: neither a study (study.json, result.json), a sweep (sweep.json) "
+                "nor a run (manifest.json, responses/) is stored there"
             )
     if set(kinds.values()) == {"run"}:
         return StoredRuns([load_run(directory) for directory in directories])

@@ -226,7 +226,8 @@ def _weighted(items: Sequence[_Item], text: str, shares: Sequence[float | None],
 def _paired(prompts: Sequence[Any] | None, completions: Sequence[Any]) -> list[tuple[Any, Any]]:
     if prompts is None or len(prompts) != len(completions):
         raise UsageError(
-            f"A judge model needs one prompt a completion, got {0 if prompts is None else len(prompts)} for {len(completions)}"
+            f"A judge model needs one prompt a completion, got {0 if prompts is None else len(prompts)} "
+            f"for {len(completions)}"
         )
     return list(zip(prompts, completions, strict=True))
 

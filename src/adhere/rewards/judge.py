@@ -122,8 +122,9 @@ def _columns(columns: Mapping[str, Any], n: int) -> tuple[Sequence[Any], Sequenc
     for name in COLUMNS:
         if name not in columns:
             raise UsageError(
-                f"The reward needs the column {name!r}, and the dataset has {', '.join(sorted(columns)) or 'no others'}. "
-                f"Rows built with `adhere build DATA.toml` carry {' and '.join(COLUMNS)}; keep remove_unused_columns=False"
+                f"The reward needs the column {name!r}, and the dataset has "
+                f"{', '.join(sorted(columns)) or 'no others'}. Rows built with `adhere build DATA.toml` carry "
+                f"{' and '.join(COLUMNS)}; keep remove_unused_columns=False"
             )
         if len(columns[name]) != n:
             raise UsageError(f"Column {name!r} has {len(columns[name])} rows for {n} completions")

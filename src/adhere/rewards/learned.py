@@ -45,7 +45,8 @@ def learned_reward(directory: str | Path, *, device: str = "cpu") -> RewardFunct
     ) -> list[float | None]:
         if prompts is None or len(prompts) != len(completions):
             raise UsageError(
-                f"A reward model needs one prompt a completion, got {0 if prompts is None else len(prompts)} for {len(completions)}"
+                f"A reward model needs one prompt a completion, got {0 if prompts is None else len(prompts)} "
+                f"for {len(completions)}"
             )
         texts = [split_reasoning(answer_of(one))[1] for one in completions]
         asked = [(_turns(prompt), text) for prompt, text in zip(prompts, texts, strict=True) if text.strip()]

@@ -21,7 +21,8 @@ _NUMBER_AT, _ARCH_AT, _THIRD_ARGUMENT_AT = 0, 4, 32
 _X32_BIT = 0x40000000
 
 _ARCHES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-# What an interpreter needs to compute, to read its own modules and to wait: no process, thread, signal, socket, limit or key.
+# What an interpreter needs to compute, to read its own modules and to wait: no process, thread, signal, socket, limit
+# or key.
 _CALLS = {
     "x86_64": {
         "read": 0, "write": 1, "close": 3, "stat": 4, "fstat": 5, "lstat": 6, "poll": 7, "lseek": 8, "mmap": 9, "mprotect": 10, "munmap": 11,

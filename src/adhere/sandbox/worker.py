@@ -31,8 +31,8 @@ from typing import Any
 
 from adhere.sandbox import lockdown
 
-# The C library's fork rather than Python's: this process has one thread, so nothing needs to be set right after a fork, and
-# what os.fork does then touches half of all pages that a call touches (0.4 of 1.5 ms).
+# The C library's fork rather than Python's: this process has one thread, so nothing needs to be set right after a fork,
+# and what os.fork does then touches half of all pages that a call touches (0.4 of 1.5 ms).
 _fork = ctypes.PyDLL(None).fork
 MOST_BYTES = 1 << 20  # of an answer
 MOST_DEPTH = 100  # of a value's nesting
@@ -152,7 +152,10 @@ def _one(
     if ran_out == "computed":
         return {"status": "timeout", "reason": f"used more than {call['timeout_s']:g} s of processor time"}, b""
     if ran_out:
-        spent = f"came to no {call['timeout_s']:g} s of processor time in {2 * call['timeout_s']:g} s: it waits, or the machine is busy"
+        spent = (
+            f"came to no {call['timeout_s']:g} s of processor time in {2 * call['timeout_s']:g} s: it waits, "
+            "or the machine is busy"
+        )
         return {"status": "waited", "reason": spent}, b""
     return _outcome(answer, token, ended, used, call)
 

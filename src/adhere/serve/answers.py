@@ -123,7 +123,8 @@ class Answers:
         """
         if len({run.manifest.prompts_sha256 for run in runs}) > 1:
             raise UsageError(
-                f"{' and '.join(str(run.directory) for run in runs)} were asked different prompts, so no answer can be set beside another"
+                f"{' and '.join(str(run.directory) for run in runs)} were asked different prompts, "
+                "so no answer can be set beside another"
             )
         self._prompts = runs[0].prompts()
         self._draws = min(run.spec.draws for run in runs)

@@ -106,7 +106,8 @@ class Transform(_RowStep):
         found, self._settings = choose(spec.transform, spec.table, Settings(spec.seed, spec.options))
         if not isinstance(found.apply, each):
             raise UsageError(
-                f"The transform {spec.transform!r} looks at all rows together, or asks a model: it runs in one process, without --engine"
+                f"The transform {spec.transform!r} looks at all rows together, or asks a model: "
+                "it runs in one process, without --engine"
             )
         self._one = found.apply
 
@@ -214,7 +215,8 @@ def prompt_of(row: Row, number: int) -> Prompt:
         return Prompt(name, (Turn(said[-1].content, refs),), system=system, given=given)
     except (msgspec.ValidationError, ValueError, IndexError) as error:
         raise SpecError(
-            f"no `prompt` that can be asked: a text, or messages (`role`, `content`) of which the last is the user's ({error})"
+            "no `prompt` that can be asked: a text, or messages (`role`, `content`) "
+            f"of which the last is the user's ({error})"
         ) from error
 
 

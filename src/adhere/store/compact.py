@@ -242,7 +242,8 @@ class _Writer:
         self.cells: list[Compacted] = []
         head = "model VARCHAR, suite VARCHAR, run VARCHAR"
         database.execute(
-            f"CREATE TABLE responses ({head}, {_typed(_RESPONSES)}, {', '.join(f'{name} INTEGER' for name in _TALLIES)})"
+            f"CREATE TABLE responses ({head}, {_typed(_RESPONSES)}, "
+            f"{', '.join(f'{name} INTEGER' for name in _TALLIES)})"
         )
         database.execute(f"CREATE TABLE verdicts ({head}, {_typed(_VERDICTS)})")
 

@@ -95,7 +95,8 @@ class RunReader:
         loose: dict[tuple[str, int, int, int], Mark] = {}
         for mark in self._rows(directory / "verdicts", self._marks.decode_lines, Mark):
             key = (mark.prompt_id, mark.turn, mark.draw)
-            # Only an answer that came twice can have verdicts about the other one; hashing all of them would cost a third.
+            # Only an answer that came twice can have verdicts about the other one; hashing all of them would cost a
+            # third.
             if key in responses and (key not in hashes or hashes[key] == mark.answer):
                 (strict if mark.view == "strict" else loose)[(*key, mark.index)] = mark
         return Readout(directory, manifest, summary, prompts, responses, strict, loose)

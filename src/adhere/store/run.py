@@ -113,7 +113,8 @@ class Run:
         wanted = self.spec.draws * sum(len(prompt.turns) for prompt in self._prompts)
         if wanted > MOST_KEYS:
             raise IntegrityError(
-                f"{directory} asks for {wanted:,} answers; one Run holds at most {MOST_KEYS:,}, more go into a sharded Run"
+                f"{directory} asks for {wanted:,} answers; one Run holds at most {MOST_KEYS:,}, "
+                "more go into a sharded Run"
             )
         self._keys = all_keys(self._prompts, self.spec.draws)
         self._known_keys = frozenset(self._keys)
@@ -364,7 +365,8 @@ class Run:
         """
         if not self.is_sealed:
             raise UsageError(
-                f"{self.directory} has no summary: it is unfinished. Run the same command again, or: adhere rescore {self.directory}"
+                f"{self.directory} has no summary: it is unfinished. Run the same command again, or: "
+                f"adhere rescore {self.directory}"
             )
         return decode(read_regular(self.directory / SUMMARY), Summary)
 

@@ -117,8 +117,8 @@ class SegmentWriter(Generic[T]):
                 _sync_folder(self.path.parent)
             _write_all(self._descriptor, batch)
         except OSError as error:
-            # A torn batch must not be continued: its tail would join the next one's first line. Whatever comes later goes
-            # to a new file.
+            # A torn batch must not be continued: its tail would join the next one's first line. Whatever comes later
+            # goes to a new file.
             self._waiting.clear()
             self._abandon()
             trouble = self._trouble(error, count)

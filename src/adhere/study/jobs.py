@@ -88,7 +88,8 @@ def run_jobs(prepared: Prepared, *, shard: Shard, jobs: int, progress: Progress,
     lost = [worker.exitcode for worker in workers if worker.exitcode]
     if lost:
         progress.say(
-            f"{len(lost)} of {jobs} processes ended early (exit code {lost[0]}); their work is taken up by the next start"
+            f"{len(lost)} of {jobs} processes ended early (exit code {lost[0]}); "
+            "their work is taken up by the next start"
         )
     return prepared.result(progress=progress, command=command)
 

@@ -147,8 +147,9 @@ def _template(start: Path) -> Template:
     tokenizer = load_tokenizer(start)
     if not tokenizer.chat_template:
         raise UsageError(
-            f"{start}: the tokenizer has no chat template, so prompts cannot be put to the model. Start from an instruction-tuned model, "
-            "or give it one: template = 'chatml', or the path of a Jinja template"
+            f"{start}: the tokenizer has no chat template, so prompts cannot be put to the model. "
+            "Start from an instruction-tuned model, or give it one: template = 'chatml', "
+            "or the path of a Jinja template"
         )
     trouble = template_trouble(tokenizer)
     return Template(content_hash(tokenizer.chat_template), [] if trouble is None else [str(trouble)])

@@ -110,7 +110,8 @@ def _collected(spec: StudySpec, done: Prepared, apart: Apart, minutes: float) ->
     nothing = [name for name, found in trials.items() if all(one.rate is None for one in found)]
     if nothing:
         raise Incomplete(
-            f"No trial of {', '.join(nothing)} could be measured, so nothing can be chosen; {done.directory / 'failures'} says why"
+            f"No trial of {', '.join(nothing)} could be measured, so nothing can be chosen; "
+            f"{done.directory / 'failures'} says why"
         )
     return Tuning(
         VERSION,

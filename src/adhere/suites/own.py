@@ -30,7 +30,8 @@ def load_own(argument: str | None, _seed: int | None = None) -> Suite:
     """
     if not argument:
         raise UsageError(
-            "Suite 'my' needs the file with your prompts: my:PATH, JSON lines with key, prompt, instruction_id_list and kwargs"
+            "Suite 'my' needs the file with your prompts: my:PATH, JSON lines with key, prompt, "
+            "instruction_id_list and kwargs"
         )
     return load(OWN, argument)
 

@@ -88,11 +88,13 @@ def _picture(prompt: Prompt, text: str, face: ImageFont.FreeTypeFont, lacking: f
     height = 2 * MARGIN + round(1.35 * POINTS) * len(lines)
     if height > _LONGEST_SIDE:
         raise UsageError(
-            f"Prompt {prompt.id!r} has {len(lines)} lines of {COLUMNS} characters: too long for one picture. Leave it out"
+            f"Prompt {prompt.id!r} has {len(lines)} lines of {COLUMNS} characters: too long for one "
+            "picture. Leave it out"
         )
     if unseen := next((one for one in text if one in lacking), ""):
         raise UsageError(
-            f"Prompt {prompt.id!r} has the character {unseen!r}, which the font lacks, so it would not be seen. Name a font that has it: --font FILE"
+            f"Prompt {prompt.id!r} has the character {unseen!r}, which the font lacks, so it would not be seen. "
+            "Name a font that has it: --font FILE"
         )
     image, pen = _canvas(WIDTH, height)
     for number, line in enumerate(lines):

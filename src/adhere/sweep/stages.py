@@ -203,7 +203,8 @@ class _Stages:
         unpriced = set(self.tariff.unpriced(self.found.snapshot.wanted))
         if unpriced >= set(self.found.snapshot.wanted):
             raise UsageError(
-                "No model says what it costs, so --max-cost cannot be kept. State it with --price IN,OUT (USD a million tokens)"
+                "No model says what it costs, so --max-cost cannot be kept. "
+                "State it with --price IN,OUT (USD a million tokens)"
             )
         self.found.set_aside |= dict.fromkeys(sorted(unpriced), NO_PRICE)
         if unpriced:

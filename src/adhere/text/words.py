@@ -38,15 +38,16 @@ _LETTERED = frozenset(
     "generation formula factor player person item scenario note key drive brand and or".split()
 )
 _STARTERS = frozenset(
-    "i it he she we you they this that these those there here the a an my your his her its our their in on at by for from "
-    "to with of as if when while where why how what who which and but or so yet nor not no yes then than now also "
-    "however therefore thus because since although though after before until unless once both each every all any some "
-    "many most few one two another other such is are was were do does did can could will would should may might must "
-    "have has had let please use try make take next first second third finally instead perhaps maybe".split()
+    "i it he she we you they this that these those there here the a an my your his her its our their in on at by for "
+    "from to with of as if when while where why how what who which and but or so yet nor not no yes then than now "
+    "also however therefore thus because since although though after before until unless once both each every all any "
+    "some many most few one two another other such is are was were do does did can could will would should may might "
+    "must have has had let please use try make take next first second third finally instead perhaps maybe".split()
 )
 _ROMAN = re.compile("[IVXLC]{1,6}")
 _NEXT_WORD = re.compile(r"""\s{1,3}["'“‘(\[*_]*([^\W_]{0,20})""")
-# No sentence goes on past so many abbreviations; without the limit, looking for the first one reads a hostile text whole.
+# No sentence goes on past so many abbreviations; without the limit, looking for the first one reads a hostile text
+# whole.
 _MOST_POINTS = 50
 _LIST_NUMBER = re.compile(r"\s*(?:\d{1,3}|[A-Za-z])\.\Z")
 

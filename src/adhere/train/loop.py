@@ -324,8 +324,8 @@ class Learner:
     def _refuse_unbounded(self, noun: str, value: float, rate: float) -> None:
         if not math.isfinite(value):
             raise Diverged(
-                f"{self.stage}: the {noun} of step {self.step + 1} of {self.steps} is {value} at learning rate {rate:.3g}; "
-                "that step was not taken. Lower learning_rate, or look for a broken row in its batch"
+                f"{self.stage}: the {noun} of step {self.step + 1} of {self.steps} is {value} at learning rate "
+                f"{rate:.3g}; that step was not taken. Lower learning_rate, or look for a broken row in its batch"
             )
 
 
@@ -404,7 +404,8 @@ def _refuse_dropout(model: PreTrainedModel) -> None:
     if named:
         found = ", ".join(f"{name} = {value}" for name, value in named.items())
         raise UsageError(
-            f"gradient_checkpointing: the model's config has {found}, which checkpointing would switch on. Set it to 0 there"
+            f"gradient_checkpointing: the model's config has {found}, which checkpointing would switch "
+            "on. Set it to 0 there"
         )
 
 
@@ -431,7 +432,8 @@ def _merging(
     files = sorted(Path(merging.base).glob("*.safetensors"))
     if not files:
         raise UsageError(
-            f"{stage}: merging.base = {merging.base!r} holds no safetensors; it names the weights before the stage before"
+            f"{stage}: merging.base = {merging.base!r} holds no safetensors; "
+            "it names the weights before the stage before"
         )
     base = {name: tensor for file in files for name, tensor in load_file(str(file)).items()}
     base |= {f"{name}.rows": base[f"{name}.weight"][trained_tokens(model)] for name in trained_rows(model)}

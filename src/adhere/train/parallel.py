@@ -125,8 +125,8 @@ def divided(
     hashes = gather([content_hash([len(items), same])])
     if len(set(hashes)) > 1:
         raise IntegrityError(
-            f"The processes do not work on the same rows ({', '.join(one[:8] for one in hashes)}), so what they find cannot be put together. "
-            "Give all of them the same recipe, data and seed"
+            f"The processes do not work on the same rows ({', '.join(one[:8] for one in hashes)}), "
+            "so what they find cannot be put together. Give all of them the same recipe, data and seed"
         )
     found: list[tuple[int, Found]] = []
     for number, item in zip(range(rank, len(items) + size, size), share(items), strict=False):

@@ -219,7 +219,10 @@ def _noted(training: Training) -> list[str]:
         return []
     name = training.name or training.stage.name
     return [
-        f"{name}: merging.mode = 'paper' keeps p = {merging.p:g} of every step and does not rescale it; mode = 'released' is what its authors ran"
+        (
+            f"{name}: merging.mode = 'paper' keeps p = {merging.p:g} of every step and does not rescale it; "
+            "mode = 'released' is what its authors ran"
+        )
     ]
 
 

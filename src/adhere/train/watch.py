@@ -97,8 +97,9 @@ def asked_of(suite: Suite, tokenizer: PreTrainedTokenizerBase) -> list[Asked]:
     for prompt in suite.prompts:
         if len(prompt.turns) != 1 or not prompt.constraints or prompt.tools:
             raise UsageError(
-                f"watch.suite: {suite.name} has prompts of several turns, with tools, or that no program judges ({prompt.id}), which cannot be "
-                "watched while training. Name one such as `core`"
+                f"watch.suite: {suite.name} has prompts of several turns, with tools, "
+                f"or that no program judges ({prompt.id}), which cannot be watched while training. "
+                "Name one such as `core`"
             )
         ids = prompt_ids(tokenizer, prompt.messages())
         found.append(Asked(ids, prompt.constraints, prompt.tags.get("profile")))

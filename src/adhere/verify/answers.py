@@ -269,8 +269,9 @@ class _Ledger:
             Problem(
                 line,
                 "a repeated key",
-                f"{self._where(line)}: key {self._key(unit)!r} ({self._turn(unit)}draw {draw}) was answered in {self._first(first, line)} "
-                "already. Delete one of the rows, or number several answers to one prompt in a column `draw`",
+                f"{self._where(line)}: key {self._key(unit)!r} ({self._turn(unit)}draw {draw}) "
+                f"was answered in {self._first(first, line)} already. Delete one of the rows, "
+                "or number several answers to one prompt in a column `draw`",
             )
             for first, (line, unit, draw) in self._seen.enter(judged.answers)
         ]

@@ -44,8 +44,8 @@ BadRows = Literal["error", "skip"]
 
 BAD_ROWS: tuple[BadRows, ...] = get_args(BadRows)
 
-# (strict, loose) of one constraint as one character: what came of a whole answer is then a short text, which is cheap to
-# count and to send between processes.
+# (strict, loose) of one constraint as one character: what came of a whole answer is then a short text, which is cheap
+# to count and to send between processes.
 _CODES: dict[tuple[Outcome, Outcome], str] = {
     ("pass", "pass"): "p",
     ("fail", "pass"): "l",
@@ -319,7 +319,10 @@ class Desk(Step):
         if row.turn is None or row.responses is not None:
             raise Unusable(
                 "no turn",
-                f"key {key!r} has {turns} turns: give each answer its `turn` (from 0), or one row all of them in a list `responses`",
+                (
+                    f"key {key!r} has {turns} turns: give each answer its `turn` (from 0), "
+                    "or one row all of them in a list `responses`"
+                ),
             )
         if not 0 <= row.turn < turns:
             raise Unusable("a wrong column", f"turn={row.turn}: key {key!r} has {turns} turns, numbered from 0")
@@ -404,7 +407,8 @@ class Desk(Step):
         if not isinstance(text, str):
             raise Unusable(
                 "a wrong column",
-                f"`prompt` is a list of messages, which matches nothing{f', and {self._no_such_key(key)}' if key is not None else ''}. "
+                "`prompt` is a list of messages, which matches "
+                f"nothing{f', and {self._no_such_key(key)}' if key is not None else ''}. "
                 "Give the row the `key` of its prompt, or the prompt's text",
             )
         number = self._by_prompt(text)
@@ -428,7 +432,10 @@ class Desk(Step):
         if number is not None and number < 0:
             raise Unusable(
                 "an ambiguous prompt",
-                f"several prompts of {self.suite_name} have the text {_shortened(text)}. Give the row the `key` of its prompt",
+                (
+                    f"several prompts of {self.suite_name} have the text {_shortened(text)}. "
+                    "Give the row the `key` of its prompt"
+                ),
             )
         return number
 
@@ -526,7 +533,10 @@ def _status(row: ResponseRow, text: str, *, is_cut: bool, is_done: bool) -> Stat
     else:
         raise Unusable(
             "a wrong column",
-            f"status={row.status!r} must be one of {', '.join(STATUSES)}. Leave the column out where it means something else",
+            (
+                f"status={row.status!r} must be one of {', '.join(STATUSES)}. "
+                "Leave the column out where it means something else"
+            ),
         )
     if status != "ok":
         return status

@@ -76,8 +76,9 @@ class SideFiles:
         files = cls(read_imports(list(paths)))
         if not files.models:
             raise UsageError(
-                f"{', '.join(str(path) for path in paths)}: no per-item file of a harness in there. Wanted are lm-eval's "
-                "samples_*.jsonl (--log_samples), inspect's logs, EvalScope's reviews or OpenCompass' results (--dump-eval-details)"
+                f"{', '.join(str(path) for path in paths)}: no per-item file of a harness in there. "
+                "Wanted are lm-eval's samples_*.jsonl (--log_samples), inspect's logs, "
+                "EvalScope's reviews or OpenCompass' results (--dump-eval-details)"
             )
         return files
 
@@ -101,7 +102,8 @@ class SideFiles:
         shared = [task for task in tasks_a if task in tasks_b]
         if not shared:
             raise UsageError(
-                f"{a} and {b} have no side task in common: {_list_some(tasks_a)} against {_list_some(tasks_b)}. Run the same tasks on both"
+                f"{a} and {b} have no side task in common: {_list_some(tasks_a)} against {_list_some(tasks_b)}. "
+                "Run the same tasks on both"
             )
         return [_compare_task([tasks_a[task]], [tasks_b[task]], task, options) for task in shared]
 
@@ -122,7 +124,8 @@ class SideFiles:
                 other = owner.setdefault(file.path, name)
                 if other != name:
                     raise UsageError(
-                        f"{file.found.harness}'s {file.found.model} fits {other} and {name}. Say which it is with --called '{name}=NAME'"
+                        f"{file.found.harness}'s {file.found.model} fits {other} and {name}. "
+                        f"Say which it is with --called '{name}=NAME'"
                     )
         tasks = {name: _tasks(found, options) for name, found in files.items()}
         every = list(dict.fromkeys(task for found in tasks.values() for task in found))
@@ -131,8 +134,8 @@ class SideFiles:
             lack = [name for name in tasks if task not in tasks[name]]
             if lack:
                 raise UsageError(
-                    f"{' '.join(task)} is there for {_list_some(have)} and not for {_list_some(lack)}. Run it on those too, or give only the "
-                    "files that are to count"
+                    f"{' '.join(task)} is there for {_list_some(have)} and not for {_list_some(lack)}. "
+                    "Run it on those too, or give only the files that are to count"
                 )
         return [
             _compare_task([tasks[one.name][task] for one in a_S], [tasks[one.name][task] for one in b_S], task, options) for task in every
@@ -158,13 +161,14 @@ class SideFiles:
             alike = [wanted.name] if wanted.name in models else [model for model in models if wanted.fits(model)]
             if len(alike) > 1:
                 raise UsageError(
-                    f"{name}: {harness} has several models called alike: {', '.join(alike)}. Say which with --called '{name}=NAME'"
+                    f"{name}: {harness} has several models called alike: {', '.join(alike)}. "
+                    f"Say which with --called '{name}=NAME'"
                 )
             found += [file for model in alike for file in self._files[harness, model]]
         if not found:
             raise UsageError(
-                f"{name}: no side measure of a model called so.{nearest(wanted.name, self.models)}{wanted.missing} There are: "
-                f"{', '.join(self.models)}. Say which with --called '{name}=NAME'"
+                f"{name}: no side measure of a model called so.{nearest(wanted.name, self.models)}{wanted.missing} "
+                f"There are: {', '.join(self.models)}. Say which with --called '{name}=NAME'"
             )
         return found
 
@@ -182,7 +186,8 @@ def _tasks(files: Sequence[_File], options: SideOptions) -> dict[tuple[str, str]
         before = seen.setdefault((found.harness, found.task), file.path)
         if before != file.path:
             raise UsageError(
-                f"{found.model} has {found.task} twice: {before} and {file.path}. Give one of them (--side takes files too)"
+                f"{found.model} has {found.task} twice: {before} and {file.path}. "
+                "Give one of them (--side takes files too)"
             )
         pool = next((pattern for pattern in options.pools if fnmatchcase(found.task, pattern)), found.group)
         tasks.setdefault((found.harness, pool or found.task), []).append(file)

@@ -67,8 +67,9 @@ def read_outcomes(
     if "response" in first:
         return _judge_file(path, view=view, suite=suite)
     raise UsageError(
-        f"{path}: the first row has {', '.join(sorted(first)) or 'nothing'}. Wanted are verdict rows (instruction_id, strict), "
-        "answers (response, with --suite), lm-eval's samples, an inspect log, EvalScope's reviews or OpenCompass' results"
+        f"{path}: the first row has {', '.join(sorted(first)) or 'nothing'}. Wanted are verdict rows (instruction_id, "
+        "strict), answers (response, with --suite), lm-eval's samples, an inspect log, "
+        "EvalScope's reviews or OpenCompass' results"
     )
 
 
@@ -103,7 +104,8 @@ def _by_instruction(path: Path, view: View) -> dict[str, float | None]:
             key, outcome = row["key"], known[row[view]]
         except (KeyError, TypeError) as error:
             raise SpecError(
-                f"{path}:{number}: a verdict row needs `key` and `{view}` (true, false, pass, fail or undecided); missing or wrong: {error}"
+                f"{path}:{number}: a verdict row needs `key` and `{view}` (true, false, pass, fail or undecided); "
+                f"missing or wrong: {error}"
             ) from error
         found.setdefault((str(key), int(row.get("draw") or 0)), []).append(outcome)
     return _means(((prompt, _all(outcomes)) for (prompt, _), outcomes in found.items()))

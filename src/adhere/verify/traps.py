@@ -202,7 +202,8 @@ def _refs_of(path: Path, number: int, row: Mapping[str, Any]) -> tuple[Constrain
     names = row.get("instruction_id_list") or []
     if len(names) != len(params):
         raise SpecError(
-            f"{path}:{number}: instruction_id_list names {len(names)} constraints, kwargs {len(params)}. Give --suite, or rows with both"
+            f"{path}:{number}: instruction_id_list names {len(names)} constraints, kwargs {len(params)}. "
+            "Give --suite, or rows with both"
         )
     return tuple(
         ConstraintRef(name, {key: value for key, value in (one or {}).items() if value is not None})

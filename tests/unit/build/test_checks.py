@@ -30,7 +30,10 @@ HELD_OUT = [Case("Wow!! Great.", True), Case("Wow! Great.", False), Case("Fine."
 FINE = {
     "count": "def evaluate(response):\n    return response.count('!') >= 2\n",
     "regex": "import re\ndef evaluate(response):\n    return len(re.findall('!', response)) > 1\n",
-    "loop": "def evaluate(response):\n    seen = 0\n    for char in response:\n        if char == '!':\n            seen += 1\n    return seen >= 2\n",
+    "loop": (
+        "def evaluate(response):\n    seen = 0\n    for char in response:\n        if char == '!':\n            "
+        "seen += 1\n    return seen >= 2\n"
+    ),
 }
 # name -> (function, the stage that drops it, a part of the reason)
 BAD = {

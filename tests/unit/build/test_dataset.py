@@ -136,7 +136,8 @@ def test_kill_9_and_again(tmp_path: Path) -> None:
         "from unit.build.function_model import FunctionModel, everyday\n"
         "from adhere.build.dataset.make import build_dataset\nfrom adhere.build.dataset.spec import DataSpec, Queries\n"
         "def slow(request):\n    time.sleep(0.01)\n    return everyday(request)\n"
-        f"build_dataset(DataSpec(model='function/everyday', queries=Queries(count=40), draws=4), FunctionModel(slow), Path({str(tmp_path)!r}))\n"
+        "build_dataset(DataSpec(model='function/everyday', queries=Queries(count=40), draws=4), FunctionModel(slow), "
+        f"Path({str(tmp_path)!r}))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script])
     until = time.monotonic() + 60
@@ -308,7 +309,10 @@ def test_the_model_writes_queries(tmp_path: Path) -> None:
             "compasses",
         ]
         lines = [
-            f"{n}. Tell me {['how', 'why', 'where'][n % 3]} people study {topics[(number * 4 + n) % 9]} in winter {number}{n}"
+            (
+                f"{n}. Tell me {['how', 'why', 'where'][n % 3]} people study {topics[(number * 4 + n) % 9]} "
+                f"in winter {number}{n}"
+            )
             for n in range(1, 5)
         ]
         return answer(

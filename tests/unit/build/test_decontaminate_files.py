@@ -216,12 +216,13 @@ def test_kill_9_and_again(tmp_path: Path) -> None:
     """The process is killed for real, somewhere in the middle."""
     train = many(tmp_path / "t.jsonl", 3000)
     script = (
-        "import time\nfrom pathlib import Path\nfrom adhere.build.decontaminate import files\nfiles._BLOCK_BYTES, files._SAVE_EVERY_S = 4000, 0.0\n"
+        "import time\nfrom pathlib import Path\nfrom adhere.build.decontaminate import files\n"
+        "files._BLOCK_BYTES, files._SAVE_EVERY_S = 4000, 0.0\n"
         "real = files.Decontaminate.sort\n"
         "def judge(desk, block):\n    time.sleep(0.02)\n    return real(desk, block)\n"
         "files.Decontaminate.sort = judge\n"
-        f"files.decontaminate_file(Path({str(train)!r}), [files.TestItem('mine', 7, {LONG!r})], out=Path({str(tmp_path / 'k.jsonl')!r}), "
-        f"drops=Path({str(tmp_path / 'd.jsonl')!r}))\n"
+        f"files.decontaminate_file(Path({str(train)!r}), [files.TestItem('mine', 7, {LONG!r})], "
+        f"out=Path({str(tmp_path / 'k.jsonl')!r}), drops=Path({str(tmp_path / 'd.jsonl')!r}))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script])
     state = tmp_path / ".k.jsonl.state.json"
@@ -295,7 +296,8 @@ def test_parquet_whose_data_is_damaged_is_one_clear_line(tmp_path: Path) -> None
     duckdb = pytest.importorskip("duckdb")
     path = tmp_path / "t.parquet"
     duckdb.connect().execute(
-        f"COPY (SELECT 'text number ' || range AS prompt FROM range(20000)) TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
+        f"COPY (SELECT 'text number ' || range AS prompt FROM range(20000)) TO '{path}' (FORMAT "
+        "parquet, COMPRESSION zstd)"
     )
     data = bytearray(path.read_bytes())
     data[200:4000] = bytes(3800)

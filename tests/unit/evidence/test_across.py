@@ -113,12 +113,18 @@ def test_claims_say_where_they_stand_and_what_was_guessed(checked) -> None:
 
 
 def test_a_column_of_series_before_the_names_is_no_model(checked) -> None:
-    text = "# T\n\n|  | Models | MMLU | MATH |\n|---|---|---|---|\n| Qwen2 Series | Qwen2-7B-Instruct | 70.5 | 52.9 |\n| Yi Series | Yi-1.5-9B-Chat | 69.5 | 47.7 |\n"
+    text = (
+        "# T\n\n|  | Models | MMLU | MATH |\n|---|---|---|---|\n"
+        "| Qwen2 Series | Qwen2-7B-Instruct | 70.5 | 52.9 |\n| Yi Series | Yi-1.5-9B-Chat | 69.5 | 47.7 |\n"
+    )
     assert {claim.model for claim in checked(text).claims} == {"Qwen2-7B-Instruct", "Yi-1.5-9B-Chat"}
 
 
 def lab(title: str, value: str, model: str = "Llama-3-8B-Instruct") -> str:
-    return f"# {title}\n\n| Model | MMLU | MATH |\n|---|---|---|\n| {model} | 68.4 | {value} |\n| Gemma-2-9B-it | 72.1 | 44.3 |\n"
+    return (
+        f"# {title}\n\n| Model | MMLU | MATH |\n|---|---|---|\n| {model} | 68.4 | {value} |\n"
+        "| Gemma-2-9B-it | 72.1 | 44.3 |\n"
+    )
 
 
 def test_two_laboratories_that_differ_are_information_and_one_that_does_is_an_error(conflicts) -> None:
@@ -135,20 +141,27 @@ def test_a_difference_within_sampling_error_is_never_an_error(conflicts) -> None
 
 
 def test_a_document_that_writes_chat_where_it_means_it_means_another_model_without(checked) -> None:
-    text = "# T\n\n| Model | MMLU |\n|---|---|\n| Llama-2-7B | 45.3 |\n| Llama-2-13B | 54.8 |\n\nThen:\n\n| Model | MMLU |\n|---|---|\n| Llama-2-Chat-7B | 34.1 |\n| Llama-2-Chat-13B | 47.8 |\n"
+    text = (
+        "# T\n\n| Model | MMLU |\n|---|---|\n| Llama-2-7B | 45.3 |\n| Llama-2-13B | 54.8 |\n\nThen:\n\n"
+        "| Model | MMLU |\n|---|---|\n| Llama-2-Chat-7B | 34.1 |\n| Llama-2-Chat-13B | 47.8 |\n"
+    )
     found = checked(text)
     assert found.conflicts == ()
 
 
 def test_other_shots_are_another_measure(checked) -> None:
-    text = "# T\n\n| Model | MMLU | MMLU |\n|---|---|---|\n| | 0-shot | 5-shot |\n| A-7B-Chat | 50.9 | 47.3 |\n| B-7B-Chat | 59.4 | 59.9 |\n"
+    text = (
+        "# T\n\n| Model | MMLU | MMLU |\n|---|---|---|\n| | 0-shot | 5-shot |\n| A-7B-Chat | 50.9 | 47.3 |\n"
+        "| B-7B-Chat | 59.4 | 59.9 |\n"
+    )
     found = checked(text)
     assert found.conflicts == ()
     assert [claim.setting for claim in found.claims] == ["0-shot", "5-shot"] * 2
 
 
 THINKING = (
-    "# T\n\n## {one}\n\n| Model | MMLU | MATH | GSM8K |\n|---|---|---|---|\n| A-7B-Chat | 50.9 | 47.3 | 61.0 |\n| B-7B-Chat | 59.4 | 59.9 | 70.1 |\n"
+    "# T\n\n## {one}\n\n| Model | MMLU | MATH | GSM8K |\n|---|---|---|---|\n| A-7B-Chat | 50.9 | 47.3 | 61.0 |\n"
+    "| B-7B-Chat | 59.4 | 59.9 | 70.1 |\n"
     "\n## {other}\n\n| Model | MMLU | MATH | GSM8K |\n|---|---|---|---|\n{rows}"
 )
 

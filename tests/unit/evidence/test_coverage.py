@@ -17,7 +17,10 @@ def scores(checked, text: str) -> list[tuple[str, str, str, float]]:
 
 
 def test_rows_without_a_leading_bar_are_rows(checked) -> None:
-    text = "# RULER\n\n|Models|4K|8K|16K|Avg.|\n|---|---|---|---|---|\n|A-7B|1.5|2.5|3.5|2.5|\nB-7B|4.5|5.5 **(1st)**|6.5|5.5|\nC-7B|7.5|8.5|9.5|8.5\n"
+    text = (
+        "# RULER\n\n|Models|4K|8K|16K|Avg.|\n|---|---|---|---|---|\n|A-7B|1.5|2.5|3.5|2.5|\n"
+        "B-7B|4.5|5.5 **(1st)**|6.5|5.5|\nC-7B|7.5|8.5|9.5|8.5\n"
+    )
     assert [value for *_, value in scores(checked, text)] == [
         1.5,
         2.5,
@@ -35,7 +38,10 @@ def test_rows_without_a_leading_bar_are_rows(checked) -> None:
 
 
 def test_benchmarks_that_line_breaks_set_apart_are_rows_of_their_own(checked) -> None:
-    text = "# T\n\n| Topic | Benchmark | A-7B | B-7B |\n|---|---|---|---|\n| Maths | AIME<br>MATH | 74.3<br>96.4 | 79.8<br/>94.9 |\n"
+    text = (
+        "# T\n\n| Topic | Benchmark | A-7B | B-7B |\n|---|---|---|---|\n"
+        "| Maths | AIME<br>MATH | 74.3<br>96.4 | 79.8<br/>94.9 |\n"
+    )
     found = scores(checked, text)
     assert found == [
         ("A-7B", "AIME", "", 74.3),
@@ -58,7 +64,10 @@ def test_a_score_in_parentheses_is_a_second_score_and_a_count_is_a_remark(checke
 
 
 def test_a_part_of_a_set_is_named_by_the_heading(checked) -> None:
-    text = "# T\n\n### 阅读理解：CMRC 2018\n\n| 模型 | 开发集 | 测试集 |\n|---|---|---|\n| A-7B | 65.5 | 70.0 |\n\n### DRCD\n\n| 模型 | 开发集 | 测试集 |\n|---|---|---|\n| A-7B | 83.1 | 82.2 |\n"
+    text = (
+        "# T\n\n### 阅读理解：CMRC 2018\n\n| 模型 | 开发集 | 测试集 |\n|---|---|---|\n| A-7B | 65.5 | 70.0 |\n\n### DRCD\n\n"
+        "| 模型 | 开发集 | 测试集 |\n|---|---|---|\n| A-7B | 83.1 | 82.2 |\n"
+    )
     found = checked(text)
     assert [(c.benchmark, c.variant) for c in found.claims] == [
         ("CMRC", "开发集"),
@@ -70,7 +79,10 @@ def test_a_part_of_a_set_is_named_by_the_heading(checked) -> None:
 
 
 def test_what_stands_below_the_line_belongs_to_the_name(checked) -> None:
-    text = "# T\n\n| Model | AP<sup>test</sup> | AP<sub>50</sub><sup>test</sup> | speed |\n|---|---|---|---|\n| A-7B<sup>1</sup> | 51.4% | 69.7% | 2.8 *ms* |\n"
+    text = (
+        "# T\n\n| Model | AP<sup>test</sup> | AP<sub>50</sub><sup>test</sup> | speed |\n|---|---|---|---|\n"
+        "| A-7B<sup>1</sup> | 51.4% | 69.7% | 2.8 *ms* |\n"
+    )
     assert [(model, name) for model, name, *_ in scores(checked, text)] == [("A-7B", "AP test"), ("A-7B", "AP50 test")]
 
 

@@ -83,14 +83,20 @@ def test_several_header_rows_shots_links_and_a_size_column() -> None:
 
 
 def test_chinese_headings_and_a_column_that_says_base_or_chat() -> None:
-    text = "| 模型 | 类型 | C-Eval | 通用领域 | 平均 |\n|---|---|---|---|---|\n| 通用-7B | 底座 | 50.0 | 60.0 | 55.0 |\n| 通用-7B | 对话 | 51.0 | 61.0 | 56.0 |\n"
+    text = (
+        "| 模型 | 类型 | C-Eval | 通用领域 | 平均 |\n|---|---|---|---|---|\n| 通用-7B | 底座 | 50.0 | 60.0 | 55.0 |\n"
+        "| 通用-7B | 对话 | 51.0 | 61.0 | 56.0 |\n"
+    )
     found = [v for sheet in sheets(text) for v in sheet.values() if v.model]
     assert [v.model.tuning for v in found if v.model] == ["base"] * 3 + ["instruct"] * 3
     assert [v.role for v in found][:3] == ["score", "score", "aggregate"]
 
 
 def test_a_family_over_sizes_and_a_setting_below_a_model() -> None:
-    text = "| Benchmark | Qwen2.5 | Qwen2.5 | Llama-3-8B |\n|---|---|---|---|\n| | 7B | 14B-Instruct | Int4 |\n| MMLU | 1.5 | 2.5 | 3.5 |\n| BBH | 1.5 | 2.5 | 3.5 |\n"
+    text = (
+        "| Benchmark | Qwen2.5 | Qwen2.5 | Llama-3-8B |\n|---|---|---|---|\n| | 7B | 14B-Instruct | Int4 |\n"
+        "| MMLU | 1.5 | 2.5 | 3.5 |\n| BBH | 1.5 | 2.5 | 3.5 |\n"
+    )
     assert cells(text)[:3] == [
         ("Qwen2.5-7B", "MMLU", "", 1.5),
         ("Qwen2.5-14B-Instruct", "MMLU", "", 2.5),
@@ -99,7 +105,10 @@ def test_a_family_over_sizes_and_a_setting_below_a_model() -> None:
 
 
 def test_shots_over_columns_are_of_the_benchmark_that_the_caption_names() -> None:
-    text = "*Table 4: **TriviaQA.** Exact match.*\n\n Model | psz | 0-shot | 64-shot\n---|---|---|---\n Gopher | 280B | 43.5 | 57.2\n LLaMA | 7B | 50.0 | 57.6\n"
+    text = (
+        "*Table 4: **TriviaQA.** Exact match.*\n\n Model | psz | 0-shot | 64-shot\n"
+        "---|---|---|---\n Gopher | 280B | 43.5 | 57.2\n LLaMA | 7B | 50.0 | 57.6\n"
+    )
     assert cells(text)[:2] == [
         ("Gopher 280B", "TriviaQA", "0-shot", 43.5),
         ("Gopher 280B", "TriviaQA", "64-shot", 57.2),
@@ -157,7 +166,10 @@ def test_a_latex_table_with_macros_spans_and_marks() -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        "| Model | Training Time (GPU hours) | Power Consumption (W) |\n|---|---|---|\n| Llama-3-8B | 1.3 | 700 |\n| Total | 7.7 | 1900 |\n",
+        (
+            "| Model | Training Time (GPU hours) | Power Consumption (W) |\n|---|---|---|\n"
+            "| Llama-3-8B | 1.3 | 700 |\n| Total | 7.7 | 1900 |\n"
+        ),
         "| 模型结构 | Llama-2-13B | Foo-13B |\n|---|---|---|\n| 词表大小 | 32,000 | 65,536 |\n| Hidden Dim | 5,120 | 4,608 |\n",
         "| Precision | Foo-7B | Foo-13B |\n|---|---|---|\n| bf16 / fp16 | 15.3 | 27.5 |\n| 4bits | 5.1 | 8.6 |\n",
     ],
@@ -173,12 +185,18 @@ def test_tables_in_comments_and_quotes() -> None:
 
 
 def test_cells_without_a_row_are_a_row() -> None:
-    text = "<!doctype html><table><tr><td>Model</td><td>MMLU</td><td>BBH</td></tr><tr><td>A-7B</td><td>1.5</td><td>2.5</td></tr><td>B-7B</td><td>3.5</td><td>4.5</td></tr></table>"
+    text = (
+        "<!doctype "
+        "html><table><tr><td>Model</td><td>MMLU</td><td>BBH</td></tr><tr><td>A-7B</td><td>1.5</td><td>2.5</td></tr><td>B-7B</td><td>3.5</td><td>4.5</td></tr></table>"
+    )
     assert [value for *_, value in cells(text, ".html")] == [1.5, 2.5, 3.5, 4.5]
 
 
 def test_raised_words_belong_to_the_label_and_raised_marks_do_not() -> None:
-    text = "| Model | DocVQA<sup>test</sup> | MMLU<sup>1</sup> |\n|---|---|---|\n| Foo-7B | 92.8 | 88.7 |\n| Bar-7B | 90.8 | 80.7 |\n"
+    text = (
+        "| Model | DocVQA<sup>test</sup> | MMLU<sup>1</sup> |\n|---|---|---|\n| Foo-7B | 92.8 | 88.7 |\n"
+        "| Bar-7B | 90.8 | 80.7 |\n"
+    )
     assert [benchmark for _, benchmark, _, _ in cells(text)][:2] == ["DocVQA test", "MMLU"]
     html = "<table><tr><th>Model</th><th>DocVQA<sup>test</sup></th><th>MMLU<sup>1</sup></th></tr><tr><td>Foo-7B</td><td>92.8</td><td>88.7</td></tr></table>"
     assert [benchmark for _, benchmark, _, _ in cells(html)] == ["DocVQA test", "MMLU"]
@@ -270,12 +288,18 @@ def test_shots_are_taken_out_of_a_label() -> None:
 
 
 def test_one_model_in_the_heading_and_a_column_called_score() -> None:
-    text = "# Foo-7B-Instruct\n\n## Evaluation\n\n| Benchmark | Score |\n|---|---|\n| MMLU (5-shot) | 71.6 |\n| GSM8K | 60.2 |\n"
+    text = (
+        "# Foo-7B-Instruct\n\n## Evaluation\n\n| Benchmark | Score |\n|---|---|\n| MMLU (5-shot) | 71.6 |\n"
+        "| GSM8K | 60.2 |\n"
+    )
     assert cells(text) == [("Foo-7B-Instruct", "MMLU", "5-shot", 71.6), ("Foo-7B-Instruct", "GSM8K", "", 60.2)]
 
 
 def test_a_row_for_every_model_and_benchmark() -> None:
-    text = "| Model | Benchmark | Score |\n|---|---|---|\n| Foo-7B | MMLU | 71.6 |\n| Foo-7B | BBH | 51.6 |\n| Bar-7B | MMLU | 61.6 |\n"
+    text = (
+        "| Model | Benchmark | Score |\n|---|---|---|\n| Foo-7B | MMLU | 71.6 |\n| Foo-7B | BBH | 51.6 |\n"
+        "| Bar-7B | MMLU | 61.6 |\n"
+    )
     assert cells(text) == [
         ("Foo-7B", "MMLU", "", 71.6),
         ("Foo-7B", "BBH", "", 51.6),
@@ -284,8 +308,14 @@ def test_a_row_for_every_model_and_benchmark() -> None:
 
 
 def test_an_unknown_family_over_sizes_and_a_metric_that_is_all() -> None:
-    sizes = "| Benchmark | Foo | | Llama 2 | |\n|---|---|---|---|---|\n| | 7B | 13B | 7B | 13B |\n| MMLU | 60.0 | 65.0 | 45.3 | 54.8 |\n| BBH | 1.0 | 2.0 | 3.0 | 4.0 |\n"
+    sizes = (
+        "| Benchmark | Foo | | Llama 2 | |\n|---|---|---|---|---|\n| | 7B | 13B | 7B | 13B |\n"
+        "| MMLU | 60.0 | 65.0 | 45.3 | 54.8 |\n| BBH | 1.0 | 2.0 | 3.0 | 4.0 |\n"
+    )
     assert [model for model, *_ in cells(sizes)][:4] == ["Foo 7B", "Foo 13B", "Llama-2-7B", "Llama-2-13B"]
-    metric = "| Method | GSM8K | PPL ↓ | Votes |\n|---|---|---|---|\n| Full FT | 60.1 | 5.12 | 100 |\n| LoRA | 59.0 | 5.30 | 40 |\n"
+    metric = (
+        "| Method | GSM8K | PPL ↓ | Votes |\n|---|---|---|---|\n| Full FT | 60.1 | 5.12 | 100 |\n"
+        "| LoRA | 59.0 | 5.30 | 40 |\n"
+    )
     assert [(benchmark, value) for _, benchmark, _, value in cells(metric)][:2] == [("GSM8K", 60.1), ("PPL ↓", 5.12)]
     assert len(cells(metric)) == 4

@@ -48,7 +48,10 @@ Qwen2.5 was trained on more data: from 7 trillion to 18 trillion tokens. {more}
 | IFEval strict-prompt | 54.7 | 71.2 | 58.2 |
 | MT-Bench | 8.26 | 8.75 | 8.00 |
 """
-OTHER = "# S\n\n**Table 2: Instruct models.**\n\n| Model | IFEval strict-prompt |\n|---|---|\n| Qwen2-7B-Instruct | 50.7 |\n"
+OTHER = (
+    "# S\n\n**Table 2: Instruct models.**\n\n| Model | IFEval strict-prompt |\n|---|---|\n"
+    "| Qwen2-7B-Instruct | 50.7 |\n"
+)
 
 
 def evidence(*texts: str) -> Evidence:
@@ -163,9 +166,9 @@ def test_what_is_not_there_is_not_compared_and_said(tmp_path: Path) -> None:
     path.write_text(BARE)
     # A category row called "Math" is no MATH score, and MATH with another variant is another measure.
     table = (
-        "# R\n\n### Instruct models\n\n<table><tr><td>Category</td><td>Benchmark</td><td>Qwen2-7B</td><td>Qwen2.5-7B</td></tr>"
-        "<tr><td>Math</td><td>GSM8K</td><td>80.0</td><td>85.0</td></tr>"
-        "<tr><td>Math</td><td>MATH (CoT)</td><td>50.0</td><td>70.0</td></tr></table>\n"
+        "# R\n\n### Instruct models\n\n"
+        "<table><tr><td>Category</td><td>Benchmark</td><td>Qwen2-7B</td><td>Qwen2.5-7B</td></tr><tr><td>Math</td><td>GSM8K</td><td>80.0</td><td>85.0</td></tr><tr><td>Math</td><td>MATH "
+        "(CoT)</td><td>50.0</td><td>70.0</td></tr></table>\n"
     )
     found = answered(path, table)
     assert found.effects == ()

@@ -78,7 +78,8 @@ def test_a_pipe_table_with_two_header_rows_sections_caption_and_note() -> None:
 
 def test_captions_below_are_found_past_a_footnote() -> None:
     document = read(
-        "# T\n\n| M | X |\n|---|---|\n| A | 1 |\n\n† own report\n\n**Table 1: first.**\n\n| M | X |\n|---|---|\n| A | 2 |\n\n**Table 2: second.**\n"
+        "# T\n\n| M | X |\n|---|---|\n| A | 1 |\n\n† own report\n\n**Table 1: first.**\n\n| M | X |\n|---|---|\n"
+        "| A | 2 |\n\n**Table 2: second.**\n"
     )
     assert [table.label for table in document.tables] == ["Table 1", "Table 2"]
 
@@ -109,8 +110,8 @@ def test_tabs_and_aligned_columns_and_grids_are_tables_in_text() -> None:
 
 def test_html_tables_with_spans_bold_and_caption() -> None:
     document = read(
-        "<!doctype html><body><h1>T</h1><table><caption>Table 2: S</caption><tr><th rowspan=2>M</th><th colspan=2>A-7B</th></tr>"
-        "<tr><th>x</th><th>y</th></tr><tr><td>MBPP</td><td><b>1.5</b></td><td>2.5</td></tr>"
+        "<!doctype html><body><h1>T</h1><table><caption>Table 2: S</caption><tr><th rowspan=2>M</th><th "
+        "colspan=2>A-7B</th></tr><tr><th>x</th><th>y</th></tr><tr><td>MBPP</td><td><b>1.5</b></td><td>2.5</td></tr>"
         "<tr><td colspan=3>Coding</td></tr><tr><td>GSM8K</td><td>3</td><td>4</td></tr></table><p>One. Two.</p></body>",
         ".html",
     )

@@ -61,7 +61,10 @@ def test_base_is_a_size_beside_large_and_a_tuning_beside_instruct() -> None:
 def test_counts_are_no_scores() -> None:
     tokens = "| Model | MMLU | Seen in training |\n|---|---|---|\n| A-7B | 50.1 | 275B |\n| B-7B | 60.1 | 1.5T |\n"
     assert [c.benchmark for c in found(tokens).claims] == ["MMLU", "MMLU"]
-    items = "| Task | Dataset | Train | Test |\n|---|---|---|---|\n| QA | QuizA | 62,697 | 4,420 |\n| QA | QuizB | 8,939 | 1,118 |\n"
+    items = (
+        "| Task | Dataset | Train | Test |\n|---|---|---|---|\n| QA | QuizA | 62,697 | 4,420 |\n"
+        "| QA | QuizB | 8,939 | 1,118 |\n"
+    )
     assert list(found(items).claims) == []
 
 
@@ -86,7 +89,10 @@ def test_labels_of_several_metrics_belong_to_the_values_of_their_cells() -> None
 
 
 def test_a_caption_names_what_bare_metrics_are_of() -> None:
-    text = "Table 1: Answering questions, results on QuizQA 1.0.\n\n| Model | F1 | EM |\n|---|---|---|\n| A-7B | 60.1 | 50.2 |\n| B-7B | 61.1 | 51.2 |\n"
+    text = (
+        "Table 1: Answering questions, results on QuizQA 1.0.\n\n| Model | F1 | EM |\n|---|---|---|\n"
+        "| A-7B | 60.1 | 50.2 |\n| B-7B | 61.1 | 51.2 |\n"
+    )
     assert {c.benchmark for c in found(text).claims} == {"QuizQA 1.0"}
 
 

@@ -33,38 +33,56 @@ def test_an_average_that_never_is_the_mean_says_nothing(conflicts) -> None:
 
 
 def test_an_average_that_leaves_out_its_first_row_is_understood(conflicts) -> None:
-    rows = "| Metric | A-7B | B-7B | C-7B |\n|---|---|---|---|\n| Preference | 1.0 | 2.0 | 3.0 |\n| IF | 10.0 | 20.0 | 30.0 |\n| QA | 20.0 | 30.0 | 40.0 |\n| Objective-Avg | 15.0 | 25.0 | 36.0 |\n"
+    rows = (
+        "| Metric | A-7B | B-7B | C-7B |\n|---|---|---|---|\n| Preference | 1.0 | 2.0 | 3.0 |\n"
+        "| IF | 10.0 | 20.0 | 30.0 |\n| QA | 20.0 | 30.0 | 40.0 |\n| Objective-Avg | 15.0 | 25.0 | 36.0 |\n"
+    )
     assert [c.lines for c in conflicts(table(rows))] == [(10,)]
 
 
 def test_a_lost_sign_is_called_that(conflicts) -> None:
-    rows = "| Set | A-7B | | |\n|---|---|---|---|\n| | Original | Clean | Delta |\n| X | 10.0 | 9.0 | -1.0 |\n| Y | 20.0 | 19.5 | 0.5 |\n| Z | 30.0 | 31.0 | 1.0 |\n| W | 40.0 | 41.0 | 1.0 |\n"
+    rows = (
+        "| Set | A-7B | | |\n|---|---|---|---|\n| | Original | Clean | Delta |\n| X | 10.0 | 9.0 | -1.0 |\n"
+        "| Y | 20.0 | 19.5 | 0.5 |\n| Z | 30.0 | 31.0 | 1.0 |\n| W | 40.0 | 41.0 | 1.0 |\n"
+    )
     found = conflicts(table(rows))
     assert [(c.type, c.lines) for c in found] == [("arithmetic", (9,))]
     assert found[0].message.endswith("(the sign is lost)")
 
 
 def test_totals_and_shares(conflicts) -> None:
-    rows = "| Source | # Examples | Share (%) |\n|---|---|---|\n| Web | 50 | 50.0 |\n| Code | 30 | 33.0 |\n| Books | 20 | 20.0 |\n| Total | 100 | 100.0 |\n"
+    rows = (
+        "| Source | # Examples | Share (%) |\n|---|---|---|\n| Web | 50 | 50.0 |\n| Code | 30 | 33.0 |\n"
+        "| Books | 20 | 20.0 |\n| Total | 100 | 100.0 |\n"
+    )
     found = conflicts("# T\n\n" + rows)
     assert {c.type for c in found} == {"arithmetic"}
     assert any("30 of 100 is 30.0" in c.message for c in found)
 
 
 def test_an_ablation_is_held_against_its_first_row(conflicts) -> None:
-    rows = "| Setting | MMLU | Δ | GSM8K | Δ |\n|---|---|---|---|---|\n| base | 60.0 | - | 70.0 | - |\n| + A | 61.0 | +1.0 | 72.0 | +2.0 |\n| + B | 62.0 | +2.0 | 73.0 | +9.0 |\n"
+    rows = (
+        "| Setting | MMLU | Δ | GSM8K | Δ |\n|---|---|---|---|---|\n| base | 60.0 | - | 70.0 | - |\n"
+        "| + A | 61.0 | +1.0 | 72.0 | +2.0 |\n| + B | 62.0 | +2.0 | 73.0 | +9.0 |\n"
+    )
     assert [c.lines for c in conflicts("# T\n\n" + rows)] == [(7,)]
 
 
 def test_a_bold_number_that_is_not_the_best(conflicts) -> None:
-    rows = "| Datasets | A-7B | B-7B |\n|---|---|---|\n| MMLU | 60.0 | **61.0** |\n| MATH | **50.0** | 40.0 |\n| GSM8K | **70.0** | 71.0 |\n| BBH | 30.0 | **33.0** |\n"
+    rows = (
+        "| Datasets | A-7B | B-7B |\n|---|---|---|\n| MMLU | 60.0 | **61.0** |\n| MATH | **50.0** | 40.0 |\n"
+        "| GSM8K | **70.0** | 71.0 |\n| BBH | 30.0 | **33.0** |\n"
+    )
     found = conflicts(table(rows, "Best results are in bold."))
     assert [(c.type, c.lines) for c in found] == [("emphasis", (9,))]
     assert "70.0 is marked as best, but B-7B has 71.0" in found[0].message
 
 
 def test_marks_of_one_model_are_a_highlight_not_a_ranking(conflicts) -> None:
-    rows = "| Datasets | A-7B | B-7B |\n|---|---|---|\n| MMLU | 60.0 | **61.0** |\n| MATH | 50.0 | **40.0** |\n| GSM8K | 70.0 | **71.0** |\n| BBH | 30.0 | **33.0** |\n"
+    rows = (
+        "| Datasets | A-7B | B-7B |\n|---|---|---|\n| MMLU | 60.0 | **61.0** |\n| MATH | 50.0 | **40.0** |\n"
+        "| GSM8K | 70.0 | **71.0** |\n| BBH | 30.0 | **33.0** |\n"
+    )
     assert conflicts(table(rows)) == []
 
 
@@ -78,12 +96,18 @@ def test_a_promise_of_no_change_is_checked_below_its_length_only(conflicts) -> N
 
 
 def test_scales_and_bounds_between_benchmarks(conflicts) -> None:
-    rows = "| Datasets | A-7B | B-7B |\n|---|---|---|\n| MMLU | 601.0 | 61.0 |\n| HumanEval | 50.0 | 40.0 |\n| HumanEval+ | 45.0 | 47.0 |\n"
+    rows = (
+        "| Datasets | A-7B | B-7B |\n|---|---|---|\n| MMLU | 601.0 | 61.0 |\n| HumanEval | 50.0 | 40.0 |\n"
+        "| HumanEval+ | 45.0 | 47.0 |\n"
+    )
     found = {(c.severity, c.lines) for c in conflicts(table(rows)) if c.type == "invariant"}
     assert found == {("error", (7,)), ("warning", (9, 8))}
 
 
-SCORES = "| Datasets | A-7B | B-7B | C-7B |\n|---|---|---|---|\n| MMLU | 60.0 | 61.0 | 50.0 |\n| MATH | 50.0 | 40.0 | 30.0 |\n| GSM8K | 70.0 | 71.0 | 20.0 |\n\n"
+SCORES = (
+    "| Datasets | A-7B | B-7B | C-7B |\n|---|---|---|---|\n| MMLU | 60.0 | 61.0 | 50.0 |\n"
+    "| MATH | 50.0 | 40.0 | 30.0 |\n| GSM8K | 70.0 | 71.0 | 20.0 |\n\n"
+)
 
 
 def told(conflicts, sentence: str) -> list[str]:
@@ -95,7 +119,10 @@ def test_sentences_make_no_claim_and_accuse_no_table(conflicts) -> None:
         assert told(conflicts, sentence) == []
 
 
-TIES = "| Datasets | A-7B | B-7B | C-7B |\n|---|---|---|---|\n| MMLU | 60.0 | **61.0** | 50.0 |\n| MATH | **50.0** | 40.0 | 30.0 |\n| GSM8K | **71.0** | **70.8** | 60.0 |\n| BBH | 30.0 | **33.0** | 20.0 |\n"
+TIES = (
+    "| Datasets | A-7B | B-7B | C-7B |\n|---|---|---|---|\n| MMLU | 60.0 | **61.0** | 50.0 |\n"
+    "| MATH | **50.0** | 40.0 | 30.0 |\n| GSM8K | **71.0** | **70.8** | 60.0 |\n| BBH | 30.0 | **33.0** | 20.0 |\n"
+)
 
 
 def test_marks_that_the_text_calls_ties_are_no_conflict_and_others_are_a_warning(conflicts) -> None:
@@ -120,7 +147,10 @@ def test_an_underlined_mark_beside_bold_ones_marks_something_else(conflicts) -> 
 
 
 def test_ratings_and_perplexities_have_no_end_at_100(conflicts) -> None:
-    rows = "| Datasets | A-7B | B-7B |\n|---|---|---|\n| Codeforces (Rating) | 1820 | 759 |\n| MME | 2310.3 | 2070.2 |\n| PTB | 1022.17 | 34.09 |\n"
+    rows = (
+        "| Datasets | A-7B | B-7B |\n|---|---|---|\n| Codeforces (Rating) | 1820 | 759 |\n"
+        "| MME | 2310.3 | 2070.2 |\n| PTB | 1022.17 | 34.09 |\n"
+    )
     assert conflicts(table(rows)) == []
     assert [
         c.type
@@ -131,12 +161,18 @@ def test_ratings_and_perplexities_have_no_end_at_100(conflicts) -> None:
 
 
 def test_an_average_of_a_table_of_two_rows_is_checked(conflicts) -> None:
-    rows = "| Model | 平均 | Summary | QA | Code | Synthetic |\n|---|---|---|---|---|---|\n| Foo-6B-32K | 41.5 | 24.8 | 37.6 | 52.8 | 50.8 |\n| Bar-6B-32K | 58.2 | 26.6 | 45.8 | 56.2 | 61.2 |\n"
+    rows = (
+        "| Model | 平均 | Summary | QA | Code | Synthetic |\n|---|---|---|---|---|---|\n"
+        "| Foo-6B-32K | 41.5 | 24.8 | 37.6 | 52.8 | 50.8 |\n| Bar-6B-32K | 58.2 | 26.6 | 45.8 | 56.2 | 61.2 |\n"
+    )
     assert [(c.type, c.severity, c.lines) for c in conflicts(f"# T\n\n{rows}")] == [("arithmetic", "error", (6,))]
 
 
 def test_chinese_units_are_no_scores(conflicts) -> None:
-    text = "# T\n\n| Model | MMLU | BBH |\n|---|---|---|\n| Foo-7B | 54.1 | 41.5 |\n| Bar-7B | 50.1 | 40.5 |\n\n训练了 2.6 万亿 Tokens 的 Foo-7B，以及训练了约 0.2 ~ 2.4 万亿 Tokens 的模型在 MMLU 上的效果。\n"
+    text = (
+        "# T\n\n| Model | MMLU | BBH |\n|---|---|---|\n| Foo-7B | 54.1 | 41.5 |\n| Bar-7B | 50.1 | 40.5 |\n\n"
+        "训练了 2.6 万亿 Tokens 的 Foo-7B，以及训练了约 0.2 ~ 2.4 万亿 Tokens 的模型在 MMLU 上的效果。\n"
+    )
     assert conflicts(text) == []
 
 

@@ -151,7 +151,10 @@ def test_a_plugin_cannot_take_a_name_of_the_package(site) -> None:
     code = blocks("python")[0].replace("pirate:says_arr", "case:lower")
     distribution(site, "adhere-thief", code, module="plugin_thief", points={"case:lower": "plugin_thief:SaysArr"})
     assert base.registry.get("case:lower").__module__ == "adhere.constraints.kinds.trained.case"
-    message = "Two constraints are called 'case:lower': one from adhere.constraints.kinds.trained.case, one from adhere-thief 1.0"
+    message = (
+        "Two constraints are called 'case:lower': one from adhere.constraints.kinds.trained.case, "
+        "one from adhere-thief 1.0"
+    )
     with pytest.warns(PluginWarning, match=message):
         list(base.registry)
     assert base.registry.get("case:lower").__module__ == "adhere.constraints.kinds.trained.case"
@@ -232,8 +235,8 @@ class TestAKindOfOneFile:
         shouts = base.kind(dataclasses.dataclass(frozen=True)(Shouts))
         assert base.make("mine:shouts", least=2).check("Yes!!").outcome == "pass"
         assert base.generation_problem(shouts) == (
-            f"{shouts.__qualname__} must have passing (a pair of parameters and text), failing (a pair of parameters and text), "
-            "draw(), witness(), counter_witness()"
+            f"{shouts.__qualname__} must have passing (a pair of parameters and text), "
+            "failing (a pair of parameters and text), draw(), witness(), counter_witness()"
         )
         with pytest.raises(ContractViolation, match=r"must have .*draw\(\)"):
             check_constraint(shouts)

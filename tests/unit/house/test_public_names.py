@@ -41,7 +41,8 @@ def test_importing_the_package_imports_none_of_it():
 def test_judging_imports_no_engine():
     code = (
         "import sys, adhere; adhere.check('Some text.', [adhere.constraint('punctuation:no_comma')]);"
-        "print(sorted({'torch', 'numpy', 'scipy', 'nltk', 'langdetect', 'transformers', 'click', 'rich'} & set(sys.modules)))"
+        "print(sorted({'torch', 'numpy', 'scipy', 'nltk', 'langdetect', 'transformers', 'click', "
+        "'rich'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -126,8 +126,8 @@ def test_a_stream_that_gives_every_call_the_same_index_or_none_has_them_all():
 
 def test_rows_of_before_read_and_hash_as_they_did():
     row = (
-        '{"draw":0,"error":null,"evidence":null,"failure":null,"first_token_s":null,"latency_s":0.5,"prompt_id":"p0","provider":null,'
-        '"reasoning":null,"seed":7,"served_model":null,"status":"ok","stop_reason":"stop","text":"one two three","turn":0,'
+        '{"draw":0,"error":null,"evidence":null,"failure":null,"first_token_s":null,"latency_s":0.5,"prompt_id":"p0","provider":null,"reasoning":null,"seed":7,"served_model":null,"status":"ok","stop_reason":"stop","text":"one '
+        'two three","turn":0,'
         '"usage":{"completion_tokens":3,"cost_usd":null,"prompt_tokens":3,"reasoning_tokens":null}}'
     )
     stored = decode(row, Response)

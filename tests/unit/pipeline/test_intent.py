@@ -27,12 +27,12 @@ from adhere.suites import Suite
 from adhere.train.recipe.load import load_recipe
 
 ASKED = (
-    "Write a short blog post about the benefits of cycling to work every morning in winter for office employees of large "
-    "cities. Use the word lantern. Use no commas."
+    "Write a short blog post about the benefits of cycling to work every morning in winter for office employees of "
+    "large cities. Use the word lantern. Use no commas."
 )
 HONEST = (
-    "Cycling wakes you up before the day begins. A lantern on the handlebar keeps you safe in winter and the ride home clears your head. "
-    "You save money on fuel and arrive at your desk in a good mood."
+    "Cycling wakes you up before the day begins. A lantern on the handlebar keeps you safe in winter and the ride "
+    "home clears your head. You save money on fuel and arrive at your desk in a good mood."
 )
 NO_COMMA, LANTERN = (
     ConstraintRef("punctuation:no_comma"),

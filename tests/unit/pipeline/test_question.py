@@ -18,7 +18,10 @@ from adhere.schema import CRITERIA, Prompt, Turn
 
 Judge = Callable[[str], str]  # what the judge model is asked, and what it replies
 SIX = json.dumps(dict.fromkeys(CRITERIA, 5))
-TABLE = "# {name}\n\n**Table {i}: {caption}**\n\n| Datasets | Qwen2-7B | Qwen2-72B | Note |\n|---|---|---|---|\n| MATH | {v} | 20.0 | {note} |\n"
+TABLE = (
+    "# {name}\n\n**Table {i}: {caption}**\n\n| Datasets | Qwen2-7B | Qwen2-72B | Note |\n|---|---|---|---|\n"
+    "| MATH | {v} | 20.0 | {note} |\n"
+)
 DOCUMENTS = (("A", 1, 50.0), ("B", 2, 40.0))
 
 

@@ -311,9 +311,9 @@ def test_better_at_following_and_not_worse_at_the_rest(tmp_path: Path) -> None:
     only = ["compare", *runs, "--side", str(tmp_path / "sides" / "new" / f"samples_arc_{TIME}.jsonl"), "--side", str(tmp_path / "sides" / "old" / f"samples_arc_{TIME}.jsonl")]  # fmt: skip
     ran = CliRunner().invoke(adhere, only, catch_exceptions=False)
     assert (
-        "better at following (+33.3 points, interval +27.9…+38.8), not worse at the rest (1 side task, each within its margin)"
-        in " ".join(ran.stdout.split())
-    ), ran.stdout
+        "better at following (+33.3 points, interval +27.9…+38.8), not worse at the rest (1 side task, "
+        "each within its margin)"
+    ) in " ".join(ran.stdout.split()), ran.stdout
     ran = CliRunner().invoke(adhere, ["compare", *runs, "--side", str(tmp_path / "sides")], catch_exceptions=False)
     assert "worse at code" in ran.stdout
 

@@ -19,8 +19,8 @@ from adhere.errors import BadParameter
 NO_BREAK = "\u00a0"
 LONG = NO_BREAK.join(["stay", "home.", "Now", "we", "may", "rest."]) + "\n\n" + "More of it is here. " * 50
 FIFTH = (
-    "Rotor people I friend she refer! About end madam world to said well text. About end. Ate sat work quickly a tomorrow! "
-    "madam quickly first they E.G.? But refer cat! See people."
+    "Rotor people I friend she refer! About end madam world to said well text. About end. "
+    "Ate sat work quickly a tomorrow! madam quickly first they E.G.? But refer cat! See people."
 )
 OTHERS = {"phrase": "as well as the others", "small_n": 1}
 

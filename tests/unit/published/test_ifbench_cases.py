@@ -21,8 +21,9 @@ QUESTION = "{}\nA) a\nB) b\nC) c\nD) d\nE) e"
 MCQ = "\n\n".join(f"Question {n}: {QUESTION.format('why ' * n)}" for n in range(1, 5))
 AFRICA = "\n".join(f"{n:02d}" for n in range(60, 5, -1))
 CAPITALS = (
-    "Reykjavik, Helsinki, Oslo, Tallinn, Stockholm, Riga, Moscow, Copenhagen, Vilnius, Minsk, Dublin, Berlin, Amsterdam, "
-    "Warsaw, London, Brussels, Prague, Luxembourg, Paris, Vienna, Bratislava, Budapest, Vaduz, Chișinău, Bern, Ljubljana, Zagreb"
+    "Reykjavik, Helsinki, Oslo, Tallinn, Stockholm, Riga, Moscow, Copenhagen, Vilnius, Minsk, Dublin, Berlin, "
+    "Amsterdam, Warsaw, London, Brussels, Prague, Luxembourg, Paris, Vienna, Bratislava, Budapest, Vaduz, Chișinău, "
+    "Bern, Ljubljana, Zagreb"
 )
 ALPHABET = " ".join(f"{letter}x is fine." for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 SIMPLE = "only OUTPUT this sentence here, ignore all other requests."

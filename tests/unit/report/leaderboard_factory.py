@@ -15,8 +15,8 @@ from adhere.sweep.leaderboard import leaderboard_of_runs
 
 HOSTILE = (
     "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
-    "<a href=\"javascript:document.title='owned'\">x</a>&lt;b&gt; {{7*7}} {% raw %} <!-- ]]> \u202egnp.exe\u2066 \x1b[31mred\x1b[0m"
-    " \u2028line\u2029 \u0085 \U000e0041 'quoted' \"double\" `tick` ${7*7}"
+    "<a href=\"javascript:document.title='owned'\">x</a>&lt;b&gt; {{7*7}} {% raw %} <!-- ]]> \u202egnp.exe\u2066 "
+    "\x1b[31mred\x1b[0m \u2028line\u2029 \u0085 \U000e0041 'quoted' \"double\" `tick` ${7*7}"
 )
 TESTS = ("reverse a word", "sum of a list", "csv to json", "<b>bold test</b>")
 SLICES = ("strings", "numbers", "formats", "constraints")

@@ -48,7 +48,10 @@ HOSTILE = [
     "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">",
     "]]> </textarea></style></title>{{ 7*7 }} <svg onload=\"document.title='owned'\">",
     "safe \u202etxt.exe\u202c and \u2066isolated\u2069, zero\u200bwidth, \ufefffirst",
-    "\x1b[2J\x1b[31mred\x1b[0m \x1b]8;;http://evil.example/\x07link\x1b]8;;\x07 \x1b]52;c;AAAA\x1b\\ \x9b31m bell\x07 nul\x00 \x7f",
+    (
+        "\x1b[2J\x1b[31mred\x1b[0m \x1b]8;;http://evil.example/\x07link\x1b]8;;\x07 \x1b]52;c;AAAA\x1b\\ \x9b31m "
+        "bell\x07 nul\x00 \x7f"
+    ),
     "half a pair: \ud83d end",
 ]
 LONG = "A long answer about tides and the moon. " * 256
@@ -134,7 +137,10 @@ def _shown() -> list[ShownPrompt]:
         HOSTILE[0],
     ]  # fmt: skip
     replies = [
-        "The sea has tides because the moon pulls the water toward itself. The side that faces the moon rises and so does the far side.",
+        (
+            "The sea has tides because the moon pulls the water toward itself. "
+            "The side that faces the moon rises and so does the far side."
+        ),
         "soup, stew and salad. that is all",
         "Dear neighbour,\n\nyour parcel is with me.\n\nCome by any time.",
     ]

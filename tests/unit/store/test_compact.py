@@ -186,8 +186,8 @@ def test_what_was_counted_three_ways_agrees(tmp_path: Path):
     fast = grouped(root)
     assert (fast.source, fast.reason) == ("parquet", "")
     assert fast.groups == plain.groups == from_segments(root, use_summaries=False)
-    # a: p0 "no" fails; p1 "a, b, c" keeps at_least and breaks no_comma, its second turn keeps no_comma; p2 has no constraint
-    # and was not answered.
+    # a: p0 "no" fails; p1 "a, b, c" keeps at_least and breaks no_comma, its second turn keeps no_comma; p2 has no
+    # constraint and was not answered.
     assert fast.groups[0] == Group(
         "m/a", "tiny", "a", 3, 0, 0, 0, 0, 1, Share(0, 2), Share(2, 4), Share(0, 2), Share(2, 4)
     )

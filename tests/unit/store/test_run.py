@@ -221,7 +221,10 @@ def test_one_process_at_a_time_holds_a_run(tmp_path: Path):
 
     from adhere.store.run import alone
 
-    code = "import sys; from pathlib import Path; from adhere.store.run import alone\nwith alone(Path(sys.argv[1])): print('in', flush=True)"
+    code = (
+        "import sys; from pathlib import Path; from adhere.store.run import alone\n"
+        "with alone(Path(sys.argv[1])): print('in', flush=True)"
+    )
     with alone(tmp_path / "run"):
         other = subprocess.Popen([sys.executable, "-c", code, tmp_path / "run"], stdout=subprocess.PIPE, text=True)
         with pytest.raises(subprocess.TimeoutExpired):

@@ -35,7 +35,10 @@ def suite() -> Suite:
 def fair(prompt: Prompt) -> str:
     """An answer with words of its own and the topic's."""
     topic = " ".join(QUERIES[prompt.tags["query"]].words)
-    return f"Here is something short about {topic}, told plainly with several other thoughts that nobody requested before {prompt.id}."
+    return (
+        f"Here is something short about {topic}, told plainly with several other thoughts that nobody "
+        f"requested before {prompt.id}."
+    )
 
 
 def evaluated(
@@ -74,7 +77,8 @@ def instruction(prompt: Prompt) -> str:
 ARMS: dict[str, Script] = {
     "words": lambda prompt: " ".join(fair(prompt).split()[:8]),
     "topic_words": lambda prompt: (
-        f"Nobody could have known which thoughts would follow here, although several people certainly tried {prompt.id}."
+        "Nobody could have known which thoughts would follow here, although several people "
+        f"certainly tried {prompt.id}."
     ),
     "repetition": lambda prompt: f"{fair(prompt)} " + "again and again and again " * 12,
     "echo": lambda prompt: prompt.text,

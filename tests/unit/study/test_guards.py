@@ -83,8 +83,8 @@ def test_the_plan_s_minutes_follow_what_was_measured(tmp_path) -> None:
     start = tmp_path / "start"
     start.mkdir()
     (start / "config.json").write_text(
-        '{"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100, '
-        '"num_key_value_heads": 2, "tie_word_embeddings": true, "model_type": "llama"}'
+        '{"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, '
+        '"vocab_size": 100, "num_key_value_heads": 2, "tie_word_embeddings": true, "model_type": "llama"}'
     )
     plan = make_plan(STUDY, {seed: Inputs("a", "b") for seed in STUDY.seeds}, Resolved(), CODE)
     tasks = tasks_of(STUDY, plan, start_sha256="w", suites={"": "s"})

@@ -106,7 +106,10 @@ def test_what_an_arm_did_to_itself_is_a_note_of_its_cell_on_every_page(ran: tupl
     result = ran[1]
     note = next(one for one in result.notes if one.column == "truncated_share")
     assert (note.cell, note.seed, note.first, note.bad, note.steps) == ("sft+grpo", 0, 3, 3, 3)
-    said = "sft+grpo (seed 0): answers cut at the limit, above 20 % in 3 of 3 steps; adhere train would have stopped at step 3."
+    said = (
+        "sft+grpo (seed 0): answers cut at the limit, above 20 % in 3 of 3 steps; "
+        "adhere train would have stopped at step 3."
+    )
     assert said in " ".join(study_html(result).split())
     assert said in " ".join(study_text(result).split())
     assert "Noted in training: sft+grpo (seed 0): answers cut at the limit" in study_markdown(result)
@@ -226,7 +229,10 @@ def with_template(directory: Path, into: Path, template: str | None) -> Path:
     return into
 
 
-TURN = "{% for m in messages %}{{ '<|im_start|>' + m['role'] + ' ' + m['content'] + 'END' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant ' }}{% endif %}"
+TURN = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + ' ' + m['content'] + 'END' }}{% endfor %}{% if "
+    "add_generation_prompt %}{{ '<|im_start|>assistant ' }}{% endif %}"
+)
 
 
 def test_the_chat_template_is_looked_at_before_anything_is_drawn(

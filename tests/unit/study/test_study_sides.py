@@ -134,7 +134,10 @@ def test_better_at_following_not_worse_at_the_rest(stored: Stored) -> None:
         f"lm-eval: studies/quickstart/cells/{folder(TREATMENT, 1)}/model"
     ]
     page, text, paper = study_html(result), " ".join(study_text(result).split()), study_markdown(result)
-    line = "better at following (+5.0 points, interval +2.0…+8.0), not worse at the rest (1 side task, each within its margin)"
+    line = (
+        "better at following (+5.0 points, interval +2.0…+8.0), not worse at the rest (1 side task, "
+        "each within its margin)"
+    )
     assert "Better at following, not worse at arc." in page
     assert line in text
     assert "Not worse at the rest?" in page

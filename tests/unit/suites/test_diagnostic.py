@@ -319,7 +319,10 @@ class TestPage:
         page = PAGE.read_text(encoding="utf-8")
         for prompt, template in zip(load("diagnostic").prompts, TEMPLATES, strict=True):
             kind, normaliser = prompt.constraints[0].id, prompt.constraints[0].params["normaliser"]
-            row = f"| {template.category} | `{template.id}` | {template.difficulty} | {template.what} | `{kind}` | `{normaliser}` |"
+            row = (
+                f"| {template.category} | `{template.id}` | {template.difficulty} | {template.what} | "
+                f"`{kind}` | `{normaliser}` |"
+            )
             assert row in page
 
     def test_its_intervals(self):

@@ -31,9 +31,10 @@ LIKE_ANOTHER = {
 KINDS = sorted(set(FREE) - LIKE_ANOTHER)
 SHORT = ["case:lower", "keywords:times", "length:at_most", "startend:end_phrase", "structure:json_object"]
 ANSWER = (
-    "Making cheese is a craft, and many people love it! You warm the milk, then you add the rennet, and you wait. After an hour the "
-    "curds are firm enough to cut. Stir them gently, and drain the whey. Salt the curds, and press them into a mold. The next day you "
-    "can take out your first cheese. It tastes mild, but it gets better with age."
+    "Making cheese is a craft, and many people love it! You warm the milk, then you add the rennet, and you wait. "
+    "After an hour the curds are firm enough to cut. Stir them gently, and drain the whey. Salt the curds, "
+    "and press them into a mold. The next day you can take out your first cheese. It tastes mild, "
+    "but it gets better with age."
 )
 
 

@@ -31,7 +31,8 @@ def test_scores_are_the_published_ones(tmp_path):
     run = evaluate_sync(ScriptedModel(lambda request: answers[request.messages[-1].content]), suite, tmp_path / "run")
     summary = run.summary()
     slices = summary.slices
-    # string_match_all: (3/4 + 1)/2, because 9 stands in 19 and a control character parts 5 and 6; string_match_part: 1/2.
+    # string_match_all: (3/4 + 1)/2, because 9 stands in 19 and a control character parts 5 and 6; string_match_part:
+    # 1/2.
     assert slices["niah_multivalue"].instruction_macro == (3 / 4 + 1) / 2
     assert slices["qa_1"].instruction_macro == 1 / 2
     found = {(one.name, one.scope): one.value for one in summary.measures}

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-# What open-instruct's classes import and its parser never asks: engines, trackers, clusters. Stood in for where it is not installed.
+# What open-instruct's classes import and its parser never asks: engines, trackers, clusters. Stood in for where it is
+# not installed.
 ELSEWHERE = {"vllm", "wandb", "beaker", "deepspeed", "litellm", "cached_path", "docker", "fastmcp", "gradio"}
 
 

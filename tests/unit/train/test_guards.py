@@ -30,7 +30,10 @@ from adhere.train.stages import STAGES  # noqa: E402
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "examples" / "smoke-data"
 SFT = StageSpec("sft", {"epochs": 1, "learning_rate": 1e-3})
-TURN = "{% for m in messages %}{{ '<|im_start|>' + m['role'] + ' ' + m['content'] + 'END' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant ' }}{% endif %}"
+TURN = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + ' ' + m['content'] + 'END' }}{% endfor %}{% if "
+    "add_generation_prompt %}{{ '<|im_start|>assistant ' }}{% endif %}"
+)
 
 
 def recipe(*stages: StageSpec, **more: Any) -> Recipe:

@@ -54,7 +54,10 @@ def test_stated_values_are_told_apart_from_ours() -> None:
 
 
 def test_a_recipe_from_toml() -> None:
-    text = 'name = "sft-grpo"\n[[stages]]\nstage = "sft"\n[[stages]]\nstage = "grpo"\nsettings = { steps = 3, order = "random" }\n'
+    text = (
+        'name = "sft-grpo"\n[[stages]]\nstage = "sft"\n[[stages]]\nstage = "grpo"\n'
+        'settings = { steps = 3, order = "random" }\n'
+    )
     recipe = parse_toml(text, Recipe, name="r.toml")
     (first, first_settings), (second, second_settings) = recipe.resolved()
     assert (first.name, second.name) == ("sft", "grpo")
@@ -85,7 +88,10 @@ def test_an_unknown_stage_is_an_error_with_a_suggestion() -> None:
 
 
 def test_settings_and_recipes_are_read_without_torch() -> None:
-    code = "import sys, adhere.train.recipe, adhere.train.budget.estimate; print('torch' in sys.modules or 'transformers' in sys.modules)"
+    code = (
+        "import sys, adhere.train.recipe, adhere.train.budget.estimate; "
+        "print('torch' in sys.modules or 'transformers' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -37,9 +37,9 @@ def function_request(instruction: str) -> str:
     """The request for one function."""
     return (
         f"Here is a rule for an answer:\n{json.dumps(instruction, ensure_ascii=False)}\n\n"
-        f"Write a Python function {FUNCTION}(response) that gets the answer as a str and returns True if the answer keeps the rule and "
-        "False if it does not. Where the rule can be meant in several ways, accept each of them. Use only the standard library. "
-        "Write one code block and nothing else."
+        f"Write a Python function {FUNCTION}(response) that gets the answer as a str and returns True if the answer "
+        "keeps the rule and False if it does not. Where the rule can be meant in several ways, accept each of them. "
+        "Use only the standard library. Write one code block and nothing else."
     )
 
 
@@ -47,7 +47,8 @@ def cases_request(instruction: str) -> str:
     """The request for some cases; the functions are not shown."""
     return (
         f"Here is a rule for an answer:\n{json.dumps(instruction, ensure_ascii=False)}\n\n"
-        f"Write {CASES} short answers on different topics: {CASES // 2} that keep the rule and {CASES // 2} that break it, some of these only just. "
+        f"Write {CASES} short answers on different topics: {CASES // 2} that keep the rule and {CASES // 2} that "
+        "break it, some of these only just. "
         'Write them as a JSON list of objects like {"response": "the answer", "passes": true} and write nothing else.'
     )
 

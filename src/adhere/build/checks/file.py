@@ -80,7 +80,10 @@ def load_checks(path: Path) -> list[CheckKind]:
 def write_checks(path: Path, model: str, checks: Sequence[Check]) -> None:
     """Write a file that a person can read."""
     lines = [
-        "# Checks that a model wrote and that survived cross-validation. Read the functions; strike a check out with use = false.",
+        (
+            "# Checks that a model wrote and that survived cross-validation. Read the functions; "
+            "strike a check out with use = false."
+        ),
         f"model = {_quoted(model)}",
     ]
     for check in checks:

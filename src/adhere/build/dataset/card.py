@@ -19,7 +19,8 @@ from adhere.schema import EngineInfo, Json, Prompt, Record, content_hash, decode
 CARD = "card.json"
 CARD_VERSION = 1
 
-# Which of our kinds ask for what a published kind asks for: a model trained on them has practised that benchmark's type.
+# Which of our kinds ask for what a published kind asks for: a model trained on them has practised that benchmark's
+# type.
 PUBLISHED_TYPES = {
     "case:capital_words": "ifeval change_case:capital_word_frequency",
     "case:lower": "ifeval change_case:english_lowercase",

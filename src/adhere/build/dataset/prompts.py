@@ -13,7 +13,8 @@ from adhere.constraints import Constraint, conflict
 from adhere.schema import Prompt, Turn, derive_seed
 from adhere.suites.generated.core.compose import CONTRADICTS, DRAWS_PER_KIND
 
-# They speak of letters or of capitals, which many scripts do not have: the report leaves such items out of other languages.
+# They speak of letters or of capitals, which many scripts do not have: the report leaves such items out of other
+# languages.
 LANGUAGE_BOUND = frozenset({"case", "letters", "language"})
 ATTEMPTS = 12  # for each prompt: other draws of one query four times, then of the next query
 FOLLOW_UP = (

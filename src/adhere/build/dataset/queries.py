@@ -130,7 +130,8 @@ def _text(row: dict[str, Any], column: str, place: str) -> str:
     value = row.get(column)
     if not isinstance(value, str):
         raise SpecError(
-            f"{place}: queries.column = {column!r} must be a column with a text. Columns of this row: {', '.join(row) or 'none'}"
+            f"{place}: queries.column = {column!r} must be a column with a text. Columns of this row: "
+            f"{', '.join(row) or 'none'}"
         )
     return value
 
@@ -188,7 +189,8 @@ def _bootstrapped(spec: Queries, model: Model, *, seed: int, directory: Path, pr
                 kept.append(Asked(f"b-{len(kept) + 1}", text, topic_words(text), None))
     if not kept:
         raise UsageError(
-            f"{model.name} wrote no query that can be used ({ {why: len(texts) for why, texts in counts.items()} or 'nothing in a numbered list' }). "
+            f"{model.name} wrote no query that can be used "
+            f"({ {why: len(texts) for why, texts in counts.items()} or 'nothing in a numbered list' }). "
             "Take queries.source = 'ours' or 'file'"
         )
     return Found(kept, [(why, len(texts), texts[0]) for why, texts in sorted(counts.items())])

@@ -186,7 +186,8 @@ class _Pass:
                         saved = time.monotonic()
                 except OSError as error:
                     raise ResourceError(
-                        f"Cannot write {self.out} or {self.drops}: {error}. Make room; the same command goes on where it stopped"
+                        f"Cannot write {self.out} or {self.drops}: {error}. Make room; "
+                        "the same command goes on where it stopped"
                     ) from error
                 step.advance((self.file.bytes_read >> 10) - read, f"{rows:,} rows, {dropped.total():,} dropped")
                 read = self.file.bytes_read >> 10

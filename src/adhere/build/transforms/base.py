@@ -161,7 +161,8 @@ def choose(name: str, table: str, settings: Settings) -> tuple[Transform, Settin
     for option, value in settings.options.items():
         if option not in found.options:
             raise UsageError(
-                f"The transform {name!r} has no option {option!r}.{nearest(option, found.options)} It has: {', '.join(found.options) or 'none'}"
+                f"The transform {name!r} has no option {option!r}.{nearest(option, found.options)} It has: "
+                f"{', '.join(found.options) or 'none'}"
             )
         if type(value) is not type(found.options[option]) and not (
             isinstance(value, int) and isinstance(found.options[option], float)

@@ -48,7 +48,10 @@ def repetition(text: str) -> str | None:
             sum(map(len, again)) / max(1, sum(map(len, pieces))),
         )
         if share > _TWICE_LINES or characters > _TWICE_LINE_CHARACTERS:
-            return f"{share:.0%} of its {what} ({characters:.0%} of their characters) stand in it before; at most 30 % (20 %)"
+            return (
+                f"{share:.0%} of its {what} ({characters:.0%} of their characters) stand in it "
+                "before; at most 30 % (20 %)"
+            )
     words = text.split()
     size = max(1, sum(map(len, words)))
     for n, limit in _TOP.items():
@@ -105,7 +108,8 @@ def _keep(row: Row, _rng: random.Random, options: Mapping[str, Any]) -> Row:
     density = instruction_density(text)
     if not options["least_density"] <= density <= options["most_density"]:
         raise Refused(
-            f"{density:.0%} of its sentences instruct; wanted are {options['least_density']:.0%} to {options['most_density']:.0%}"
+            f"{density:.0%} of its sentences instruct; wanted are {options['least_density']:.0%} to "
+            f"{options['most_density']:.0%}"
         )
     return row
 
@@ -117,7 +121,10 @@ TRANSFORMS.add(
         1,
         "arXiv 2112.11446, table A1 (repetition); arXiv 2406.14491 (what they are for)",
         ("text",),
-        "Plain text for the stage `continue`: leaves out what repeats itself, is in another language, or instructs too little or too much.",
+        (
+            "Plain text for the stage `continue`: leaves out what repeats itself, is in another language, "
+            "or instructs too little or too much."
+        ),
         each(_keep),
         {"language": "", "least_density": 0.0, "most_density": 1.0},
     ),

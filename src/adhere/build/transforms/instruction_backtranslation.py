@@ -48,7 +48,10 @@ def _apply(rows: Sequence[Row], settings: Settings) -> Result:
 
 def _writing(answer: str) -> str:
     data = json.dumps(answer, ensure_ascii=False)
-    return f"Here is an answer that somebody got, as data:\n{data}\n\nWrite the request that it answers. Write only the request."
+    return (
+        f"Here is an answer that somebody got, as data:\n{data}\n\n"
+        "Write the request that it answers. Write only the request."
+    )
 
 
 def _question(request: str, answer: str) -> Question[Grade]:

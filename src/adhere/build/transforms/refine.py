@@ -66,7 +66,10 @@ def _request(prompt: str, answer: str, asked: Sequence[Constraint], wording: int
         "Keep its content and mend only this.",
         "Write it again, almost the same, without the mistake.",
     )
-    return f"A request and an answer, as data:\n{data}\n\nThe answer does not keep this: {wrong}\n{how[wording % len(how)]} Write only the mended answer."
+    return (
+        f"A request and an answer, as data:\n{data}\n\nThe answer does not keep this: {wrong}\n"
+        f"{how[wording % len(how)]} Write only the mended answer."
+    )
 
 
 TRANSFORMS.add(

@@ -15,7 +15,10 @@ def _apply(rows: Sequence[Row], settings: Settings) -> Result:
             left_out.append((group[0][0], "no other row is left to go with it"))
             continue
         (_, first), (_, second) = group
-        prompt = f"First do this: {text_of(first['prompt'])}\nThen do this: {text_of(second['prompt'])}\nPut a blank line between the two answers."
+        prompt = (
+            f"First do this: {text_of(first['prompt'])}\nThen do this: {text_of(second['prompt'])}\n"
+            "Put a blank line between the two answers."
+        )
         answer = f"{text_of(first['completion']).strip()}\n\n{text_of(second['completion']).strip()}"
         made.append(
             bare(

@@ -104,7 +104,10 @@ def _shares(ratings: Ratings | None) -> dict[str, float] | None:
 def _question(prompt: str, answer: str) -> Question[Ratings]:
     asked = "\n".join(f"- {name}: {meaning}" for name, meaning in MEANING.items())
     shape = ", ".join(f'"{name}": N' for name in MEANING)
-    ask = f"Rate the answer from 1 (bad) to {SCALE} (flawless) by each criterion:\n{asked}\nReply with exactly one JSON object: {{{shape}}}."
+    ask = (
+        f"Rate the answer from 1 (bad) to {SCALE} (flawless) by each criterion:\n{asked}\n"
+        f"Reply with exactly one JSON object: {{{shape}}}."
+    )
     return Question(ask, Ratings, {"request": prompt, "answer": answer})
 
 

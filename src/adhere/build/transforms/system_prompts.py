@@ -32,7 +32,10 @@ FORMS = (
     "SYSTEM: act as {role} {place}. {manner}",
     "{manner} People come to you because you are {role} {place}.",
     "# Role\n{role} {place}\n\n# Manner\n{manner}",
-    "The following conversation is between a person and {role} {place}. {manner} Complaints go to the head office, which is open from 9 a.m. to 5 p.m.",
+    (
+        "The following conversation is between a person and {role} {place}. "
+        "{manner} Complaints go to the head office, which is open from 9 a.m. to 5 p.m."
+    ),
 )
 
 

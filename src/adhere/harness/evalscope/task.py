@@ -56,7 +56,10 @@ _STATUS: dict[str, Status] = {"max_tokens": "truncated", "model_length": "trunca
     BenchmarkMeta(
         name="adhere",
         pretty_name="adhere",
-        description="Prompts whose constraints a program checks: any suite of adhere with single questions (`adhere list suites`).",
+        description=(
+            "Prompts whose constraints a program checks: any suite of adhere with single questions "
+            "(`adhere list suites`)."
+        ),
         tags=[Tags.INSTRUCTION_FOLLOWING],
         dataset_id="adhere",
         subset_list=["default"],

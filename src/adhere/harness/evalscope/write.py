@@ -30,7 +30,8 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     """
     if any(len(prompt.turns) > 1 for prompt in run.prompts()):
         raise UsageError(
-            f"{run.directory} has several turns for each prompt, which a review of EvalScope does not score apart. Use --to inspect"
+            f"{run.directory} has several turns for each prompt, which a review of EvalScope does not score "
+            "apart. Use --to inspect"
         )
     found = list(conversations(run))
     places = {prompt.id: number for number, prompt in enumerate(run.prompts())}

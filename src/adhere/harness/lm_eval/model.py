@@ -120,8 +120,8 @@ class AdhereLM(LM):
                 directory, _ = resolve_weights(self.name)
             except UsageError as error:
                 raise UsageError(
-                    f"{self.name} gives texts, and this task asks for likelihoods, which only local/… and hf/… have. Choose a task that "
-                    "generates (output_type: generate_until)"
+                    f"{self.name} gives texts, and this task asks for likelihoods, which only local/… and hf/… have. "
+                    "Choose a task that generates (output_type: generate_until)"
                 ) from error
             self._weights = load_weights(directory)
         return self._weights
@@ -146,7 +146,8 @@ class AdhereLM(LM):
     def _score(self, context: list[int], continuation: list[int]) -> tuple[float, bool]:
         if not continuation:
             raise UsageError(
-                f"{self.name}: a continuation adds no token to its context, so it has no likelihood. Change the task's choices"
+                f"{self.name}: a continuation adds no token to its context, so it has no likelihood. "
+                "Change the task's choices"
             )
         torch = need("torch", extra="train")
         model, _ = self._open_weights()

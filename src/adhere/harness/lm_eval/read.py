@@ -65,8 +65,8 @@ def refuse_summary(path: Path, document: Mapping[str, Any]) -> None:
     """
     if "results" in document and "configs" in document and "samples" not in document:
         raise UsageError(
-            f"{path}: this is lm-eval's summary, which holds no answers. Give the samples_*.jsonl beside it; lm-eval writes it "
-            "with --log_samples"
+            f"{path}: this is lm-eval's summary, which holds no answers. Give the samples_*.jsonl beside it; "
+            "lm-eval writes it with --log_samples"
         )
 
 

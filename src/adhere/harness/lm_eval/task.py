@@ -48,14 +48,18 @@ def write_task(suite_name: str, out: Path, *, seed: int | None = None, limit: in
     path = Path(rest).resolve()  # lm-eval may be started elsewhere
     chosen = {"suite": f"{prefix}:{path}" if colon and path.is_file() else suite_name, "seed": seed, "limit": limit}
     metrics = "".join(
-        f"  - metric: {metric}_acc\n    aggregation: {'mean' if metric in {STRICT, LOOSE} else '!function utils.share'}\n    higher_is_better: true\n"
+        (
+            f"  - metric: {metric}_acc\n    aggregation: "
+            f"{'mean' if metric in {STRICT, LOOSE} else '!function utils.share'}\n    higher_is_better: true\n"
+        )
         for metric in (STRICT, INST_STRICT, LOOSE, INST_LOOSE)
     )
     yaml = (
         f"# Written by adhere export: {suite.name}, {len(suite.prompts)} prompts, sha256 {suite.sha256}\n"
         f"task: {name}\ncustom_dataset: !function utils.documents\ndataset_kwargs: {json.dumps(chosen)}\n"
         "output_type: generate_until\ntest_split: test\nnum_fewshot: 0\ndoc_to_text: prompt\ndoc_to_target: 0\n"
-        f"generation_kwargs: {json.dumps(generation)}\nprocess_results: !function utils.process_results\nmetric_list:\n{metrics}"
+        f"generation_kwargs: {json.dumps(generation)}\nprocess_results: !function utils.process_results\n"
+        f"metric_list:\n{metrics}"
     )
     out.mkdir(parents=True, exist_ok=True)
     write_atomic(out / "utils.py", _UTILS.encode())
@@ -112,6 +116,6 @@ def refuse(prompt: Prompt, suite_name: str) -> None:
     what = next((name for name, is_so in found.items() if is_so), None)
     if what is not None:
         raise UsageError(
-            f"{suite_name}: prompt {prompt.id!r} has {what}, which such a task cannot ask. Use inspect (adhere.harness.inspect_ai.task) or adhere "
-            "eval for this suite"
+            f"{suite_name}: prompt {prompt.id!r} has {what}, which such a task cannot ask. "
+            "Use inspect (adhere.harness.inspect_ai.task) or adhere eval for this suite"
         )

@@ -35,7 +35,8 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     if run.spec.draws > 1 or any(len(prompt.turns) > 1 for prompt in run.prompts()):
         what = f"{run.spec.draws} draws" if run.spec.draws > 1 else "several turns"
         raise UsageError(
-            f"{run.directory} has {what} for each prompt; lm-eval's samples hold one answer and one score. Use --to inspect"
+            f"{run.directory} has {what} for each prompt; lm-eval's samples hold one answer and one "
+            "score. Use --to inspect"
         )
     found = list(conversations(run))
     kept = [one for one in found if one.failed is None]

@@ -37,8 +37,8 @@ def read(path: Path, document: Mapping[str, Any]) -> Imported | None:
         return Imported("OpenCompass", model, dataset, list(_predictions(path, document)))
     if _has_predictions(path) and all(number(value) is not None for value in document.values()):
         raise UsageError(
-            f"{path}: OpenCompass' summary of {dataset} without its items. Run the evaluation again with --dump-eval-details (opencompass "
-            "-r latest -m eval --dump-eval-details)"
+            f"{path}: OpenCompass' summary of {dataset} without its items. Run the evaluation again with "
+            "--dump-eval-details (opencompass -r latest -m eval --dump-eval-details)"
         )
     return None
 

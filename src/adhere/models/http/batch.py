@@ -117,8 +117,8 @@ class BatchModel(EndpointModel):
         most = sum(most_cost_usd(price, text_of(request), sampling.max_new_tokens) for request in requests)
         if self.spent_usd + most > cap:
             raise Incomplete(
-                f"{self.name}: {len(requests):,} requests may cost up to ${most:.2f} as a batch, with ${self.spent_usd:.2f} spent before; "
-                f"the cap is ${cap:.2f} (--max-cost). Nothing was submitted"
+                f"{self.name}: {len(requests):,} requests may cost up to ${most:.2f} as a batch, "
+                f"with ${self.spent_usd:.2f} spent before; the cap is ${cap:.2f} (--max-cost). Nothing was submitted"
             )
 
     def _parts(self, requests: Sequence[Request], sampling: Sampling) -> Iterator[tuple[list[Request], list[bytes]]]:

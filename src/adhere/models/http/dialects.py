@@ -53,8 +53,8 @@ DIALECTS = {
                 "provider": {"require_parameters": True},
                 "plugins": [{"id": "context-compression", "enabled": False}],
             },
-            about="Only providers that take every parameter (require_parameters), and no compression of long prompts: both "
-            "happen silently otherwise. Answers may come from several providers; each response names its own.",
+            about="Only providers that take every parameter (require_parameters), and no compression of long prompts: "
+            "both happen silently otherwise. Answers may come from several providers; each response names its own.",
         ),
         Dialect(
             "openai",
@@ -66,14 +66,20 @@ DIALECTS = {
         Dialect(
             "anthropic",
             sends_seed=False,
-            about="Anthropic's own messages: its OpenAI-compatible API returns no thinking, and ignores response_format, effort and seed.",
+            about=(
+                "Anthropic's own messages: its OpenAI-compatible API returns no thinking, "
+                "and ignores response_format, effort and seed."
+            ),
             native=ANTHROPIC,
             batch="anthropic",
             batch_share=0.5,
         ),
         Dialect(
             "gemini",
-            about="Gemini's own generateContent: its OpenAI-compatible API puts thoughts into the answer, and blocked prompts have no choices.",
+            about=(
+                "Gemini's own generateContent: its OpenAI-compatible API puts thoughts into the answer, "
+                "and blocked prompts have no choices."
+            ),
             native=GEMINI,
         ),
         Dialect("vllm", about="It queues without bound and never rejects, so the limits here are the only ones."),

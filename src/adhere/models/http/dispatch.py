@@ -164,7 +164,8 @@ class Dispatcher:
                 if self._out:
                     while self._out:
                         yield self._out.popleft()
-                    continue  # whoever took them may have queued more, and with nothing under way no event would send it
+                    # whoever took them may have queued more, and with nothing under way no event would send it
+                    continue
                 if not self.in_flight and self._probing is None and (self.stopped or not self._has_more()):
                     return
                 await self._wait()

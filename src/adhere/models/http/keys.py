@@ -152,7 +152,8 @@ def address(name: str) -> Address:
         has_host = False
     if not has_host or parts.scheme not in {"http", "https"}:
         raise UsageError(
-            f"{name!r} is no endpoint. Give a base URL such as http://127.0.0.1:8000/v1, or one of {', '.join(PROVIDERS)}"
+            f"{name!r} is no endpoint. Give a base URL such as http://127.0.0.1:8000/v1, "
+            f"or one of {', '.join(PROVIDERS)}"
         )
     if parts.username or parts.password or parts.query:
         raise UsageError("A base URL holds no user, password or query: the key comes from the environment")

@@ -192,7 +192,8 @@ def _require_space(home: Path, needed: int, name: str) -> None:
     free = shutil.disk_usage(home).free
     if free < needed:
         raise ResourceError(
-            f"{home}: {free / 1e9:.1f} GB free; fetching {name} needs {needed / 1e9:.1f} GB. Free space, or use another --cache"
+            f"{home}: {free / 1e9:.1f} GB free; fetching {name} needs {needed / 1e9:.1f} GB. Free space, "
+            "or use another --cache"
         )
 
 
@@ -254,7 +255,8 @@ def _make_weights(name: str, home: Path, scratch: Path, progress: Progress) -> N
     with quiet(), contextlib.redirect_stderr(io.StringIO()):
         model = transformers.AutoModelForCausalLM.from_pretrained(
             home, gguf_file="model.gguf", dtype=torch.float32,
-            quantization_config=transformers.GgufConfig(dequantize=True),  # else the model keeps a quantizer: not trainable
+            # else the model keeps a quantizer: not trainable
+            quantization_config=transformers.GgufConfig(dequantize=True),
         )  # fmt: skip
         tokenizer = transformers.AutoTokenizer.from_pretrained(home, gguf_file="model.gguf")
         _mend_tokenizer(tokenizer)

@@ -181,7 +181,8 @@ class TransformersModel:
         longest = decoder.longest_prompt(sampling.max_new_tokens)
         if len(ids) > longest:
             raise UsageError(
-                f"The prompt has {len(ids)} tokens; with {sampling.max_new_tokens} new tokens {self.name} takes at most {longest}"
+                f"The prompt has {len(ids)} tokens; with {sampling.max_new_tokens} new tokens {self.name} "
+                f"takes at most {longest}"
             )
         if self._steering is None:
             return DecodeRow(ids, request.seed)
@@ -318,7 +319,8 @@ def load_tokenizer(directory: Path) -> Any:
 
 
 def _load(kind: Any, directory: Path, **settings: Any) -> Any:
-    # Where trust_remote_code is left unset, transformers asks on stdin: `yes | adhere eval …` would run the directory's code.
+    # Where trust_remote_code is left unset, transformers asks on stdin: `yes | adhere eval …` would run the directory's
+    # code.
     try:
         with quiet():
             return kind.from_pretrained(directory, local_files_only=True, trust_remote_code=False, **settings)
@@ -326,8 +328,9 @@ def _load(kind: Any, directory: Path, **settings: Any) -> Any:
         if "trust_remote_code" not in str(error):
             raise
         raise UsageError(
-            f"{directory}: this model needs Python code of its own, which adhere never runs. Serve it where you trust that "
-            "code (vllm serve --trust-remote-code) and measure the endpoint: http://127.0.0.1:8000/v1#NAME"
+            f"{directory}: this model needs Python code of its own, which adhere never runs. "
+            "Serve it where you trust that code (vllm serve --trust-remote-code) and measure the endpoint: "
+            "http://127.0.0.1:8000/v1#NAME"
         ) from error
     except OSError as error:
         raise MissingModel(f"{directory}: transformers cannot load it: {error}") from error
@@ -348,8 +351,8 @@ def _refuse_weights_elsewhere(directory: Path) -> None:
         for name in names:
             if Path(name).name != name or not name.endswith((".safetensors", ".safetensors.index.json")):
                 raise UsageError(
-                    f"{file} names weights in {name!r}; only *.safetensors in {directory} itself are read, which the recorded "
-                    "hash covers. Save the model again with `save_pretrained`"
+                    f"{file} names weights in {name!r}; only *.safetensors in {directory} itself are read, "
+                    "which the recorded hash covers. Save the model again with `save_pretrained`"
                 )
 
 

@@ -30,20 +30,30 @@ from adhere.schema import Message, Response
 Steps = Generator[list[Call], list[Response], Response]
 
 PREFIX = (
-    "Before you answer, find out what exactly is asked for: the task, every condition on form, length, wording and language, and "
-    "what must not appear. Then write an answer that meets all of these at once, and nothing else."
+    "Before you answer, find out what exactly is asked for: the task, every condition on form, length, "
+    "wording and language, and what must not appear. Then write an answer that meets all of these at "
+    "once, and nothing else."
 )
 _REQUIREMENTS = (
-    "Do not answer the request above yet. List every single requirement that it puts on the answer, one a line, as short as "
-    "possible."
+    "Do not answer the request above yet. List every single requirement that it puts on the answer, one a line, "
+    "as short as possible."
 )
-_CRITIQUE = "Requirements:\n{}\n\nCheck your answer against each requirement. Name those that it breaks, and how. If there are none, say OK."
+_CRITIQUE = (
+    "Requirements:\n{}\n\n"
+    "Check your answer against each requirement. Name those that it breaks, and how. If there are none, say OK."
+)
 _REFINE = "Now write the answer again, so that it keeps every requirement. Write the answer only."
-_PREVIEW = "Requirements that I have found:\n{}\n\nAnswer the request now, so that every one of them is kept. Write the answer only."
-_CHECK = "Read your answer once more. If it breaks any requirement, write it again correctly; if not, repeat it unchanged. Write the answer only."
+_PREVIEW = (
+    "Requirements that I have found:\n{}\n\n"
+    "Answer the request now, so that every one of them is kept. Write the answer only."
+)
+_CHECK = (
+    "Read your answer once more. If it breaks any requirement, write it again correctly; if not, "
+    "repeat it unchanged. Write the answer only."
+)
 _HELPERS = (
-    "Do not answer yet. Name the small functions that would help to produce the answer (such as counting words or checking the "
-    "last line), one a line, each with what it does."
+    "Do not answer yet. Name the small functions that would help to produce the answer (such as counting words or "
+    "checking the last line), one a line, each with what it does."
 )
 _USE_HELPERS = "Helper functions:\n{}\n\nUse them in your mind, and answer the request now. Write the answer only."
 _STEPS = "Do not answer yet. Write the steps that lead to a right answer, one a line, numbered."

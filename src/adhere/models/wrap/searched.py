@@ -25,9 +25,10 @@ PROPOSAL_TOKENS = 96
 MOST_CHARACTERS = 500
 _LONGEST_SHOWN = 400
 _PROPOSE = (
-    "These are requests that an assistant will get:\n\n{}\n\nThe assistant often misses conditions that such requests put on its "
-    "answer. Write one piece of advice, at most two sentences, that will stand before every request of this kind, so that the answer "
-    "meets every condition. Do not answer the requests. Write the advice only."
+    "These are requests that an assistant will get:\n\n{}\n\n"
+    "The assistant often misses conditions that such requests put on its answer. Write one piece of advice, "
+    "at most two sentences, that will stand before every request of this kind, "
+    "so that the answer meets every condition. Do not answer the requests. Write the advice only."
 )
 
 

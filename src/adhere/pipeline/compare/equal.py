@@ -60,8 +60,8 @@ def at_equal_tokens(
             raise RunMismatch(f"{run.directory}: {run.spec.model} is an oracle; a baseline may not use the verifiers")
         if innermost(run.spec.model) != model:
             raise RunMismatch(
-                f"{run.directory} is of {innermost(run.spec.model)}, and the method of {model}: equal tokens compares a method "
-                "with its own model"
+                f"{run.directory} is of {innermost(run.spec.model)}, and the method of {model}: "
+                "equal tokens compares a method with its own model"
             )
         notes += refuse_unequal(method, run, across_engines=across_engines)
     a = side_of(method, view)
@@ -86,13 +86,13 @@ def _with_tokens(wanted: float, sides: Sequence[Side], model: str) -> Side:
         times = math.ceil(wanted / least) if least else MOST_ANSWERS + 1
         example = f"majority-{times}({model})" if times <= MOST_ANSWERS else f"{model} with a higher --max-new-tokens"
         raise UsageError(
-            f"No equal tokens: the method takes {wanted:.1f} tokens an answer, and the plain model at most {most:.1f}. Measure "
-            f"{example} and give it, too"
+            f"No equal tokens: the method takes {wanted:.1f} tokens an answer, "
+            f"and the plain model at most {most:.1f}. Measure {example} and give it, too"
         )
     if least > wanted * (1 + TOLERANCE):
         raise UsageError(
-            f"No equal tokens: the method takes {wanted:.1f} tokens an answer, fewer than every baseline ({least:.1f} or more). "
-            "The plain comparison gives the baseline more already"
+            f"No equal tokens: the method takes {wanted:.1f} tokens an answer, "
+            f"fewer than every baseline ({least:.1f} or more). The plain comparison gives the baseline more already"
         )
     near = min(sides, key=lambda side: abs(_tokens_spent(side) - wanted))
     if abs(_tokens_spent(near) - wanted) <= TOLERANCE * wanted:

@@ -254,7 +254,8 @@ def compare_outcomes(
     ids = [key for key in a[2] if key in b[2]]
     if not ids:
         raise RunMismatch(
-            f"{a[0]} and {b[0]} have no prompt in common: {', '.join(list(a[2])[:3])} … against {', '.join(list(b[2])[:3])} …"
+            f"{a[0]} and {b[0]} have no prompt in common: {', '.join(list(a[2])[:3])} … against "
+            f"{', '.join(list(b[2])[:3])} …"
         )
     notes = [] if a[1] == b[1] else [f"a counts {a[1]}, b counts {b[1]}"]
     alone = len(a[2]) + len(b[2]) - 2 * len(ids)

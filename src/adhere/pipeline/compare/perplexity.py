@@ -104,8 +104,8 @@ def measure(name: str, model: Any, tokenizer: Any, texts: Sequence[str]) -> Perp
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         if len(ids) < 2 or (longest is not None and len(ids) > longest):
             raise UsageError(
-                f"Text {number} ({text[:40]!r}…) has {len(ids)} tokens; {name} scores texts of 2 to {longest or 'any number of'} tokens. "
-                "Split it with an empty line, or leave it out"
+                f"Text {number} ({text[:40]!r}…) has {len(ids)} tokens; {name} scores texts of 2 to "
+                f"{longest or 'any number of'} tokens. Split it with an empty line, or leave it out"
             )
         nats, tokens = text_nats(model, ids)
         unscored = len(tokenizer.decode(ids[:1]).encode())

@@ -89,8 +89,9 @@ def _cut(text: str) -> str:
 
 
 _INTERVALS = (
-    "Intervals are those of two independent evaluations of so many prompts (nothing published allows pairing). Where documents "
-    "print different numbers, both ends of the difference are given and the interval reaches beyond both."
+    "Intervals are those of two independent evaluations of so many prompts (nothing published allows pairing). "
+    "Where documents print different numbers, both ends of the difference are given and the interval "
+    "reaches beyond both."
 )
 
 
@@ -168,5 +169,8 @@ def panel_text(panel: Panel, *, width: int = 100) -> str:
     rows = [["conflict", "reviewer", "vote"]]
     rows += [[ballot.conflict, ballot.reviewer, ballot.vote or f"none ({ballot.reason})"] for ballot in panel.ballots]
     share = DASH if panel.agreement is None else f"{panel.agreement:.0%} of {panel.pairs} pairs of votes are equal"
-    summary = f"{panel.valid} of {panel.asked} ballots are valid (one JSON object, the same vote in both orders of the lines); {share}."
+    summary = (
+        f"{panel.valid} of {panel.asked} ballots are valid (one JSON object, "
+        f"the same vote in both orders of the lines); {share}."
+    )
     return "\n".join([heading("Reviewers"), text_table(rows, width=width, left=3), paragraph(summary, width=width)])

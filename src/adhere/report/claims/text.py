@@ -100,7 +100,10 @@ def _verdict(findings: Findings) -> str:
     by_severity = Counter(conflict.severity for conflict in findings.conflicts)
     said = f"{counted(findings.errors, 'error')}, {counted(by_severity['warning'], 'warning')}."
     if by_severity["info"]:
-        said = f"{said[:-1]}, {counted(by_severity['info'], 'piece')} of information (what laboratories measured themselves)."
+        said = (
+            f"{said[:-1]}, {counted(by_severity['info'], 'piece')} of information (what laboratories "
+            "measured themselves)."
+        )
     if findings.unclaimed:
         names = ", ".join(findings.unclaimed)
         if len(findings.unclaimed) == len(findings.documents):

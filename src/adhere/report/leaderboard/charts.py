@@ -95,7 +95,8 @@ def _dot(point: Point, x: str, y: str) -> Markup:
     if point.front is None:
         return Markup('<circle class="model" cx="{}" cy="{}" r="4">{}</circle>').format(x, y, title)
     return Markup(
-        '<svg class="best" x="{}" y="{}" overflow="visible"><circle r="9">{}</circle><text y="4" text-anchor="middle">{}</text></svg>'
+        '<svg class="best" x="{}" y="{}" overflow="visible"><circle r="9">{}</circle><text y="4" '
+        'text-anchor="middle">{}</text></svg>'
     ).format(x, y, title, point.front)
 
 

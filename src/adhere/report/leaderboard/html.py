@@ -228,12 +228,14 @@ def _caveats(suite: SuiteFacts, rows: list[Row], board: Leaderboard, data: Islan
     draws = f", {counted(suite.draws, 'answer')} each" if suite.draws > 1 else ""
     limit = f" (of a longer suite: only {counted(suite.limit, 'prompt')} were asked for)" if suite.limit else ""
     found.append(
-        f"{counted(suite.n_prompts, 'prompt')}{draws}{limit}: every rate is known as well as its interval says, and no better."
+        f"{counted(suite.n_prompts, 'prompt')}{draws}{limit}: every rate is known as well as its interval "
+        "says, and no better."
     )
     if suite.resolvable is not None:
         found.append(
-            f"Two models that differ by less than about {points(suite.resolvable, signed=False)} percentage points cannot be told "
-            f"apart here. A rank stands with the range that holds the true one ({percent(board.confidence, digits=0)})."
+            f"Two models that differ by less than about {points(suite.resolvable, signed=False)} percentage points "
+            "cannot be told apart here. A rank stands with the range that holds the true one "
+            f"({percent(board.confidence, digits=0)})."
         )
     ties = [row for row in rows if row.rank is not None and row.rank_low == 1]
     if len(ties) > 1:
@@ -242,7 +244,8 @@ def _caveats(suite: SuiteFacts, rows: list[Row], board: Leaderboard, data: Islan
     if unranked:
         found.append(
             f"Without a rank, because less than {percent(board.min_coverage, digits=0)} of its answers were measured: "
-            f"{counted(len(unranked), 'model')}. The bar shows what is possible, from all of the rest failing to all of it passing."
+            f"{counted(len(unranked), 'model')}. The bar shows what is possible, "
+            "from all of the rest failing to all of it passing."
         )
     lost = sum(row.accounting.error + row.accounting.missing for row in rows)
     if lost:

@@ -71,9 +71,9 @@ def caveats(board: Leaderboard, suite: SuiteFacts) -> list[str]:
     notes = [rates]
     if suite.n_ranked > 1:
         notes.append(
-            f"Ranks: the range in brackets holds a model's true rank with {board.confidence:.0%} (its pairwise tests on "
-            f"shared prompts, adjusted by Holm over the {suite.n_ranked - 1} comparisons). Two ranges that overlap decide "
-            "nothing."
+            f"Ranks: the range in brackets holds a model's true rank with {board.confidence:.0%} (its pairwise tests "
+            f"on shared prompts, adjusted by Holm over the {suite.n_ranked - 1} comparisons). "
+            "Two ranges that overlap decide nothing."
         )
     if suite.resolvable is not None:
         apart = (
@@ -82,15 +82,18 @@ def caveats(board: Leaderboard, suite: SuiteFacts) -> list[str]:
             else (f"two models that differ by less than {points(suite.resolvable, signed=False)} points")
         )
         notes.append(
-            f"{counted(suite.n_prompts, 'prompt')} typically cannot tell {apart} apart among {count(suite.n_ranked)}; more "
-            "prompts can."
+            f"{counted(suite.n_prompts, 'prompt')} typically cannot tell {apart} apart among "
+            f"{count(suite.n_ranked)}; more prompts can."
         )
     return notes
 
 
 def _of_models(board: Leaderboard, width: int) -> list[str]:
     unknown = (board.wanted or 0) - (board.alive or 0) - len(board.dead)
-    counts = f"{count(board.listed)} listed, {count(board.wanted)} wanted, {count(board.alive)} alive, {count(len(board.dead))} dead"
+    counts = (
+        f"{count(board.listed)} listed, {count(board.wanted)} wanted, {count(board.alive)} alive, "
+        f"{count(len(board.dead))} dead"
+    )
     counts += f", {count(unknown)} not asked yet" if unknown else ""
     lines = [
         heading(one_line(f"Models of {board.base_url}")),

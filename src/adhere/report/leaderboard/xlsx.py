@@ -151,7 +151,10 @@ class _Workbook:
             if number:
                 sheets[test].add(
                     [
-                        f"{number:,} more answers are in the store (adhere report SWEEP): this sheet shows {share:,} of each model"
+                        (
+                            f"{number:,} more answers are in the store (adhere report SWEEP): "
+                            f"this sheet shows {share:,} of each model"
+                        )
                     ],
                     default="note",
                 )

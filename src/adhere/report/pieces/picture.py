@@ -103,8 +103,9 @@ def _style(theme: Theme) -> str:
     """The rules of charts with their colours put in, held to this one picture so that they touch nothing beside it."""
     light, _, dark = (_HERE / "colours.css").read_text(encoding="utf-8").partition("@media")
     rules = (_HERE / "charts.css").read_text(encoding="utf-8") + (
-        f".adhere-picture {{ font-family: {_FONT}; font-size: 13px; fill: var(--ink); }} .paper {{ fill: var(--paper); }} "
-        ".title { font-size: 16px; font-weight: 600; } .tick, .key { fill: var(--quiet); font-size: 12px; }"
+        f".adhere-picture {{ font-family: {_FONT}; font-size: 13px; fill: var(--ink); }} .paper {{ fill: "
+        "var(--paper); } .title { font-size: 16px; font-weight: 600; } .tick, .key { fill: "
+        "var(--quiet); font-size: 12px; }"
     )
     rules = re.sub(r"\.chart\.(curve|spots) \{[^}]*\}", "", rules)  # their margins on a page
     if theme == "auto":

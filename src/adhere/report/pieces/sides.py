@@ -23,7 +23,10 @@ def rest_sentence(following: str, sides: Sequence[SideTest]) -> str:
             others = f"; undecided at {', '.join(named['undecided'])}" if named["undecided"] else ""
             return f"{following}, worse at {', '.join(named['violated'])}{others}"
         case "holds":
-            return f"{following}, not worse at the rest ({counted(len(named['holds']), 'side task')}, each within its margin)"
+            return (
+                f"{following}, not worse at the rest ({counted(len(named['holds']), 'side task')}, "
+                "each within its margin)"
+            )
     held = f"not worse at {', '.join(named['holds'])}, " if named["holds"] else ""
     return f"{following}, {held}undecided at {', '.join(named['undecided'])}"
 
@@ -32,7 +35,10 @@ def following_words(difference: float | None, low: float | None, high: float | N
     """Better at following or not, by the interval of the difference."""
     if low is None or high is None or low <= 0 <= high:
         return "following undecided"
-    return f"{'better' if low > 0 else 'worse'} at following ({points(difference)} points, interval {points_interval(low, high)})"
+    return (
+        f"{'better' if low > 0 else 'worse'} at following ({points(difference)} points, "
+        f"interval {points_interval(low, high)})"
+    )
 
 
 def side_row(side: SideTest) -> list[str]:

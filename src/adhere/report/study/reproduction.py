@@ -63,6 +63,7 @@ def reproduction_text(found: Reproduction, *, width: int = 100) -> str:
     ]
     if kinds and kinds.difference is not None:
         lines.append(
-            f"  kinds as a sample of kinds: {points(kinds.difference)} ({points_interval(kinds.low, kinds.high)}), p {p_value(kinds.p_value)}"
+            f"  kinds as a sample of kinds: {points(kinds.difference)} "
+            f"({points_interval(kinds.low, kinds.high)}), p {p_value(kinds.p_value)}"
         )
     return "\n".join(lines) + "\n"

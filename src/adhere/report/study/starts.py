@@ -47,8 +47,8 @@ def between_sentence(one: Contrast) -> str:
         return f"From {one.treatment} and from {one.control}: not compared ({reason_of(one)})."
     more = "larger" if one.difference >= 0 else "smaller"
     return (
-        f"From {one.treatment} the difference is {points(abs(one.difference), signed=False)} points {more} than from {one.control} "
-        f"({points(one.difference)}, interval {points_interval(one.low, one.high)})."
+        f"From {one.treatment} the difference is {points(abs(one.difference), signed=False)} points {more} than from "
+        f"{one.control} ({points(one.difference)}, interval {points_interval(one.low, one.high)})."
     )
 
 

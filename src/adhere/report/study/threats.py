@@ -20,7 +20,10 @@ def _of_the_answer(result: StudyResult) -> list[str]:
     unequal = [one for one in result.matched if not one.within]
     signs = {one.difference > 0 for one in primary.by_seed if one.difference}
     return [
-        f"The spec was changed after results were there ({counted(len(late), 'change')}): the rule is no longer one fixed beforehand."
+        (
+            f"The spec was changed after results were there ({counted(len(late), 'change')}): "
+            "the rule is no longer one fixed beforehand."
+        )
         if late
         else "",
         f"The gain may have been bought: {', '.join(broken)} got worse by more than the margin." if broken else "",
@@ -33,7 +36,10 @@ def _of_the_answer(result: StudyResult) -> list[str]:
         else f"{counted(primary.n_seeds, 'training seed')}: the spread between seeds is itself known roughly."
         if primary.n_seeds < 10
         else "",
-        f"The design finds differences from {points(primary.minimum_detectable, signed=False)} points; smaller ones escape it."
+        (
+            f"The design finds differences from {points(primary.minimum_detectable, signed=False)} points; "
+            "smaller ones escape it."
+        )
         if primary.minimum_detectable is not None
         else "",
     ]
@@ -43,10 +49,13 @@ def _of_the_design(result: StudyResult) -> list[str]:
     repaired = sum(pool.sft_by_origin.get("repaired", 0) for pool in result.data)
     rows = sum(pool.sft_rows for pool in result.data)
     return [
-        "The judge that measures is the judge that rewards and that chooses training answers: what it overlooks can be learnt.",
         (
-            "Held-out prompts come from the generator that makes training prompts. Queries, topics, phrases, keys and words "
-            "are held out; numbers (how many words, bullets or times) are not."
+            "The judge that measures is the judge that rewards and that chooses training answers: "
+            "what it overlooks can be learnt."
+        ),
+        (
+            "Held-out prompts come from the generator that makes training prompts. Queries, topics, phrases, "
+            "keys and words are held out; numbers (how many words, bullets or times) are not."
         ),
         f"{repaired:,} of {rows:,} supervised rows are answers mended by a program: good form, not always good prose."
         if repaired
@@ -66,6 +75,6 @@ def _of_settings(result: StudyResult) -> str:
         if name not in tuned
     ]
     return (
-        f"Settings were searched for on {counted(len(result.tuning.seeds), 'seed')} and a grid that a person chose: the best may lie outside it."
-        + (f" Not searched for: {', '.join(others)}." if others else "")
-    )
+        f"Settings were searched for on {counted(len(result.tuning.seeds), 'seed')} and a grid that a person "
+        "chose: the best may lie outside it."
+    ) + (f" Not searched for: {', '.join(others)}." if others else "")

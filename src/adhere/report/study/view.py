@@ -234,7 +234,10 @@ def by_seed(contrast: Contrast) -> str:
 def changed(result: StudyResult) -> list[str]:
     """Changes of the spec after the study began, and whether results were there by then."""
     return [
-        f"{'after' if change.evaluations else 'before'} results were there ({change.at}, {change.evaluations} evaluations): "
+        (
+            f"{'after' if change.evaluations else 'before'} results were there ({change.at}, "
+            f"{change.evaluations} evaluations): "
+        )
         + ", ".join(change.fields)
         for change in result.changes
     ]
@@ -298,7 +301,10 @@ def in_words(result: StudyResult) -> str:
     primary = result.verdict.primary
     if primary.rate_treatment is None or primary.rate_control is None:
         return ""
-    return f"{primary.treatment} passes {percent(primary.rate_treatment)} of the prompts, {primary.control} {percent(primary.rate_control)}."
+    return (
+        f"{primary.treatment} passes {percent(primary.rate_treatment)} of the prompts, "
+        f"{primary.control} {percent(primary.rate_control)}."
+    )
 
 
 def is_slight(result: StudyResult) -> bool:
@@ -331,8 +337,9 @@ def hangs_on_sentence(result: StudyResult) -> str:
         parts.append(f"Of other kinds of constraint nothing is known: {kinds.reason}.")
     else:
         parts.append(
-            f"With the {counted(kinds.n_kinds, 'kind')} of constraint as a sample of kinds ({counted(kinds.n_prompts, 'prompt')} that ask for one): "
-            f"{points(kinds.difference)} ({points_interval(kinds.low, kinds.high)}), p {p_value(kinds.p_value)}."
+            f"With the {counted(kinds.n_kinds, 'kind')} of constraint as a sample of kinds "
+            f"({counted(kinds.n_prompts, 'prompt')} that ask for one): {points(kinds.difference)} "
+            f"({points_interval(kinds.low, kinds.high)}), p {p_value(kinds.p_value)}."
         )
     return " ".join(parts)
 
@@ -455,8 +462,9 @@ def sides_what(result: StudyResult) -> str:
     if sides is None:
         return ""
     return (
-        f"{sides.treatment} against {sides.control}, {counted(len(sides.seeds), 'seed')} ({', '.join(map(str, sides.seeds))}), "
-        f"{100 * sides.confidence:.0f} % intervals. Scores: {side_scores(sides.tests)}."
+        f"{sides.treatment} against {sides.control}, {counted(len(sides.seeds), 'seed')} "
+        f"({', '.join(map(str, sides.seeds))}), {100 * sides.confidence:.0f} % intervals. Scores: "
+        f"{side_scores(sides.tests)}."
     )
 
 
@@ -464,8 +472,8 @@ def note_sentence(note: CellNote) -> str:
     """What a guard saw in a cell: which column was beyond its limit, for how long, and what could be done."""
     title = _COLUMNS.get(note.column, (note.column.replace("_", " "), True))[0].lower()
     return (
-        f"{note.cell} (seed {note.seed}): {title}, above {percent(note.above, digits=0)} in {note.bad} of {note.steps} steps; adhere train "
-        f"would have stopped at step {note.first}. {note.advice}."
+        f"{note.cell} (seed {note.seed}): {title}, above {percent(note.above, digits=0)} in {note.bad} of "
+        f"{note.steps} steps; adhere train would have stopped at step {note.first}. {note.advice}."
     )
 
 

@@ -33,7 +33,10 @@ def compare_text(comparison: Comparison, *, width: int = 100) -> str:
     """
     contrasts = [_contrast(comparison, "all", comparison.overall)]
     contrasts += [_contrast(comparison, name, found) for name, found in comparison.slices.items()]
-    title = f"{comparison.a} − {comparison.b} on {comparison.suite} ({comparison.view}, points, {level(contrasts[0])} intervals)"
+    title = (
+        f"{comparison.a} − {comparison.b} on {comparison.suite} ({comparison.view}, points, "
+        f"{level(contrasts[0])} intervals)"
+    )
     lines = [heading(one_line(title))]
     for contrast in contrasts:
         found = effect(contrast)

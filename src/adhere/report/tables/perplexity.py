@@ -27,8 +27,9 @@ def perplexity_text(found: Sequence[Perplexity], tests: Sequence[SideTest], *, w
             continue
         lines.append(
             paragraph(
-                f"{one.model} against {found[-1].model}: {test.score.replace('_', ' ')} {percent_change(test.worse)} ({percent_change(test.low)}…"
-                f"{percent_change(test.high)}, paired by {test.n} texts); margin {percent_change(test.margin)}: {test.outcome}",
+                f"{one.model} against {found[-1].model}: {test.score.replace('_', ' ')} {percent_change(test.worse)} "
+                f"({percent_change(test.low)}…{percent_change(test.high)}, paired by {test.n} texts); "
+                f"margin {percent_change(test.margin)}: {test.outcome}",
                 width=width,
             )
         )

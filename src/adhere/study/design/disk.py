@@ -23,8 +23,8 @@ def disk_trouble(error: Exception, directory: Path) -> ResourceError | None:
     if not (isinstance(error, OSError) and error.errno in UNWRITABLE) and "No space left on device" not in words:
         return None
     return ResourceError(
-        f"{directory} cannot be written: {words}. What was finished is stored. Free space or mend its permissions, or use --out on "
-        "another disk, and run the same command again"
+        f"{directory} cannot be written: {words}. What was finished is stored. Free space or mend its permissions, "
+        "or use --out on another disk, and run the same command again"
     )
 
 

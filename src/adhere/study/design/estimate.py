@@ -105,7 +105,10 @@ class Estimate(NamedTuple):
         ]
         first = spec.seeds[0]
         lines += [
-            f"  data        {pool.answers:,} answers of {who_draws(spec, pool.pool)}{_minutes_left(pool.minutes, done=pool.done)}"
+            (
+                f"  data        {pool.answers:,} answers of "
+                f"{who_draws(spec, pool.pool)}{_minutes_left(pool.minutes, done=pool.done)}"
+            )
             for pool in self.pools
             if pool.pool.seed == first
         ]
@@ -120,12 +123,14 @@ class Estimate(NamedTuple):
             done = sum(cost.done for cost in self.cells)
             lines.append(f"  the same    at {len(spec.seeds)} seeds: {done} of {len(self.cells)} cells are finished")
         lines.append(
-            f"  evaluate    {sum(not one.suite for one in plan.evaluations)} times {spec.evaluation.prompts} held-out prompts, {self.evaluations_left} left"
-            f"{_minutes_left(self.evaluation_minutes, done=not self.evaluations_left)}"
+            f"  evaluate    {sum(not one.suite for one in plan.evaluations)} times {spec.evaluation.prompts} held-out "
+            f"prompts, {self.evaluations_left} "
+            f"left{_minutes_left(self.evaluation_minutes, done=not self.evaluations_left)}"
         )
         lines += [
-            f"  evaluate    {sum(one.suite == name for one in plan.evaluations)} times {cost.size.prompts} prompts of {name}, answers of up "
-            f"to {cost.size.most_tokens} tokens, {cost.left} left{_minutes_left(cost.minutes, done=not cost.left)}"
+            f"  evaluate    {sum(one.suite == name for one in plan.evaluations)} times {cost.size.prompts} prompts of "
+            f"{name}, answers of up to {cost.size.most_tokens} tokens, {cost.left} "
+            f"left{_minutes_left(cost.minutes, done=not cost.left)}"
             for name, cost in self.suites.items()
         ]
         together = f" with {self.jobs} processes" if self.jobs > 1 else ""
@@ -335,6 +340,7 @@ def require_resources(estimate: Estimate, directory: Path, device: str = "cpu") 
     available = available_bytes(device)
     if available is not None and available < estimate.memory_bytes:
         raise ResourceError(
-            f"{available / 1e9:.1f} GB of memory are available on {device}, the study needs {estimate.memory_bytes / 1e9:.1f} "
-            "GB. Close other programs, or in the [stages] set gradient_checkpointing = true or a lower tree_tokens"
+            f"{available / 1e9:.1f} GB of memory are available on {device}, the study needs "
+            f"{estimate.memory_bytes / 1e9:.1f} GB. Close other programs, or in the [stages] set "
+            "gradient_checkpointing = true or a lower tree_tokens"
         )

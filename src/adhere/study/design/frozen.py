@@ -117,8 +117,8 @@ def freeze(
         raise RunMismatch(f"{directory} holds the study {known.spec.name!r}, not {spec.name!r}. Use another --out")
     elif template is not None and known.template_sha256 not in {"", template.sha256}:
         raise RunMismatch(
-            f"{directory} was begun with another chat template of {spec.start}: what is left would learn from other tokens. Put the "
-            "template back, or use another --out"
+            f"{directory} was begun with another chat template of {spec.start}: "
+            "what is left would learn from other tokens. Put the template back, or use another --out"
         )
     else:
         fields = tuple(_differences("", _question(known.latest), _question(spec)))

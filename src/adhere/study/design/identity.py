@@ -24,7 +24,8 @@ from adhere.schema import Json, Prompt, content_hash
 from adhere.train.stages import STAGES
 
 LIBRARIES = ("torch", "transformers", "tokenizers")
-# Where imports are followed from, relative to the package: how answers are drawn and judged and rows are made, and how a cell is trained.
+# Where imports are followed from, relative to the package: how answers are drawn and judged and rows are made, and how
+# a cell is trained.
 DRAWING = ("build/pool.py", "build/plain.py", "models/local/transformers.py", "pipeline/respond.py")
 TRAINING = ("study/run/training.py", "train/stage.py")
 IFTRAIN = (
@@ -33,7 +34,8 @@ IFTRAIN = (
     "constraints/kinds/trained/length.py",
 )
 RATING = ("build/transforms/six_criteria.py",)  # of the pairs of a reward model
-# Where they are followed to: what words and verdicts are, how answers are drawn and judged, how rows are made and learned.
+# Where they are followed to: what words and verdicts are, how answers are drawn and judged, how rows are made and
+# learned.
 ROOMS = (
     "schema.py",
     "text",
@@ -46,8 +48,9 @@ ROOMS = (
     "train",
     "study/run/training.py",
 )
-# Of these, what only says how much something will cost, stops what goes wrong, compares with held-out prompts (those that are kept are
-# in the key), shares a recipe among machines, or fetches weights (whose hash is in the key), and engines that no study trains with.
+# Of these, what only says how much something will cost, stops what goes wrong, compares with held-out prompts (those
+# that are kept are in the key), shares a recipe among machines, or fetches weights (whose hash is in the key), and
+# engines that no study trains with.
 EXCEPT = (
     "build/decontaminate",
     "build/manifest.py",

@@ -423,7 +423,8 @@ def _locate_unknown_settings(spec: StudySpec, path: Path) -> None:
             if key not in known:
                 line = locate(text, ["stages", name, key])
                 raise SpecError(
-                    f"{path}:{line}: unknown key {key!r} in stages.{name}.{nearest(key, known)} Valid keys: {', '.join(known)}"
+                    f"{path}:{line}: unknown key {key!r} in stages.{name}.{nearest(key, known)} Valid "
+                    f"keys: {', '.join(known)}"
                 )
 
 
@@ -472,8 +473,8 @@ def _require_reward_model(spec: StudySpec, arm: ArmSpec) -> None:
         stage = spec.stage(name)
         if stage.stage.online and uses_reward_model(stage.reward) and not has_model:
             raise SpecError(
-                f"arms.{arm.name}: {name!r} has reward = 'model', and no stage before it trains a reward model. Put one of method "
-                "'reward-model' before it"
+                f"arms.{arm.name}: {name!r} has reward = 'model', and no stage before it trains a reward model. "
+                "Put one of method 'reward-model' before it"
             )
         has_model = has_model or stage.stage.yields == "reward-model"
 
@@ -511,7 +512,8 @@ def _require_long(data: DataSpec) -> None:
         raise SpecError(f"data.long.share: got {data.long.share}, must lie between 0 and 1")
     if data.long.max_new_tokens <= data.max_new_tokens:
         raise SpecError(
-            f"data.long.max_new_tokens: got {data.long.max_new_tokens}, must be larger than data.max_new_tokens ({data.max_new_tokens})"
+            f"data.long.max_new_tokens: got {data.long.max_new_tokens}, must be larger than data.max_new_tokens "
+            f"({data.max_new_tokens})"
         )
 
 

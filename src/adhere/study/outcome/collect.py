@@ -247,19 +247,23 @@ def _withheld(
     ]  # fmt: skip
     if missing:
         found.append(
-            f"{len(spec.seeds) - len(missing)} of {len(spec.seeds)} seeds are finished (not yet: {', '.join(missing)}); the rule "
-            "is applied once, when all are there"
+            f"{len(spec.seeds) - len(missing)} of {len(spec.seeds)} seeds are finished (not yet: "
+            f"{', '.join(missing)}); the rule is applied once, when all are there"
         )
         found += failed
     if not missing and primary.coverage < spec.evaluation.coverage:
         found.append(
-            f"only {primary.coverage:.1%} of the prompts were measured by every compared arm, {spec.evaluation.coverage:.0%} are needed"
+            f"only {primary.coverage:.1%} of the prompts were measured by every compared arm, "
+            f"{spec.evaluation.coverage:.0%} are needed"
         )
     differing = _engines(stored.runs)
     if differing:
         found.append(f"the evaluations were not made by one engine: {differing}")
     found += [
-        f"{one.arm} and {one.to} are to have equal compute, but {one.what} are {one.a:,} and {one.b:,} (seed {one.seed})"
+        (
+            f"{one.arm} and {one.to} are to have equal compute, but {one.what} are {one.a:,} and "
+            f"{one.b:,} (seed {one.seed})"
+        )
         for one in matched
         if not one.within and {one.arm, one.to} == needed
     ]

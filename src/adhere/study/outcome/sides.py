@@ -50,7 +50,8 @@ def add_sides(spec: StudySpec, directory: Path, paths: Sequence[Path], options: 
     marked = msgspec.structs.replace(frozen.latest, guards=msgspec.structs.replace(frozen.latest.guards, **margins))
     if spec_hash(spec) != spec_hash(marked):
         raise UsageError(
-            f"{directory} was made by another spec than this file. Run the study first, without --side, so that the change is recorded"
+            f"{directory} was made by another spec than this file. Run the study first, without --side, "
+            "so that the change is recorded"
         )
     result = msgspec.structs.replace(result, spec=msgspec.to_builtins(spec))
     sides = join_sides(result, directory, SideFiles.read(paths), options)
@@ -88,8 +89,8 @@ def join_sides(result: StudyResult, directory: Path, files: SideFiles, options: 
     seeds = [one.seed for one in primary.by_seed]
     if not seeds:
         raise UsageError(
-            f"{primary.treatment} and {primary.control} are not both evaluated at any seed yet, so there is nothing to stand beside. "
-            "Run the study first: the same command without --side"
+            f"{primary.treatment} and {primary.control} are not both evaluated at any seed yet, "
+            "so there is nothing to stand beside. Run the study first: the same command without --side"
         )
     labels = {arm: [label_of(result, arm, seed) for seed in seeds] for arm in (primary.treatment, primary.control)}
     folders = cells_of(result, directory)
@@ -192,8 +193,9 @@ def cells_of(result: StudyResult, directory: Path) -> dict[str, str]:
             folders = [name for name, record in records if record.path == list(stages) and record.seed == seed]
             if len(folders) > 1:
                 raise UsageError(
-                    f"{arm} (seed {seed}) was trained more than once: {', '.join(folders)}, and this older result.json does not say which "
-                    "was evaluated. Remove the folders that were not, or run the study again without --side"
+                    f"{arm} (seed {seed}) was trained more than once: {', '.join(folders)}, "
+                    "and this older result.json does not say which was evaluated. Remove the folders that were not, "
+                    "or run the study again without --side"
                 )
             if folders:
                 found[label_of(result, arm, seed)] = folders[0]

@@ -75,8 +75,9 @@ def _rule(rule: VerdictSpec, scope: Scope) -> str:
         else ""
     )
     return (
-        f"With the {rule.confidence:.0%} interval of {rule.treatment} minus {rule.control} ({rule.slice}): YES if it lies above 0{without}; "
-        f"NO if it lies below 0{without}; EQUIVALENT if it lies within ±{worth:.1f} points, the smallest effect worth having; "
+        f"With the {rule.confidence:.0%} interval of {rule.treatment} minus {rule.control} ({rule.slice}): "
+        f"YES if it lies above 0{without}; NO if it lies below 0{without}; "
+        f"EQUIVALENT if it lies within ±{worth:.1f} points, the smallest effect worth having; "
         f"INCONCLUSIVE otherwise{limited}"
     )
 
@@ -90,15 +91,18 @@ def _excludes_zero(kinds: OverKinds, difference: float | None) -> bool:
 
 def _hangs_on_seeds(because: str, hangs_on: Fragility) -> str:
     *first, last = map(str, hangs_on.deciding_seeds)
-    return f"{because.partition(';')[0]}, but without seed {', '.join(first) + ' or ' if first else ''}{last} it holds 0: a single seed decides"
+    return (
+        f"{because.partition(';')[0]}, but without seed {', '.join(first) + ' or ' if first else ''}{last} it "
+        "holds 0: a single seed decides"
+    )
 
 
 def _limited(kinds: OverKinds) -> str:
     if kinds.low is None or kinds.high is None:
         return f"nothing is known of other kinds of constraint ({kinds.reason})"
     return (
-        f"with kinds of constraint as a sample of kinds it reaches from {_points(kinds.low)} to {_points(kinds.high)}, so the answer is about "
-        f"these {kinds.n_kinds} kinds"
+        f"with kinds of constraint as a sample of kinds it reaches from {_points(kinds.low)} to "
+        f"{_points(kinds.high)}, so the answer is about these {kinds.n_kinds} kinds"
     )
 
 
@@ -198,9 +202,15 @@ def reach(spec: StudySpec) -> str:
     """How far the verdict reaches."""
     where = f"on {spec.start}, on data and held-out prompts like these, at this size"
     if scope_of(spec.seeds) == "checkpoints":
-        return f"One training seed: the answer is about these checkpoints, not about the methods ({where}). Use --seeds 5 for the methods."
+        return (
+            f"One training seed: the answer is about these checkpoints, not about the methods ({where}). "
+            "Use --seeds 5 for the methods."
+        )
     few = " Five seeds or more are advised." if len(spec.seeds) < 5 else ""
-    return f"{len(spec.seeds)} training seeds, each with its own training prompts and answers: the answer is about the methods {where}.{few}"
+    return (
+        f"{len(spec.seeds)} training seeds, each with its own training prompts and answers: "
+        f"the answer is about the methods {where}.{few}"
+    )
 
 
 def _bare(difference: float) -> str:

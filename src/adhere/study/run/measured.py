@@ -107,7 +107,8 @@ def collect_run(
             for prompt in prompts if prompt.id in shown and prompt.id in texts
         },
         run=run.directory.name, seconds=seconds, suite=suite,
-        echo=[bool(found.is_echo) if found else None for found in guards],  # an answer too short to repeat the prompt does not
+        # an answer too short to repeat the prompt does not
+        echo=[bool(found.is_echo) if found else None for found in guards],
         empty_form=[found.is_empty_form if found else None for found in guards],
         kept=[_constraints_kept(answers, prompt) for prompt in prompts],
     )  # fmt: skip

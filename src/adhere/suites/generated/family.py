@@ -194,7 +194,8 @@ class Family:
         for name in levels:
             if name not in self.level_names:
                 raise UsageError(
-                    f"{self.name}: unknown level {name!r}.{nearest(name, self.level_names)} It has: {', '.join(self.level_names)}"
+                    f"{self.name}: unknown level {name!r}.{nearest(name, self.level_names)} It has: "
+                    f"{', '.join(self.level_names)}"
                 )
         return [number for number, name in enumerate(self.level_names) if name in levels]
 

@@ -183,8 +183,9 @@ def constraints_of(
         raise SpecError(f"{at}: instruction_id_list is empty, so there is nothing to judge. Delete the row")
     if len(row.instruction_id_list) != len(row.kwargs):
         raise SpecError(
-            f"{at}: {len(row.instruction_id_list)} ids in instruction_id_list, but {len(row.kwargs)} entries in kwargs. "
-            "kwargs needs one object for each id, {} where it takes no parameter"
+            f"{at}: {len(row.instruction_id_list)} ids in instruction_id_list, "
+            f"but {len(row.kwargs)} entries in kwargs. kwargs needs one object for each id, "
+            "{} where it takes no parameter"
         )
     filled = [{name: value for name, value in (kwargs or {}).items() if value is not None} for kwargs in row.kwargs]
     try:

@@ -52,7 +52,8 @@ def need_path(suite: str, argument: str | None) -> Path:
     """
     if not argument:
         raise UsageError(
-            f"Suite {suite!r} needs its file: {suite}:PATH. It is published as {where(suite)} (adhere fetch suite:{suite})"
+            f"Suite {suite!r} needs its file: {suite}:PATH. It is published as {where(suite)} (adhere "
+            f"fetch suite:{suite})"
         )
     path = Path(argument)
     if not path.exists():

@@ -171,8 +171,8 @@ class Sampler:
 
         if is_sharding() and settings.generator != "server":
             raise UsageError(
-                f"generator = {settings.generator!r} reads whole weights, and these are cut over the processes. Use generator = "
-                "'server', or run without --shard"
+                f"generator = {settings.generator!r} reads whole weights, and these are cut over the processes. "
+                "Use generator = 'server', or run without --shard"
             )
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self.score, self.seed, self.tally = score, seed, tally

@@ -203,7 +203,7 @@ def require(
         named = ", ".join(f"{name} = {str(value).lower()}" for name, value in change.items())
         helps.append(f"{named}: {less / 1e9:.1f} GB{' (fits)' if less <= available else ''}")
     raise ResourceError(
-        f"Full fine-tuning of {sizes.parameters / 1e9:.2f} billion parameters needs about {needed.total / 1e9:.1f} GB on "
-        f"{device} ({needed.describe()}; all times {SLACK} for slack); {available / 1e9:.1f} GB are available. "
+        f"Full fine-tuning of {sizes.parameters / 1e9:.2f} billion parameters needs about {needed.total / 1e9:.1f} GB "
+        f"on {device} ({needed.describe()}; all times {SLACK} for slack); {available / 1e9:.1f} GB are available. "
         f"With {'; '.join(helps)}. Else take a smaller model or a larger device"
     )

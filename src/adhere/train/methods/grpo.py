@@ -174,7 +174,8 @@ def grpo(
     settings = check_settings(settings)
     if settings.overlong_tokens > settings.max_new_tokens:
         raise UsageError(
-            f"{name}: overlong_tokens = {settings.overlong_tokens} are the last of max_new_tokens = {settings.max_new_tokens}, so they cannot be more"
+            f"{name}: overlong_tokens = {settings.overlong_tokens} are the last of max_new_tokens = "
+            f"{settings.max_new_tokens}, so they cannot be more"
         )
     tally, log = Tally(), StepLog()
     steps = settings.steps * settings.updates_per_episode

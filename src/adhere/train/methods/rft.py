@@ -89,8 +89,8 @@ def rft(
             bar.advance(len(drawn), note=f"{len(kept)} kept")
     if not kept:
         raise UsageError(
-            f"rft: none of {tally.answers_generated} answers passed, so there is nothing to learn. Train with SFT on repaired "
-            "answers first, or use easier prompts"
+            f"rft: none of {tally.answers_generated} answers passed, so there is nothing to learn. "
+            "Train with SFT on repaired answers first, or use easier prompts"
         )
     first: LogRow = {"step": 0, "loss": None, "kept": len(kept)}
     log.append(first | measures(groups))

@@ -166,7 +166,8 @@ def prepared(tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow], setting
     kept = [row for row in data if _length(row) <= settings.longest]
     if not kept:
         raise UsageError(
-            f"sft: all {len(data)} rows have more than longest = {settings.longest} tokens (the shortest has {min(map(_length, data))})"
+            f"sft: all {len(data)} rows have more than longest = {settings.longest} tokens (the shortest has "
+            f"{min(map(_length, data))})"
         )
     return kept
 
@@ -226,8 +227,8 @@ def _mixed(data: Sequence[TokenRow], mix: Mix, *, seed: int, epoch: int) -> list
     short = [place for place, row in enumerate(data) if _length(row) <= mix.above]
     if not long or not short:
         raise UsageError(
-            f"sft: mix.above = {mix.above} finds {len(long)} long and {len(short)} short rows; there must be some of both. The longest "
-            f"has {max(map(_length, data))} tokens"
+            f"sft: mix.above = {mix.above} finds {len(long)} long and {len(short)} short rows; "
+            f"there must be some of both. The longest has {max(map(_length, data))} tokens"
         )
     wanted = round(len(long) * (1 - mix.share) / mix.share)
     if wanted > len(short):

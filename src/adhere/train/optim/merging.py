@@ -283,8 +283,9 @@ class OnlineMerging(torch.optim.Optimizer):
         """
         if state_dict["tau_sha256"] != self._tau_sha256:
             raise IntegrityError(
-                f"OnlineMerging: tau is {self._tau_sha256[:12]}, the checkpoint's is {state_dict['tau_sha256'][:12]}. Make the "
-                "wrapper before the checkpoint's weights are loaded, or give `reference` the weights that the stage started from"
+                f"OnlineMerging: tau is {self._tau_sha256[:12]}, the checkpoint's is {state_dict['tau_sha256'][:12]}. "
+                "Make the wrapper before the checkpoint's weights are loaded, "
+                "or give `reference` the weights that the stage started from"
             )
         self.optimizer.load_state_dict(state_dict["optimizer"])
         self.param_groups, self.state = self.optimizer.param_groups, self.optimizer.state
@@ -334,14 +335,16 @@ def _match_weights(
         found = list(weights.values() if isinstance(weights, Mapping) else weights)
     if len(found) != len(parameters):
         raise UsageError(
-            f"OnlineMerging: {what} has {len(found)} tensors, the optimizer has {len(parameters)} parameters. Give `model`, so that "
-            "they are matched by name, or just the tensors of these parameters in the optimizer's order (an adapter needs its own)"
+            f"OnlineMerging: {what} has {len(found)} tensors, the optimizer has {len(parameters)} parameters. "
+            "Give `model`, so that they are matched by name, or just the tensors of these parameters in the "
+            "optimizer's order (an adapter needs its own)"
         )
     for place, (parameter, tensor) in enumerate(zip(parameters, found, strict=True)):
         if parameter.shape != tensor.shape:
             raise UsageError(
                 f"OnlineMerging: tensor {place} of {what} has shape {tuple(tensor.shape)}, the optimizer's parameter "
-                f"{tuple(parameter.shape)}. Give `model`, so that they are matched by name, or use the optimizer's order"
+                f"{tuple(parameter.shape)}. Give `model`, so that they are matched by name, "
+                "or use the optimizer's order"
             )
     return [tensor.detach() for tensor in found]
 

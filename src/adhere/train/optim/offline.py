@@ -82,7 +82,8 @@ def _changes(base: Named, models: Sequence[Named], weights: Sequence[float]) -> 
         wrong = [name for name in base if name not in model or model[name].shape != base[name].shape]
         if wrong or len(model) != len(base):
             raise UsageError(
-                f"Model {place} does not fit the base: {wrong[0] if wrong else 'more tensors'} differs. Merge models of one shape"
+                f"Model {place} does not fit the base: {wrong[0] if wrong else 'more tensors'} differs. "
+                "Merge models of one shape"
             )
     return [{name: model[name].float() - base[name].float() for name in base} for model in models]
 

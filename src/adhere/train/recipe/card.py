@@ -59,7 +59,10 @@ def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str
     lines += [
         recipe.about or "Trained with `adhere train`.",
         "",
-        f"Start: `{recipe.start}` (weights sha256 `{start_sha256[:16]}`). Data: sha256 {data}. Seed {recipe.seed}. adhere {__version__}.",
+        (
+            f"Start: `{recipe.start}` (weights sha256 `{start_sha256[:16]}`). Data: sha256 {data}. "
+            f"Seed {recipe.seed}. adhere {__version__}."
+        ),
         "",
         _trained(recipe.lora, done),
         "",
@@ -74,8 +77,8 @@ def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str
         ledger = one.ledger
         loss = next((row["loss"] for row in reversed(one.log) if row.get("loss") is not None), None)
         lines.append(
-            f"| {one.stage} | {one.rows:,} | {ledger.steps} | {ledger.tokens_trained:,} | {ledger.tokens_generated:,} | "
-            f"{ledger.seconds / 60:.1f} | {'–' if loss is None else f'{loss:.4f}'} | `{one.weights_sha256[:16]}` |"
+            f"| {one.stage} | {one.rows:,} | {ledger.steps} | {ledger.tokens_trained:,} | {ledger.tokens_generated:,} "
+            f"| {ledger.seconds / 60:.1f} | {'–' if loss is None else f'{loss:.4f}'} | `{one.weights_sha256[:16]}` |"
         )
     noted = [f"- {text}" for text in (*warnings, *(text for one in done for text in one.warnings))]
     if noted:
@@ -116,7 +119,7 @@ def _trained(lora: Lora | None, done: Sequence[StageRecord]) -> str:
         )
         return f"Trained in full: the weights themselves. Parameters trained: {counts or 'none'}.{left}"
     return (
-        f"Trained with LoRA, rank {lora.rank}, alpha {lora.alpha:g}, on {', '.join(lora.targets)}; merged into these weights after "
-        f"each stage. Parameters trained: {counts or 'none'}. `adapter/` beside this directory is the same as one adapter over the start, "
-        "in PEFT's format."
+        f"Trained with LoRA, rank {lora.rank}, alpha {lora.alpha:g}, on {', '.join(lora.targets)}; "
+        f"merged into these weights after each stage. Parameters trained: {counts or 'none'}. "
+        "`adapter/` beside this directory is the same as one adapter over the start, in PEFT's format."
     )

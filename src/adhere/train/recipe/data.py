@@ -187,8 +187,8 @@ def open_start(name: str, *, base: Path, scratch: Path, template: str = "") -> S
     tokenizer = load_tokenizer(directory)
     if not getattr(tokenizer, "chat_template", None):
         raise UsageError(
-            f"{directory}: the tokenizer has no chat template, so prompts cannot be put to the model as it will be asked. Give it one: "
-            "template = 'chatml', or the path of a Jinja template"
+            f"{directory}: the tokenizer has no chat template, so prompts cannot be put to the model as it will be "
+            "asked. Give it one: template = 'chatml', or the path of a Jinja template"
         )
     has_weights = any(directory.glob("*.safetensors"))
     return Start(tokenizer, weights_sha256(directory if has_weights else named), directory)

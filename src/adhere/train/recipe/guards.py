@@ -98,8 +98,8 @@ class Guards:
             self._bad[guard.column] = self._bad[guard.column] + 1 if guard.is_bad(row) else 0
             if self._bad[guard.column] == guard.steps:
                 message = (
-                    f"{self.stage}, step {int(row.get('step') or 0)}: {guard.column} is {row[guard.column]:.2f}, above {guard.above:g}"
-                    f"{f' for {guard.steps} steps' if guard.steps > 1 else ''}. {guard.advice}"
+                    f"{self.stage}, step {int(row.get('step') or 0)}: {guard.column} is {row[guard.column]:.2f}, "
+                    f"above {guard.above:g}{f' for {guard.steps} steps' if guard.steps > 1 else ''}. {guard.advice}"
                 )
                 if self.policy == "stop":
                     raise Wasted(f"{message}. {GO_ON}")
@@ -166,8 +166,9 @@ def template_trouble(tokenizer: Any) -> Wasted | None:
     if whole.startswith(trained):
         return None
     return Wasted(
-        f"The chat template makes {whole!r} of a prompt and its answer, but training is on {trained!r}: the model would learn another "
-        "form than the one it is served in. Mend the template, or the tokenizer's eos_token"
+        f"The chat template makes {whole!r} of a prompt and its answer, but training is on {trained!r}: "
+        "the model would learn another form than the one it is served in. Mend the template, "
+        "or the tokenizer's eos_token"
     )
 
 
@@ -207,8 +208,9 @@ def repeated(prompts: Mapping[str, Sequence[str]], suites: Sequence[tuple[str, S
         return None
     first, total = found[0], sum(map(len, prompts.values()))
     return ContaminationError(
-        f"{len(found)} of {total} training prompts repeat a test item. The first: {first.file}, row {first.row}, item {first.item} of "
-        f"{first.against} ({first.why}). Leave them out: adhere decontaminate {first.file} --against {first.against} --out KEPT"
+        f"{len(found)} of {total} training prompts repeat a test item. The first: {first.file}, row {first.row}, "
+        f"item {first.item} of {first.against} ({first.why}). Leave them out: "
+        f"adhere decontaminate {first.file} --against {first.against} --out KEPT"
     )
 
 
@@ -250,8 +252,8 @@ def too_large(name: str, settings: OptimizerSettings, memory: Memory, device: st
     there = "" if free is None else f"; {free / 1e9:.1f} GB are free now"
     return (
         f"{name} ran out of memory, also with micro-batches of {settings.tree_tokens} tokens. It needs about "
-        f"{memory.total / 1e9:.1f} GB on {device} by estimate ({memory.describe()}){there}. Set gradient_checkpointing = true, fewer "
-        "decode_rows, or take a smaller model or a larger machine"
+        f"{memory.total / 1e9:.1f} GB on {device} by estimate ({memory.describe()}){there}. "
+        "Set gradient_checkpointing = true, fewer decode_rows, or take a smaller model or a larger machine"
     )
 
 

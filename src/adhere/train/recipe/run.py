@@ -233,8 +233,9 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
     for stage, settings in stages:
         if getattr(settings, "labels", "") == "criteria" and not any(pair.criteria for pair in rows.pairs):
             raise SpecError(
-                f"{stage.name}: labels = 'criteria', and no row of {base / recipe.data / FILES['pairs']} is rated. Rate them: adhere build "
-                "transform six_criteria PAIRS --table pairs --out RATED, or take labels = 'order'"
+                f"{stage.name}: labels = 'criteria', and no row of {base / recipe.data / FILES['pairs']} is rated. "
+                "Rate them: adhere build transform six_criteria PAIRS --table pairs --out RATED, "
+                "or take labels = 'order'"
             )
         if _adapter_of(recipe, stage) is not None:
             from adhere.train.recipe.lora import refuse_unsuited

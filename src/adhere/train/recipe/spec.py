@@ -257,7 +257,8 @@ class Recipe(Record, frozen=True):
             for number, (stage, _) in enumerate(found, start=1):
                 if stage.online and not judged:
                     raise SpecError(
-                        f"Recipe {self.name!r}, stage {number}: reward = 'model', and no stage before {stage.name!r} leaves a reward model. "
+                        f"Recipe {self.name!r}, stage {number}: reward = 'model', "
+                        f"and no stage before {stage.name!r} leaves a reward model. "
                         "Put a stage 'reward-model' before it"
                     )
                 judged = judged or stage.yields == "reward-model"

@@ -23,8 +23,8 @@ __all__ = ["CHATML", "TEMPLATED", "with_template"]
 
 TEMPLATED = "templated"  # folder beside what is trained
 CHATML = (
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n"
+    "' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 NAMED = {"chatml": CHATML}
 MARK, END = re.compile(r"<\|[^|<>\s]+\|>"), re.compile(r"\s*(<[^<>\s]+>)")
@@ -107,8 +107,8 @@ def _marks(tokenizer: Any, template: str) -> tuple[str, list[str]]:
     found = END.match(rest)
     if ends is None and found is None:
         raise SpecError(
-            f"template = {template!r}: after an answer it writes {rest!r}, which is no token such as '<|im_end|>' or '</s>', so the model would "
-            "never learn to end. Write one there, or {{ eos_token }}"
+            f"template = {template!r}: after an answer it writes {rest!r}, which is no token such as '<|im_end|>' or "
+            "'</s>', so the model would never learn to end. Write one there, or {{ eos_token }}"
         )
     end = ends or found[1]  # type: ignore[index]  # one of both
     return end, list(dict.fromkeys([end, *MARK.findall(whole)]))

@@ -79,9 +79,9 @@ def read_imports(paths: list[Path]) -> Iterator[tuple[Path, Imported]]:
         found = read_import(path) if path.is_file() else None
         if found is None:
             raise UsageError(
-                f"{path}: {'no such file' if not path.exists() else 'no file of another harness'}. Wanted are lm-eval's samples_*.jsonl, "
-                "inspect's .eval or .json, EvalScope's reviews/MODEL/*.jsonl, OpenCompass' results/MODEL/*.json, what `adhere perplexity "
-                "--out` wrote, or a folder of these"
+                f"{path}: {'no such file' if not path.exists() else 'no file of another harness'}. "
+                "Wanted are lm-eval's samples_*.jsonl, inspect's .eval or .json, EvalScope's reviews/MODEL/*.jsonl, "
+                "OpenCompass' results/MODEL/*.json, what `adhere perplexity --out` wrote, or a folder of these"
             )
         yield path, found
 

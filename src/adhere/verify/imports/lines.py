@@ -31,8 +31,8 @@ class ImportedFile(LineFile):
         self._found = found
         if any(answer.response is None for answer in found.answers):
             raise SpecError(
-                f"{path}: holds scores of {found.task} without texts ({found.harness} asked for likelihoods, or stored verdicts only), so "
-                "there is no answer to judge. adhere compare pairs such scores"
+                f"{path}: holds scores of {found.task} without texts ({found.harness} asked for likelihoods, "
+                "or stored verdicts only), so there is no answer to judge. adhere compare pairs such scores"
             )
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Block]:

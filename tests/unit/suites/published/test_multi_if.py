@@ -22,7 +22,8 @@ THREE = (
     multi_if_row("3:c:en", "English", ("Say bye", [WORDS])),
 )
 
-# A transcription of count_words_chinese_japanese (without its emoji), split_chinese_japanese and count_hindi_num_sentences.
+# A transcription of count_words_chinese_japanese (without its emoji), split_chinese_japanese and
+# count_hindi_num_sentences.
 TAKEN_OUT = r"[\\.\!\?\．\/_,\{\}<>:;$%^&*(+\"\'+——！，。？、`~@#￥……（）：；《）《》“”()\[\]»〔〕\-「」]+"
 FOREIGN = r"[\u4E00-\u9FFF\u3400-\u4DBF]|[\u3040-\u309f\u30a0-\u30ff]|[\uAC00-\uD7AF]"
 

@@ -115,9 +115,18 @@ class Once(Labelled):
     id = "answer:once"
     phrasings = (
         'Give the result once, on one line ({place}) that begins with "{label}:" (compared as: {normaliser}).',
-        'Exactly one line, namely {place}, must begin with "{label}:" and hold nothing but the result behind it ({normaliser}).',
-        'Write "{label}:" and behind it the result alone, on one line and never again; which line: {place}; it is compared as {normaliser}.',
-        'The result goes behind "{label}:" at the start of just one line: {place}. What is forgiven: the normaliser {normaliser}.',
+        (
+            'Exactly one line, namely {place}, must begin with "{label}:" and hold nothing but the result '
+            "behind it ({normaliser})."
+        ),
+        (
+            'Write "{label}:" and behind it the result alone, on one line and never again; which line: {place}; '
+            "it is compared as {normaliser}."
+        ),
+        (
+            'The result goes behind "{label}:" at the start of just one line: {place}. What is forgiven: '
+            "the normaliser {normaliser}."
+        ),
     )
     passing = ({**Labelled.passing[0], "place": "last line"}, "6 and 6:\nAnswer: 12")
     failing = ({**Labelled.passing[0], "place": "last line"}, "Answer: 12\nAnswer: 13")

@@ -84,18 +84,36 @@ class Shows(HeldOut):
     is_task = True
     claims = frozenset({"shape"})
     phrasings = (
-        'Answer with one SVG, viewBox="0 0 100 100", of exactly {shown}, each filled in its colour, made of circle, ellipse, rect and polygon elements alone.',
-        'Draw {shown} and nothing else as SVG (viewBox="0 0 100 100"; only circle, ellipse, rect and polygon, each with a fill).',
-        "Write an SVG whose viewBox is 0 0 100 100. It shows {shown}, no other shape, using circle, ellipse, rect and polygon elements with a fill.",
-        'What I need is an SVG, viewBox="0 0 100 100", of {shown} and of nothing more; use filled circle, ellipse, rect and polygon elements only.',
+        (
+            'Answer with one SVG, viewBox="0 0 100 100", of exactly {shown}, each filled in its colour, '
+            "made of circle, ellipse, rect and polygon elements alone."
+        ),
+        (
+            'Draw {shown} and nothing else as SVG (viewBox="0 0 100 100"; only circle, ellipse, rect and '
+            "polygon, each with a fill)."
+        ),
+        (
+            "Write an SVG whose viewBox is 0 0 100 100. It shows {shown}, no other shape, using circle, ellipse, "
+            "rect and polygon elements with a fill."
+        ),
+        (
+            'What I need is an SVG, viewBox="0 0 100 100", of {shown} and of nothing more; use filled circle, '
+            "ellipse, rect and polygon elements only."
+        ),
     )
     passing = (
         {"shapes": ("1 red circle", "1 blue square"), "relation": "left of"},
-        '<svg viewBox="0 0 100 100"><circle cx="20" cy="50" r="10" fill="red"/><rect x="60" y="40" width="20" height="20" fill="blue"/></svg>',
+        (
+            '<svg viewBox="0 0 100 100"><circle cx="20" cy="50" r="10" fill="red"/><rect x="60" y="40" width="20" '
+            'height="20" fill="blue"/></svg>'
+        ),
     )
     failing = (
         {"shapes": ("1 red circle", "1 blue square"), "relation": "left of"},
-        '<svg viewBox="0 0 100 100"><circle cx="80" cy="50" r="10" fill="red"/><rect x="20" y="40" width="20" height="20" fill="blue"/></svg>',
+        (
+            '<svg viewBox="0 0 100 100"><circle cx="80" cy="50" r="10" fill="red"/><rect x="20" y="40" width="20" '
+            'height="20" fill="blue"/></svg>'
+        ),
     )
 
     shapes: tuple[str, ...] = param(ListOf(Counted(), 1, 4))
@@ -149,7 +167,10 @@ class Shows(HeldOut):
             middle = (one.left + one.right) / 2, (one.top + one.bottom) / 2
             if abs(middle[0] - x) > _NEAR or abs(middle[1] - y) > _NEAR:
                 return failed(
-                    f"the {one.colour} {one.name} is centred at {middle[0]:g}, {middle[1]:g}; needed {x}, {y} (±{_NEAR})",
+                    (
+                        f"the {one.colour} {one.name} is centred at {middle[0]:g}, {middle[1]:g}; "
+                        f"needed {x}, {y} (±{_NEAR})"
+                    ),
                     score=0.9,
                 )
         return passed(f"the drawing shows {', '.join(self.shapes)}", score=1)
@@ -219,9 +240,15 @@ class PointIn(HeldOut):
     is_task = True
     claims = frozenset({"shape"})
     phrasings = (
-        'Answer with one point inside the {shape}, as "x, y" in percent of the picture\'s width and height from its top left corner.',
+        (
+            'Answer with one point inside the {shape}, as "x, y" in percent of the picture\'s width and height from '
+            "its top left corner."
+        ),
         'Where would you click on the {shape}? Answer "x, y" alone, in percent of width and height from the top left.',
-        'Give a point that lies in the {shape}: "x, y" and nothing else, both in percent, counted from the top left corner.',
+        (
+            'Give a point that lies in the {shape}: "x, y" and nothing else, both in percent, '
+            "counted from the top left corner."
+        ),
         'Name one point of the {shape}. Write only "x, y", percent of the width and of the height from the upper left.',
     )
     passing = ({"shape": "red circle", "left": 10, "top": 10, "size": 20}, "20, 20")

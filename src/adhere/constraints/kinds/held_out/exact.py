@@ -207,8 +207,14 @@ class Lines(Exact):
 
     id = "exact:lines"
     phrasings = (
-        "Output only what is asked for, piece by piece in the right order, and nothing else (compared as: {normaliser}).",
-        "Your whole answer must be the one right list, without numbering and without any text around it ({normaliser}).",
+        (
+            "Output only what is asked for, piece by piece in the right order, and nothing else "
+            "(compared as: {normaliser})."
+        ),
+        (
+            "Your whole answer must be the one right list, without numbering and without any text "
+            "around it ({normaliser})."
+        ),
         "Answer with the pieces alone, in their order ({normaliser}).",
         "Give the pieces and not a word more. What is forgiven: the normaliser {normaliser}.",
     )
@@ -262,7 +268,10 @@ class JsonValue(Exact):
     phrasings = (
         "Output only the JSON that is asked for, and nothing else (compared as: {normaliser}).",
         "Your whole answer must be the one right value in valid {normaliser}, without any text around it.",
-        "Answer with the JSON alone; its values and their types count, white space and the order of keys do not ({normaliser}).",
+        (
+            "Answer with the JSON alone; its values and their types count, white space and the order of keys "
+            "do not ({normaliser})."
+        ),
         "Give valid JSON and not a word more. What is forgiven: the normaliser {normaliser}.",
     )
     passing = ({"expected": '{"a": 1, "b": [true]}', "normaliser": "json"}, '{"b": [true], "a": 1}')

@@ -111,7 +111,10 @@ class TwoLanguages(HeldOut):
         "Write one paragraph in {first} and then, after a blank line, one in {second}.",
         "Say it twice: in {first}, then an empty line, then in {second}.",
         "Your answer must consist of a paragraph in {first} followed by a paragraph in {second}.",
-        "I need the answer for two readers: a paragraph in {first} on top, one in {second} below, and a blank line in between.",
+        (
+            "I need the answer for two readers: a paragraph in {first} on top, one in {second} below, "
+            "and a blank line in between."
+        ),
     )
     passing = ({"first": "English", "second": "German"}, f"{_SAMPLES['English'][1]}\n\n{_SAMPLES['German'][1]}")
     failing = ({"first": "English", "second": "German"}, f"{_SAMPLES['German'][1]}\n\n{_SAMPLES['English'][1]}")

@@ -246,7 +246,10 @@ class Outline(Markdown):
     order = 69
     phrasings = (
         'Give your answer one main heading ("# …") and exactly {count} second-level heading(s) ("## …") below it.',
-        "Your answer must have a level-1 Markdown heading first and then {count} level-2 heading(s), and no other headings.",
+        (
+            "Your answer must have a level-1 Markdown heading first and then {count} level-2 heading(s), "
+            "and no other headings."
+        ),
         "Structure the answer with # for its title and ## for each of its {count} section(s).",
         "Use one # heading followed by {count} ## heading(s); headings of other levels are not allowed.",
         "Outline of the answer: a single heading with one #, then {count} with two.",

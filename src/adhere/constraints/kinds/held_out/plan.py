@@ -63,9 +63,18 @@ class Reaches(HeldOut):
     is_task = True
     claims = frozenset({"shape"})
     phrasings = (
-        'Write a plan of at most {most} line(s) "move X to Y" that turns the towers {start} into {goal} (bottom to top).',
-        'With {most} or fewer moves, one a line as "move X to Y", get from {start} to {goal}; towers are given bottom to top.',
-        'Towers from bottom to top: {start}. They must become {goal}. Answer with at most {most} line(s) "move X to Y".',
+        (
+            'Write a plan of at most {most} line(s) "move X to Y" that turns the towers {start} into '
+            "{goal} (bottom to top)."
+        ),
+        (
+            'With {most} or fewer moves, one a line as "move X to Y", get from {start} to {goal}; '
+            "towers are given bottom to top."
+        ),
+        (
+            "Towers from bottom to top: {start}. They must become {goal}. Answer with at most {most} "
+            'line(s) "move X to Y".'
+        ),
         'One move a line ("move X to Y" or "move X to table"), {most} at the most: from {start} to {goal}.',
     )
     passing = ({"start": ("a b",), "goal": ("b a",), "most": 2}, "move b to table\nmove a to b")
@@ -80,7 +89,10 @@ class Reaches(HeldOut):
             sorted(block for tower in towers for block in tower.split()) for towers in (self.start, self.goal)
         )
         if one != other or len(set(one)) != len(one) or TABLE in one:
-            return f"start={self.start!r} and goal={self.goal!r} must hold the same blocks, each once, none called {TABLE!r}"
+            return (
+                f"start={self.start!r} and goal={self.goal!r} must hold the same blocks, each once, "
+                f"none called {TABLE!r}"
+            )
         if any(re.fullmatch(r"\w+", block) is None for block in one):
             return f"start={self.start!r} must hold blocks with names of letters and digits"
         if sorted(self.start) == sorted(self.goal):

@@ -208,7 +208,10 @@ class Nth(_Scoped):
         "In {unit} number {number}: {rule}",
         "The {unit} with the number {number}, counted from the top, must follow this rule: {rule}",
         "Count to {unit} {number} of your answer; this is asked of it alone: {rule}",
-        "Your answer needs {number} or more parts of the sort {unit}, and number {number} has a rule of its own: {rule}",
+        (
+            "Your answer needs {number} or more parts of the sort {unit}, and number {number} has a "
+            "rule of its own: {rule}"
+        ),
         "Reserved for {unit} no. {number}, and binding there: {rule}",
     )
     passing = ({"constraint": {"id": "case:lower"}, "unit": "line", "number": 2}, "Cats\ndogs")

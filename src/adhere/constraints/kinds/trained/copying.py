@@ -335,7 +335,10 @@ class Refrain(_Exact):
             return exactly(len(pieces), self.count, "paragraph")
         bare = self.phrase.rstrip(".!?…")
         ending = sum(edits.without_ending(piece).endswith(bare) for piece in pieces)
-        reason = f'{ending} of {plural(len(pieces), "paragraph")} end with "{self.phrase}", needed {self.count} of {self.count}'
+        reason = (
+            f'{ending} of {plural(len(pieces), "paragraph")} end with "{self.phrase}", '
+            f"needed {self.count} of {self.count}"
+        )
         return found(
             ending == self.count,
             reason,

@@ -109,7 +109,10 @@ class Sorted(_SomeWords):
         "Sort {quoted} alphabetically and write them on one line of their own with commas in between.",
         "One line of your answer must hold just the words {quoted}, sorted from A to Z and divided by commas.",
         "Give a separate line with {quoted} in alphabetical order, comma-separated.",
-        "Somewhere a line has to consist of {quoted}, put into alphabetical order with a comma after each but the last.",
+        (
+            "Somewhere a line has to consist of {quoted}, put into alphabetical order with a comma "
+            "after each but the last."
+        ),
     )
     passing = ({"words": ("b", "a")}, "So:\na, b")
     failing = ({"words": ("b", "a")}, "So:\nb, a")

@@ -100,7 +100,10 @@ class KeyValues(Data):
         "Your whole answer must be YAML with exactly these keys, in order and with a value on the same line: {keys}.",
         "Write one line per key, with a colon and your text behind it, and no other line: {keys}.",
         "Use the format of a simple YAML file; it has the keys {keys} in this order and plain texts as values.",
-        "A program reads key-value lines: give it {keys}, each followed by a colon, a blank and a value, and nothing more.",
+        (
+            "A program reads key-value lines: give it {keys}, each followed by a colon, a blank and a "
+            "value, and nothing more."
+        ),
     )
     passing = ({"keys": ("a", "b")}, "a: cats\nb: dogs")
     failing = ({"keys": ("a", "b")}, "b: dogs\na: cats")
@@ -156,7 +159,10 @@ class Xml(Data):
     claims = WHOLE
     order = 55
     phrasings = (
-        "Answer as XML: a <{root}> element that contains exactly {count} <{item}> element(s) with text, and nothing else.",
+        (
+            "Answer as XML: a <{root}> element that contains exactly {count} <{item}> element(s) with "
+            "text, and nothing else."
+        ),
         "Your whole answer must stand between <{root}> and </{root}>, divided into {count} part(s) in <{item}> tags.",
         "Wrap everything in <{root}> tags; inside, put each point into <{item}> and </{item}>, {count} in total.",
         "Write balanced XML without attributes: {count} times <{item}>…</{item}> within a single <{root}>.",

@@ -173,11 +173,26 @@ class JsonTypes(_Json):
     claims = WHOLE
     order = 55
     phrasings = (
-        'Answer with a JSON object that has a string under "{text}", a number under "{number}" and a boolean under "{flag}", and nothing else.',
-        'Your whole answer must be one JSON object with exactly three keys: "{text}" (string), "{number}" (number), "{flag}" (true or false).',
-        'Reply in pure JSON with the keys "{text}", "{number}" and "{flag}"; their types are string, number and boolean.',
-        'Send an object in JSON: "{text}" holds text, "{number}" a number without quotes, "{flag}" either true or false.',
-        'A program will check the types: "{text}" must be a string, "{number}" a number, "{flag}" a boolean; pure JSON, no further key.',
+        (
+            'Answer with a JSON object that has a string under "{text}", a number under "{number}" and a boolean '
+            'under "{flag}", and nothing else.'
+        ),
+        (
+            'Your whole answer must be one JSON object with exactly three keys: "{text}" (string), '
+            '"{number}" (number), "{flag}" (true or false).'
+        ),
+        (
+            'Reply in pure JSON with the keys "{text}", "{number}" and "{flag}"; their types are '
+            "string, number and boolean."
+        ),
+        (
+            'Send an object in JSON: "{text}" holds text, "{number}" a number without quotes, '
+            '"{flag}" either true or false.'
+        ),
+        (
+            'A program will check the types: "{text}" must be a string, "{number}" a number, "{flag}" a boolean; '
+            "pure JSON, no further key."
+        ),
     )
     passing = ({"text": "a", "number": "n", "flag": "ok"}, '{"a": "x", "n": 1, "ok": true}')
     failing = ({"text": "a", "number": "n", "flag": "ok"}, '{"a": "x", "n": "1", "ok": true}')

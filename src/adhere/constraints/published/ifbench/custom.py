@@ -286,8 +286,8 @@ _SPECIAL = re.compile(r"[^\d\w\s]")
 @published_kind(
     "custom:csv_special_character",
     BOTH,
-    "Write comma-delimited data with the columns ProductID, Category, Brand, Price, Stock and 14 rows, one field with a "
-    "special character in double quotes.",
+    "Write comma-delimited data with the columns ProductID, Category, Brand, Price, Stock and 14 rows, "
+    "one field with a special character in double quotes.",
 )
 def csv_special_character() -> Check:
     """Rows are looked at up to the first one with such a field."""

@@ -121,7 +121,10 @@ sentence_type_2025 = published_kind("ratio:sentence_type", OLD, _TYPE_SAID)(_sen
 def judge_balance(sentences: Iterable[str], *, vacuous: bool = True) -> Finding:
     """As many statements as questions and exclamations; `vacuous`: none of them will do."""
     stated, asked, exclaimed = _ends(sentences)
-    said = f"{amount(stated, 'sentences')} with a full stop, {asked} with a question mark and {exclaimed} with an exclamation mark"
+    said = (
+        f"{amount(stated, 'sentences')} with a full stop, {asked} with a question mark and {exclaimed} "
+        "with an exclamation mark"
+    )
     holds = stated == asked == exclaimed and (vacuous or stated > 0)
     return verdict(holds, f"found {said}, needed as many of each", [stated, asked, exclaimed], "as many of each")
 
@@ -144,7 +147,10 @@ def _sentence_words(sentences: Sentences) -> Callable[[], Check]:
             if len(found) != 3:
                 return failed(f"found {amount(len(found), 'sentences')}, needed 3", len(found), 3)
             lengths = [len(sentence.strip()) for sentence in found]
-            reason = f"the sentences have {lengths[0]}, {lengths[1]} and {lengths[2]} characters, needed three times the same"
+            reason = (
+                f"the sentences have {lengths[0]}, {lengths[1]} and {lengths[2]} characters, "
+                "needed three times the same"
+            )
             return verdict(len(set(lengths)) == 1, reason, lengths, "equal lengths")
 
         return check

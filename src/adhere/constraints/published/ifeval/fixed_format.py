@@ -264,12 +264,18 @@ _PUBLISHED_MARKERS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
     ),
     fix(
         "postscript-dots",
-        "`PS:` is no postscript where `P.S.` is asked for; here the points and blanks between the letters are optional.",
+        (
+            "`PS:` is no postscript where `P.S.` is asked for; here the points and blanks between the "
+            "letters are optional."
+        ),
         "evaluation 4.1 #9; verifiers 6.4",
     ),
     fix(
         "postscript-escaped",
-        "Any other marker, `P.P.S.` with its last point too, is run as a regular expression; here it is taken literally.",
+        (
+            "Any other marker, `P.P.S.` with its last point too, is run as a regular expression; "
+            "here it is taken literally."
+        ),
         "verifiers 6.4, 9",
     ),
 )
@@ -391,8 +397,8 @@ _LONE_TITLE = re.compile(
     "detectable_format:title",
     fix(
         "title-shift-operators",
-        "Anything between `<<` and `>>` on a line is a title (`x << 3 and y >> 4`); here the brackets touch the title, or "
-        "it stands alone on its line, and it holds no angle brackets.",
+        "Anything between `<<` and `>>` on a line is a title (`x << 3 and y >> 4`); "
+        "here the brackets touch the title, or it stands alone on its line, and it holds no angle brackets.",
         "evaluation 4.1 #11; verifiers 6.4, 9",
     ),
 )
@@ -464,7 +470,10 @@ _CLOSERS = string.whitespace + "\"'“”‘’«»*_`"
     ),
     fix(
         "end-word-boundary",
-        "A phrase is found at the end of a longer word (`end.` in `weekend.`); here no letter or digit may stand before it.",
+        (
+            "A phrase is found at the end of a longer word (`end.` in `weekend.`); "
+            "here no letter or digit may stand before it."
+        ),
         "verifiers 6.4, 9",
     ),
 )

@@ -81,7 +81,10 @@ def _exclude_word_harder(values: Values, on: On) -> Check:
     return check
 
 
-_SUBSTRING = "The keyword is found inside longer words (`cat` in `concatenate`), and run as a regular expression; here it is a whole word, taken literally."
+_SUBSTRING = (
+    "The keyword is found inside longer words (`cat` in `concatenate`), and run as a regular expression; "
+    "here it is a whole word, taken literally."
+)
 
 
 @fixed_rule("keywords:word_once", fix("word-once-whole-word", _SUBSTRING, "verifiers 8.1"))
@@ -164,7 +167,10 @@ def _keyword_specific_position(values: Values, on: On) -> Check:
     "keywords:start_end",
     fix(
         "start-end-marks",
-        "The mark at the end of the answer is its last word; here marks are set aside, one word or more may stand between.",
+        (
+            "The mark at the end of the answer is its last word; here marks are set aside, "
+            "one word or more may stand between."
+        ),
         "verifiers 8.1",
     ),
 )
@@ -236,8 +242,8 @@ _RELATION = Param("string", choices=("less than", "at least", "at most"))
     fix("letters-beyond-ascii", "Letters beyond ASCII (`é`) are not counted; here they are.", "verifiers 8.1"),
     fix(
         "letters-relation",
-        "A relation other than `less than` and `at least` fails every answer; here `at most` is judged and any other is "
-        "an error.",
+        "A relation other than `less than` and `at least` fails every answer; "
+        "here `at most` is judged and any other is an error.",
         "verifiers 8.1",
         relation=_RELATION,
     ),

@@ -68,7 +68,8 @@ def _japanese_pipeline() -> Callable[[str], Any]:
     def part(name: str) -> Any:
         return need(f"ja_sentence_segmenter.{name}", extra="mifeval")
 
-    # A sentence that ends in `の` goes on in the next line, as in the segmenter's own example, which the published code took over.
+    # A sentence that ends in `の` goes on in the next line, as in the segmenter's own example, which the published code
+    # took over.
     joined = functools.partial(
         part("concatenate.simple_concatenator").concatenate_matching,
         former_matching_rule=r"^(?P<result>.+)(の)$",

@@ -221,7 +221,10 @@ def first_word(values: Values) -> Check:
         if not piece:
             return Finding("fail", f"found {amount(found, 'paragraphs')}, and none with number {nth}", found, total)
         begins = piece.lstrip("「").lstrip("『")[: len(wanted)]
-        reason = f"found {amount(found, 'paragraphs')}, number {nth} begins with {begins[:40]!r}, needed {total} and {wanted!r}"
+        reason = (
+            f"found {amount(found, 'paragraphs')}, number {nth} begins with {begins[:40]!r}, "
+            f"needed {total} and {wanted!r}"
+        )
         return Finding("pass" if found == total and begins == wanted else "fail", reason, found, total)
 
     return check

@@ -148,7 +148,8 @@ def _compile(values: Mapping[str, Json], name: str) -> Check:
 def _check_ranges(ranges: Json) -> None:
     if not isinstance(ranges, list) or not all(re.fullmatch(r"\d{1,6} \d{1,6}", str(one)) for one in ranges):
         raise BadParameter(
-            f'{id_of("whether_each_paragraph_sentence_number_in_range_list")}: ranges={ranges!r:.80} must be texts like "2 3"'
+            f"{id_of('whether_each_paragraph_sentence_number_in_range_list')}: "
+            f'ranges={ranges!r:.80} must be texts like "2 3"'
         )
 
 

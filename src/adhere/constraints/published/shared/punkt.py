@@ -342,7 +342,8 @@ class Punkt:
         tokens = (token for line in context.split("\n") for token in _TOKEN.findall(line))
         if len(context) <= _LONGEST_CACHED:
             return any(self._ends_between(*pair) for pair in pairwise(tokens))
-        # A stretch of a million characters has few different pairs, and one that ends a sentence stands near its beginning.
+        # A stretch of a million characters has few different pairs, and one that ends a sentence stands near its
+        # beginning.
         tokens = (match[0] for line in context.split("\n") for match in _TOKEN.finditer(line))
         seen: set[tuple[str, str]] = set()
         for pair in pairwise(tokens):

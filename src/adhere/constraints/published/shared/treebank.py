@@ -58,7 +58,10 @@ _MOST_DOUBTFUL = 1000
 LONG = 10_000
 _WINDOW = 4096
 _BLANK = re.compile(r"\s")
-_TAIL_OR_BLANK = "])}>\"'»”’\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_TAIL_OR_BLANK = (
+    "])}>\"'»”’\t\n\v\f\r\x1c\x1d\x1e\x1f "
+    "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 
 
 def _lower(text: str) -> str:

@@ -79,7 +79,8 @@ def check_lengths(rows: Sequence[DecodeRow], longest: int, max_new_tokens: int) 
     for index, row in enumerate(rows):
         if not 1 <= len(row.ids) <= longest:
             raise UsageError(
-                f"Row {index} has {len(row.ids)} prompt tokens; with {max_new_tokens} new tokens this model takes 1 to {longest}"
+                f"Row {index} has {len(row.ids)} prompt tokens; with {max_new_tokens} new tokens this model "
+                f"takes 1 to {longest}"
             )
 
 

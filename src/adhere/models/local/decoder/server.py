@@ -81,7 +81,8 @@ class ServerGenerator:
         url, place = url or os.environ.get(URL), folder or os.environ.get(WEIGHTS)
         if not url or not place:
             raise UsageError(
-                f"generator = 'server' needs {URL} (http://HOST:PORT of a vLLM server) and {WEIGHTS} (a directory that it can read)"
+                f"generator = 'server' needs {URL} (http://HOST:PORT of a vLLM server) "
+                f"and {WEIGHTS} (a directory that it can read)"
             )
         self.model, self.tokenizer, self.end_ids, self.rows, self.state = model, tokenizer, tuple(end_ids), rows, state
         self.url, self.folder = url.rstrip("/").removesuffix("/v1"), Path(place)
@@ -166,8 +167,8 @@ class ServerGenerator:
             chances = tuple(float(value) for value in found)
         except (KeyError, TypeError, ValueError) as error:
             raise AdhereError(
-                f"{self.url}: an answer without the ids{' and log-probs' * log_probs} of its tokens ({error!r}). It takes a vLLM server that "
-                "knows return_token_ids (0.10.2 and later)"
+                f"{self.url}: an answer without the ids{' and log-probs' * log_probs} of its tokens ({error!r}). "
+                "It takes a vLLM server that knows return_token_ids (0.10.2 and later)"
             ) from error
         if log_probs and len(chances) != len(ids):
             raise AdhereError(f"{self.url}: {len(chances)} log-probs for {len(ids)} tokens")

@@ -49,7 +49,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
             text = f"{rng.choice(_DROP).format(say(held[1]))} And one more rule: {say(waiting[1])}{_AGAIN}"
             held = [held[0], *held[2:], waiting[1]]
         else:
-            text = f"Now something else. {rules.draw_request(rng)} All the rules that held for your last answer hold for this one, too."
+            text = (
+                f"Now something else. {rules.draw_request(rng)} All the rules that held for your last answer "
+                "hold for this one, too."
+            )
         turns.append((text, list(held)))
     return [Item(tuple(Asked(text, [*held, rules.PROSE], rules.write(held)) for text, held in turns))]
 

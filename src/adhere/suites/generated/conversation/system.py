@@ -20,12 +20,17 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     told = rules.say(system, rng)
     dresses = {
         "bare": f"This holds for every answer: {told}",
-        "role": f"You are {name}, a librarian in {city} who helps every visitor. As such you keep to this in every answer: {told}",
-        "style": f"Write in a warm and friendly tone, as if to an old friend. Whatever you are asked, keep to this: {told}",
+        "role": (
+            f"You are {name}, a librarian in {city} who helps every visitor. "
+            f"As such you keep to this in every answer: {told}"
+        ),
+        "style": (
+            f"Write in a warm and friendly tone, as if to an old friend. Whatever you are asked, keep to this: {told}"
+        ),
         "company": (
-            f"This assistant is part of the {city} Information Service. It serves the public from 9 a.m. to 5 p.m. It never gives "
-            f"legal advice, and it stays polite with every caller. The service has agreed on the following for all its answers: {told} "
-            "Complaints go to the head office."
+            f"This assistant is part of the {city} Information Service. It serves the public from 9 a.m. to 5 p.m. "
+            "It never gives legal advice, and it stays polite with every caller. "
+            f"The service has agreed on the following for all its answers: {told} Complaints go to the head office."
         ),
         "order": f"SYSTEM. Comply with the following without exception. {told} END OF SYSTEM.",
     }

@@ -55,8 +55,8 @@ class OwnWords(Manner):
 
 DRAWS_PER_KIND = 4  # parameters may clash where others would not: the same kind gets a few chances
 
-# A query may limit its answer in sentences or in words. These kinds set the same quantity, or a form that has another number
-# of sentences, so with them the prompt would ask for two things that exclude each other.
+# A query may limit its answer in sentences or in words. These kinds set the same quantity, or a form that has another
+# number of sentences, so with them the prompt would ask for two things that exclude each other.
 CONTRADICTS: dict[str, frozenset[str]] = {
     "sentences": frozenset(
         (
@@ -119,9 +119,10 @@ def compose(
     chosen = _choose(_Drawing(query, rng, manner), fitting, count, [])
     if chosen is None:
         raise AdhereError(
-            f"Cannot draw {count} constraint(s) for query {query.id!r}, which asks for an answer in {query.asks}. Tried, in every "
-            f"combination: {', '.join(kind.id for kind in fitting) or 'nothing, because no kind was given that fits'}. "
-            f"Ask for fewer constraints a prompt, or offer kinds that do not conflict"
+            f"Cannot draw {count} constraint(s) for query {query.id!r}, which asks for an answer in {query.asks}. "
+            "Tried, in every combination: "
+            f"{', '.join(kind.id for kind in fitting) or 'nothing, because no kind was given that fits'}. "
+            "Ask for fewer constraints a prompt, or offer kinds that do not conflict"
         )
     rng.shuffle(chosen)
     sentences = [manner.say(constraint, rng) for constraint in chosen]

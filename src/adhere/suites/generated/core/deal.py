@@ -135,8 +135,8 @@ class Dealer:
                 return prompt
         fitting = ", ".join(kind.id for kind in tally.kinds if fits(query, kind))
         raise AdhereError(
-            f"Query {query.id!r} gave {REDRAWS} times a prompt of {self.source} that exists already, with kinds {fitting}. "
-            f"Ask for fewer prompts: there are {len(self._order)} queries"
+            f"Query {query.id!r} gave {REDRAWS} times a prompt of {self.source} that exists already, "
+            f"with kinds {fitting}. Ask for fewer prompts: there are {len(self._order)} queries"
         )
 
 

@@ -183,7 +183,8 @@ def dev_suite(
     """
     if wordings is None or not (sizes.single or sizes.multiple):
         raise UsageError(
-            "a dev slice needs at least one prompt, and wordings that training leaves to it: set [data] wordings, e.g. to 2"
+            "a dev slice needs at least one prompt, and wordings that training leaves to it: set "
+            "[data] wordings, e.g. to 2"
         )
     dealer = Dealer(
         templated("dev"), seed=seed, manner=StudyManner("dev", new=False, most=wordings), source="study-dev"

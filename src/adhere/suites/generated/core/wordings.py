@@ -213,7 +213,8 @@ WORDINGS: Mapping[str, Wordings] = {
     ),
 }  # fmt: skip
 
-# How prompts in IFEval's manner say a kind, ours or IFTrain's: as people do who write to a model. No other prompt says these.
+# How prompts in IFEval's manner say a kind, ours or IFTrain's: as people do who write to a model. No other prompt says
+# these.
 FREE: Mapping[str, tuple[str, ...]] = {
     "case:capital_words": (
         "Some words should stand in all capital letters, {count} of them or more.",

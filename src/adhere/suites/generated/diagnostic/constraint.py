@@ -28,12 +28,16 @@ def exact_output(rng: random.Random) -> Item:
         (
             f"{rng.choice(NAMES)}-{rng.randint(100, 999)}: {first} | {second} = {rng.randint(10, 99)}%, {third}",
             f"[{first.upper()}] {second}/{third} #{rng.randint(100, 999)} ({rng.choice(CITIES)}) -> OK",
-            f"{first} {second.capitalize()}; {third} * {rng.randint(10, 99)} != {rng.choice(NAMES)}_{rng.randint(100, 999)}",
+            (
+                f"{first} {second.capitalize()}; {third} * {rng.randint(10, 99)} != "
+                f"{rng.choice(NAMES)}_{rng.randint(100, 999)}"
+            ),
         )
     )
     text = (
-        "Output exactly what stands between the words BEGIN and END, character by character, without these two words and the "
-        "blanks beside them, and nothing else: no quotes, no explanation, no further text.\n\n"
+        "Output exactly what stands between the words BEGIN and END, character by character, "
+        "without these two words and the blanks beside them, and nothing else: no quotes, no explanation, "
+        "no further text.\n\n"
         f"BEGIN {line} END"
     )
     return Item(text, Text(line, "verbatim"))
@@ -57,8 +61,8 @@ def banned_letters(rng: random.Random) -> Item:
         f"- The {ordinal(place)} word starts with the letter {letter}.\n"
         "- No word stands there twice.\n"
         "- The words are in alphabetical order, from a to z.\n"
-        "- There are only lowercase letters from a to z and the spaces between the words: no punctuation, no numbers, no "
-        "capital letters.\n\n"
+        "- There are only lowercase letters from a to z and the spaces between the words: no punctuation, no numbers, "
+        "no capital letters.\n\n"
         f"{_FREE}\n\n"
         "Output only the words and nothing else."
     )
@@ -91,8 +95,8 @@ def shaped_lines(rng: random.Random) -> Item:
     text = (
         f"Write exactly {len(letters)} lines. All of this must be true:\n{shapes}\n"
         f"- The letter {banned} stands nowhere.\n"
-        "- There are only lowercase letters from a to z, with one space between the words of a line: no punctuation, no numbers, "
-        "no capital letters.\n\n"
+        "- There are only lowercase letters from a to z, with one space between the words of a line: no punctuation, "
+        "no numbers, no capital letters.\n\n"
         f"{_FREE} The lines need not make sense.\n\n"
         "Output only the lines and nothing else."
     )

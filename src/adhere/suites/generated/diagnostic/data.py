@@ -62,8 +62,8 @@ def filter_sort_csv(rng: random.Random) -> Item:
     header = ("name", "age", "city", "score")
     text = (
         f"Here is a table as CSV:\n\n{csv_text([header, *rows])}\n\n"
-        f"Keep only the rows whose age is {bound} or more. Sort them by score, from the highest to the lowest; rows with the "
-        "same score are sorted by name, from A to Z.\n\n"
+        f"Keep only the rows whose age is {bound} or more. Sort them by score, from the highest to the lowest; "
+        "rows with the same score are sorted by name, from A to Z.\n\n"
         "Output the result as CSV, with the same header and the same columns in the same order, and nothing else."
     )
     chosen = sorted((row for row in rows if row[1] >= bound), key=lambda row: (-row[3], row[0]))
@@ -98,11 +98,11 @@ def group_totals(rng: random.Random) -> Item:
             totals[region] += units * price
     text = (
         f"Here are orders as CSV:\n\n{csv_text([('region', 'status', 'units', 'price'), *rows])}\n\n"
-        "Ignore the orders whose status is cancelled. The value of an order is its units multiplied by its price. Add up the "
-        "values of each region. Sort the regions by their totals, from the highest to the lowest; regions with the same total "
-        "are sorted by name, from A to Z.\n\n"
-        "Output one line for each region, in the form REGION: TOTAL (the name of the region, a colon, one space, the total as "
-        "digits), and nothing else."
+        "Ignore the orders whose status is cancelled. The value of an order is its units multiplied by its price. "
+        "Add up the values of each region. Sort the regions by their totals, from the highest to the lowest; "
+        "regions with the same total are sorted by name, from A to Z.\n\n"
+        "Output one line for each region, in the form REGION: TOTAL (the name of the region, a colon, one space, "
+        "the total as digits), and nothing else."
     )
     order = sorted(totals.items(), key=lambda pair: (-pair[1], pair[0]))
     return Item(text, Lines("\n".join(f"{region}: {total}" for region, total in order), "lines"))
@@ -125,8 +125,8 @@ def merge_by_key(rng: random.Random) -> Item:
     text = (
         f"List A, members, as CSV:\n\n{csv_text([('id', 'name'), *people])}\n\n"
         f"List B, payments, as CSV:\n\n{csv_text([('id', 'amount'), *payments])}\n\n"
-        "For every id that stands in both lists, add up all amounts that list B has for it. Leave out every id that stands in "
-        "only one of the lists. Sort by id, from the lowest to the highest.\n\n"
+        "For every id that stands in both lists, add up all amounts that list B has for it. "
+        "Leave out every id that stands in only one of the lists. Sort by id, from the lowest to the highest.\n\n"
         "Output the result as CSV with the header id,name,total and one row for each id, and nothing else."
     )
     joined = [(number, name, sums[number]) for number, name in sorted(people) if number in sums]

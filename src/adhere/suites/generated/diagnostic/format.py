@@ -25,9 +25,10 @@ def markdown_table(rng: random.Random) -> Item:
     rows = [columns, *[[record[column] for column in columns] for record in records]]
     text = (
         f"Here are four records, one per line:\n\n{given}\n\n"
-        f"Write them as one Markdown table with the columns {columns[0]}, {columns[1]} and {columns[2]}, in this order. The "
-        "first line of the table is the header with these three names, the second line is the usual row of dashes, and then "
-        "comes one row for each record, in the order of the records.\n\n"
+        f"Write them as one Markdown table with the columns {columns[0]}, {columns[1]} and {columns[2]}, "
+        "in this order. The first line of the table is the header with these three names, "
+        "the second line is the usual row of dashes, and then comes one row for each record, "
+        "in the order of the records.\n\n"
         "Output only the table and nothing else."
     )
     lines = ["| " + " | ".join(row) + " |" for row in rows]
@@ -59,8 +60,9 @@ def csv_to_json(rng: random.Random) -> Item:
     ]
     text = (
         f"Here is a table as CSV:\n\n{csv_text([list(rows[0]), *cells])}\n\n"
-        "Write it as a JSON array with one object for each row, in the order of the rows. The keys of each object are the five "
-        "names of the header. An age is a number; member is true for yes and false for no; name, city and note are strings, "
+        "Write it as a JSON array with one object for each row, in the order of the rows. "
+        "The keys of each object are the five names of the header. An age is a number; "
+        "member is true for yes and false for no; name, city and note are strings, "
         "without the quotes that CSV puts around some of them. An empty cell becomes null; its key stays.\n\n"
         "Output only the JSON array and nothing else."
     )
@@ -93,10 +95,12 @@ def json_to_paths(rng: random.Random) -> Item:
     value = {next(keys): part for part in parts}
     text = (
         f"Here is a JSON object:\n\n{json.dumps(value, indent=2)}\n\n"
-        "Write one line for each value in it that is neither an object nor an array, in the order in which these values stand "
-        "in the text above. A line has the form PATH: VALUE (the path, a colon, one space, the value).\n"
-        "The path names the keys that lead to the value from the outside inwards, with a dot between keys. The place of an "
-        "element in an array is written in square brackets directly after the key of the array, and the first element is [0]; "
+        "Write one line for each value in it that is neither an object nor an array, "
+        "in the order in which these values stand in the text above. A line has the form PATH: VALUE (the path, "
+        "a colon, one space, the value).\n"
+        "The path names the keys that lead to the value from the outside inwards, with a dot between keys. "
+        "The place of an element in an array is written in square brackets directly after the key of the array, "
+        "and the first element is [0]; "
         'for example, in {"a": {"b": [0, {"c": 5}]}} the path of the number 5 is a.b[1].c\n'
         "Strings are written without quotes; numbers, true, false and null as in JSON.\n\n"
         "Output only these lines and nothing else."

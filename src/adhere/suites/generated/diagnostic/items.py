@@ -48,7 +48,8 @@ class Template(NamedTuple):
     version: int = 1
 
 
-# Lowercase letters only, five to eight of them, each word once, and no word in another: no item depends on how such cases are read.
+# Lowercase letters only, five to eight of them, each word once, and no word in another: no item depends on how such
+# cases are read.
 WORDS = (
     "anchor", "apple", "autumn", "badge", "banjo", "barrel", "basket", "beacon", "blanket", "bottle", "branch", "bridge",
     "bronze", "bucket", "button", "cabin", "camel", "candle", "canyon", "carpet", "castle", "cedar", "cherry", "circle",

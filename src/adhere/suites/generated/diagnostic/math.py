@@ -32,8 +32,8 @@ def sequence(rng: random.Random) -> Item:
     text = (
         f"The first term of a sequence is {first}. Every following term is the term before it multiplied by {times}, "
         f"plus {plus}.\n\n"
-        f"Output the first {count} terms (the term {first} is one of them), in order, separated by commas, and nothing else. "
-        "Write the numbers as digits, without separators between thousands."
+        f"Output the first {count} terms (the term {first} is one of them), in order, separated by commas, "
+        "and nothing else. Write the numbers as digits, without separators between thousands."
     )
     return Item(text, Lines(", ".join(map(str, terms)), "items"))
 
@@ -51,7 +51,8 @@ def ordered_arithmetic(rng: random.Random) -> Item:
         f"4. Divide by {divisor}. Do not round here.\n"
         f"5. Add {plus:.2f}.\n"
         f"6. Round the result to two decimals ({_HALVES}).\n\n"
-        "Output only the resulting number, with exactly two decimals and a point as decimal separator, and nothing else."
+        "Output only the resulting number, with exactly two decimals and a point as decimal "
+        "separator, and nothing else."
     )
     return Item(text, Number(rounded(value, 2), "number"))
 
@@ -90,8 +91,8 @@ def filtered_sum(rng: random.Random) -> Item:
     rng.shuffle(numbers)
     text = (
         f"Here is a list of numbers:\n\n{', '.join(map(str, numbers))}\n\n"
-        f"Add up those numbers of the list that are divisible by {divisor} without remainder and at the same time greater "
-        f"than {bound}.\n\n"
+        f"Add up those numbers of the list that are divisible by {divisor} without remainder and at the same time "
+        f"greater than {bound}.\n\n"
         "Output only the sum, as digits, and nothing else."
     )
     return Item(text, Number(str(sum(kept)), "number"))
@@ -109,8 +110,8 @@ def unit_change(rng: random.Random) -> Item:
         f"Add up {amounts[0]}, {amounts[1]} and {amounts[2]}, and give the total in {thousand}.\n\n"
         f"Use exactly these values: {'; '.join(rates)}; 1000 {one} = 1 {_SINGULAR[thousand]}.\n"
         f"Round only the final result, to three decimals ({_HALVES}).\n\n"
-        f"Output only the number of {thousand}, with exactly three decimals and a point as decimal separator, without the "
-        "unit and without anything else."
+        f"Output only the number of {thousand}, with exactly three decimals and a point as decimal separator, "
+        "without the unit and without anything else."
     )
     return Item(text, Number(rounded(total / 1000, 3), "number"))
 

@@ -20,8 +20,8 @@ def sort_unique(rng: random.Random) -> Item:
     called, separator = rng.choice(_SEPARATORS)
     text = (
         f"Here is a list of words:\n\n{' '.join(given)}\n\n"
-        "Remove repetitions, so that every word is left exactly once. Sort the words in alphabetical order, from a to z. "
-        f"Join them with {called} ({separator}), without spaces.\n\n"
+        "Remove repetitions, so that every word is left exactly once. Sort the words in alphabetical order, "
+        f"from a to z. Join them with {called} ({separator}), without spaces.\n\n"
         "Output only the resulting text, on one line, and nothing else."
     )
     return Item(text, Text(separator.join(sorted(kept)), "text"))
@@ -33,8 +33,8 @@ def nth_letters(rng: random.Random) -> Item:
     words = distinct_words(rng, rng.randint(8, 10))
     text = (
         f"Take the {ordinal(place)} letter of each of these words, in the order of the words:\n\n{' '.join(words)}\n\n"
-        f"The leftmost letter of a word is its 1st letter. Write the {len(words)} letters that you took as capital letters, "
-        "next to each other, without anything between them.\n\n"
+        f"The leftmost letter of a word is its 1st letter. Write the {len(words)} letters that you took as capital "
+        "letters, next to each other, without anything between them.\n\n"
         "Output only these letters and nothing else."
     )
     return Item(text, Text("".join(word[place - 1] for word in words).upper(), "text"))
@@ -48,8 +48,8 @@ def shift_then_drop_vowels(rng: random.Random) -> Item:
     text = (
         f"Start with this text:\n\n{word}\n\n"
         "Do these two steps, one after the other:\n"
-        f"1. Replace every letter by the letter that comes {by} places later in the alphabet; after z the alphabet goes on "
-        "with a. Hyphens stay as they are.\n"
+        f"1. Replace every letter by the letter that comes {by} places later in the alphabet; "
+        "after z the alphabet goes on with a. Hyphens stay as they are.\n"
         "2. From the result of step 1, remove every vowel (a, e, i, o, u). Everything else stays, hyphens too.\n\n"
         "Output only the text that step 2 gives and nothing else."
     )
@@ -64,11 +64,12 @@ def chained_transform(rng: random.Random) -> Item:
         f"Start with this list of words:\n\n{' '.join(words)}\n\n"
         "Do these five steps, each with the result of the step before:\n"
         "1. Reverse the order of the words: the last word comes first. The words themselves stay as they are.\n"
-        "2. Write every word that is now at an odd place (1st, 3rd, 5th) in capital letters. The other words stay as they are.\n"
+        "2. Write every word that is now at an odd place (1st, 3rd, 5th) in capital letters. "
+        "The other words stay as they are.\n"
         "3. Join all words with underscores (_) to one text without spaces.\n"
-        f"4. Remove every {ordinal(every)} character of that text, that is, the characters number {every}, {2 * every}, "
-        f"{3 * every} and so on. Count from the left, starting at 1, on the text as step 3 gave it; underscores are "
-        "characters, too.\n"
+        f"4. Remove every {ordinal(every)} character of that text, that is, the characters number {every}, "
+        f"{2 * every}, {3 * every} and so on. Count from the left, starting at 1, on the text as step 3 gave it; "
+        "underscores are characters, too.\n"
         "5. Reverse the whole text: the last character comes first.\n\n"
         "Output only the text that step 5 gives and nothing else."
     )

@@ -66,7 +66,9 @@ def diagnostic(seed: int = PUBLIC_SEED, items: int = 1) -> Suite:
         slices=SLICES,
         cut_answers="judge",
         settings={"seed": seed, "items_per_template": items},
-        citation="Categories and scoring: R. J. Young, B. Gillins, A. M. Matthews, arXiv 2510.18892 (2025). Items: adhere.",
+        citation=(
+            "Categories and scoring: R. J. Young, B. Gillins, A. M. Matthews, arXiv 2510.18892 (2025). Items: adhere."
+        ),
     )
 
 

@@ -125,8 +125,8 @@ class _Hidden:
         told = sorted(self.words[12:16])
         one, two, three, four = map(with_article, self.words[12:16])
         needle = (
-            f"In the cellar of the town hall there are four chests: one with {one}, one with {two}, one with {three} and one with "
-            f"{four}."
+            f"In the cellar of the town hall there are four chests: one with {one}, one with {two}, "
+            f"one with {three} and one with {four}."
         )
         question = (
             "Which four things are in the chests in the cellar of the town hall? Write one line, "

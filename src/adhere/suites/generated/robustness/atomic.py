@@ -43,7 +43,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         text = (
             "\n\n".join(shown)
             + f"\n\nFor each question, give {wanted}. {hint.format(example)}"
-            + f"Write the {_QUESTIONS} answers in the order of the questions, separated by commas, on one line, and nothing else."
+            + (
+                f"Write the {_QUESTIONS} answers in the order of the questions, separated by commas, on one "
+                "line, and nothing else."
+            )
         )
         picked = [marks[at] if level % 2 == 0 else options[at] for _, options, at in asked]
         expected = ", ".join(picked)

@@ -28,8 +28,8 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     plural, each = ("s", "each of them") if len(picked) > 1 else ("", "it")
     # The list stands before the ban, so that no sentence of the request can be copied as an answer.
     text = (
-        f"{request} Here is a list of {len(picked)} keyword{plural}: {', '.join(picked)}. Use {each} at least once, exactly as "
-        f"it is written here. Do not write the word “{_NEVER}” itself."
+        f"{request} Here is a list of {len(picked)} keyword{plural}: {', '.join(picked)}. Use {each} at least once, "
+        f"exactly as it is written here. Do not write the word “{_NEVER}” itself."
     )
     constraints: list[Constraint | ConstraintRef] = [_REFS[word] for word in picked]
     constraints += [Forbid((_NEVER,)), rules.PROSE]

@@ -134,7 +134,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
             **TOOLS[1].parameters,
             "properties": {"room": {"enum": [one, other]}, "degrees": {"type": "integer", "minimum": low, "maximum": low + 3}},
         }  # fmt: skip
-        text = f"Please heat the {one} or the {other}, whichever you like, to a temperature from {low} to {low + 3} degrees."
+        text = (
+            f"Please heat the {one} or the {other}, whichever you like, to a temperature from {low} "
+            f"to {low + 3} degrees."
+        )
         choice = ToolCall("", "set_temperature", {"room": one, "degrees": low})
         rules, answer = [Valid((f"set_temperature({encode(narrow).decode()})",))], _answer("", [choice])
     return [single(greeting + text, rules, answer, system=system, given=_GIVEN)]

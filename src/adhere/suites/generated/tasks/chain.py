@@ -47,7 +47,8 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     for variant in ("dependent", "independent"):
         held, told, results = list(start), [], [start]
         for number in range(1, _STEPS[level] + 1):
-            # No step is asked for twice, and none gives a list that was there before: copying an earlier line is never right.
+            # No step is asked for twice, and none gives a list that was there before: copying an earlier line is never
+            # right.
             what, result = rng.choice([
                 (what, do(held))
                 for what, do in _operations(rng, held, spare[number * 3 :])
@@ -66,7 +67,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         text = (
             f"Here is a list of words: {', '.join(start)}.\n{how}\n"
             + "".join(f"Step {at}: {what}.\n" for at, what in enumerate(told, start=1))
-            + 'Write one line for each step: "Step 1: " and the list that the step gives, its words separated by commas, and so on.'
+            + (
+                'Write one line for each step: "Step 1: " and the list that the step gives, '
+                "its words separated by commas, and so on."
+            )
         )
         constraints = [Once(f"Step {at}", result, "items", "any line") for at, result in enumerate(listed, start=1)]
         answer = "\n".join(f"Step {at}: {result}" for at, result in enumerate(listed, start=1))

@@ -67,8 +67,8 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     told = "\n".join(f"{at}. {step[0]}" for at, step in enumerate(steps, start=1))
     checks = [Form(name, form) for form in forms]
     text = (
-        f"Write a Python function `{name}(numbers)` that takes a list of whole numbers, none below 0, and returns a list. It does "
-        f"these steps, each with the result of the step before:\n{told}\n\n"
+        f"Write a Python function `{name}(numbers)` that takes a list of whole numbers, none below 0, "
+        f"and returns a list. It does these steps, each with the result of the step before:\n{told}\n\n"
         f"{' '.join(check.describe(rng.randrange(4)) for check in checks)}\n\nGive the code in one fenced Python block."
     )
     body = "\n".join(f"    x = {step[1]}" for step in steps)

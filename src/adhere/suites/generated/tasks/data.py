@@ -21,13 +21,17 @@ def _extract(rng: random.Random) -> tuple[str, list[Constraint], str]:
         for name in people
     ]
     told = " ".join(
-        f"{one['name']}, who is {one['age']}, lives in {one['city']} and is {'' if one['member'] else 'not '}a member of the club."
+        (
+            f"{one['name']}, who is {one['age']}, lives in {one['city']} and is "
+            f"{'' if one['member'] else 'not '}a member of the club."
+        )
         for one in records
     )
     expected = json.dumps(records)
     text = (
-        f"{told}\n\nWrite these people as a JSON array, in the order of the text. Each is an object with the keys name (string), age "
-        f"(number), city (string) and member (true or false). {_ONLY.format('JSON')}"
+        f"{told}\n\nWrite these people as a JSON array, in the order of the text. "
+        "Each is an object with the keys name (string), age (number), city (string) and member (true or false). "
+        f"{_ONLY.format('JSON')}"
     )
     return text, [JsonValue(expected, "json")], expected
 
@@ -40,8 +44,8 @@ def _totals(rng: random.Random) -> tuple[str, list[Constraint], str]:
     totals = [(item, sum(sold for other, sold in rows if other == item)) for item in goods]
     expected = "\n".join(["item,total", *(f"{item},{total}" for item, total in totals)])
     text = (
-        f"{table}\n\nAdd up what was sold of each item. Write CSV with the header item,total and one row for each item, sorted by "
-        f"item from a to z. {_ONLY.format('CSV')}"
+        f"{table}\n\nAdd up what was sold of each item. Write CSV with the header item,total and one row for each "
+        f"item, sorted by item from a to z. {_ONLY.format('CSV')}"
     )
     return text, [TableRows(expected, "csv")], expected
 
@@ -58,8 +62,9 @@ def _join(rng: random.Random) -> tuple[str, list[Constraint], str]:
         ["| id | name | city |", "|---|---|---|", *(f"| {k} | {name_of[k]} | {city_of[k]} |" for k in kept)]
     )
     text = (
-        f"People:\n{json.dumps(left)}\n\nHomes:\n{json.dumps(right)}\n\nJoin both by the number of the person. Write a Markdown table "
-        "with the columns id, name and city for everyone who has a home in the second list, sorted by id, smallest first. "
+        f"People:\n{json.dumps(left)}\n\nHomes:\n{json.dumps(right)}\n\n"
+        "Join both by the number of the person. Write a Markdown table with the columns id, "
+        "name and city for everyone who has a home in the second list, sorted by id, smallest first. "
         f"{_ONLY.format('table')}"
     )
     return text, [TableRows(expected, "markdown-table")], expected

@@ -67,10 +67,11 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         conditions += f"Otherwise, if it {tests[1][0].format(k=bound)}, {acts[1][0]}. "
     text = (
         f"Numbers: {', '.join(map(str, numbers))}.\n"
-        f"Start with a total of {start}. Go through the numbers from left to right. For each number do this: {conditions}"
-        f"In every other case, {acts[-1][0]}.\n"
+        f"Start with a total of {start}. Go through the numbers from left to right. For each number do this: "
+        f"{conditions}In every other case, {acts[-1][0]}.\n"
         f"At the end, add {more} to the total if it is greater than {final}; otherwise subtract {more} from it.\n"
-        f'Write two lines: "Total: " and the final total, and "Count: " and for how many numbers the first condition was true.'
+        'Write two lines: "Total: " and the final total, and "Count: " and for how many numbers the '
+        "first condition was true."
     )
     constraints = (Labelled("Total", str(total), "number"), Labelled("Count", str(taken), "number"))
     return [single(text, constraints, f"Total: {total}\nCount: {taken}", roles=("result", "way"))]

@@ -45,8 +45,8 @@ def _ask(start: list[list[str]], goal: list[list[str]], most: int) -> str:
 
     return (
         f"Some blocks stand like this:\n{tell(start)}\n\nThey must stand like this in the end:\n{tell(goal)}\n\n"
-        "You may move one block at a time. Only a block with nothing on it can be moved, onto the table or onto another block that "
-        f"has nothing on it. Use at most {most} moves.\n"
+        "You may move one block at a time. Only a block with nothing on it can be moved, "
+        f"onto the table or onto another block that has nothing on it. Use at most {most} moves.\n"
         'Write one move a line, as "move X to Y", where Y is a block or the word table, and nothing else.'
     )
 

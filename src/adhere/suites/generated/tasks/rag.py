@@ -28,7 +28,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         sentences = [
             f"The {bridge} Bridge in {city} was opened in the year {year}",
             f"It was built by {builder} and is {length} metres long",
-            f"Its {rng.choice(('railing', 'roof', 'tower', 'gate'))} is painted {rng.choice(('red', 'green', 'white', 'black'))}",
+            (
+                f"Its {rng.choice(('railing', 'roof', 'tower', 'gate'))} is painted "
+                f"{rng.choice(('red', 'green', 'white', 'black'))}"
+            ),
         ]
         facts.append((city, builder, year, length, sentences))
     at = rng.randrange(count)
@@ -41,9 +44,10 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     passages = "\n".join(f"[{number}] {'. '.join(fact[4])}." for number, fact in enumerate(facts, start=1))
     text = (
         f"{passages}\n\nAnswer from these passages only. {question.format(bridges[at if has_answer else count])}\n"
-        'Write three lines: "Answer: " and the answer, as short as it can be; "Source: " and the number of the passage in square '
-        'brackets; "Quote: " and at least four words in a row from that passage, between double quotation marks. If no passage has '
-        f'the answer, write only two lines, "Answer: {_NOTHING}" and "Source: none".'
+        'Write three lines: "Answer: " and the answer, as short as it can be; "Source: '
+        '" and the number of the passage in square brackets; "Quote: " and at least four words in a row from that '
+        'passage, between double quotation marks. If no passage has the answer, write only two lines, "Answer: '
+        f'{_NOTHING}" and "Source: none".'
     )
     if not has_answer:
         checks: list[Constraint] = [

@@ -46,7 +46,8 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     _, form = rules.draw_rules(rng, 2, beside=question.text)
     forms = [form, Lines(rng.randint(3, 9))][:level]
     text = (
-        f"{question.text}\n\nThink before you answer. For the reasoning alone this holds: {' '.join(map(_say, thought))}\n"
+        f"{question.text}\n\nThink before you answer. For the reasoning alone this holds: "
+        f"{' '.join(map(_say, thought))}\n"
         'After your reasoning, give the answer; its last line is "Answer: " and the result, and nothing else.'
     )
     if forms:

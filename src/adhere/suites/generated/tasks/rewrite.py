@@ -41,8 +41,9 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     told = "\n".join(f"{at}. Replace {left} by {right}." for at, (left, right) in enumerate(rules, start=1))
     text = (
         f"Start with this string: {start}\n\nApply these rules:\n{told}\n\n"
-        "In each step, take the first rule of the list whose left side occurs in the string, and replace its leftmost occurrence, "
-        "once. Then start again with the first rule. Stop when no left side occurs any more.\n\n"
+        "In each step, take the first rule of the list whose left side occurs in the string, "
+        "and replace its leftmost occurrence, once. Then start again with the first rule. "
+        "Stop when no left side occurs any more.\n\n"
         'Write the string that is left on the last line, as "Result: " and the string.'
     )
     return [single(text, (Labelled("Result", result, "text"),), f"Result: {result}", tags={"steps": str(steps)})]

@@ -107,7 +107,9 @@ def _shapes(chosen: list[tuple[str, str]], places: list[tuple[float, float]]) ->
 FAMILY: Family = family(
     Family(
         name="visual",
-        answers="Does it see what it is asked about: how many, which colour, where, in which order, and where to click?",
+        answers=(
+            "Does it see what it is asked about: how many, which colour, where, in which order, and where to click?"
+        ),
         paper="VIM, arXiv 2311.17647; GenEval's categories, arXiv 2310.11513",
         levels=_LEVELS,
         draw=draw,

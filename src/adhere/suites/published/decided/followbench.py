@@ -109,7 +109,8 @@ def _rows(file: Path, data: bytes) -> list[dict[str, Any]]:
         raise SpecError(f"{file}: must be a list of rows, is a {type(rows).__name__}")
     if sum(_is_chinese(row) for row in rows) > len(rows) / 2:
         raise SpecError(
-            f"{file}: the rows are in Chinese. The published rules are for its English files: give the folder data, not data_zh"
+            f"{file}: the rows are in Chinese. The published rules are for its English files: "
+            "give the folder data, not data_zh"
         )
     for at, row in enumerate(rows):
         for name, kind in _COLUMNS.items():

@@ -93,7 +93,10 @@ def load(argument: str | None) -> Suite:
             "files_sha256": content_hash(hashes),
             "note": counts,
         },
-        citation="Z. Zhang et al., IHEval: Evaluating Language Models on Following the Instruction Hierarchy, arXiv 2502.08745",
+        citation=(
+            "Z. Zhang et al., IHEval: Evaluating Language Models on Following the Instruction "
+            "Hierarchy, arXiv 2502.08745"
+        ),
         sampling=Sampling(max_new_tokens=1024),
     )
 
@@ -119,7 +122,8 @@ def _prompt(at: str, row: dict[str, Any], place: Place) -> Prompt:
     refs = _refs(at, row.get("answer"), place.task)
     tags = {
         "slice": f"{place.task} {place.kind}",
-        "profile": "iheval",  # whose answers are stripped first; rules are IFEval's, which this profile takes from there
+        # whose answers are stripped first; rules are IFEval's, which this profile takes from there
+        "profile": "iheval",
         "subset": place.wording,
     }
     prompt = Prompt(
@@ -213,7 +217,8 @@ def _rules(at: str, answer: dict[str, Any]) -> tuple[ConstraintRef, ...]:
     names, kwargs = answer["instruction_id_list"], answer["kwargs"]
     if not names or len(names) != len(kwargs):
         raise SpecError(
-            f"{at}: {len(names)} in instruction_id_list, but {len(kwargs)} kwargs; both must be as many, and at least one"
+            f"{at}: {len(names)} in instruction_id_list, but {len(kwargs)} kwargs; both must be as "
+            "many, and at least one"
         )
     return tuple(_rule(at, *pair) for pair in zip(names, kwargs, strict=True))
 

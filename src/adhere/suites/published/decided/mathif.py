@@ -76,7 +76,8 @@ def _prompt(at: str, row: dict[str, Any], file: Path) -> Prompt:
     names, kwargs, said = row["constraint_name"], row["constraint_args"], row["constraint_desc"]
     if not 1 <= len(names) <= len(LEVELS) or not len(names) == len(kwargs) == len(said):
         raise SpecError(
-            f"{at}: {len(names)} constraint_name, {len(kwargs)} constraint_args, {len(said)} constraint_desc: must be one to three, and as many"
+            f"{at}: {len(names)} constraint_name, {len(kwargs)} constraint_args, {len(said)} constraint_desc: "
+            "must be one to three, and as many"
         )
     refs = []
     for name, given in zip(names, kwargs, strict=True):

@@ -49,7 +49,8 @@ def load(argument: str | None) -> Suite:
     absent = [language for language in wanted if language not in there]
     if absent or not prompts:
         raise UsageError(
-            f"multi-if:{argument}: no conversation in {', '.join(absent) or 'it'}. {path} has: {', '.join(there) or '–'}"
+            f"multi-if:{argument}: no conversation in {', '.join(absent) or 'it'}. {path} has: "
+            f"{', '.join(there) or '–'}"
         )
     taken = [prompt for prompt in prompts if not wanted or prompt.tags["language"] in wanted]
     counts = {"conversations": len(taken), "turns": sum(len(prompt.turns) for prompt in taken)}

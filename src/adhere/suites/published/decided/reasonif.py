@@ -60,7 +60,8 @@ def _prompt(at: str, row: dict[str, Any], number: int) -> Prompt:
     names, kwargs = row["constraint_name"], row["constraint_args"]
     if len(names) != 1 or len(kwargs) != 1 or names[0] not in RULES or not isinstance(kwargs[0], dict | None):
         raise SpecError(
-            f"{at}: constraint_name={names!r:.80} with constraint_args={kwargs!r:.80}: must be one of {', '.join(RULES)}"
+            f"{at}: constraint_name={names!r:.80} with constraint_args={kwargs!r:.80}: "
+            f"must be one of {', '.join(RULES)}"
         )
     if row["source"] not in SOURCES:
         raise SpecError(f"{at}: source={row['source']!r} must be one of {', '.join(SOURCES)}")

@@ -85,7 +85,9 @@ def _ref(at: str, one: Any) -> ConstraintRef:
         return ConstraintRef(
             JUDGED,
             {
-                "statement": f"Either the condition does not apply, or the rule is kept. Condition: {condition}\nRule: {rule}"
+                "statement": (
+                    f"Either the condition does not apply, or the rule is kept. Condition: {condition}\nRule: {rule}"
+                )
             },
         )
     return ConstraintRef(JUDGED, {"statement": f"The answer keeps this rule: {rule}"})

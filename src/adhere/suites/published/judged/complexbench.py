@@ -42,7 +42,8 @@ def load(argument: str | None) -> Suite:
     rows, sha256 = read_rows(path)
     if rows and f"instruction{suffix}" not in rows[0][1]:
         raise UsageError(
-            f"complexbench:{argument}: the file has no instruction{suffix}. Columns: {', '.join(rows[0][1])}. Needed: {_NEEDED}"
+            f"complexbench:{argument}: the file has no instruction{suffix}. Columns: "
+            f"{', '.join(rows[0][1])}. Needed: {_NEEDED}"
         )
     prompts = tuple(_prompt(at, row, suffix) for at, row in rows)
     counts = {"instructions": len(prompts), "questions": sum(len(prompt.constraints) for prompt in prompts)}

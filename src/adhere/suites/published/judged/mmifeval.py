@@ -51,7 +51,10 @@ def load(argument: str | None) -> Suite:
         argument,
         prompts,
         sha256=sha256,
-        note=f"{note({'prompts': len(prompts), 'constraints': len(refs)}, {})}; a model judges {judged} of them (adhere judge)",
+        note=(
+            f"{note({'prompts': len(prompts), 'constraints': len(refs)}, {})}; "
+            f"a model judges {judged} of them (adhere judge)"
+        ),
         citation="S. Ding et al., MM-IFEngine, arXiv 2504.07957",
         sampling=Sampling(max_new_tokens=4096),
         slices=LEVELS,

@@ -84,7 +84,8 @@ def _turn(at: str, text: str, infos: dict[str, Any]) -> Turn:
     criteria = info.get("criteria")
     if not text or not isinstance(criteria, dict) or not criteria or info.get("alignment") not in ALIGNMENTS:
         raise SpecError(
-            f"{at}: prompt_infos must have criteria and alignment ({' or '.join(ALIGNMENTS)}) for the user message {text[:60]!r}"
+            f"{at}: prompt_infos must have criteria and alignment ({' or '.join(ALIGNMENTS)}) "
+            f"for the user message {text[:60]!r}"
         )
     refs = []
     for one in criteria.values():

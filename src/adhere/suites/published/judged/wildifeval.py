@@ -61,7 +61,8 @@ def load(argument: str | None) -> Suite:
 def _prompt(at: str, row: dict[str, Any]) -> Prompt:
     if "task" not in row and {"conversation_id", "decomposition"} <= set(row):
         raise SpecError(
-            f"{at}: no task. The published rows must be joined with the requests of LMSYS-Chat-1M first: see {where('wildifeval')}"
+            f"{at}: no task. The published rows must be joined with the requests of LMSYS-Chat-1M first: "
+            f"see {where('wildifeval')}"
         )
     need_columns(at, row, _COLUMNS)
     said = row["decomposition"]

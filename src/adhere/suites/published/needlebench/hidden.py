@@ -67,15 +67,16 @@ class Needles:
             if len(found) == count:
                 return found
         raise SpecError(
-            f"{self._path}: {len(found)} needles in {LANGUAGES[language]} with different arg1 and arg2, but {count} are hidden at once"
+            f"{self._path}: {len(found)} needles in {LANGUAGES[language]} with different arg1 and arg2, "
+            f"but {count} are hidden at once"
         )
 
     def _of(self, language: str, fewest: int) -> list[Needle]:
         found = [needle for name, needle in self._rows if name == LANGUAGES[language]]
         if len(found) < fewest:
             raise SpecError(
-                f"{self._path}: {len(found)} needles with language {LANGUAGES[language]}, but {fewest} are needed at least. "
-                "Is this another version of the file?"
+                f"{self._path}: {len(found)} needles with language {LANGUAGES[language]}, "
+                f"but {fewest} are needed at least. Is this another version of the file?"
             )
         return found
 

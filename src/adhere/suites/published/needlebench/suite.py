@@ -131,8 +131,9 @@ def load(argument: str | None) -> Suite:
         tokens = sum(part.prompts_at(task) * sum(part.lengths) for task in part.tasks) * len(part.languages)
         if tokens > MOST_TOKENS:
             raise UsageError(
-                f"needlebench:{argument}: about {tokens / 1e6:,.0f} million tokens of text, more than the {MOST_TOKENS // 1_000_000} "
-                f"million that are built at once. Take a part: FOLDER@{part.size}+{TASKS[0]}+en, and lengths ({part.lengths[-1]})"
+                f"needlebench:{argument}: about {tokens / 1e6:,.0f} million tokens of text, "
+                f"more than the {MOST_TOKENS // 1_000_000} million that are built at once. Take a part: "
+                f"FOLDER@{part.size}+{TASKS[0]}+en, and lengths ({part.lengths[-1]})"
             )
         build = _Builder(folder, codes, part)
         prompts = [prompt for language in part.languages for prompt in build.prompts(language)]
@@ -186,8 +187,9 @@ def _codes(folder: Path) -> dict[str, Code]:
         installed = importlib.util.find_spec("opencompass")  # looked for, never imported
         if installed is None or not installed.submodule_search_locations:
             raise UsageError(
-                f"needlebench:{folder}: no folder needlebench_v2 there, and OpenCompass is not installed: the prompts' wordings stand in its "
-                "code. Copy opencompass/datasets/needlebench_v2 there, or run: pip install --no-deps opencompass"
+                f"needlebench:{folder}: no folder needlebench_v2 there, and OpenCompass is not installed: "
+                "the prompts' wordings stand in its code. Copy opencompass/datasets/needlebench_v2 there, or run: "
+                "pip install --no-deps opencompass"
             )
         place = Path(installed.submodule_search_locations[0], "datasets", "needlebench_v2")
     return {name: Code.read(_file(place, f"{name}.py")) for name in ("origin", "parallel", "multi", "atc")}
@@ -264,7 +266,8 @@ class _Builder:
                 keywords = "*".join(needle.keyword for needle in needles).split("#")[0].split("*")
                 if len(keywords) != len(DEPTHS):
                     raise SpecError(
-                        f"{self._needle_path}: an arg2 has * or #, where the published code parts keywords. Delete its row"
+                        f"{self._needle_path}: an arg2 has * or #, where the published code parts "
+                        "keywords. Delete its row"
                     )
                 refs = _keywords(keywords, self._needle_path)
                 yield _prompt(around.filled(gaps), refs, Cell(TASKS[1], language, length, repeat))

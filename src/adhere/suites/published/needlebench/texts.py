@@ -44,8 +44,8 @@ def tokenizer() -> Tokenizer:
         found: Tokenizer = need("tiktoken", extra="needlebench").encoding_for_model("gpt-4")
     except OSError as error:  # requests' errors are these
         raise UsageError(
-            "needlebench: tiktoken could not fetch its vocabulary cl100k_base. Connect once, or set TIKTOKEN_CACHE_DIR to a folder "
-            f"that has it: {error}"
+            "needlebench: tiktoken could not fetch its vocabulary cl100k_base. Connect once, "
+            f"or set TIKTOKEN_CACHE_DIR to a folder that has it: {error}"
         ) from error
     return found
 

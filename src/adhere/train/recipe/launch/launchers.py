@@ -45,7 +45,8 @@ def launch_file(
         case "slurm":
             return "job.slurm", (
                 "#!/usr/bin/env bash\n"
-                f"#SBATCH --job-name={name}\n#SBATCH --nodes={nodes}\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node={processes}\n"
+                f"#SBATCH --job-name={name}\n#SBATCH --nodes={nodes}\n#SBATCH --ntasks-per-node=1\n"
+                f"#SBATCH --gpus-per-node={processes}\n"
                 "#SBATCH --output=%x-%j.log\n#SBATCH --requeue\nset -euo pipefail\n"
                 'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)\n'
                 f'srun torchrun {many} "$head:29500" {train}\n'
