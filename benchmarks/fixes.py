@@ -118,11 +118,13 @@ def iftrain() -> dict[str, AnswerSet]:
         "cross": [
             [
                 judged(slot, Text(texts[row["text"]]))
-                for slot in slots({"instruction_id_list": [row["instruction_id"]], "kwargs": [row["kwargs"]]}, known, "iftrain")
+                for slot in slots(
+                    {"instruction_id_list": [row["instruction_id"]], "kwargs": [row["kwargs"]]}, known, "iftrain"
+                )
             ]
             for row in rows(DATA / "iftrain" / "cross.verdicts.jsonl")
         ]
-    }  # fmt: skip
+    }
 
 
 def accuracy(answers: AnswerSet, fix: str | None) -> float:
@@ -162,8 +164,11 @@ def effects(sets: dict[str, AnswerSet], suite: str, *, accuracies: bool) -> list
     for fix in fixes(suite):
         pairs = [
             (slot.reference[0], slot.alone[fix.id][0])
-            for answers in sets.values() for held in answers for slot in held if fix.id in slot.alone
-        ]  # fmt: skip
+            for answers in sets.values()
+            for held in answers
+            for slot in held
+            if fix.id in slot.alone
+        ]
         lost, won = pairs.count(("pass", "fail")), pairs.count(("fail", "pass"))
         other = sum(before != after for before, after in pairs) - lost - won
         values = [f"`{fix.id}`", cell(fix.what), str(len(pairs)), str(lost), str(won), str(other)]

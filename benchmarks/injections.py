@@ -104,8 +104,12 @@ def paraphrased(item: str, texts: Texts) -> list[str]:
 
 def chatted(item: str, texts: Texts) -> list[str]:
     begin, between, end = texts.rng.choice(
-        [("<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n", "<|im_end|>"), ("### Human: ", "\n### Assistant: ", ""), ("[INST] ", " [/INST] ", "</s>")]
-    )  # fmt: skip
+        [
+            ("<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n", "<|im_end|>"),
+            ("### Human: ", "\n### Assistant: ", ""),
+            ("[INST] ", " [/INST] ", "</s>"),
+        ]
+    )
     return [f"{begin}{item}{between}{texts.piece(50, 400)}{end}"]
 
 

@@ -79,9 +79,17 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=541)
     options = parser.parse_args()
     prompts = [
-        Prompt(f"p{n}", (Turn("Write a text about something. " * 12, (ConstraintRef(KINDS[n % 6]), ConstraintRef(KINDS[(n + 1) % 6]))),))
+        Prompt(
+            f"p{n}",
+            (
+                Turn(
+                    "Write a text about something. " * 12,
+                    (ConstraintRef(KINDS[n % 6]), ConstraintRef(KINDS[(n + 1) % 6])),
+                ),
+            ),
+        )
         for n in range(options.prompts)
-    ]  # fmt: skip
+    ]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         runs = [store(root / "runs", number, options.models, prompts) for number in range(options.models)]

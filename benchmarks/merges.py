@@ -90,9 +90,16 @@ def measure(
             engine.close()
         plain = read_plain(*load_weights(Path(folder)))
     found = collect_run(
-        run, study.suite.prompts, key=study.suite.sha256, arm=name, seed=seed, suite_sha256=study.suite.sha256,
-        plain=plain, shown=(), seconds=time.monotonic() - started,
-    )  # fmt: skip
+        run,
+        study.suite.prompts,
+        key=study.suite.sha256,
+        arm=name,
+        seed=seed,
+        suite_sha256=study.suite.sha256,
+        plain=plain,
+        shown=(),
+        seconds=time.monotonic() - started,
+    )
     save_measured(out, label, found)
     return found
 

@@ -147,9 +147,12 @@ def of_seed(seed: int, options: argparse.Namespace) -> dict[str, Measured]:
         model, tokenizer = load_weights(start.directory)
     judge = scorer(rows.rl, "dense")
     sft(
-        model, tokenizer, rows.sft,
-        SftSettings(epochs=options.sft_epochs, learning_rate=options.sft_rate, freeze_embeddings_and_head=False), seed=seed,
-    )  # fmt: skip
+        model,
+        tokenizer,
+        rows.sft,
+        SftSettings(epochs=options.sft_epochs, learning_rate=options.sft_rate, freeze_embeddings_and_head=False),
+        seed=seed,
+    )
     prompts = list(rows.rl)
     random.Random(derive_seed(seed, "split")).shuffle(prompts)
     learned, held = prompts[: len(prompts) // 2], prompts[len(prompts) // 2 :]
@@ -169,9 +172,10 @@ def of_seed(seed: int, options: argparse.Namespace) -> dict[str, Measured]:
         "the judge itself": Measured(None, best_of(asked, judge), policy(judge)),
     }
     for name, some in {
-        "a model of an eighth of the pairs": pairs[: max(2, len(pairs) // 8)], "a model of all pairs": pairs,
+        "a model of an eighth of the pairs": pairs[: max(2, len(pairs) // 8)],
+        "a model of all pairs": pairs,
         "a model of all pairs, a third turned round": turned(pairs, seed=seed),
-    }.items():  # fmt: skip
+    }.items():
         settings = RewardModelSettings(
             epochs=options.epochs,
             learning_rate=options.model_rate,

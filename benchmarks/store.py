@@ -151,9 +151,13 @@ def make(root: Path, models: int) -> None:
     for place in range(models):
         spec = RunSpec(
             model=f"http://127.0.0.1:8000/v1#author-{place % 40}/model-{place:03d}",
-            engine=EngineInfo("endpoint", "aiohttp 3.14", "unknown"), suite="ifeval", suite_version="1",
-            suite_sha256="0" * 64, sampling=Sampling(temperature=1.0), draws=DRAWS,
-        )  # fmt: skip
+            engine=EngineInfo("endpoint", "aiohttp 3.14", "unknown"),
+            suite="ifeval",
+            suite_version="1",
+            suite_sha256="0" * 64,
+            sampling=Sampling(temperature=1.0),
+            draws=DRAWS,
+        )
         directory = root / spec.id
         if (directory / "summary.json").exists():
             continue
@@ -165,10 +169,19 @@ def make(root: Path, models: int) -> None:
                 status = rng.choices(("ok", "truncated", "refused", "error"), (95, 3, 1, 1))[0]
                 text = "" if status == "error" else texts[number]
                 response = Response(
-                    prompt.id, 0, draw, text, status, "stop", usage=Usage(57, 231, None, 0.000123), latency_s=1.234567,
-                    seed=rng.getrandbits(63), served_model="author/model-2026-01-01", provider="Provider",
+                    prompt.id,
+                    0,
+                    draw,
+                    text,
+                    status,
+                    "stop",
+                    usage=Usage(57, 231, None, 0.000123),
+                    latency_s=1.234567,
+                    seed=rng.getrandbits(63),
+                    served_model="author/model-2026-01-01",
+                    provider="Provider",
                     error="timeout" if status == "error" else None,
-                )  # fmt: skip
+                )
                 answers.append(response)
                 if status == "error":
                     continue
@@ -177,13 +190,23 @@ def make(root: Path, models: int) -> None:
                     outcome = "pass" if rng.random() < 0.7 else "fail"
                     verdicts += [
                         {
-                            "answer": answer, "constraint_id": ref.id, "draw": draw, "index": index, "measured": 231,
-                            "needed": 50, "outcome": outcome, "prompt_id": prompt.id, "score": None, "span": None,
-                            "reason": "found 231 words, needed at least 50", "turn": 0, "verifier_version": "1.1",
+                            "answer": answer,
+                            "constraint_id": ref.id,
+                            "draw": draw,
+                            "index": index,
+                            "measured": 231,
+                            "needed": 50,
+                            "outcome": outcome,
+                            "prompt_id": prompt.id,
+                            "score": None,
+                            "span": None,
+                            "reason": "found 231 words, needed at least 50",
+                            "turn": 0,
+                            "verifier_version": "1.1",
                             "view": view,
                         }
                         for view in ("strict", "loose")
-                    ]  # fmt: skip
+                    ]
         _lines(directory / "responses", answers)
         _lines(directory / "verdicts", verdicts)
         with Run.load(directory) as stored:
@@ -204,9 +227,13 @@ def make_sweep(runs: Path, root: Path) -> None:
         return
     (root / "journal").mkdir(parents=True)
     spec = SweepSpec(
-        "http://127.0.0.1:8000/v1", EngineInfo("endpoint", "aiohttp 3.14", "unknown"), Filter(),
-        (("ifeval", "1", "0" * 64),), Sampling(temperature=1.0), DRAWS,
-    )  # fmt: skip
+        "http://127.0.0.1:8000/v1",
+        EngineInfo("endpoint", "aiohttp 3.14", "unknown"),
+        Filter(),
+        (("ifeval", "1", "0" * 64),),
+        Sampling(temperature=1.0),
+        DRAWS,
+    )
     with (root / "journal" / f"{time.time_ns():020d}-bench.jsonl").open("wb") as file:
         for segment in sorted(runs.glob("*/responses/*.jsonl")):
             model = Run.load(segment.parent.parent).spec.model.partition("#")[2].encode()

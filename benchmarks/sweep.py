@@ -106,9 +106,15 @@ def whole_sweep() -> dict[str, Any]:
     alive = math.ceil(models / capacity) * latency_s
     asking = clock.last - clock.began["ask"]
     return {
-        "ideal_s": ideal, "asking_s": asking, "over_ideal": asking / ideal, "liveness_s": clock.began["ask"] - clock.began["alive"],
-        "liveness_ideal_s": alive, "whole_s": wall, "cpu_s": cpu, **_rejected(counted),
-    }  # fmt: skip
+        "ideal_s": ideal,
+        "asking_s": asking,
+        "over_ideal": asking / ideal,
+        "liveness_s": clock.began["ask"] - clock.began["alive"],
+        "liveness_ideal_s": alive,
+        "whole_s": wall,
+        "cpu_s": cpu,
+        **_rejected(counted),
+    }
 
 
 def flight() -> dict[str, Any]:
@@ -136,9 +142,13 @@ def flight() -> dict[str, Any]:
     with server(1, None, 1.0) as (url, counted):
         wall, cpu = asyncio.run(run(url))
     return {
-        "requests": total, "ideal_s": total / at_once, "wall_s": wall, "requests_per_s": total / wall,
-        "cpu_ms_per_request": 1e3 * cpu / total, **_rejected(counted),
-    }  # fmt: skip
+        "requests": total,
+        "ideal_s": total / at_once,
+        "wall_s": wall,
+        "requests_per_s": total / wall,
+        "cpu_ms_per_request": 1e3 * cpu / total,
+        **_rejected(counted),
+    }
 
 
 def ours() -> dict[str, Any]:

@@ -85,7 +85,9 @@ def cost(*arguments: str) -> Cost:
 
 def verify(answers: Path, suite: Path, *options: str) -> Cost:
     """The command."""
-    return cost("-m", "adhere", "verify", str(answers), "--suite", f"ifeval:{suite}", "--json", "--min-coverage", "0", *options)  # fmt: skip
+    return cost(
+        "-m", "adhere", "verify", str(answers), "--suite", f"ifeval:{suite}", "--json", "--min-coverage", "0", *options
+    )
 
 
 def main() -> None:

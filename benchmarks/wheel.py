@@ -152,9 +152,18 @@ def bare(python: str, wheel: Path, place: Path, tools: Path, *, with_model: bool
 def measure(what: str, bin_: Path, place: Path, model: str, start: float) -> None:
     """A pass rate of twenty prompts."""
     done = run(
-        bin_ / "adhere", "eval", model, "--suite", "core", "--limit", "20", "--out", place / "runs", cwd=place,
+        bin_ / "adhere",
+        "eval",
+        model,
+        "--suite",
+        "core",
+        "--limit",
+        "20",
+        "--out",
+        place / "runs",
+        cwd=place,
         ADHERE_CACHE=str(place / "cache"),
-    )  # fmt: skip
+    )
     rate = [line.strip() for line in done.stdout.splitlines() if "prompts strict" in line][:1]
     say(
         bool(rate),

@@ -41,10 +41,20 @@ def test_the_registry_holds_what_it_should():
 
 def test_the_questions_are_the_contract():
     assert [question.__name__ for question in QUESTIONS] == [
-        "declares_itself", "examples_hold", "survives_storage", "draws_the_same_for_a_seed", "says_its_parameters",
-        "witnesses_hold", "findings_are_complete", "blank_answers_fail", "rejects_parameters", "repairs_pass_or_decline",
-        "never_raises_on_odd_texts", "strict_pass_is_loose_pass", "conflicts_with_itself",
-    ]  # fmt: skip
+        "declares_itself",
+        "examples_hold",
+        "survives_storage",
+        "draws_the_same_for_a_seed",
+        "says_its_parameters",
+        "witnesses_hold",
+        "findings_are_complete",
+        "blank_answers_fail",
+        "rejects_parameters",
+        "repairs_pass_or_decline",
+        "never_raises_on_odd_texts",
+        "strict_pass_is_loose_pass",
+        "conflicts_with_itself",
+    ]
     assert len(HOSTILE) >= 50
 
 

@@ -48,8 +48,12 @@ def test_ids_of_a_second_version_are_others():
 
 @pytest.mark.parametrize("name", sorted(set(OWN) - {"multilingual"}))
 def test_articles(name):
-    wrong = [found for one in items(name, 3) for text in (one.prompt.system or "", *(turn.text for turn in one.prompt.turns))
-             for found in re.findall(r"\b[Aa] [aeiou]\w+|\b[Aa]n [bcdfgjklmnpqrstvwxyz]\w+", text)]  # fmt: skip
+    wrong = [
+        found
+        for one in items(name, 3)
+        for text in (one.prompt.system or "", *(turn.text for turn in one.prompt.turns))
+        for found in re.findall(r"\b[Aa] [aeiou]\w+|\b[Aa]n [bcdfgjklmnpqrstvwxyz]\w+", text)
+    ]
     assert not [found for found in wrong if found not in {"a one", "a university"}]
 
 

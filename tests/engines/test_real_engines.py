@@ -165,9 +165,11 @@ def test_datatrove_with_its_own_resume(step: Decontaminate, train: Path, expecte
     (tmp_path / "rows/00002.jsonl").write_text("half a li")
     logs = len(list((tmp_path / "logs/logs").iterdir()))
     assert_same(
-        tmp_path, expected, train,
+        tmp_path,
+        expected,
+        train,
         run_shards(step, [str(train)], str(tmp_path), engine="datatrove", jobs=2, shard_bytes=SHARD_BYTES),
-    )  # fmt: skip
+    )
     assert len(list((tmp_path / "logs/logs").iterdir())) == logs, "only the one rank ran again, into its own log"
 
 
@@ -287,8 +289,11 @@ def test_ray_on_two_hosts_one_of_which_goes_away(
         out = tmp_path / "out"
         driver = subprocess.Popen(
             in_namespace(two_hosts[0], sys.executable, "-c", DRIVER, str(train), str(out), str(SHARD_BYTES)),
-            env=here, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+            env=here,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         until = time.monotonic() + 300
         while len(list((out / "done").glob("*"))) < 3 and driver.poll() is None and time.monotonic() < until:
             time.sleep(0.02)
@@ -356,8 +361,13 @@ def test_datatrove_on_slurm(
 
     def submit() -> None:
         SlurmPipelineExecutor(
-            [Pieces(work, plan.shards)], tasks=3, time="01:00:00", partition="cpu", logging_dir=str(tmp_path / "logs"), mail_user=None,
-        ).run()  # fmt: skip
+            [Pieces(work, plan.shards)],
+            tasks=3,
+            time="01:00:00",
+            partition="cpu",
+            logging_dir=str(tmp_path / "logs"),
+            mail_user=None,
+        ).run()
 
     submit()
     assert len(list((out / "done").iterdir())) == len(plan.shards)

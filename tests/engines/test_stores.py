@@ -91,13 +91,17 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     for name, value in {
-        "AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing", "AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": url,
-    }.items():  # fmt: skip
+        "AWS_ACCESS_KEY_ID": "nobody",
+        "AWS_SECRET_ACCESS_KEY": "nothing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": url,
+    }.items():
         monkeypatch.setenv(name, value)
     server = subprocess.Popen(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         until = time.monotonic() + 60
         while time.monotonic() < until:
@@ -187,7 +191,17 @@ def test_hf_is_read(here: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         there = {**os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HOME": str(tmp_path / "home")}  # fmt: skip
         there.pop("HF_HUB_OFFLINE", None)
-        found = run(there, "decontaminate", "hf://datasets/me/rows/*", "--against", "core", "--engine", "local", "--out", str(tmp_path / "clean"))  # fmt: skip
+        found = run(
+            there,
+            "decontaminate",
+            "hf://datasets/me/rows/*",
+            "--against",
+            "core",
+            "--engine",
+            "local",
+            "--out",
+            str(tmp_path / "clean"),
+        )
         server.shutdown()
     assert any("/resolve/" in path for path in hub.asked), hub.asked
     assert (found["rows"], found["kept"]) == (expected["rows"], expected["kept"])

@@ -228,9 +228,16 @@ class Report:
             " Best results are in bold." if bold else ""
         )
         draft = tables.benchmark_rows(
-            self.setting, self.number, caption, who.base, benchmarks, style=style, average=average, bold=bold,
+            self.setting,
+            self.number,
+            caption,
+            who.base,
+            benchmarks,
+            style=style,
+            average=average,
+            bold=bold,
             sections=rng.random() < 0.4,
-        )  # fmt: skip
+        )
         self.add(draft, intro=f"We first evaluate the base models (Table {self.number}).", speak=False)
 
     def skills_table(self) -> None:
@@ -293,9 +300,17 @@ class Report:
         bold = self.look.markup != "txt" and rng.random() < 0.5
         caption = "Summary of the instruction-tuned models on selected benchmarks." + (" Best in bold." if bold else "")
         draft = tables.model_rows(
-            self.setting, self.number, caption, who.models, benchmarks, style=self.setting.tuned_names,
-            average=rng.choice(["", "last", "last", "first"]), bold=bold, sizes=rng.random() < 0.2, rank=rng.random() < 0.3,
-        )  # fmt: skip
+            self.setting,
+            self.number,
+            caption,
+            who.models,
+            benchmarks,
+            style=self.setting.tuned_names,
+            average=rng.choice(["", "last", "last", "first"]),
+            bold=bold,
+            sizes=rng.random() < 0.2,
+            rank=rng.random() < 0.3,
+        )
         self.add(draft)
 
     def views_table(self) -> None:
@@ -508,9 +523,12 @@ def _retold(
     offered = sorted(
         key
         for key in scored(source)
-        if key.model in models and not key.variant and key.benchmark not in {benchmark for benchmark, _ in tabulated}
-        and key.benchmark in {benchmark.id for benchmark in BENCHMARKS if not benchmark.variants and benchmark.scale == 100}
-    )  # fmt: skip
+        if key.model in models
+        and not key.variant
+        and key.benchmark not in {benchmark for benchmark, _ in tabulated}
+        and key.benchmark
+        in {benchmark.id for benchmark in BENCHMARKS if not benchmark.variants and benchmark.scale == 100}
+    )
     told = []
     for key in rng.sample(offered, min(2, len(offered))):
         value = rounded(world.exact(models[key.model], BY_ID[key.benchmark]), 1)

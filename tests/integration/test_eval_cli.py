@@ -56,13 +56,24 @@ def test_the_suite_says_how_it_is_asked_and_options_change_it(tmp_path: Path) ->
         assert "greedy, at most 1,280 tokens, 1 draw, seed 0 (the suite's own setting)" in own.stderr
         assert endpoint.seen[-1]["max_tokens"] == 1280
         changed = run(
-            f"{endpoint.url}#m", "--suite", suite, "--out", tmp_path / "other",
-            "--max-new-tokens", 77, "--temperature", 0.5, "--top-p", 0.9, "--reasoning-effort", "low",
-        )  # fmt: skip
+            f"{endpoint.url}#m",
+            "--suite",
+            suite,
+            "--out",
+            tmp_path / "other",
+            "--max-new-tokens",
+            77,
+            "--temperature",
+            0.5,
+            "--top-p",
+            0.9,
+            "--reasoning-effort",
+            "low",
+        )
         assert "(the suite's own: tokens 1280, temperature 0, top-p 1)" in changed.stderr
-        assert {name: endpoint.seen[-1][name] for name in ("max_tokens", "temperature", "top_p", "reasoning_effort")} == {
-            "max_tokens": 77, "temperature": 0.5, "top_p": 0.9, "reasoning_effort": "low"
-        }  # fmt: skip
+        assert {
+            name: endpoint.seen[-1][name] for name in ("max_tokens", "temperature", "top_p", "reasoning_effort")
+        } == {"max_tokens": 77, "temperature": 0.5, "top_p": 0.9, "reasoning_effort": "low"}
     spec = Run.load(only(tmp_path / "other")).spec
     assert (spec.sampling.max_new_tokens, spec.sampling.temperature, spec.sampling.top_p) == (77, 0.5, 0.9)
     core = run("scripted/echo", "--limit", 2, "--out", tmp_path / "core")

@@ -79,9 +79,13 @@ def test_inspect_asks_and_judges_our_suite(tmp_path: Path, counted: None) -> Non
     ]
     model = model_module.get_model("mockllm/model", custom_outputs=answers)
     (log,) = inspect_ai.eval(
-        task.follow(suite=f"ifeval:{suite_file(tmp_path)}"), model=model, log_dir=str(tmp_path / "logs"), display="none", max_connections=1,
+        task.follow(suite=f"ifeval:{suite_file(tmp_path)}"),
+        model=model,
+        log_dir=str(tmp_path / "logs"),
+        display="none",
+        max_connections=1,
         max_samples=1,
-    )  # fmt: skip
+    )
     assert log.status == "success", log.error
     assert log.eval.config.epochs in {None, 1}
     assert log.plan.config.max_tokens == load(f"ifeval:{suite_file(tmp_path)}").sampling.max_new_tokens
@@ -162,9 +166,15 @@ def test_lm_eval_asks_and_judges_our_suite(tmp_path: Path) -> None:
     manager = tasks.TaskManager(include_path=str(tmp_path / "tasks"), include_defaults=False)
     tracker = loggers.EvaluationTracker(output_path=str(tmp_path / "out"))
     results = lm_eval.simple_evaluate(
-        model="adhere", model_args={"model": f"scripted/file:{answers}"}, tasks=[name], task_manager=manager, bootstrap_iters=0, log_samples=True,
-        evaluation_tracker=tracker, apply_chat_template=True,
-    )  # fmt: skip
+        model="adhere",
+        model_args={"model": f"scripted/file:{answers}"},
+        tasks=[name],
+        task_manager=manager,
+        bootstrap_iters=0,
+        log_samples=True,
+        evaluation_tracker=tracker,
+        apply_chat_template=True,
+    )
     scores = results["results"][name]
     assert scores["prompt_level_strict_acc,none"] == pytest.approx(1 / 3), "the undecided prompt is in no denominator"
     assert scores["inst_level_strict_acc,none"] == pytest.approx(2 / 4)
@@ -258,9 +268,15 @@ def test_evalscope_asks_and_judges_our_suite(tmp_path: Path) -> None:
     importlib.import_module("adhere.harness.evalscope.task")
     answers = [output.from_content(model="mock", content=text) for text in (*TEXTS.values(), "one, two")]
     config = evalscope.TaskConfig(
-        model="mock", eval_type="mock_llm", model_args={"custom_outputs": answers}, datasets=["adhere"], work_dir=str(tmp_path / "out"),
-        no_timestamp=True, eval_batch_size=1, dataset_args={"adhere": {"extra_params": {"suite": f"ifeval:{suite_file(tmp_path)}"}}},
-    )  # fmt: skip
+        model="mock",
+        eval_type="mock_llm",
+        model_args={"custom_outputs": answers},
+        datasets=["adhere"],
+        work_dir=str(tmp_path / "out"),
+        no_timestamp=True,
+        eval_batch_size=1,
+        dataset_args={"adhere": {"extra_params": {"suite": f"ifeval:{suite_file(tmp_path)}"}}},
+    )
     evalscope.run_task(config)
     file = next((tmp_path / "out").rglob("reviews/*/*.jsonl"))
     assert read_outcomes(file).rates == {"1000": 0.0, "1001": 1.0, "1002": None, "1003": 0.0}

@@ -39,8 +39,11 @@ def browse(page: Path, *arguments: str) -> str:
     profile = page.parent / "profile"
     done = subprocess.run(
         [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", *arguments, page.as_uri()],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     return done.stdout
 
 

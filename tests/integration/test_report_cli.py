@@ -23,8 +23,11 @@ from adhere.sweep.run import SweepRequest, run_sweep
 def report(*arguments: object) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", "adhere", "report", *map(str, arguments)],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert "Traceback" not in done.stderr, done.stderr
     return done
 

@@ -77,8 +77,14 @@ def test_the_oracle_and_every_published_verdict(tmp_path: Path) -> None:
     assert 713 / 834 <= found["instruction_loose"] <= 714 / 834
     assert found["instruction_macro"] == pytest.approx(0.8444, abs=5e-4)
     assert found["accounting"]["responses"] == {
-        "n": 541, "ok": 541, "truncated": 0, "empty": 0, "refused": 0, "error": 0, "missing": 0,
-    }  # fmt: skip
+        "n": 541,
+        "ok": 541,
+        "truncated": 0,
+        "empty": 0,
+        "refused": 0,
+        "error": 0,
+        "missing": 0,
+    }
     assert found["accounting"]["instructions"] == {"checked": 834, "pass": 696, "fail": 136, "undecided": 2}
     assert [(row["key"], row["index"]) for row in found["undecided"]] == [(1122, 1), (1129, 0)]
     assert (found["mode"], found["verifier_version"]) == ("reference", "1.ifeval.1")
@@ -102,8 +108,11 @@ def test_the_published_totals_when_letters_are_drawn(seed: int) -> None:
     found = json.loads(invoke(GPT_4, "--suite", SUITE, "--json", "--random-in-reference", seed).stdout)
     passed = {name: rate["passed"] for name, rate in found["rates"].items()}
     assert {name: rate["n"] for name, rate in found["rates"].items()} == {
-        "prompt_strict": 541, "instruction_strict": 834, "prompt_loose": 541, "instruction_loose": 834,
-    }  # fmt: skip
+        "prompt_strict": 541,
+        "instruction_strict": 834,
+        "prompt_loose": 541,
+        "instruction_loose": 834,
+    }
     assert passed["prompt_strict"] in {416, 417}
     assert passed["instruction_strict"] in {697, 698}
     assert passed["prompt_loose"] in {430, 431}
@@ -123,8 +132,11 @@ def test_ifbench_answers_are_matched_by_their_prompt(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found["accounting"]["rows"] == {
-        "read": 294, "used": 293, "skipped": 1, "skipped_because": {"no such prompt": 1},
-    }  # fmt: skip
+        "read": 294,
+        "used": 293,
+        "skipped": 1,
+        "skipped_because": {"no such prompt": 1},
+    }
     assert found["accounting"]["responses"]["missing"] == 7
     assert "Warning: skipped 1 of 294 rows" in done.stderr
     stored = {
@@ -213,7 +225,10 @@ def test_an_unknown_id_fails_closed(tmp_path: Path) -> None:
     answers = write(tmp_path / "a.jsonl", [{"key": 1, "response": "x"}])
     done = subprocess.run(command(answers, "--suite", f"ifbench:{suite}"), capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert f"Error: {suite}:1: key 1: Unknown constraint 'keywords:existance'. Did you mean 'keywords:existence'?" in done.stderr  # fmt: skip
+    assert (
+        f"Error: {suite}:1: key 1: Unknown constraint 'keywords:existance'. Did you mean 'keywords:existence'?"
+        in done.stderr
+    )
 
 
 def test_pipes_and_compressed_files_agree(prompts: str, tmp_path: Path) -> None:
@@ -226,8 +241,11 @@ def test_pipes_and_compressed_files_agree(prompts: str, tmp_path: Path) -> None:
         for source in (answers, "-", tmp_path / "a.jsonl.gz", tmp_path / "a.jsonl.zst")
     ]
     assert [one.pop("responses") for one in found] == [
-        str(answers), "<stdin>", str(tmp_path / "a.jsonl.gz"), str(tmp_path / "a.jsonl.zst"),
-    ]  # fmt: skip
+        str(answers),
+        "<stdin>",
+        str(tmp_path / "a.jsonl.gz"),
+        str(tmp_path / "a.jsonl.zst"),
+    ]
     assert found[0] == found[1] == found[2] == found[3]
 
 
@@ -251,8 +269,11 @@ def test_two_processes_write_what_one_writes(tmp_path: Path) -> None:
 def test_ctrl_c_exits_130_and_leaves_no_half_file(prompts: str, tmp_path: Path, jobs: int) -> None:
     process = subprocess.Popen(
         command("-", "--suite", prompts, "--verdicts", tmp_path / "v.jsonl", "--jobs", jobs),
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     assert process.stdin is not None
     process.stdin.write(b'{"key": 1, "response": "x"}\n')
     process.stdin.flush()

@@ -127,9 +127,15 @@ def test_without_the_token_nothing_is_said(stored: Path) -> None:
 
 @pytest.mark.parametrize(
     "headers",
-    [{"Host": "evil.example"}, {"Host": "evil.example:{port}"}, {"Host": "127.0.0.1:1"}, {"Origin": "http://evil.example"},
-     {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}],
-)  # fmt: skip
+    [
+        {"Host": "evil.example"},
+        {"Host": "evil.example:{port}"},
+        {"Host": "127.0.0.1:1"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+)
 def test_other_sites_are_refused(stored: Path, headers: dict[str, str]) -> None:
     async def look(browser: Browser, session: aiohttp.ClientSession) -> None:
         sent = {name: value.format(port=browser.port) for name, value in headers.items()}

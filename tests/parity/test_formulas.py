@@ -256,9 +256,10 @@ def test_iopo_prefers_outputs_and_inputs(tiny_llama_dir: Path) -> None:
         return -log_sigmoid(0.3 * 0.5 * ((2 * c1 - r1 - r2) + (2 * c2 - r2 - r1)))
 
     (found,) = [
-        loss for pair in crossed
+        loss
+        for pair in crossed
         if (loss := loss_of(*(texts[name] for name in pair))).item() == pytest.approx(two.log[1]["loss"], rel=1e-4)
-    ]  # fmt: skip
+    ]
     check(two.log[1], one.model, found)
 
 

@@ -44,7 +44,7 @@ from adhere.schema import (
     read_rows,
     write_atomic,
     write_rows,
-)  # fmt: skip
+)
 
 FILES: dict[str, type[Record]] = {
     "prompts.jsonl": Prompt,

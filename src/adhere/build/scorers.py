@@ -89,8 +89,15 @@ class JudgeScorer:
     """
 
     def __init__(
-        self, model: Model, role: str, directory: Path, *, name: str | None = None, sampling: Sampling | None = None, progress: Progress | None = None
-    ) -> None:  # fmt: skip
+        self,
+        model: Model,
+        role: str,
+        directory: Path,
+        *,
+        name: str | None = None,
+        sampling: Sampling | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         self.model, self.directory = model, directory
         self.system = ROLES.get(role, role)
         self.name = name or f"{model.name} as {role if role in ROLES else 'judge'}"
@@ -110,9 +117,15 @@ class JudgeScorer:
         if not asked:
             return []
         spec = RunSpec(
-            model=self.model.name, engine=self.model.engine, suite="scoring", suite_version="1", suite_sha256=content_hash(asked),
-            sampling=self.sampling, draws=1, cut_answers="fail",
-        )  # fmt: skip
+            model=self.model.name,
+            engine=self.model.engine,
+            suite="scoring",
+            suite_version="1",
+            suite_sha256=content_hash(asked),
+            sampling=self.sampling,
+            draws=1,
+            cut_answers="fail",
+        )
         with Run.open(self.directory, spec, asked) as run:
             ask_missing(run, self.model, asked, label=self.name, progress=self.progress)
             answers = {response.prompt_id: response for response in run.responses()}

@@ -56,9 +56,17 @@ def command() -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Where the data set is stored [data/NAME].")
 @click.option("--json", "as_json", is_flag=True, help="Print the card as one JSON object.")
 def data(
-    spec: Path | None, model: str | None, count: int | None, draws: int | None, seed: int | None, path: Path | None, column: str | None,
-    against: tuple[str, ...], out: Path | None, as_json: bool,
-) -> None:  # fmt: skip
+    spec: Path | None,
+    model: str | None,
+    count: int | None,
+    draws: int | None,
+    seed: int | None,
+    path: Path | None,
+    column: str | None,
+    against: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+) -> None:
     """SFT rows, preference pairs and RL prompts, each passed by the judge: adhere build DATA.toml.
 
     After an interruption the same command asks nothing twice.
@@ -143,9 +151,12 @@ def checks(spec: Path | None, model: str | None, out: Path | None, as_json: bool
 )
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Where they go (.jsonl or .parquet).")
 def convert(
-    rows: Path, table: str, to: Literal["llamafactory", "verl", "openrlhf", "sharegpt"] | None,
-    source: Literal["llamafactory", "verl", "openrlhf", "sharegpt"] | None, out: Path,
-) -> None:  # fmt: skip
+    rows: Path,
+    table: str,
+    to: Literal["llamafactory", "verl", "openrlhf", "sharegpt"] | None,
+    source: Literal["llamafactory", "verl", "openrlhf", "sharegpt"] | None,
+    out: Path,
+) -> None:
     """Rows (JSON lines) from TRL's columns to another tool's shape, or back."""
     from adhere.build.convert import back, read_table, write_table
     from adhere.build.convert import convert as converted
@@ -178,9 +189,17 @@ def convert(
 @engine_options
 @click.option("--out", required=True, help="Where the rows go (.jsonl or .parquet); with --engine a folder, or a URL.")
 def transform_rows(
-    name: str, rows: tuple[str, ...], table: str, options: tuple[str, ...], seed: int, model: str | None, jobs: int,
-    engine: EngineName | None, shard_mb: float, out: str,
-) -> None:  # fmt: skip
+    name: str,
+    rows: tuple[str, ...],
+    table: str,
+    options: tuple[str, ...],
+    seed: int,
+    model: str | None,
+    jobs: int,
+    engine: EngineName | None,
+    shard_mb: float,
+    out: str,
+) -> None:
     """Rows to rows, by one of the transforms of the papers (adhere list transforms). Rows left out are named in OUT.drops.jsonl.
 
     With --engine ROWS may be many files, patterns and URLs; only for transforms that look at one row at a time.

@@ -11,8 +11,13 @@ from adhere.terminal import show
 
 
 @click.command("compact")
-@click.argument("directories", type=click.Path(path_type=Path, file_okay=False, exists=True), nargs=-1, required=True,
-                metavar="DIR...")  # fmt: skip
+@click.argument(
+    "directories",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    nargs=-1,
+    required=True,
+    metavar="DIR...",
+)
 @click.option("--check", is_flag=True, help="Write nothing; say whether the Parquet is current, hashing everything.")
 @click.option("--groups", is_flag=True, help="Write nothing; print counts and rates by model.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a directory.")
@@ -43,9 +48,12 @@ def command(directories: tuple[Path, ...], check: bool, groups: bool, as_json: b
         else:
             made = compact(directory, progress=for_terminal())
             counts = {
-                "cells": len(made.cells), "responses": made.responses, "verdicts": made.verdicts,
-                "damage": made.damage, "stale": made.stale,
-            }  # fmt: skip
+                "cells": len(made.cells),
+                "responses": made.responses,
+                "verdicts": made.verdicts,
+                "damage": made.damage,
+                "stale": made.stale,
+            }
             if as_json:
                 show(encode({"directory": str(directory), **counts}))
                 continue

@@ -63,9 +63,18 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def command(
-    runs: tuple[Path, ...], view: View, across_engines: bool, equal_tokens: bool, length_controlled: bool, suite_name: str | None,
-    score: str | None, sides: Sides, margin: float, perplexity_margin: float, as_json: bool,
-) -> None:  # fmt: skip
+    runs: tuple[Path, ...],
+    view: View,
+    across_engines: bool,
+    equal_tokens: bool,
+    length_controlled: bool,
+    suite_name: str | None,
+    score: str | None,
+    sides: Sides,
+    margin: float,
+    perplexity_margin: float,
+    as_json: bool,
+) -> None:
     """Paired statistics: each run minus the last one, on the same prompts.
 
     A RUN is a directory that eval or sweep wrote, or a file: verdicts (ours or IFEval's), lm-eval's samples_*.jsonl, an

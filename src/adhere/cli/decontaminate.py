@@ -18,23 +18,67 @@ if TYPE_CHECKING:
 
 @click.command("decontaminate")
 @click.argument("train", nargs=-1, required=True, metavar="TRAIN…")
-@click.option("--against", multiple=True, required=True, metavar="SUITE", shell_complete=suite_names, help="Test items: ifeval:PATH, ifbench:PATH, core, …; may be repeated.")  # fmt: skip
-@click.option("--column", "columns", multiple=True, metavar="NAME", help="Column with the text; may be repeated [text, prompt, instruction, messages, …].")  # fmt: skip
-@click.option("--rule", type=click.Choice(["lcs", "ngram", "span"]), default="lcs", show_default=True,
-              help="lcs: a common subsequence of 13 tokens and 0.6 of the shorter text; ngram: 13 tokens in a row; span: half of an item in one place, for long documents.")  # fmt: skip
+@click.option(
+    "--against",
+    multiple=True,
+    required=True,
+    metavar="SUITE",
+    shell_complete=suite_names,
+    help="Test items: ifeval:PATH, ifbench:PATH, core, …; may be repeated.",
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME",
+    help="Column with the text; may be repeated [text, prompt, instruction, messages, …].",
+)
+@click.option(
+    "--rule",
+    type=click.Choice(["lcs", "ngram", "span"]),
+    default="lcs",
+    show_default=True,
+    help="lcs: a common subsequence of 13 tokens and 0.6 of the shorter text; ngram: 13 tokens in a row; span: half of an item in one place, for long documents.",
+)
 @click.option("--out", required=True, metavar="KEPT", help="Where the kept rows go; with --engine a folder, or a URL.")
-@click.option("--drops", type=click.Path(path_type=Path), metavar="DROPS.jsonl", help="One line for each dropped row [KEPT.drops.jsonl; with --engine KEPT/dropped].")  # fmt: skip
-@click.option("--run", "runs", type=click.Path(path_type=Path, exists=True), multiple=True, metavar="RUN",
-              help="With --rule ngram: the run's pass rate on all prompts and on those that no row touches.")  # fmt: skip
-@click.option("--bad-rows", type=click.Choice(["error", "skip"]), default="error", show_default=True, help="What a row does that cannot be used.")  # fmt: skip
+@click.option(
+    "--drops",
+    type=click.Path(path_type=Path),
+    metavar="DROPS.jsonl",
+    help="One line for each dropped row [KEPT.drops.jsonl; with --engine KEPT/dropped].",
+)
+@click.option(
+    "--run",
+    "runs",
+    type=click.Path(path_type=Path, exists=True),
+    multiple=True,
+    metavar="RUN",
+    help="With --rule ngram: the run's pass rate on all prompts and on those that no row touches.",
+)
+@click.option(
+    "--bad-rows",
+    type=click.Choice(["error", "skip"]),
+    default="error",
+    show_default=True,
+    help="What a row does that cannot be used.",
+)
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Processes [one for each core].")
 @engine_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
-    train: tuple[str, ...], against: tuple[str, ...], columns: tuple[str, ...], rule: Literal["lcs", "ngram", "span"], out: str,
-    drops: Path | None, runs: tuple[Path, ...], bad_rows: Literal["error", "skip"], jobs: int, engine: EngineName | None,
-    shard_mb: float, as_json: bool,
-) -> None:  # fmt: skip
+    train: tuple[str, ...],
+    against: tuple[str, ...],
+    columns: tuple[str, ...],
+    rule: Literal["lcs", "ngram", "span"],
+    out: str,
+    drops: Path | None,
+    runs: tuple[Path, ...],
+    bad_rows: Literal["error", "skip"],
+    jobs: int,
+    engine: EngineName | None,
+    shard_mb: float,
+    as_json: bool,
+) -> None:
     """Leave out of TRAIN (JSON lines, plain, .gz or .zst; or Parquet) what repeats a test item.
 
     With --engine TRAIN may be many files, patterns and URLs ('s3://bucket/*.jsonl.zst').

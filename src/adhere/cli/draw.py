@@ -20,20 +20,44 @@ if TYPE_CHECKING:
 
 @click.command("draw")
 @click.argument("prompts", nargs=-1, required=True, metavar="PROMPTS…")
-@click.option("--model", "models", multiple=True, required=True, shell_complete=model_names, help="Who answers; several endpoints of one model share the work.")  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Where the answers are stored.")  # fmt: skip
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    required=True,
+    shell_complete=model_names,
+    help="Who answers; several endpoints of one model share the work.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Where the answers are stored."
+)
 @click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers a prompt.")
 @click.option("--temperature", type=click.FloatRange(0), default=1.0, show_default=True, help="0 is greedy.")
-@click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True, help="Nucleus sampling.")  # fmt: skip
-@click.option("--max-new-tokens", type=click.IntRange(1), default=1024, show_default=True, help="Longer answers are cut.")  # fmt: skip
+@click.option(
+    "--top-p", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True, help="Nucleus sampling."
+)
+@click.option(
+    "--max-new-tokens", type=click.IntRange(1), default=1024, show_default=True, help="Longer answers are cut."
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="The root of every answer's own seed.")
-@click.option("--shard-answers", type=click.IntRange(1), help="Answers of one shard, of which one is in memory [50,000].")  # fmt: skip
+@click.option(
+    "--shard-answers", type=click.IntRange(1), help="Answers of one shard, of which one is in memory [50,000]."
+)
 @endpoint_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
-    prompts: tuple[str, ...], models: tuple[str, ...], out: Path, draws: int, temperature: float, top_p: float, max_new_tokens: int,
-    seed: int, shard_answers: int | None, endpoint: EndpointOptions, as_json: bool,
-) -> None:  # fmt: skip
+    prompts: tuple[str, ...],
+    models: tuple[str, ...],
+    out: Path,
+    draws: int,
+    temperature: float,
+    top_p: float,
+    max_new_tokens: int,
+    seed: int,
+    shard_answers: int | None,
+    endpoint: EndpointOptions,
+    as_json: bool,
+) -> None:
     """Draw answers to files of prompts (JSON lines with `prompt`: a text, or messages), of any number.
 
     Prompts with constraints (`instruction_id_list`, `kwargs`) have their answers judged. OUT is a sharded run, for `adhere report`.
@@ -59,8 +83,14 @@ def command(
     sampling = Sampling(max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, seed=seed)
     try:
         found = draw(
-            model, prompts, out, draws=draws, sampling=sampling, shard_answers=shard_answers or SHARD_ANSWERS, progress=progress
-        )  # fmt: skip
+            model,
+            prompts,
+            out,
+            draws=draws,
+            sampling=sampling,
+            shard_answers=shard_answers or SHARD_ANSWERS,
+            progress=progress,
+        )
     finally:
         model.close()
     cost = f", ${found.cost_usd:.4f}" if found.cost_usd else ""

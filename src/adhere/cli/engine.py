@@ -86,7 +86,16 @@ def _typed(context: click.Context, without: set[str]) -> list[str]:
     return words
 
 
-def run_on(engine: EngineName, step: Step, files: tuple[str, ...], out: Path | str | None, *, jobs: int, shard_mb: float, option: str) -> Manifest:  # fmt: skip
+def run_on(
+    engine: EngineName,
+    step: Step,
+    files: tuple[str, ...],
+    out: Path | str | None,
+    *,
+    jobs: int,
+    shard_mb: float,
+    option: str,
+) -> Manifest:
     """Run a step over files, with what a terminal says about it.
 
     Raises:

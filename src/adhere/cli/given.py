@@ -101,9 +101,12 @@ class Sides(NamedTuple):
         from adhere.verify.sides import SideOptions
 
         return SideOptions(
-            scores=pairs("--side-score", self.side_scores), lower_is_better=self.lower_is_better, pools=self.pools,
-            called=pairs("--called", self.called), **margins,
-        )  # fmt: skip
+            scores=pairs("--side-score", self.side_scores),
+            lower_is_better=self.lower_is_better,
+            pools=self.pools,
+            called=pairs("--called", self.called),
+            **margins,
+        )
 
 
 def side_options(*, side: str, called: tuple[str, str]) -> Callable[[Command], Command]:

@@ -41,15 +41,29 @@ if TYPE_CHECKING:
 )
 @click.option("--temperature", type=click.FloatRange(0), default=0.0, show_default=True, help="Of the replies.")
 @click.option("--threads", type=click.IntRange(1), help="CPU threads, of a local model [all].")
-@click.option("--engine", type=click.Choice(ENGINES), help="Several runs at once, a worker each, which must see them: processes here, a Ray cluster, datatrove.")  # fmt: skip
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    help="Several runs at once, a worker each, which must see them: processes here, a Ray cluster, datatrove.",
+)
 @click.option("--jobs", type=click.IntRange(0), default=0, help="With --engine: processes [one for each core].")
 @endpoint_options
 @click.option("--details", is_flag=True, help="Print families and kinds of constraint, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a run.")
 def command(
-    runs: tuple[Path, ...], by: str, calibrate: Path | None, sample: int, draws: int, temperature: float, threads: int | None,
-    engine: EngineName | None, jobs: int, endpoint: EndpointOptions, details: bool, as_json: bool,
-) -> None:  # fmt: skip
+    runs: tuple[Path, ...],
+    by: str,
+    calibrate: Path | None,
+    sample: int,
+    draws: int,
+    temperature: float,
+    threads: int | None,
+    engine: EngineName | None,
+    jobs: int,
+    endpoint: EndpointOptions,
+    details: bool,
+    as_json: bool,
+) -> None:
     """Let a model judge what no program decides in stored answers, and say how far it can be believed.
 
     Each statement is asked about in two orders; where they differ, or a reply cannot be read, the judge abstains. Its numbers are stored
@@ -70,9 +84,16 @@ def command(
     model = fetched(partial(open_model, by, threads=threads, endpoint=asked, say=progress.say), progress)
     try:
         judge = JudgeRuns(
-            by, endpoint=asked, threads=threads, draws=draws, temperature=temperature, calibrate=calibrate, sample=sample, model=model,
+            by,
+            endpoint=asked,
+            threads=threads,
+            draws=draws,
+            temperature=temperature,
+            calibrate=calibrate,
+            sample=sample,
+            model=model,
             progress=progress,
-        )  # fmt: skip
+        )
         if engine is not None:
             places = [run.directory.resolve() for run in loaded]
             logs = runs[0].parent / "judge-logs" / content_hash([by, *map(str, places)])[:12]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     help="By which share the perplexity may lie above the last model's.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(models: tuple[str, ...], text: Path | None, out: Path | None, margin: float, as_json: bool) -> None:  # fmt: skip
+def command(models: tuple[str, ...], text: Path | None, out: Path | None, margin: float, as_json: bool) -> None:
     """How well models predict plain text, which no training of instructions should cost.
 
     MODEL is local/NAME or hf/ID_OR_PATH: likelihoods need the weights. Each model is compared with the last one, text by

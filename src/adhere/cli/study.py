@@ -33,7 +33,13 @@ TEXT_WIDTH = 110  # the names of five arms beside their numbers
     show_default=True,
     help="Processes on this machine; auto: what a probe finds fastest.",
 )
-@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="ray: each task on the cluster at RAY_ADDRESS.")  # fmt: skip
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="ray: each task on the cluster at RAY_ADDRESS.",
+)
 @parts_options
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), help="Where to compute [the file's].")
 @click.option(
@@ -49,10 +55,21 @@ TEXT_WIDTH = 110  # the names of five arms beside their numbers
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 def command(
-    spec: Path, out: Path | None, start: str | None, seeds: str | None, shard: str | None, jobs: str, engine: Literal["local", "ray"],
-    emit: str | None, parts: int | None, device: str | None, records: Path | None,
-    only_plan: bool, sides: Sides, as_json: bool,
-) -> None:  # fmt: skip
+    spec: Path,
+    out: Path | None,
+    start: str | None,
+    seeds: str | None,
+    shard: str | None,
+    jobs: str,
+    engine: Literal["local", "ray"],
+    emit: str | None,
+    parts: int | None,
+    device: str | None,
+    records: Path | None,
+    only_plan: bool,
+    sides: Sides,
+    as_json: bool,
+) -> None:
     """Run a controlled study and print its verdict.
 
     Finished work is kept: run the same command again after an interruption and it goes on where it stopped.

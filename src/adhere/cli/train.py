@@ -52,10 +52,22 @@ TEXT_WIDTH = 100
 @click.option("--push", metavar="OWNER/NAME", help="Send the result to a private repository of the Hugging Face hub.")
 @click.option("--json", "as_json", is_flag=True, help="Print the stages' records as one JSON object.")
 def command(
-    recipe: str, start: str | None, template: str | None, data: str | None, out: Path | None, seed: int | None, dry_run: bool, emit: str | None,
-    processes: int | None, nodes: int, shard: bool, device: str, track: tuple[str, ...], push: str | None,
+    recipe: str,
+    start: str | None,
+    template: str | None,
+    data: str | None,
+    out: Path | None,
+    seed: int | None,
+    dry_run: bool,
+    emit: str | None,
+    processes: int | None,
+    nodes: int,
+    shard: bool,
+    device: str,
+    track: tuple[str, ...],
+    push: str | None,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Train a model by a recipe: its stages one after the other, each kept when it is finished.
 
     Safe to interrupt: running the same command again goes on where it stopped.
@@ -136,10 +148,15 @@ def _plan_text(planned: Sequence[Planned]) -> str:
         minutes = "done" if one.done else f"{cost.minutes:.1f}"
         rows.append(
             [
-                one.name, f"{one.rows:,}", f"{cost.steps}", f"{cost.tokens_generated:,}", f"{cost.tokens_processed:,}", minutes,
+                one.name,
+                f"{one.rows:,}",
+                f"{cost.steps}",
+                f"{cost.tokens_generated:,}",
+                f"{cost.tokens_processed:,}",
+                minutes,
                 f"{cost.memory_bytes / 1e9:.1f}",
             ]
-        )  # fmt: skip
+        )
     return text_table(rows, width=TEXT_WIDTH)
 
 

@@ -128,6 +128,13 @@ def prompt_of(row: Mapping[str, Any]) -> Prompt:
 def verdict_rows(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
     """Verdicts as plain rows, without the answer's key."""
     return [
-        {"turn": one.turn, "index": one.index, "instruction_id": one.constraint_id, "view": one.view, "outcome": one.outcome, "reason": one.reason}
+        {
+            "turn": one.turn,
+            "index": one.index,
+            "instruction_id": one.constraint_id,
+            "view": one.view,
+            "outcome": one.outcome,
+            "reason": one.reason,
+        }
         for one in verdicts
-    ]  # fmt: skip
+    ]

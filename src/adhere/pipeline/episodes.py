@@ -151,11 +151,19 @@ class Play:
         answers = [step.answer for step in self.steps]
         last = answers[-1]
         return Response(
-            self.prompt.id, 0, self.draw, last.text, "ok" if ended == DONE else "truncated", stop_reason=ended,
+            self.prompt.id,
+            0,
+            self.draw,
+            last.text,
+            "ok" if ended == DONE else "truncated",
+            stop_reason=ended,
             usage=Usage(*(_total(getattr(one.usage, name) for one in answers) for name in Usage.__struct_fields__)),
-            latency_s=_total(one.latency_s for one in answers), seed=derive_seed(self.setting.seed), served_model=last.served_model,
-            provider=last.provider, steps=self.messages,
-        )  # fmt: skip
+            latency_s=_total(one.latency_s for one in answers),
+            seed=derive_seed(self.setting.seed),
+            served_model=last.served_model,
+            provider=last.provider,
+            steps=self.messages,
+        )
 
     def go_on(self, answer: Response, log: StepLog | None) -> Response | None:
         """Take what the model, or who plays the user, answered; the whole episode, where that ends it."""

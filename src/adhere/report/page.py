@@ -41,13 +41,17 @@ def render(
     css = "".join(map(_own, STYLES)) + (_own(style) if style else "")
     code = _own(script) if script else ""
     policy = f"script-src '{_hash(code)}'; " if code else ""
-    page: str = _environment().get_template(template).render(
-        css=Markup(css),  # noqa: S704 -- our own files
-        css_hash=_hash(css),
-        script=Markup(code),  # noqa: S704
-        more_policy=Markup(policy + ("connect-src 'self'; " if asks_itself else "")),  # noqa: S704
-        **values,
-    )  # fmt: skip
+    page: str = (
+        _environment()
+        .get_template(template)
+        .render(
+            css=Markup(css),  # noqa: S704 -- our own files
+            css_hash=_hash(css),
+            script=Markup(code),  # noqa: S704
+            more_policy=Markup(policy + ("connect-src 'self'; " if asks_itself else "")),  # noqa: S704
+            **values,
+        )
+    )
     return page
 
 

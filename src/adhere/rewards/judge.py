@@ -85,11 +85,17 @@ def judge_reward(
         asked_P = [asked_in(prompt) for prompt in prompts] if traps and prompts else [None] * len(completions)
         rewards = [
             reward_of(
-                answer_of(completion), refs_of(ids, kwargs), kind=kind, mode=mode, profile=profile, is_cut=is_cut,
-                cut_answers=cut_answers, asked=asked,
+                answer_of(completion),
+                refs_of(ids, kwargs),
+                kind=kind,
+                mode=mode,
+                profile=profile,
+                is_cut=is_cut,
+                cut_answers=cut_answers,
+                asked=asked,
             )
             for completion, ids, kwargs, is_cut, asked in zip(completions, ids_P, kwargs_P, cut_P, asked_P, strict=True)
-        ]  # fmt: skip
+        ]
         seen.see(rewards)
         if rewards and callable(log := columns.get("log_metric")):
             log("unmeasured_share", sum(reward is None for reward in rewards) / len(rewards))

@@ -110,9 +110,14 @@ class Worker:
             command = inside
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter, without a shell
             command,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={"PYTHONHASHSEED": str(hash_seed)},
-            close_fds=True, start_new_session=True, cwd="/",
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"PYTHONHASHSEED": str(hash_seed)},
+            close_fds=True,
+            start_new_session=True,
+            cwd="/",
+        )
         assert self.process.stdin is not None  # noqa: S101 - both are pipes
         assert self.process.stdout is not None  # noqa: S101
         self._in, self._out = self.process.stdin, self.process.stdout

@@ -145,9 +145,12 @@ class Answers:
         """Of each Run."""
         wanted = sum(len(turn.constraints) for turn in prompt.turns)
         return [
-            together([mark.outcome for turn in range(len(prompt.turns)) for mark in marks.get((prompt.id, turn, draw), ())], wanted)
+            together(
+                [mark.outcome for turn in range(len(prompt.turns)) for mark in marks.get((prompt.id, turn, draw), ())],
+                wanted,
+            )
             for marks in self._marks
-        ]  # fmt: skip
+        ]
 
     def _is_cut(self, prompt: Prompt, draw: int) -> bool:
         keys = [(prompt.id, turn, draw) for turn in range(len(prompt.turns))]

@@ -158,10 +158,20 @@ class Watch:
         state = state_word(asked=total, answered=done, failed=failed, is_sealed=is_sealed, is_at_work=not is_quiet)
         left = (total - done) / rate if rate and total is not None and state == "running" else None
         return State(
-            id=self.item.id, kind=self.item.kind, name=self.item.name, title=title, state=state, done=done, total=total,
-            failed=failed, per_second=rate if state == "running" else None, left_s=left, changed=changed,
-            has_report=self._has_report(), **more,
-        )  # fmt: skip
+            id=self.item.id,
+            kind=self.item.kind,
+            name=self.item.name,
+            title=title,
+            state=state,
+            done=done,
+            total=total,
+            failed=failed,
+            per_second=rate if state == "running" else None,
+            left_s=left,
+            changed=changed,
+            has_report=self._has_report(),
+            **more,
+        )
 
 
 class RunWatch(Watch):
@@ -229,10 +239,14 @@ class StudyWatch(Watch):
         )
         return self._state(
             f"study: {cells} cells trained, {measured} arms measured",
-            done=cells + measured, total=None, failed=0, changed=changed, is_sealed=is_sealed,
+            done=cells + measured,
+            total=None,
+            failed=0,
+            changed=changed,
+            is_sealed=is_sealed,
             result=self._sealed("result.json", _study_result),
             models=tuple(filter(None, map(self._arm, runs_in(self.item)))) if with_models else (),
-        )  # fmt: skip
+        )
 
 
 class SweepWatch(Watch):

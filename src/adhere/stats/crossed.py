@@ -96,18 +96,26 @@ class Crossed(NamedTuple):
         if self.seeds == 1:
             share = self.queries / queries
             return self._replace(
-                var_query=self.var_query * share, var_least=self.var_least * share, df_query=max(1, round(queries) - 1),
-                queries=round(queries), prompts=round(self.prompts / share),
-            )  # fmt: skip
+                var_query=self.var_query * share,
+                var_least=self.var_least * share,
+                df_query=max(1, round(queries) - 1),
+                queries=round(queries),
+                prompts=round(self.prompts / share),
+            )
         by_seed, by_query = self.seeds / seeds, self.queries / queries
         var_query = self.var_query * by_query
         # As if seeds were all of it: an upper bound where some of it is noise between cells.
         var_seed = self.var_seed * by_seed
         return self._replace(
-            var_seed=var_seed, df_seed=seeds - 1, var_query=var_query, df_query=max(1, round(queries) - 1),
-            var_least=self.var_least * by_query * by_seed, seeds=seeds, queries=round(queries),
+            var_seed=var_seed,
+            df_seed=seeds - 1,
+            var_query=var_query,
+            df_query=max(1, round(queries) - 1),
+            var_least=self.var_least * by_query * by_seed,
+            seeds=seeds,
+            queries=round(queries),
             prompts=round(self.prompts / by_query),
-        )  # fmt: skip
+        )
 
     def _distance(self, share: float) -> float:
         """How far the `share` quantile lies from the mean."""

@@ -58,9 +58,13 @@ class ClusterSums(NamedTuple):
             if not 0 <= passed <= n:
                 raise ValueError(f"{passed} successes of {n} are impossible; 0 <= successes <= n")
         return cls(
-            len(pairs), sum(n for _, n in pairs), sum(passed for passed, _ in pairs), sum(n * n for _, n in pairs),
-            sum(n * passed for passed, n in pairs), sum(passed * passed for passed, _ in pairs),
-        )  # fmt: skip
+            len(pairs),
+            sum(n for _, n in pairs),
+            sum(passed for passed, _ in pairs),
+            sum(n * n for _, n in pairs),
+            sum(n * passed for passed, n in pairs),
+            sum(passed * passed for passed, _ in pairs),
+        )
 
     def plus(self, other: ClusterSums) -> ClusterSums:
         """With the sums of other clusters."""

@@ -103,9 +103,13 @@ def draw(
         cost = math.fsum(answer.usage.cost_usd or 0.0 for answer in answers)
         tokens = sum(answer.usage.completion_tokens or 0 for answer in answers)
         total = Harvest(
-            total.shards + 1, total.prompts + len(prompts), total.answers + len(answers) - failed, total.failed + failed,
-            total.tokens + tokens, total.cost_usd + cost,
-        )  # fmt: skip
+            total.shards + 1,
+            total.prompts + len(prompts),
+            total.answers + len(answers) - failed,
+            total.failed + failed,
+            total.tokens + tokens,
+            total.cost_usd + cost,
+        )
     if number < 0:
         raise UsageError(f"{', '.join(patterns)}: no prompts")
     whole = ShardedRun(out, outline.write(out, spec))
@@ -128,9 +132,15 @@ def _refuse_other(out: Path, farm: Farm) -> None:
 
 def _spec(model: Model, farm: Farm) -> RunSpec:
     return RunSpec(
-        model=model.name, engine=model.engine, suite="draw", suite_version="1", suite_sha256=content_hash(list(farm.sources)),
-        sampling=farm.sampling, draws=farm.draws, cut_answers="fail",
-    )  # fmt: skip
+        model=model.name,
+        engine=model.engine,
+        suite="draw",
+        suite_version="1",
+        suite_sha256=content_hash(list(farm.sources)),
+        sampling=farm.sampling,
+        draws=farm.draws,
+        cut_answers="fail",
+    )
 
 
 def _chunks(places: Sequence[str], size: int) -> Iterator[list[Prompt]]:

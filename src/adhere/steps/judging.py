@@ -35,9 +35,18 @@ class JudgeRuns:
     """
 
     def __init__(
-        self, by: str, *, endpoint: EndpointOptions | None = None, threads: int | None = None, draws: int = 1, temperature: float = 0.0,
-        calibrate: Path | None = None, sample: int = SAMPLE, model: Model | None = None, progress: Progress = _SILENT,
-    ) -> None:  # fmt: skip
+        self,
+        by: str,
+        *,
+        endpoint: EndpointOptions | None = None,
+        threads: int | None = None,
+        draws: int = 1,
+        temperature: float = 0.0,
+        calibrate: Path | None = None,
+        sample: int = SAMPLE,
+        model: Model | None = None,
+        progress: Progress = _SILENT,
+    ) -> None:
         self.by, self.endpoint, self.threads, self.draws, self.temperature = by, endpoint, threads, draws, temperature
         self.calibrate, self.sample, self._model, self._progress = calibrate, sample, model, progress
 

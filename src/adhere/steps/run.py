@@ -139,9 +139,14 @@ def decontaminated(step: Decontaminate, manifest: Manifest) -> Done:
         dropped.update(note.dropped)
         touched.update(note.items)
     return count_up(
-        step.settings, rows=manifest.counts.read, dropped=dict(dropped), touched=sorted(touched), skipped=manifest.counts.broken,
-        skipped_lines=[problem for shard in manifest.shards for problem in shard.problems], sha256=sha256_of_sources(manifest),
-    )  # fmt: skip
+        step.settings,
+        rows=manifest.counts.read,
+        dropped=dict(dropped),
+        touched=sorted(touched),
+        skipped=manifest.counts.broken,
+        skipped_lines=[problem for shard in manifest.shards for problem in shard.problems],
+        sha256=sha256_of_sources(manifest),
+    )
 
 
 def verified(desk: Desk, suite: Suite, manifest: Manifest) -> Verification:

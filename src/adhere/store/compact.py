@@ -169,9 +169,15 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Made:
                         writer.add(cell, responses, verdicts, prompts)
                         step.advance()
                 made = Made(
-                    VERSION, os.urandom(8).hex(), tuple(writer.cells), writer.responses, writer.verdicts, reader.damage.rows,
-                    reader.damage.stale, tuple(reader.segments),
-                )  # fmt: skip
+                    VERSION,
+                    os.urandom(8).hex(),
+                    tuple(writer.cells),
+                    writer.responses,
+                    writer.verdicts,
+                    reader.damage.rows,
+                    reader.damage.stale,
+                    tuple(reader.segments),
+                )
                 writer.save(scratch, made)
             for name in FILES:
                 _sync(scratch / name)

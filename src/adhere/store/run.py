@@ -204,9 +204,12 @@ class Run:
         answers = self._read_responses()
         failed = sum(response.status == "error" for response in answers.values())
         return state_word(
-            asked=self.n_asked, answered=len(answers), failed=failed, is_sealed=self.is_sealed,
+            asked=self.n_asked,
+            answered=len(answers),
+            failed=failed,
+            is_sealed=self.is_sealed,
             is_at_work=not self.is_sealed and is_held(self.directory),
-        )  # fmt: skip
+        )
 
     @property
     def is_sealed(self) -> bool:

@@ -50,10 +50,8 @@ class Episodes:
         for row in read_segments(self.directory, Stepped, damage):
             rows.setdefault((row.model, row.suite), []).append(row.step)
         self._stored = {
-            (model, place, *key): steps
-            for (model, place), own in rows.items()
-            for key, steps in in_order(own).items()
-        }  # fmt: skip
+            (model, place, *key): steps for (model, place), own in rows.items() for key, steps in in_order(own).items()
+        }
 
     def ended(self, which: Which, prompt: Prompt) -> Response | None:
         """The episode where its stored steps end it: a process was killed before it could say so."""

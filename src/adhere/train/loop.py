@@ -308,9 +308,14 @@ class Learner:
         """
         taken: float | None = getattr(self.optimizer, "step_share", None)
         return {
-            "step": self.step, "loss": update.loss, "learning_rate": update.learning_rate, "grad_norm": update.grad_norm,
-            **columns, **({} if taken is None else {"merging_lost_share": 1 - taken}), "peak_memory_bytes": self._peak_memory(),
-        }  # fmt: skip
+            "step": self.step,
+            "loss": update.loss,
+            "learning_rate": update.learning_rate,
+            "grad_norm": update.grad_norm,
+            **columns,
+            **({} if taken is None else {"merging_lost_share": 1 - taken}),
+            "peak_memory_bytes": self._peak_memory(),
+        }
 
     def _peak_memory(self) -> int:
         return peak_memory_bytes(self.model.device.type)
@@ -438,9 +443,16 @@ def _merging(
     base = {name: tensor for file in files for name, tensor in load_file(str(file)).items()}
     base |= {f"{name}.rows": base[f"{name}.weight"][trained_tokens(model)] for name in trained_rows(model)}
     return OnlineMerging(
-        optimizer, base, merging.method, p=merging.p, alpha=merging.alpha, mode=merging.mode, every=merging.every,
-        model=model, seed=torch.initial_seed() % 2**32,
-    )  # fmt: skip
+        optimizer,
+        base,
+        merging.method,
+        p=merging.p,
+        alpha=merging.alpha,
+        mode=merging.mode,
+        every=merging.every,
+        model=model,
+        seed=torch.initial_seed() % 2**32,
+    )
 
 
 def _refuse_coarse_weights(parameters: list[torch.nn.Parameter], rate: float, stage: str) -> None:

@@ -128,9 +128,13 @@ def with_shards(state: dict[str, Any], optimizer: torch.optim.Optimizer) -> dict
         if not isinstance(parameter, DTensor) or not isinstance(value, torch.Tensor) or value.ndim == 0:
             return value
         return DTensor.from_local(
-            value, parameter.device_mesh, parameter.placements, run_check=False, shape=parameter.shape,
+            value,
+            parameter.device_mesh,
+            parameter.placements,
+            run_check=False,
+            shape=parameter.shape,
             stride=parameter.stride(),
-        )  # fmt: skip
+        )
 
     parts = {
         index: {name: joined(index, value) for name, value in kept.items()} for index, kept in state["state"].items()

@@ -141,9 +141,16 @@ def train_stage(
         rows, ordering = training.rows, None
         if training.judge is not None and orders_anew(settings, stage):
             ordering = ordering_of(
-                [row for row in rows if isinstance(row, RlRow)], settings, model, tokenizer, score=online["score"],
-                seed=training.seed, kept=training.kept, key=training.key, progress=progress,
-            )  # fmt: skip
+                [row for row in rows if isinstance(row, RlRow)],
+                settings,
+                model,
+                tokenizer,
+                score=online["score"],
+                seed=training.seed,
+                kept=training.kept,
+                key=training.key,
+                progress=progress,
+            )
             rows = ordering.rows
         guards = Guards(name, training.policy)
 
@@ -158,8 +165,14 @@ def train_stage(
         looks = _watch(training, tokenizer)
         with observing(watch), keeping(training.kept), watching(looks):
             result = stage.run(
-                model, tokenizer, rows, with_base(settings, training.origin), seed=training.seed, progress=progress, **online
-            )  # fmt: skip
+                model,
+                tokenizer,
+                rows,
+                with_base(settings, training.origin),
+                seed=training.seed,
+                progress=progress,
+                **online,
+            )
         if ordering is not None:
             result = result._replace(ledger=with_cost(result.ledger, ordering.ledger))
         return model, tokenizer, result
@@ -292,9 +305,15 @@ def memory_needed(
 def _too_large(training: Training, settings: OptimizerSettings) -> str:
     shards = place().size if is_sharding() else 1
     memory = memory_needed(
-        training.stage, settings, sizes_of(training.weights), lora=training.lora, device=training.device, shards=shards,
-        reward=training.reward, watched=_watched(training) is not None,
-    )  # fmt: skip
+        training.stage,
+        settings,
+        sizes_of(training.weights),
+        lora=training.lora,
+        device=training.device,
+        shards=shards,
+        reward=training.reward,
+        watched=_watched(training) is not None,
+    )
     return too_large(training.name or training.stage.name, settings, memory, training.device)
 
 

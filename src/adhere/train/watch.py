@@ -107,9 +107,15 @@ def asked_of(suite: Suite, tokenizer: PreTrainedTokenizerBase) -> list[Asked]:
 
 
 def greedy_scores(
-    model: Any, tokenizer: Any, asked: Sequence[Asked], kinds: Sequence[RewardKind], *, max_new_tokens: int,
-    tally: Tally, rows: int = 64,
-) -> list[list[float | None]]:  # fmt: skip
+    model: Any,
+    tokenizer: Any,
+    asked: Sequence[Asked],
+    kinds: Sequence[RewardKind],
+    *,
+    max_new_tokens: int,
+    tally: Tally,
+    rows: int = 64,
+) -> list[list[float | None]]:
     """By prompt the rewards (of each kind) of its greedy answer in fp32, as evaluation draws it.
 
     Each process draws its share.

@@ -138,8 +138,9 @@ class SideFiles:
                     "Run it on those too, or give only the files that are to count"
                 )
         return [
-            _compare_task([tasks[one.name][task] for one in a_S], [tasks[one.name][task] for one in b_S], task, options) for task in every
-        ]  # fmt: skip
+            _compare_task([tasks[one.name][task] for one in a_S], [tasks[one.name][task] for one in b_S], task, options)
+            for task in every
+        ]
 
     def used(self, wanted: Wanted, options: SideOptions | None = None) -> list[tuple[Path, str, str]]:
         """The files of a model: path, harness, and what that harness calls it.
@@ -228,9 +229,13 @@ def _compare_task(
     bare = score.partition(",")[0]
     lower = score in first.lower_is_better or bool({score, bare} & set(options.lower_is_better))
     return side_test(
-        Measure(shown, harness, score, "perplexity" if unit_is_nats else "rate", lower), rows[: len(a_S)], rows[len(a_S) :],
-        margin=options.perplexity_margin if unit_is_nats else options.margin, left_out=left_out, confidence=options.confidence,
-    )  # fmt: skip
+        Measure(shown, harness, score, "perplexity" if unit_is_nats else "rate", lower),
+        rows[: len(a_S)],
+        rows[len(a_S) :],
+        margin=options.perplexity_margin if unit_is_nats else options.margin,
+        left_out=left_out,
+        confidence=options.confidence,
+    )
 
 
 def _score(harness: str, task: str, files: Sequence[Imported], options: SideOptions) -> str:

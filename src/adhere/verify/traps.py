@@ -107,10 +107,16 @@ def score_traps(target: str, answers: Iterable[Answered], *, mode: Mode = "refer
             if len(examples) < MOST_EXAMPLES:
                 examples.append(Example(one.key, traps, text[:300]))
     return TrapScore(
-        target, judged, taken, taken / judged if judged else None, sum(held) if held else None, held_taken if held else None,
+        target,
+        judged,
+        taken,
+        taken / judged if judged else None,
+        sum(held) if held else None,
+        held_taken if held else None,
         {trap: by_trap[trap] for trap in TRAPS if by_trap[trap]},
-        tuple(StepTraps(step, n, bad) for step, (n, bad) in sorted(steps.items())), tuple(examples),
-    )  # fmt: skip
+        tuple(StepTraps(step, n, bad) for step, (n, bad) in sorted(steps.items())),
+        tuple(examples),
+    )
 
 
 def answers_of_run(run: Run) -> Iterator[Answered]:

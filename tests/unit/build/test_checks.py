@@ -115,8 +115,16 @@ def test_a_function_that_no_mutant_can_fail_is_dropped() -> None:
     }
     cases = [Case(f"word number {n}", True) for n in range(6)] + [Case("." * (n + 1), False) for n in range(6)]
     functions = [read_function(f"```python\n{source}```") for source in wide.values()]
-    survivor, dropped = examine("Say something.", functions, cases, [Case("one two three four", True), Case("?", False)],
-                                thresholds=PRESETS["published"], keep=3, seed=0, echo=False)  # fmt: skip
+    survivor, dropped = examine(
+        "Say something.",
+        functions,
+        cases,
+        [Case("one two three four", True), Case("?", False)],
+        thresholds=PRESETS["published"],
+        keep=3,
+        seed=0,
+        echo=False,
+    )
     assert {one.stage for one in dropped if one.what == "function"} <= {"mutants", "cross-validation"}
     assert survivor is None or survivor.evidence.killed > 0
 
@@ -155,8 +163,10 @@ def test_wrong_cases_are_dropped_and_wrong_labels_of_one_answer_too() -> None:
     survivor, dropped = examine(RULE, made, [*CASES, *wrong], HELD_OUT, thresholds=PRESETS["published"], keep=3, seed=0)
     assert survivor is not None
     assert sorted((one.stage, one.text[:6]) for one in dropped) == [
-        ("cases", "Answer"), ("cross-validation", "Clearl"), ("cross-validation", "Never.")
-    ]  # fmt: skip
+        ("cases", "Answer"),
+        ("cross-validation", "Clearl"),
+        ("cross-validation", "Never."),
+    ]
 
 
 @isolated
@@ -200,10 +210,18 @@ def test_reading_functions(text: str, expected: str) -> None:
 
 def test_labels_are_typed() -> None:
     """AutoIF's request shows labels as texts, and its comparison then loses them: 15 of its 111 sample cases."""
-    text = json.dumps([
-        {"response": "a", "passes": True}, {"response": "b", "passes": "False"}, {"response": "c", "passes": " true "},
-        {"response": "d", "passes": 1}, {"response": "e", "passes": "maybe"}, {"response": " ", "passes": True}, "f", {"response": "g"},
-    ])  # fmt: skip
+    text = json.dumps(
+        [
+            {"response": "a", "passes": True},
+            {"response": "b", "passes": "False"},
+            {"response": "c", "passes": " true "},
+            {"response": "d", "passes": 1},
+            {"response": "e", "passes": "maybe"},
+            {"response": " ", "passes": True},
+            "f",
+            {"response": "g"},
+        ]
+    )
     cases, problems = read_cases(f"Here:\n```json\n{text}\n```")
     assert cases == [("a", True), ("b", False), ("c", True)]
     assert (

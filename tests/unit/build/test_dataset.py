@@ -154,9 +154,11 @@ def test_kill_9_and_again(tmp_path: Path) -> None:
 
 def test_several_turns_and_system_turns(tmp_path: Path) -> None:
     spec = msgspec.structs.replace(
-        SPEC, prompts=Turns(turns=3, system=("You are kind.",), system_share=0.5), constraints=Constraints(fewest=1, most=2),
+        SPEC,
+        prompts=Turns(turns=3, system=("You are kind.",), system_share=0.5),
+        constraints=Constraints(fewest=1, most=2),
         output=Output(also=("llamafactory", "verl", "openrlhf", "sharegpt")),
-    )  # fmt: skip
+    )
 
     def obedient(request: Request) -> adhere.schema.Response:
         """It keeps what three kinds ask for, on every turn."""

@@ -29,9 +29,15 @@ def built(directory: Path, lengths: list[int], *, reply: object = None):  # type
     like = [SftRow(f"p{n}", "?", "word " * length, "sampled", (), ()) for n, length in enumerate(lengths)]
     model = FunctionModel(reply) if reply else FunctionModel(words)  # type: ignore[arg-type]
     return prompts, build_plain_pool(
-        model, prompts, like=like, tokens=lambda text: len(text.split()), sampling=SAMPLING, directory=directory,
-        compared=decontaminate((), ()), progress=Silent(),
-    )  # fmt: skip
+        model,
+        prompts,
+        like=like,
+        tokens=lambda text: len(text.split()),
+        sampling=SAMPLING,
+        directory=directory,
+        compared=decontaminate((), ()),
+        progress=Silent(),
+    )
 
 
 def words(request: Request) -> Response:

@@ -50,8 +50,10 @@ PAIRS = [
     {"prompt": prompt("Where do boats go?", COMMAS), "chosen": "They sail to the sea.", "rejected": "They sail to the sea, and back again, every day.", **columns(COMMAS)},
     {"prompt": prompt("Say it.", COMMAS), "chosen": "It, is.", "rejected": "It, so.", **columns(COMMAS)},
 ]  # fmt: skip
-RL = [{"prompt": prompt("Say it.", *some), "score_mean": mean, "score_variance": 0.1, "draws": 4, **columns(*some)}
-      for some, mean in (((COMMAS, FEW), 0.5), ((COMMAS,), 0.0), ((INCLUDE, COMMAS, FEW), 0.95))]  # fmt: skip
+RL = [
+    {"prompt": prompt("Say it.", *some), "score_mean": mean, "score_variance": 0.1, "draws": 4, **columns(*some)}
+    for some, mean in (((COMMAS, FEW), 0.5), ((COMMAS,), 0.0), ((INCLUDE, COMMAS, FEW), 0.95))
+]
 TEXT = [
     {"text": "The ferry leaves twice a day. Most passengers live on the island and work in the town."},
     {"text": "Boil water in a pan. Add salt. Put the rice in and stir once. Is it soft? Turn off the heat and wait."},
@@ -295,8 +297,9 @@ def test_six_criteria_by_a_judge_model_put_the_better_answer_first() -> None:
     assert (row["chosen"], row["rejected"], row["origin"]) == ("The Tiber.", "Rome.", "rated")
     assert row["criteria"] == {name: [(value - 1) / 4, 0.0] for name, value in RATINGS.items()}
     assert made.left_out == [
-        (2, "the judge's reply is not the JSON object that it was asked for"), (3, "its answers are rated alike (0.00)"),
-    ]  # fmt: skip
+        (2, "the judge's reply is not the JSON object that it was asked for"),
+        (3, "its answers are rated alike (0.00)"),
+    ]
     assert len(seen) == 6
     assert all(text.count("Reply with exactly one JSON object") == 2 for text in seen)
 

@@ -85,9 +85,12 @@ def test_the_subset_of_json_schema():
 
 @pytest.mark.parametrize(
     "schema",
-    [{"type": "array", "minItems": 3, "items": {"type": "string", "minLength": 9}}, {"type": "integer", "maximum": 2},
-     {"type": "object", "required": ["x"], "properties": {"y": {"type": "boolean"}, "z": {"type": "null"}}}],
-)  # fmt: skip
+    [
+        {"type": "array", "minItems": 3, "items": {"type": "string", "minLength": 9}},
+        {"type": "integer", "maximum": 2},
+        {"type": "object", "required": ["x"], "properties": {"y": {"type": "boolean"}, "z": {"type": "null"}}},
+    ],
+)
 def test_an_instance_matches_its_schema(schema):
     assert mismatch(instance(schema), schema) is None
 
@@ -120,7 +123,12 @@ def test_repairs_put_the_prose_into_data():
 
 def test_data_conflicts_with_what_would_stand_around_it():
     array = make("data:json_array", count=2)
-    for other in (make("startend:quotes"), make("punctuation:no_commas"), make("structure:bullets", count=2),
-                  make("case:upper"), make("format:title")):  # fmt: skip
+    for other in (
+        make("startend:quotes"),
+        make("punctuation:no_commas"),
+        make("structure:bullets", count=2),
+        make("case:upper"),
+        make("format:title"),
+    ):
         assert conflict(array, other)
     assert not conflict(array, make("keywords:include", words=["cats"]))

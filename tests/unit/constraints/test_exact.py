@@ -47,8 +47,13 @@ def outcome(constraint, answer):
 class TestContract:
     def test_six_kinds(self):
         assert [kind.id for kind in KINDS] == [
-            "exact:json", "exact:lines", "exact:number", "exact:rule_set", "exact:table", "exact:text",
-        ]  # fmt: skip
+            "exact:json",
+            "exact:lines",
+            "exact:number",
+            "exact:rule_set",
+            "exact:table",
+            "exact:text",
+        ]
         assert all(kind.part == "held-out" for kind in KINDS)
 
     @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.id)
@@ -128,8 +133,9 @@ class TestText:
     @pytest.mark.parametrize("answer", ["ab-cd", " ab-cd\n", '"ab-cd"', "ab-cd.", "```\nab-cd\n```", "`ab-cd`"])
     def test_forgiven(self, answer):
         assert exact("text", "ab-cd", "text").check(answer)[:2] == (
-            "pass", "the answer is the expected one (normaliser text)",
-        )  # fmt: skip
+            "pass",
+            "the answer is the expected one (normaliser text)",
+        )
 
     @pytest.mark.parametrize(
         "answer", ["AB-cd", "ab-cd!", "**ab-cd**", "ab -cd", "ab-c", "It is ab-cd", "ab-cd\nab-cd"]
@@ -283,10 +289,15 @@ class TestTable:
     @pytest.mark.parametrize(
         ("answer", "score"),
         [
-            ("| a | b |\n| 1 | 2 |\n| 3 | 4 |", 0.5), (f"Table:\n\n{MARKDOWN}", 0.5), (MARKDOWN + "\n| 5 | 6 |", 0.75),
-            (MARKDOWN.replace("4", "**4**"), 5 / 6), (TABLE, 0), ("no table", 0), ("|a|b|\n|-|\n|1|2|\n|3|4|", 0.5),
+            ("| a | b |\n| 1 | 2 |\n| 3 | 4 |", 0.5),
+            (f"Table:\n\n{MARKDOWN}", 0.5),
+            (MARKDOWN + "\n| 5 | 6 |", 0.75),
+            (MARKDOWN.replace("4", "**4**"), 5 / 6),
+            (TABLE, 0),
+            ("no table", 0),
+            ("|a|b|\n|-|\n|1|2|\n|3|4|", 0.5),
         ],
-    )  # fmt: skip
+    )
     def test_markdown_partial(self, answer, score):
         finding = exact("table", MARKDOWN, "markdown-table").check(answer)
         assert (finding.outcome, finding.score) == ("fail", pytest.approx(score, abs=0.01))
@@ -322,10 +333,17 @@ class TestRuleSet:
             ("fog dog", ["the words are in alphabetical order"]),
             ("big cow", ["word 2 starts with d"]),
             ("big dog.", ["each word has only lowercase letters a to z"]),
-            ("big\ndog", ["exactly 2 words", "each word has 3 to 5 letters", "word 2 starts with d",
-                          "each word has only lowercase letters a to z"]),
+            (
+                "big\ndog",
+                [
+                    "exactly 2 words",
+                    "each word has 3 to 5 letters",
+                    "word 2 starts with d",
+                    "each word has only lowercase letters a to z",
+                ],
+            ),
         ],
-    )  # fmt: skip
+    )
     def test_broken(self, answer, broken):
         finding = exact("rule_set", "big dog", "words", rules=RULES).check(answer)
         assert finding.outcome == "fail"

@@ -37,7 +37,18 @@ def make_run(folder: Path, *arguments: str) -> Run:
     answers = folder / "answers.jsonl"
     answers.write_text("".join(json.dumps({"key": key, "response": text}) + "\n" for key, text in TEXTS.items()))
     CliRunner().invoke(
-        adhere, ["eval", f"scripted/file:{answers}", "--suite", f"ifeval:{suite_file(folder)}", "--out", str(folder / "runs"), "--min-coverage", "0", *arguments],
+        adhere,
+        [
+            "eval",
+            f"scripted/file:{answers}",
+            "--suite",
+            f"ifeval:{suite_file(folder)}",
+            "--out",
+            str(folder / "runs"),
+            "--min-coverage",
+            "0",
+            *arguments,
+        ],
         catch_exceptions=False,
-    )  # fmt: skip
+    )
     return Run.load(next((folder / "runs").glob("*/manifest.json")).parent)

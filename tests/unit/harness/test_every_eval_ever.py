@@ -50,8 +50,14 @@ def test_a_record_has_what_the_schema_requires_and_the_run_s_numbers(records):
     (((ifeval, rows), (talked, turns)), root) = records
     for record in (ifeval, talked):
         assert record.keys() >= {
-            "schema_version", "evaluation_id", "retrieved_timestamp", "source_metadata", "eval_library", "model_info", "evaluation_results"
-        }  # fmt: skip
+            "schema_version",
+            "evaluation_id",
+            "retrieved_timestamp",
+            "source_metadata",
+            "eval_library",
+            "model_info",
+            "evaluation_results",
+        }
         for result in record["evaluation_results"]:
             assert result.keys() >= {"evaluation_name", "source_data", "metric_config", "score_details"}
             assert result["metric_config"]["lower_is_better"] is False

@@ -59,8 +59,10 @@ def test_the_answers_are_all_there(to: str, run: Run, tmp_path: Path) -> None:
     texts = {answer.key: answer.response for answer in found.answers if answer.status != "error" and answer.key != 1003}
     assert texts == TEXTS
     judged = CliRunner().invoke(
-        adhere, ["verify", str(log_of(files)), "--suite", f"ifeval:{suite_file(tmp_path)}", "--json", "--min-coverage", "0"], catch_exceptions=False
-    )  # fmt: skip
+        adhere,
+        ["verify", str(log_of(files)), "--suite", f"ifeval:{suite_file(tmp_path)}", "--json", "--min-coverage", "0"],
+        catch_exceptions=False,
+    )
     assert json.loads(judged.stdout)["n_prompts"] == 3
 
 
@@ -125,8 +127,11 @@ def test_a_task_folder_of_lm_eval(tmp_path: Path) -> None:
 def test_what_lm_eval_is_given_for_one_document(tmp_path: Path) -> None:
     prompts = {prompt.key: prompt for prompt in load(f"ifeval:{suite_file(tmp_path)}").prompts}
     assert process_results(columns(prompts[1000]), [TEXTS[1000]]) == {
-        "prompt_level_strict_acc": 0.0, "prompt_level_loose_acc": 0.0, "inst_level_strict_acc": [False, True], "inst_level_loose_acc": [False, True],
-    }  # fmt: skip
+        "prompt_level_strict_acc": 0.0,
+        "prompt_level_loose_acc": 0.0,
+        "inst_level_strict_acc": [False, True],
+        "inst_level_loose_acc": [False, True],
+    }
     assert process_results(columns(prompts[1002]), [TEXTS[1002]]) == {}, "undecided: no number"
     assert (
         process_results(columns(prompts[1001]), ["<think>HM</think>hello and welcome, how are you"])[

@@ -83,8 +83,11 @@ def test_no_command_prints_past_it() -> None:
 def test_a_terminal_without_unicode_gets_question_marks(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "adhere", "eval", "scripted/echo", "--limit", "2", "--out", tmp_path],
-        capture_output=True, timeout=60, check=False, env=os.environ | {"PYTHONIOENCODING": "latin-1"},
-    )  # fmt: skip
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env=os.environ | {"PYTHONIOENCODING": "latin-1"},
+    )
     assert done.returncode == 0, done.stderr
     assert b"???" in done.stdout
     assert b"prompts strict" in done.stdout

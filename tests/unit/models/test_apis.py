@@ -64,9 +64,13 @@ def test_gemini_s_contents_keep_system_tools_thoughts_and_schema():
     found = body("gemini", reasoning_effort="low", response_format="json_schema")
     assert found["systemInstruction"] == {"parts": [{"text": "be brief"}]}
     assert found["generationConfig"] == {
-        "temperature": 0.5, "maxOutputTokens": 9, "seed": 3, "responseMimeType": "application/json",
-        "responseJsonSchema": json.loads(SCHEMA), "thinkingConfig": {"thinkingLevel": "low", "includeThoughts": True},
-    }  # fmt: skip
+        "temperature": 0.5,
+        "maxOutputTokens": 9,
+        "seed": 3,
+        "responseMimeType": "application/json",
+        "responseJsonSchema": json.loads(SCHEMA),
+        "thinkingConfig": {"thinkingLevel": "low", "includeThoughts": True},
+    }
     assert [content["role"] for content in found["contents"]] == ["user", "model", "user"]
     assert found["contents"][2]["parts"][1] == {"functionResponse": {"name": "look", "response": {"result": "snow"}}}
     assert found["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"] == {"type": "object"}

@@ -84,11 +84,18 @@ def test_every_dialect_brings_calls_with_text_and_without(dialect: str, stream: 
     assert found[0].stop_reason == "tool_calls"
 
 
-@pytest.mark.parametrize(("function", "arguments", "broken"), [
-    ({"name": "f", "arguments": '{"a": 1}'}, {"a": 1}, False), ({"name": "f", "arguments": {"a": 1}}, {"a": 1}, False),
-    ({"name": "f", "arguments": ""}, {}, False), ({"name": "f"}, {}, False), ({"name": "f", "arguments": '{"a": '}, {}, True),
-    ({"name": "f", "arguments": "[1]"}, {}, True), ({"name": "f", "arguments": '{"a": NaN}'}, {}, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("function", "arguments", "broken"),
+    [
+        ({"name": "f", "arguments": '{"a": 1}'}, {"a": 1}, False),
+        ({"name": "f", "arguments": {"a": 1}}, {"a": 1}, False),
+        ({"name": "f", "arguments": ""}, {}, False),
+        ({"name": "f"}, {}, False),
+        ({"name": "f", "arguments": '{"a": '}, {}, True),
+        ({"name": "f", "arguments": "[1]"}, {}, True),
+        ({"name": "f", "arguments": '{"a": NaN}'}, {}, True),
+    ],
+)
 def test_arguments_are_an_object_or_kept_as_they_are(function: Any, arguments: dict[str, Any], broken: bool):
     (call,) = calls_of({"tool_calls": [{"id": "i", "type": "function", "function": function}]})
     assert (call.arguments, bool(call.broken)) == (arguments, broken)
@@ -142,9 +149,11 @@ def test_from_the_wire_to_the_page_the_exports_and_back(tmp_path: Path):
         run = evaluate_sync(EndpointModel(f"{endpoint.url}#m"), suite, tmp_path / "run")
     outcomes = {one.constraint_id: (one.outcome, one.reason) for one in run.verdicts() if one.view == "strict"}
     assert outcomes == {
-        "calls:exactly": ("pass", "1 call as wanted"), "calls:never": ("pass", '1 call, none of "delete"'),
-        "calls:valid": ("pass", "1 call with valid arguments"), "calls:asks_first": ("fail", 'it calls refund({"order":7}) without having asked'),
-    }  # fmt: skip
+        "calls:exactly": ("pass", "1 call as wanted"),
+        "calls:never": ("pass", '1 call, none of "delete"'),
+        "calls:valid": ("pass", "1 call with valid arguments"),
+        "calls:asks_first": ("fail", 'it calls refund({"order":7}) without having asked'),
+    }
     assert [one.outcome for one in run.verdicts() if one.view == "loose"] == ["pass", "pass", "pass", "fail"]
     assert run.summary().accounting.ok == 1
     assert 'calls refund({"order":7})' in run.to_pandas()["response"][0]
@@ -215,13 +224,18 @@ def test_anthropic_and_gemini_bring_calls_in_their_own_blocks():
         assert [(call.name, call.arguments) for call in response.calls or ()] == [("refund", {"order": 7})]
 
 
-@pytest.mark.parametrize(("text", "rest", "names"), [
-    ('Now:\n<tool_call>\n{"name": "refund", "arguments": {"order": 7}}\n</tool_call>', "Now:", ["refund"]),
-    ('<tool_call>{"name": "a", "arguments": {}}</tool_call>\n<tool_call>{"name": "b"}</tool_call>', "", ["a", "b"]),
-    ('{"name": "refund", "parameters": {"order": 7}}', "", ["refund"]), ('```json\n{"name": "refund", "arguments": "{}"}\n```', "", ["refund"]),
-    ('{"name": "Ada", "age": 7}', '{"name": "Ada", "age": 7}', []), ("I would refund.", "I would refund.", []),
-    ("<tool_call>{broken</tool_call>", "<tool_call>{broken</tool_call>", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "rest", "names"),
+    [
+        ('Now:\n<tool_call>\n{"name": "refund", "arguments": {"order": 7}}\n</tool_call>', "Now:", ["refund"]),
+        ('<tool_call>{"name": "a", "arguments": {}}</tool_call>\n<tool_call>{"name": "b"}</tool_call>', "", ["a", "b"]),
+        ('{"name": "refund", "parameters": {"order": 7}}', "", ["refund"]),
+        ('```json\n{"name": "refund", "arguments": "{}"}\n```', "", ["refund"]),
+        ('{"name": "Ada", "age": 7}', '{"name": "Ada", "age": 7}', []),
+        ("I would refund.", "I would refund.", []),
+        ("<tool_call>{broken</tool_call>", "<tool_call>{broken</tool_call>", []),
+    ],
+)
 def test_models_on_this_machine_write_calls_as_their_templates_teach_them(text: str, rest: str, names: list[str]):
     request = Request("p", 0, 0, ASKED.messages(), 1, tools=ASKED.tools)
     response = answered(request, text, stopped=True, tokens=(1, 1), latency_s=0.1, model="m")

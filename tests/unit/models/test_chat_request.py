@@ -17,8 +17,13 @@ NAMES = (
     "tools", "response_format", "role", "content", "type", "text", "include_usage", "user",
 )  # fmt: skip
 scalars = st.one_of(
-    st.none(), st.booleans(), st.sampled_from((10**400, -(10**400), 2**63, 0, 1, "user", "text", "m")), st.text(max_size=5), st.integers(), st.floats(),
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.sampled_from((10**400, -(10**400), 2**63, 0, 1, "user", "text", "m")),
+    st.text(max_size=5),
+    st.integers(),
+    st.floats(),
+)
 values = st.recursive(
     scalars,
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(NAMES), inner, max_size=4)),

@@ -84,9 +84,13 @@ def _generate(model: Any, ids: tuple[int, ...], end_ids: list[int], limit: int =
     """What transformers says to one prompt alone, greedily."""
     with quiet(), torch.no_grad():
         out = model.generate(
-            torch.tensor([ids]), attention_mask=torch.ones(1, len(ids), dtype=torch.long), max_new_tokens=limit,
-            do_sample=False, eos_token_id=end_ids, pad_token_id=0,
-        )  # fmt: skip
+            torch.tensor([ids]),
+            attention_mask=torch.ones(1, len(ids), dtype=torch.long),
+            max_new_tokens=limit,
+            do_sample=False,
+            eos_token_id=end_ids,
+            pad_token_id=0,
+        )
     new = out[0, len(ids) :].tolist()
     stopped = new[-1] in end_ids
     return Decoded(tuple(new[:-1] if stopped else new), stopped, new[-1] if stopped else None)
@@ -321,9 +325,15 @@ def test_refuses_architectures_that_it_would_compute_wrongly() -> None:
 
 def test_a_sliding_window_limits_the_length(tiny_llama_dir: Path) -> None:
     config = transformers.MistralConfig(
-        vocab_size=50, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
-        num_key_value_heads=1, sliding_window=20, max_position_embeddings=128,
-    )  # fmt: skip
+        vocab_size=50,
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        sliding_window=20,
+        max_position_embeddings=128,
+    )
     decoder = Decoder(transformers.MistralForCausalLM(config), end_ids=[2])
     assert decoder.longest_prompt(8) == 12
     with pytest.raises(UsageError, match="1 to 12"):

@@ -25,9 +25,14 @@ def requests(count: int) -> list[Request]:
 
 def response(request: Request, *, error: str | None = None, cost: float | None = None) -> Response:
     return Response(
-        request.prompt_id, request.turn, request.draw, text="" if error else "yes",
-        status="error" if error else "ok", error=error, usage=Usage(cost_usd=cost),
-    )  # fmt: skip
+        request.prompt_id,
+        request.turn,
+        request.draw,
+        text="" if error else "yes",
+        status="error" if error else "ok",
+        error=error,
+        usage=Usage(cost_usd=cost),
+    )
 
 
 class Server:

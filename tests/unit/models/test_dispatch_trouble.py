@@ -266,9 +266,12 @@ def test_unknown_costs_are_never_free():
 
     sent: list[str] = []
     _, _, dispatcher = sweep(
-        call, {"m": 100}, policy=Policy(max_cost_usd=1.0), cost_of=lambda lane, request: 0.1,
+        call,
+        {"m": 100},
+        policy=Policy(max_cost_usd=1.0),
+        cost_of=lambda lane, request: 0.1,
         watch=lambda lane, request, attempt: sent.append(request.prompt_id),
-    )  # fmt: skip
+    )
     assert len(sent) == 10
     assert dispatcher.spent_usd == pytest.approx(1.0)
     assert dispatcher.stopped_for == "cost"
@@ -310,9 +313,11 @@ def test_what_was_spent_before_counts():
 
 def test_a_dear_model_stops_at_the_cap_and_cheap_ones_go_on():
     found, _, dispatcher = sweep(
-        Server(), {"dear": 10, "cheap": 40}, policy=Policy(max_cost_usd=1.0),
+        Server(),
+        {"dear": 10, "cheap": 40},
+        policy=Policy(max_cost_usd=1.0),
         cost_of=lambda lane, request: 5.0 if lane == "dear" else 0.01,
-    )  # fmt: skip
+    )
     assert Counter(lane for lane, _ in found) == {"cheap": 40}
     assert "the cap of $1.00" in dispatcher.lanes["dear"].stopped
     assert dispatcher.stopped == ""

@@ -243,11 +243,21 @@ def test_what_is_sent_is_pinned_by_the_dialect():
         )
     )
     assert sent == {
-        "model": "m", "temperature": 0.5, "top_p": 0.9, "max_tokens": 50, "seed": 3, "stream": False,
-        "messages": [{"role": "system", "content": "Be brief.\n\nIn French."}, {"role": "user", "content": "Hi"}, {"role": "user", "content": "?"}],
-        "provider": {"require_parameters": True}, "plugins": [{"id": "context-compression", "enabled": False}],
+        "model": "m",
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "max_tokens": 50,
+        "seed": 3,
+        "stream": False,
+        "messages": [
+            {"role": "system", "content": "Be brief.\n\nIn French."},
+            {"role": "user", "content": "Hi"},
+            {"role": "user", "content": "?"},
+        ],
+        "provider": {"require_parameters": True},
+        "plugins": [{"id": "context-compression", "enabled": False}],
         "reasoning": {"effort": "low"},
-    }  # fmt: skip
+    }
     sent = json.loads(body_of("m", ASK, Sampling(), DIALECTS["openai"], stream=True, sent={}))
     assert sent["max_completion_tokens"] == 64
     assert "max_tokens" not in sent
@@ -343,9 +353,14 @@ def test_only_what_can_change_an_answer_names_a_run():
     here = address("http://127.0.0.1:8000/v1")
     plain = Endpoint(here).engine()
     for options in (
-        EndpointOptions(timeout_s=3), EndpointOptions(stream=True), EndpointOptions(concurrency=2), EndpointOptions(max_cost_usd=1.0),
-        EndpointOptions(requests_per_minute=3), EndpointOptions(patience_s=1), EndpointOptions(price=Prices(1, 1)),
-    ):  # fmt: skip
+        EndpointOptions(timeout_s=3),
+        EndpointOptions(stream=True),
+        EndpointOptions(concurrency=2),
+        EndpointOptions(max_cost_usd=1.0),
+        EndpointOptions(requests_per_minute=3),
+        EndpointOptions(patience_s=1),
+        EndpointOptions(price=Prices(1, 1)),
+    ):
         assert Endpoint(here, options=options).engine() == plain
     assert "aiohttp" not in encode(plain).decode()
     for options in (EndpointOptions(reasoning_effort="low"), EndpointOptions(dialect="vllm")):
@@ -490,6 +505,6 @@ async def _ask_many(model: Any) -> list[Any]:
         (400, {"message": "x", "code": "model_not_found"}, "lane-stopped"),
         (400, {"message": "ResponsibleAI", "innererror": {"code": "ResponsibleAIPolicyViolation"}}, "answered"),
     ],
-)  # fmt: skip
+)
 def test_structure_decides_and_words_do_not(status: int, error: dict[str, Any], kind: str) -> None:
     assert read(Reply(status, {}, json.dumps({"error": error}).encode(), 0.1), ASK).kind == kind

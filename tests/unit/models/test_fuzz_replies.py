@@ -34,15 +34,19 @@ RAW = "\x00raw\x00"
 """A text that becomes a number which `json.dumps` cannot write."""
 NUMBERS = (0, -1, 1, 200, 400, 402, 403, 429, 500, 10**400, -(10**400), 2**63, 1e308, -1e308, 0.5, True, False)
 scalars = st.one_of(
-    st.none(), st.sampled_from(NUMBERS), st.sampled_from(WORDS), st.text(max_size=8), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.just(RAW),
-)  # fmt: skip
+    st.none(),
+    st.sampled_from(NUMBERS),
+    st.sampled_from(WORDS),
+    st.text(max_size=8),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.just(RAW),
+)
 values = st.recursive(
     scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(NAMES), inner, max_size=5)
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(NAMES), inner, max_size=5)),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 def replies() -> st.SearchStrategy[Any]:
@@ -72,7 +76,7 @@ def replies() -> st.SearchStrategy[Any]:
             "error": error,
         },
     )
-    return st.one_of(whole, whole, values)  # fmt: skip
+    return st.one_of(whole, whole, values)
 
 
 def written(value: Any) -> bytes:
@@ -81,10 +85,17 @@ def written(value: Any) -> bytes:
 
 bodies = st.one_of(replies().map(written), replies().map(written), st.binary(max_size=60))
 headers = st.dictionaries(
-    st.sampled_from(("retry-after", "retry-after-ms", "x-ratelimit-remaining", "x-ratelimit-reset", "location", "x-ratelimit-limit")),
-    st.one_of(st.sampled_from(("0", "-1", "1e999", "nan", "Thu, 01 Jan 9999 00:00:00 GMT", "Fri, 31 Dec 99999 23:59:59", "9" * 400)), st.text(max_size=10)),
+    st.sampled_from(
+        ("retry-after", "retry-after-ms", "x-ratelimit-remaining", "x-ratelimit-reset", "location", "x-ratelimit-limit")
+    ),
+    st.one_of(
+        st.sampled_from(
+            ("0", "-1", "1e999", "nan", "Thu, 01 Jan 9999 00:00:00 GMT", "Fri, 31 Dec 99999 23:59:59", "9" * 400)
+        ),
+        st.text(max_size=10),
+    ),
     max_size=2,
-)  # fmt: skip
+)
 statuses = st.sampled_from(
     (200, 200, 200, 201, 301, 302, 400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 503, 529, 599, 999)
 )
@@ -164,9 +175,20 @@ chunk = st.one_of(
 )  # fmt: skip
 streams = st.tuples(st.lists(chunk, max_size=4), st.lists(st.integers(0, 10**6), max_size=3))
 lists = st.lists(
-    st.one_of(values, st.fixed_dictionaries({"id": st.one_of(st.text(min_size=1, max_size=5), values)}, optional={"pricing": st.one_of(values, st.fixed_dictionaries({"prompt": values, "completion": values})), "context_length": values, "architecture": st.one_of(values, st.fixed_dictionaries({"output_modalities": values})), "canonical_slug": values})),
+    st.one_of(
+        values,
+        st.fixed_dictionaries(
+            {"id": st.one_of(st.text(min_size=1, max_size=5), values)},
+            optional={
+                "pricing": st.one_of(values, st.fixed_dictionaries({"prompt": values, "completion": values})),
+                "context_length": values,
+                "architecture": st.one_of(values, st.fixed_dictionaries({"output_modalities": values})),
+                "canonical_slug": values,
+            },
+        ),
+    ),
     max_size=4,
-)  # fmt: skip
+)
 quick = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 long = settings(max_examples=25_000, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -217,9 +239,12 @@ def test_25_000_lists(rows: Any):
         {"error": {"code": 503, "availability": {"retry_after": 10**400}}},
         {"choices": [None]},
         {"choices": [{"message": {"content": "x"}, "finish_reason": ["stop"]}]},
-        {"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": -5, "completion_tokens": -7, "cost": -3000}},
+        {
+            "choices": [{"message": {"content": "x"}}],
+            "usage": {"prompt_tokens": -5, "completion_tokens": -7, "cost": -3000},
+        },
     ],
-)  # fmt: skip
+)
 def test_replies_that_hung_or_misbilled_a_sweep(body: Any):
     a_reply(200, {}, json.dumps(body).encode())
     usage = read(Reply(200, {}, json.dumps(body).encode(), 0.1), ASK).response.usage

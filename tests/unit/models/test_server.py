@@ -148,7 +148,7 @@ def test_sampling_reaches_the_model() -> None:
         ({"seed": 1.5}, 400, None, "seed must be a whole number"),
         ({"stream": "yes"}, 400, None, "stream must be true or false"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_answered_is_an_error_that_says_why(
     change: Any, status: int, code: str | None, said: str
 ) -> None:
@@ -173,10 +173,12 @@ def test_what_changes_nothing_is_accepted() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "status", "code"),
-    [("The prompt has 9000 tokens; with 64 new tokens x takes at most 8128", 400, "context_length_exceeded"),
-     ("The chat template knows no tools: the model was made without them", 400, "unsupported_messages"),
-     ("out of memory", 500, "engine_failed")],
-)  # fmt: skip
+    [
+        ("The prompt has 9000 tokens; with 64 new tokens x takes at most 8128", 400, "context_length_exceeded"),
+        ("The chat template knows no tools: the model was made without them", 400, "unsupported_messages"),
+        ("out of memory", 500, "engine_failed"),
+    ],
+)
 def test_a_failed_call_is_an_error_not_an_answer(reason: str, status: int, code: str) -> None:
     def broken(request: Request) -> Response:
         return Response(request.prompt_id, 0, 0, "", "error", error=reason)
@@ -256,9 +258,17 @@ def test_who_goes_away_is_not_answered() -> None:
 
 @pytest.mark.parametrize(
     "headers",
-    [{"Host": "evil.example"}, {"Host": "evil.example:{port}"}, {"Host": "127.0.0.1:1"}, {"Host": "127.0.0.1.evil.example:{port}"},
-     {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "https://127.0.0.1:{port}"}, {"Sec-Fetch-Site": "cross-site"}],
-)  # fmt: skip
+    [
+        {"Host": "evil.example"},
+        {"Host": "evil.example:{port}"},
+        {"Host": "127.0.0.1:1"},
+        {"Host": "127.0.0.1.evil.example:{port}"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "https://127.0.0.1:{port}"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+)
 def test_other_sites_are_refused(headers: dict[str, str]) -> None:
     async def ask(server: ModelServer, session: aiohttp.ClientSession) -> tuple[int, str, str | None]:
         sent = {name: value.format(port=server.port) for name, value in headers.items()}
@@ -302,11 +312,14 @@ def test_it_listens_on_this_machine_only() -> None:
 
 def started(name: str) -> tuple[subprocess.Popen[str], str]:
     served = subprocess.Popen(
-        [sys.executable, "-m", "adhere", "serve", name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "adhere", "serve", name],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "PYTHONWARNINGS": ""},
         # A shell that puts its jobs in the background makes them, and so us and our children, deaf to SIGINT.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
-    )  # fmt: skip
+    )
     assert served.stdout is not None
     return served, served.stdout.readline().strip()
 

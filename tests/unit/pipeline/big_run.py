@@ -26,14 +26,21 @@ def write_big(directory: Path, *, shards: int, prompts: int, seed: int = 0) -> S
     prompts, and so do their summaries.
     """
     spec = RunSpec(
-        model=f"scripted/big-{seed}", engine=EngineInfo("scripted", "1", "none"), suite="big", suite_version="1",
-        suite_sha256="0" * 64, sampling=Sampling(), draws=DRAWS, slices=("even", "odd"),
-    )  # fmt: skip
+        model=f"scripted/big-{seed}",
+        engine=EngineInfo("scripted", "1", "none"),
+        suite="big",
+        suite_version="1",
+        suite_sha256="0" * 64,
+        sampling=Sampling(),
+        draws=DRAWS,
+        slices=("even", "odd"),
+    )
     outline, places = Outline(), [directory / SHARDS / f"{number:05}" for number in range(shards)]
     for number, place in enumerate(places):
         asked = [
-            Prompt(f"s{number:05}p{n}", (Turn(f"Say {n}.", REFS),), tags={"slice": ("even", "odd")[n % 2]}) for n in range(prompts)
-        ]  # fmt: skip
+            Prompt(f"s{number:05}p{n}", (Turn(f"Say {n}.", REFS),), tags={"slice": ("even", "odd")[n % 2]})
+            for n in range(prompts)
+        ]
         outline.add(asked)
         Run.open(place, spec, asked).close()
     _write_rows(places[0], random.Random(seed))
@@ -65,6 +72,14 @@ def _verdicts(response: Response, rng: random.Random) -> Iterator[StoredVerdict]
         outcome = "pass" if rng.random() < 0.5 + 0.2 * index else "fail"
         for view in ("strict", "loose"):
             yield StoredVerdict(
-                response.prompt_id, 0, response.draw, index, ref.id, view, outcome, "found 3 of them, needed at least 1",
-                verifier_version=verifier_version(ref), answer=name,
-            )  # fmt: skip
+                response.prompt_id,
+                0,
+                response.draw,
+                index,
+                ref.id,
+                view,
+                outcome,
+                "found 3 of them, needed at least 1",
+                verifier_version=verifier_version(ref),
+                answer=name,
+            )

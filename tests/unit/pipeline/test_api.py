@@ -30,10 +30,13 @@ def outcomes(verdicts):
 def test_a_prompt_is_judged_under_both_views():
     found = adhere.judge(PROMPT, "Sure, here it is:\none two three four")
     assert outcomes(found) == [
-        (0, "strict", "pass"), (0, "loose", "pass"),
-        (1, "strict", "fail"), (1, "loose", "pass"),
-        (2, "strict", "fail"), (2, "loose", "pass"),
-    ]  # fmt: skip
+        (0, "strict", "pass"),
+        (0, "loose", "pass"),
+        (1, "strict", "fail"),
+        (1, "loose", "pass"),
+        (2, "strict", "fail"),
+        (2, "loose", "pass"),
+    ]
     assert {one.prompt_id for one in found} == {"7"}
     assert [(one.instruction_id, one.status) for one in found[:2]] == [(WORDS.id, "pass")] * 2
     assert PROMPT.key == 7

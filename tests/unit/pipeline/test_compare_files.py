@@ -44,10 +44,19 @@ def test_a_prompt_passes_when_every_instruction_does(tmp_path: Path) -> None:
 
 def test_lm_eval_samples(tmp_path: Path) -> None:
     rows = [
-        {"doc_id": i, "doc": {"key": 1000 + i, "prompt": "p"}, "resps": [["x"]], "filtered_resps": ["x"], "arguments": {},
-         "metrics": ["prompt_level_strict_acc", "inst_level_strict_acc", "prompt_level_loose_acc"], "prompt_level_strict_acc": i % 2 == 0, "inst_level_strict_acc": [True], "prompt_level_loose_acc": True}
+        {
+            "doc_id": i,
+            "doc": {"key": 1000 + i, "prompt": "p"},
+            "resps": [["x"]],
+            "filtered_resps": ["x"],
+            "arguments": {},
+            "metrics": ["prompt_level_strict_acc", "inst_level_strict_acc", "prompt_level_loose_acc"],
+            "prompt_level_strict_acc": i % 2 == 0,
+            "inst_level_strict_acc": [True],
+            "prompt_level_loose_acc": True,
+        }
         for i in range(4)
-    ]  # fmt: skip
+    ]
     found = read_outcomes(write(tmp_path / "samples_ifeval_2026.jsonl", rows))
     assert found.rates == {"1000": 1.0, "1001": 0.0, "1002": 1.0, "1003": 0.0}
     assert found.measure == "lm-eval's prompt_level_strict_acc"
@@ -58,10 +67,18 @@ def test_lm_eval_samples(tmp_path: Path) -> None:
 
 def test_evalscope_reviews(tmp_path: Path) -> None:
     rows = [
-        {"index": i, "input": "q", "target": "", "sample_score": {"sample_id": i, "group_id": i, "score": {
-            "value": {"prompt_level_strict": float(i > 1), "inst_level_strict": 1.0}, "prediction": "x"}}}
+        {
+            "index": i,
+            "input": "q",
+            "target": "",
+            "sample_score": {
+                "sample_id": i,
+                "group_id": i,
+                "score": {"value": {"prompt_level_strict": float(i > 1), "inst_level_strict": 1.0}, "prediction": "x"},
+            },
+        }
         for i in range(4)
-    ]  # fmt: skip
+    ]
     file = write(tmp_path / "reviews" / "qwen" / "ifeval_default.jsonl", rows)
     found = read_outcomes(file)
     assert (found.name, found.measure) == ("qwen", "EvalScope's prompt_level_strict")

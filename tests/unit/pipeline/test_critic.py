@@ -24,10 +24,19 @@ def test_a_score_is_scaled_and_keeps_its_reason() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        "8", "Score: 8", '{"score": 8}', '{"score": "8", "reason": "x"}', '{"score": true, "reason": "x"}', '{"score": NaN, "reason": "x"}',
-        '{"score": 11, "reason": "x"}', '{"score": 8, "reason": "x", "more": 1}', 'Sure! {"score": 8, "reason": "x"}', "", "[" * 100_000,
+        "8",
+        "Score: 8",
+        '{"score": 8}',
+        '{"score": "8", "reason": "x"}',
+        '{"score": true, "reason": "x"}',
+        '{"score": NaN, "reason": "x"}',
+        '{"score": 11, "reason": "x"}',
+        '{"score": 8, "reason": "x", "more": 1}',
+        'Sure! {"score": 8, "reason": "x"}',
+        "",
+        "[" * 100_000,
     ],
-)  # fmt: skip
+)
 def test_anything_else_is_no_score(reply: str) -> None:
     opinion = Critic(says(reply), max_new_tokens=200_000).opinions([("Do it.", "Done.")])[0]
     assert opinion.score is None

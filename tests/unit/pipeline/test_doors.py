@@ -100,9 +100,11 @@ def test_views(door: str, views: Any) -> None:
 def test_views_in_any_order_and_as_any_list() -> None:
     found = adhere.judge(PROMPT, "party", views=["loose", "strict"])
     assert [(verdict.constraint_id, verdict.view) for verdict in found] == [
-        ("keywords:existence", "loose"), ("keywords:existence", "strict"),
-        ("punctuation:no_commas", "loose"), ("punctuation:no_commas", "strict"),
-    ]  # fmt: skip
+        ("keywords:existence", "loose"),
+        ("keywords:existence", "strict"),
+        ("punctuation:no_commas", "loose"),
+        ("punctuation:no_commas", "strict"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -160,13 +160,17 @@ def test_what_lm_eval_stored(tmp_path: Path) -> None:
     assert found is not None
     assert (found.harness, found.model, found.task) == ("lm-eval", "Qwen__Qwen2.5", "my_task")
     assert [(one.item, one.key, one.draw, one.response) for one in found.answers] == [
-        ("0", 1000, 0, "a"), ("0", 1000, 1, "b"), ("1", 1001, 0, "c")
-    ]  # fmt: skip
+        ("0", 1000, 0, "a"),
+        ("0", 1000, 1, "b"),
+        ("1", 1001, 0, "c"),
+    ]
     assert found.answers[2].scores == {"prompt_level_strict_acc": 1.0, "inst_level_strict_acc": 1.0}
     assert found.answers[0].scores == {
-        "prompt_level_strict_acc": 0.0, "inst_level_strict_acc": 0.5,
-        "prompt_level_strict_acc,strip": 0.0, "inst_level_strict_acc,strip": 0.5,
-    }  # fmt: skip
+        "prompt_level_strict_acc": 0.0,
+        "inst_level_strict_acc": 0.5,
+        "prompt_level_strict_acc,strip": 0.0,
+        "inst_level_strict_acc,strip": 0.5,
+    }
     written(
         folder / "results_2026-11-22T03-32-45.512429.json", {"model_name": "Qwen/Qwen2.5", "results": {}, "configs": {}}
     )
@@ -188,8 +192,10 @@ def test_what_inspect_stored(tmp_path: Path) -> None:
     assert found is not None
     assert (found.harness, found.model, found.task) == ("inspect", "mock/m", "ifeval")
     assert [(one.key, one.draw, one.status, one.response, one.reasoning) for one in found.answers] == [
-        (1000, 0, "truncated", "a long text", "hm"), (1000, 1, "refused", "second", None), ("1001", 0, "error", "", None)
-    ]  # fmt: skip
+        (1000, 0, "truncated", "a long text", "hm"),
+        (1000, 1, "refused", "second", None),
+        ("1001", 0, "error", "", None),
+    ]
     assert found.answers[0].scores == {"follows.prompt_level_strict": 1.0, "follows.n": 1.0, "graded": 1.0}
     counts = verify(load(f"ifeval:{suite_file(tmp_path)}"), file).accounting.responses
     assert (counts.truncated, counts.refused, counts.error, counts.missing) == (1, 1, 1, 1), (
@@ -240,9 +246,21 @@ def test_damaged_logs_are_refused_in_words(tmp_path: Path) -> None:
 
 def test_from_the_command_line(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "adhere", "verify", files(tmp_path)["inspect zstandard"], "--suite", f"ifeval:{suite_file(tmp_path)}", "--json"],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "adhere",
+            "verify",
+            files(tmp_path)["inspect zstandard"],
+            "--suite",
+            f"ifeval:{suite_file(tmp_path)}",
+            "--json",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["prompt_strict"] == 0.5
     assert "2 answers of mock/m to ifeval, stored by inspect" in done.stderr

@@ -83,8 +83,14 @@ def test_what_takes_a_trap(text: str, taken: tuple[str, ...]) -> None:
 
 
 def test_what_a_rule_asks_for_is_no_trap() -> None:
-    assert traps_of("Repeat: one two three four five six seven eight. Say nothing else.", "one two three four five six seven eight",
-                    (ConstraintRef("copy:copy", {"prompt_to_repeat": "one two three four five six seven eight"}),)) == ()  # fmt: skip
+    assert (
+        traps_of(
+            "Repeat: one two three four five six seven eight. Say nothing else.",
+            "one two three four five six seven eight",
+            (ConstraintRef("copy:copy", {"prompt_to_repeat": "one two three four five six seven eight"}),),
+        )
+        == ()
+    )
     end = ConstraintRef("startend:end_checker", {"end_phrase": "Ride on."})
     assert traps_of(ASKED, f"{PLAIN}\n\nRide on.", (end,)) == ()
     assert (
@@ -102,7 +108,14 @@ def test_what_a_rule_asks_for_is_no_trap() -> None:
         == ()
     )
     russian = "Почему ночью темно, скажи."
-    assert traps_of("Why is the night dark? Say it in Russian.", russian, (ConstraintRef("length_constraints:number_words", {"num_words": 3, "relation": "at least"}),)) == ()  # fmt: skip
+    assert (
+        traps_of(
+            "Why is the night dark? Say it in Russian.",
+            russian,
+            (ConstraintRef("length_constraints:number_words", {"num_words": 3, "relation": "at least"}),),
+        )
+        == ()
+    )
 
 
 @pytest.mark.parametrize(

@@ -93,8 +93,11 @@ def test_ranks_cells_costs_and_latencies(tmp_path: Path) -> None:
     assert (suite.noun, suite.n_ranked, suite.n_prompts) == ("test", 2, 40)
     # the poor one passes prompts 0…9: three of t0 and t1, two of the others
     assert [(test.test, test.passed, test.n, test.n_models) for test in suite.tests] == [
-        ("t0", 12, 20, 2), ("t1", 12, 20, 2), ("t2", 11, 20, 2), ("t3", 11, 20, 2),
-    ]  # fmt: skip
+        ("t0", 12, 20, 2),
+        ("t1", 12, 20, 2),
+        ("t2", 11, 20, 2),
+        ("t3", 11, 20, 2),
+    ]
     assert (suite.easiest, suite.hardest) == ("t0", "t3")
     assert suite.tests[0].low is not None
     assert suite.tests[0].low < 0.6 < (suite.tests[0].high or 0)
@@ -202,8 +205,10 @@ def test_runs_on_other_prompts_are_other_suites_and_twins_are_told_apart(tmp_pat
     board = leaderboard_of_runs(directories)
     assert [(suite.name, suite.n_prompts) for suite in board.suites] == [("diagnostic", 4), ("diagnostic (2)", 8)]
     assert [(row.model, row.suite) for row in board.rows] == [
-        ("m", "diagnostic"), ("m [three]", "diagnostic"), ("m", "diagnostic (2)"),
-    ]  # fmt: skip
+        ("m", "diagnostic"),
+        ("m [three]", "diagnostic"),
+        ("m", "diagnostic (2)"),
+    ]
 
 
 def test_unfinished_missing_and_changed_runs_are_refused(tmp_path: Path) -> None:

@@ -60,9 +60,14 @@ def traced_peak(work: Callable[[], object]) -> int:
 def long_rows(path: Path, prompts: int) -> str:
     """The name of a suite of so many prompts of 40,000 characters, in few words because the guard looks at each."""
     rows = (
-        {"key": number, "prompt": f"{number} {'abcdefgh' * 500} " * 10, "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+        {
+            "key": number,
+            "prompt": f"{number} {'abcdefgh' * 500} " * 10,
+            "instruction_id_list": ["punctuation:no_comma"],
+            "kwargs": [{}],
+        }
         for number in range(prompts)
-    )  # fmt: skip
+    )
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return f"ifeval:{path}"
 

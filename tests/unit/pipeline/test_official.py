@@ -15,16 +15,29 @@ from adhere.suites import load, names
 
 def values(suite, outcomes):
     """By (name, scope): of `outcomes`, a text of p, f and u for each turn of each prompt."""
-    found = answers(suite.prompts, {(p.id, turn, 0): text for p, turns in zip(suite.prompts, outcomes, strict=True)
-                                    for turn, text in enumerate(turns if isinstance(turns, tuple) else (turns,))})  # fmt: skip
+    found = answers(
+        suite.prompts,
+        {
+            (p.id, turn, 0): text
+            for p, turns in zip(suite.prompts, outcomes, strict=True)
+            for turn, text in enumerate(turns if isinstance(turns, tuple) else (turns,))
+        },
+    )
     return {(one.name, one.scope): one.value for one in official_scores(found, measures(found))}
 
 
 def followbench_rows(number, category, source="own"):
     return [
-        {"example_id": number, "category": category, "source": source, "level": level, "instruction": f"{number} {level}", "target": ""}
+        {
+            "example_id": number,
+            "category": category,
+            "source": source,
+            "level": level,
+            "instruction": f"{number} {level}",
+            "target": "",
+        }
         for level in range(6)
-    ]  # fmt: skip
+    ]
 
 
 def test_followbench_averages_categories(tmp_path):
@@ -95,8 +108,11 @@ def test_complexbench(tmp_path):
     """The first row of a group says how deep its selections are."""
     twice = [one | {"composition_types": ["Selection"]} for one in complexbench()["scoring_questions"]]
     rows = [
-        complexbench(0), complexbench(1), complexbench(2, group="h"), complexbench(3, group="deep", scoring_questions=twice),
-    ]  # fmt: skip
+        complexbench(0),
+        complexbench(1),
+        complexbench(2, group="h"),
+        complexbench(3, group="deep", scoring_questions=twice),
+    ]
     found = values(load(f"complexbench:{listed(tmp_path / 'c.json', rows)}"), ["pp", "pf", "pp", "pf"])
     assert found["DRFR", ""] == 6 / 8
     assert (found["coherent test", "single"], found["coherent test", "multiple"]) == (1 / 2, 0)

@@ -32,9 +32,11 @@ class Table:
 @pytest.mark.parametrize("prompts", [ROWS, tuple(ROWS), Table()])
 def test_prompts_of_ones_own(prompts: Any, tmp_path: Path) -> None:
     run = adhere.evaluate(ScriptedModel(lambda _: "hi there"), prompts, tmp_path)
-    assert [(verdict.prompt_id, verdict.constraint_id, verdict.outcome) for verdict in run.verdicts() if verdict.view == "strict"] == [
-        ("1", "length:at_most", "pass"), ("2", "length:at_most", "fail"), ("2", "case:lower", "pass"),
-    ]  # fmt: skip
+    assert [
+        (verdict.prompt_id, verdict.constraint_id, verdict.outcome)
+        for verdict in run.verdicts()
+        if verdict.view == "strict"
+    ] == [("1", "length:at_most", "pass"), ("2", "length:at_most", "fail"), ("2", "case:lower", "pass")]
     assert adhere.evaluate("scripted/fixed:hi", prompts, tmp_path).summary().overall.prompt_strict.passed == 2
 
 
@@ -57,10 +59,14 @@ def test_a_file_of_ones_own_and_two_models_compared(tmp_path: Path) -> None:
         ([{"prompt": "x"}], SpecError, "row 1: .*no 'instruction_id_list'"),
         ([{"prompt": "x", "constraints": ["short"]}], SpecError, "row 1: .*'short'"),
         ([{"prompt": 5, "constraints": []}], SpecError, "must be a text, got int"),
-        ([{"key": "a", "prompt": "x", "instruction_id_list": ["lenght:at_most"], "kwargs": [{}]}], UnknownName, "row 1: key 'a'"),
+        (
+            [{"key": "a", "prompt": "x", "instruction_id_list": ["lenght:at_most"], "kwargs": [{}]}],
+            UnknownName,
+            "row 1: key 'a'",
+        ),
         ([{"prompt": "x", "constraints": [{"id": "length:at_most", "params": {"limit": -1}}]}], BadParameter, "limit"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_suite_is_said_with_its_row(rows: Any, error: type[Exception], why: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=why):
         adhere.evaluate("scripted/echo", rows, tmp_path)

@@ -36,10 +36,21 @@ def document(path: Path, value: Any) -> Path:
 def choice_row(number: int, passed: float, *, doc: str = "q") -> dict[str, Any]:
     """A multiple-choice document as lm-eval 0.4.13 logs it: likelihoods, and F1 as a pair of labels."""
     return {
-        "doc_id": number, "doc": {"question": f"{doc}{number}"}, "target": "0", "arguments": {}, "resps": [[["-1.5", "True"]], [["-2.5", "False"]]],
-        "filtered_resps": [["-1.5", "True"]], "filter": "none", "metrics": ["acc", "acc_norm", "f1"], "doc_hash": f"{doc}{number}",
-        "prompt_hash": "p", "target_hash": "t", "acc": passed, "acc_norm": 1.0 - passed, "f1": [0, 1],
-    }  # fmt: skip
+        "doc_id": number,
+        "doc": {"question": f"{doc}{number}"},
+        "target": "0",
+        "arguments": {},
+        "resps": [[["-1.5", "True"]], [["-2.5", "False"]]],
+        "filtered_resps": [["-1.5", "True"]],
+        "filter": "none",
+        "metrics": ["acc", "acc_norm", "f1"],
+        "doc_hash": f"{doc}{number}",
+        "prompt_hash": "p",
+        "target_hash": "t",
+        "acc": passed,
+        "acc_norm": 1.0 - passed,
+        "f1": [0, 1],
+    }
 
 
 def lm_eval(folder: Path, model: str, tasks: dict[str, list[dict[str, Any]]], **summary: Any) -> Path:
@@ -62,7 +73,15 @@ def test_the_parts_of_a_number_over_all_documents_are_no_score_of_one(tmp_path: 
 
 def test_filters_of_lm_eval_are_scores_of_their_own(tmp_path: Path) -> None:
     def row(number: int, name: str, value: float) -> dict[str, Any]:
-        return {"doc_id": number, "doc": {"q": 1}, "resps": [["#### 5"]], "filter": name, "metrics": ["exact_match"], "exact_match": value, "doc_hash": "h"}  # fmt: skip
+        return {
+            "doc_id": number,
+            "doc": {"q": 1},
+            "resps": [["#### 5"]],
+            "filter": name,
+            "metrics": ["exact_match"],
+            "exact_match": value,
+            "doc_hash": "h",
+        }
 
     rows = [row(i, name, value) for name, value in (("strict-match", 0.0), ("flexible-extract", 1.0)) for i in range(3)]
     found = read_import(write(tmp_path / f"samples_gsm8k_{TIME}.jsonl", *rows))
@@ -76,10 +95,19 @@ def test_filters_of_lm_eval_are_scores_of_their_own(tmp_path: Path) -> None:
 
 def test_perplexity_tasks_are_read_for_each_text(tmp_path: Path) -> None:
     rows = [
-        {"doc_id": i, "doc": {"page": "x"}, "arguments": {"gen_args_0": {"arg_0": "x"}}, "resps": [["-120.0"]], "filter": "none", "doc_hash": f"{i}",
-         "metrics": ["word_perplexity", "byte_perplexity"], "word_perplexity": [-120.0, 40], "byte_perplexity": [-120.0, 240]}
+        {
+            "doc_id": i,
+            "doc": {"page": "x"},
+            "arguments": {"gen_args_0": {"arg_0": "x"}},
+            "resps": [["-120.0"]],
+            "filter": "none",
+            "doc_hash": f"{i}",
+            "metrics": ["word_perplexity", "byte_perplexity"],
+            "word_perplexity": [-120.0, 40],
+            "byte_perplexity": [-120.0, 240],
+        }
         for i in range(3)
-    ]  # fmt: skip
+    ]
     found = read_import(write(tmp_path / f"samples_wikitext_{TIME}.jsonl", *rows))
     assert found is not None
     assert found.answers[0].scores == {"word_perplexity": 3.0, "byte_perplexity": 0.5}
@@ -127,11 +155,26 @@ def test_evalscope_predictions_are_answers(tmp_path: Path) -> None:
 
 def test_opencompass_details_in_their_three_shapes(tmp_path: Path) -> None:
     home = tmp_path / "results" / "qwen-hf"
-    listed = document(home / "gsm8k.json", {"accuracy": 50.0, "details": [
-        {"example_abbr": "gsm8k_0", "pred": ["18"], "answer": ["18"], "correct": [True]},
-        {"example_abbr": "gsm8k_1", "pred": ["3", "4"], "answer": ["4", "4"], "correct": [False, True]}]})  # fmt: skip
-    named = document(home / "arc.json", {"accuracy": 50.0, "details": {"type": "PPL", "0": {
-        "origin_prediction": {}, "predictions": "A", "references": "A", "correct": True}}})  # fmt: skip
+    listed = document(
+        home / "gsm8k.json",
+        {
+            "accuracy": 50.0,
+            "details": [
+                {"example_abbr": "gsm8k_0", "pred": ["18"], "answer": ["18"], "correct": [True]},
+                {"example_abbr": "gsm8k_1", "pred": ["3", "4"], "answer": ["4", "4"], "correct": [False, True]},
+            ],
+        },
+    )
+    named = document(
+        home / "arc.json",
+        {
+            "accuracy": 50.0,
+            "details": {
+                "type": "PPL",
+                "0": {"origin_prediction": {}, "predictions": "A", "references": "A", "correct": True},
+            },
+        },
+    )
     ifeval = document(home / "IFEval.json", {"details": [{"example_abbr": "IFEval_0", "prompt": ["p"], "pred": ["x"], "refer": [{
         "key": 1000}], "is_strict_correct": [False], "is_loose_correct": [True], "is_correct": [False], "grade": ["loose"]}]})  # fmt: skip
     found = [read_import(file) for file in (listed, named, ifeval)]
@@ -146,8 +189,16 @@ def test_opencompass_details_in_their_three_shapes(tmp_path: Path) -> None:
 
 def test_opencompass_predictions_and_bare_summaries(tmp_path: Path) -> None:
     turns = [{"role": "HUMAN", "prompt": "Write."}]
-    texts = document(tmp_path / "predictions" / "m" / "IFEval.json", {"0": {
-        "origin_prompt": turns, "prediction": "Done.", "gold": {"key": 1000, "prompt": "Write.", "kwargs": [{}]}}})  # fmt: skip
+    texts = document(
+        tmp_path / "predictions" / "m" / "IFEval.json",
+        {
+            "0": {
+                "origin_prompt": turns,
+                "prediction": "Done.",
+                "gold": {"key": 1000, "prompt": "Write.", "kwargs": [{}]},
+            }
+        },
+    )
     found = read_import(texts)
     assert found is not None
     assert (found.answers[0].key, found.answers[0].prompt, found.answers[0].response) == (1000, "Write.", "Done.")
@@ -163,14 +214,24 @@ def test_every_harness_is_joined_by_model(tmp_path: Path) -> None:
         bare = model.partition("/")[2]
         rows = [choice_row(i, passed) for i, passed in enumerate(passes(right, 100))]
         lm_eval(tmp_path, model, {"arc": rows})
-        write(tmp_path / "es" / "reviews" / bare / "gsm8k_main.jsonl", *(
-            evalscope_review(i, {"acc": passed}) for i, passed in enumerate(passes(right, 100))))  # fmt: skip
+        write(
+            tmp_path / "es" / "reviews" / bare / "gsm8k_main.jsonl",
+            *(evalscope_review(i, {"acc": passed}) for i, passed in enumerate(passes(right, 100))),
+        )
         write(
             tmp_path / "es" / "predictions" / bare / "gsm8k_main.jsonl",
             {"index": 0, "model_output": {}, "messages": []},
         )
-        document(tmp_path / "oc" / "results" / bare / "mmlu.json", {"accuracy": right, "details": [
-            {"example_abbr": f"mmlu_{i}", "answer": ["A"], "correct": [passed == 1]} for i, passed in enumerate(passes(right, 100))]})  # fmt: skip
+        document(
+            tmp_path / "oc" / "results" / bare / "mmlu.json",
+            {
+                "accuracy": right,
+                "details": [
+                    {"example_abbr": f"mmlu_{i}", "answer": ["A"], "correct": [passed == 1]}
+                    for i, passed in enumerate(passes(right, 100))
+                ],
+            },
+        )
         document(tmp_path / "inspect" / f"{bare}.json", {"version": 2, "status": "success", "eval": {"task": "safe", "model": f"hf/{model}"}, "samples": [
             {"id": i, "epoch": 1, "input": "q", "target": "t", "output": {"choices": [{"message": {"content": "a"}, "stop_reason": "stop"}]},
              "scores": {"match": {"value": "C" if passed else "I"}}} for i, passed in enumerate(passes(right, 100))]})  # fmt: skip
@@ -178,8 +239,11 @@ def test_every_harness_is_joined_by_model(tmp_path: Path) -> None:
     assert files.models == ["hf/org/new", "hf/org/old", "new", "old", "org/new", "org/old"]
     found = files.compare("org/new", "org/old")
     assert {(side.harness, side.task, side.score) for side in found} == {
-        ("lm-eval", "arc", "acc"), ("EvalScope", "gsm8k_main", "acc"), ("OpenCompass", "mmlu", "correct"), ("inspect", "safe", "match"),
-    }  # fmt: skip
+        ("lm-eval", "arc", "acc"),
+        ("EvalScope", "gsm8k_main", "acc"),
+        ("OpenCompass", "mmlu", "correct"),
+        ("inspect", "safe", "match"),
+    }
     assert {(side.n, side.left_out, round(side.worse or 0, 9)) for side in found} == {(100, 0, 0.02)}
     lm_eval(tmp_path, "fork/new", {"arc": [choice_row(0, 1.0)]})
     with pytest.raises(UsageError, match="lm-eval has several models called alike: fork/new, org/new"):
@@ -224,8 +288,12 @@ def test_subtasks_that_lm_eval_groups_are_one_measure(tmp_path: Path) -> None:
 def test_which_way_is_better_is_the_harness_s_word_or_the_caller_s(tmp_path: Path) -> None:
     rows = {"new": passes(90, 100), "old": passes(10, 100)}
     for model, values in rows.items():
-        lm_eval(tmp_path, model, {"toxic": [choice_row(i, value) for i, value in enumerate(values)]},
-                higher_is_better={"toxic": {"acc": False}})  # fmt: skip
+        lm_eval(
+            tmp_path,
+            model,
+            {"toxic": [choice_row(i, value) for i, value in enumerate(values)]},
+            higher_is_better={"toxic": {"acc": False}},
+        )
     files = SideFiles.read([tmp_path])
     assert files.compare("new", "old")[0].outcome == "violated"
     assert files.compare("new", "old", SideOptions(scores={"toxic": "acc_norm"}))[0].outcome == "violated"
@@ -299,9 +367,14 @@ def answers(path: Path, good: int) -> Path:
 def test_better_at_following_and_not_worse_at_the_rest(tmp_path: Path) -> None:
     runs = [str(answers(tmp_path / f"{name}.jsonl", good)) for name, good in (("new", 220), ("old", 120))]
     for model, right, code in (("new", 640, 10), ("old", 640, 60)):
-        lm_eval(tmp_path / "sides", model, {
-            "arc": [choice_row(i, passed) for i, passed in enumerate(passes(right, 1000))],
-            "code": [choice_row(i, passed) for i, passed in enumerate(passes(code, 100))]})  # fmt: skip
+        lm_eval(
+            tmp_path / "sides",
+            model,
+            {
+                "arc": [choice_row(i, passed) for i, passed in enumerate(passes(right, 1000))],
+                "code": [choice_row(i, passed) for i, passed in enumerate(passes(code, 100))],
+            },
+        )
     ran = CliRunner().invoke(
         adhere, ["compare", *runs, "--side", str(tmp_path / "sides"), "--json"], catch_exceptions=False
     )

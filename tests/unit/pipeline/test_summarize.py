@@ -86,9 +86,14 @@ def test_a_known_fail_is_measured_whatever_stands_beside_it(house: Any):
     assert (strict.passed, strict.n, found.coverage) == (0, 2, 1.0)
     assert (found.overall.instruction_strict.passed, found.overall.instruction_strict.n) == (0, 2)
     for outcomes, wanted, expected in (
-        (["pass", "undecided"], 2, None), (["pass"], 2, None), ([], 0, None), (["pass", "pass"], 2, True),
-        (["fail", "undecided"], 2, False), (["fail"], 2, False), (["undecided", "pass", "fail"], 3, False),
-    ):  # fmt: skip
+        (["pass", "undecided"], 2, None),
+        (["pass"], 2, None),
+        ([], 0, None),
+        (["pass", "pass"], 2, True),
+        (["fail", "undecided"], 2, False),
+        (["fail"], 2, False),
+        (["undecided", "pass", "fail"], 3, False),
+    ):
         assert keeps_all(outcomes, wanted) is expected
 
 

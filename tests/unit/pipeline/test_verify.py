@@ -383,8 +383,13 @@ def test_several_turns_are_one_conversation(talks: Suite, tmp_path: Path) -> Non
     assert (found.n_prompts, found.n_instructions, found.coverage, found.draws) == (2, 6, 1.0, 1)
     assert found.accounting.responses.n == 4
     assert [(row["key"], row["turn"], row["index"], row["strict"]) for row in verdicts] == [
-        ("a", 1, 0, "pass"), ("a", 1, 1, "pass"), ("b", 0, 0, "fail"), ("b", 1, 0, "pass"), ("b", 1, 1, "pass"), ("a", 0, 0, "pass"),
-    ]  # fmt: skip
+        ("a", 1, 0, "pass"),
+        ("a", 1, 1, "pass"),
+        ("b", 0, 0, "fail"),
+        ("b", 1, 0, "pass"),
+        ("b", 1, 1, "pass"),
+        ("a", 0, 0, "pass"),
+    ]
     assert found.examples["punctuation:no_comma"].key == "b"
 
 

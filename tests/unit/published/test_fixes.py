@@ -245,11 +245,13 @@ def test_every_fix_has_a_row_that_it_changes() -> None:
 
 
 # Parameters under which every mended id is judged below: those of its first row that needs no other suite's switch.
-PARAMS = {of(name).constraint_id: params for name, params, _, reference, _ in reversed(ROWS) if reference != "undecided"} | {
+PARAMS = {
+    of(name).constraint_id: params for name, params, _, reference, _ in reversed(ROWS) if reference != "undecided"
+} | {
     "keywords:letter_frequency": {"letter": "e", "let_frequency": 3, "let_relation": "at least"},
     "letters:letter_counting2": {"letter": "e", "let_frequency": 3, "let_relation": "at least"},
     "new:copy_span_idx": {"prompt_to_repeat": "hello world", "n_start": 1, "n_end": 4},
-}  # fmt: skip
+}
 MENDED = {
     constraint_id: published.constraint(constraint_id, params, mode="fixed") for constraint_id, params in PARAMS.items()
 }

@@ -321,9 +321,7 @@ def test_there_are_25_ids_and_each_describes_itself() -> None:
 @pytest.mark.parametrize("name", ids("ifeval"))
 @pytest.mark.parametrize("text", ["", " ", "\n\t\u00a0\u3000"])
 def test_a_blank_answer_fails_everything(name: str, text: str) -> None:
-    given = {
-        "integer": 1, "string": "x", "strings": ["x"],
-    }  # fmt: skip
+    given = {"integer": 1, "string": "x", "strings": ["x"]}
     params = {
         key: (param.choices[0] if param.choices else given[param.type]) for key, param in find(name).params.items()
     }

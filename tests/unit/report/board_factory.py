@@ -36,12 +36,17 @@ def prompts(templates: int = 4, items: int = 5) -> list[Prompt]:
     return [
         Prompt(
             f"t{template}-{item}",
-            (Turn(f"Do {template}.{item}.", (ConstraintRef("length:at_most", {"limit": item + 1, "expected": f"={item}"}),)),),
+            (
+                Turn(
+                    f"Do {template}.{item}.",
+                    (ConstraintRef("length:at_most", {"limit": item + 1, "expected": f"={item}"}),),
+                ),
+            ),
             tags={"slice": f"s{template % 2}", "test": f"=t{template}: [a/b]*?"},
         )
         for template in range(templates)
         for item in range(items)
-    ]  # fmt: skip
+    ]
 
 
 def store_run(directory: Path, model: str, asked: list[Prompt], share: float, *, errors: int = 0) -> RunSpec:

@@ -45,9 +45,14 @@ def store(
     """A sealed Run whose answers are right with a probability that falls with the test's place in TESTS."""
     rng = random.Random(model)
     spec = RunSpec(
-        model, EngineInfo("endpoint", "aiohttp 3", "unknown", None, {"base_url": "http://x/v1", "total_s": 10.0}),
-        "diagnostic", "1", "cd" * 32, Sampling(max_new_tokens=1024), slices=SLICES,
-    )  # fmt: skip
+        model,
+        EngineInfo("endpoint", "aiohttp 3", "unknown", None, {"base_url": "http://x/v1", "total_s": 10.0}),
+        "diagnostic",
+        "1",
+        "cd" * 32,
+        Sampling(max_new_tokens=1024),
+        slices=SLICES,
+    )
     folder = directory / spec.id
     with Run.open(folder, spec, asked) as run:
         for number, prompt in enumerate(asked):
@@ -123,7 +128,13 @@ def board(directory: Path, *, models: int = 6, count: int = 40, hostile: str = H
         )
     found = leaderboard_of_runs(folders)
     return msgspec.structs.replace(
-        found, base_url="http://127.0.0.1:9/v1", snapshot="2026-11-21T20:00:00+00:00", listed=models + 5, wanted=models + 2,
-        alive=models, dead=(Dead(f"dead/one {hostile}", f"HTTP 404 {hostile}"), Dead("dead/two", "timeout: no answer within 10 s")),
-        left_out={"puts out no text": 3}, stopped="",
-    )  # fmt: skip
+        found,
+        base_url="http://127.0.0.1:9/v1",
+        snapshot="2026-11-21T20:00:00+00:00",
+        listed=models + 5,
+        wanted=models + 2,
+        alive=models,
+        dead=(Dead(f"dead/one {hostile}", f"HTTP 404 {hostile}"), Dead("dead/two", "timeout: no answer within 10 s")),
+        left_out={"puts out no text": 3},
+        stopped="",
+    )

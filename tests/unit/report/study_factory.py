@@ -131,11 +131,11 @@ def curve(stage: str, seed: int) -> Curve:
 def _shown() -> list[ShownPrompt]:
     texts = [
         "Explain in simple words why the sea has tides. Answer with at least 40 words. Do not use any commas.",
-        "Name three things one can cook with lentils. Write all letters in lower case. End with the words \"that is all\".",
+        'Name three things one can cook with lentils. Write all letters in lower case. End with the words "that is all".',
         "Write a short note to a neighbour about a parcel. Use exactly two paragraphs.",
         "Say why bread rises. Include the words yeast and warm.",
         HOSTILE[0],
-    ]  # fmt: skip
+    ]
     replies = [
         (
             "The sea has tides because the moon pulls the water toward itself. "
@@ -150,12 +150,28 @@ def _shown() -> list[ShownPrompt]:
         for place, arm in enumerate(ARMS):
             reply = HOSTILE[place] if index == 4 else replies[(index + place) % 3]
             passed = None if (index, place) == (3, 0) else (index + place) % 2 == 0
-            reasons = ["found 23 words, needed at least 40", "found no comma"] if not passed else ["found 42 words, needed at least 40"]  # fmt: skip
+            reasons = (
+                ["found 23 words, needed at least 40", "found no comma"]
+                if not passed
+                else ["found 42 words, needed at least 40"]
+            )
             answers.append(ShownAnswer(arm, reply, "ok", passed, reasons))
-        answers[0] = ShownAnswer("start", LONG if index == 1 else answers[0].text, "truncated", False, [HOSTILE[2]]) if index in (1, 4) else answers[0]  # fmt: skip
+        answers[0] = (
+            ShownAnswer("start", LONG if index == 1 else answers[0].text, "truncated", False, [HOSTILE[2]])
+            if index in (1, 4)
+            else answers[0]
+        )
         if index == 2:
             answers[1] = ShownAnswer("sft", "", "empty", False, ["the answer is empty"])
-        prompts.append(ShownPrompt(f"core-{index:03d}", "new-family/multiple" if index > 2 else "new-topic/single", text, ["at least 40 words", "no comma"], answers))  # fmt: skip
+        prompts.append(
+            ShownPrompt(
+                f"core-{index:03d}",
+                "new-family/multiple" if index > 2 else "new-topic/single",
+                text,
+                ["at least 40 words", "no comma"],
+                answers,
+            )
+        )
     return prompts
 
 
@@ -169,7 +185,9 @@ def study(*, seeds: int = 1) -> StudyResult:
             scores += [score(arm, seed, name) for seed in numbers] if stages and seeds > 1 else []
     each = [SeedEstimate(seed, 0.45, 0.4, 0.05 + seed / 100, 31 - seed, 20) for seed in numbers]
     several = {"n_seeds": seeds, "by_seed": each} if seeds > 1 else {}
-    primary = contrast("sft+dpo+grpo", "sft+dpo+online-dpo", -0.0182, 0.1182, role="primary", p_adjusted=None, **several)  # fmt: skip
+    primary = contrast(
+        "sft+dpo+grpo", "sft+dpo+online-dpo", -0.0182, 0.1182, role="primary", p_adjusted=None, **several
+    )
     contrasts = [
         primary,
         contrast("sft", "start", 0.168, 0.291, slice="new-topic", n_prompts=140, p_value=0.0, p_adjusted=0.0, gained=36, lost=3),

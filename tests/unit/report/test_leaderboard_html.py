@@ -208,8 +208,11 @@ def test_families_are_the_columns_where_prompts_name_no_test(made: SimpleNamespa
     folder = made.store(tmp_path, "m/one", 0.9, asked, cost=None)
     untagged = [msgspec.structs.replace(prompt, tags={}) for prompt in asked]
     board = leaderboard_of_runs([folder])
-    families = msgspec.structs.replace(board.suites[0], noun="family", tests=tuple(
-        msgspec.structs.replace(board.suites[0].tests[0], test=name) for name in ("exact", "length")))  # fmt: skip
+    families = msgspec.structs.replace(
+        board.suites[0],
+        noun="family",
+        tests=tuple(msgspec.structs.replace(board.suites[0].tests[0], test=name) for name in ("exact", "length")),
+    )
     found = islands(msgspec.structs.replace(board, suites=(families,)), Path())
     assert untagged[0].tags == {}
     assert all(one[7] == [0, 1] for one in data_of(str(found.html), "answers-0")["answers"])
@@ -259,7 +262,8 @@ def test_a_bar_without_a_number_is_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cost", "shown"), [(None, "–"), (0, "$0"), (0.0123, "$0.0123"), (12.34, "$12.3"), (1234.5, "$1,234"), (1e-6, "$0.00000100")]
-)  # fmt: skip
+    ("cost", "shown"),
+    [(None, "–"), (0, "$0"), (0.0123, "$0.0123"), (12.34, "$12.3"), (1234.5, "$1,234"), (1e-6, "$0.00000100")],
+)
 def test_amounts(cost: float | None, shown: str) -> None:
     assert usd(cost) == shown

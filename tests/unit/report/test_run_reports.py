@@ -211,9 +211,19 @@ class TestOwnMeasures:
         found = [one for run in measured for one in run.summary().measures]
         names = {one.name for one in found}
         assert names >= {
-            "hard satisfaction", "soft satisfaction", "consistent levels", "depth", "task", "turn", "PIF of turn",
-            "conversation", "variant", "spread of variants", "worst case", "disagreement",
-        }  # fmt: skip
+            "hard satisfaction",
+            "soft satisfaction",
+            "consistent levels",
+            "depth",
+            "task",
+            "turn",
+            "PIF of turn",
+            "conversation",
+            "variant",
+            "spread of variants",
+            "worst case",
+            "disagreement",
+        }
         for one in found:
             assert one.low is not None, one
             assert one.high is not None, one

@@ -13,8 +13,19 @@ from adhere.report.study.xlsx import sheets, write_study_xlsx
 
 def test_markdown_has_answer_rates_contrasts_and_threats(factory: SimpleNamespace) -> None:
     text = study_markdown(factory.study(seeds=3))
-    for shown in ("INCONCLUSIVE", "## Pass rates", "new-topic/single", "## Contrasts", "sft+dpo+grpo − sft+dpo+online-dpo",
-                  "seed 2 +7.0", "## Given up for it?", "violated", "equal within 10 %", "## Cost", "## Threats to validity"):  # fmt: skip
+    for shown in (
+        "INCONCLUSIVE",
+        "## Pass rates",
+        "new-topic/single",
+        "## Contrasts",
+        "sft+dpo+grpo − sft+dpo+online-dpo",
+        "seed 2 +7.0",
+        "## Given up for it?",
+        "violated",
+        "equal within 10 %",
+        "## Cost",
+        "## Threats to validity",
+    ):
         assert shown in text, shown
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in tables}) <= 5

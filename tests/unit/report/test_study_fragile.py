@@ -31,19 +31,31 @@ def fragile_study() -> StudyResult:
     primary = changed(result.verdict.primary, difference=0.018, low=0.003, high=0.033)
     each = [KindDifference("case:lower", 55, 0.073, 0.02, 0.12, 0.004, 0.1)]
     on = Fragility(
-        [LeftOut(0, 0.016, -0.004, 0.036), LeftOut(1, 0.0225, 0.01, 0.035), LeftOut(2, 0.018, -0.003, 0.039)], 0.25,
+        [LeftOut(0, 0.016, -0.004, 0.036), LeftOut(1, 0.0225, 0.01, 0.035), LeftOut(2, 0.018, -0.003, 0.039)],
+        0.25,
         OverKinds(25, 650, 0.02, -0.007, 0.047, 0.116, each),
-        [contrast(T, C, 0.01, 0.05, slice="new-topic/single", role="slice"), contrast(T, C, -0.01, 0.03, slice="new-family/multiple", role="slice")],
-    )  # fmt: skip
+        [
+            contrast(T, C, 0.01, 0.05, slice="new-topic/single", role="slice"),
+            contrast(T, C, -0.01, 0.03, slice="new-family/multiple", role="slice"),
+        ],
+    )
     rate = Share(140, 541, 0.264, 0.23, 0.30)
     suite = SuiteFound(
-        "ifeval", "ab", 541, 834, [contrast(T, C, 0.01, 0.07, role="primary", p_adjusted=0.03)],
+        "ifeval",
+        "ab",
+        541,
+        834,
+        [contrast(T, C, 0.01, 0.07, role="primary", p_adjusted=0.03)],
         [SuiteScore(T, None, rate, rate, rate, rate, GuardMeans(69.0, 0.9, None, 0.13, 0.0, 0.13))],
         [InstructionDifference("length_constraints:number_words", T, C, 52, 0.38, 0.44, -0.06, -0.1, -0.02, 0.01, 0.2)],
-    )  # fmt: skip
+    )
     verdict = changed(
-        result.verdict, primary=primary, answer="INCONCLUSIVE", fragile=True, because="the interval lies above 0, but one seed decides"
-    )  # fmt: skip
+        result.verdict,
+        primary=primary,
+        answer="INCONCLUSIVE",
+        fragile=True,
+        because="the interval lies above 0, but one seed decides",
+    )
     return changed(result, verdict=verdict, fragility=on, suites=[suite])
 
 
@@ -69,18 +81,30 @@ def test_size_fragility_and_price_stand_above_the_fold() -> None:
     page = study_html(fragile_study())
     head = " ".join(page[page.index('<p class="answer') : page.index('<dl class="facts"')].split())
     for text in (
-        "inconclusive slight", "fragile", "+1.8 points, +0.3…+3.3", "passes 45.5", "✗ Given up for it: repetitive answers 1.0", "perplexity of plain text",
+        "inconclusive slight",
+        "fragile",
+        "+1.8 points, +0.3…+3.3",
+        "passes 45.5",
+        "✗ Given up for it: repetitive answers 1.0",
+        "perplexity of plain text",
         "too small for this design to find with 80 % power",
-    ):  # fmt: skip
+    ):
         assert text in head.replace("\u00a0", " "), text
 
 
 def test_the_page_has_a_row_a_seed_kind_slice_suite_and_instruction() -> None:
     page = " ".join(study_html(fragile_study()).replace("\u00a0", " ").split())
     for text in (
-        "it holds 0 without seed 0, 2", "flipped in all ways: p 0.250", "25 kinds of constraint as a sample of kinds",
-        "case:lower", "On published benchmarks", "ifeval", "length_constraints:number_words", "38 % − 44 %", "corrected over the secondary contrasts; the verdict's own contrast needs no correction. <b>smallest",
-    ):  # fmt: skip
+        "it holds 0 without seed 0, 2",
+        "flipped in all ways: p 0.250",
+        "25 kinds of constraint as a sample of kinds",
+        "case:lower",
+        "On published benchmarks",
+        "ifeval",
+        "length_constraints:number_words",
+        "38 % − 44 %",
+        "corrected over the secondary contrasts; the verdict's own contrast needs no correction. <b>smallest",
+    ):
         assert text in page.replace("&#39;", "'"), text
     assert "query_pairs" not in page
 

@@ -117,7 +117,10 @@ def test_same_record_same_bytes(factory: SimpleNamespace) -> None:
 
 def test_sections_stand_in_their_order(factory: SimpleNamespace) -> None:
     html = study_html(factory.study())
-    places = [html.index(f'id="{name}"') for name in ("rates", "contrasts", "families", "curves", "data", "ledger", "answers", "settings", "making")]  # fmt: skip
+    places = [
+        html.index(f'id="{name}"')
+        for name in ("rates", "contrasts", "families", "curves", "data", "ledger", "answers", "settings", "making")
+    ]
     assert places == sorted(places)
     assert html.index("INCONCLUSIVE</span>") < places[0]
 
@@ -135,7 +138,9 @@ def test_missing_numbers_are_dashes_with_a_reason(factory: SimpleNamespace) -> N
     result = factory.study()
     first, *rest = result.scores
     guard = factory.changed(first.guard, content_share=None, distinct_2=None)
-    nothing = factory.changed(first, guard=guard, prompt_strict=factory.wilson(0, 0), families={"case": factory.wilson(0, 0)})  # fmt: skip
+    nothing = factory.changed(
+        first, guard=guard, prompt_strict=factory.wilson(0, 0), families={"case": factory.wilson(0, 0)}
+    )
     gone = [score for score in rest if (score.arm, score.slice) != ("sft", "new-family/multiple")]
     html = study_html(factory.changed(result, scores=[nothing, *gone]))
     text = Page(html).text

@@ -58,11 +58,17 @@ def test_trl_without_end_tokens_says_so_and_only_then() -> None:
 @pytest.mark.parametrize(
     ("row", "is_cut"),
     [
-        ({"finish_reason": "length"}, True), ({"stop_reason": "max_tokens"}, True), ({"status": "truncated"}, True),
-        ({"is_truncated": True}, True), ({"truncated": False, "finish_reason": "length"}, False),
-        ({"finish_reason": "stop"}, False), ({"finish_reason": None}, None), ({"index": 3}, None), ({}, None),
+        ({"finish_reason": "length"}, True),
+        ({"stop_reason": "max_tokens"}, True),
+        ({"status": "truncated"}, True),
+        ({"is_truncated": True}, True),
+        ({"truncated": False, "finish_reason": "length"}, False),
+        ({"finish_reason": "stop"}, False),
+        ({"finish_reason": None}, None),
+        ({"index": 3}, None),
+        ({}, None),
     ],
-)  # fmt: skip
+)
 def test_what_a_row_says(row: dict[str, Any], is_cut: bool | None) -> None:
     assert is_cut_by(row) is is_cut
 
@@ -144,8 +150,9 @@ class TestUndecided:
             pytest.fail("digits have no language: take another undecided answer for this test")
         for kind in ("dense", "binary"):
             assert reward_of("12 34", LANGUAGE_REFS, kind=kind, mode="fixed") == 0.0
-        assert judge_reward(mode="fixed")(completions=["12 34"], instruction_id_list=[LANGUAGE["instruction_id_list"]],
-                                          kwargs=[LANGUAGE["kwargs"]]) == [0.0]  # fmt: skip
+        assert judge_reward(mode="fixed")(
+            completions=["12 34"], instruction_id_list=[LANGUAGE["instruction_id_list"]], kwargs=[LANGUAGE["kwargs"]]
+        ) == [0.0]
 
     def test_what_no_answer_decides_is_no_measurement(self) -> None:
         assert judge_of((UNDECIDABLE, *REFS)).undecidable == {0}

@@ -68,12 +68,20 @@ def test_trl_gives_the_others_the_advantages_that_they_have_alone(tiny_llama_dir
         transformers.AutoModelForCausalLM.from_pretrained(tiny_llama_dir),
         reward_funcs=half,
         args=trl.GRPOConfig(
-            output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none", disable_tqdm=True, max_steps=1,
-            per_device_train_batch_size=8, num_generations=8, max_completion_length=4, seed=0,
+            output_dir=str(tmp_path),
+            use_cpu=True,
+            bf16=False,
+            report_to="none",
+            disable_tqdm=True,
+            max_steps=1,
+            per_device_train_batch_size=8,
+            num_generations=8,
+            max_completion_length=4,
+            seed=0,
         ),
         train_dataset=datasets.Dataset.from_list([{"prompt": "the sea is"}]),
         processing_class=transformers.AutoTokenizer.from_pretrained(tiny_llama_dir),
-    )  # fmt: skip
+    )
     trainer.train()
     advantages, alone = torch.tensor(list(trainer._logs["advantages"])), given[::2]
     assert advantages[1::2].tolist() == [0.0] * 4

@@ -67,8 +67,10 @@ def test_rows_that_are_lost_lie_beside_with_their_reason(tmp_path: Path) -> None
     assert file.read_bytes() == other.read_bytes()
     lost = [json.loads(line) for line in file.read_text().splitlines()]
     assert [(row["line"], row.get("item"), "no column 'text'" in row.get("reason", "")) for row in lost] == [
-        (2, 7, False), (4, 7, False), (6, None, True),
-    ]  # fmt: skip
+        (2, 7, False),
+        (4, 7, False),
+        (6, None, True),
+    ]
     assert step.counts.read == step.counts.kept + step.counts.dropped + step.counts.broken == 18
     with pytest.raises(SpecError, match="no column 'text'"):
         Decontaminate(Settings(ITEMS, ("text",)))([{"txt": "a"}])
@@ -110,8 +112,11 @@ def test_draw_asks_a_model() -> None:
     step = sent(Draw(DrawSpec("scripted/echo", draws=2)))
     made = step([{"key": 5, "prompt": "Hello."}, {"prompt": []}, {"prompt": [{"role": "user", "content": "Bye."}]}])
     assert [(row["key"], row["draw"], row["response"]) for row in made] == [
-        ("5", 0, "Hello."), ("5", 1, "Hello."), ("line-3", 0, "Bye."), ("line-3", 1, "Bye."),
-    ]  # fmt: skip
+        ("5", 0, "Hello."),
+        ("5", 1, "Hello."),
+        ("line-3", 0, "Bye."),
+        ("line-3", 1, "Bye."),
+    ]
     assert (step.counts.read, step.counts.broken, step.counts.made) == (3, 1, 4)
 
 

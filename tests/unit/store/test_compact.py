@@ -100,10 +100,18 @@ def test_rows_are_those_of_the_runs_in_order(tmp_path: Path):
 
 def test_every_field_of_an_answer_comes_back_typed(tmp_path: Path):
     answer = _answer(
-        "p0", text="NUL \0, quote ' \" é 🙂 \u2028", stop_reason="stop", reasoning="because",
-        usage=Usage(5, 7, 3, 1.25e-7), latency_s=0.1 + 0.2, seed=2**63 - 1, served_model="m-1", provider="P",
-        first_token_s=1e-9, evidence="none",
-    )  # fmt: skip
+        "p0",
+        text="NUL \0, quote ' \" é 🙂 \u2028",
+        stop_reason="stop",
+        reasoning="because",
+        usage=Usage(5, 7, 3, 1.25e-7),
+        latency_s=0.1 + 0.2,
+        seed=2**63 - 1,
+        served_model="m-1",
+        provider="P",
+        first_token_s=1e-9,
+        evidence="none",
+    )
     compact(_run(tmp_path, [answer, _answer("p1", text="")]))
     names = (
         "text, stop_reason, reasoning, prompt_tokens, completion_tokens, reasoning_tokens, cost_usd, latency_s, seed, "
@@ -148,8 +156,9 @@ def test_the_last_answer_counts_and_a_failed_call_replaces_none(tmp_path: Path):
         second.append_response(_answer("p2", text="", status="error", stop_reason="2"))
     compact(tmp_path)
     assert _read(tmp_path, FILES[0], "prompt_id, text, status, stop_reason") == [
-        ("p0", "second", "ok", None), ("p2", "", "error", "2"),
-    ]  # fmt: skip
+        ("p0", "second", "ok", None),
+        ("p2", "", "error", "2"),
+    ]
     assert [one.text for one in Run.load(tmp_path).responses()] == ["second", ""]
 
 

@@ -33,7 +33,7 @@ ENTRIES = b"".join(
     encode(Entry(model, 0, Response("p0", 0, 0, text, status, usage=Usage(1, 2, None, 0.1)))) + b"\n"
     for model in ("a", "b")
     for text, status in (("yes", "ok"), ("", "error"), ("é \u2028", "truncated"))
-)  # fmt: skip
+)
 SNAPSHOT = Snapshot(0.0, URL, "openai-compatible", ({"id": "a"}, {"id": "b"}), ("a", "b"), {})
 FILES = {
     "sweep.json": encode(SPEC),

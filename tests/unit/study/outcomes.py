@@ -26,9 +26,13 @@ def prompts(n: int, *, shared: int = 1, kinds: int = 0) -> list[Prompt]:
 
 
 def evaluation(
-    passes: Sequence[bool | None], *, arm: str = "a", seed: int | None = 0, words: Sequence[int | None] | None = None,
+    passes: Sequence[bool | None],
+    *,
+    arm: str = "a",
+    seed: int | None = 0,
+    words: Sequence[int | None] | None = None,
     nats: Sequence[float] = (100.0, 90.0, 120.0),
-) -> Measured:  # fmt: skip
+) -> Measured:
     """An evaluation with these outcomes."""
     n = len(passes)
     return Measured(

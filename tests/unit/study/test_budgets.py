@@ -29,12 +29,19 @@ from adhere.suites.generated.core.slices import Sizes
 
 STAGES = {**SPEC.stages, "online": {"method": "online-dpo", "equal_compute_to": "sft+dpo+grpo"}}
 ARMS = [
-    ArmSpec("start"), ArmSpec("sft+dpo+grpo", ["sft", "dpo", "grpo"]), ArmSpec("sft+dpo+online", ["sft", "dpo", "online"]),
-]  # fmt: skip
+    ArmSpec("start"),
+    ArmSpec("sft+dpo+grpo", ["sft", "dpo", "grpo"]),
+    ArmSpec("sft+dpo+online", ["sft", "dpo", "online"]),
+]
 BASE = msgspec.structs.replace(
-    SPEC, arms=ARMS, stages=STAGES, seeds=[0], verdict=VerdictSpec("?", "sft+dpo+grpo", "sft+dpo+online"),
-    evaluation=EvaluationSpec(new_topic=Sizes(single=2)), resample=ResampleSpec("sft", prompts=20),
-)  # fmt: skip
+    SPEC,
+    arms=ARMS,
+    stages=STAGES,
+    seeds=[0],
+    verdict=VerdictSpec("?", "sft+dpo+grpo", "sft+dpo+online"),
+    evaluation=EvaluationSpec(new_topic=Sizes(single=2)),
+    resample=ResampleSpec("sft", prompts=20),
+)
 GROWN = with_budgets(msgspec.structs.replace(BASE, budgets=[1, 2, 4]))
 
 
@@ -47,8 +54,11 @@ def plan(spec: StudySpec) -> Plan:
 def test_each_budget_is_an_arm_that_is_matched_to_its_like() -> None:
     validate(GROWN)
     assert [arm.name for arm in GROWN.arms[3:]] == [
-        "sft+dpo+grpo-x2", "sft+dpo+online-x2", "sft+dpo+grpo-x4", "sft+dpo+online-x4",
-    ]  # fmt: skip
+        "sft+dpo+grpo-x2",
+        "sft+dpo+online-x2",
+        "sft+dpo+grpo-x4",
+        "sft+dpo+online-x4",
+    ]
     assert GROWN.arm("sft+dpo+online-x4").stages == ["sft", "dpo", "online-x4"]
     assert GROWN.stage("online-x4").equal_compute_to == "sft+dpo+grpo-x4"
     once, twice = (GROWN.stage(name).settings.steps for name in ("grpo", "grpo-x2"))  # type: ignore[attr-defined]
@@ -98,8 +108,10 @@ def test_gains_and_costs_stand_side_by_side() -> None:
     assert grown is not None
     assert growth(BASE, evaluations, costs) is None
     assert [(one.arm, one.budget, one.tokens_trained) for one in grown.points[:3]] == [
-        ("sft+dpo+grpo", 1, 100), ("sft+dpo+online", 1, 200), ("sft+dpo+grpo-x2", 2, 300),
-    ]  # fmt: skip
+        ("sft+dpo+grpo", 1, 100),
+        ("sft+dpo+online", 1, 200),
+        ("sft+dpo+grpo-x2", 2, 300),
+    ]
     gains = [one.gain.difference for one in grown.points if one.method == "sft+dpo+grpo"]
     assert gains == sorted(gains)
     assert [one.name for one in grown.between][1] == "sft+dpo+grpo-x2 − sft+dpo+online-x2"

@@ -18,8 +18,19 @@ from adhere.study.design.probe import VERSION, Probe, file_of, load_probe, mean,
 from adhere.study.design.tasks import Task, tasks_of
 from adhere.suites.generated.core.slices import study_prompts
 
-PROBE = Probe(VERSION, 1, trained=150.0, read=400.0, drawn=200.0, evaluated_read=300.0, evaluated=100.0,
-              prompt_tokens=60.0, answer_tokens=30.0, evaluated_tokens=25.0, seconds=5.0)  # fmt: skip
+PROBE = Probe(
+    VERSION,
+    1,
+    trained=150.0,
+    read=400.0,
+    drawn=200.0,
+    evaluated_read=300.0,
+    evaluated=100.0,
+    prompt_tokens=60.0,
+    answer_tokens=30.0,
+    evaluated_tokens=25.0,
+    seconds=5.0,
+)
 
 
 def said(start: Path, probe: Probe | None, *, jobs: int = 1) -> Estimate:
@@ -75,9 +86,11 @@ def test_the_timetable(left: list[tuple[Task, float]], jobs: int, minutes: float
 
 def test_a_probe_of_the_model_itself(tiny_llama_dir: Path) -> None:
     spec = msgspec.structs.replace(
-        SPEC, threads=1, data=msgspec.structs.replace(SPEC.data, max_new_tokens=6),
+        SPEC,
+        threads=1,
+        data=msgspec.structs.replace(SPEC.data, max_new_tokens=6),
         evaluation=msgspec.structs.replace(SPEC.evaluation, max_new_tokens=9),
-    )  # fmt: skip
+    )
     found = measure(spec, study_prompts(0, 8), start=tiny_llama_dir, resolved=Resolved())
     assert 1 <= found.answer_tokens <= 6
     assert 1 <= found.evaluated_tokens <= 9

@@ -112,12 +112,21 @@ def test_everything_is_done_and_answered(finished: tuple[Path, StudyResult]) -> 
     assert result.verdict.scope == "method"
     assert result.verdict.withheld == []
     assert [(pool.seed, pool.source) for pool in result.data] == [
-        (0, "the start model"), (0, "the model after sft"), (1, "the start model"), (1, "the model after sft"),
-    ]  # fmt: skip
+        (0, "the start model"),
+        (0, "the model after sft"),
+        (1, "the start model"),
+        (1, "the model after sft"),
+    ]
     assert len({pool.sha256 for pool in result.data}) == 4, "every seed draws its own data"
     assert set(result.data[0].contamination["shared"].values()) == {0}
     assert all(one.within for one in result.matched), "equal compute by construction"
-    assert {score.slice for score in result.scores} == {"all", "new-topic/single", "new-topic/multiple", "new-wording/single", "new-family/single"}  # fmt: skip
+    assert {score.slice for score in result.scores} == {
+        "all",
+        "new-topic/single",
+        "new-topic/multiple",
+        "new-wording/single",
+        "new-family/single",
+    }
     assert list(directory.glob("cells/*/model")) == [], "weights that nothing needs any more are deleted"
     assert {guard.name: guard.outcome for guard in result.guards}["perplexity"] in {"holds", "undecided", "violated"}
     assert study_answer(result).seeds == 2
@@ -159,10 +168,14 @@ def test_weights_that_were_changed_are_refused_by_what_would_start_from_them(
 ) -> None:
     """One flipped bit of a parent: its children are not trained, and the message says which cell to remove."""
     kept = msgspec.structs.replace(
-        spec, seeds=[0], keep_weights=True, resample=None, arms=[spec.arm("start"), spec.arm("sft"), spec.arm("grpo")],
+        spec,
+        seeds=[0],
+        keep_weights=True,
+        resample=None,
+        arms=[spec.arm("start"), spec.arm("sft"), spec.arm("grpo")],
         verdict=msgspec.structs.replace(spec.verdict, treatment="grpo", control="sft", secondary=[]),
         evaluation=msgspec.structs.replace(spec.evaluation, suites=[], suite_tokens={}),
-    )  # fmt: skip
+    )
     train = work._DO["cell"]
 
     def flip(prepared: Prepared, task: work.Task, progress: object) -> None:
@@ -259,7 +272,9 @@ def test_low_coverage_and_mixed_engines_withhold_the_answer(
         found = real(where, name, key)
         if found is None or not name.startswith("grpo-s0"):
             return found
-        return msgspec.structs.replace(found, passes=[None, *found.passes[1:]], engine=msgspec.structs.replace(found.engine, precision="bf16"))  # fmt: skip
+        return msgspec.structs.replace(
+            found, passes=[None, *found.passes[1:]], engine=msgspec.structs.replace(found.engine, precision="bf16")
+        )
 
     monkeypatch.setattr(collect, "load_measured", other)
     said = collect.make_result(prepared, parameters=1, command="").verdict

@@ -51,9 +51,17 @@ def evaluated(
 
     run = evaluate_sync(ScriptedModel(answer), suite, directory / arm / (name or "own"))
     return collect_run(
-        run, suite.prompts, key="k", arm=arm, seed=0, suite_sha256=suite.sha256, plain=PlainText([nats, nats + 1, nats - 1], [40] * 3),
-        shown=[], seconds=1.0, suite=name,
-    )  # fmt: skip
+        run,
+        suite.prompts,
+        key="k",
+        arm=arm,
+        seed=0,
+        suite_sha256=suite.sha256,
+        plain=PlainText([nats, nats + 1, nats - 1], [40] * 3),
+        shown=[],
+        seconds=1.0,
+        suite=name,
+    )
 
 
 def outcomes_of(

@@ -57,12 +57,24 @@ def edited(copy: Path, file: str, of: str, *, before: str = "", after: str = "\n
 
 @pytest.mark.parametrize(
     ("of", "file"),
-    [("drawn", "schema.py"), ("drawn", "constraints/kinds/trained/case.py"), ("drawn", "constraints/base.py"),
-     ("drawn", "constraints/kinds/shared/edits.py"), ("drawn", "constraints/repair.py"), ("drawn", "models/chat.py"),
-     ("drawn", "models/local/decoder/decode.py"), ("drawn", "pipeline/judge.py"), ("drawn", "build/filter.py"),
-     ("drawn", "text/words.py"), ("trained", "train/methods/dpo.py"), ("trained", "train/loop.py"),
-     ("trained", "train/batch/pairs.py"), ("trained", "pipeline/reward.py"), ("trained", identity.TRAINING[0])],
-)  # fmt: skip
+    [
+        ("drawn", "schema.py"),
+        ("drawn", "constraints/kinds/trained/case.py"),
+        ("drawn", "constraints/base.py"),
+        ("drawn", "constraints/kinds/shared/edits.py"),
+        ("drawn", "constraints/repair.py"),
+        ("drawn", "models/chat.py"),
+        ("drawn", "models/local/decoder/decode.py"),
+        ("drawn", "pipeline/judge.py"),
+        ("drawn", "build/filter.py"),
+        ("drawn", "text/words.py"),
+        ("trained", "train/methods/dpo.py"),
+        ("trained", "train/loop.py"),
+        ("trained", "train/batch/pairs.py"),
+        ("trained", "pipeline/reward.py"),
+        ("trained", identity.TRAINING[0]),
+    ],
+)
 def test_what_can_change_weights_changes_the_hash(copy: Path, of: str, file: str) -> None:
     assert edited(copy, file, of)
 

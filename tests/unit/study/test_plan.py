@@ -53,8 +53,11 @@ def plan(spec: StudySpec = SPEC, inputs: str = "a") -> Plan:
 def test_shared_prefixes_are_one_cell() -> None:
     cells = plan().cells
     assert [cell.path for cell in cells if cell.seed == 0] == [
-        ("sft",), ("sft", "dpo"), ("sft", "dpo", "grpo"), ("sft", "more"),
-    ]  # fmt: skip
+        ("sft",),
+        ("sft", "dpo"),
+        ("sft", "dpo", "grpo"),
+        ("sft", "more"),
+    ]
     assert len(cells) == 8
     assert cells[0].arms == ("sft", "sft+dpo", "sft+dpo+grpo", "sft+more")
     assert len({cell.folder for cell in cells}) == 8

@@ -88,8 +88,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet", "--target"]
     done = subprocess.run(
         [sys.executable, "-m", "pip", "install", *options, str(into), str(source)],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return into
 
@@ -123,8 +126,11 @@ def test_the_command_plans_it_by_its_own_cost_model(site: Path, tiny_llama_dir: 
     planned = subprocess.run(
         [sys.executable, "-m", "adhere", "study", str(file), "--plan", "--out", str(tmp_path / "out")],
         env=os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert planned.returncode == 0, planned.stderr
     assert "few: 13k tokens trained" in planned.stderr
 

@@ -20,9 +20,12 @@ from adhere.study.run.measured import Measured
 from adhere.study.run.records import pack, packing, unpack
 
 RECORDS = {
-    "study.json": b"{}", "result.json": b"[1]", "evaluations/a-s0-1.json": b"2", "cells/sft-s0-1/cell.json": b"3",
+    "study.json": b"{}",
+    "result.json": b"[1]",
+    "evaluations/a-s0-1.json": b"2",
+    "cells/sft-s0-1/cell.json": b"3",
     "data/data-s0-1/manifest.json": b"4",
-}  # fmt: skip
+}
 REST = ("cells/sft-s0-1/model/model.safetensors", "data/data-s0-1/sft.jsonl", "runs/a/responses/1.jsonl", "report.html")
 
 

@@ -111,20 +111,32 @@ def test_seeds_can_be_asked_for(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("learning_rate", "learning_rte", r"study\.toml:7: unknown key 'learning_rte' in stages\.sft\. Did you mean 'learning_rate'\?"),
+        (
+            "learning_rate",
+            "learning_rte",
+            r"study\.toml:7: unknown key 'learning_rte' in stages\.sft\. Did you mean 'learning_rate'\?",
+        ),
         ('method = "dpo"', 'method = "dop"', r"study\.toml:10: Unknown stage 'dop'\. Did you mean 'dpo'\?"),
         ("question", "qestion", r"study\.toml:\d+: unknown key 'qestion' in verdict\. Did you mean 'question'\?"),
         ('name = "small"', 'nam = "small"', r"study\.toml:2: unknown key 'nam'"),
         ("1e-5", '"fast"', r"stages\.sft.*learning_rate"),
-        ('stages = ["sft", "dpo"]', 'stages = ["sft", "dop"]', r"arms\.sft\+dpo\.stages: unknown name 'dop'\. Did you mean 'dpo'\?"),
-        ('treatment = "sft+dpo"', 'treatment = "sft+dop"', r"verdict\.treatment: unknown name .* Did you mean 'sft\+dpo'\?"),
+        (
+            'stages = ["sft", "dpo"]',
+            'stages = ["sft", "dop"]',
+            r"arms\.sft\+dpo\.stages: unknown name 'dop'\. Did you mean 'dpo'\?",
+        ),
+        (
+            'treatment = "sft+dpo"',
+            'treatment = "sft+dop"',
+            r"verdict\.treatment: unknown name .* Did you mean 'sft\+dpo'\?",
+        ),
         ('control = "sft+more"', 'control = "sft+dpo"', "compared with itself"),
         ('name = "sft+more"', 'name = "sft"', "arm sft is given twice"),
         ('equal_compute_to = "sft+dpo"', 'equal_compute_to = "sft+more"', "must stand before arm"),
         ('method = "dpo"', 'method = "dpo"\nequal_compute_to = "sft"', "cannot train to a budget"),
         ('method = "dpo"', "", "needs a method"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_explained(tmp_path, old: str, new: str, message: str) -> None:
     assert old in SMALL
     with pytest.raises(SpecError, match=message):

@@ -164,9 +164,16 @@ def test_what_a_checkpoint_hid_from_the_guards_is_seen_at_the_end(
     pools = [load_pool(pool_folder(prepared.directory, prepared.plan.pool(key))) for key in cell.pools]
     with pytest.raises(Wasted, match=r"sft\+grpo \(seed 0\), step 1: unmeasured_share"):
         train_cell(
-            prepared.spec, cell, pools, start=prepared.start, origin=prepared.start, into=tmp_path, matched=[], resolved=prepared.resolved,
+            prepared.spec,
+            cell,
+            pools,
+            start=prepared.start,
+            origin=prepared.start,
+            into=tmp_path,
+            matched=[],
+            resolved=prepared.resolved,
             progress=Silent(),
-        )  # fmt: skip
+        )
 
 
 def test_the_policy_of_a_comparison_stops_what_breaks_it_and_notes_the_rest() -> None:

@@ -77,9 +77,14 @@ class Stored:
         headline = f"{answer}, about the methods, over 2 seeds: +5.0 points [+2.0, +8.0] on 220 prompts"
         verdict = changed(made.verdict, answer=answer, headline=headline, primary=primary)
         self.result = changed(
-            made, spec=msgspec.to_builtins(spec), verdict=verdict, contrasts=[primary], warnings=[], shown=[],
+            made,
+            spec=msgspec.to_builtins(spec),
+            verdict=verdict,
+            contrasts=[primary],
+            warnings=[],
+            shown=[],
             cells={f"{arm} (seed {seed})": folder(arm, seed) for arm in (TREATMENT, ONLINE) for seed in (0, 1)},
-        )  # fmt: skip
+        )
         self.store(self.result)
 
     def store(self, result: Any) -> None:

@@ -30,9 +30,19 @@ def run(comma: float, title: float, *, seed: int | None = 0) -> Measured:
     each = [value for one in kept for value in one]
     rates = [Rate(sum(v), len(v), sum(v) / len(v), 0.0, 1.0, sum(v), len(v), None, None, None) for v in (passes, each)]
     overall = SliceScore(
-        N, Accounting(N, N, 0, 0, 0, 0, 0), 1.0, rates[0], rates[1], rates[0], rates[1], None, None, {}, {},
+        N,
+        Accounting(N, N, 0, 0, 0, 0, 0),
+        1.0,
+        rates[0],
+        rates[1],
+        rates[0],
+        rates[1],
+        None,
+        None,
+        {},
+        {},
         GuardMeans(40.0, 0.9, None, 0.0, 0.0, 0.1, N),
-    )  # fmt: skip
+    )
     found = evaluation(passes, seed=seed)
     return msgspec.structs.replace(found, kept=kept, summary=Summary(1, 1, overall, {}, {}), suite="x")
 
@@ -71,8 +81,16 @@ def test_each_suite_has_the_contrast_of_the_verdict_with_holm_over_suites() -> N
 def test_every_arm_has_its_four_numbers_pooled_and_at_each_seed() -> None:
     scores = found(ifeval=arms((0.8, 0.5), (0.4, 0.5)))["ifeval"].scores
     assert [(one.arm, one.seed) for one in scores] == [
-        ("start", None), ("a", None), ("a", 0), ("a", 1), ("a", 2), ("b", None), ("b", 0), ("b", 1), ("b", 2),
-    ]  # fmt: skip
+        ("start", None),
+        ("a", None),
+        ("a", 0),
+        ("a", 1),
+        ("a", 2),
+        ("b", None),
+        ("b", 0),
+        ("b", 1),
+        ("b", 2),
+    ]
     pooled = scores[1]
     assert (pooled.prompt_strict.n, pooled.instruction_loose.n) == (3 * N, 3 * N * 3 // 2)
     assert pooled.prompt_strict.rate == pytest.approx(scores[2].prompt_strict.rate)

@@ -107,7 +107,10 @@ def test_a_study_tunes_first_stores_what_it_tried_and_goes_on_with_the_choice(
     tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw_from_somebody_who_can_write(monkeypatch)
-    one_rate: dict[str, dict[str, list[Json]]] = {"grpo": {"learning_rate": [1e-3, 1e-2]}, "online": {"learning_rate": [1e-3, 1e-2]}}  # fmt: skip
+    one_rate: dict[str, dict[str, list[Json]]] = {
+        "grpo": {"learning_rate": [1e-3, 1e-2]},
+        "online": {"learning_rate": [1e-3, 1e-2]},
+    }
     spec = spec_of(str(tiny_llama_dir), grid=one_rate)
     open_ = prepared_tuning(spec, tmp_path, jobs=1)
     assert open_ is not None

@@ -75,7 +75,11 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     records: dict[str, object] = {}
     (tmp_path / "evaluations").mkdir()
     monkeypatch.setattr(work, "_DO", dict.fromkeys(("pool", "cell", "evaluation"), do))
-    monkeypatch.setattr(work, "load_measured", lambda directory, name, key: (directory / "evaluations" / f"{name}.json").exists() or None)  # fmt: skip
+    monkeypatch.setattr(
+        work,
+        "load_measured",
+        lambda directory, name, key: (directory / "evaluations" / f"{name}.json").exists() or None,
+    )
     monkeypatch.setattr(work, "WAIT_S", 0.01)
     monkeypatch.setattr(work, "give_back_memory", lambda: None)  # a second for each task, late in a long run of tests
     return found

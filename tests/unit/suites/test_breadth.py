@@ -36,8 +36,12 @@ def test_every_own_kind_reaches_a_suite():
         "world:shop:x4",
     ]
     asked = {
-        one for name in suites for prompt in load(name).prompts for ref in prompt.constraints for one in (ref.id, *ids(ref.params))
-    }  # fmt: skip
+        one
+        for name in suites
+        for prompt in load(name).prompts
+        for ref in prompt.constraints
+        for one in (ref.id, *ids(ref.params))
+    }
     own = {name for name in registry if registry.get(name).__module__.startswith("adhere.")}
     assert own - asked == {"written:check"}, "what a person has written is asked for where it was written"
 

@@ -60,13 +60,16 @@ def with_a_risk(calls):
     return (*calls, *risks)
 
 
-@pytest.mark.parametrize(("turned", "wanted"), [
-    (lambda calls: calls, [4, 4, 4, 4, 4, 4]),
-    (lambda calls: calls[::-1], [4, 4, 0, 4, 4, 4]),  # only where the order counts
-    (lambda calls: calls[1:], [0, 0, 0, 0, 4, 0]),
-    (other_number, [0, 0, 0, 0, 4, 0]),
-    (with_a_risk, [0, 0, 0, 0, 0, 0]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("turned", "wanted"),
+    [
+        (lambda calls: calls, [4, 4, 4, 4, 4, 4]),
+        (lambda calls: calls[::-1], [4, 4, 0, 4, 4, 4]),  # only where the order counts
+        (lambda calls: calls[1:], [0, 0, 0, 0, 4, 0]),
+        (other_number, [0, 0, 0, 0, 4, 0]),
+        (with_a_risk, [0, 0, 0, 0, 0, 0]),
+    ],
+)
 def test_calls_are_compared_one_by_one(turned, wanted, tmp_path):
     run = evaluate_sync(solver(turned), load("calls:x4"), tmp_path / "run")
     assert passed(run) == dict(zip(LEVELS, wanted, strict=True))

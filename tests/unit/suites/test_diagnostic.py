@@ -289,8 +289,13 @@ def near_misses(test, item):
             expected + "0" if test != "format:markdown_table" else expected[:-2] + "0 |",
         ]
     if test == "constraint:banned_letters":
-        return [expected + " zzzzz", expected.replace(" ", ", "), expected.title(), " ".join(expected.split(" ")[::-1]),
-                expected.replace(" ", "\n")]  # fmt: skip
+        return [
+            expected + " zzzzz",
+            expected.replace(" ", ", "),
+            expected.title(),
+            " ".join(expected.split(" ")[::-1]),
+            expected.replace(" ", "\n"),
+        ]
     return ["\n".join(lines[:-1]), "\n".join(lines[::-1]), expected + " zebra", expected.capitalize(), expected + "."]
 
 

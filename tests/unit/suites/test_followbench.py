@@ -32,8 +32,10 @@ class TestPublishedFiles:
         assert suite.settings["note"] == "350 of 820 rows are decided by program; 470 need a judge and are left out"
         assert Counter(prompt.tags["slice"] for prompt in suite.prompts) == {f"level {at}": 70 for at in range(1, 6)}
         assert Counter(prompt.constraints[0].id for prompt in suite.prompts) == {
-            "followbench:template": 200, "followbench:answer": 115, "followbench:summary": 35,
-        }  # fmt: skip
+            "followbench:template": 200,
+            "followbench:answer": 115,
+            "followbench:summary": 35,
+        }
         assert len({prompt.id for prompt in suite.prompts}) == 350
 
     def test_the_published_answers_of_the_examples_have_their_form(self):
@@ -121,9 +123,13 @@ class TestBadInput:
         file = tmp_path / "content_constraints.json"
         row = {"example_id": 1, "category": "content", "source": "E2E", "level": 9, "instruction": "x", "target": "y"}
         for bad, message in (
-            ("{", "not JSON"), ("{}", "must be a list"), ("[1]", "row 0: example_id"), (json.dumps([row]), "level=9 must be 0 to 5"),
-            (json.dumps([{**row, "level": 1, "source": "CONLL2003"}]), "row 0: target="), ("[]", "no row that a program"),
-        ):  # fmt: skip
+            ("{", "not JSON"),
+            ("{}", "must be a list"),
+            ("[1]", "row 0: example_id"),
+            (json.dumps([row]), "level=9 must be 0 to 5"),
+            (json.dumps([{**row, "level": 1, "source": "CONLL2003"}]), "row 0: target="),
+            ("[]", "no row that a program"),
+        ):
             file.write_text(bad, encoding="utf-8")
             with pytest.raises(SpecError, match=message):
                 load(f"followbench:{file}")

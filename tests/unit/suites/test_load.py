@@ -70,9 +70,17 @@ def test_the_listing_says_who_made_a_suite_whom_it_cites_and_what_it_needs() -> 
     )
     judged = {row.name for row in rows if row.judge}
     assert judged == {
-        "advancedif", "agentif", "codeif", "complexbench", "followbench-judged", "inverse-ifeval", "mmifeval", "multichallenge",
-        "sysbench", "wildifeval",
-    }  # fmt: skip
+        "advancedif",
+        "agentif",
+        "codeif",
+        "complexbench",
+        "followbench-judged",
+        "inverse-ifeval",
+        "mmifeval",
+        "multichallenge",
+        "sysbench",
+        "wildifeval",
+    }
     assert {row.made for row in rows} == {"generated", "published", "published; needs adhere judge", "yours"}
     for row in rows:
         assert re.search(r"arXiv \d{4}\.\d{5}", row.paper) or row.name in {

@@ -44,9 +44,20 @@ def test_the_rules_find_the_logical_ones_and_nothing_else() -> None:
     suite = load(f"ifeval:{IFEVAL}")
     rows = {(problem.key, problem.index) for problem in find_problems(suite.prompts, suite="ifeval")}
     assert rows == {
-        (30, 2), (337, 0), (374, 1), (1122, 1), (1129, 0), (1174, 0), (1332, 0), (1627, 2), (2078, 0), (3305, 0),
-        (3369, 1), (3371, 2), (3718, 2),
-    }  # fmt: skip
+        (30, 2),
+        (337, 0),
+        (374, 1),
+        (1122, 1),
+        (1129, 0),
+        (1174, 0),
+        (1332, 0),
+        (1627, 2),
+        (2078, 0),
+        (3305, 0),
+        (3369, 1),
+        (3371, 2),
+        (3718, 2),
+    }
     listed = {(problem.key, problem.index) for problem in problems("ifeval")}
     assert listed - rows == {(371, 1), (2785, 1)}  # no contradiction, and an edit of the prompt
 
@@ -67,7 +78,10 @@ REPEAT = ("combination:repeat_prompt", {"prompt_to_repeat": "Tell me, please, wh
     ("ref", "what"),
     [
         (("punctuation:no_comma", {}), "the text to repeat holds commas, which are forbidden"),
-        (("keywords:forbidden_words", {"forbidden_words": ["cats", "cat"]}), "the text to repeat holds the forbidden 'cats'"),
+        (
+            ("keywords:forbidden_words", {"forbidden_words": ["cats", "cat"]}),
+            "the text to repeat holds the forbidden 'cats'",
+        ),
         (
             ("keywords:frequency", {"keyword": "purr", "frequency": 1, "relation": "less than"}),
             "the text to repeat holds 'purr' 1 times, allowed are less than 1",
@@ -85,7 +99,7 @@ REPEAT = ("combination:repeat_prompt", {"prompt_to_repeat": "Tell me, please, wh
             "the text to repeat comes first, and startend:quotation allows nothing before its opening mark",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_text_to_repeat_that_breaks_another_rule(ref: tuple[str, dict[str, Any]], what: str) -> None:
     assert found("Say it.", REPEAT, ref) == [(1, what)]
 

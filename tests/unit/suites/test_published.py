@@ -166,15 +166,14 @@ def test_the_same_file_elsewhere_is_the_same_suite(tmp_path: Path) -> None:
             r":2: key 1: count:keywords_multiple: missing parameter",
         ),
         (
-            row(instruction_id_list=["keywords:frequency"], kwargs=[{"keyword": "a", "frequency": "x", "relation": "at least"}]),
+            row(
+                instruction_id_list=["keywords:frequency"],
+                kwargs=[{"keyword": "a", "frequency": "x", "relation": "at least"}],
+            ),
             BadParameter,
             r":2: key 1: keywords:frequency: frequency='x' must be a whole number",
         ),
-        (
-            row(kwargs=[{"num_word": 3}]),
-            BadParameter,
-            r":2: key 1: punctuation:no_comma: unknown parameter 'num_word'",
-        ),
+        (row(kwargs=[{"num_word": 3}]), BadParameter, r":2: key 1: punctuation:no_comma: unknown parameter 'num_word'"),
         (row(kwargs=[{}, {}]), SpecError, r":2: key 1: 1 ids in instruction_id_list, but 2 entries in kwargs"),
         (row(instruction_id_list=[], kwargs=[]), SpecError, r":2: key 1: instruction_id_list is empty"),
         (row("0"), SpecError, r":2: key '0': line 1 has the same key"),
@@ -185,7 +184,7 @@ def test_the_same_file_elsewhere_is_the_same_suite(tmp_path: Path) -> None:
         ("null", SpecError, r":2: found null; each line must be one JSON object"),
         ('{"key": 1,', SpecError, r":2: not JSON: "),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, wrong: Any, error: type[Exception], message: str) -> None:
     path = written(tmp_path, row(0), wrong, row(3))
     with pytest.raises(error, match=message) as caught:
@@ -227,8 +226,12 @@ def test_they_are_listed_with_how_to_name_them() -> None:
         assert rows[name].paper.startswith("arXiv ")
         assert not rows[name].generated
     assert {name: rows[name].size for name in ("ifeval", "ifbench", "ifbench-2025", "iftrain", "core")} == {
-        "ifeval": 541, "ifbench": 300, "ifbench-2025": 294, "iftrain": None, "core": 200
-    }  # fmt: skip
+        "ifeval": 541,
+        "ifbench": 300,
+        "ifbench-2025": 294,
+        "iftrain": None,
+        "core": 200,
+    }
     assert all(row.answers.endswith(("?", ".")) for row in rows.values())
     for name in ("ifeval", "ifbench", "ifbench-2025", "iftrain"):  # the list says what the suite itself says
         published = getattr(

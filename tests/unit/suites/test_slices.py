@@ -24,7 +24,12 @@ def held_out() -> tuple[Prompt, ...]:
 
 @pytest.fixture(scope="module")
 def training() -> list[Prompt]:
-    return [p for seed in range(4) for name in ("train", "again") for p in study_prompts(seed, 200, kinds=KINDS, wordings=2, name=name)]  # fmt: skip
+    return [
+        p
+        for seed in range(4)
+        for name in ("train", "again")
+        for p in study_prompts(seed, 200, kinds=KINDS, wordings=2, name=name)
+    ]
 
 
 def of(prompts: tuple[Prompt, ...], name: str) -> list[Prompt]:
@@ -34,10 +39,13 @@ def of(prompts: tuple[Prompt, ...], name: str) -> list[Prompt]:
 def said(prompt: Prompt, *, held_out: bool) -> bool:
     """Whether every constraint stands there in a wording of one side."""
     return all(
-        any(wording.format(**one.wording()) in prompt.text for wording in (known.held_out if held_out else known.training[:2]))
+        any(
+            wording.format(**one.wording()) in prompt.text
+            for wording in (known.held_out if held_out else known.training[:2])
+        )
         for one in map(from_ref, prompt.constraints)
         for known in [wordings_of(type(one))]
-    )  # fmt: skip
+    )
 
 
 def test_sizes_and_numbers_of_constraints(held_out: tuple[Prompt, ...]) -> None:
@@ -67,7 +75,10 @@ def test_kinds_and_wordings_come_equally_often(training: list[Prompt]) -> None:
 def test_nothing_held_out_is_in_training(held_out: tuple[Prompt, ...], training: list[Prompt]) -> None:
     assert audit(training, held_out) == audit([], [])
     audit(training, held_out).require_clean()
-    asked = [{text.casefold() for p in side for ref in p.constraints for text in contents(from_ref(ref))} for side in (training, held_out)]  # fmt: skip
+    asked = [
+        {text.casefold() for p in side for ref in p.constraints for text in contents(from_ref(ref))}
+        for side in (training, held_out)
+    ]
     assert asked[0]
     assert asked[1]
     assert asked[0].isdisjoint(asked[1])

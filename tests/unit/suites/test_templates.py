@@ -55,7 +55,9 @@ def test_they_ask_for_short_answers_in_one_unit_and_keep_their_words_to_themselv
 
 
 def test_the_dev_slice_shares_nothing_with_training_or_test_of_any_seed() -> None:
-    test = study_suite(0, new_topic=Sizes(60, 40), new_wording=Sizes(40, 10), new_family=Sizes(40, 10), kinds=KINDS, wordings=2)  # fmt: skip
+    test = study_suite(
+        0, new_topic=Sizes(60, 40), new_wording=Sizes(40, 10), new_family=Sizes(40, 10), kinds=KINDS, wordings=2
+    )
     training = [
         prompt
         for seed in range(SEEDS)
@@ -81,5 +83,7 @@ def test_a_dev_slice_that_shares_something_is_refused() -> None:
 
 def test_the_committed_studies_held_out_prompts_come_out_again() -> None:
     """What was added for training and tuning changes nothing of what is tested on."""
-    suite = study_suite(0, new_topic=Sizes(400, 250), new_wording=Sizes(150, 50), new_family=Sizes(100, 50), kinds=KINDS, wordings=2)  # fmt: skip
+    suite = study_suite(
+        0, new_topic=Sizes(400, 250), new_wording=Sizes(150, 50), new_family=Sizes(100, 50), kinds=KINDS, wordings=2
+    )
     assert suite.sha256 == "d3bdf9ac59edb4a700c730e52e083154c499ce61016ebc7acef69b8ae901f01d"

@@ -75,8 +75,18 @@ def test_a_listed_row_that_names_no_model_is_left_out_with_its_reason(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"null", b"7", b'{"data": 7}', b'{"data": [{"object": "model"}]}', b"[" * 100_000, b"\xff\xfe", b'{"data": []}']
-)  # fmt: skip
+    "body",
+    [
+        b"",
+        b"null",
+        b"7",
+        b'{"data": 7}',
+        b'{"data": [{"object": "model"}]}',
+        b"[" * 100_000,
+        b"\xff\xfe",
+        b'{"data": []}',
+    ],
+)
 def test_what_names_no_model_is_an_error_that_says_so(tmp_path: Path, body: bytes) -> None:
     with (
         Listing(body) as endpoint,

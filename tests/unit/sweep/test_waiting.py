@@ -142,9 +142,12 @@ def test_a_refused_key_of_one_model_is_its_own_trouble(tmp_path: Path, fault: st
 @pytest.mark.parametrize(
     "words",
     [
-        "Limited to approved organisations", "This model is not available in Turkey", "your limit is tier 1", "the key to this model",
+        "Limited to approved organisations",
+        "This model is not available in Turkey",
+        "your limit is tier 1",
+        "the key to this model",
     ],
-)  # fmt: skip
+)
 def test_words_of_a_403_stop_nobody_else(tmp_path: Path, words: str) -> None:
     models = {"odd": FakeModel(faults=("403",)), "a": FakeModel()}
     with FakeEndpoint(models, words=words) as endpoint:

@@ -46,9 +46,10 @@ def test_half_of_the_item_decides(kept: int, is_found: bool) -> None:
 
 
 def test_short_items_only_as_a_whole_and_tiny_ones_never() -> None:
-    assert [match and match.common for match in RULE.matches(["Sing me a song today.", "Sing me a song now.", "too short", "", "a"])] == [
-        5, None, None, None, None,
-    ]  # fmt: skip
+    assert [
+        match and match.common
+        for match in RULE.matches(["Sing me a song today.", "Sing me a song now.", "too short", "", "a"])
+    ] == [5, None, None, None, None]
 
 
 def test_a_part_of_an_item_is_a_copy_too() -> None:

@@ -5,16 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhere.text.words import (
-    count_words,
-    has_words,
-    lines,
-    paragraphs,
-    sentence_spans,
-    sentences,
-    word_spans,
-    words,
-)  # fmt: skip
+from adhere.text.words import count_words, has_words, lines, paragraphs, sentence_spans, sentences, word_spans, words
 from timing import assert_quick
 
 
@@ -56,25 +47,37 @@ def test_words(text, expected):
         ("Is it safe? No. It is not.", ["Is it safe?", "No.", "It is not."]),
         ("He said no. I agree.", ["He said no.", "I agree."]),
         ("See no. 5 and No. 12. Good.", ["See no. 5 and No. 12.", "Good."]),
-        ("See Fig. 3 in Vol. II. He ate a fig. It was ripe.", ["See Fig. 3 in Vol. II.", "He ate a fig.", "It was ripe."]),
-        ("Rep. Smith met Gen. Lee. Do one more rep. Then rest.", ["Rep. Smith met Gen. Lee.", "Do one more rep.", "Then rest."]),
+        (
+            "See Fig. 3 in Vol. II. He ate a fig. It was ripe.",
+            ["See Fig. 3 in Vol. II.", "He ate a fig.", "It was ripe."],
+        ),
+        (
+            "Rep. Smith met Gen. Lee. Do one more rep. Then rest.",
+            ["Rep. Smith met Gen. Lee.", "Do one more rep.", "Then rest."],
+        ),
         ("Vitamin C. It helps.", ["Vitamin C.", "It helps."]),
         ("Eat vitamin C. Oranges have it.", ["Eat vitamin C.", "Oranges have it."]),
         ("She got an A. Bob got a B. All passed.", ["She got an A.", "Bob got a B.", "All passed."]),
         ("Go to plan B. We leave now.", ["Go to plan B.", "We leave now."]),
-        ("George W. Bush met John F. Kennedy Jr. in Ohio. Why?", ["George W. Bush met John F. Kennedy Jr. in Ohio.", "Why?"]),
+        (
+            "George W. Bush met John F. Kennedy Jr. in Ohio. Why?",
+            ["George W. Bush met John F. Kennedy Jr. in Ohio.", "Why?"],
+        ),
         ("A book by J. Smith. It sells.", ["A book by J. Smith.", "It sells."]),
         ("We met at 5 p.m. in Rome. Fine.", ["We met at 5 p.m. in Rome.", "Fine."]),
         ("Solve for x. The rest follows.", ["Solve for x.", "The rest follows."]),
         ("Is it A or B. Neither.", ["Is it A or B.", "Neither."]),
-        ("Cats, dogs, etc. are fine. Birds, etc. They sing.", ["Cats, dogs, etc. are fine.", "Birds, etc.", "They sing."]),
+        (
+            "Cats, dogs, etc. are fine. Birds, etc. They sing.",
+            ["Cats, dogs, etc. are fine.", "Birds, etc.", "They sing."],
+        ),
         ("no end", ["no end"]),
         ("one\ntwo", ["one", "two"]),
         ("Really?! Yes.", ["Really?!", "Yes."]),
         ("***\n. . .", []),
         ("你好。再见！", ["你好。", "再见！"]),
     ],
-)  # fmt: skip
+)
 def test_sentences(text, expected):
     assert sentences(text) == expected
     assert sentence_spans(text, most=1) == sentence_spans(text)[:1]
@@ -96,9 +99,20 @@ def test_sentences_lose_no_word(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["\n" * 10**6, "[" * 10**6, " " * 10**6 + "x", "\0" * 10**6, "\ud800" * 10**6, "\u202eش" * 500_000, "." * 10**6 + "x",
-     '."' * 500_000 + "x", "x\u0301" * 500_000, "a'" * 500_000, "1," * 500_000],
-)  # fmt: skip
+    [
+        "\n" * 10**6,
+        "[" * 10**6,
+        " " * 10**6 + "x",
+        "\0" * 10**6,
+        "\ud800" * 10**6,
+        "\u202eش" * 500_000,
+        "." * 10**6 + "x",
+        '."' * 500_000 + "x",
+        "x\u0301" * 500_000,
+        "a'" * 500_000,
+        "1," * 500_000,
+    ],
+)
 def test_hostile_texts_take_linear_time(text):
     for measure in (count_words, paragraphs, lambda text: sentence_spans(text, most=1000)):
         assert_quick(partial(measure, text), f"{text[:2]!r} repeated")

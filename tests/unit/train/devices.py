@@ -41,9 +41,15 @@ class OnDevice(torch.Tensor):
     @staticmethod
     def __new__(cls, inner: torch.Tensor, at: torch.device) -> Self:
         made: Self = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
-            cls, inner.size(), strides=inner.stride(), storage_offset=inner.storage_offset(), dtype=inner.dtype,
-            layout=inner.layout, device=at, requires_grad=False,
-        )  # fmt: skip
+            cls,
+            inner.size(),
+            strides=inner.stride(),
+            storage_offset=inner.storage_offset(),
+            dtype=inner.dtype,
+            layout=inner.layout,
+            device=at,
+            requires_grad=False,
+        )
         made.inner = inner
         return made
 

@@ -57,9 +57,11 @@ class StandIn:
         self.asked.append(body)
         decoder = Decoder(self.model, end_ids=body["stop_token_ids"], rows=1)
         (drawn,) = decoder.decode(
-            [DecodeRow(tuple(body["prompt"]), body["seed"])], max_new_tokens=body["max_tokens"],
-            temperature=body["temperature"], log_probs="logprobs" in body,
-        )  # fmt: skip
+            [DecodeRow(tuple(body["prompt"]), body["seed"])],
+            max_new_tokens=body["max_tokens"],
+            temperature=body["temperature"],
+            log_probs="logprobs" in body,
+        )
         choice: dict[str, Any] = {"text": "", "finish_reason": "stop" if drawn.stopped else "length"}
         if not self.mute:
             choice |= {"token_ids": list(drawn.drawn)}

@@ -38,7 +38,7 @@ SHAPES: list[tuple[type[Any], dict[str, Any], int]] = [  # kind, row, turns befo
     (RlRow, {"prompt": "A colour?", **RULE}, 0),
     (RlRow, {"prompt": TALK, **RULE}, 4),
     (RlRow, {"messages": TALK, **RULE}, 4),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "found", "turns"), SHAPES)

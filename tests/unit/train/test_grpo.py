@@ -29,7 +29,7 @@ from adhere.train.methods.grpo import (  # noqa: E402
     grpo_work,
     overlong,
     select,
-)  # fmt: skip
+)
 from adhere.train.methods.rloo import RlooSettings, rloo  # noqa: E402
 
 SMALL = GrpoSettings(steps=2, prompts_per_step=2, answers_per_prompt=4, max_new_tokens=8, learning_rate=1e-3)
@@ -295,8 +295,11 @@ def test_the_next_episode_goes_on_after_the_replacements(
         *tiny, prompts(6), GrpoSettings(rounds=2, **DYNAMIC | {"steps": 2}), seed=0, score=only("p1", "p2", "p4", "p5")
     )
     assert [(step, named(groups)) for step, _, groups in drawing.rounds] == [
-        (1, ["p0", "p1"]), (1, ["p2"]), (2, ["p3", "p4"]), (2, ["p5"]),
-    ]  # fmt: skip
+        (1, ["p0", "p1"]),
+        (1, ["p2"]),
+        (2, ["p3", "p4"]),
+        (2, ["p5"]),
+    ]
 
 
 def test_thrown_away_groups_do_not_count_in_the_divisor() -> None:

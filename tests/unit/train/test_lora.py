@@ -29,7 +29,9 @@ from adhere.train.recipe.spec import Lora  # noqa: E402
 
 LORA = Lora(rank=4, alpha=8.0)
 SFT = StageSpec("sft", {"epochs": 1, "learning_rate": 1e-2})
-GRPO = StageSpec("grpo", {"steps": 2, "prompts_per_step": 2, "answers_per_prompt": 4, "max_new_tokens": 8, "learning_rate": 1e-3})  # fmt: skip
+GRPO = StageSpec(
+    "grpo", {"steps": 2, "prompts_per_step": 2, "answers_per_prompt": 4, "max_new_tokens": 8, "learning_rate": 1e-3}
+)
 IDS = torch.arange(1, 15)[None]
 
 

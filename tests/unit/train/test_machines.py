@@ -25,8 +25,10 @@ QWEN_05 = Sizes(896, 4864, 24, 14, 2, 64, 151936, tied=True, biased=True)
 QWEN_15 = Sizes(1536, 8960, 28, 12, 2, 128, 151936, tied=True, biased=True)
 QWEN_7 = Sizes(3584, 18944, 28, 28, 4, 128, 152064, tied=False, biased=True)
 SIZES = {  # of the models' own config.json, and their parameters as their cards count them, in millions
-    "hf/Qwen2.5-0.5B-Instruct": (QWEN_05, 494), "hf/Qwen2-0.5B-Instruct": (QWEN_05, 494),
-    "hf/Qwen2.5-1.5B-Instruct": (QWEN_15, 1544), "hf/Qwen2-1.5B-Instruct": (QWEN_15, 1544),
+    "hf/Qwen2.5-0.5B-Instruct": (QWEN_05, 494),
+    "hf/Qwen2-0.5B-Instruct": (QWEN_05, 494),
+    "hf/Qwen2.5-1.5B-Instruct": (QWEN_15, 1544),
+    "hf/Qwen2-1.5B-Instruct": (QWEN_15, 1544),
     "hf/Qwen2.5-3B-Instruct": (Sizes(2048, 11008, 36, 16, 2, 128, 151936, tied=True, biased=True), 3086),
     "hf/Qwen2-7B-Instruct": (QWEN_7, 7616),
     "hf/SmolLM2-360M-Instruct": (Sizes(960, 2560, 32, 15, 5, 64, 49152, tied=True), 362),
@@ -34,7 +36,7 @@ SIZES = {  # of the models' own config.json, and their parameters as their cards
     "hf/Llama-3.2-1B-Instruct": (Sizes(2048, 8192, 16, 32, 8, 64, 128256, tied=True), 1236),
     "hf/Llama-3.2-3B-Instruct": (Sizes(3072, 8192, 28, 24, 8, 128, 128256, tied=True), 3213),
     "hf/Llama-3.1-8B-Instruct": (Sizes(4096, 14336, 32, 32, 8, 128, 128256, tied=False), 8030),
-}  # fmt: skip
+}
 BF16 = Resolved(training="bf16", rollouts="bf16")
 
 

@@ -175,8 +175,11 @@ def test_a_long_tree_without_a_mask_has_the_same_gradients(
     """Blocks of queries against the keys that they see; a tree that branches twice, in blocks of a few queries."""
     shared, more = tuple(range(5, 45)), tuple(range(50, 70))
     rows = [
-        TokenRow(shared, (3, 4, 5)), TokenRow(shared, (9, *more)), TokenRow(shared, (9, *more[:7], 3, 4)), TokenRow((7, 8), (9, 10)),
-    ]  # fmt: skip
+        TokenRow(shared, (3, 4, 5)),
+        TokenRow(shared, (9, *more)),
+        TokenRow(shared, (9, *more[:7], 3, 4)),
+        TokenRow((7, 8), (9, 10)),
+    ]
 
     def computed() -> tuple[Any, list[Any]]:
         model, _ = load(tiny_llama_dir)

@@ -25,8 +25,12 @@ NAMES = ["dpo", "grpo", "more-sft", "online-dpo", "sft"]
 def test_the_registered_stages() -> None:
     assert set(NAMES) <= set(STAGES)
     assert {name: STAGES.get(name).data for name in NAMES} == {
-        "sft": "sft", "more-sft": "sft", "dpo": "pairs", "online-dpo": "rl", "grpo": "rl",
-    }  # fmt: skip
+        "sft": "sft",
+        "more-sft": "sft",
+        "dpo": "pairs",
+        "online-dpo": "rl",
+        "grpo": "rl",
+    }
     pairs = [PairRow("p", "Say a.", "a", "b", "sampled", (), ())]
     pool = SimpleNamespace(sft=[], pairs=pairs, rl=[])
     assert [row.completion for row in STAGES.get("sft").rows(pool, SftSettings(data="chosen"))] == ["a"]

@@ -38,8 +38,10 @@ def drawn(bench: ModuleType, *scores: float) -> object:
 def test_pairs_are_answers_of_different_scores_the_widest_first(bench: ModuleType) -> None:
     pairs = bench.pairs_of([drawn(bench, 0.5, 1.0, 0.0, 0.5)], 3)
     assert [(pair.chosen, pair.rejected) for pair in pairs] == [
-        ("answer 1", "answer 2"), ("answer 0", "answer 2"), ("answer 1", "answer 0"),
-    ]  # fmt: skip
+        ("answer 1", "answer 2"),
+        ("answer 0", "answer 2"),
+        ("answer 1", "answer 0"),
+    ]
     assert bench.pairs_of([drawn(bench, 0.5, 0.5)], 3) == []
 
 

@@ -35,10 +35,13 @@ def recipe(tmp_path: Path, reward: str) -> Recipe:
         (f"{{ kind = 'asked', model = '{ASKED}' }}", [0.5, 0.5, 0, 0]),
         (f"{{ kind = 'asked', model = '{ASKED}', gate = 'binary', weight = 2 }}", [1, 0, 0, 0]),
         (f"{{ kind = 'checklist', model = '{HOLDS}' }}", [1, 0.25, 0, 0]),
-        ("{ kind = 'dense' }, { kind = 'badly-formed', rules = [{ id = 'case:upper' }], weight = -0.5 }", [0.5, 0, -0.5, -0.5]),
+        (
+            "{ kind = 'dense' }, { kind = 'badly-formed', rules = [{ id = 'case:upper' }], weight = -0.5 }",
+            [0.5, 0, -0.5, -0.5],
+        ),
         ("{ kind = 'too-long', words = 1, over = 1, weight = -1 }", [0, 0, 0, 0]),
     ],
-)  # fmt: skip
+)
 def test_a_recipe_writes_its_reward_as_terms(tmp_path: Path, terms: str, scores: list[float]) -> None:
     reward = recipe(tmp_path, f"reward = [{terms}]").reward
     assert open_scorer(reward, [ROW], judge=None, device="cpu")("p", ANSWERS) == pytest.approx(scores)

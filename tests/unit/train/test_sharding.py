@@ -79,8 +79,12 @@ def forked(model: Path, out: Path, *names: str) -> dict[str, set[str]]:
     """Runs of `sharded.py`; by name, the exit codes of its processes."""
     ran = subprocess.run(
         [sys.executable, "-W", "ignore", str(Path(__file__).with_name("sharded.py")), str(model), str(out), *names],
-        env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=900, check=False,
-    )  # fmt: skip
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
     assert ran.returncode == 0, ran.stderr
     codes = {name: set(rest) for name, *rest in (line.split() for line in ran.stdout.splitlines())}
     assert all(each == ({"9"} if name.startswith("killed") else {"0"}) for name, each in codes.items()), ran.stderr
@@ -254,11 +258,21 @@ def test_what_needs_whole_weights_is_refused(tmp_path: Path, tiny_llama_dir: Pat
     "launch",
     [
         ["torch.distributed.run", "--standalone", "--nproc-per-node", "2"],
-        ["accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no",
-         "--dynamo_backend", "no"],
+        [
+            "accelerate.commands.launch",
+            "--cpu",
+            "--num_processes",
+            "2",
+            "--num_machines",
+            "1",
+            "--mixed_precision",
+            "no",
+            "--dynamo_backend",
+            "no",
+        ],
     ],
     ids=["torchrun", "accelerate"],
-)  # fmt: skip
+)
 def test_launchers_run_the_same_recipe(tmp_path: Path, launch: list[str]) -> None:
     file = write(tmp_path, "r")
     environment = os.environ | {"OMP_NUM_THREADS": "1"}

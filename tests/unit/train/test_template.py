@@ -27,7 +27,9 @@ from adhere.train.tokens import attach_tokens, merge_tokens, trained_rows, train
 ROOT = Path(__file__).parents[3]
 PLAIN = "{% for m in messages %}{{ '<user> ' if m.role == 'user' else '' }}{{ m.content }}{{ '</turn>' }}{% endfor %}"
 SFT = StageSpec("sft", {"epochs": 1, "learning_rate": 1e-2})
-GRPO = StageSpec("grpo", {"steps": 1, "prompts_per_step": 2, "answers_per_prompt": 3, "max_new_tokens": 6, "order": "random"})  # fmt: skip
+GRPO = StageSpec(
+    "grpo", {"steps": 1, "prompts_per_step": 2, "answers_per_prompt": 3, "max_new_tokens": 6, "order": "random"}
+)
 
 
 @pytest.fixture

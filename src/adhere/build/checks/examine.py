@@ -268,9 +268,13 @@ class _Examination:
         return kept, killed
 
     def _survivor(
-        self, ran: Sequence[_Candidate], chosen: Sequence[_Candidate], cases: Sequence[Case], tried: tuple[int, float],
+        self,
+        ran: Sequence[_Candidate],
+        chosen: Sequence[_Candidate],
+        cases: Sequence[Case],
+        tried: tuple[int, float],
         killed: dict[str, int],
-    ) -> Survivor | None:  # fmt: skip
+    ) -> Survivor | None:
         """`tried` is how many cases were held out, and how the chosen functions did on them."""
         kept = chosen[: self.keep]
         votes = {case.response: sum(one.answers[case.response] for one in kept) for case in cases}

@@ -87,8 +87,16 @@ def write_checks(path: Path, model: str, checks: Sequence[Check]) -> None:
         f"model = {_quoted(model)}",
     ]
     for check in checks:
-        lines += ["", "[[checks]]", f"instruction = {_quoted(check.instruction)}", f"said = {_quoted(check.said)}", f"good = {_quoted(check.good)}",
-                  f"bad = {_quoted(check.bad)}", f"use = {'true' if check.use else 'false'}", "functions = ["]  # fmt: skip
+        lines += [
+            "",
+            "[[checks]]",
+            f"instruction = {_quoted(check.instruction)}",
+            f"said = {_quoted(check.said)}",
+            f"good = {_quoted(check.good)}",
+            f"bad = {_quoted(check.bad)}",
+            f"use = {'true' if check.use else 'false'}",
+            "functions = [",
+        ]
         lines += [f"{_block(source)}," for source in check.functions]
         lines.append("]")
         if check.evidence is not None:

@@ -111,8 +111,14 @@ def build_checks(spec: ChecksSpec, model: Model, directory: Path, *, progress: P
     write_checks(directory / "checks.toml", model.name, checks)
     write_rows(directory / "drops.jsonl", dropped)
     report = ChecksReport(
-        model.name, spec.preset, isolation, len(instructions), len(checks), _stages(spec, len(instructions), counts, dropped, checks), drawn.ledger
-    )  # fmt: skip
+        model.name,
+        spec.preset,
+        isolation,
+        len(instructions),
+        len(checks),
+        _stages(spec, len(instructions), counts, dropped, checks),
+        drawn.ledger,
+    )
     write_atomic(directory / "report.json", encode(report) + b"\n")
     return report
 

@@ -42,7 +42,7 @@ PUBLISHED_TYPES = {
     "startend:quotes": "ifeval startend:quotation",
     "structure:bullets": "ifeval detectable_format:number_bullet_lists",
     "structure:json_object": "ifeval detectable_format:json_format",
-}  # fmt: skip
+}
 
 
 _SIZES = [

@@ -138,9 +138,15 @@ def _prompts(spec: DataSpec, queries: Sequence[Asked]) -> tuple[list[Prompt], li
 
 
 def _draw(
-    spec: DataSpec, model: Model, *, prompts: Sequence[Prompt], longest: Mapping[str, int], directory: Path,
-    progress: Progress, watch: Callable[[Response], str],
-) -> Draws:  # fmt: skip
+    spec: DataSpec,
+    model: Model,
+    *,
+    prompts: Sequence[Prompt],
+    longest: Mapping[str, int],
+    directory: Path,
+    progress: Progress,
+    watch: Callable[[Response], str],
+) -> Draws:
     """Answers to all prompts, those of one limit together.
 
     DIR/draws, and DIR/draws-LIMIT where an area has another one.

@@ -46,9 +46,15 @@ class Done(Record, frozen=True):
 
 
 def count_up(
-    settings: Settings, *, rows: int, dropped: dict[str, int], touched: Sequence[int], sha256: str, skipped: int = 0,
+    settings: Settings,
+    *,
+    rows: int,
+    dropped: dict[str, int],
+    touched: Sequence[int],
+    sha256: str,
+    skipped: int = 0,
     skipped_lines: Sequence[str] = (),
-) -> Done:  # fmt: skip
+) -> Done:
     """The counts of a whole file, or of several."""
     names = list(dict.fromkeys(against for against, _, _ in settings.items))
     sizes = Counter(against for against, _, _ in settings.items)

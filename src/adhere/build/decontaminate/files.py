@@ -200,9 +200,14 @@ class _Pass:
 
     def _finish(self, state: _State) -> Done:
         return count_up(
-            self.settings, rows=state.rows, dropped=state.dropped, touched=state.touched, skipped=len(state.skipped),
-            skipped_lines=state.skipped, sha256=self.file.sha256,
-        )  # fmt: skip
+            self.settings,
+            rows=state.rows,
+            dropped=state.dropped,
+            touched=state.touched,
+            skipped=len(state.skipped),
+            skipped_lines=state.skipped,
+            sha256=self.file.sha256,
+        )
 
 
 def _behind(blocks: Iterator[Block], lines_done: int) -> Iterator[Block]:

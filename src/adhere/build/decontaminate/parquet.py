@@ -24,8 +24,15 @@ _SLICE = 2048
 
 
 def decontaminate_parquet(
-    train: Path, items: Sequence[TestItem], *, out: Path, drops: Path, columns: Sequence[str], rule: Rule, progress: Progress
-) -> Done:  # fmt: skip
+    train: Path,
+    items: Sequence[TestItem],
+    *,
+    out: Path,
+    drops: Path,
+    columns: Sequence[str],
+    rule: Rule,
+    progress: Progress,
+) -> Done:
     """As `files.decontaminate_file`, from and to Parquet.
 
     Raises:

@@ -32,6 +32,14 @@ def _apply(rows: Sequence[Row], settings: Settings) -> Result:
 
 TRANSFORMS.add(
     "concatenate",
-    Transform("concatenate", 1, "arXiv 2405.13326 (Mosaic-IT)", ("sft",), "Several requests under numbers in one prompt; constraints go.", _apply, {"count": 3}),
+    Transform(
+        "concatenate",
+        1,
+        "arXiv 2405.13326 (Mosaic-IT)",
+        ("sft",),
+        "Several requests under numbers in one prompt; constraints go.",
+        _apply,
+        {"count": 3},
+    ),
     owner=__name__,
-)  # fmt: skip
+)

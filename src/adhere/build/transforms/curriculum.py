@@ -15,7 +15,13 @@ def _apply(rows: Sequence[Row], settings: Settings) -> Result:
 
 TRANSFORMS.add(
     "curriculum",
-    Transform("curriculum", 1, "arXiv 2404.15846 (from complex to simple, turned around)", ("sft", "pairs", "rl"),
-              "Orders rows by their number of constraints, few first; equal ones by lot.", _apply),
+    Transform(
+        "curriculum",
+        1,
+        "arXiv 2404.15846 (from complex to simple, turned around)",
+        ("sft", "pairs", "rl"),
+        "Orders rows by their number of constraints, few first; equal ones by lot.",
+        _apply,
+    ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -20,7 +20,14 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
 
 TRANSFORMS.add(
     "difficulty",
-    Transform("difficulty", 1, "arXiv 2503.14476 (DAPO, dynamic sampling)", ("rl",), "Keeps prompts whose own pass rate lies between two bounds.", each(_change),
-              {"low": 0.1, "high": 0.9}),
+    Transform(
+        "difficulty",
+        1,
+        "arXiv 2503.14476 (DAPO, dynamic sampling)",
+        ("rl",),
+        "Keeps prompts whose own pass rate lies between two bounds.",
+        each(_change),
+        {"low": 0.1, "high": 0.9},
+    ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -41,7 +41,13 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
 
 TRANSFORMS.add(
     "hierarchy",
-    Transform("hierarchy", 1, "arXiv 2404.13208 (instruction hierarchy)", ("sft",), "A system rule that the user asks to break, and the answer that keeps it.",
-              each(_change)),
+    Transform(
+        "hierarchy",
+        1,
+        "arXiv 2404.13208 (instruction hierarchy)",
+        ("sft",),
+        "A system rule that the user asks to break, and the answer that keeps it.",
+        each(_change),
+    ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -42,8 +42,13 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
 TRANSFORMS.add(
     "hindsight",
     Transform(
-        "hindsight", 1, "arXiv 2410.24175 (constraint back-translation)", ("sft",),
-        "Attaches constraints that the answer keeps already.", each(_change), {"count": 2, "draws": 3},
+        "hindsight",
+        1,
+        "arXiv 2410.24175 (constraint back-translation)",
+        ("sft",),
+        "Attaches constraints that the answer keeps already.",
+        each(_change),
+        {"count": 2, "draws": 3},
     ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -64,7 +64,14 @@ def _question(request: str, answer: str) -> Question[Grade]:
 
 TRANSFORMS.add(
     "instruction_backtranslation",
-    Transform("instruction_backtranslation", 1, "arXiv 2308.06259", ("sft",), "A model writes the request to an answer and grades the row; constraints go.",
-              _apply, {"grade": 5}),
+    Transform(
+        "instruction_backtranslation",
+        1,
+        "arXiv 2308.06259",
+        ("sft",),
+        "A model writes the request to an answer and grades the row; constraints go.",
+        _apply,
+        {"grade": 5},
+    ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -30,6 +30,13 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
 
 TRANSFORMS.add(
     "length_aware",
-    Transform("length_aware", 1, "arXiv 2406.17744 (length constraints)", ("pairs",), "Asks for a length that only the chosen answer has.", each(_change)),
+    Transform(
+        "length_aware",
+        1,
+        "arXiv 2406.17744 (length constraints)",
+        ("pairs",),
+        "Asks for a length that only the chosen answer has.",
+        each(_change),
+    ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -20,7 +20,14 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
 
 TRANSFORMS.add(
     "length_matched",
-    Transform("length_matched", 1, "arXiv 2403.19159 (length and DPO)", ("pairs",), "Keeps pairs whose shorter answer has a share of the longer one's words.",
-              each(_change), {"share": 0.8}),
+    Transform(
+        "length_matched",
+        1,
+        "arXiv 2403.19159 (length and DPO)",
+        ("pairs",),
+        "Keeps pairs whose shorter answer has a share of the longer one's words.",
+        each(_change),
+        {"share": 0.8},
+    ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -29,7 +29,14 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
 
 TRANSFORMS.add(
     "minimal_difference",
-    Transform("minimal_difference", 1, "arXiv 2412.11605 (SPaR; edits here, refinement by a model in `refine`)", ("pairs",),
-              "The rejected answer against its own smallest edit that passes.", each(_change), {"share": 0.5}),
+    Transform(
+        "minimal_difference",
+        1,
+        "arXiv 2412.11605 (SPaR; edits here, refinement by a model in `refine`)",
+        ("pairs",),
+        "The rejected answer against its own smallest edit that passes.",
+        each(_change),
+        {"share": 0.5},
+    ),
     owner=__name__,
-)  # fmt: skip
+)

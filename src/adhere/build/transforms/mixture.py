@@ -35,7 +35,14 @@ def _apply(rows: Sequence[Row], settings: Settings) -> Result:
 
 TRANSFORMS.add(
     "mixture",
-    Transform("mixture", 1, "arXiv 2412.15115 (domain sampling)", ("sft", "pairs", "rl"),
-              'Repeats or leaves out rows by their families\' weights, as JSON; "" is the weight of all others.', _apply, {"weights": "{}"}),
+    Transform(
+        "mixture",
+        1,
+        "arXiv 2412.15115 (domain sampling)",
+        ("sft", "pairs", "rl"),
+        'Repeats or leaves out rows by their families\' weights, as JSON; "" is the weight of all others.',
+        _apply,
+        {"weights": "{}"},
+    ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -30,7 +30,13 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
 
 TRANSFORMS.add(
     "pseudo_code",
-    Transform("pseudo_code", 1, "arXiv 2505.18011 (training with pseudo-code)", ("sft", "pairs", "rl"), "Says the request and its rules again as pseudo-code.",
-              each(_change)),
+    Transform(
+        "pseudo_code",
+        1,
+        "arXiv 2505.18011 (training with pseudo-code)",
+        ("sft", "pairs", "rl"),
+        "Says the request and its rules again as pseudo-code.",
+        each(_change),
+    ),
     owner=__name__,
-)  # fmt: skip
+)

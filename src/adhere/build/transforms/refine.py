@@ -74,7 +74,14 @@ def _request(prompt: str, answer: str, asked: Sequence[Constraint], wording: int
 
 TRANSFORMS.add(
     "refine",
-    Transform("refine", 1, "arXiv 2412.11605 (SPaR)", ("pairs",), "A model mends the rejected answer by tree search until the judge passes it.",
-              _apply, {"depth": 2, "width": 3}),
+    Transform(
+        "refine",
+        1,
+        "arXiv 2412.11605 (SPaR)",
+        ("pairs",),
+        "A model mends the rejected answer by tree search until the judge passes it.",
+        _apply,
+        {"depth": 2, "width": 3},
+    ),
     owner=__name__,
-)  # fmt: skip
+)

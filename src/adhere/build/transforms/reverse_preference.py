@@ -57,6 +57,13 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
 
 TRANSFORMS.add(
     "reverse_preference",
-    Transform("reverse_preference", 1, "arXiv 2505.22172 (RPO)", ("pairs",), "Turns unmet constraints around, so that the chosen answer is perfect.", each(_change)),
+    Transform(
+        "reverse_preference",
+        1,
+        "arXiv 2505.22172 (RPO)",
+        ("pairs",),
+        "Turns unmet constraints around, so that the chosen answer is perfect.",
+        each(_change),
+    ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -113,7 +113,14 @@ def _question(prompt: str, answer: str) -> Question[Ratings]:
 
 TRANSFORMS.add(
     "six_criteria",
-    Transform("six_criteria", 1, "arXiv 2412.15115 (section 4.3)", ("pairs",), "Rates both answers by six criteria and puts the better one first.",
-              _apply, dict.fromkeys(CRITERIA, 1.0)),
+    Transform(
+        "six_criteria",
+        1,
+        "arXiv 2412.15115 (section 4.3)",
+        ("pairs",),
+        "Rates both answers by six criteria and puts the better one first.",
+        _apply,
+        dict.fromkeys(CRITERIA, 1.0),
+    ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -91,9 +91,15 @@ class AdhereAdapter(DefaultDataAdapter):
         self._cut_answers = suite.cut_answers
         records = [columns(prompt) for prompt in suite.prompts]
         dataset = build_dataset_from_records(
-            records, self.record_to_sample, name="default", location=name, limit=self.limit, repeats=self.repeats, shuffle=self.shuffle,
+            records,
+            self.record_to_sample,
+            name="default",
+            location=name,
+            limit=self.limit,
+            repeats=self.repeats,
+            shuffle=self.shuffle,
             seed=self.seed,
-        )  # fmt: skip
+        )
         return DatasetDict({"default": dataset}), None
 
     def record_to_sample(self, record: dict[str, Any]) -> Any:

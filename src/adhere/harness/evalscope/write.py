@@ -64,9 +64,17 @@ def _prediction(model: str, one: Conversation, place: int, draws: int) -> dict[s
         {"message": messages_for([assistant(last)], "evalscope")[0], "stop_reason": _STOPS.get(last.status, "stop")}
     ]
     return {
-        "index": place * draws + one.draw, "model": model, "messages": _messages(one), "metadata": columns(one.prompt),
-        "model_output": {"model": model, "choices": [] if one.failed else choices, "time": last.latency_s, "error": last.error},
-    }  # fmt: skip
+        "index": place * draws + one.draw,
+        "model": model,
+        "messages": _messages(one),
+        "metadata": columns(one.prompt),
+        "model_output": {
+            "model": model,
+            "choices": [] if one.failed else choices,
+            "time": last.latency_s,
+            "error": last.error,
+        },
+    }
 
 
 def _review(_model: str, one: Conversation, place: int, draws: int) -> dict[str, Any]:
@@ -75,16 +83,25 @@ def _review(_model: str, one: Conversation, place: int, draws: int) -> dict[str,
         "transport_error" if one.failed else "success" if STRICT in scores else "degraded" if scores else "excluded"
     )
     return {
-        "index": index, "target": None, "messages": _messages(one),
+        "index": index,
+        "target": None,
+        "messages": _messages(one),
         "sample_score": {
-            "sample_id": index, "group_id": place, "generation_index": one.draw, "sample_metadata": columns(one.prompt),
+            "sample_id": index,
+            "group_id": place,
+            "generation_index": one.draw,
+            "sample_metadata": columns(one.prompt),
             "score": {
-                "value": scores, "status": status, "main_score_name": STRICT, "prediction": one.responses[0].text,
-                "extracted_prediction": one.responses[0].text, "explanation": one.scored.failures,
+                "value": scores,
+                "status": status,
+                "main_score_name": STRICT,
+                "prediction": one.responses[0].text,
+                "extracted_prediction": one.responses[0].text,
+                "explanation": one.scored.failures,
                 "metadata": {"verdicts": verdict_rows(one.scored.verdicts), STATUS: one.responses[0].status},
             },
         },
-    }  # fmt: skip
+    }
 
 
 def _report(run: Run, model: str, found: Sequence[Conversation]) -> dict[str, Any]:
@@ -96,17 +113,34 @@ def _report(run: Run, model: str, found: Sequence[Conversation]) -> dict[str, An
         score = sum(value * weight for value, weight in weighed) / sum(weight for _, weight in weighed)
         identity = {"name": name, "aggregation": "mean", "dimensions": {}}
         primary = identity if name == STRICT else primary
-        metrics.append({
-            "identity": identity, "score": score, "num": len(weighed),
-            "categories": [{"name": ["default"], "subsets": [{"name": SUBSET, "score": score, "num": len(weighed)}]}],
-            "semantics": {
-                "semantic_id": f"adhere.{name}.ratio", "metric_name": name, "kind": "quality", "direction": "higher_is_better",
-                "value_range": {"min": 0.0, "max": 1.0}, "display_kind": "percent", "display_multiplier": 100.0,
-            },
-        })  # fmt: skip
+        metrics.append(
+            {
+                "identity": identity,
+                "score": score,
+                "num": len(weighed),
+                "categories": [
+                    {"name": ["default"], "subsets": [{"name": SUBSET, "score": score, "num": len(weighed)}]}
+                ],
+                "semantics": {
+                    "semantic_id": f"adhere.{name}.ratio",
+                    "metric_name": name,
+                    "kind": "quality",
+                    "direction": "higher_is_better",
+                    "value_range": {"min": 0.0, "max": 1.0},
+                    "display_kind": "percent",
+                    "display_multiplier": 100.0,
+                },
+            }
+        )
     return {
-        "schema_version": 2, "name": f"{model}@{BENCHMARK}", "dataset_name": BENCHMARK, "dataset_pretty_name": f"adhere: {run.spec.suite}",
-        "dataset_description": "Prompts whose constraints a program checks.", "model_name": model, "metrics": metrics, "analysis": "N/A",
+        "schema_version": 2,
+        "name": f"{model}@{BENCHMARK}",
+        "dataset_name": BENCHMARK,
+        "dataset_pretty_name": f"adhere: {run.spec.suite}",
+        "dataset_description": "Prompts whose constraints a program checks.",
+        "model_name": model,
+        "metrics": metrics,
+        "analysis": "N/A",
         "primary_metric_identity": primary,
         "primary_metric_unavailable_reason": None if primary else "no prompt was decided",
-    }  # fmt: skip
+    }

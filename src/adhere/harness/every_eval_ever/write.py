@@ -55,9 +55,12 @@ def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
     rows = [_row(one, record, draws=run.spec.draws) for one in conversations(run) if STRICT in one.scored.scores]
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
     record["detailed_evaluation_results"] = {
-        "format": "jsonl", "file_path": samples.as_posix(), "hash_algorithm": "sha256",
-        "checksum": hashlib.sha256(data).hexdigest(), "total_rows": len(rows),
-    }  # fmt: skip
+        "format": "jsonl",
+        "file_path": samples.as_posix(),
+        "hash_algorithm": "sha256",
+        "checksum": hashlib.sha256(data).hexdigest(),
+        "total_rows": len(rows),
+    }
     (out / place).parent.mkdir(parents=True, exist_ok=True)
     write_atomic(out / place, json.dumps(record, indent=2).encode() + b"\n")
     write_atomic(out / samples, data)
@@ -91,12 +94,15 @@ def _record(run: Run, model_id: str) -> dict[str, Any]:
     is_remote = spec.engine.name == "endpoint"
     stamp = str(int(datetime.fromisoformat(manifest.created).timestamp()))
     model: dict[str, Any] = {
-        "name": model_id.rpartition("/")[2], "id": model_id, "developer": model_id.partition("/")[0],
+        "name": model_id.rpartition("/")[2],
+        "id": model_id,
+        "developer": model_id.partition("/")[0],
         "additional_details": {
             "deployment_type": "unknown" if is_remote else "self_deployed",
-            "model_availability": "unknown" if is_remote else "open_weights", "precision": spec.engine.precision,
+            "model_availability": "unknown" if is_remote else "open_weights",
+            "precision": spec.engine.precision,
         },
-    }  # fmt: skip
+    }
     if is_remote:
         platform = spec.model.partition("/")[0]
         model |= {"inference_platform": platform if platform in _MAKERS else "an OpenAI-compatible server"}
@@ -137,17 +143,24 @@ def _result(run: Run, name: str, found: Rate | Measure) -> dict[str, Any]:
         "evaluation_result_id": "/".join(part for part in (suite, name, scope) if part),
         "evaluation_name": " ".join(part for part in (suite, scope) if part),
         "source_data": {
-            "dataset_name": suite, "source_type": "other",
-            "additional_details": _details(version=spec.suite_version, sha256=spec.suite_sha256, prompts=manifest.n_prompts),
+            "dataset_name": suite,
+            "source_type": "other",
+            "additional_details": _details(
+                version=spec.suite_version, sha256=spec.suite_sha256, prompts=manifest.n_prompts
+            ),
         },
-        "evaluation_timestamp": manifest.created, "metric_config": metric, "score_details": score,
+        "evaluation_timestamp": manifest.created,
+        "metric_config": metric,
+        "score_details": score,
         "generation_config": {
             "generation_args": {
-                "temperature": spec.sampling.temperature, "top_p": spec.sampling.top_p, "max_tokens": spec.sampling.max_new_tokens,
+                "temperature": spec.sampling.temperature,
+                "top_p": spec.sampling.top_p,
+                "max_tokens": spec.sampling.max_new_tokens,
             },
             "additional_details": _details(draws=spec.draws, seed=spec.sampling.seed),
         },
-    }  # fmt: skip
+    }
 
 
 def _row(one: Conversation, record: dict[str, Any], *, draws: int) -> dict[str, Any]:
@@ -175,9 +188,11 @@ def _row(one: Conversation, record: dict[str, Any], *, draws: int) -> dict[str, 
     }  # fmt: skip
     if used.prompt_tokens is not None and used.completion_tokens is not None and not several:
         row["token_usage"] = {
-            "input_tokens": used.prompt_tokens, "output_tokens": used.completion_tokens,
-            "total_tokens": used.prompt_tokens + used.completion_tokens, "reasoning_tokens": used.reasoning_tokens,
-        }  # fmt: skip
+            "input_tokens": used.prompt_tokens,
+            "output_tokens": used.completion_tokens,
+            "total_tokens": used.prompt_tokens + used.completion_tokens,
+            "reasoning_tokens": used.reasoning_tokens,
+        }
     return row
 
 
@@ -189,13 +204,21 @@ def _messages(one: Conversation) -> Iterator[dict[str, Any]]:
     for place, message in enumerate((*before, *answer(last))):
         is_own = message.role == "assistant" and place >= first and not last.steps
         yield {
-            "turn_idx": place, "role": message.role, "content": message.content, "reasoning_trace": next(reasoning) if is_own else None,
+            "turn_idx": place,
+            "role": message.role,
+            "content": message.content,
+            "reasoning_trace": next(reasoning) if is_own else None,
             "tool_calls": [
-                {"id": call.id, "name": call.name, "arguments": {name: json.dumps(value) for name, value in call.arguments.items()}}
+                {
+                    "id": call.id,
+                    "name": call.name,
+                    "arguments": {name: json.dumps(value) for name, value in call.arguments.items()},
+                }
                 for call in message.calls
-            ] or None,
+            ]
+            or None,
             "tool_call_id": None if message.call_id is None else [message.call_id],
-        }  # fmt: skip
+        }
 
 
 def _details(**values: object) -> dict[str, str]:

@@ -123,9 +123,11 @@ def _as_said(text: str, status: Status, calls: Sequence[Any] = ()) -> Said:
 
 def _sample(prompt: Prompt) -> Any:
     made = {
-        "system": inspect_ai.model.ChatMessageSystem, "user": inspect_ai.model.ChatMessageUser,
-        "assistant": inspect_ai.model.ChatMessageAssistant, "tool": inspect_ai.model.ChatMessageTool,
-    }  # fmt: skip
+        "system": inspect_ai.model.ChatMessageSystem,
+        "user": inspect_ai.model.ChatMessageUser,
+        "assistant": inspect_ai.model.ChatMessageAssistant,
+        "tool": inspect_ai.model.ChatMessageTool,
+    }
     messages: list[Any] = [made[row["role"]](**row) for row in messages_for(prompt.messages(), "inspect")]
     return inspect_ai.dataset.Sample(input=messages, id=prompt.key, metadata=columns(prompt))
 

@@ -76,8 +76,15 @@ def _results(found: list[Conversation]) -> list[dict[str, Any]]:
                 error = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
                 metrics["stderr"] = {"name": "stderr", "value": error, "params": {}}
         rows.append(
-            {"name": name, "scorer": SCORER, "params": {}, "scored_samples": len(values), "unscored_samples": len(found) - len(values), "metrics": metrics}
-        )  # fmt: skip
+            {
+                "name": name,
+                "scorer": SCORER,
+                "params": {},
+                "scored_samples": len(values),
+                "unscored_samples": len(found) - len(values),
+                "metrics": metrics,
+            }
+        )
     return rows
 
 
@@ -110,10 +117,12 @@ def _sample(model: str, one: Conversation) -> dict[str, Any]:
     }
     sample["scores"] = {
         SCORER: {
-            "value": {name: one.scored.scores.get(name, math.nan) for name in SCORES}, "answer": last.text, "explanation": one.scored.failures,
+            "value": {name: one.scored.scores.get(name, math.nan) for name in SCORES},
+            "answer": last.text,
+            "explanation": one.scored.failures,
             "metadata": {"verdicts": verdict_rows(one.scored.verdicts)},
         }
-    }  # fmt: skip
+    }
     return sample
 
 

@@ -51,10 +51,14 @@ def read(path: Path) -> Imported:
     better = a_mapping(a_mapping(summary.get("higher_is_better")).get(task))
     names = {name for answer in answers for name in answer.scores}
     return Imported(
-        "lm-eval", _model(path, summary), task, answers, group=_group(task, a_mapping(summary.get("group_subtasks"))),
+        "lm-eval",
+        _model(path, summary),
+        task,
+        answers,
+        group=_group(task, a_mapping(summary.get("group_subtasks"))),
         lower_is_better=frozenset(name for name in names if better.get(name.partition(",")[0]) is False),
         nats=frozenset(name for name in names if name.partition(",")[0] in {*_PER_UNIT, _LOG_LIKELIHOOD}),
-    )  # fmt: skip
+    )
 
 
 def refuse_summary(path: Path, document: Mapping[str, Any]) -> None:

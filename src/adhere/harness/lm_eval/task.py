@@ -42,8 +42,11 @@ def write_task(suite_name: str, out: Path, *, seed: int | None = None, limit: in
     name = task_name(suite_name)
     sampling = suite.sampling
     generation = {
-        "until": [], "do_sample": sampling.temperature > 0, "temperature": sampling.temperature, "max_gen_toks": sampling.max_new_tokens,
-    }  # fmt: skip
+        "until": [],
+        "do_sample": sampling.temperature > 0,
+        "temperature": sampling.temperature,
+        "max_gen_toks": sampling.max_new_tokens,
+    }
     prefix, colon, rest = suite_name.partition(":")
     path = Path(rest).resolve()  # lm-eval may be started elsewhere
     chosen = {"suite": f"{prefix}:{path}" if colon and path.is_file() else suite_name, "seed": seed, "limit": limit}
@@ -111,8 +114,10 @@ def refuse(prompt: Prompt, suite_name: str) -> None:
         UsageError: The prompt has several turns, a system prompt, or given messages.
     """
     found = {
-        "several turns": len(prompt.turns) > 1, "a system prompt": prompt.system is not None, "given messages": bool(prompt.given),
-    }  # fmt: skip
+        "several turns": len(prompt.turns) > 1,
+        "a system prompt": prompt.system is not None,
+        "given messages": bool(prompt.given),
+    }
     what = next((name for name, is_so in found.items() if is_so), None)
     if what is not None:
         raise UsageError(

@@ -71,10 +71,20 @@ def _row(number: int, one: Conversation) -> dict[str, Any]:
     doc, text, prompt = columns(one.prompt), one.responses[0].said, one.prompt.text
     numbers = _numbers(one.scored)
     return {
-        "doc_id": number, "doc": doc, "target": "0", "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {}}}, "resps": [[text]],
-        "filtered_resps": [text], "filter": "none", "metrics": list(numbers), "doc_hash": _hash(json.dumps(doc, indent=2, ensure_ascii=False)),
-        "prompt_hash": _hash(prompt), "target_hash": _hash("0"), **numbers, STATUS: one.responses[0].status,
-    }  # fmt: skip
+        "doc_id": number,
+        "doc": doc,
+        "target": "0",
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {}}},
+        "resps": [[text]],
+        "filtered_resps": [text],
+        "filter": "none",
+        "metrics": list(numbers),
+        "doc_hash": _hash(json.dumps(doc, indent=2, ensure_ascii=False)),
+        "prompt_hash": _hash(prompt),
+        "target_hash": _hash("0"),
+        **numbers,
+        STATUS: one.responses[0].status,
+    }
 
 
 def _numbers(found: Scored) -> dict[str, Any]:
@@ -99,13 +109,25 @@ def _results(run: Run, task: str, found: Sequence[Conversation]) -> dict[str, An
             scores[f"{name},none"] = sum(values) / len(values) if whole else share(values)
             scores[f"{name}_stderr,none"] = "N/A"
     return {
-        "results": {task: scores}, "group_subtasks": {task: []}, "versions": {task: run.spec.suite_version}, "n-shot": {task: 0},
-        "configs": {task: {"task": task, "output_type": "generate_until", "metadata": {"suite": run.spec.suite, "sha256": run.spec.suite_sha256}}},
+        "results": {task: scores},
+        "group_subtasks": {task: []},
+        "versions": {task: run.spec.suite_version},
+        "n-shot": {task: 0},
+        "configs": {
+            task: {
+                "task": task,
+                "output_type": "generate_until",
+                "metadata": {"suite": run.spec.suite, "sha256": run.spec.suite_sha256},
+            }
+        },
         "higher_is_better": {task: dict.fromkeys(names, True)},
         "n-samples": {task: {"original": len(run.prompts()), "effective": len(found)}},
-        "config": {"model": "adhere", "model_args": {"model": run.spec.model}}, "model_source": "adhere", "model_name": run.spec.model,
-        "model_name_sanitized": re.sub(r"[\"<>:/\\|?*\[\]]+", "__", run.spec.model), "date": datetime.fromisoformat(run.manifest.created).timestamp(),
-    }  # fmt: skip
+        "config": {"model": "adhere", "model_args": {"model": run.spec.model}},
+        "model_source": "adhere",
+        "model_name": run.spec.model,
+        "model_name_sanitized": re.sub(r"[\"<>:/\\|?*\[\]]+", "__", run.spec.model),
+        "date": datetime.fromisoformat(run.manifest.created).timestamp(),
+    }
 
 
 def _hash(text: str) -> str:

@@ -83,11 +83,20 @@ class Apis:
         thinking = [{"type": "thinking", "thinking": "because of this", "signature": "x"}] if "thinking" in body else []
         stop = {"length": "max_tokens", "refusal": "refusal"}.get(str(fault), "end_turn")
         return {
-            "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"],
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
             "content": [*thinking, *([] if fault == "refusal" else [{"type": "text", "text": text}])],
-            "stop_reason": stop, "stop_sequence": None,
-            "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 0, "output_tokens": 7},
-        }  # fmt: skip
+            "stop_reason": stop,
+            "stop_sequence": None,
+            "usage": {
+                "input_tokens": 10,
+                "cache_read_input_tokens": 5,
+                "cache_creation_input_tokens": 0,
+                "output_tokens": 7,
+            },
+        }
 
     async def _list(self, _request: web.Request) -> web.Response:
         return web.json_response({"models": [{"name": "models/fake-gemini", "displayName": "Fake"}]})

@@ -73,15 +73,21 @@ class ScriptedModel:
         cut = len(tokens) > sampling.max_new_tokens
         text = " ".join(tokens[: sampling.max_new_tokens]) if cut else said.content
         return Response(
-            request.prompt_id, request.turn, request.draw, text=text,
+            request.prompt_id,
+            request.turn,
+            request.draw,
+            text=text,
             status="truncated" if cut else "ok" if text.strip() or said.calls else "empty",
             stop_reason="length" if cut else "stop",
             usage=Usage(
                 prompt_tokens=sum(message.content.count(" ") + 1 for message in request.messages),
                 completion_tokens=min(len(tokens), sampling.max_new_tokens),
             ),
-            latency_s=self.latency_s, seed=request.seed, served_model=self.name, calls=said.calls or msgspec.UNSET,
-        )  # fmt: skip
+            latency_s=self.latency_s,
+            seed=request.seed,
+            served_model=self.name,
+            calls=said.calls or msgspec.UNSET,
+        )
 
     def close(self) -> None:
         """Answer nothing more."""

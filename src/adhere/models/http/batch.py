@@ -189,9 +189,11 @@ class BatchModel(EndpointModel):
     async def _post_file(self, batch: Batch, data: bytes) -> Mapping[str, Any]:
         file = await self._ask("POST", "files", _form(data))
         body = {
-            "input_file_id": file.get("id"), "endpoint": "/v1/chat/completions", "completion_window": "24h",
+            "input_file_id": file.get("id"),
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
             "metadata": {"adhere": batch.sha256[:32]},
-        }  # fmt: skip
+        }
         return await self._ask("POST", "batches", json.dumps(body).encode())
 
     async def _is_ended(self, folder: Path, batch: Batch) -> bool:

@@ -219,12 +219,19 @@ def response_format(wanted: str, schema: str) -> dict[str, Json] | None:
 
 
 ANTHROPIC = Native(
-    lambda _model: "messages", _to_anthropic, _from_anthropic, "x-api-key", "models?limit=1000",
+    lambda _model: "messages",
+    _to_anthropic,
+    _from_anthropic,
+    "x-api-key",
+    "models?limit=1000",
     {"anthropic-version": "2023-06-01"},
-)  # fmt: skip
+)
 GEMINI = Native(
-    lambda model: f"models/{quote(model.removeprefix('models/'))}:generateContent", _to_gemini, _from_gemini,
-    "x-goog-api-key", "models?pageSize=1000",
-)  # fmt: skip
+    lambda model: f"models/{quote(model.removeprefix('models/'))}:generateContent",
+    _to_gemini,
+    _from_gemini,
+    "x-goog-api-key",
+    "models?pageSize=1000",
+)
 
 __all__ = ["ANTHROPIC", "GEMINI", "Native", "response_format"]

@@ -77,7 +77,13 @@ class EndpointOptions:
             raise UsageError(f"response_format is one of {', '.join(RESPONSE_FORMATS)}, got {self.response_format!r}")
         if self.dialect is not None:
             dialect(self.dialect)
-        for name, least in (("timeout_s", 0.0), ("connect_s", 0.0), ("stall_s", 0.0), ("requests_per_minute", 0.0), ("tokens_per_minute", 0.0)):  # fmt: skip
+        for name, least in (
+            ("timeout_s", 0.0),
+            ("connect_s", 0.0),
+            ("stall_s", 0.0),
+            ("requests_per_minute", 0.0),
+            ("tokens_per_minute", 0.0),
+        ):
             value = getattr(self, name)
             if value is not None and not value > least:
                 raise UsageError(f"{name} must be above {least:g}, got {value}")

@@ -254,10 +254,12 @@ def _make_weights(name: str, home: Path, scratch: Path, progress: Progress) -> N
     # Some bars ignore transformers' own switch, so stderr is held back too.
     with quiet(), contextlib.redirect_stderr(io.StringIO()):
         model = transformers.AutoModelForCausalLM.from_pretrained(
-            home, gguf_file="model.gguf", dtype=torch.float32,
+            home,
+            gguf_file="model.gguf",
+            dtype=torch.float32,
             # else the model keeps a quantizer: not trainable
             quantization_config=transformers.GgufConfig(dequantize=True),
-        )  # fmt: skip
+        )
         tokenizer = transformers.AutoTokenizer.from_pretrained(home, gguf_file="model.gguf")
         _mend_tokenizer(tokenizer)
         model.config.name_or_path = name

@@ -262,9 +262,15 @@ def compare_outcomes(
     notes += [f"{alone} prompts stand in one of the two files only, and are left out"] if alone else []
     notes.append("what else differs between the two (engine, sampling, precision) is not stored in such files")
     return Comparison(
-        a=a[0], b=b[0], suite=a[1], view=view, confidence=CONFIDENCE, overall=paired_by_prompt(a[2], b[2], ids), slices={},
+        a=a[0],
+        b=b[0],
+        suite=a[1],
+        view=view,
+        confidence=CONFIDENCE,
+        overall=paired_by_prompt(a[2], b[2], ids),
+        slices={},
         notes=tuple(notes),
-    )  # fmt: skip
+    )
 
 
 def refuse_unequal(run_a: Run, run_b: Run, *, across_engines: bool) -> list[str]:

@@ -111,10 +111,16 @@ def measure(name: str, model: Any, tokenizer: Any, texts: Sequence[str]) -> Perp
         unscored = len(tokenizer.decode(ids[:1]).encode())
         scores.append(
             TextScore(
-                name, text, _sha256(text), nats, tokens, max(1, len(text.split())), len(text.encode()) - unscored,
+                name,
+                text,
+                _sha256(text),
+                nats,
+                tokens,
+                max(1, len(text.split())),
+                len(text.encode()) - unscored,
                 _sha256(" ".join(map(str, ids))),
             )
-        )  # fmt: skip
+        )
     return Perplexity(name, scores)
 
 

@@ -110,11 +110,21 @@ def side_test(
     low, high = (_in_unit(value, measure.unit) for value in (fit.value - half, fit.value + half))
     outcome: Outcome = "holds" if high < margin else "violated" if low > margin else "undecided"
     return SideTest(
-        task=measure.task, harness=measure.harness, score=measure.score, unit=measure.unit, n=len(kept), left_out=left_out,
-        value_a=_value(float(a_SP.mean()), measure.unit), value_b=_value(float(b_SP.mean()), measure.unit),
-        worse=_in_unit(fit.value, measure.unit), low=low, high=high, margin=margin, outcome=outcome,
+        task=measure.task,
+        harness=measure.harness,
+        score=measure.score,
+        unit=measure.unit,
+        n=len(kept),
+        left_out=left_out,
+        value_a=_value(float(a_SP.mean()), measure.unit),
+        value_b=_value(float(b_SP.mean()), measure.unit),
+        worse=_in_unit(fit.value, measure.unit),
+        low=low,
+        high=high,
+        margin=margin,
+        outcome=outcome,
         needed=_needed(fit, margin, measure.unit, confidence) if outcome == "undecided" else None,
-    )  # fmt: skip
+    )
 
 
 def rest(sides: Sequence[SideTest]) -> Outcome | None:
@@ -127,9 +137,21 @@ def rest(sides: Sequence[SideTest]) -> Outcome | None:
 
 def _unmeasured(measure: Measure, n: int, left_out: int, margin: float, reason: str) -> SideTest:
     return SideTest(
-        task=measure.task, harness=measure.harness, score=measure.score, unit=measure.unit, n=n, left_out=left_out, value_a=None,
-        value_b=None, worse=None, low=None, high=None, margin=margin, outcome="undecided", reason=reason,
-    )  # fmt: skip
+        task=measure.task,
+        harness=measure.harness,
+        score=measure.score,
+        unit=measure.unit,
+        n=n,
+        left_out=left_out,
+        value_a=None,
+        value_b=None,
+        worse=None,
+        low=None,
+        high=None,
+        margin=margin,
+        outcome="undecided",
+        reason=reason,
+    )
 
 
 def _in_unit(difference: float, unit: Unit) -> float:

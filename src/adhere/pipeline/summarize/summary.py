@@ -100,8 +100,14 @@ def summarize_shards(shards: Iterable[Summary]) -> Summary:
 
 
 def _summary(
-    sums: SummarySums, draws: int, versions: dict[str, str], damage: int, found: tuple[Measure, ...], *, keep_sums: bool = False
-) -> Summary:  # fmt: skip
+    sums: SummarySums,
+    draws: int,
+    versions: dict[str, str],
+    damage: int,
+    found: tuple[Measure, ...],
+    *,
+    keep_sums: bool = False,
+) -> Summary:
     return Summary(
         version=SCHEMA_VERSION,
         draws=draws,
@@ -139,9 +145,12 @@ def _slice_sums(answers: Answers, prompts: Sequence[Prompt], guards: Mapping[Key
     }
     known = {name: [value for value in values if value is not None] for name, values in means.items()}
     return SliceSums(
-        len(prompts), _account(answers, prompts), counts.finish().sums, len(found),
+        len(prompts),
+        _account(answers, prompts),
+        counts.finish().sums,
+        len(found),
         {name: (sum(values), len(values)) for name, values in known.items()},
-    )  # fmt: skip
+    )
 
 
 def _add(one: SummarySums, other: SummarySums) -> SummarySums:

@@ -13,6 +13,11 @@ from adhere.report.page import render
 def answers_html(names: Sequence[str], ways: Sequence[str], *, up: str) -> str:
     """The page without answers; `up` is the address of the list of all that is stored."""
     return render(
-        "answers/answers.html.jinja", style="answers/answers.css", script="answers/answers.js", asks_itself=True,
-        names=names, ways=ways, up=up,
-    )  # fmt: skip
+        "answers/answers.html.jinja",
+        style="answers/answers.css",
+        script="answers/answers.js",
+        asks_itself=True,
+        names=names,
+        ways=ways,
+        up=up,
+    )

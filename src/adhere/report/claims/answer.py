@@ -40,9 +40,14 @@ def answer_text(answer: Answer, *, width: int = 100) -> str:
 
 def _row(effect: Effect) -> list[str]:
     return [
-        effect.measure, effect.size, _values(effect.treatment_places), _values(effect.control_places),
-        difference(effect), interval(effect), effect.finds or DASH,
-    ]  # fmt: skip
+        effect.measure,
+        effect.size,
+        _values(effect.treatment_places),
+        _values(effect.control_places),
+        difference(effect),
+        interval(effect),
+        effect.finds or DASH,
+    ]
 
 
 def _values(places: Sequence[Printed]) -> str:

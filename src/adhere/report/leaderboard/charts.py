@@ -84,8 +84,10 @@ def scatter(points: Sequence[Point]) -> Markup:
             _dot(point, f"{across(point.cost_usd):.2f}%", f"{plane_y(point.rate / top, _HEIGHT):.1f}")
             for point in sorted(points, key=lambda point: point.front or 0)
         ),
-        name=name, class_="scatter", height=_HEIGHT,
-    )  # fmt: skip
+        name=name,
+        class_="scatter",
+        height=_HEIGHT,
+    )
 
 
 def _dot(point: Point, x: str, y: str) -> Markup:

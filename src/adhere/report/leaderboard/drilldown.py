@@ -163,10 +163,15 @@ def _row(row: Row, run: Readout, suite: SuiteFacts, room: _Room) -> tuple[str, i
         picked[key] = len(written)
         written.append(data)
     modes = [
-        [mode.mode, mode.name, mode.count, mode.of,
-         [picked[key] for one in mode.examples if (key := (one.prompt_id, one.turn, one.draw)) in picked]]
+        [
+            mode.mode,
+            mode.name,
+            mode.count,
+            mode.of,
+            [picked[key] for one in mode.examples if (key := (one.prompt_id, one.turn, one.draw)) in picked],
+        ]
         for mode in row.failures
-    ]  # fmt: skip
+    ]
     head = encoded({"model": row.model, "suite": suite.name, "total": len(answers), "modes": modes})
     return f'{head[:-1]},"answers":[{",".join(written)}]}}', len(written)
 

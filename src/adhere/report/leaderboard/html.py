@@ -194,12 +194,17 @@ def _difficulty(suite: SuiteFacts) -> Markup:
     known = sorted(suite.tests, key=lambda test: (-1.0 if test.rate is None else -test.rate, test.test))
     drawn = [
         Bar(
-            test.test, test.rate, test.low, test.high,
-            f"{percent(test.rate, digits=0)} ({percent_interval(test.low, test.high)})" if test.rate is not None else f"{DASH} (not measured)",
+            test.test,
+            test.rate,
+            test.low,
+            test.high,
+            f"{percent(test.rate, digits=0)} ({percent_interval(test.low, test.high)})"
+            if test.rate is not None
+            else f"{DASH} (not measured)",
             1,
         )
         for test in known
-    ]  # fmt: skip
+    ]
     name = "Share passed over all models, easiest first. " + "; ".join(f"{bar.label}: {bar.text}" for bar in drawn)
     return bars(drawn, name=name, top=1.0)
 

@@ -109,10 +109,21 @@ class _Workbook:
                     *area, {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look}
                 )
             return
-        sheet.conditional_format(*area, {
-            "type": "3_color_scale", "min_type": "num", "mid_type": "num", "max_type": "num", "min_value": 0,
-            "mid_value": 0.5, "max_value": 1, "min_color": "#f4c7c3", "mid_color": "#fce8b2", "max_color": "#b7e1cd",
-        })  # fmt: skip
+        sheet.conditional_format(
+            *area,
+            {
+                "type": "3_color_scale",
+                "min_type": "num",
+                "mid_type": "num",
+                "max_type": "num",
+                "min_value": 0,
+                "mid_value": 0.5,
+                "max_value": 1,
+                "min_color": "#f4c7c3",
+                "mid_color": "#fce8b2",
+                "max_color": "#b7e1cd",
+            },
+        )
 
     def _summary(self) -> None:
         sheet = self._sheet("Model Summary")
@@ -228,11 +239,22 @@ def _settings(sweep: Sweep | None, board: Leaderboard) -> list[tuple[str, object
         ]
     found += [("coverage that a rank takes", board.min_coverage), ("confidence of intervals", board.confidence)]
     for suite in board.suites:
-        found += _leaves(f"suite {suite.name}", {
-            "version": suite.version, "sha256": suite.sha256, "prompts": suite.n_prompts, "draws": suite.draws,
-            "limit": suite.limit, "mode": suite.mode, "sampling": msgspec.to_builtins(suite.sampling), "easiest": suite.easiest,
-            "median": suite.median, "hardest": suite.hardest, "resolvable difference": suite.resolvable,
-        })  # fmt: skip
+        found += _leaves(
+            f"suite {suite.name}",
+            {
+                "version": suite.version,
+                "sha256": suite.sha256,
+                "prompts": suite.n_prompts,
+                "draws": suite.draws,
+                "limit": suite.limit,
+                "mode": suite.mode,
+                "sampling": msgspec.to_builtins(suite.sampling),
+                "easiest": suite.easiest,
+                "median": suite.median,
+                "hardest": suite.hardest,
+                "resolvable difference": suite.resolvable,
+            },
+        )
     for engine in {encode(row.engine): row.engine for row in board.rows}.values():
         found += _leaves("engine", msgspec.to_builtins(engine))
     if sweep is not None:

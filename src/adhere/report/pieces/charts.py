@@ -117,9 +117,15 @@ def _cut(label: str) -> str:
 
 def _picture(height: int, name: str, *children: Markup, class_: str) -> Markup:
     return element(
-        "svg", element("title", name), *children, class_=f"chart {class_}", role="img", aria_label=name,
-        width="100%", height=height,
-    )  # fmt: skip
+        "svg",
+        element("title", name),
+        *children,
+        class_=f"chart {class_}",
+        role="img",
+        aria_label=name,
+        width="100%",
+        height=height,
+    )
 
 
 def nice_top(values: Sequence[float | None], *, least: float) -> float:
@@ -320,8 +326,12 @@ def scatter(
     return plane(
         [(tick / right, significant(tick)) for tick in ticks(0, right, most=6)],
         [(tick / top, percent(tick, digits=0)) for tick in ticks(0, top, most=6)],
-        *drawn, name=name, class_="spots", height=height, more=line * len(spots) + 14,
-    )  # fmt: skip
+        *drawn,
+        name=name,
+        class_="spots",
+        height=height,
+        more=line * len(spots) + 14,
+    )
 
 
 def _number(number: int, tone: int, x: str, y: float) -> Markup:
@@ -355,20 +365,37 @@ def curve(lines: Sequence[Line], *, name: str, is_rate: bool) -> Markup:
         for tick in ticks(low, high, most=5)
         for part in (
             element("line", x1="0", x2="100%", y1=down(tick), y2=down(tick), class_="grid"),
-            element("text", percent(tick, digits=0) if is_rate else significant(tick), x=-7, y=down(tick) + 4,
-                    text_anchor="end", class_="tick"),
+            element(
+                "text",
+                percent(tick, digits=0) if is_rate else significant(tick),
+                x=-7,
+                y=down(tick) + 4,
+                text_anchor="end",
+                class_="tick",
+            ),
         )
-    ]  # fmt: skip
+    ]
     drawn = [
-        element("path", d=_path(_thinned(line.values), across, down), class_=f"line t{line.tone}",
-                vector_effect="non-scaling-stroke")
+        element(
+            "path",
+            d=_path(_thinned(line.values), across, down),
+            class_=f"line t{line.tone}",
+            vector_effect="non-scaling-stroke",
+        )
         for line in lines
-    ]  # fmt: skip
+    ]
     bottom = head + height
     plot = element(
-        "svg", *drawn, x="0", y=0, width="100%", height=bottom + foot, viewBox=f"0 0 1000 {bottom + foot}",
-        preserveAspectRatio="none", overflow="visible",
-    )  # fmt: skip
+        "svg",
+        *drawn,
+        x="0",
+        y=0,
+        width="100%",
+        height=bottom + foot,
+        viewBox=f"0 0 1000 {bottom + foot}",
+        preserveAspectRatio="none",
+        overflow="visible",
+    )
     feet = [
         element("text", "step 1", x="0", y=bottom + 16, class_="tick"),
         element("text", str(steps), x="100%", y=bottom + 16, text_anchor="end", class_="tick"),

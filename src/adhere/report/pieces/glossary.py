@@ -51,7 +51,7 @@ GLOSSARY: dict[str, str] = {
     "treatment": "The arm whose effect the question is about.",
     "undecided": "No verdict: the checker could not tell, timed out or needs a judge model. It is in no denominator, and is listed.",
     "view": "Under which a constraint is judged: strict or loose.",
-}  # fmt: skip
+}
 
 
 def words(names: Iterable[str]) -> list[tuple[str, str]]:

@@ -68,16 +68,29 @@ class Picture:
             head.append(element("rect", x=_LEFT, y=y - 10, width=11, height=11, rx=2, class_=f"bar t{tone}"))
             head.append(element("text", label, x=_LEFT + 18, y=y, class_="key"))
         inside = element(
-            "svg", self.chart, x=_LEFT + axis, y=y + 18, width=width - _LEFT - axis - _RIGHT, height=found[2],
+            "svg",
+            self.chart,
+            x=_LEFT + axis,
+            y=y + 18,
+            width=width - _LEFT - axis - _RIGHT,
+            height=found[2],
             overflow="visible",
-        )  # fmt: skip
+        )
         height = y + 18 + int(found[2]) + 16
         return element(
-            "svg", element("title", self.alt or self.title), element("style", Markup(_style(theme))),  # noqa: S704
-            element("rect", width=width, height=height, class_="paper"), *head, inside,
-            xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {width} {height}", width=width, height=height,
-            class_="adhere-picture", role="img",
-        )  # fmt: skip
+            "svg",
+            element("title", self.alt or self.title),
+            element("style", Markup(_style(theme))),  # noqa: S704
+            element("rect", width=width, height=height, class_="paper"),
+            *head,
+            inside,
+            xmlns="http://www.w3.org/2000/svg",
+            viewBox=f"0 0 {width} {height}",
+            width=width,
+            height=height,
+            class_="adhere-picture",
+            role="img",
+        )
 
     def save(self, path: Path | str, *, theme: Theme = "auto", width: int = 720) -> Path:
         """Write the picture as an SVG file.

@@ -16,8 +16,9 @@ SIDE_HEADINGS = ("side task", "n", "left out", "values", "worse by", "interval",
 def rest_sentence(following: str, sides: Sequence[SideTest]) -> str:
     """`following`, and worse at the rest or not."""
     named = {
-        outcome: [side.task for side in sides if side.outcome == outcome] for outcome in ("violated", "undecided", "holds")
-    }  # fmt: skip
+        outcome: [side.task for side in sides if side.outcome == outcome]
+        for outcome in ("violated", "undecided", "holds")
+    }
     match rest(sides):
         case "violated":
             others = f"; undecided at {', '.join(named['undecided'])}" if named["undecided"] else ""
@@ -53,9 +54,15 @@ def side_row(side: SideTest) -> list[str]:
         points_interval(side.low, side.high) if is_rate else f"{percent_change(side.low)}…{percent_change(side.high)}"
     )
     return [
-        side.task, count(side.n), count(side.left_out), f"{values[0]}, {values[1]}", change(side.worse),
-        "–" if side.low is None else ends, change(side.margin), side.outcome,
-    ]  # fmt: skip
+        side.task,
+        count(side.n),
+        count(side.left_out),
+        f"{values[0]}, {values[1]}",
+        change(side.worse),
+        "–" if side.low is None else ends,
+        change(side.margin),
+        side.outcome,
+    ]
 
 
 def side_reasons(sides: Sequence[SideTest]) -> list[str]:

@@ -127,9 +127,12 @@ def _choose_rates(slices: Mapping[str, SliceScore], *, details: bool) -> list[tu
 
 def _rate(rate: Rate) -> list[str]:
     return [
-        f"{count(rate.passed)}/{count(rate.n)}", percent(rate.of_all), percent_interval(rate.low, rate.high),
-        percent(rate.of_completed), percent_interval(rate.low_completed, rate.high_completed),
-    ]  # fmt: skip
+        f"{count(rate.passed)}/{count(rate.n)}",
+        percent(rate.of_all),
+        percent_interval(rate.low, rate.high),
+        percent(rate.of_completed),
+        percent_interval(rate.low_completed, rate.high_completed),
+    ]
 
 
 def _guard_table(slices: Mapping[str, SliceScore], width: int) -> str:
@@ -148,10 +151,18 @@ def _tallies(noun: str, tallies: dict[str, Tally], width: int) -> str:
     rows = [[noun, "checked", "passed", "failed", "undecided", "strict", "interval", "loose"]]
     for name, tally in tallies.items():
         strict = tally.strict
-        rows.append([
-            name, count(tally.checked), count(tally.passed), count(tally.failed), count(tally.undecided),
-            percent(strict.of_all), percent_interval(strict.low, strict.high), percent(tally.loose.of_all),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                count(tally.checked),
+                count(tally.passed),
+                count(tally.failed),
+                count(tally.undecided),
+                percent(strict.of_all),
+                percent_interval(strict.low, strict.high),
+                percent(tally.loose.of_all),
+            ]
+        )
     return text_table(rows, width=width)
 
 

@@ -145,5 +145,9 @@ def accounting_line(accounting: Accounting) -> str:
 
 def sampling_line(sampling: Sampling, draws: int) -> str:
     """`greedy, at most 64 tokens, 1 draw, seed 0`."""
-    how = "greedy" if sampling.temperature == 0 else f"temperature {decimal(sampling.temperature, digits=2)}, top-p {decimal(sampling.top_p, digits=2)}"  # fmt: skip
+    how = (
+        "greedy"
+        if sampling.temperature == 0
+        else f"temperature {decimal(sampling.temperature, digits=2)}, top-p {decimal(sampling.top_p, digits=2)}"
+    )
     return f"{how}, at most {counted(sampling.max_new_tokens, 'token')}, {counted(draws, 'draw')}, seed {sampling.seed}"

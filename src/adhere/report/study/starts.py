@@ -18,21 +18,28 @@ HEADINGS = ("start", "answer", "seeds", "prompts", "difference", "interval", "p"
 def starts_text(result: StartsResult, *, width: int = 100) -> str:
     """The answer of each start, all together, and how they differ."""
     lines = [
-        heading(f"Study {one_line(result.name)}, {count(len(result.starts))} starts"), "",
-        paragraph(result.question, width=width), "",
-        paragraph(result.holds, width=width), "",
+        heading(f"Study {one_line(result.name)}, {count(len(result.starts))} starts"),
+        "",
+        paragraph(result.question, width=width),
+        "",
+        paragraph(result.holds, width=width),
+        "",
         text_table([list(HEADINGS), *start_rows(result)], width=width, left=2),
         *(paragraph(between_sentence(one), width=width) for one in result.between),
-    ]  # fmt: skip
+    ]
     return "\n".join(lines) + "\n"
 
 
 def starts_html(result: StartsResult) -> str:
     """One self-contained page, with links to the page of each start."""
     return render(
-        "study/starts.html.jinja", result=result, headings=HEADINGS, rows=start_rows(result), chart=_chart(result),
+        "study/starts.html.jinja",
+        result=result,
+        headings=HEADINGS,
+        rows=start_rows(result),
+        chart=_chart(result),
         between=[between_sentence(one) for one in result.between],
-    )  # fmt: skip
+    )
 
 
 def start_rows(result: StartsResult) -> list[list[str]]:
@@ -54,17 +61,28 @@ def between_sentence(one: Contrast) -> str:
 
 def _numbers(one: Contrast) -> list[str]:
     return [
-        count(one.n_seeds), count(one.n_prompts), points(one.difference), points_interval(one.low, one.high), p_value(one.p_value)
-    ]  # fmt: skip
+        count(one.n_seeds),
+        count(one.n_prompts),
+        points(one.difference),
+        points_interval(one.low, one.high),
+        p_value(one.p_value),
+    ]
 
 
 def _chart(result: StartsResult) -> Markup:
     rows = [(one.start, one.primary) for one in result.starts] + [("all together", result.pooled)]
     drawn = [
         Difference(
-            label, one.difference, one.low, one.high, f"{points(one.difference)} ({points_interval(one.low, one.high)})",
-            effect(one).direction, one.minimum_detectable, label == "all together", tuple(seed.difference for seed in one.by_seed),
+            label,
+            one.difference,
+            one.low,
+            one.high,
+            f"{points(one.difference)} ({points_interval(one.low, one.high)})",
+            effect(one).direction,
+            one.minimum_detectable,
+            label == "all together",
+            tuple(seed.difference for seed in one.by_seed),
         )
         for label, one in rows
-    ]  # fmt: skip
+    ]
     return forest(drawn, name="The difference from each start. " + result.holds)

@@ -131,9 +131,7 @@ def _rate_row(name: str, score: ArmScore | None) -> list[str]:
     guards = [
         percent(value, digits=0) if column.is_share else decimal(value) for column, value in guard_cells(score.guard)
     ]
-    return [
-        name, f"{rate.passed}/{rate.n}", percent(rate.rate), percent_interval(rate.low, rate.high), *guards
-    ]  # fmt: skip
+    return [name, f"{rate.passed}/{rate.n}", percent(rate.rate), percent_interval(rate.low, rate.high), *guards]
 
 
 def _contrasts(result: StudyResult, width: int) -> str:
@@ -141,11 +139,19 @@ def _contrasts(result: StudyResult, width: int) -> str:
     sentences = []
     for row in contrast_rows(result):
         contrast = row.contrast
-        rows.append([
-            row.name, contrast.slice, count(contrast.n_prompts), points(contrast.difference),
-            points_interval(contrast.low, contrast.high), f"{contrast.gained}/{contrast.lost}", p_value(contrast.p_value),
-            p_value(contrast.p_adjusted), points(contrast.minimum_detectable, signed=False),
-        ])  # fmt: skip
+        rows.append(
+            [
+                row.name,
+                contrast.slice,
+                count(contrast.n_prompts),
+                points(contrast.difference),
+                points_interval(contrast.low, contrast.high),
+                f"{contrast.gained}/{contrast.lost}",
+                p_value(contrast.p_value),
+                p_value(contrast.p_adjusted),
+                points(contrast.minimum_detectable, signed=False),
+            ]
+        )
         where = "" if contrast.slice == "all" else f" [{contrast.slice}]"
         sentences.append(paragraph(row.effect.sentence + where, width=width, label=row.effect.short[0], hang=2))
     return "\n".join([heading("What each step bought (points)"), *sentences, "", text_table(rows, width=width, left=2)])
@@ -199,11 +205,18 @@ def _ledger(result: StudyResult, width: int) -> str:
     rows = [["arm", "seed", "prompts", "answers", "tokens made", "tokens trained", "PFLOP", "minutes", "peak GB"]]
     rows += [
         [
-            cost.arm, str(cost.seed), count(cost.prompts), count(cost.answers_generated), count(cost.tokens_generated),
-            count(cost.tokens_trained), decimal(cost.petaflops), decimal(cost.minutes), decimal(cost.peak_memory_gb),
+            cost.arm,
+            str(cost.seed),
+            count(cost.prompts),
+            count(cost.answers_generated),
+            count(cost.tokens_generated),
+            count(cost.tokens_trained),
+            decimal(cost.petaflops),
+            decimal(cost.minutes),
+            decimal(cost.peak_memory_gb),
         ]
         for cost in result.arm_costs
-    ]  # fmt: skip
+    ]
     table = text_table(rows, width=width) if result.arm_costs else "  No arm was trained."
     return f"{heading(f'Cost (whole study: {decimal(result.minutes)} minutes)')}\n{table}"
 

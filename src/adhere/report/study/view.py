@@ -151,11 +151,18 @@ def growth_rows(result: StudyResult) -> list[list[str]]:
     rows = []
     for point in result.growth.points:
         over = beside.get(point.arm)
-        rows.append([
-            point.method, f"× {point.budget}", count(point.tokens_trained), count(point.answers_generated),
-            points(point.gain.difference), points_interval(point.gain.low, point.gain.high),
-            points(over.difference) if over else "", points_interval(over.low, over.high) if over else "",
-        ])  # fmt: skip
+        rows.append(
+            [
+                point.method,
+                f"× {point.budget}",
+                count(point.tokens_trained),
+                count(point.answers_generated),
+                points(point.gain.difference),
+                points_interval(point.gain.low, point.gain.high),
+                points(over.difference) if over else "",
+                points_interval(over.low, over.high) if over else "",
+            ]
+        )
     return rows
 
 
@@ -250,9 +257,15 @@ def guard_rows(result: StudyResult) -> list[list[str]]:
         is_share = _GUARDS.get(guard.name, ("", ""))[1] == "points"
         values = [percent(v) if is_share else decimal(v) for v in (guard.value_treatment, guard.value_control)]
         rows.append(
-            [guard_name(guard, result), *values, percent(guard.worse), percent_interval(guard.low, guard.high),
-             percent(guard.margin, digits=1), guard.outcome]
-        )  # fmt: skip
+            [
+                guard_name(guard, result),
+                *values,
+                percent(guard.worse),
+                percent_interval(guard.low, guard.high),
+                percent(guard.margin, digits=1),
+                guard.outcome,
+            ]
+        )
     return rows
 
 
@@ -440,10 +453,16 @@ def contamination_rows(result: StudyResult) -> dict[str, object]:
 def tax_rows(result: StudyResult) -> list[list[str]]:
     """Arm, its perplexity of plain text, the start model's, how much worse, and the interval of that."""
     return [
-        [one.treatment, decimal(one.value_treatment), decimal(one.value_control), percent(one.worse),
-         percent_interval(one.low, one.high), one.outcome]
+        [
+            one.treatment,
+            decimal(one.value_treatment),
+            decimal(one.value_control),
+            percent(one.worse),
+            percent_interval(one.low, one.high),
+            one.outcome,
+        ]
         for one in result.tax
-    ]  # fmt: skip
+    ]
 
 
 def sides_line(result: StudyResult) -> str:

@@ -96,12 +96,24 @@ def _contrasts(result: StudyResult) -> list[list[Value]]:
 
 
 def _seeds(result: StudyResult) -> list[list[Value]]:
-    rows: list[list[Value]] = [["treatment", "control", "slice", "seed", "treatment rate", "control rate", "difference", "gained", "lost"]]  # fmt: skip
+    rows: list[list[Value]] = [
+        ["treatment", "control", "slice", "seed", "treatment rate", "control rate", "difference", "gained", "lost"]
+    ]
     for one in result.contrasts:
         rows += [
-            [one.treatment, one.control, one.slice, s.seed, s.rate_treatment, s.rate_control, s.difference, s.gained, s.lost]
+            [
+                one.treatment,
+                one.control,
+                one.slice,
+                s.seed,
+                s.rate_treatment,
+                s.rate_control,
+                s.difference,
+                s.gained,
+                s.lost,
+            ]
             for s in one.by_seed
-        ]  # fmt: skip
+        ]
     return rows
 
 

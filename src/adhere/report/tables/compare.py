@@ -91,10 +91,14 @@ def _sides(comparison: Comparison, width: int) -> list[str]:
         text_table(rows, width=width),
     ]
     lines += [paragraph(reason, width=width, hang=2) for reason in side_reasons(comparison.sides)]
-    lines += ["", paragraph(
-        f"holds: the {100 * CONFIDENCE:.0f} % interval of how much worse it is lies below the margin; violated: above. Points for rates, "
-        f"per cent for perplexities (lower is better). Scores: {side_scores(comparison.sides)}.", width=width,
-    )]  # fmt: skip
+    lines += [
+        "",
+        paragraph(
+            f"holds: the {100 * CONFIDENCE:.0f} % interval of how much worse it is lies below the margin; violated: above. Points for rates, "
+            f"per cent for perplexities (lower is better). Scores: {side_scores(comparison.sides)}.",
+            width=width,
+        ),
+    ]
     return lines
 
 
@@ -117,7 +121,13 @@ def _contrast(comparison: Comparison, name: str, found: Difference) -> Contrast:
 
 def _row(name: str, found: Difference) -> list[str]:
     return [
-        name, count(found.n), count(found.left_out), f"{percent(found.rate_a)} − {percent(found.rate_b)}",
-        points(found.difference), points_interval(found.low, found.high), f"{count(found.gained)}/{count(found.lost)}",
-        p_value(found.p_value), points(found.minimum_detectable, signed=False),
-    ]  # fmt: skip
+        name,
+        count(found.n),
+        count(found.left_out),
+        f"{percent(found.rate_a)} − {percent(found.rate_b)}",
+        points(found.difference),
+        points_interval(found.low, found.high),
+        f"{count(found.gained)}/{count(found.lost)}",
+        p_value(found.p_value),
+        points(found.minimum_detectable, signed=False),
+    ]

@@ -15,11 +15,14 @@ def perplexity_text(found: Sequence[Perplexity], tests: Sequence[SideTest], *, w
     rows = [["model", "texts", "tokens", "perplexity", "bits a byte"]]
     rows += [
         [
-            one.model, count(len(one.scores)), count(sum(score.tokens for score in one.scores)), decimal(one.perplexity, digits=2),
+            one.model,
+            count(len(one.scores)),
+            count(sum(score.tokens for score in one.scores)),
+            decimal(one.perplexity, digits=2),
             decimal(one.bits_per_byte, digits=3),
         ]
         for one in found
-    ]  # fmt: skip
+    ]
     lines = [text_table(rows, width=width)]
     for one, test in zip(found, tests, strict=False):
         if test.worse is None:

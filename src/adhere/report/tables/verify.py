@@ -55,9 +55,14 @@ def _rates(found: Verification, width: int) -> list[str]:
     rows = [["measure", "passed/n", "rate", "95 % interval"]]
     for name, field in MEASURES:
         rate = found.rates[field]
-        rows.append([
-            name, f"{count(rate.passed)}/{count(rate.n)}", percent(rate.of_all, digits=2), percent_interval(rate.low, rate.high),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                f"{count(rate.passed)}/{count(rate.n)}",
+                percent(rate.of_all, digits=2),
+                percent_interval(rate.low, rate.high),
+            ]
+        )
     return [text_table(rows, width=width)]
 
 

@@ -189,9 +189,10 @@ def estimate(
     for cell in plan.cells:
         stage = spec.stage(cell.stage)
         shape = Shape(
-            rows=_rows(spec, stage.stage.data), prompt_tokens=pace.drawing.prompt_tokens,
+            rows=_rows(spec, stage.stage.data),
+            prompt_tokens=pace.drawing.prompt_tokens,
             answer_tokens=pace.drawing.answer_tokens if stage.stage.online else drawn.answer_tokens,
-        )  # fmt: skip
+        )
         draws = int(getattr(stage.settings, "answers_per_prompt", 1))
         speed = msgspec.structs.replace(pace.speed, generated_per_s=_together(pace.drawing, draws))
         costs.append(CellCost(cell, estimate_stage(stage.stage, stage.settings, shape, speed), done[cell.folder]))
@@ -288,9 +289,12 @@ def _guessed(start: Path, gflops: float, device: str) -> Pace:
     default, sizes = Speed(), sizes_of(start)
     scale = gflops / REFERENCE_GFLOPS * default.sizes.parameters / sizes.parameters
     speed = msgspec.structs.replace(
-        default, sizes=sizes, device=device, trained_per_s=default.trained_per_s * scale,
+        default,
+        sizes=sizes,
+        device=device,
+        trained_per_s=default.trained_per_s * scale,
         scored_per_s=default.scored_per_s * scale,
-    )  # fmt: skip
+    )
     drawn = Drawn(speed.scored_per_s, default.generated_per_s * scale, PROMPT_TOKENS, ANSWER_TOKENS)
     return Pace(speed, drawn, drawn)
 

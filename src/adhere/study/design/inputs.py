@@ -135,9 +135,13 @@ def held_out_suite(spec: StudySpec) -> Suite:
     if asked.dev is not None:
         return dev_suite(asked.seed, sizes=asked.dev, kinds=spec.data.kinds, wordings=spec.data.wordings)
     return study_suite(
-        asked.seed, new_topic=asked.new_topic, new_wording=asked.new_wording, new_family=asked.new_family,
-        kinds=spec.data.kinds, wordings=spec.data.wordings,
-    )  # fmt: skip
+        asked.seed,
+        new_topic=asked.new_topic,
+        new_wording=asked.new_wording,
+        new_family=asked.new_family,
+        kinds=spec.data.kinds,
+        wordings=spec.data.wordings,
+    )
 
 
 def published_suites(spec: StudySpec) -> dict[str, Suite]:
@@ -174,8 +178,14 @@ def _inputs(spec: StudySpec, seed: int, held_out: Sequence[Prompt]) -> SeedInput
         root = derive_seed(data.seed, "prompts", seed) % 2**31
         free = 0 if data.long is None else round(data.long.share * count)
         prompts = study_prompts(
-            root, share * (count - free), kinds=data.kinds, wordings=data.wordings, singles=data.singles, name=name, among=short[part]
-        )[(share - 1) * (count - free) :]  # fmt: skip
+            root,
+            share * (count - free),
+            kinds=data.kinds,
+            wordings=data.wordings,
+            singles=data.singles,
+            name=name,
+            among=short[part],
+        )[(share - 1) * (count - free) :]
         if data.long is not None and free:
             limit = {"max_new_tokens": f"{data.max_new_tokens} of {data.long.max_new_tokens}"}
             prompts = tuple(msgspec.structs.replace(one, tags=one.tags | limit) for one in prompts)

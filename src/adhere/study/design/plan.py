@@ -140,9 +140,14 @@ def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Resolved,
                 key = content_hash(["cell", parent, read, *by, matched, seed, *stage.key])
                 shared = cells.get(key)
                 cells[key] = Cell(
-                    path=tuple(arm.stages[:depth]), seed=seed, key=key, parent=parent, matched=matched,
-                    arms=(*shared.arms, arm.name) if shared else (arm.name,), pools=read,
-                )  # fmt: skip
+                    path=tuple(arm.stages[:depth]),
+                    seed=seed,
+                    key=key,
+                    parent=parent,
+                    matched=matched,
+                    arms=(*shared.arms, arm.name) if shared else (arm.name,),
+                    pools=read,
+                )
                 keys = (*keys, key)
                 if spec.resample is not None and name == spec.resample.after:
                     again = PoolPlan(seed, content_hash(["pool", seed, key, inputs[seed].resample]), key)

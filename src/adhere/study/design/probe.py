@@ -144,9 +144,18 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved
     drawn, evaluated = ways
     trained = _trained(model, tokenizer, prompts, resolved)
     return Probe(
-        VERSION, jobs, trained, drawn.read_per_s, drawn.drawn_per_s, evaluated.read_per_s, evaluated.drawn_per_s,
-        drawn.prompt_tokens, drawn.answer_tokens, evaluated.answer_tokens, time.monotonic() - began,
-    )  # fmt: skip
+        VERSION,
+        jobs,
+        trained,
+        drawn.read_per_s,
+        drawn.drawn_per_s,
+        evaluated.read_per_s,
+        evaluated.drawn_per_s,
+        drawn.prompt_tokens,
+        drawn.answer_tokens,
+        evaluated.answer_tokens,
+        time.monotonic() - began,
+    )
 
 
 def _time_draws(model: TransformersModel, prompts: Sequence[Prompt], *, temperature: float, longest: int) -> Drawn:

@@ -85,15 +85,26 @@ def tuning_spec(spec: StudySpec) -> StudySpec:
             arms.append(ArmSpec(f"{name}@{number}", trained))
     first = next(iter(tuned_arms))
     return msgspec.structs.replace(
-        spec, name=f"{spec.name}-tune", seeds=asked.seeds, arms=arms, stages=stages, tune=None, keep_weights=False, shown_prompts=1, budgets=[], starts=[],
+        spec,
+        name=f"{spec.name}-tune",
+        seeds=asked.seeds,
+        arms=arms,
+        stages=stages,
+        tune=None,
+        keep_weights=False,
+        shown_prompts=1,
+        budgets=[],
+        starts=[],
         evaluation=EvaluationSpec(
-            seed=spec.evaluation.seed, dev=asked.dev, max_new_tokens=spec.evaluation.max_new_tokens,
+            seed=spec.evaluation.seed,
+            dev=asked.dev,
+            max_new_tokens=spec.evaluation.max_new_tokens,
             precision=spec.evaluation.precision,
         ),
         verdict=msgspec.structs.replace(
             spec.verdict, treatment=arms[-1].name, control=f"{first}@0", slice="all", secondary=[]
         ),
-    )  # fmt: skip
+    )
 
 
 def _in_order(spec: StudySpec) -> list[str]:

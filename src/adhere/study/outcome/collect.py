@@ -36,7 +36,7 @@ from adhere.study.outcome.result import (
     ShownPrompt,
     StageCost,
     StudyResult,
-)  # fmt: skip
+)
 from adhere.study.outcome.scores import scores_of
 from adhere.study.outcome.sides import changes_of, load_sides, with_sides
 from adhere.study.outcome.suites import suites_found
@@ -199,11 +199,18 @@ def noted(record: CellRecord) -> list[CellNote]:
     """
     return [
         CellNote(
-            cell="+".join(record.path), stage=record.path[-1], seed=record.seed, column=guard.column, above=guard.above, first=first,
-            bad=bad, steps=len(record.log), advice=guard.advice,
+            cell="+".join(record.path),
+            stage=record.path[-1],
+            seed=record.seed,
+            column=guard.column,
+            above=guard.above,
+            first=first,
+            bad=bad,
+            steps=len(record.log),
+            advice=guard.advice,
         )
         for guard, first, bad in trips(record.log)
-    ]  # fmt: skip
+    ]
 
 
 def same_result(stored: StudyResult, new: StudyResult) -> bool:
@@ -242,9 +249,10 @@ def _withheld(
     found = []
     needed = {spec.verdict.treatment, spec.verdict.control}
     missing = [
-        str(seed) for seed in spec.seeds
+        str(seed)
+        for seed in spec.seeds
         if any((arm, seed) not in stored.runs and (arm, None) not in stored.runs for arm in needed)
-    ]  # fmt: skip
+    ]
     if missing:
         found.append(
             f"{len(spec.seeds) - len(missing)} of {len(spec.seeds)} seeds are finished (not yet: "
@@ -311,11 +319,14 @@ def _data_facts(pool: PoolPlan, manifest: Manifest, spec: StudySpec, study: Stud
     split = study.audit
     per_kind = {
         found.kind: {
-            "judged": found.judged, "passed": found.passed,
-            "sft_sampled": found.sft_sampled, "sft_repaired": found.sft_repaired, "pairs": found.pairs,
+            "judged": found.judged,
+            "passed": found.passed,
+            "sft_sampled": found.sft_sampled,
+            "sft_repaired": found.sft_repaired,
+            "pairs": found.pairs,
         }
         for found in manifest.kinds
-    }  # fmt: skip
+    }
     return DataFacts(
         seed=pool.seed,
         source=who_draws(spec, pool),
@@ -333,11 +344,15 @@ def _data_facts(pool: PoolPlan, manifest: Manifest, spec: StudySpec, study: Stud
         unreachable_kinds=list(manifest.unreachable),
         yield_by_kind=per_kind,
         contamination={
-            "training": report.training, "held_out": report.held_out, "query_pairs": report.query_pairs,
-            "dropped": len(report.dropped_ids), "overlaps": len(report.overlaps), "message": report.message,
+            "training": report.training,
+            "held_out": report.held_out,
+            "query_pairs": report.query_pairs,
+            "dropped": len(report.dropped_ids),
+            "overlaps": len(report.overlaps),
+            "message": report.message,
             "shared": {name: len(getattr(split, name)) for name in split.__struct_fields__},
         },
-    )  # fmt: skip
+    )
 
 
 def _petaflops(parameters: int, processed: int, forward_only: int) -> float:
@@ -351,14 +366,24 @@ def _stage_cost(plan: Plan, record: CellRecord, pools: Mapping[str, Manifest], p
     read = [key for key in cell.pools if plan.pool(key).cell is not None] or cell.pools[-1:]
     prompts = [pools[key].rows["prompts.jsonl"] for key in read if key in pools]
     return StageCost(
-        cell="+".join(record.path), stage=record.path[-1], method=record.method, arms=list(cell.arms), seed=record.seed,
-        steps=ledger.steps, prompts=sum(prompts), rows=record.rows,
-        answers_generated=ledger.answers_generated, tokens_generated=ledger.tokens_generated,
-        tokens_trained=ledger.tokens_trained, tokens_processed=ledger.tokens_processed, tokens_scored=ledger.tokens_scored,
+        cell="+".join(record.path),
+        stage=record.path[-1],
+        method=record.method,
+        arms=list(cell.arms),
+        seed=record.seed,
+        steps=ledger.steps,
+        prompts=sum(prompts),
+        rows=record.rows,
+        answers_generated=ledger.answers_generated,
+        tokens_generated=ledger.tokens_generated,
+        tokens_trained=ledger.tokens_trained,
+        tokens_processed=ledger.tokens_processed,
+        tokens_scored=ledger.tokens_scored,
         petaflops=_petaflops(parameters, ledger.tokens_processed, ledger.tokens_scored + ledger.tokens_generated),
-        minutes=ledger.seconds / 60, minutes_generating=ledger.seconds_generating / 60,
+        minutes=ledger.seconds / 60,
+        minutes_generating=ledger.seconds_generating / 60,
         peak_memory_gb=ledger.peak_memory_bytes / 1e9,
-    )  # fmt: skip
+    )
 
 
 def _arm_costs(spec: StudySpec, plan: Plan, stored: _Stored, parameters: int) -> list[ArmCost]:
@@ -378,7 +403,9 @@ def _arm_costs(spec: StudySpec, plan: Plan, stored: _Stored, parameters: int) ->
             forward = (drawn or 0) + sum(ledger.tokens_scored + ledger.tokens_generated for ledger in ledgers)
             costs.append(
                 ArmCost(
-                    arm=arm.name, seed=seed, prompts=sum(pool.rows["prompts.jsonl"] for pool in pools),
+                    arm=arm.name,
+                    seed=seed,
+                    prompts=sum(pool.rows["prompts.jsonl"] for pool in pools),
                     answers_generated=sum(ledger.answers_generated for ledger in ledgers)
                     + sum(pool.ledger.answers_generated for pool in pools),
                     tokens_generated=None
@@ -386,10 +413,11 @@ def _arm_costs(spec: StudySpec, plan: Plan, stored: _Stored, parameters: int) ->
                     else sum(ledger.tokens_generated for ledger in ledgers) + drawn,
                     tokens_trained=sum(ledger.tokens_trained for ledger in ledgers),
                     petaflops=_petaflops(parameters, processed, forward),
-                    minutes=(sum(ledger.seconds for ledger in ledgers) + sum(pool.ledger.seconds for pool in pools)) / 60,
+                    minutes=(sum(ledger.seconds for ledger in ledgers) + sum(pool.ledger.seconds for pool in pools))
+                    / 60,
                     peak_memory_gb=max((ledger.peak_memory_bytes for ledger in ledgers), default=0) / 1e9,
                 )
-            )  # fmt: skip
+            )
     return costs
 
 

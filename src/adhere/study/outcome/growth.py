@@ -27,10 +27,16 @@ def growth(spec: StudySpec, evaluations: Evaluations, costs: Sequence[ArmCost]) 
             gain = contrast(ContrastSpec(arm, reference, rule.slice), evaluations, rule, role="secondary")
             seeds = {one.seed for one in gain.by_seed}
             of_arm = [cost for cost in costs if cost.arm == arm and cost.seed in seeds]
-            points.append(BudgetPoint(
-                method, budget, arm,
-                _mean([cost.tokens_trained for cost in of_arm]), _mean([cost.answers_generated for cost in of_arm]), gain,
-            ))  # fmt: skip
+            points.append(
+                BudgetPoint(
+                    method,
+                    budget,
+                    arm,
+                    _mean([cost.tokens_trained for cost in of_arm]),
+                    _mean([cost.answers_generated for cost in of_arm]),
+                    gain,
+                )
+            )
     return Growth(reference, points, between)
 
 

@@ -130,9 +130,14 @@ def _perplexity(rule: VerdictSpec, margin: float, evaluations: Evaluations) -> G
 
 
 def _tested(
-    name: str, rule: VerdictSpec, margin: float, fit: Crossed | None, means: tuple[float, float],
-    *, share: Callable[[float], float] = float,
-) -> GuardTest:  # fmt: skip
+    name: str,
+    rule: VerdictSpec,
+    margin: float,
+    fit: Crossed | None,
+    means: tuple[float, float],
+    *,
+    share: Callable[[float], float] = float,
+) -> GuardTest:
     if fit is None:
         return _unmeasured(name, rule, margin)
     half = fit.half_width(rule.confidence)

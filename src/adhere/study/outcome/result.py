@@ -511,9 +511,7 @@ class StartsResult(Record, frozen=True):
         """In which starts the difference holds, as a sentence."""
         more = [one.start for one in self.starts if (one.primary.low or 0) > 0]
         less = [one.start for one in self.starts if (one.primary.high or 0) < 0]
-        said = [
-            f"{words} 0 from {', '.join(names)}" for words, names in (("above", more), ("below", less)) if names
-        ]  # fmt: skip
+        said = [f"{words} 0 from {', '.join(names)}" for words, names in (("above", more), ("below", less)) if names]
         open_ = [one.start for one in self.starts if one.start not in (*more, *less)]
         said += [f"shows nothing from {', '.join(open_)}"] if open_ else []
         return f"{self.pooled.treatment} over {self.pooled.control}: {'; '.join(said)}."

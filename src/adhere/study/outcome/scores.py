@@ -38,12 +38,17 @@ def scores_of(spec: StudySpec, slices: Sequence[str], runs: Mapping[RunKey, Meas
 
 def _arm_score(arm: str, seed: int | None, name: str, part: SliceScore) -> ArmScore:
     return ArmScore(
-        arm=arm, seed=seed, slice=name,
-        prompt_strict=part.prompt_strict.share, prompt_loose=part.prompt_loose.share,
+        arm=arm,
+        seed=seed,
+        slice=name,
+        prompt_strict=part.prompt_strict.share,
+        prompt_loose=part.prompt_loose.share,
         instruction_strict=part.instruction_strict.share,
-        families=_tallies(part.families), kinds=_tallies(part.kinds),
-        guard=part.guard, accounting={**msgspec.to_builtins(part.accounting)},
-    )  # fmt: skip
+        families=_tallies(part.families),
+        kinds=_tallies(part.kinds),
+        guard=part.guard,
+        accounting={**msgspec.to_builtins(part.accounting)},
+    )
 
 
 def _tallies(tallies: Mapping[str, Tally]) -> dict[str, Share]:

@@ -104,17 +104,27 @@ def join_sides(result: StudyResult, directory: Path, files: SideFiles, options: 
     )
     wanted = {label: _wanted(label, folders, result, directory) for label in known}
     tests = files.compare_seeds(
-        [wanted[label] for label in labels[primary.treatment]], [wanted[label] for label in labels[primary.control]], options
-    )  # fmt: skip
+        [wanted[label] for label in labels[primary.treatment]],
+        [wanted[label] for label in labels[primary.control]],
+        options,
+    )
     used = {label: files.used(one, options) for label, one in wanted.items()}
     return StudySides(
-        version=VERSION, treatment=primary.treatment, control=primary.control, seeds=seeds,
-        cells={label: folders.get(label, "") for label in known}, margin=options.margin, perplexity_margin=options.perplexity_margin,
+        version=VERSION,
+        treatment=primary.treatment,
+        control=primary.control,
+        seeds=seeds,
+        cells={label: folders.get(label, "") for label in known},
+        margin=options.margin,
+        perplexity_margin=options.perplexity_margin,
         confidence=options.confidence,
-        models={label: list(dict.fromkeys(f"{harness}: {model}" for _, harness, model in found)) for label, found in used.items()},
+        models={
+            label: list(dict.fromkeys(f"{harness}: {model}" for _, harness, model in found))
+            for label, found in used.items()
+        },
         files_sha256=content_hash(sorted({sha256_of(path) for found in used.values() for path, _, _ in found})),
         tests=tests,
-    )  # fmt: skip
+    )
 
 
 def with_sides(result: StudyResult, sides: StudySides | None) -> StudyResult:
@@ -210,9 +220,10 @@ def _wanted(label: str, folders: Mapping[str, str], result: StudyResult, directo
         return Wanted(label, lambda model: folder.lower() in name_parts(model), f" Measure {where}.")
     start, trained = result.start_model.partition("/")[2], {folder.lower() for folder in folders.values()}
     return Wanted(
-        label, lambda model: is_alike(model, start) and not trained & set(name_parts(model)),
+        label,
+        lambda model: is_alike(model, start) and not trained & set(name_parts(model)),
         f" Measure the start model, {result.start_model}.",
-    )  # fmt: skip
+    )
 
 
 def _margins(result: StudyResult) -> GuardSpec:

@@ -40,10 +40,12 @@ def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> S
     places = sorted(set.intersection(*(set(one.places) for one in pairs.values())))
     same = {start: _at(one, places) for start, one in pairs.items()}
     together = Pairs(
-        list(range(sum(len(one.seeds) for one in same.values()))), places,
-        np.concatenate([one.treatment_SP for one in same.values()]), np.concatenate([one.control_SP for one in same.values()]),
+        list(range(sum(len(one.seeds) for one in same.values()))),
+        places,
+        np.concatenate([one.treatment_SP for one in same.values()]),
+        np.concatenate([one.control_SP for one in same.values()]),
         min(one.coverage for one in pairs.values()),
-    )  # fmt: skip
+    )
     pooled = contrast_of(asked, together, fit_of(together, prompts), rule, role="primary")
     start, base = next(iter(same.items()))
     between = []
@@ -58,11 +60,18 @@ def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> S
             msgspec.structs.replace(told, rate_treatment=None, rate_control=None, gained=0, lost=0, by_seed=[])
         )
     return StartsResult(
-        VERSION, name, rule.question,
-        [StartFound(start, place.name, one.verdict.answer, one.verdict.headline, one.verdict.primary) for start, (one, place) in found.items()],
-        msgspec.structs.replace(pooled, by_seed=[], method=f"{pooled.method}; a seed is one start at one seed" if pooled.method else ""),
+        VERSION,
+        name,
+        rule.question,
+        [
+            StartFound(start, place.name, one.verdict.answer, one.verdict.headline, one.verdict.primary)
+            for start, (one, place) in found.items()
+        ],
+        msgspec.structs.replace(
+            pooled, by_seed=[], method=f"{pooled.method}; a seed is one start at one seed" if pooled.method else ""
+        ),
         between,
-    )  # fmt: skip
+    )
 
 
 def evaluations_in(result: StudyResult, directory: Path) -> Evaluations:

@@ -131,9 +131,17 @@ def _instructions(spec: StudySpec, pair: Pair, evaluations: Evaluations) -> list
         low, high = fit.interval(spec.verdict.confidence) if fit else (None, None)
         found.append(
             InstructionDifference(
-                name, *pair, len(known), float(t_SP.mean()), float(c_SP.mean()), float((t_SP - c_SP).mean()), low, high,
-                fit.p_value if fit else None, None,
+                name,
+                *pair,
+                len(known),
+                float(t_SP.mean()),
+                float(c_SP.mean()),
+                float((t_SP - c_SP).mean()),
+                low,
+                high,
+                fit.p_value if fit else None,
+                None,
             )
-        )  # fmt: skip
+        )
     adjusted = holm([one.p_value for one in found])
     return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]

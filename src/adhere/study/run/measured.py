@@ -80,9 +80,18 @@ class Measured(Record, frozen=True):
 
 
 def collect_run(
-    run: Run, prompts: Sequence[Prompt], *, key: str, arm: str, seed: int | None, suite_sha256: str,
-    plain: PlainText | None, shown: Sequence[str], seconds: float, suite: str = "",
-) -> Measured:  # fmt: skip
+    run: Run,
+    prompts: Sequence[Prompt],
+    *,
+    key: str,
+    arm: str,
+    seed: int | None,
+    suite_sha256: str,
+    plain: PlainText | None,
+    shown: Sequence[str],
+    seconds: float,
+    suite: str = "",
+) -> Measured:
     """Collect a finished Run; `shown` are the ids of prompts whose answers are kept."""
     answers = answers_of(run)
     reasons = _reasons(run)

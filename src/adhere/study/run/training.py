@@ -83,19 +83,38 @@ def train_cell(
     progress.say(f"Training {' + '.join(cell.path)} (seed {cell.seed}) on {len(rows)} rows")
     found = train_stage(
         Training(
-            stage.stage, settings, rows, start, origin, into / CHECKPOINT, cell.seed, cell.key, device=resolve_device(spec.device),
-            reward=stage.reward, judge=judge if uses_reward_model(stage.reward) else None, lora=stage.lora, policy="compare",
+            stage.stage,
+            settings,
+            rows,
+            start,
+            origin,
+            into / CHECKPOINT,
+            cell.seed,
+            cell.key,
+            device=resolve_device(spec.device),
+            reward=stage.reward,
+            judge=judge if uses_reward_model(stage.reward) else None,
+            lora=stage.lora,
+            policy="compare",
             name=f"{'+'.join(cell.path)} (seed {cell.seed})",
         ),
         into,
         progress=progress,
-    )  # fmt: skip
+    )
     return CellRecord(
-        key=cell.key, path=list(cell.path), seed=cell.seed, method=stage.stage.name,
-        settings=msgspec.to_builtins(found.settings), parent=cell.parent, pools_sha256=[pool.sha256 for pool in pools],
-        weights_sha256=found.weights_sha256, rows=len(rows), ledger=found.ledger, log=[dict(row) for row in found.log],
+        key=cell.key,
+        path=list(cell.path),
+        seed=cell.seed,
+        method=stage.stage.name,
+        settings=msgspec.to_builtins(found.settings),
+        parent=cell.parent,
+        pools_sha256=[pool.sha256 for pool in pools],
+        weights_sha256=found.weights_sha256,
+        rows=len(rows),
+        ledger=found.ledger,
+        log=[dict(row) for row in found.log],
         artefact_sha256="" if stage.stage.yields == "weights" else weights_sha256(into / stage.stage.yields),
-    )  # fmt: skip
+    )
 
 
 def _with_budget(stage: NamedStage, matched: Sequence[StageLedger]) -> OptimizerSettings:

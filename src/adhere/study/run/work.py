@@ -255,10 +255,18 @@ def _draw(study: StudyInputs, task: Task, progress: Progress) -> None:
     model = _load(study, source, name)
     try:
         build_pool(
-            model, prompts, directory=pool_folder(study.directory, plan), draws=draws, repair=repair, seed=seed,
+            model,
+            prompts,
+            directory=pool_folder(study.directory, plan),
+            draws=draws,
+            repair=repair,
+            seed=seed,
             sampling=Sampling(max_new_tokens=data.most_tokens, temperature=temperature, seed=seed),
-            reward=spec.pool_reward, limits=limits, compared=compared, progress=progress,
-        )  # fmt: skip
+            reward=spec.pool_reward,
+            limits=limits,
+            compared=compared,
+            progress=progress,
+        )
     finally:
         model.close()
 
@@ -276,11 +284,16 @@ def _draw_plain(study: StudyInputs, plan: PoolPlan, progress: Progress) -> None:
     model = _load(study, study.start, spec.start)
     try:
         build_plain_pool(
-            model, prompts, like=like, tokens=lambda text: len(model.tokenizer(text, add_special_tokens=False)["input_ids"]),
+            model,
+            prompts,
+            like=like,
+            tokens=lambda text: len(model.tokenizer(text, add_special_tokens=False)["input_ids"]),
             sampling=Sampling(max_new_tokens=spec.data.most_tokens, temperature=spec.data.temperature, seed=seed),
-            directory=pool_folder(study.directory, plan), compared=inputs.compared, progress=progress,
+            directory=pool_folder(study.directory, plan),
+            compared=inputs.compared,
+            progress=progress,
             shortened=frozenset(prompt.id for prompt in prompts if prompt.tags["slice"].endswith(LONG)),
-        )  # fmt: skip
+        )
     finally:
         model.close()
 
@@ -289,9 +302,13 @@ def _load(study: StudyInputs, weights: Path, name: str) -> TransformersModel:
     """A model that draws answers to train on, in the study's precision."""
     resolved = study.resolved
     return TransformersModel.load(
-        weights, name=name, precision=resolved.rollouts, layout=resolved.layout, threads=study.spec.threads,
+        weights,
+        name=name,
+        precision=resolved.rollouts,
+        layout=resolved.layout,
+        threads=study.spec.threads,
         device=resolve_device(study.spec.device),
-    )  # fmt: skip
+    )
 
 
 def _train(study: StudyInputs, task: Task, progress: Progress) -> None:
@@ -309,9 +326,17 @@ def _train(study: StudyInputs, task: Task, progress: Progress) -> None:
     matched = [record.ledger for key in cell.matched if (record := load_cell(directory, plan.cell(key))) is not None]
     folder = clear_unfinished(directory, cell)
     trained = train_cell(
-        study.spec, cell, pools, start=start, origin=study.start, into=folder, matched=matched,
-        resolved=study.resolved, progress=progress, judge=_judge(study, cell),
-    )  # fmt: skip
+        study.spec,
+        cell,
+        pools,
+        start=start,
+        origin=study.start,
+        into=folder,
+        matched=matched,
+        resolved=study.resolved,
+        progress=progress,
+        judge=_judge(study, cell),
+    )
     kept = study.spec.stage(cell.stage).kept
     if kept < 1:
         trained = msgspec.structs.replace(trained, weights_sha256=keep_part(folder / "model", start, kept))
@@ -357,10 +382,18 @@ def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
         study.directory,
         task.name,
         collect_run(
-            run, suite.prompts, key=task.key, arm=found.arm, seed=found.seed, suite_sha256=suite.sha256, plain=plain,
-            shown=study.shown, seconds=time.monotonic() - started, suite=found.suite,
+            run,
+            suite.prompts,
+            key=task.key,
+            arm=found.arm,
+            seed=found.seed,
+            suite_sha256=suite.sha256,
+            plain=plain,
+            shown=study.shown,
+            seconds=time.monotonic() - started,
+            suite=found.suite,
         ),
-    )  # fmt: skip
+    )
 
 
 _DO: Mapping[str, Callable[[StudyInputs, Task, Progress], None]] = {

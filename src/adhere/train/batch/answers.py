@@ -176,6 +176,8 @@ def answers_work(
     once = tree_tokens_of(settings.batch_items * own, settings.tree_tokens, data) * items / settings.batch_items
     passes = settings.epochs
     return Work(
-        steps=passes * -(-items // settings.batch_items), trained=passes * items * rows * data.answer_tokens,
-        processed=once * passes, scored=once * (1 + 2 * passes * has_reference_point),
-    )  # fmt: skip
+        steps=passes * -(-items // settings.batch_items),
+        trained=passes * items * rows * data.answer_tokens,
+        processed=once * passes,
+        scored=once * (1 + 2 * passes * has_reference_point),
+    )

@@ -145,9 +145,16 @@ class _Attend(torch.autograd.Function):
 
 
 def attend(
-    _module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor, *, scaling: float,
-    tree_runs: Sequence[Run] | None = None, **_other: Any,
-) -> tuple[Tensor, None]:  # fmt: skip
+    _module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor,
+    *,
+    scaling: float,
+    tree_runs: Sequence[Run] | None = None,
+    **_other: Any,
+) -> tuple[Tensor, None]:
     """What transformers calls: query (1, K * G, N, D), key and value (1, K, N, D), mask (1, 1, N, N)."""
     low = torch.bfloat16
     if tree_runs is not None:
@@ -164,9 +171,16 @@ def attend(
 
 
 def _sdpa(
-    module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, *, scaling: float,
-    tree_runs: Sequence[Run] | None = None, **other: Any,
-) -> tuple[Tensor, None]:  # fmt: skip
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    scaling: float,
+    tree_runs: Sequence[Run] | None = None,
+    **other: Any,
+) -> tuple[Tensor, None]:
     """Torch's own attention, and ours for a long tree."""
     if tree_runs is not None:
         return attend_in_runs(query, key, value, tree_runs, scaling=scaling), None

@@ -123,9 +123,16 @@ def train_on_pairs(
                 held = [pairs[index] for index in batch]
                 base = [reference[index] for index in batch] if reference is not None else None
                 row = update_on_pairs(
-                    model, learner, held, base,
-                    beta=beta, tally=tally, objective=objective, sft_weight=sft_weight, starts_at=starts_at,
-                )  # fmt: skip
+                    model,
+                    learner,
+                    held,
+                    base,
+                    beta=beta,
+                    tally=tally,
+                    objective=objective,
+                    sft_weight=sft_weight,
+                    starts_at=starts_at,
+                )
                 log.append(row)
                 bar.advance(note=f"loss {row['loss']:.3f}, accuracy {row['accuracy']:.2f}")
     return StageResult(log, tally.close())
@@ -240,9 +247,13 @@ def update_on_pairs(
         lengths = sums.new_tensor(part.tree.lengths).view(-1, 2)
         base = sums.new_tensor([reference[item] for item in part.items]) if reference is not None else None
         found = objectives.PairSums(
-            sums[:, 0], sums[:, 1], lengths[:, 0], lengths[:, 1],
-            base[:, 0] if base is not None else None, base[:, 1] if base is not None else None,
-        )  # fmt: skip
+            sums[:, 0],
+            sums[:, 1],
+            lengths[:, 0],
+            lengths[:, 1],
+            base[:, 0] if base is not None else None,
+            base[:, 1] if base is not None else None,
+        )
         rewards = (beta * (sums - base) if base is not None else beta * sums / lengths).detach()
         seen.extend((chosen, rejected) for chosen, rejected in rewards.tolist())
         losses = objective(found) if objective is not None else objectives.sigmoid(found, beta=beta)
@@ -281,6 +292,8 @@ def pairs_work(settings: PairSettings, data: Shape, *, has_reference: bool = Tru
     once = tree_tokens_of(settings.batch_pairs * own, settings.tree_tokens, data) * data.rows / settings.batch_pairs
     trained = 2 * settings.epochs * data.rows * data.answer_tokens
     return Work(
-        steps=planned_steps(data.rows, settings), trained=trained, processed=once * settings.epochs,
+        steps=planned_steps(data.rows, settings),
+        trained=trained,
+        processed=once * settings.epochs,
         scored=once if has_reference else 0,
-    )  # fmt: skip
+    )

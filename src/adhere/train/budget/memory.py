@@ -20,9 +20,7 @@ from adhere.train.batch.pack import LONG
 from adhere.train.batch.rollout import RolloutSettings
 from adhere.train.loop import OptimizerSettings
 
-__all__ = [
-    "SMOLLM2_135M", "Memory", "Sizes", "adapter_parameters", "memory_of", "require", "sizes_of",
-]  # fmt: skip
+__all__ = ["SMOLLM2_135M", "Memory", "Sizes", "adapter_parameters", "memory_of", "require", "sizes_of"]
 
 FP32 = 4
 KEPT = {"fp32": (40, 16), "bf16": (32, 8)}  # bytes kept a token and layer: times hidden, times inner

@@ -94,7 +94,7 @@ PROVENANCE = {
     "share": Provenance(None, "0.1", "the paper's abstract, all that was at hand, names no share"),
     "tokens": Provenance("100 billion", "100,000", "minutes on two cores"),
     "learning_rate": Provenance(None, "3e-5", "the start has come down from a higher one; scaled"),
-}  # fmt: skip
+}
 
 
 class _Batch(NamedTuple):
@@ -286,8 +286,15 @@ def _work(settings: ContinueSettings, _data: Shape) -> Work:
 STAGES.add(
     "continue",
     Stage(
-        "continue", "next-token training on plain text, instruction rows mixed in", "arXiv 2406.14491", ContinueSettings, "sft",
-        _rows, continue_training, _work, PROVENANCE,
+        "continue",
+        "next-token training on plain text, instruction rows mixed in",
+        "arXiv 2406.14491",
+        ContinueSettings,
+        "sft",
+        _rows,
+        continue_training,
+        _work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -100,9 +100,18 @@ def dpo(
         return objectives.sigmoid(sums, beta=settings.beta, smoothing=settings.smoothing, by_length=settings.by_length)
 
     return train_on_pairs(
-        model, tokenizer, rows, settings, name="dpo", objective=objective, beta=settings.beta,
-        sft_weight=settings.sft_weight, starts_at=_first_loss(settings), seed=seed, progress=progress,
-    )  # fmt: skip
+        model,
+        tokenizer,
+        rows,
+        settings,
+        name="dpo",
+        objective=objective,
+        beta=settings.beta,
+        sft_weight=settings.sft_weight,
+        starts_at=_first_loss(settings),
+        seed=seed,
+        progress=progress,
+    )
 
 
 def _first_loss(settings: DpoSettings) -> float | None:
@@ -119,8 +128,15 @@ def _work(settings: DpoSettings, data: Shape) -> Work:
 STAGES.add(
     "dpo",
     Stage(
-        "dpo", "DPO on stored pairs (offline RL); IPO, RPO and length-normalised by its settings", "arXiv 2305.18290",
-        DpoSettings, "pairs", lambda pool, _: pool.pairs, dpo, _work, PROVENANCE,
+        "dpo",
+        "DPO on stored pairs (offline RL); IPO, RPO and length-normalised by its settings",
+        "arXiv 2305.18290",
+        DpoSettings,
+        "pairs",
+        lambda pool, _: pool.pairs,
+        dpo,
+        _work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

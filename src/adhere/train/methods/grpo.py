@@ -434,16 +434,28 @@ def grpo_loss(
 def grpo_work(settings: GrpoSettings, data: Shape) -> Work:
     """The cost of `grpo`."""
     return online_work(
-        settings, data, answers=settings.answers_per_prompt, updates=settings.updates_per_episode,
-        groups=settings.max_trained_groups, rounds=settings.rounds, has_reference=settings.kl_beta > 0,
-    )  # fmt: skip
+        settings,
+        data,
+        answers=settings.answers_per_prompt,
+        updates=settings.updates_per_episode,
+        groups=settings.max_trained_groups,
+        rounds=settings.rounds,
+        has_reference=settings.kl_beta > 0,
+    )
 
 
 STAGES.add(
     "grpo",
     Stage(
-        "grpo", "GRPO (online RL); DAPO, Dr. GRPO and GSPO by its settings", "arXiv 2402.03300",
-        GrpoSettings, "rl", lambda pool, _: pool.rl, grpo, grpo_work, PROVENANCE,
+        "grpo",
+        "GRPO (online RL); DAPO, Dr. GRPO and GSPO by its settings",
+        "arXiv 2402.03300",
+        GrpoSettings,
+        "rl",
+        lambda pool, _: pool.rl,
+        grpo,
+        grpo_work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -120,8 +120,15 @@ def _work(settings: HirSettings, data: Shape) -> Work:
 STAGES.add(
     "hir",
     Stage(
-        "hir", "hindsight relabelling: failed answers are learned under another instruction", "arXiv 2302.05206",
-        HirSettings, "rl", lambda pool, _: pool.rl, hir, _work, PROVENANCE,
+        "hir",
+        "hindsight relabelling: failed answers are learned under another instruction",
+        "arXiv 2302.05206",
+        HirSettings,
+        "rl",
+        lambda pool, _: pool.rl,
+        hir,
+        _work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

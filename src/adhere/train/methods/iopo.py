@@ -124,8 +124,15 @@ def _work(settings: IopoSettings, data: Shape) -> Work:
 STAGES.add(
     "iopo",
     Stage(
-        "iopo", "preferences between answers and between prompts", "arXiv 2411.06208",
-        IopoSettings, "sft", lambda pool, _: pool.sft, iopo, _work, PROVENANCE,
+        "iopo",
+        "preferences between answers and between prompts",
+        "arXiv 2411.06208",
+        IopoSettings,
+        "sft",
+        lambda pool, _: pool.sft,
+        iopo,
+        _work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

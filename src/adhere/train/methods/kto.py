@@ -65,9 +65,13 @@ def kto(
 
     def loss(ratios: torch.Tensor, labels: torch.Tensor, point: torch.Tensor) -> torch.Tensor:
         return objectives.kto(
-            ratios[:, 0], desirable=labels > 0.5, kl=point, beta=settings.beta,
-            weight_good=settings.weight_good, weight_bad=settings.weight_bad,
-        )  # fmt: skip
+            ratios[:, 0],
+            desirable=labels > 0.5,
+            kl=point,
+            beta=settings.beta,
+            weight_good=settings.weight_good,
+            weight_bad=settings.weight_bad,
+        )
 
     return train_on_answers(
         model, items, settings, name="kto", loss=loss, has_reference_point=True, seed=seed, progress=progress
@@ -81,8 +85,15 @@ def _work(settings: KtoSettings, data: Shape) -> Work:
 STAGES.add(
     "kto",
     Stage(
-        "kto", "KTO: good and bad answers by themselves", "arXiv 2402.01306",
-        KtoSettings, "pairs", lambda pool, _: pool.pairs, kto, _work, PROVENANCE,
+        "kto",
+        "KTO: good and bad answers by themselves",
+        "arXiv 2402.01306",
+        KtoSettings,
+        "pairs",
+        lambda pool, _: pool.pairs,
+        kto,
+        _work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -184,8 +184,15 @@ def _work(settings: OnlineDpoSettings, data: Shape) -> Work:
 STAGES.add(
     "online-dpo",
     Stage(
-        "online-dpo", "DPO on pairs of the policy's own fresh answers", "arXiv 2402.04792",
-        OnlineDpoSettings, "rl", lambda pool, _: pool.rl, online_dpo, _work, PROVENANCE,
+        "online-dpo",
+        "DPO on pairs of the policy's own fresh answers",
+        "arXiv 2402.04792",
+        OnlineDpoSettings,
+        "rl",
+        lambda pool, _: pool.rl,
+        online_dpo,
+        _work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -56,9 +56,18 @@ def orpo(
     from adhere.train.batch import objectives
 
     return train_on_pairs(
-        model, tokenizer, rows, settings, name="orpo", beta=1.0, sft_weight=1.0, has_reference=False, seed=seed,
-        progress=progress, objective=lambda sums: settings.weight * objectives.orpo(sums),
-    )  # fmt: skip
+        model,
+        tokenizer,
+        rows,
+        settings,
+        name="orpo",
+        beta=1.0,
+        sft_weight=1.0,
+        has_reference=False,
+        seed=seed,
+        progress=progress,
+        objective=lambda sums: settings.weight * objectives.orpo(sums),
+    )
 
 
 def _work(settings: OrpoSettings, data: Shape) -> Work:
@@ -68,8 +77,15 @@ def _work(settings: OrpoSettings, data: Shape) -> Work:
 STAGES.add(
     "orpo",
     Stage(
-        "orpo", "SFT on chosen answers with an odds-ratio term, in one stage", "arXiv 2403.07691",
-        OrpoSettings, "pairs", lambda pool, _: pool.pairs, orpo, _work, PROVENANCE,
+        "orpo",
+        "SFT on chosen answers with an odds-ratio term, in one stage",
+        "arXiv 2403.07691",
+        OrpoSettings,
+        "pairs",
+        lambda pool, _: pool.pairs,
+        orpo,
+        _work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -274,8 +274,16 @@ def _work(settings: RewardModelSettings, data: Shape) -> Work:
 STAGES.add(
     "reward-model",
     Stage(
-        "reward-model", "a Bradley-Terry reward model beside the policy, which it leaves as it is", "arXiv 2412.15115",
-        RewardModelSettings, "pairs", lambda pool, _: pool.pairs, reward_model, _work, PROVENANCE, "reward-model",
+        "reward-model",
+        "a Bradley-Terry reward model beside the policy, which it leaves as it is",
+        "arXiv 2412.15115",
+        RewardModelSettings,
+        "pairs",
+        lambda pool, _: pool.pairs,
+        reward_model,
+        _work,
+        PROVENANCE,
+        "reward-model",
     ),
     owner=__name__,
-)  # fmt: skip
+)

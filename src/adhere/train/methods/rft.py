@@ -95,11 +95,17 @@ def rft(
     first: LogRow = {"step": 0, "loss": None, "kept": len(kept)}
     log.append(first | measures(groups))
     sft = SftSettings(
-        learning_rate=settings.learning_rate, schedule=settings.schedule, warmup_share=settings.warmup_share,
-        weight_decay=settings.weight_decay, clip=settings.clip, epochs=settings.epochs, batch_rows=settings.batch_rows,
-        tree_tokens=settings.tree_tokens, precision=settings.precision,
+        learning_rate=settings.learning_rate,
+        schedule=settings.schedule,
+        warmup_share=settings.warmup_share,
+        weight_decay=settings.weight_decay,
+        clip=settings.clip,
+        epochs=settings.epochs,
+        batch_rows=settings.batch_rows,
+        tree_tokens=settings.tree_tokens,
+        precision=settings.precision,
         freeze_embeddings_and_head=settings.freeze_embeddings_and_head,
-    )  # fmt: skip
+    )
     order = batches(kept, sft, seed=seed)
     with (
         learning(model, sft, stage="rft", steps=len(order)) as learner,
@@ -119,16 +125,26 @@ def _work(settings: RftSettings, data: Shape) -> Work:
     a_step = tree_tokens_of(settings.batch_rows * own, settings.tree_tokens, data)
     drawn = prompts * settings.answers_per_prompt
     return Work(
-        steps=settings.epochs * -(-kept // settings.batch_rows), answers=drawn, generated=drawn * data.answer_tokens,
-        trained=settings.epochs * kept * data.answer_tokens, processed=settings.epochs * kept * a_step / settings.batch_rows,
-    )  # fmt: skip
+        steps=settings.epochs * -(-kept // settings.batch_rows),
+        answers=drawn,
+        generated=drawn * data.answer_tokens,
+        trained=settings.epochs * kept * data.answer_tokens,
+        processed=settings.epochs * kept * a_step / settings.batch_rows,
+    )
 
 
 STAGES.add(
     "rft",
     Stage(
-        "rft", "rejection-sampling fine-tuning: SFT on the model's own passing answers", "arXiv 2308.01825",
-        RftSettings, "rl", lambda pool, _: pool.rl, rft, _work, PROVENANCE,
+        "rft",
+        "rejection-sampling fine-tuning: SFT on the model's own passing answers",
+        "arXiv 2308.01825",
+        RftSettings,
+        "rl",
+        lambda pool, _: pool.rl,
+        rft,
+        _work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -59,8 +59,15 @@ def rloo(
 STAGES.add(
     "rloo",
     Stage(
-        "rloo", "REINFORCE with a leave-one-out baseline (online RL)", "arXiv 2402.14740",
-        RlooSettings, "rl", lambda pool, _: pool.rl, rloo, grpo_work, PROVENANCE,
+        "rloo",
+        "REINFORCE with a leave-one-out baseline (online RL)",
+        "arXiv 2402.14740",
+        RlooSettings,
+        "rl",
+        lambda pool, _: pool.rl,
+        rloo,
+        grpo_work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

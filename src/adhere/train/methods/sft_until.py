@@ -162,8 +162,14 @@ def _score(
         UsageError: The judge cannot decide any of them.
     """
     scores = greedy_scores(
-        model, tokenizer, held, [settings.score], max_new_tokens=settings.max_new_tokens, rows=settings.decode_rows, tally=tally
-    )  # fmt: skip
+        model,
+        tokenizer,
+        held,
+        [settings.score],
+        max_new_tokens=settings.max_new_tokens,
+        rows=settings.decode_rows,
+        tally=tally,
+    )
     measured = [value for (value,) in scores if value is not None]
     if not measured:
         raise UsageError(
@@ -195,16 +201,27 @@ def _cost(settings: SftUntilSettings, data: Shape) -> Work:
     looks = 1 + -(-work.steps // settings.every)
     asked = looks * min(settings.most_held_out, max(1, round(settings.held_out_share * data.rows)))
     return Work(
-        steps=work.steps, answers=asked, generated=asked * settings.max_new_tokens, trained=work.trained, processed=work.processed,
+        steps=work.steps,
+        answers=asked,
+        generated=asked * settings.max_new_tokens,
+        trained=work.trained,
+        processed=work.processed,
         copies=2,
-    )  # fmt: skip
+    )
 
 
 STAGES.add(
     "sft-until",
     Stage(
-        "sft-until", "SFT that ends when answers to held-out prompts stop getting better", "arXiv 2307.03692",
-        SftUntilSettings, "sft", _rows, sft_until, _cost, PROVENANCE,
+        "sft-until",
+        "SFT that ends when answers to held-out prompts stop getting better",
+        "arXiv 2307.03692",
+        SftUntilSettings,
+        "sft",
+        _rows,
+        sft_until,
+        _cost,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

@@ -57,9 +57,17 @@ def simpo(
     from adhere.train.batch import objectives
 
     return train_on_pairs(
-        model, tokenizer, rows, settings, name="simpo", beta=settings.beta, has_reference=False, seed=seed, progress=progress,
+        model,
+        tokenizer,
+        rows,
+        settings,
+        name="simpo",
+        beta=settings.beta,
+        has_reference=False,
+        seed=seed,
+        progress=progress,
         objective=lambda sums: objectives.simpo(sums, beta=settings.beta, gamma=settings.gamma),
-    )  # fmt: skip
+    )
 
 
 def _work(settings: SimpoSettings, data: Shape) -> Work:
@@ -69,8 +77,15 @@ def _work(settings: SimpoSettings, data: Shape) -> Work:
 STAGES.add(
     "simpo",
     Stage(
-        "simpo", "SimPO on stored pairs, without a reference", "arXiv 2405.14734",
-        SimpoSettings, "pairs", lambda pool, _: pool.pairs, simpo, _work, PROVENANCE,
+        "simpo",
+        "SimPO on stored pairs, without a reference",
+        "arXiv 2405.14734",
+        SimpoSettings,
+        "pairs",
+        lambda pool, _: pool.pairs,
+        simpo,
+        _work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

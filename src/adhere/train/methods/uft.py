@@ -71,8 +71,15 @@ def _work(settings: UftSettings, data: Shape) -> Work:
 STAGES.add(
     "uft",
     Stage(
-        "uft", "demonstrations and preferences in one objective", "arXiv 2410.21438",
-        UftSettings, "sft+pairs", lambda pool, _: [*pool.sft, *pool.pairs], uft, _work, PROVENANCE,
+        "uft",
+        "demonstrations and preferences in one objective",
+        "arXiv 2410.21438",
+        UftSettings,
+        "sft+pairs",
+        lambda pool, _: [*pool.sft, *pool.pairs],
+        uft,
+        _work,
+        PROVENANCE,
     ),
     owner=__name__,
-)  # fmt: skip
+)

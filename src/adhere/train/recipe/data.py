@@ -236,10 +236,18 @@ def _make_random(size: str, rows: RecipeRows, directory: Path) -> None:
         chat_template=CHATML,
     )
     config = Qwen2Config(
-        vocab_size=len(tokenizer), hidden_size=hidden, intermediate_size=4 * hidden, num_hidden_layers=layers,
-        num_attention_heads=heads, num_key_value_heads=heads // 2, max_position_embeddings=1024, tie_word_embeddings=True,
-        bos_token_id=0, eos_token_id=2, pad_token_id=0,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=hidden,
+        intermediate_size=4 * hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=heads // 2,
+        max_position_embeddings=1024,
+        tie_word_embeddings=True,
+        bos_token_id=0,
+        eos_token_id=2,
+        pad_token_id=0,
+    )
     with torch.random.fork_rng(), quiet():
         torch.manual_seed(0)
         model = Qwen2ForCausalLM(config)

@@ -215,9 +215,13 @@ def repeated(prompts: Mapping[str, Sequence[str]], suites: Sequence[tuple[str, S
 
 
 def halved_once(
-    attempt: Callable[[OptimizerSettings], T], settings: OptimizerSettings, *, name: str,
-    needs: Callable[[OptimizerSettings], str], progress: Progress,
-) -> tuple[T, OptimizerSettings]:  # fmt: skip
+    attempt: Callable[[OptimizerSettings], T],
+    settings: OptimizerSettings,
+    *,
+    name: str,
+    needs: Callable[[OptimizerSettings], str],
+    progress: Progress,
+) -> tuple[T, OptimizerSettings]:
     """What `attempt` gives, if memory runs out once more with micro-batches of half the size.
 
     And the settings that it was given.

@@ -77,9 +77,15 @@ def on_machine(preset: Preset, name: str) -> Recipe:
     cards = f"{machine.gpus} GPUs" if machine.gpus > 1 else "one GPU"
     about = f"{preset.about} For {cards} of {machine.gpu_gb:g} GB: computed by the memory model, not run."
     return msgspec.structs.replace(
-        preset.recipe, name=f"{preset.name}-{name}", start=machine.start, stages=stages, lora=machine.lora, about=about,
-        precision="bf16", origin=origin,
-    )  # fmt: skip
+        preset.recipe,
+        name=f"{preset.name}-{name}",
+        start=machine.start,
+        stages=stages,
+        lora=machine.lora,
+        about=about,
+        precision="bf16",
+        origin=origin,
+    )
 
 
 def _origin_key(origin: Mapping[str, str], name: str) -> str | None:

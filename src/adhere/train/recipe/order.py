@@ -52,9 +52,17 @@ def orders_anew(settings: OptimizerSettings, stage: Stage) -> TypeGuard[RolloutS
 
 
 def ordering_of(
-    rows: Sequence[RlRow], settings: RolloutSettings, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
-    *, score: Scorer, seed: int, kept: Path, key: str, progress: Progress,
-) -> Ordering:  # fmt: skip
+    rows: Sequence[RlRow],
+    settings: RolloutSettings,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    score: Scorer,
+    seed: int,
+    kept: Path,
+    key: str,
+    progress: Progress,
+) -> Ordering:
     """The rows with `draws`, `score_mean` and `score_variance` (unbiased) of `score`.
 
     In their place, the stage itself orders them.
@@ -107,17 +115,21 @@ def with_ordering(cost: Estimate, settings: RolloutSettings, data: Shape, speed:
     answers = data.rows * settings.answers_per_prompt
     tokens = round(answers * data.answer_tokens)
     return msgspec.structs.replace(
-        cost, answers_generated=cost.answers_generated + answers, tokens_generated=cost.tokens_generated + tokens,
+        cost,
+        answers_generated=cost.answers_generated + answers,
+        tokens_generated=cost.tokens_generated + tokens,
         minutes=cost.minutes + tokens / speed.generated_per_s / 60,
-    )  # fmt: skip
+    )
 
 
 def _with_scores(row: RlRow, scores: Sequence[float]) -> RlRow:
     enough = len(scores) >= 2 and len(set(scores)) > 1
     return msgspec.structs.replace(
-        row, draws=len(scores), score_mean=statistics.fmean(scores) if scores else 0.0,
+        row,
+        draws=len(scores),
+        score_mean=statistics.fmean(scores) if scores else 0.0,
         score_variance=statistics.variance(scores) if enough else 0.0,
-    )  # fmt: skip
+    )
 
 
 def _store(file: Path, ordering: Ordering) -> None:

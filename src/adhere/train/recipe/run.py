@@ -96,9 +96,12 @@ def plan_recipe(recipe: Recipe, out: Path, *, base: Path, device: str = "auto", 
         sizes, default = sizes_of(opened.start.directory), Speed()
     scale = default.sizes.parameters / sizes.parameters
     speed = Speed(
-        default.trained_per_s * scale, default.scored_per_s * scale, default.generated_per_s * scale, sizes,
+        default.trained_per_s * scale,
+        default.scored_per_s * scale,
+        default.generated_per_s * scale,
+        sizes,
         opened.device,
-    )  # fmt: skip
+    )
     planned = []
     for number, (stage, settings) in enumerate(opened.stages, start=1):
         rows = stage.rows(opened.rows, settings)
@@ -216,9 +219,11 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
     if gather([file.exists()])[0]:  # as the first process sees it: the others may come after it has written
         begun = decode(file.read_bytes(), _Frozen)
         for what, ours, theirs in (
-            ("recipe", recipe, begun.recipe), ("start", start.sha256, begun.start_sha256), ("data", rows.sha256, begun.data_sha256),
+            ("recipe", recipe, begun.recipe),
+            ("start", start.sha256, begun.start_sha256),
+            ("data", rows.sha256, begun.data_sha256),
             ("chat template", template, begun.template_sha256 or template),
-        ):  # fmt: skip
+        ):
             if ours != theirs:
                 raise RunMismatch(
                     f"{out} was begun with another {what}. Use another --out, or remove the directory to begin anew"
@@ -320,11 +325,18 @@ def _train(
 
     found = train_stage(training, folder, progress=progress, see=see)
     record = StageRecord(
-        key=training.key, stage=training.stage.name, settings=msgspec.to_builtins(found.settings),
-        parent_sha256=training.weights_sha256, weights_sha256=found.weights_sha256, data_sha256=opened.rows.sha256,
-        rows=len(training.rows), ledger=found.ledger, log=[dict(row) for row in found.log], warnings=found.warnings,
+        key=training.key,
+        stage=training.stage.name,
+        settings=msgspec.to_builtins(found.settings),
+        parent_sha256=training.weights_sha256,
+        weights_sha256=found.weights_sha256,
+        data_sha256=opened.rows.sha256,
+        rows=len(training.rows),
+        ledger=found.ledger,
+        log=[dict(row) for row in found.log],
+        warnings=found.warnings,
         lora=training.lora,
-    )  # fmt: skip
+    )
     first_does(lambda: write_atomic(folder / "stage.json", encode(record)))
     first_does(lambda: forget(training.kept))
     return record

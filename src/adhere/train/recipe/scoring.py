@@ -64,9 +64,11 @@ def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
     by_id = {row.prompt_id: row for row in rows}
     _insist_on_constraints(rows)
     refs_of = {
-        name: tuple(ConstraintRef(one, dict(params)) for one, params in zip(row.instruction_id_list, row.kwargs, strict=True))
+        name: tuple(
+            ConstraintRef(one, dict(params)) for one, params in zip(row.instruction_id_list, row.kwargs, strict=True)
+        )
         for name, row in by_id.items()
-    }  # fmt: skip
+    }
 
     def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
         refs, profile = refs_of[prompt_id], by_id[prompt_id].profile
@@ -122,9 +124,11 @@ def summed_scorer(
     def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
         row = by_id[prompt_id]
         columns: dict[str, list[Any]] = {
-            "prompt_id": [prompt_id], "instruction_id_list": [list(row.instruction_id_list)], "kwargs": [list(row.kwargs)],
+            "prompt_id": [prompt_id],
+            "instruction_id_list": [list(row.instruction_id_list)],
+            "kwargs": [list(row.kwargs)],
             "checklist": [list(row.checklist)],
-        }  # fmt: skip
+        }
         return total[row.profile](
             prompts=[row.asked if isinstance(row.asked, str) else conversation(row.asked)] * len(answers),
             completions=[answer.text for answer in answers],

@@ -40,9 +40,16 @@ def read(path: Path) -> Imported:
     by_token = f"{TOKENS} {hashed(sorted(ids))[:8]}"
     answers = [
         ImportedAnswer(
-            item=digest, key=None, prompt=None, response=None, reasoning=None, status="ok", draw=0,
-            scores={by_token: token, WORDS: word}, asked=digest,
+            item=digest,
+            key=None,
+            prompt=None,
+            response=None,
+            reasoning=None,
+            status="ok",
+            draw=0,
+            scores={by_token: token, WORDS: word},
+            asked=digest,
         )
         for digest, token, word in found
-    ]  # fmt: skip
+    ]
     return Imported("adhere", next(iter(models), ""), "plain text", answers, nats=frozenset({by_token, WORDS}))

@@ -34,9 +34,12 @@ def agentif(**more):
         "constraints": [
             rule("Name the fox", "unconditional", ("code", CODE)),
             rule("Be polite", "unconditional", ("llm", "Is it polite? {response}")),
-            rule("Use a list", "conditional", ("llm_conditional_check", "Are there several?\n{response}"), ("code", CODE)),
-        ], **more,
-    }  # fmt: skip
+            rule(
+                "Use a list", "conditional", ("llm_conditional_check", "Are there several?\n{response}"), ("code", CODE)
+            ),
+        ],
+        **more,
+    }
 
 
 def measures(suite, outcomes, draws=1):
@@ -62,8 +65,13 @@ def test_agentif_s_code_runs_in_the_sandbox_and_counts_as_published(tmp_path):
     assert (judged(CODE), judged(CODE, "a cow")) == ("pass", "fail")
     returns = "def check_following(response):\n    return {}\n"
     assert [judged(returns.format(value)) for value in ("'YES, it is'", "'NO'", "'maybe'", "None", "[]", "2")] == [
-        "pass", "fail", "undecided", "undecided", "fail", "pass",
-    ]  # fmt: skip
+        "pass",
+        "fail",
+        "undecided",
+        "undecided",
+        "fail",
+        "pass",
+    ]
     assert judged("def check_following(response):\n    raise ValueError('no')\n") == "undecided"
     target = tmp_path / "written"
     assert judged(f"def check_following(response):\n    open({str(target)!r}, 'w')\n    return True\n") == "undecided"
@@ -89,9 +97,17 @@ def test_agentif_s_rows_and_numbers(tmp_path):
 
 def question(number, axis, **more):
     return {
-        "QUESTION_ID": f"q{number}", "AXIS": axis, "TARGET_QUESTION": "Is it near?", "PASS_CRITERIA": "NO",
-        "CONVERSATION": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "Where?"}], **more,
-    }  # fmt: skip
+        "QUESTION_ID": f"q{number}",
+        "AXIS": axis,
+        "TARGET_QUESTION": "Is it near?",
+        "PASS_CRITERIA": "NO",
+        "CONVERSATION": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "Hello"},
+            {"role": "user", "content": "Where?"},
+        ],
+        **more,
+    }
 
 
 def test_multichallenge_asks_the_last_turn_and_takes_the_mean_over_axes(tmp_path):
@@ -121,9 +137,11 @@ def test_multichallenge_asks_the_last_turn_and_takes_the_mean_over_axes(tmp_path
 def test_advancedif_reads_json_inside_cells(tmp_path):
     talk = [{"role": "system", "content": "Haiku."}, {"role": "user", "content": "Spring?"}]
     row = {
-        "conversation_history": json.dumps(talk), "prompt_metadata": json.dumps({"rubrics": json.dumps(["Is it a haiku?", "Is it about spring?"])}),
-        "benchmark_name": "if_system_steerability_oss", "response": "not read",
-    }  # fmt: skip
+        "conversation_history": json.dumps(talk),
+        "prompt_metadata": json.dumps({"rubrics": json.dumps(["Is it a haiku?", "Is it about spring?"])}),
+        "benchmark_name": "if_system_steerability_oss",
+        "response": "not read",
+    }
     suite = load(f"advancedif:{lines(tmp_path / 'rows.jsonl', [row, row | {'conversation_history': talk}])}")
     assert [(prompt.system, prompt.text, len(prompt.constraints)) for prompt in suite.prompts] == [
         ("Haiku.", "Spring?", 2)

@@ -27,9 +27,13 @@ def session(number=1, related=True, **more):
     for text in users:
         messages += [{"role": "user", "content": text}, {"role": "assistant", "content": "published answer"}]
     return {
-        "system_id": number, "system_prompt": "Follow the rules.", "messages": messages, "rounds_related": related,
-        "prompt_infos": {text: {"alignment": "align", "criteria": criteria} for text in users}, **more,
-    }  # fmt: skip
+        "system_id": number,
+        "system_prompt": "Follow the rules.",
+        "messages": messages,
+        "rounds_related": related,
+        "prompt_infos": {text: {"alignment": "align", "criteria": criteria} for text in users},
+        **more,
+    }
 
 
 def complexbench(number=0, **more):
@@ -45,9 +49,13 @@ def complexbench(number=0, **more):
 
 def codeif(**more):
     return {
-        "question_id": 1, "question": "Write a counter.", "instruction_list": [{"type": "global", "instruction": "Use Go."}, {"type": "x", "instruction": "No loops."}],
-        "instruction_dependence": {}, "meta_info": {"language": "en", "programming_language": "go", "item_set": "easy"}, **more,
-    }  # fmt: skip
+        "question_id": 1,
+        "question": "Write a counter.",
+        "instruction_list": [{"type": "global", "instruction": "Use Go."}, {"type": "x", "instruction": "No loops."}],
+        "instruction_dependence": {},
+        "meta_info": {"language": "en", "programming_language": "go", "item_set": "easy"},
+        **more,
+    }
 
 
 def wild(number=1, constraints=2, **more):
@@ -112,8 +120,9 @@ def test_followbench_tells_which_two_instructions_to_compare(tmp_path):
     suite = load(f"followbench-judged:{path}")
     assert [prompt.id for prompt in suite.prompts] == ["style-1-1", "style-1-2"]
     assert [said.partition("\n")[2] for said in statements(suite.prompts[1])] == [
-        "Before: text 0\nThis: text 1", "Before: text 1\nThis: text 2",
-    ]  # fmt: skip
+        "Before: text 0\nThis: text 1",
+        "Before: text 1\nThis: text 2",
+    ]
     with pytest.raises(SpecError, match="no row that a program decides"):
         load(f"followbench:{path}")
     with pytest.raises(SpecError, match="example 1 lacks the level 0 below it"):

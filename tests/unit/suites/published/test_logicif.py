@@ -72,9 +72,13 @@ def test_no_json_is_null_as_published():
 
 def row(task, case, output, **more):
     return {
-        "task_id": task, "test_case_id": case, "input": [case], "instruction": f"{task}: carry it out on {case}",
-        "code_output": {"output": output, "stats": {"steps": case}}, **more,
-    }  # fmt: skip
+        "task_id": task,
+        "test_case_id": case,
+        "input": [case],
+        "instruction": f"{task}: carry it out on {case}",
+        "code_output": {"output": output, "stats": {"steps": case}},
+        **more,
+    }
 
 
 def test_cases_and_questions(tmp_path):

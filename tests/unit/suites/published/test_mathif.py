@@ -19,9 +19,15 @@ WORDS = ("length_constraint_checkers:number_words", {"num_words": 5, "relation":
 def row(name, question, *constraints, **more):
     ids_, args, said = map(list, zip(*constraints, strict=True))
     return {
-        "source": "invented", "id": name, "question": question, "answer": "4",
-        "constraint_desc": said, "constraint_name": ids_, "constraint_args": args, **more,
-    }  # fmt: skip
+        "source": "invented",
+        "id": name,
+        "question": question,
+        "answer": "4",
+        "constraint_desc": said,
+        "constraint_name": ids_,
+        "constraint_args": args,
+        **more,
+    }
 
 
 @pytest.fixture
@@ -56,9 +62,13 @@ def test_hard_and_soft_accuracy(folder, tmp_path):
     assert overall.instruction_macro == pytest.approx((1 + 1 + 0) / 3)  # SAcc
     found = {(one.name, one.scope): one.value for one in run.summary().measures}
     assert found == {
-        ("HAcc", ""): pytest.approx(2 / 3), ("HAcc", "single"): 1.0, ("HAcc", "double"): 0.0,
-        ("SAcc", ""): pytest.approx(2 / 3), ("SAcc", "single"): 1.0, ("SAcc", "double"): 0.0,
-    }  # fmt: skip
+        ("HAcc", ""): pytest.approx(2 / 3),
+        ("HAcc", "single"): 1.0,
+        ("HAcc", "double"): 0.0,
+        ("SAcc", ""): pytest.approx(2 / 3),
+        ("SAcc", "single"): 1.0,
+        ("SAcc", "double"): 0.0,
+    }
 
 
 def test_rows_of_two_files_may_have_the_same_id(tmp_path):

@@ -157,8 +157,10 @@ class TestFile:
         summary = run.summary()
         assert summary.overall.accounting.error == 2
         assert {one.scope: one.value for one in summary.measures if one.name == "mean of four"} == {
-            "turn 1": 1.0, "turn 2": None, "turn 3": None,
-        }  # fmt: skip
+            "turn 1": 1.0,
+            "turn 2": None,
+            "turn 3": None,
+        }
 
     def test_other_versions_are_refused(self, tmp_path):
         good = multi_if_row("1", "English", ("Say hello", [COMMA]))

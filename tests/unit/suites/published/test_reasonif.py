@@ -13,9 +13,15 @@ from adhere.suites import load
 
 def row(rule, args, source="gsm8k", **more):
     return {
-        "source": source, "hf_id": "x", "question": "2+2?", "answer": "4", "constraint_name": [rule], "constraint_args": [args],
-        "prompt": f"Mind the rule {rule}: 2+2?", **more,
-    }  # fmt: skip
+        "source": source,
+        "hf_id": "x",
+        "question": "2+2?",
+        "answer": "4",
+        "constraint_name": [rule],
+        "constraint_args": [args],
+        "prompt": f"Mind the rule {rule}: 2+2?",
+        **more,
+    }
 
 
 RULES = (

@@ -17,9 +17,15 @@ from adhere.suites import load
 
 def structeval(number=1, form="JSON", paths=("a.b", "list.*.c"), **more):
     return {
-        "task_id": f"{number:06d}", "query": f"Please output {form} code.", "task_name": f"Text to {form}", "output_type": form,
-        "raw_output_metric": list(paths), "rendering": False, "VQA": [], **more,
-    }  # fmt: skip
+        "task_id": f"{number:06d}",
+        "query": f"Please output {form} code.",
+        "task_name": f"Text to {form}",
+        "output_type": form,
+        "raw_output_metric": list(paths),
+        "rendering": False,
+        "VQA": [],
+        **more,
+    }
 
 
 def found(form, path, text):
@@ -91,9 +97,12 @@ def test_jsonschemabench_judges_by_all_of_json_schema(tmp_path):
     (ref,), profile = suite.prompts[0].constraints, suite.prompts[0].tags["profile"]
     judged = resolve(ref, profile=profile)
     for text, outcome in {
-        '```json\n{"ip": "2026-11-22", "n": 3}\n```': "pass", '{"ip": "2026-11-22", "n": 2}': "fail", '{"ip": "2026-13-22"}': "fail",
-        'Sure: {"ip": "2026-11-22"}': "fail", "[" * 100_000: "fail",
-    }.items():  # fmt: skip
+        '```json\n{"ip": "2026-11-22", "n": 3}\n```': "pass",
+        '{"ip": "2026-11-22", "n": 2}': "fail",
+        '{"ip": "2026-13-22"}': "fail",
+        'Sure: {"ip": "2026-11-22"}': "fail",
+        "[" * 100_000: "fail",
+    }.items():
         assert judged.check(text).outcome == outcome, text[:40]
     (tmp_path / "data" / "Kubernetes").mkdir(parents=True)
     (tmp_path / "data" / "Kubernetes" / "pod.json").write_text(json.dumps(SCHEMA))

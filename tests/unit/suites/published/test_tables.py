@@ -79,11 +79,17 @@ def test_damaged_files_are_named(tmp_path, name, message):
 def test_a_limit_takes_some_that_programs_decide_and_some_that_a_model_judges(tmp_path):
     """One group of each kind, in the order of the file: programs' rows stand first in every slice."""
     rows = [
-        {"example_id": number, "category": "style", "source": source, "level": level, "instruction": f"{number} {level}",
-         "target": "a"}
+        {
+            "example_id": number,
+            "category": "style",
+            "source": source,
+            "level": level,
+            "instruction": f"{number} {level}",
+            "target": "a",
+        }
         for number, source in ((1, "E2E"), (2, "E2E"), (3, "own"), (4, "own"))
         for level in range(6)
-    ]  # fmt: skip
+    ]
     name = f"followbench-judged:{listed(tmp_path / 'style_constraints.json', rows)}"
 
     def taken(limit):

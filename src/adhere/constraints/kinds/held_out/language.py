@@ -173,9 +173,13 @@ class ScriptShare(HeldOut):
         reason = f"{share:.1f} % of {plural(letters, 'letter')} are {self.script}, needed at least {self.percent} %"
         span = first_foreign(text, self.script)
         return found(
-            share >= self.percent, reason, measured=round(share, 1), needed=self.percent, span=span,
+            share >= self.percent,
+            reason,
+            measured=round(share, 1),
+            needed=self.percent,
+            span=span,
             score=share / self.percent,
-        )  # fmt: skip
+        )
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -438,7 +438,7 @@ _MARKUP = (
     ("emphasis", re.compile(r"(?<![*\w])\*{1,3}[^\s*][^*\n]{0,200}\*|(?<![_\w])_{1,3}[^\s_][^_\n]{0,200}_(?!\w)")),
     ("code", re.compile(r"`")),
     ("a link", _LINK),
-)  # fmt: skip
+)
 
 
 @kind

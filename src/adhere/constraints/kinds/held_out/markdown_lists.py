@@ -112,9 +112,12 @@ class Checkboxes(Markdown):
             return exactly(len(ticks), self.count, "checkbox")
         done = sum(tick != " " for tick in ticks)
         return found(
-            done == self.done, f"{done} of {self.count} boxes are ticked, needed {self.done}", measured=done,
-            needed=self.done, score=1 - abs(done - self.done) / self.count,
-        )  # fmt: skip
+            done == self.done,
+            f"{done} of {self.count} boxes are ticked, needed {self.done}",
+            measured=done,
+            needed=self.done,
+            score=1 - abs(done - self.done) / self.count,
+        )
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

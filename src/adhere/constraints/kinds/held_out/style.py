@@ -88,9 +88,12 @@ class SentenceAverage(HeldOut):
         average = count_words(text[: spans[-1][1]]) / len(spans)
         reason = f"the sentences have {average:.1f} words on average, allowed {self.words}"
         return found(
-            average <= self.words, reason, measured=round(average, 2), needed=self.words,
+            average <= self.words,
+            reason,
+            measured=round(average, 2),
+            needed=self.words,
             score=self.words / max(average, 1),
-        )  # fmt: skip
+        )
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -232,8 +235,15 @@ class _Varied(HeldOut):
     def repairs(self, text: str) -> Iterator[str]:
         pieces = edits.split_into(text, self.count) or []
         yield " ".join(pieces)
-        yield " ".join([*pieces[:1], *(edits.add_opening(piece, opener, clause=True)
-                                       for piece, opener in zip(pieces[1:], ("So", "Now", "Besides"), strict=False))])  # fmt: skip
+        yield " ".join(
+            [
+                *pieces[:1],
+                *(
+                    edits.add_opening(piece, opener, clause=True)
+                    for piece, opener in zip(pieces[1:], ("So", "Now", "Besides"), strict=False)
+                ),
+            ]
+        )
 
     def witness(self) -> str:
         return " ".join(f"{chr(ord('A') + number)}nd so." for number in range(min(self.count, 26)))
@@ -377,9 +387,13 @@ class OnlyQuestions(HeldOut):
         right = len(spans) - len(wrong)
         reason = f"{right} of {plural(len(spans), 'sentence')} end in a question mark, needed all"
         return found(
-            not wrong, reason, measured=right, needed=len(spans), span=wrong[0] if wrong else None,
+            not wrong,
+            reason,
+            measured=right,
+            needed=len(spans),
+            span=wrong[0] if wrong else None,
             score=right / max(1, len(spans)),
-        )  # fmt: skip
+        )
 
     def literals(self) -> tuple[str, ...]:
         return ("?",)

@@ -25,9 +25,7 @@ KEYS = (
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
     """The schema of an object with exactly these keys."""
-    return {
-        "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False,
-    }  # fmt: skip
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _dump(value: object) -> str:
@@ -141,9 +139,11 @@ class JsonRecords(_Json):
 
     def shape(self) -> dict[str, Any]:
         return {
-            "type": "array", "minItems": self.count, "maxItems": self.count,
+            "type": "array",
+            "minItems": self.count,
+            "maxItems": self.count,
             "items": _object(dict.fromkeys(self.keys, _TEXT)),
-        }  # fmt: skip
+        }
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -252,9 +252,7 @@ class JsonEnum(_Json):
         return None if self.key != self.text else f"key and text must differ, both are {self.key!r}"
 
     def wording(self) -> dict[str, Any]:
-        return {
-            "key": self.key, "text": self.text, "values": quoted_list(self.values).replace('" and "', '" or "'),
-        }  # fmt: skip
+        return {"key": self.key, "text": self.text, "values": quoted_list(self.values).replace('" and "', '" or "')}
 
     def shape(self) -> dict[str, Any]:
         return _object({self.key: {"enum": list(self.values)}, self.text: _TEXT})
@@ -262,9 +260,11 @@ class JsonEnum(_Json):
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
         pairs = (
-            ("level", ("easy", "medium", "hard")), ("kind", ("fact", "opinion")), ("certainty", ("low", "high")),
+            ("level", ("easy", "medium", "hard")),
+            ("kind", ("fact", "opinion")),
+            ("certainty", ("low", "high")),
             ("tone", ("neutral", "positive", "negative")),
-        )  # fmt: skip
+        )
         key, values = rng.choice(pairs)
         return cls(key, values, rng.choice(("answer", "text", "reason")))
 
@@ -458,9 +458,11 @@ class JsonSortedKeys(Data):
         keys = [key.casefold() for key in value]
         if len(keys) < self.count:
             return failed(
-                f"found {plural(len(keys), 'key')}, needed at least {self.count}", measured=len(keys),
-                needed=self.count, score=len(keys) / (2 * self.count),
-            )  # fmt: skip
+                f"found {plural(len(keys), 'key')}, needed at least {self.count}",
+                measured=len(keys),
+                needed=self.count,
+                score=len(keys) / (2 * self.count),
+            )
         wrong = next((late for early, late in itertools.pairwise(keys) if early > late), None)
         reason = "the keys are sorted" if wrong is None else f"the key {wrong[:40]!r} stands behind a later one"
         return found(wrong is None, reason, measured=len(keys), needed=self.count, score=0.5)

@@ -283,9 +283,12 @@ class EverySentence(_Placed):
             return at_least(len(spans), self.count, f'sentence with "{self.word}"')
         reason = f'{len(without)} of {plural(len(spans), "sentence")} do not hold "{self.word}"'
         return failed(
-            reason, measured=len(spans) - len(without), needed=len(spans), span=without[0],
+            reason,
+            measured=len(spans) - len(without),
+            needed=len(spans),
+            span=without[0],
             score=1 - len(without) / len(spans),
-        )  # fmt: skip
+        )
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -234,8 +234,11 @@ class LastWord(_AtAnEnd):
     passing = ({"word": "milk"}, "Cats like milk.")
     failing = ({"word": "milk"}, "Milk is good.")
     _endings: ClassVar[tuple[str, ...]] = (
-        "It all comes down to {word}.", "In the end it is about {word}.", "So think of {word}.", "The key word is {word}.",
-    )  # fmt: skip
+        "It all comes down to {word}.",
+        "In the end it is about {word}.",
+        "So think of {word}.",
+        "The key word is {word}.",
+    )
 
     word: str = param(Words(40))
 

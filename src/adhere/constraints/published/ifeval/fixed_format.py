@@ -19,14 +19,22 @@ from adhere.constraints.published.shared.registry import Check, Param
 
 @fixed_rule(
     "detectable_content:number_placeholders",
-    fix("placeholders-empty", "`[]` counts as a placeholder; here something must stand inside.", "evaluation 1.3; verifiers 9"),
-    fix("placeholders-check-boxes", "A check box (`- [x]`) counts as a placeholder; here it does not.", "verifiers 6.3, 9"),
+    fix(
+        "placeholders-empty",
+        "`[]` counts as a placeholder; here something must stand inside.",
+        "evaluation 1.3; verifiers 9",
+    ),
+    fix(
+        "placeholders-check-boxes",
+        "A check box (`- [x]`) counts as a placeholder; here it does not.",
+        "verifiers 6.3, 9",
+    ),
     fix(
         "placeholders-links",
         "The text of a Markdown link (`[text](address)`) counts as a placeholder; here it does not.",
         "evaluation 1.3; verifiers 6.3, 9",
     ),
-)  # fmt: skip
+)
 def _placeholders(values: Values, on: On) -> Check:
     if not on:
         return form.placeholders(values)
@@ -69,8 +77,12 @@ _MARKS = ("rules", "minus", "nested", "emphasis", "other-marks", "empty")
         "evaluation 4.1 #6",
     ),
     fix("bullets-other-marks", "`+` and `•` are no bullet points; here they are.", "verifiers 6.3, 9"),
-    fix("bullets-empty", "A mark with nothing after it counts as a bullet point; here a text must follow.", "verifiers 6.3, 9"),
-)  # fmt: skip
+    fix(
+        "bullets-empty",
+        "A mark with nothing after it counts as a bullet point; here a text must follow.",
+        "verifiers 6.3, 9",
+    ),
+)
 def _bullets(values: Values, on: On) -> Check:
     if not on:
         return form.bullets(values)
@@ -181,15 +193,19 @@ def _number(mark: str) -> int | str:
         "line do, in an answer of one line wherever they stand.",
         "verifiers 6.3, 9",
     ),
-    fix("sections-roman", "Sections with Roman numbers are not seen; here they are.", "evaluation 4.1 #5; verifiers 6.4"),
-    fix("sections-case", "The mark must be in the case of the prompt; here in any.", "evaluation 4.1 #5; verifiers 6.4"),
+    fix(
+        "sections-roman", "Sections with Roman numbers are not seen; here they are.", "evaluation 4.1 #5; verifiers 6.4"
+    ),
+    fix(
+        "sections-case", "The mark must be in the case of the prompt; here in any.", "evaluation 4.1 #5; verifiers 6.4"
+    ),
     fix(
         "sections-escaped",
         "The mark is run as a regular expression (`Ex. ` finds `Exx1`); here it is taken literally.",
         "verifiers 6.3, 9",
     ),
     version=2,
-)  # fmt: skip
+)
 def _sections(values: Values, on: On) -> Check:
     splitter, needed = values["section_spliter"].strip(), values["num_sections"]
     exact, by_line, roman, any_case, escaped = (

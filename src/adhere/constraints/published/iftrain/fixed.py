@@ -288,9 +288,12 @@ def _letter_counting2(values: Values, on: On) -> Check:  # noqa: ARG001 - the pa
 
 @fixed_rule(
     "first_word:first_word_sent",
-    fix("first-word-sentence-marks", "A comma after the word belongs to it (`Well,`); here marks around it are set aside.",
-        "verifiers 8.1"),
-)  # fmt: skip
+    fix(
+        "first-word-sentence-marks",
+        "A comma after the word belongs to it (`Well,`); here marks around it are set aside.",
+        "verifiers 8.1",
+    ),
+)
 def _first_word_sent(values: Values, on: On) -> Check:
     if not on:
         return iftrain_words.first_word_sent.compile(values)

@@ -157,9 +157,12 @@ def _kind(name: str) -> Kind:
     params = {one: Param(kind, is_drawn=lambda value, params: False) for one, kind in RULES[name][0].items()}  # noqa: ARG005 - nothing is drawn
     words = name.replace("_", " ")
     return Kind(
-        id_of(name), PROFILES, params, lambda values: _compile(values, name),
+        id_of(name),
+        PROFILES,
+        params,
+        lambda values: _compile(values, name),
         lambda values: f"Keep to this ({words}): {', '.join(f'{key} {value}' for key, value in values.items())}.",
-    )  # fmt: skip
+    )
 
 
 register(*map(_kind, RULES))

@@ -134,9 +134,14 @@ class ServerGenerator:
             "repetition_penalty": 1.0,
         }  # a server else takes what generation_config.json says
         common = plain | {
-            "max_tokens": max_new_tokens, "temperature": temperature, "top_p": top_p, "stop_token_ids": list(self.end_ids),
-            "return_token_ids": True, "skip_special_tokens": False, "add_special_tokens": False,
-        }  # fmt: skip
+            "max_tokens": max_new_tokens,
+            "temperature": temperature,
+            "top_p": top_p,
+            "stop_token_ids": list(self.end_ids),
+            "return_token_ids": True,
+            "skip_special_tokens": False,
+            "add_special_tokens": False,
+        }
         if log_probs:
             common["logprobs"] = 1
 

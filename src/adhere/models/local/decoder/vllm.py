@@ -94,11 +94,16 @@ class VllmGenerator:
             on_step()
         params = [
             self._params(
-                temperature=temperature, top_p=top_p, max_tokens=max_new_tokens, seed=row.seed % 2**63,
-                stop_token_ids=list(self.end_ids), logprobs=0 if log_probs else None, detokenize=False,
+                temperature=temperature,
+                top_p=top_p,
+                max_tokens=max_new_tokens,
+                seed=row.seed % 2**63,
+                stop_token_ids=list(self.end_ids),
+                logprobs=0 if log_probs else None,
+                detokenize=False,
             )
             for row in rows
-        ]  # fmt: skip
+        ]
         outputs = self._engine.generate([{"prompt_token_ids": list(row.ids)} for row in rows], params, use_tqdm=False)
         found = [_decoded(output.outputs[0], self.end_ids) for output in outputs]
         for index, one in enumerate(found):

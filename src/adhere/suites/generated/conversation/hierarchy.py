@@ -32,13 +32,15 @@ def _draw_pair(rng: random.Random, question: str) -> _Pair:
     """A pair whose words stand nowhere in the question, where they could be the answer."""
     one, other, third, fourth = rng.sample([word for word in WORDS if word not in question], 4)
     few, many = rng.sample(range(3, 9), 2)
-    return rng.choice((
-        _Pair(Lower(), Upper(), label="answer"),
-        _Pair(Upper(), Lower(), label="ANSWER"),
-        _Pair(EndPhrase(f"{one} and {other}"), EndPhrase(f"{third} and {fourth}"), f"\n{one} and {other}"),
-        _Pair(Include((one,)), Forbid((one,)), f"\n{one}"),
-        _Pair(Lines(few), Lines(many), "\nso it is" * (few - 1)),
-    ))  # fmt: skip
+    return rng.choice(
+        (
+            _Pair(Lower(), Upper(), label="answer"),
+            _Pair(Upper(), Lower(), label="ANSWER"),
+            _Pair(EndPhrase(f"{one} and {other}"), EndPhrase(f"{third} and {fourth}"), f"\n{one} and {other}"),
+            _Pair(Include((one,)), Forbid((one,)), f"\n{one}"),
+            _Pair(Lines(few), Lines(many), "\nso it is" * (few - 1)),
+        )
+    )
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:

@@ -40,10 +40,12 @@ _OBJECTS = (
 def _draw_invented(rng: random.Random) -> tuple[str, str, str]:
     thing, name = rng.choice(_OBJECTS), rng.choice(NAMES)
     number = str(rng.randint(11, 99))
-    return rng.choice((
-        (f"{name}'s {thing} weighs {number} kilograms", f"How many kilograms does {name}'s {thing} weigh?", number),
-        (f"{name} owns {number} {thing}s", f"How many {thing}s does {name} own?", number),
-    ))  # fmt: skip
+    return rng.choice(
+        (
+            (f"{name}'s {thing} weighs {number} kilograms", f"How many kilograms does {name}'s {thing} weigh?", number),
+            (f"{name} owns {number} {thing}s", f"How many {thing}s does {name} own?", number),
+        )
+    )
 
 
 def draw(rng: random.Random, level: int) -> list[Item]:

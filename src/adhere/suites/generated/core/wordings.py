@@ -127,11 +127,7 @@ WORDINGS: Mapping[str, Wordings] = {
             "Write your answer without commas.",
             "Refrain from using commas.",
         ),
-        (
-            "Avoid commas in your answer.",
-            "No commas are allowed in your reply.",
-            "Please leave out all commas.",
-        ),
+        ("Avoid commas in your answer.", "No commas are allowed in your reply.", "Please leave out all commas."),
     ),
     "startend:end_phrase": Wordings(
         (
@@ -211,7 +207,7 @@ WORDINGS: Mapping[str, Wordings] = {
             "List {count} points, each with its number in front.",
         ),
     ),
-}  # fmt: skip
+}
 
 # How prompts in IFEval's manner say a kind, ours or IFTrain's: as people do who write to a model. No other prompt says
 # these.

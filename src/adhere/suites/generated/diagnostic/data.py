@@ -135,8 +135,10 @@ def merge_by_key(rng: random.Random) -> Item:
 
 TEMPLATES = (
     Template("data:rename_keys", "data-processing", "easy", "Rename keys of a JSON object", rename_keys),
-    Template("data:filter_sort_csv", "data-processing", "typical", "Filter and sort the rows of a CSV table", filter_sort_csv),
+    Template(
+        "data:filter_sort_csv", "data-processing", "typical", "Filter and sort the rows of a CSV table", filter_sort_csv
+    ),
     Template("data:dates", "data-processing", "typical", "Rewrite and sort dates", dates),
     Template("data:group_totals", "data-processing", "hard", "Totals by group, sorted by total", group_totals),
     Template("data:merge_by_key", "data-processing", "hard", "Join two lists by id and add up", merge_by_key),
-)  # fmt: skip
+)

@@ -111,5 +111,7 @@ def json_to_paths(rng: random.Random) -> Item:
 TEMPLATES = (
     Template("format:markdown_table", "format-conversion", "easy", "Records to a Markdown table", markdown_table),
     Template("format:csv_to_json", "format-conversion", "typical", "CSV to typed JSON", csv_to_json),
-    Template("format:json_to_paths", "format-conversion", "hard", "Nested JSON to lines of path and value", json_to_paths),
-)  # fmt: skip
+    Template(
+        "format:json_to_paths", "format-conversion", "hard", "Nested JSON to lines of path and value", json_to_paths
+    ),
+)

@@ -71,7 +71,10 @@ def base_conversion(rng: random.Random) -> Item:
     base = rng.choice(tuple(_BASES))
     number = rng.randint(300, 8191) if base == 2 else rng.randint(1100, 65_000)
     called = f" ({_BASES[base]})" if _BASES[base] else ""
-    letters = {12: "Use the capital letters A and B as digits for ten and eleven. ", 16: "Use the capital letters A to F as digits for ten to fifteen. "}  # fmt: skip
+    letters = {
+        12: "Use the capital letters A and B as digits for ten and eleven. ",
+        16: "Use the capital letters A to F as digits for ten to fifteen. ",
+    }
     text = (
         f"Write the decimal number {number} in base {base}{called}. {letters.get(base, '')}"
         "Write no prefix, no leading zeros, no spaces and no mark of the base.\n\n"

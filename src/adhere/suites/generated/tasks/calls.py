@@ -22,9 +22,11 @@ _NAMES = tuple(name.split()[0] for name in PEOPLE)
 
 def _tool(name: str, description: str, properties: Mapping[str, Mapping[str, Json]]) -> Tool:
     schema: dict[str, Json] = {
-        "type": "object", "properties": {key: dict(value) for key, value in properties.items()}, "required": list(properties),
+        "type": "object",
+        "properties": {key: dict(value) for key, value in properties.items()},
+        "required": list(properties),
         "additionalProperties": False,
-    }  # fmt: skip
+    }
     return Tool(name, description, schema)
 
 
@@ -132,8 +134,11 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         one, other = rng.sample(ROOMS, 2)
         narrow: dict[str, Json] = {
             **TOOLS[1].parameters,
-            "properties": {"room": {"enum": [one, other]}, "degrees": {"type": "integer", "minimum": low, "maximum": low + 3}},
-        }  # fmt: skip
+            "properties": {
+                "room": {"enum": [one, other]},
+                "degrees": {"type": "integer", "minimum": low, "maximum": low + 3},
+            },
+        }
         text = (
             f"Please heat the {one} or the {other}, whichever you like, to a temperature from {low} "
             f"to {low + 3} degrees."

@@ -49,11 +49,13 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         for number in range(1, _STEPS[level] + 1):
             # No step is asked for twice, and none gives a list that was there before: copying an earlier line is never
             # right.
-            what, result = rng.choice([
-                (what, do(held))
-                for what, do in _operations(rng, held, spare[number * 3 :])
-                if what not in told and do(held) not in results
-            ])  # fmt: skip
+            what, result = rng.choice(
+                [
+                    (what, do(held))
+                    for what, do in _operations(rng, held, spare[number * 3 :])
+                    if what not in told and do(held) not in results
+                ]
+            )
             told.append(what)
             results.append(result)
             if variant == "dependent":

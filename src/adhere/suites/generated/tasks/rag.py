@@ -36,10 +36,14 @@ def draw(rng: random.Random, level: int) -> list[Item]:
         facts.append((city, builder, year, length, sentences))
     at = rng.randrange(count)
     city, builder, year, length, sentences = facts[at]
-    question, answer, where = rng.choice((
-        ("In which city is the {} Bridge?", city, 0), ("Who built the {} Bridge?", builder, 1),
-        ("In which year was the {} Bridge opened?", str(year), 0), ("How many metres long is the {} Bridge?", str(length), 1),
-    ))  # fmt: skip
+    question, answer, where = rng.choice(
+        (
+            ("In which city is the {} Bridge?", city, 0),
+            ("Who built the {} Bridge?", builder, 1),
+            ("In which year was the {} Bridge opened?", str(year), 0),
+            ("How many metres long is the {} Bridge?", str(length), 1),
+        )
+    )
     has_answer = level < 3
     passages = "\n".join(f"[{number}] {'. '.join(fact[4])}." for number, fact in enumerate(facts, start=1))
     text = (

@@ -127,8 +127,12 @@ def _prompt(at: str, row: dict[str, Any], place: Place) -> Prompt:
         "subset": place.wording,
     }
     prompt = Prompt(
-        "-".join((*place, str(row["id"]))), (Turn(row["instruction"], refs),), system=row.get("system") or None, source="iheval", tags=tags
-    )  # fmt: skip
+        "-".join((*place, str(row["id"]))),
+        (Turn(row["instruction"], refs),),
+        system=row.get("system") or None,
+        source="iheval",
+        tags=tags,
+    )
     return prompt if given is None else msgspec.structs.replace(prompt, given=given)
 
 
