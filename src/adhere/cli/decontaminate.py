@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     type=click.Choice(["lcs", "ngram", "span"]),
     default="lcs",
     show_default=True,
-    help="lcs: a common subsequence of 13 tokens and 0.6 of the shorter text; ngram: 13 tokens in a row; span: half of an item in one place, for long documents.",
+    help=(
+        "lcs: a common subsequence of 13 tokens and 0.6 of the shorter text; ngram: 13 tokens in a row; span: "
+        "half of an item in one place, for long documents."
+    ),
 )
 @click.option("--out", required=True, metavar="KEPT", help="Where the kept rows go; with --engine a folder, or a URL.")
 @click.option(

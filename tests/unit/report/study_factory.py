@@ -131,7 +131,10 @@ def curve(stage: str, seed: int) -> Curve:
 def _shown() -> list[ShownPrompt]:
     texts = [
         "Explain in simple words why the sea has tides. Answer with at least 40 words. Do not use any commas.",
-        'Name three things one can cook with lentils. Write all letters in lower case. End with the words "that is all".',
+        (
+            "Name three things one can cook with lentils. Write all letters in lower case. "
+            'End with the words "that is all".'
+        ),
         "Write a short note to a neighbour about a parcel. Use exactly two paragraphs.",
         "Say why bread rises. Include the words yeast and warm.",
         HOSTILE[0],

@@ -8,28 +8,63 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 GLOSSARY: dict[str, str] = {
-    "answer": "What a model says to one turn of a prompt. It is ok, truncated, empty, refused, an error (the call failed) or missing.",
-    "arm": "One recipe inside a study. Arms start from the same model and the same data, and are compared with each other.",
-    "cell": "One piece of work of a study, such as training one stage at one seed. A finished cell is never done again.",
+    "answer": (
+        "What a model says to one turn of a prompt. It is ok, truncated, empty, refused, "
+        "an error (the call failed) or missing."
+    ),
+    "arm": (
+        "One recipe inside a study. Arms start from the same model and the same data, and are compared with each other."
+    ),
+    "cell": (
+        "One piece of work of a study, such as training one stage at one seed. A finished cell is never done again."
+    ),
     "claim": "A number printed in a document about a model on a benchmark.",
-    "constraint": "One instruction that a program can check, with its numbers filled in, such as “at least 100 words”. Also called a single instruction.",
-    "content": "The share of the request's topic words that the answer uses. Low means that the answer keeps the form and drops the subject.",
+    "constraint": (
+        "One instruction that a program can check, with its numbers filled in, such as “at least 100 words”. "
+        "Also called a single instruction."
+    ),
+    "content": (
+        "The share of the request's topic words that the answer uses. Low means that the answer keeps the form "
+        "and drops the subject."
+    ),
     "control": "The arm that a treatment is compared with.",
-    "coverage": "The share of all answers asked for that passed or failed. The rest failed to arrive or could not be decided.",
+    "coverage": (
+        "The share of all answers asked for that passed or failed. The rest failed to arrive or could not be decided."
+    ),
     "cut": "The answer hit the token limit. Whether it is then judged or fails is a setting of the suite.",
-    "detectable difference": "The smallest difference that this design would find in four of five studies. A smaller one may exist and stay unseen.",
+    "detectable difference": (
+        "The smallest difference that this design would find in four of five studies. "
+        "A smaller one may exist and stay unseen."
+    ),
     "distinct-2": "The share of an answer's pairs of neighbouring words that are different pairs. Low means repetitive.",
-    "draw": "One of several answers to the same prompt, drawn with its own seed. With one draw there is one answer a prompt.",
+    "draw": (
+        "One of several answers to the same prompt, drawn with its own seed. "
+        "With one draw there is one answer a prompt."
+    ),
     "echo": "The share of answers that mostly repeat the prompt.",
-    "family": "Kinds of constraint that belong together: the part of the id before the colon, as `length` in `length:words`.",
+    "family": (
+        "Kinds of constraint that belong together: the part of the id before the colon, as `length` in `length:words`."
+    ),
     "finds": "What the printed numbers say by themselves, before the reasons why they may not decide the question.",
-    "guard": "A number beside the pass rate that shows what a gain was bought with: length, repetition, content, echo. A violated guard is printed with the answer.",
+    "guard": (
+        "A number beside the pass rate that shows what a gain was bought with: length, repetition, content, echo. "
+        "A violated guard is printed with the answer."
+    ),
     "held-out": "Never in training data: kinds, queries and wordings that only measuring uses.",
     "in-family": "The slice of prompts whose kinds of constraint training data may use.",
-    "interval": "The 95 % confidence interval: a range that holds the true value in 95 of 100 repetitions. Answers that share a prompt count as one cluster.",
-    "judge": "The programs that decide whether a constraint is kept. A judge model is a language model that decides what no program can, apart from the programs.",
+    "interval": (
+        "The 95 % confidence interval: a range that holds the true value in 95 of 100 repetitions. "
+        "Answers that share a prompt count as one cluster."
+    ),
+    "judge": (
+        "The programs that decide whether a constraint is kept. A judge model is a language model that decides "
+        "what no program can, apart from the programs."
+    ),
     "kind": "A sort of constraint, such as `length:words`. Its numbers are filled in for each prompt.",
-    "loose": "Judged up to eight times: as it is, and without its first line, its last line and its asterisks. One pass is enough.",
+    "loose": (
+        "Judged up to eight times: as it is, and without its first line, its last line and its "
+        "asterisks. One pass is enough."
+    ),
     "margin": "How much worse a guard may become before it counts as violated. It is fixed before anything is measured.",
     "new-family": "The slice of prompts whose kinds of constraint are kept out of training data.",
     "new-topic": "The slice of prompts about topics that training never saw, with kinds and wordings that it did see.",
@@ -47,9 +82,15 @@ GLOSSARY: dict[str, str] = {
     "study": "Several arms, several seeds and one question that was fixed before.",
     "suite": "A named set of prompts with its own way of counting: published by others, or generated here.",
     "sweep": "Every model behind one endpoint, measured on the same suites, with a leaderboard.",
-    "trap": "A way to keep the letter of an instruction and not its intent: hidden text, look-alikes, padding, an echo, an empty form, another topic, a loop.",
+    "trap": (
+        "A way to keep the letter of an instruction and not its intent: hidden text, look-alikes, padding, "
+        "an echo, an empty form, another topic, a loop."
+    ),
     "treatment": "The arm whose effect the question is about.",
-    "undecided": "No verdict: the checker could not tell, timed out or needs a judge model. It is in no denominator, and is listed.",
+    "undecided": (
+        "No verdict: the checker could not tell, timed out or needs a judge model. It is in no "
+        "denominator, and is listed."
+    ),
     "view": "Under which a constraint is judged: strict or loose.",
 }
 

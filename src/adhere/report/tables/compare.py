@@ -94,8 +94,9 @@ def _sides(comparison: Comparison, width: int) -> list[str]:
     lines += [
         "",
         paragraph(
-            f"holds: the {100 * CONFIDENCE:.0f} % interval of how much worse it is lies below the margin; violated: above. Points for rates, "
-            f"per cent for perplexities (lower is better). Scores: {side_scores(comparison.sides)}.",
+            f"holds: the {100 * CONFIDENCE:.0f} % interval of how much worse it is lies below the margin; violated: "
+            "above. Points for rates, per cent for perplexities (lower is better). Scores: "
+            f"{side_scores(comparison.sides)}.",
             width=width,
         ),
     ]

@@ -63,12 +63,18 @@ _MARKS = ("rules", "minus", "nested", "emphasis", "other-marks", "empty")
     fix("bullets-rules", "A horizontal rule (`---`) counts as a bullet point; here it does not.", "evaluation 4.1 #6"),
     fix(
         "bullets-minus",
-        "A minus sign at the start of a line (`-5 degrees`) counts as a bullet point; here a blank must follow the dash.",
+        (
+            "A minus sign at the start of a line (`-5 degrees`) counts as a bullet point; "
+            "here a blank must follow the dash."
+        ),
         "evaluation 4.1 #6",
     ),
     fix(
         "bullets-nested",
-        "Sub-bullets count as bullet points; here only those that are indented least do (by less than two more blanks).",
+        (
+            "Sub-bullets count as bullet points; here only those that are indented least do (by less "
+            "than two more blanks)."
+        ),
         "evaluation 4.1 #6",
     ),
     fix(
@@ -182,8 +188,9 @@ def _number(mark: str) -> int | str:
     "detectable_format:multiple_sections",
     fix(
         "sections-exact",
-        "More sections than asked for pass; here that is undecided, because two prompts of fourteen (1481 and 3429) say `at "
-        "least` and the parameters do not tell them from the others. `relation` (`exactly`, `at least`) decides it.",
+        "More sections than asked for pass; here that is undecided, because two prompts of fourteen (1481 and 3429) "
+        "say `at least` and the parameters do not tell them from the others. `relation` (`exactly`, "
+        "`at least`) decides it.",
         "evaluation 4.1 #5; mlcommons/mobile_app_open#1060",
         relation=Param("string", choices=("exactly", "at least"), is_drawn=lambda value, values: False),  # noqa: ARG005
     ),
