@@ -529,11 +529,12 @@ def names(rng: random.Random, values: Params) -> str:
 
 
 _JSON_VALUES = (
-    '"a"', '"x\\n"', "1", "-0.5e3", "true", "null", "NaN", "Infinity", "01", "'a'", '"é"', '"a\tb"', '""', ".5", "1.", '"\\u00e9"',
-    '"\\x"', "True",
+    '"a"', '"x\\n"', "1", "-0.5e3", "true", "null", "NaN", "Infinity", "01", "'a'", '"é"', '"a\tb"', '""', ".5", "1.",
+    '"\\u00e9"', '"\\x"', "True",
 )  # fmt: skip
 _FENCES = (
-    "", "", "```json\n", "```Json", "```JSON ", "```\n", "```jsonc\n", "``` json\n", "~~~\n", "````\n", "Here:\n```json\n",
+    "", "", "```json\n", "```Json", "```JSON ", "```\n", "```jsonc\n", "``` json\n", "~~~\n", "````\n",
+    "Here:\n```json\n",
 )  # fmt: skip
 
 

@@ -84,9 +84,30 @@ _ODD_WORDS = (
     "😀 👍🏽 ❤️ 🇫🇷 1️⃣ 👨\u200d👩\u200d👧 ٣ ３"
 )
 ODD = _ODD_WORDS.split()
-BLANKS = (" ",) * 24 + ("\n",) * 5 + ("\n\n",) * 3 + ("",) * 4 + (
-    "  ", "\t", "\r\n", "\r", "\r\n\r\n", "\n\n\n", "\n \n", "\u00a0", "\u3000", "\u2028", "\x0b", "\x0c", "\x1c", "\x85", "\u200b", " \n",
-)  # fmt: skip
+BLANKS = (
+    (" ",) * 24
+    + ("\n",) * 5
+    + ("\n\n",) * 3
+    + ("",) * 4
+    + (
+        "  ",
+        "\t",
+        "\r\n",
+        "\r",
+        "\r\n\r\n",
+        "\n\n\n",
+        "\n \n",
+        "\u00a0",
+        "\u3000",
+        "\u2028",
+        "\x0b",
+        "\x0c",
+        "\x1c",
+        "\x85",
+        "\u200b",
+        " \n",
+    )
+)
 
 
 def words(rng: random.Random, count: int) -> str:
@@ -142,10 +163,30 @@ def _drop(rng: random.Random, text: str) -> str:
 
 def _wrap(rng: random.Random, text: str) -> str:
     before, after = rng.choice(
-        (('"', '"'), ("'", "'"), ("“", "”"), ("«", "»"), ("*", "*"), ("**", "**"), ("***", "***"), ("```\n", "\n```"),
-         ("```json\n", "\n```"), ("<<", ">>"), ("[", "]"), ("(", ")"), ("<p>", "</p>"), ('```json\n{"a": "', '"}\n```'),
-         ("<<Title>>\n", ""), ("Sure!\n", ""), ("", "\n\nP.S. bye"), ("* ", ""), ("- ", ""), ("# ", ""), ("> ", ""))
-    )  # fmt: skip
+        (
+            ('"', '"'),
+            ("'", "'"),
+            ("“", "”"),
+            ("«", "»"),
+            ("*", "*"),
+            ("**", "**"),
+            ("***", "***"),
+            ("```\n", "\n```"),
+            ("```json\n", "\n```"),
+            ("<<", ">>"),
+            ("[", "]"),
+            ("(", ")"),
+            ("<p>", "</p>"),
+            ('```json\n{"a": "', '"}\n```'),
+            ("<<Title>>\n", ""),
+            ("Sure!\n", ""),
+            ("", "\n\nP.S. bye"),
+            ("* ", ""),
+            ("- ", ""),
+            ("# ", ""),
+            ("> ", ""),
+        )
+    )
     return before + text + after
 
 
@@ -170,10 +211,14 @@ MUTATIONS: dict[str, Mutation] = {
     "lead": lambda rng, text: rng.choice(("\n\n", " ", "   ", "\t", "\n", "\u00a0", "\ufeff", "\r\n")) + text,
     "trail": lambda rng, text: text + rng.choice(("\n\n", " ", "   ", "\t", "\n", "\u00a0", "\r\n", "\x0b")),
     "wrap": _wrap,
-    "bullets": lambda rng, text: rng.choice(("* ", "- ", "• ", "+ ", "1. ", "  - ", "*", "-")).join(["", *text.splitlines(keepends=True)]),
+    "bullets": lambda rng, text: rng.choice(("* ", "- ", "• ", "+ ", "1. ", "  - ", "*", "-")).join(
+        ["", *text.splitlines(keepends=True)]
+    ),
     "stars-to-dashes": lambda _, text: text.replace("*", "-"),
     "add-stars": lambda rng, text: re.sub(r"\w+", lambda m: f"*{m[0]}*" if rng.random() < 0.3 else m[0], text),
-    "star-dividers": lambda rng, text: text.replace("\n\n", rng.choice(("\n\n***\n\n", "***", " *** ", "\n******\n", "\n* * *\n"))),
+    "star-dividers": lambda rng, text: text.replace(
+        "\n\n", rng.choice(("\n\n***\n\n", "***", " *** ", "\n******\n", "\n* * *\n"))
+    ),
     "no-comma": lambda _, text: text.replace(",", ""),
     "no-stop": lambda rng, text: text.replace(".", rng.choice(("", "!", "?", "...", "。"))),
     "nbsp": lambda _, text: text.replace(" ", "\u00a0"),
@@ -185,15 +230,21 @@ MUTATIONS: dict[str, Mutation] = {
     "curly": lambda _, text: text.replace('"', "”").replace("'", "’"),
     "straight": lambda _, text: text.replace("”", '"').replace("“", '"').replace("’", "'"),
     "full-width": lambda _, text: text.translate(_FULL_WIDTH),
-    "emoji": lambda rng, text: re.sub(r"[.!?]", lambda m: rng.choice(("{} 😀", "{}😀", " 😀{}", "❤️{}", "{}")).format(m[0]), text),
-    "loud": lambda rng, text: re.sub(r"[.!?]", lambda m: rng.choice(("...", "?!", "!!", m[0] + '"', m[0] + ")", "?”")), text),
-    "numbers": lambda rng, text: re.sub(r"\b\w{1,3}\b", lambda m: rng.choice(("1", "2.5", "1,000", "3.", m[0], m[0])), text),
+    "emoji": lambda rng, text: re.sub(
+        r"[.!?]", lambda m: rng.choice(("{} 😀", "{}😀", " 😀{}", "❤️{}", "{}")).format(m[0]), text
+    ),
+    "loud": lambda rng, text: re.sub(
+        r"[.!?]", lambda m: rng.choice(("...", "?!", "!!", m[0] + '"', m[0] + ")", "?”")), text
+    ),
+    "numbers": lambda rng, text: re.sub(
+        r"\b\w{1,3}\b", lambda m: rng.choice(("1", "2.5", "1,000", "3.", m[0], m[0])), text
+    ),
     "insert": _insert,
     "insert-more": lambda rng, text: _insert(rng, _insert(rng, _insert(rng, text))),
     "drop": _drop,
     "accents": lambda _, text: text.translate(str.maketrans("aeiou", "áéíóú")),
     "dotless": lambda _, text: text.replace("i", "ı").replace("I", "İ").replace("s", "ſ"),
-}  # fmt: skip
+}
 
 
 def mutated(rng: random.Random, text: str, most: int = 3) -> str:
@@ -215,9 +266,41 @@ def real(rng: random.Random) -> str:
 # --- Parameters ----------------------------------------------------------------------------------------------------
 
 KEYWORDS = (
-    "cat", "Cat", "the", "AND", "work time", "old friend", "don't", "well-known", "e.g.", "U.S.", "C", "C#", ".NET", "#tag", "a.c",
-    "café", "straße", "İstanbul", "猫", "data ", " dog", "1", "3.14", "snake_case", "o", "I", "'s", "n't", "can", "not", "?", "it", "K", "ſ",
-)  # fmt: skip
+    "cat",
+    "Cat",
+    "the",
+    "AND",
+    "work time",
+    "old friend",
+    "don't",
+    "well-known",
+    "e.g.",
+    "U.S.",
+    "C",
+    "C#",
+    ".NET",
+    "#tag",
+    "a.c",
+    "café",
+    "straße",
+    "İstanbul",
+    "猫",
+    "data ",
+    " dog",
+    "1",
+    "3.14",
+    "snake_case",
+    "o",
+    "I",
+    "'s",
+    "n't",
+    "can",
+    "not",
+    "?",
+    "it",
+    "K",
+    "ſ",
+)
 RELATIONS = ("less than", "at least")
 SPLITTERS = (
     "Section",
@@ -315,8 +398,13 @@ PHRASES = (
     "Don't judge a book by cover",
 )
 REPEATED = (
-    "Write a poem about the cat.", "Hello  world\n\nagain, friend!", "abcdef", "Tell me: what is 2 + 2?", "über ALLES im Café ", " Is it? ",
-)  # fmt: skip
+    "Write a poem about the cat.",
+    "Hello  world\n\nagain, friend!",
+    "abcdef",
+    "Tell me: what is 2 + 2?",
+    "über ALLES im Café ",
+    " Is it? ",
+)
 
 
 Draw = Callable[[random.Random], Any]

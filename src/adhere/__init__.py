@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "AdhereError", "Constraint", "ConstraintRef", "Prompt", "Response", "Suite", "Turn", "Verdict", "check", "check_many",
-    "compare", "constraint", "evaluate", "judge", "judge_many", "judge_reward", "kind", "load_suite", "param",
+    "AdhereError", "Constraint", "ConstraintRef", "Prompt", "Response", "Suite", "Turn", "Verdict", "check",
+    "check_many", "compare", "constraint", "evaluate", "judge", "judge_many", "judge_reward", "kind", "load_suite",
+    "param",
 ]  # fmt: skip
 _HOMES = {
     **dict.fromkeys(

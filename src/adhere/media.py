@@ -21,11 +21,13 @@ from adhere.schema import Media
 __all__ = ["TYPES", "base64_of", "bytes_of", "data_url", "keep", "look_in", "read", "store"]
 
 TYPES = {
-    "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif", "audio/wav": "wav", "audio/mpeg": "mp3",
+    "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif", "audio/wav": "wav",
+    "audio/mpeg": "mp3",
 }  # fmt: skip
 MOST_BYTES = 32 << 20
 _BEGINNINGS = {
-    b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"ID3": "audio/mpeg", b"\xff\xfb": "audio/mpeg",
+    b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"ID3": "audio/mpeg",
+    b"\xff\xfb": "audio/mpeg",
 }  # fmt: skip
 _DATA_URL = re.compile(r"data:([a-z]+/[a-z0-9.+-]+);base64,", re.IGNORECASE)
 

@@ -49,10 +49,13 @@ ORDINARY = (
 )
 BLANK = ("", " ", "\n\n", "\t", "\0", "\u200b", "...")
 ODD = (
-    "", " ", "\n", "\t\n ", "\0", "…", "🙂", "***", "{}", "[]", '""', "{", '{"a"', "\ud800", "a\ud800b", "\u202eabc", "İ", "ß",
-    "ﬁ", "ǅ", "e\u0301", "1.", "- ", "-", "<<>>", "[ ]", "()", "P.S.", "<answer></answer>", '"', "“", '{"a": NaN}', "'", "*",
-    '{"a": 1e999}', '{"a": ' + "9" * 5000 + "}", "1" * 5000, "a\r\nb\rc", "\r\n\r\n", "नमस्ते दुनिया।", "你好。再见！", "#", "*a",
-    "مرحبا بالعالم", "\u202e\u200f", "A. B. C.", "(" * 1000, "[" * 2000 + "]" * 2000, "\u03a3", "```", "```\n```", "|a|\n|-|",
+    "", " ", "\n", "\t\n ", "\0", "…", "🙂", "***", "{}", "[]", '""', "{", '{"a"', "\ud800", "a\ud800b", "\u202eabc",
+    "İ", "ß", "ﬁ", "ǅ", "e\u0301", "1.", "- ", "-", "<<>>", "[ ]", "()", "P.S.", "<answer></answer>", '"', "“",
+    '{"a": NaN}', "'", "*",
+    '{"a": 1e999}', '{"a": ' + "9" * 5000 + "}", "1" * 5000, "a\r\nb\rc", "\r\n\r\n", "नमस्ते दुनिया।", "你好。再见！", "#",
+    "*a",
+    "مرحبا بالعالم", "\u202e\u200f", "A. B. C.", "(" * 1000, "[" * 2000 + "]" * 2000, "\u03a3", "```", "```\n```",
+    "|a|\n|-|",
     "ProductID,Category\r1,2", '"a","b"\n"",', "a\u2028b\x85c\x1cd",
 )  # fmt: skip
 MEGABYTE = 1_000_000
@@ -565,7 +568,8 @@ def published_hostile_texts_take_no_time(
 
 
 PUBLISHED_QUESTIONS: tuple[Callable[[Kind], None], ...] = (
-    published_never_raises, published_blank_answers_fail, published_is_deterministic, published_strict_pass_is_loose_pass,
+    published_never_raises, published_blank_answers_fail, published_is_deterministic,
+    published_strict_pass_is_loose_pass,
     published_survives_storage, published_rejects_parameters,
 )  # fmt: skip
 
@@ -587,9 +591,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "HOSTILE", "LIMIT_S", "ODD", "ORDINARY", "PUBLISHED_QUESTIONS", "QUESTIONS", "ContractViolation", "FakeEndpoint", "FakeModel", "check_constraint",
-    "check_published", "draw_several", "hostile_text", "hostile_texts_take_no_time", "published",
-    "published_hostile_texts_take_no_time", "published_params",
+    "HOSTILE", "LIMIT_S", "ODD", "ORDINARY", "PUBLISHED_QUESTIONS", "QUESTIONS", "ContractViolation", "FakeEndpoint",
+    "FakeModel", "check_constraint", "check_published", "draw_several", "hostile_text", "hostile_texts_take_no_time",
+    "published", "published_hostile_texts_take_no_time", "published_params",
 ]  # fmt: skip
 
 

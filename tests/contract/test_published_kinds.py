@@ -55,9 +55,11 @@ def test_all_hostile_texts_take_no_time(kind):
 
 
 PIECES = st.sampled_from(
-    ["The fox", "jumps", "DOG", "a", "I", "\n", "\n\n", "\r\n", " ", ". ", ".", "! ", "?", "!?", ",", ", ", ";", "- ", "* ", "1. ",
-     "*", "***", '"', "“", "<<", ">>", "[", "]", "(", ")", "{", "}", ":", "P.S.", "P.P.S", "Section 1", "******", "3.5", "1990-01-01",
-     "\r", "\0", "é", "\ud800", "```json\n", "```", "|", "Mr. ", '{"a": 1}', "http://a.b", "İ", "\u0301", "\u202e", "你好。", "👍",
+    ["The fox", "jumps", "DOG", "a", "I", "\n", "\n\n", "\r\n", " ", ". ", ".", "! ", "?", "!?", ",", ", ", ";", "- ",
+        "* ", "1. ",
+     "*", "***", '"', "“", "<<", ">>", "[", "]", "(", ")", "{", "}", ":", "P.S.", "P.P.S", "Section 1", "******", "3.5",
+     "1990-01-01", "\r", "\0", "é", "\ud800", "```json\n", "```", "|", "Mr. ", '{"a": 1}', "http://a.b", "İ", "\u0301",
+     "\u202e", "你好。", "👍",
      "My answer is yes.", "ProductID,Category,Brand,Price,Stock", "\u2028", "\x1c", "\u00a0"]
 )  # fmt: skip
 TEXTS = st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=40).map("".join))

@@ -122,7 +122,8 @@ def test_s3_is_read_and_written(s3: Any, here: tuple[Path, dict[str, Any]], rows
     folder, expected = here
     for file in folder.iterdir():
         s3.put_file(str(file), f"bucket/raw/{file.name}")
-    command = ("decontaminate", "s3://bucket/raw/*", "--against", "core", "--engine", "local", "--jobs", "2", "--out", "s3://bucket/clean")  # fmt: skip
+    command = ("decontaminate", "s3://bucket/raw/*", "--against", "core", "--engine", "local", "--jobs", "2", "--out",
+        "s3://bucket/clean")  # fmt: skip
     found = run(dict(os.environ), *command)
     same = ("rows", "kept", "dropped", "contaminated", "against")
     assert {name: found[name] for name in same} == {name: expected[name] for name in same}
@@ -189,7 +190,8 @@ def test_hf_is_read(here: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     hub = type("OurHub", (Hub,), {"folder": folder, "asked": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), hub) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        there = {**os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HOME": str(tmp_path / "home")}  # fmt: skip
+        there = {**os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HUB_DISABLE_TELEMETRY": "1",
+            "HF_HOME": str(tmp_path / "home")}  # fmt: skip
         there.pop("HF_HUB_OFFLINE", None)
         found = run(
             there,

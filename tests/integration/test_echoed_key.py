@@ -62,8 +62,10 @@ PLACES: dict[str, Callable[[web.Request, dict[str, Any]], web.Response]] = {
     "500": error(500, f"crashed with {SECRET}"),
     "error as text": lambda _request, _body: web.json_response({"error": f"oh {SECRET}"}, status=400),
     "no json": lambda _request, _body: web.Response(body=f"<p>{html.escape(SECRET)}</p>".encode(), status=400),
-    "location": lambda _request, _body: web.Response(status=302, headers={"Location": f"http://127.0.0.1:9/?k={quote(SECRET)}"}),
-    "retry-after": lambda _request, _body: web.Response(status=400, headers={"Retry-After": quote(SECRET)}, body=SECRET.encode()),
+    "location": lambda _request, _body: web.Response(status=302,
+        headers={"Location": f"http://127.0.0.1:9/?k={quote(SECRET)}"}),
+    "retry-after": lambda _request, _body: web.Response(status=400, headers={"Retry-After": quote(SECRET)},
+        body=SECRET.encode()),
     "refusal": answer(message={"content": None, "refusal": f"no, {SECRET}"}),
     "finish reason": answer(choice={"finish_reason": SECRET}),
     "native finish": answer(choice={"native_finish_reason": SECRET}),
@@ -139,7 +141,8 @@ def leaks(text: str) -> list[str]:
 def test_the_key_reaches_neither_disk_nor_screen(tmp_path: Path, more: list[str]) -> None:
     with echoing() as url:
         arguments = [
-            sys.executable, "-m", "adhere", "sweep", url, "--suite", "core:in-family", "--limit", "2", "--out", str(tmp_path / "out"),
+            sys.executable, "-m", "adhere", "sweep", url, "--suite", "core:in-family", "--limit", "2", "--out",
+            str(tmp_path / "out"),
             "--html", str(tmp_path / "x.html"), "--xlsx", str(tmp_path / "x.xlsx"), "--patience", "2", *more,
         ]  # fmt: skip
         environment = {**os.environ, "ADHERE_API_KEY": SECRET}

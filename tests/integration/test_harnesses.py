@@ -109,7 +109,8 @@ def test_inspect_asks_with_what_is_given(tmp_path: Path, counted: None) -> None:
     model_module = harness("inspect_ai.model", "inspect-ai")
     task = importlib.import_module("adhere.harness.inspect_ai.task")
     tool = {
-        "definition": {"name": "get_users", "description": "Gets users.", "parameters": {"channel": {"type": "string", "description": "Which."}}},
+        "definition": {"name": "get_users", "description": "Gets users.",
+            "parameters": {"channel": {"type": "string", "description": "Which."}}},
         "call": {"id": "call_7", "name": "get_users", "arguments": {"channel": "general"}},
         "return": {"id": "call_7", "name": "get_users", "content": "Ann, Betty"},
     }  # fmt: skip

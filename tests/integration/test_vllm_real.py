@@ -20,8 +20,10 @@ import pytest
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-QUIET = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": "1",
-         "VLLM_CPU_OMP_THREADS_BIND": "nobind", "VLLM_SERVER_DEV_MODE": "1", "PYTHONPATH": str(ROOT / "src")}  # fmt: skip
+QUIET = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1",
+    "OMP_NUM_THREADS": "1",
+         "VLLM_CPU_OMP_THREADS_BIND": "nobind", "VLLM_SERVER_DEV_MODE": "1",
+         "PYTHONPATH": str(ROOT / "src")}  # fmt: skip
 TRAIN = """
 import json, sys
 from pathlib import Path
@@ -58,7 +60,8 @@ def server(vllm: Path, weights: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [vllm / "bin/vllm", "serve", weights, "--logprobs-mode", "processed_logprobs", "--dtype", "float32", "--port", port, "--host",
+    command = [vllm / "bin/vllm", "serve", weights, "--logprobs-mode", "processed_logprobs", "--dtype", "float32",
+        "--port", port, "--host",
                "127.0.0.1", "--max-model-len", 512, "--max-num-seqs", 16, "--enforce-eager"]  # fmt: skip
     process = subprocess.Popen(
         list(map(str, command)), env=os.environ | QUIET, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -168,7 +168,8 @@ PAIRED: dict[str, tuple[str, dict[str, Any], Callable[[Policy, TokenRow, TokenRo
         lambda p, good, bad: (p.mean_ratio(good) - p.mean_ratio(bad) - 1 / (2 * 0.3)) ** 2,
     ),
     # 2405.14734, eq. 6
-    "simpo": ("simpo", {"beta": 2.0, "gamma": 1.0}, lambda p, good, bad: -log_sigmoid(2.0 * (p.mean(good) - p.mean(bad)) - 1.0)),
+    "simpo": ("simpo", {"beta": 2.0, "gamma": 1.0}, lambda p, good,
+        bad: -log_sigmoid(2.0 * (p.mean(good) - p.mean(bad)) - 1.0)),
 }  # fmt: skip
 
 

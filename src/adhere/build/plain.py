@@ -96,13 +96,28 @@ def build_plain_pool(
     rows = _nearest(ended, [tokens(row.completion) for row in like], tokens)
     files: dict[str, Sequence[Record]] = dict(zip(FILES, (prompts, rows, (), ()), strict=True))
     manifest = Manifest(
-        version=POOL_VERSION, model=model.name, engine=model.engine, sampling=sampling, draws=draws, seed=sampling.seed, repair=False,
-        reward="dense", limits=Limits(), verifiers={}, prompts_sha256=content_hash(list(prompts)),
+        version=POOL_VERSION,
+        model=model.name,
+        engine=model.engine,
+        sampling=sampling,
+        draws=draws,
+        seed=sampling.seed,
+        repair=False,
+        reward="dense",
+        limits=Limits(),
+        verifiers={},
+        prompts_sha256=content_hash(list(prompts)),
         files={name: write_rows(directory / name, found) for name, found in files.items()},
-        rows={name: len(found) for name, found in files.items()}, origins={"sft": {"plain": len(rows)}, "pairs": {}},
-        answers_passed=len(ended), prompts_without_sft=len(prompts) - len({row.prompt_id for row in rows}), kinds=(), unreachable=(),
-        not_scored=(), contamination=compared, ledger=drawn.ledger,
-    ).sealed()  # fmt: skip
+        rows={name: len(found) for name, found in files.items()},
+        origins={"sft": {"plain": len(rows)}, "pairs": {}},
+        answers_passed=len(ended),
+        prompts_without_sft=len(prompts) - len({row.prompt_id for row in rows}),
+        kinds=(),
+        unreachable=(),
+        not_scored=(),
+        contamination=compared,
+        ledger=drawn.ledger,
+    ).sealed()
     write_atomic(directory / MANIFEST, encode(manifest) + b"\n")  # last: a pool without it is unfinished
     return Pool(directory, list(prompts), rows, [], [], manifest)
 

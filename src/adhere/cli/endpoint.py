@@ -73,8 +73,8 @@ _OPTIONS = (
     ),
 )
 _NAMES = (
-    "timeout_s", "stream", "concurrency", "model_concurrency", "requests_per_minute", "tokens_per_minute", "max_cost_usd",
-    "price", "reasoning_effort", "response_format", "provider", "dialect", "patience_s", "wait_s",
+    "timeout_s", "stream", "concurrency", "model_concurrency", "requests_per_minute", "tokens_per_minute",
+    "max_cost_usd", "price", "reasoning_effort", "response_format", "provider", "dialect", "patience_s", "wait_s",
 )  # fmt: skip
 
 

@@ -24,8 +24,10 @@ ENGINES = ("local", "ray", "datatrove")
 def engine_options(command: Command) -> Command:
     """`--engine`, `--shard-mb`."""
     options = (
-        click.option("--engine", type=click.Choice(ENGINES), help="Files as shards, resumed by shard: processes here, a Ray cluster, datatrove."),
-        click.option("--shard-mb", type=click.FloatRange(0, min_open=True), default=32, show_default=True, help="With --engine: about how much of a file is one shard."),
+        click.option("--engine", type=click.Choice(ENGINES),
+            help="Files as shards, resumed by shard: processes here, a Ray cluster, datatrove."),
+        click.option("--shard-mb", type=click.FloatRange(0, min_open=True), default=32, show_default=True,
+            help="With --engine: about how much of a file is one shard."),
     )  # fmt: skip
     return with_options(command, options)
 
@@ -33,7 +35,8 @@ def engine_options(command: Command) -> Command:
 def parts_options(command: Command) -> Command:
     """`--emit`, `--parts`: the command as an array of jobs."""
     options = (
-        click.option("--emit", type=click.Choice(["slurm"]), help="Write a job file in which an array of jobs shares the work, and stop."),
+        click.option("--emit", type=click.Choice(["slurm"]),
+            help="Write a job file in which an array of jobs shares the work, and stop."),
         click.option("--parts", type=click.IntRange(1), help="With --emit: how many jobs share the work."),
     )  # fmt: skip
     return with_options(command, options)

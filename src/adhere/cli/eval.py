@@ -69,10 +69,23 @@ if TYPE_CHECKING:
 @click.option("--details", is_flag=True, help="Print families and kinds of constraint, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a run.")
 def command(
-    models: tuple[str, ...], asking: Asking, out: Path, random_in_reference: int | None, as_image: bool, font: Path | None,
-    engine: str | None, precision: str | None, threads: int | None, endpoint: EndpointOptions, batch: bool, batch_files: bool, recheck: bool,
-    user: str | None, details: bool, as_json: bool,
-) -> None:  # fmt: skip
+    models: tuple[str, ...],
+    asking: Asking,
+    out: Path,
+    random_in_reference: int | None,
+    as_image: bool,
+    font: Path | None,
+    engine: str | None,
+    precision: str | None,
+    threads: int | None,
+    endpoint: EndpointOptions,
+    batch: bool,
+    batch_files: bool,
+    recheck: bool,
+    user: str | None,
+    details: bool,
+    as_json: bool,
+) -> None:
     """Measure models: ask every prompt, judge every answer, print the rates with their denominators.
 
     A suite states its own token limit and sampling; options change them, and what is used is printed. A run is stored under

@@ -54,14 +54,17 @@ def asking_options(*, suite: str, seed: int | None = None) -> Callable[[Command]
             help="A suite; may be repeated.",
         ),
         click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers per prompt."),
-        click.option("--limit", type=click.IntRange(1), help="Only so many prompts of each suite, an even share of each slice."),
+        click.option("--limit", type=click.IntRange(1),
+            help="Only so many prompts of each suite, an even share of each slice."),
         click.option(
             "--seed", type=int, default=seed, show_default=seed is not None,
             help="Of sampled answers, and of a generated suite's prompts" + ("." if seed is not None else " [the suites' public seed]."),
         ),
-        click.option("--max-new-tokens", type=click.IntRange(1), help="Longer answers are cut [the suite's own limit]."),
+        click.option("--max-new-tokens", type=click.IntRange(1),
+            help="Longer answers are cut [the suite's own limit]."),
         click.option("--temperature", type=click.FloatRange(0), help="0 is greedy [the suite's own]."),
-        click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), help="Of sampled answers [the suite's own]."),
+        click.option("--top-p", type=click.FloatRange(0, 1, min_open=True),
+            help="Of sampled answers [the suite's own]."),
         click.option(
             "--mode", type=click.Choice(MODES), default="reference", show_default=True,
             help="Judge published kinds as published, or with their defects mended.",
@@ -118,9 +121,11 @@ def side_options(*, side: str, called: tuple[str, str]) -> Callable[[Command], C
     """
     options = (
         click.option("--side", "paths", multiple=True, type=click.Path(path_type=Path), metavar="PATH", help=side),
-        click.option("--side-score", "side_scores", multiple=True, metavar="TASK=SCORE", help="Which score of a side task counts."),
+        click.option("--side-score", "side_scores", multiple=True, metavar="TASK=SCORE",
+            help="Which score of a side task counts."),
         click.option("--lower-is-better", multiple=True, metavar="SCORE", help="A side score of which less is better."),
-        click.option("--pool", "pools", multiple=True, metavar="PATTERN", help="Side tasks that are one measure: 'mmlu_*'."),
+        click.option("--pool", "pools", multiple=True, metavar="PATTERN",
+            help="Side tasks that are one measure: 'mmlu_*'."),
         click.option("--called", multiple=True, metavar=called[0], help=called[1]),
     )  # fmt: skip
 

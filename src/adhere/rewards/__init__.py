@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from adhere.rewards.combine import badly_formed, checklist_reward, gated, model_reward, summed, too_long
 
 __all__ = [
-    "badly_formed", "checklist_reward", "gated", "judge_reward", "model_reward", "summed", "too_long", "verifiers_reward",
+    "badly_formed", "checklist_reward", "gated", "judge_reward", "model_reward", "summed", "too_long",
+    "verifiers_reward",
 ]  # fmt: skip
 
 

@@ -25,17 +25,20 @@ _ARCHES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # or key.
 _CALLS = {
     "x86_64": {
-        "read": 0, "write": 1, "close": 3, "stat": 4, "fstat": 5, "lstat": 6, "poll": 7, "lseek": 8, "mmap": 9, "mprotect": 10, "munmap": 11,
-        "brk": 12, "rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15, "pread64": 17, "access": 21, "sched_yield": 24, "mremap": 25,
-        "madvise": 28, "nanosleep": 35, "getpid": 39, "exit": 60, "getcwd": 79, "gettimeofday": 96, "getuid": 102, "getgid": 104, "geteuid": 107,
-        "getegid": 108, "sigaltstack": 131, "gettid": 186, "time": 201, "futex": 202, "getdents64": 217, "clock_gettime": 228, "clock_getres": 229,
-        "clock_nanosleep": 230, "exit_group": 231, "openat": 257, "newfstatat": 262, "getrandom": 318, "statx": 332, "rseq": 334,
+        "read": 0, "write": 1, "close": 3, "stat": 4, "fstat": 5, "lstat": 6, "poll": 7, "lseek": 8, "mmap": 9,
+        "mprotect": 10, "munmap": 11, "brk": 12, "rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15,
+        "pread64": 17, "access": 21, "sched_yield": 24, "mremap": 25, "madvise": 28, "nanosleep": 35, "getpid": 39,
+        "exit": 60, "getcwd": 79, "gettimeofday": 96, "getuid": 102, "getgid": 104, "geteuid": 107, "getegid": 108,
+        "sigaltstack": 131, "gettid": 186, "time": 201, "futex": 202, "getdents64": 217, "clock_gettime": 228,
+        "clock_getres": 229, "clock_nanosleep": 230, "exit_group": 231, "openat": 257, "newfstatat": 262,
+        "getrandom": 318, "statx": 332, "rseq": 334,
     },
     "aarch64": {
-        "getcwd": 17, "openat": 56, "close": 57, "getdents64": 61, "lseek": 62, "read": 63, "write": 64, "pread64": 67, "ppoll": 73,
-        "newfstatat": 79, "fstat": 80, "exit": 93, "exit_group": 94, "futex": 98, "nanosleep": 101, "clock_gettime": 113, "clock_getres": 114,
-        "clock_nanosleep": 115, "sched_yield": 124, "sigaltstack": 132, "rt_sigaction": 134, "rt_sigprocmask": 135, "rt_sigreturn": 139,
-        "gettimeofday": 169, "getpid": 172, "getuid": 174, "geteuid": 175, "getgid": 176, "getegid": 177, "gettid": 178, "brk": 214, "munmap": 215,
+        "getcwd": 17, "openat": 56, "close": 57, "getdents64": 61, "lseek": 62, "read": 63, "write": 64, "pread64": 67,
+        "ppoll": 73, "newfstatat": 79, "fstat": 80, "exit": 93, "exit_group": 94, "futex": 98, "nanosleep": 101,
+        "clock_gettime": 113, "clock_getres": 114, "clock_nanosleep": 115, "sched_yield": 124, "sigaltstack": 132,
+        "rt_sigaction": 134, "rt_sigprocmask": 135, "rt_sigreturn": 139, "gettimeofday": 169, "getpid": 172,
+        "getuid": 174, "geteuid": 175, "getgid": 176, "getegid": 177, "gettid": 178, "brk": 214, "munmap": 215,
         "mremap": 216, "mmap": 222, "mprotect": 226, "madvise": 233, "getrandom": 278, "statx": 291, "rseq": 293,
     },
 }  # fmt: skip

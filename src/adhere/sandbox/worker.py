@@ -39,10 +39,11 @@ MOST_DEPTH = 100  # of a value's nesting
 MOST_REASON = 300  # characters
 _TOKEN_BYTES = 16
 _PRELOADED = (
-    "abc", "ast", "base64", "bisect", "calendar", "cmath", "collections", "collections.abc", "contextlib", "copy", "csv", "dataclasses",
-    "datetime", "decimal", "difflib", "enum", "fractions", "functools", "hashlib", "heapq", "html", "html.parser", "io", "itertools", "json",
-    "locale", "math", "numbers", "operator", "random", "re", "statistics", "string", "struct", "textwrap", "time", "traceback", "types",
-    "typing", "unicodedata", "urllib.parse", "xml.etree.ElementTree",
+    "abc", "ast", "base64", "bisect", "calendar", "cmath", "collections", "collections.abc", "contextlib", "copy",
+    "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools", "hashlib", "heapq",
+    "html", "html.parser", "io", "itertools", "json", "locale", "math", "numbers", "operator", "random", "re",
+    "statistics", "string", "struct", "textwrap", "time", "traceback", "types", "typing", "unicodedata", "urllib.parse",
+    "xml.etree.ElementTree",
 )  # fmt: skip
 
 
@@ -216,7 +217,8 @@ def _inside(
     memory = int(call["memory_mb"] * 1_000_000)
     seconds = math.ceil(call["timeout_s"]) + 1
     limits = {
-        resource.RLIMIT_AS: memory, resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: seconds, resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_AS: memory, resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NOFILE: 16, resource.RLIMIT_CORE: 0, resource.RLIMIT_NPROC: 0, resource.RLIMIT_MEMLOCK: 0,
     }  # fmt: skip
     for limit, value in limits.items():

@@ -19,7 +19,8 @@ TEMPERATURE = 1.0
 """Where a request says nothing, as with OpenAI."""
 
 _READ = {
-    "model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stream", "stream_options", "tools",
+    "model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stream",
+    "stream_options", "tools",
 }  # fmt: skip
 _WITHOUT_EFFECT = {"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"}
 _NEUTRAL: dict[str, tuple[Any, ...]] = {

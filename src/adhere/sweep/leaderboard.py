@@ -117,7 +117,8 @@ def _suites_and_rows(
     for run, model in found:
         spec = run.manifest.spec
         asked = (
-            spec.suite, run.manifest.prompts_sha256, spec.draws, spec.mode, spec.sampling, spec.cut_answers, spec.is_oracle,
+            spec.suite, run.manifest.prompts_sha256, spec.draws, spec.mode, spec.sampling, spec.cut_answers,
+            spec.is_oracle,
         )  # fmt: skip
         group = groups.get(asked)
         if group is None:

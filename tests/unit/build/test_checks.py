@@ -37,24 +37,30 @@ FINE = {
 }
 # name -> (function, the stage that drops it, a part of the reason)
 BAD = {
-    "reads a file": ("def evaluate(response):\n    open('/etc/passwd').read()\n    return response.count('!') >= 2\n", "run", "error: "),
+    "reads a file": ("def evaluate(response):\n    open('/etc/passwd').read()\n    return response.count('!') >= 2\n",
+        "run", "error: "),
     "writes a file": ("def evaluate(response):\n    open('/tmp/adhere-check', 'w').write('x')\n    return response.count('!') >= 2\n", "run", "error: "),
     "starts a process": ("def evaluate(response):\n    __import__('subprocess').run(['true'])\n    return response.count('!') >= 2\n", "run", "error: "),
     "never ends": ("def evaluate(response):\n    while True:\n        pass\n", "run", "timeout: "),
     "matches for ever": ("import re\ndef evaluate(response):\n    re.match(r'(a+)+$', 'a' * 60 + 'b')\n    return response.count('!') >= 2\n", "run", "timeout: "),
-    "eats memory": ("def evaluate(response):\n    hog = 'x' * 10**10\n    return response.count('!') >= 2\n", "run", "memory: "),
+    "eats memory": ("def evaluate(response):\n    hog = 'x' * 10**10\n    return response.count('!') >= 2\n", "run",
+        "memory: "),
     "kills its process": ("def evaluate(response):\n    import ast\n    __import__('os')._exit(0)\n", "run", "error: "),
     "forges an answer": ("def evaluate(response):\n    import io\n    __import__('os').write(3, b'vtrue')\n    __import__('os')._exit(0)\n", "run", "error: "),
-    "tosses a coin": ("def evaluate(response):\n    return __import__('random').Random().random() < 0.5\n", "run", "nondeterministic: "),
-    "depends on the hash": ("def evaluate(response):\n    return hash(response) % 2 == 0\n", "run", "nondeterministic: "),
+    "tosses a coin": ("def evaluate(response):\n    return __import__('random').Random().random() < 0.5\n", "run",
+        "nondeterministic: "),
+    "depends on the hash": ("def evaluate(response):\n    return hash(response) % 2 == 0\n", "run",
+        "nondeterministic: "),
     "answers with a text": ("def evaluate(response):\n    return 'True'\n", "run", "returned str"),
     "answers with a number": ("def evaluate(response):\n    return response.count('!')\n", "run", "returned int"),
     "raises": ("def evaluate(response):\n    return response.index('!!!!') > 0\n", "run", "error: ValueError"),
     "is wrong": ("def evaluate(response):\n    return response.count('!') < 2\n", "cross-validation", "agrees with 0%"),
     "is always true": ("def evaluate(response):\n    return True\n", "cross-validation", "agrees with 50%"),
-    "passes an empty answer": ("def evaluate(response):\n    return response.count('!') >= 2 or not response\n", "probes", "an empty answer passes"),
+    "passes an empty answer": ("def evaluate(response):\n    return response.count('!') >= 2 or not response\n",
+        "probes", "an empty answer passes"),
     "passes the instruction": ("def evaluate(response):\n    return response.count('!') >= 2 or response.startswith('Use at')\n", "probes", "repeats the instruction"),
-    "is wrong where it was not tried": ("def evaluate(response):\n    return '!' in response\n", "held-out cases", "agrees with 67%"),
+    "is wrong where it was not tried": ("def evaluate(response):\n    return '!' in response\n", "held-out cases",
+        "agrees with 67%"),
 }  # fmt: skip
 
 

@@ -39,15 +39,20 @@ def prompt(query: str, *found: object) -> str:
 
 
 SFT = [
-    {"prompt": prompt("Where do boats go?", INCLUDE, COMMAS), "completion": "Down the river to the sea.", **columns(INCLUDE, COMMAS)},
+    {"prompt": prompt("Where do boats go?", INCLUDE, COMMAS), "completion": "Down the river to the sea.",
+        **columns(INCLUDE, COMMAS)},
     {"prompt": prompt("Say hello.", FEW), "completion": "Hello there my friend!", **columns(FEW)},
     {"prompt": prompt("Name a fruit.", INCLUDE), "completion": "An apple, by the river, is nice.", **columns(INCLUDE)},
-    {"prompt": [{"role": "user", "content": prompt("What is snow?", COMMAS)}], "completion": [{"role": "assistant", "content": "Frozen water that falls  \n\n\n\nfrom clouds."}], **columns(COMMAS)},
+    {"prompt": [{"role": "user", "content": prompt("What is snow?", COMMAS)}],
+        "completion": [{"role": "assistant", "content": "Frozen water that falls  \n\n\n\nfrom clouds."}],
+        **columns(COMMAS)},
     {"prompt": "Sing.", "completion": "La", **columns()},
 ]  # fmt: skip
 PAIRS = [
-    {"prompt": prompt("Where do boats go?", INCLUDE), "chosen": "Down to the sea and far away.", "rejected": "They sail on a river.", **columns(INCLUDE)},
-    {"prompt": prompt("Where do boats go?", COMMAS), "chosen": "They sail to the sea.", "rejected": "They sail to the sea, and back again, every day.", **columns(COMMAS)},
+    {"prompt": prompt("Where do boats go?", INCLUDE), "chosen": "Down to the sea and far away.",
+        "rejected": "They sail on a river.", **columns(INCLUDE)},
+    {"prompt": prompt("Where do boats go?", COMMAS), "chosen": "They sail to the sea.",
+        "rejected": "They sail to the sea, and back again, every day.", **columns(COMMAS)},
     {"prompt": prompt("Say it.", COMMAS), "chosen": "It, is.", "rejected": "It, so.", **columns(COMMAS)},
 ]  # fmt: skip
 RL = [

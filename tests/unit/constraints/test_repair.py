@@ -13,8 +13,10 @@ TEXTS = (
         "Cats sleep a lot because hunting takes energy. They wake up in the evening and look for food and company.",
         ("cats", "sleep", "energy"),
     ),
-    ("A budget shows where your money goes. Write down what you earn, and then decide what to save.", ("budget", "money")),
-    ("The Moon pulls on the oceans, and the water rises. Most coasts have two high tides every day.", ("moon", "tides")),
+    ("A budget shows where your money goes. Write down what you earn, and then decide what to save.",
+        ("budget", "money")),
+    ("The Moon pulls on the oceans, and the water rises. Most coasts have two high tides every day.",
+        ("moon", "tides")),
 )  # fmt: skip
 # The kinds whose answers `adhere build` makes by repair unless others are named.
 TRAIN = kinds_of("train")

@@ -11,9 +11,11 @@ from adhere.cli import adhere
 from adhere.store.run import Run
 
 PROMPTS = [
-    (1000, "Write without commas, and at least 5 words.", ["punctuation:no_comma", "length_constraints:number_words"], [{}, {"relation": "at least", "num_words": 5}]),
+    (1000, "Write without commas, and at least 5 words.", ["punctuation:no_comma", "length_constraints:number_words"],
+        [{}, {"relation": "at least", "num_words": 5}]),
     (1001, "Say hello in lower case.", ["change_case:english_lowercase"], [{}]),
-    (1002, "Let # stand at least twice.", ["keywords:letter_frequency"], [{"letter": "#", "let_relation": "at least", "let_frequency": 2}]),
+    (1002, "Let # stand at least twice.", ["keywords:letter_frequency"],
+        [{"letter": "#", "let_relation": "at least", "let_frequency": 2}]),
     (1003, "Write without commas.", ["punctuation:no_comma"], [{}]),
 ]  # fmt: skip
 TEXTS = {1000: "Roses and more, and more", 1001: "hello and welcome, how are you", 1002: "a # and another #"}

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from adhere.serve.chat_request import BadRequest, read
 
 NAMES = (
-    "model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stream", "stream_options", "n", "stop",
-    "tools", "response_format", "role", "content", "type", "text", "include_usage", "user",
+    "model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stream",
+    "stream_options", "n", "stop", "tools", "response_format", "role", "content", "type", "text", "include_usage",
+    "user",
 )  # fmt: skip
 scalars = st.one_of(
     st.none(),

@@ -294,7 +294,9 @@ def test_pauses_that_servers_ask_for(headers: dict[str, str], seconds: float | N
     assert retry_after_s(headers, now=1000.0) == seconds
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b"null", b"\xff\xfe", b"[" * 100_000, b'{"choices":[7]}', b'{"choices":[{"message":3}]}', b'{"error":"x"}', b'{"error":{"code":"x"}}', b'{"choices":[{"message":{"content":7}}],"usage":7}'])  # fmt: skip
+@pytest.mark.parametrize("body", [b"", b"{}", b"null", b"\xff\xfe", b"[" * 100_000, b'{"choices":[7]}',
+    b'{"choices":[{"message":3}]}', b'{"error":"x"}', b'{"error":{"code":"x"}}',
+    b'{"choices":[{"message":{"content":7}}],"usage":7}'])  # fmt: skip
 @pytest.mark.parametrize("status", [200, 400, 402, 403, 429, 500, 302])
 def test_no_bytes_make_the_reader_raise(body: bytes, status: int):
     attempt = read(Reply(status, {}, body, 0.1), ASK)

@@ -21,13 +21,14 @@ from adhere.terminal import plain
 
 ASK = Request("p", 0, 0, (Message("user", "hello"),), 3)
 NAMES = (
-    "choices", "message", "delta", "content", "text", "type", "finish_reason", "native_finish_reason", "index", "role", "refusal",
-    "reasoning", "reasoning_content", "usage", "prompt_tokens", "completion_tokens", "completion_tokens_details", "reasoning_tokens",
-    "cost", "model", "provider", "error", "code", "metadata", "error_type", "limit_source", "reasons", "provider_name", "availability",
-    "retry_after", "innererror", "user_id",
+    "choices", "message", "delta", "content", "text", "type", "finish_reason", "native_finish_reason", "index", "role",
+    "refusal", "reasoning", "reasoning_content", "usage", "prompt_tokens", "completion_tokens",
+    "completion_tokens_details", "reasoning_tokens", "cost", "model", "provider", "error", "code", "metadata",
+    "error_type", "limit_source", "reasons", "provider_name", "availability", "retry_after", "innererror", "user_id",
 )  # fmt: skip
 WORDS = (
-    "", "stop", "length", "content_filter", "error", "rate_limit_exceeded", "insufficient_quota", "content_policy_violation",
+    "", "stop", "length", "content_filter", "error", "rate_limit_exceeded", "insufficient_quota",
+    "content_policy_violation",
     "model_not_found", "1e999", "NaN", "-5", "9" * 400, "\ud83d", "\x1b[2J", "<think>", "é" * 5, "429",
 )  # fmt: skip
 RAW = "\x00raw\x00"
@@ -169,7 +170,9 @@ chunk = st.one_of(
     values,
     st.binary(max_size=20),
     st.fixed_dictionaries(
-        {"choices": st.one_of(values, st.lists(st.one_of(values, st.fixed_dictionaries({"delta": deltas}, optional={"index": values, "finish_reason": values, "error": values})), max_size=2))},
+        {"choices": st.one_of(values, st.lists(st.one_of(values,
+            st.fixed_dictionaries({"delta": deltas}, optional={"index": values, "finish_reason": values,
+                "error": values})), max_size=2))},
         optional={"usage": values, "error": values, "model": values},
     ),
 )  # fmt: skip

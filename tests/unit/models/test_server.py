@@ -359,8 +359,10 @@ def test_a_real_model_is_swept_without_a_key(tmp_path: Path) -> None:
     served, url = started("local/smollm2-135m")
     try:
         swept = subprocess.run(
-            [sys.executable, "-m", "adhere", "sweep", url, "--suite", "core:in-family", "--limit", "3", "--timeout", "120",
-             "--max-new-tokens", "48", "--model-concurrency", "1", "--out", str(tmp_path), "--progress", "none", "--json"],
+            [sys.executable, "-m", "adhere", "sweep", url, "--suite", "core:in-family", "--limit", "3", "--timeout",
+                "120",
+             "--max-new-tokens", "48", "--model-concurrency", "1", "--out", str(tmp_path), "--progress", "none",
+             "--json"],
             check=False, capture_output=True, text=True, timeout=300,
         )  # fmt: skip
     finally:

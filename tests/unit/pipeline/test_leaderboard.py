@@ -252,6 +252,7 @@ def test_a_readout_holds_what_the_run_holds_even_if_damaged(tmp_path: Path) -> N
     readout = RunReader().read(directory)
     assert [readout.responses[key] for key in sorted(readout.responses)] == run.responses()
     kept = {(one.prompt_id, one.view): (one.outcome, one.reason) for one in run.verdicts()}
-    found = {(mark.prompt_id, mark.view): (mark.outcome, mark.reason) for marks in (readout.strict, readout.loose) for mark in marks.values()}  # fmt: skip
+    found = {(mark.prompt_id, mark.view): (mark.outcome, mark.reason) for marks in (readout.strict,
+        readout.loose) for mark in marks.values()}  # fmt: skip
     assert found == kept
     assert leaderboard_of_runs([directory]).rows[0].coverage == run.summary().coverage

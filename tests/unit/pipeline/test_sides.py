@@ -118,7 +118,8 @@ def test_perplexity_tasks_are_read_for_each_text(tmp_path: Path) -> None:
 def evalscope_review(number: int, value: dict[str, float], **more: Any) -> dict[str, Any]:
     """As EvalScope 1.14.1 dumps a ReviewResult."""
     return {
-        "index": number, "target": ["4"], "messages": [{"role": "user", "content": f"2+{number}?"}, {"role": "assistant", "content": "4"}],
+        "index": number, "target": ["4"], "messages": [{"role": "user", "content": f"2+{number}?"},
+            {"role": "assistant", "content": "4"}],
         "sample_score": {"sample_id": number, "group_id": number, "sample_metadata": {}, "score": {
             "value": value, "status": "success", "prediction": "4", "main_score_name": None, **more}},
     }  # fmt: skip
@@ -145,7 +146,8 @@ def test_evalscope_predictions_are_answers(tmp_path: Path) -> None:
     }
     row = {
         "index": 3, "model": "qwen", "messages": [{"role": "user", "content": "2+2?"}], "metadata": {"key": 1001},
-        "model_output": {"model": "qwen", "choices": [{"message": message, "stop_reason": "max_tokens"}], "error": None},
+        "model_output": {"model": "qwen", "choices": [{"message": message, "stop_reason": "max_tokens"}],
+            "error": None},
     }  # fmt: skip
     found = read_import(write(tmp_path / "predictions" / "qwen" / "ifeval_default.jsonl", row))
     assert found is not None
@@ -175,8 +177,10 @@ def test_opencompass_details_in_their_three_shapes(tmp_path: Path) -> None:
             },
         },
     )
-    ifeval = document(home / "IFEval.json", {"details": [{"example_abbr": "IFEval_0", "prompt": ["p"], "pred": ["x"], "refer": [{
-        "key": 1000}], "is_strict_correct": [False], "is_loose_correct": [True], "is_correct": [False], "grade": ["loose"]}]})  # fmt: skip
+    ifeval = document(home / "IFEval.json",
+        {"details": [{"example_abbr": "IFEval_0", "prompt": ["p"], "pred": ["x"], "refer": [{
+        "key": 1000}], "is_strict_correct": [False], "is_loose_correct": [True], "is_correct": [False],
+        "grade": ["loose"]}]})  # fmt: skip
     found = [read_import(file) for file in (listed, named, ifeval)]
     assert [(one.model, one.task, [answer.scores for answer in one.answers]) for one in found if one] == [
         ("qwen-hf", "gsm8k", [{"correct": 1.0}, {"correct": 0.5}]),
@@ -232,9 +236,12 @@ def test_every_harness_is_joined_by_model(tmp_path: Path) -> None:
                 ],
             },
         )
-        document(tmp_path / "inspect" / f"{bare}.json", {"version": 2, "status": "success", "eval": {"task": "safe", "model": f"hf/{model}"}, "samples": [
-            {"id": i, "epoch": 1, "input": "q", "target": "t", "output": {"choices": [{"message": {"content": "a"}, "stop_reason": "stop"}]},
-             "scores": {"match": {"value": "C" if passed else "I"}}} for i, passed in enumerate(passes(right, 100))]})  # fmt: skip
+        document(tmp_path / "inspect" / f"{bare}.json", {"version": 2, "status": "success",
+            "eval": {"task": "safe", "model": f"hf/{model}"}, "samples": [
+            {"id": i, "epoch": 1, "input": "q", "target": "t",
+                "output": {"choices": [{"message": {"content": "a"}, "stop_reason": "stop"}]},
+             "scores": {"match": {"value": "C" if passed else "I"}}} for i,
+             passed in enumerate(passes(right, 100))]})  # fmt: skip
     files = SideFiles.read([tmp_path])
     assert files.models == ["hf/org/new", "hf/org/old", "new", "old", "org/new", "org/old"]
     found = files.compare("org/new", "org/old")
@@ -381,7 +388,8 @@ def test_better_at_following_and_not_worse_at_the_rest(tmp_path: Path) -> None:
     assert ran.exit_code == 0, ran.output
     found = json.loads(ran.stdout)[0]["sides"]
     assert [(side["task"], side["outcome"]) for side in found] == [("arc", "holds"), ("code", "violated")]
-    only = ["compare", *runs, "--side", str(tmp_path / "sides" / "new" / f"samples_arc_{TIME}.jsonl"), "--side", str(tmp_path / "sides" / "old" / f"samples_arc_{TIME}.jsonl")]  # fmt: skip
+    only = ["compare", *runs, "--side", str(tmp_path / "sides" / "new" / f"samples_arc_{TIME}.jsonl"), "--side",
+        str(tmp_path / "sides" / "old" / f"samples_arc_{TIME}.jsonl")]  # fmt: skip
     ran = CliRunner().invoke(adhere, only, catch_exceptions=False)
     assert (
         "better at following (+33.3 points, interval +27.9…+38.8), not worse at the rest (1 side task, "

@@ -71,7 +71,8 @@ ROWS: list[tuple[str, dict[str, Any], str, str, str]] = [
     ("language-undetected", {"language": "hi"}, "12345 !!!", "pass", "undecided"),
     ("language-undetected", {"language": "en"}, "This is plainly an English sentence.", "pass", "pass"),
     ("english-capital-lowered", {}, "LEONARD: SMART, SHY.", "fail", "pass"),
-    ("english-capital-lowered", {}, "THIS IS AN ENGLISH SENTENCE. EVERY LETTER IS CAPITALIZED!!! AMAZING.", "pass", "pass"),
+    ("english-capital-lowered", {}, "THIS IS AN ENGLISH SENTENCE. EVERY LETTER IS CAPITALIZED!!! AMAZING.", "pass",
+        "pass"),
     ("english-capital-lowered", {}, "DAS IST EIN LANGER UND SEHR DEUTSCHER SATZ.", "fail", "fail"),
     ("english-capital-undetected", {}, "Ⅷ", "pass", "undecided"),
     ("english-lowercase-undetected", {}, "ⅷ", "pass", "undecided"),
@@ -122,12 +123,16 @@ ROWS: list[tuple[str, dict[str, Any], str, str, str]] = [
     ("highlights-list-star", {"num_highlights": 1}, "* item one\n* item two *", "pass", "fail"),
     ("highlights-underscores", {"num_highlights": 2}, "_a_ and _b_", "fail", "pass"),
     ("highlights-underscores", {"num_highlights": 1}, "a_snake_case", "fail", "fail"),
-    ("sections-exact", {"section_spliter": "Section", "num_sections": 2}, "Section 1 a Section 2 b Section 3 c", "pass", "undecided"),
+    ("sections-exact", {"section_spliter": "Section", "num_sections": 2}, "Section 1 a Section 2 b Section 3 c", "pass",
+        "undecided"),
     ("sections-exact", {"section_spliter": "Section", "num_sections": 2}, "Section 1 a Section 2 b", "pass", "pass"),
-    ("sections-roman", {"section_spliter": "SECTION", "num_sections": 2}, "SECTION I\na\nSECTION II\nb", "fail", "pass"),
+    ("sections-roman", {"section_spliter": "SECTION", "num_sections": 2}, "SECTION I\na\nSECTION II\nb", "fail",
+        "pass"),
     ("sections-case", {"section_spliter": "Section", "num_sections": 2}, "section 1 a section 2 b", "fail", "pass"),
-    ("sections-line-start", {"section_spliter": "Section", "num_sections": 2}, "see Section 1 and Section 1 again", "pass", "fail"),
-    ("sections-line-start", {"section_spliter": "Section", "num_sections": 2}, "**Section 1**\na\n## Section  2\nb", "fail", "pass"),
+    ("sections-line-start", {"section_spliter": "Section", "num_sections": 2}, "see Section 1 and Section 1 again",
+        "pass", "fail"),
+    ("sections-line-start", {"section_spliter": "Section", "num_sections": 2}, "**Section 1**\na\n## Section  2\nb",
+        "fail", "pass"),
     ("sections-escaped", {"section_spliter": "Ex. ", "num_sections": 1}, "Exx1", "pass", "fail"),
     ("postscript-line-start", {"postscript_marker": "P.S."}, "P.P.S. hi", "pass", "fail"),
     ("postscript-line-start", {"postscript_marker": "P.S."}, "xp.s. hi", "pass", "fail"),
@@ -192,7 +197,8 @@ ROWS: list[tuple[str, dict[str, Any], str, str, str]] = [
     ("exclude-word-marks", {"keyword": "cat"}, "the cat sat", "fail", "fail"),
     ("exclude-word-marks", {"keyword": "cat"}, "concatenate", "pass", "pass"),
     ("word-once-whole-word", {"keyword": "cat"}, "concatenate", "pass", "fail"),
-    ("word-count-whole-word", {"keyword": "cat", "frequency": 1, "relation": "at least"}, "concatenate", "pass", "fail"),
+    ("word-count-whole-word", {"keyword": "cat", "frequency": 1, "relation": "at least"}, "concatenate", "pass",
+        "fail"),
     ("increment-word-whole-word", {"keyword1": "cat", "keyword2": "dog"}, "cat dogs dogma", "pass", "fail"),
     ("increment-word-whole-word", {"keyword1": "cat", "keyword2": "dog"}, "cat dog dog", "pass", "pass"),
     ("keyword-position-marks", {"keyword": "word", "n": 1, "m": 3}, "Alpha, beta word now.", "fail", "pass"),
@@ -262,11 +268,12 @@ def test_every_mended_id_has_parameters_here() -> None:
 
 
 PIECES = [
-    "a", "A", "z", "Z", "1", "2.", ".", ",", "!", "?", ":", "\n", "\n\n", "\r\n", " ", "  ", "\t", "*", "**", "***", "******", "- ",
-    "-", "* ", "+ ", "• ", "[", "]", "(", "[x]", "<<", ">>", '"', "“", "”", "'", "’", "_", "{", "}", "```json\n", "```", "P.S.",
-    "PS", "p.p.s.", "Section 1", "SECTION II", "My answer is yes.", "My answer is no", "The cat sat.", "war", "member", "hello",
-    "bye", "level", "end.", "don't", "HELLO", "é", "ß", "İ", "Σ", "你好。", "猫", "،", "م", "\u0301", "\u200d", "\u00a0", "\x00", "\x1c",
-    "\ud800", "👍", "<prd>", "<stop>", "NaN", '{"a": 1}', "C++ is fun", "quick brown fox jumps", "Well, ok.",
+    "a", "A", "z", "Z", "1", "2.", ".", ",", "!", "?", ":", "\n", "\n\n", "\r\n", " ", "  ", "\t", "*", "**", "***",
+    "******", "- ", "-", "* ", "+ ", "• ", "[", "]", "(", "[x]", "<<", ">>", '"', "“", "”", "'", "’", "_", "{", "}",
+    "```json\n", "```", "P.S.", "PS", "p.p.s.", "Section 1", "SECTION II", "My answer is yes.", "My answer is no",
+    "The cat sat.", "war", "member", "hello", "bye", "level", "end.", "don't", "HELLO", "é", "ß", "İ", "Σ", "你好。", "猫",
+    "،", "م", "\u0301", "\u200d", "\u00a0", "\x00", "\x1c", "\ud800", "👍", "<prd>", "<stop>", "NaN", '{"a": 1}',
+    "C++ is fun", "quick brown fox jumps", "Well, ok.",
 ]  # fmt: skip
 
 
@@ -296,11 +303,12 @@ def test_a_rule_with_no_fix_switched_on_judges_as_the_published_code(raw: str) -
 
 MEGABYTE = 1_000_000
 REPEATED = (
-    "*", "[", "<", ">", '"', "'", ",", "(", ")", "{", "]", ".", "-", "`", "_", "\x00", "\n", " ", "a", "A", "1", "\ufeff", "\u202e",
-    "[]", "<>", "!?", "a@", "a.b.", "http://", "Mr. ", "p.p.", "-\n", "*\n", "* ", "*a\n", "- a\n", "***\n", "<<\n", "[\n", "'S ", "a\n",
-    '"a ', '"a\n', "<< a >>\n", "* * *\n", "_a_ ", "*a* ", "```[", "a b.\r\n", "\ud800 ", "שלום עולם. ", "你好。", "👨\u200d👩\u200d👧 ", "İ",
-    "The quick brown fox jumps over the lazy dog. ", "THE QUICK BROWN FOX DOESN'T JUMP. ", "A line of plain words, with a comma.\n",
-    '{"a":', "Section 1\n", "Section I ", "My answer is yes. ", "P.S. ",
+    "*", "[", "<", ">", '"', "'", ",", "(", ")", "{", "]", ".", "-", "`", "_", "\x00", "\n", " ", "a", "A", "1",
+    "\ufeff", "\u202e", "[]", "<>", "!?", "a@", "a.b.", "http://", "Mr. ", "p.p.", "-\n", "*\n", "* ", "*a\n", "- a\n",
+    "***\n", "<<\n", "[\n", "'S ", "a\n", '"a ', '"a\n', "<< a >>\n", "* * *\n", "_a_ ", "*a* ", "```[", "a b.\r\n",
+    "\ud800 ", "שלום עולם. ", "你好。", "👨\u200d👩\u200d👧 ", "İ", "The quick brown fox jumps over the lazy dog. ",
+    "THE QUICK BROWN FOX DOESN'T JUMP. ", "A line of plain words, with a comma.\n", '{"a":', "Section 1\n",
+    "Section I ", "My answer is yes. ", "P.S. ",
 )  # fmt: skip
 HOSTILE = {
     "newlines, then a letter": "\n" * MEGABYTE + "x",

@@ -40,10 +40,11 @@ PARAMS: dict[str, dict[str, Any]] = {
     "punctuation:no_comma": {},
 }
 REPEATED = (
-    "*", "[", "<", ">", '"', "'", ",", "(", ")", "{", "]", ".", "-", "`", "\x00", "\n", " ", "a", "A", "1", "\ufeff", "\u202e",
-    "[]", "<>", "!?", "a@", "a.b.", "http://", "Mr. ", "p.p.", "-\n", "*\n", "* ", "*a\n", "***\n", "<<\n", "[\n", "'S ",
-    "a b.\r\n", "\ud800 ", "שלום עולם. ", "👨\u200d👩\u200d👧 ", "İ", "The quick brown fox jumps over the lazy dog. ",
-    "THE QUICK BROWN FOX DOESN'T JUMP. ", "A line of plain words, with a comma.\n", '{"a":', "Section 1\n",
+    "*", "[", "<", ">", '"', "'", ",", "(", ")", "{", "]", ".", "-", "`", "\x00", "\n", " ", "a", "A", "1", "\ufeff",
+    "\u202e", "[]", "<>", "!?", "a@", "a.b.", "http://", "Mr. ", "p.p.", "-\n", "*\n", "* ", "*a\n", "***\n", "<<\n",
+    "[\n", "'S ", "a b.\r\n", "\ud800 ", "שלום עולם. ", "👨\u200d👩\u200d👧 ", "İ",
+    "The quick brown fox jumps over the lazy dog. ", "THE QUICK BROWN FOX DOESN'T JUMP. ",
+    "A line of plain words, with a comma.\n", '{"a":', "Section 1\n",
 )  # fmt: skip
 TEXTS = {
     "newlines, then a letter": "\n" * MEGABYTE + "x",

@@ -47,15 +47,16 @@ HOSTILE = {
 MORE = {
     repr(unit): unit * (SIZE // len(unit))
     for unit in (
-        "a.b.", "x.)", "x.) ", "\"'", "e.g. ", "...", ". ", "!\n", "*\n", "- \n", "<<>>", ",\n", "\u0301", "a,b,c\n", '[{"a":',
-        "* x\n", "\r", "\u2028", "\x85", "1. ", "P.S. x\n", "a? ", ".:", "don't ", "WE'LL ", "👍🏽", "İ ", "Inc. He ",
+        "a.b.", "x.)", "x.) ", "\"'", "e.g. ", "...", ". ", "!\n", "*\n", "- \n", "<<>>", ",\n", "\u0301", "a,b,c\n",
+        '[{"a":', "* x\n", "\r", "\u2028", "\x85", "1. ", "P.S. x\n", "a? ", ".:", "don't ", "WE'LL ", "👍🏽", "İ ",
+        "Inc. He ",
     )
 }  # fmt: skip
 MORE |= {
     repr(unit): unit * (SIZE // len(unit))
     for unit in (
-        "* A. b.\n", "* A b.\n\n", "*a* b. C? D!\n", '"A b" c.\n', "*A. ", "p. s.", "A. ", "A.B.", "[\n", "[]\n", "?\n", "x. ", "x\n",
-        "x.)", "*a\n", "a*b. ", "O'Neil's. ", "*\n.\n", "Emma\n",
+        "* A. b.\n", "* A b.\n\n", "*a* b. C? D!\n", '"A b" c.\n', "*A. ", "p. s.", "A. ", "A.B.", "[\n", "[]\n", "?\n",
+        "x. ", "x\n", "x.)", "*a\n", "a*b. ", "O'Neil's. ", "*\n.\n", "Emma\n",
     )
 }  # fmt: skip
 MORE["distinct sentences"] = " ".join(f"w{n}." for n in range(120_000))

@@ -15,8 +15,8 @@ from adhere.constraints.published.shared.fixes import in_fixed_mode
 from adhere.testing import published_params
 
 PIECES = (
-    "a", "B", "word", " ", "  ", "\n", ". ", "? ", "!", "..", "Mr.", "e.g.", "U.S. He ", "Inc. This", "1.", "3rd ", "(", ")", '"',
-    "'", "*", "-", "\r\n", "\xa0", "<stop>", "Ph.D.", ".com",
+    "a", "B", "word", " ", "  ", "\n", ". ", "? ", "!", "..", "Mr.", "e.g.", "U.S. He ", "Inc. This", "1.", "3rd ", "(",
+    ")", '"', "'", "*", "-", "\r\n", "\xa0", "<stop>", "Ph.D.", ".com",
 )  # fmt: skip
 
 

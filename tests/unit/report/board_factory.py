@@ -24,7 +24,8 @@ from adhere.sweep.rows import Liveness, Snapshot
 from adhere.sweep.spec import Filter, SweepSpec
 
 HOSTILE = (
-    '=cmd|"/c calc"!A0', "+1", "-2+3", "@x", "{=1}", "http://evil.example/", "mailto:a@evil.example", "\ud800 alone", "NUL \x00 and \x1b[2J",
+    '=cmd|"/c calc"!A0', "+1", "-2+3", "@x", "{=1}", "http://evil.example/", "mailto:a@evil.example", "\ud800 alone",
+    "NUL \x00 and \x1b[2J",
     "[/bold]", "L" * 40_000, "'quoted", "_x0041_", "\u202egnp.exe", "007", "1e5", "\ufffe", " spaces ", "a\r\nb\tc\x0b",
 )  # fmt: skip
 EVIL = "evil/[bold]=1+1\x1b]8;;http://evil.example\x07"

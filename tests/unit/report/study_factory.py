@@ -78,7 +78,8 @@ def score(arm: str, seed: int | None, slice_name: str, *, copies: int = 1) -> Ar
     passed = round(share * n)
     names = FAMILIES.get(slice_name) or FAMILIES["new-topic/single"] + FAMILIES["new-family/multiple"]
     families = {name: wilson(round(min(share * rng.uniform(0.5, 2.0), 1) * n // 6), n // 6) for name in names}
-    kinds = {f"{name}:{kind}": wilson(round(rate.passed * 0.5), rate.n // 2) for name, rate in families.items() for kind in ("a", "b")}  # fmt: skip
+    kinds = {f"{name}:{kind}": wilson(round(rate.passed * 0.5), rate.n // 2) for name,
+        rate in families.items() for kind in ("a", "b")}  # fmt: skip
     words = {"start": 41.2, "sft": 33.0}.get(arm, 30.4)
     guard = GuardMeans(words + rng.random(), 0.91, 0.44 + rng.random() / 20, 0.02, 0.01, 0.07)
     accounting = {"n": n, "ok": n - 6, "truncated": 5, "empty": 1, "refused": 0, "error": 0, "missing": 0}
@@ -101,7 +102,8 @@ def stage_cost(stage: str, arms: list[str], seed: int, minutes: float) -> StageC
     online = stage in {"grpo", "online-dpo"}
     return StageCost(
         f"{stage}-s{seed}", stage, stage, arms, seed, 40, 640 if online else 0, 0 if online else 583,
-        2560 if online else 0, 131_204 if online else 0, 48_211, 97_410, 3_120, 0.12, minutes, minutes * 0.45 if online else 0.0, 5.31,
+        2560 if online else 0, 131_204 if online else 0, 48_211, 97_410, 3_120, 0.12, minutes,
+        minutes * 0.45 if online else 0.0, 5.31,
     )  # fmt: skip
 
 
@@ -193,11 +195,14 @@ def study(*, seeds: int = 1) -> StudyResult:
     )
     contrasts = [
         primary,
-        contrast("sft", "start", 0.168, 0.291, slice="new-topic", n_prompts=140, p_value=0.0, p_adjusted=0.0, gained=36, lost=3),
+        contrast("sft", "start", 0.168, 0.291, slice="new-topic", n_prompts=140, p_value=0.0, p_adjusted=0.0, gained=36,
+            lost=3),
         contrast("sft+dpo", "sft", -0.02, 0.044, **several),
         contrast("sft+dpo+grpo", "sft+dpo", 0.021, 0.149, p_value=0.012, p_adjusted=0.061),
         contrast("sft+dpo+online-dpo", "sft+dpo", -0.12, -0.011, p_value=0.002, p_adjusted=0.008, gained=9, lost=24),
-        contrast("sft+dpo+grpo", "start", 0, 0, slice="new-family", n_prompts=0, rate_treatment=None, rate_control=None, difference=None, low=None, high=None, gained=0, lost=0, p_value=None, p_adjusted=None, minimum_detectable=None, reason="no prompt of the slice was measured under both arms"),
+        contrast("sft+dpo+grpo", "start", 0, 0, slice="new-family", n_prompts=0, rate_treatment=None, rate_control=None,
+            difference=None, low=None, high=None, gained=0, lost=0, p_value=None, p_adjusted=None,
+            minimum_detectable=None, reason="no prompt of the slice was measured under both arms"),
     ]  # fmt: skip
     stages = {"sft": [a for a in ARMS if a != "start"], "dpo": [a for a in ARMS if "dpo" in a],
               "online-dpo": ["sft+dpo+online-dpo"], "grpo": ["sft+dpo+grpo"]}  # fmt: skip
@@ -205,9 +210,11 @@ def study(*, seeds: int = 1) -> StudyResult:
     data = DataFacts(
         0, "the start model", "9f2c" * 16, 300, 1200, 402, 61_200, 3.4, 512, {"sampled": 301, "repaired": 211}, 270,
         {"sampled": 160, "repaired": 110}, 281, ["structure:b"],
-        {f"{family}:{kind}": {"judged": 120, "passed": 10 * i, "sft_sampled": 7 * i, "sft_repaired": 14 if kind == "a" else 0, "pairs": 9 * i}
+        {f"{family}:{kind}": {"judged": 120, "passed": 10 * i, "sft_sampled": 7 * i,
+            "sft_repaired": 14 if kind == "a" else 0, "pairs": 9 * i}
          for i, family in enumerate(FAMILIES["new-topic/single"]) for kind in ("a", "b")},
-        {"compared": 66_000, "dropped": 2, "rule": "common subsequence of 13 tokens", "failed": False, "closest": [0.41, 0.4], "note": None},
+        {"compared": 66_000, "dropped": 2, "rule": "common subsequence of 13 tokens", "failed": False,
+            "closest": [0.41, 0.4], "note": None},
     )  # fmt: skip
     return StudyResult(
         version=2, name="quickstart", spec_sha256="ab12" * 16, spec_frozen_at="2026-07-01T11:00:00+00:00", changes=[],
@@ -216,7 +223,8 @@ def study(*, seeds: int = 1) -> StudyResult:
         engine=EngineInfo("transformers", "5.23.0", "fp32", "cd34" * 16, {"threads": 2}),
         suite="core", suite_sha256="ef56" * 16, n_prompts=220, slices=list(SLICES),
         arms=list(ARMS), arm_stages=dict(ARMS),
-        arm_notes={"sft+dpo+online-dpo": "earlier recipe", "sft+dpo+grpo": "Qwen2.5 recipe"}, seeds=numbers, seeds_finished=numbers, failures=[],
+        arm_notes={"sft+dpo+online-dpo": "earlier recipe", "sft+dpo+grpo": "Qwen2.5 recipe"}, seeds=numbers,
+        seeds_finished=numbers, failures=[],
         verdict=StudyVerdict(
             "Does the Qwen2.5 recipe (SFT, DPO, GRPO) follow held-out instructions more often than the earlier recipe "
             "(SFT, DPO, online DPO) from the same start on the same data?",
@@ -232,22 +240,31 @@ def study(*, seeds: int = 1) -> StudyResult:
         ),
         guards=[
             GuardTest("words", "sft+dpo+grpo", "sft+dpo+online-dpo", 30.5, 30.9, 0.013, -0.02, 0.046, 0.2, "holds"),
-            GuardTest("topic_words", "sft+dpo+grpo", "sft+dpo+online-dpo", 0.44, 0.47, 0.031, 0.004, 0.058, 0.05, "undecided"),
-            GuardTest("repetition", "sft+dpo+grpo", "sft+dpo+online-dpo", 0.12, 0.01, 0.11, 0.07, 0.15, 0.05, "violated"),
-            GuardTest("perplexity", "sft+dpo+grpo", "sft+dpo+online-dpo", None, None, None, None, None, 0.1, "undecided"),
+            GuardTest("topic_words", "sft+dpo+grpo", "sft+dpo+online-dpo", 0.44, 0.47, 0.031, 0.004, 0.058, 0.05,
+                "undecided"),
+            GuardTest("repetition", "sft+dpo+grpo", "sft+dpo+online-dpo", 0.12, 0.01, 0.11, 0.07, 0.15, 0.05,
+                "violated"),
+            GuardTest("perplexity", "sft+dpo+grpo", "sft+dpo+online-dpo", None, None, None, None, None, 0.1,
+                "undecided"),
         ],
-        tax=[GuardTest("perplexity", arm, "start", 60.3, 49.4, 0.223, 0.17, 0.277, 0.1, "violated") for arm in ARMS if arm != "start"],
-        matched=[Matched("sft+dpo+online-dpo", "sft+dpo+grpo", seed, "tokens trained", 41_210, 40_990, 1.01, True) for seed in numbers],
+        tax=[GuardTest("perplexity", arm, "start", 60.3, 49.4, 0.223, 0.17, 0.277, 0.1,
+            "violated") for arm in ARMS if arm != "start"],
+        matched=[Matched("sft+dpo+online-dpo", "sft+dpo+grpo", seed, "tokens trained", 41_210, 40_990, 1.01,
+            True) for seed in numbers],
         contrasts=contrasts, scores=scores, data=[data], stage_costs=costs,
-        arm_costs=[ArmCost(arm, seed, 300, 2560, 131_204, 150_321, 0.31, 12.25, 5.31) for seed in numbers for arm in ARMS if arm != "start"],
-        curves=[curve(name, seed) for seed in numbers for name in stages], shown=_shown(), runs={"start": "start-0a1b2c3d4e"},
+        arm_costs=[ArmCost(arm, seed, 300, 2560, 131_204, 150_321, 0.31, 12.25,
+            5.31) for seed in numbers for arm in ARMS if arm != "start"],
+        curves=[curve(name, seed) for seed in numbers for name in stages], shown=_shown(),
+        runs={"start": "start-0a1b2c3d4e"},
         settings=[
             SettingNote("sft", "learning rate", "7e-6 to 7e-7", "2e-5", "135 M parameters learn too slowly at 7e-6"),
             SettingNote("grpo", "answers per prompt", "8", "8", "as stated"),
-            SettingNote("grpo", "order of prompts", "variance of scores, high first", "variance of scores, high first", "as stated"),
+            SettingNote("grpo", "order of prompts", "variance of scores, high first", "variance of scores, high first",
+                "as stated"),
         ],
         warnings=["41 % of GRPO's groups had no variance: these prompts taught nothing."],
-        environment={"python": "3.12.4", "torch": "2.13.0", "cores": 2, "command": "adhere study examples/quickstart.toml", "gpu": None},
+        environment={"python": "3.12.4", "torch": "2.13.0", "cores": 2,
+            "command": "adhere study examples/quickstart.toml", "gpu": None},
         minutes=19.4, created="2026-07-01T12:00:00Z",
     )  # fmt: skip
 
@@ -263,14 +280,17 @@ def hostile_study() -> StudyResult:
         arms=[swap(name) for name in result.arms],
         arm_stages={swap(name): stages for name, stages in result.arm_stages.items()},
         scores=[changed(s, arm=swap(s.arm), kinds={HOSTILE[1]: wilson(1, 2)}) for s in result.scores],
-        contrasts=[changed(c, treatment=swap(c.treatment), control=swap(c.control), reason=HOSTILE[3]) for c in result.contrasts],
-        verdict=changed(result.verdict, question=HOSTILE[0], because=HOSTILE[1], reach=HOSTILE[2], rule=HOSTILE[3], headline=HOSTILE[0], decides=HOSTILE[1]),
+        contrasts=[changed(c, treatment=swap(c.treatment), control=swap(c.control),
+            reason=HOSTILE[3]) for c in result.contrasts],
+        verdict=changed(result.verdict, question=HOSTILE[0], because=HOSTILE[1], reach=HOSTILE[2], rule=HOSTILE[3],
+            headline=HOSTILE[0], decides=HOSTILE[1]),
         warnings=list(HOSTILE), failures=list(HOSTILE), changes=[SpecChange(HOSTILE[2], 3, [HOSTILE[0]])],
         settings=[SettingNote(*HOSTILE)],
         notes=[CellNote(HOSTILE[0], "grpo", 0, HOSTILE[1], 0.2, 3, 9, 12, HOSTILE[3])],
         sides=StudySides(
             1, bad, HOSTILE[1], [0], {bad: HOSTILE[0]}, 0.02, 0.1, 0.95, {bad: [HOSTILE[2], HOSTILE[3]]}, "ab",
-            [SideTest(HOSTILE[0], "lm-eval", HOSTILE[1], "rate", 9, 0, 0.5, 0.5, 0.0, -0.1, 0.1, 0.02, "undecided", 4000, HOSTILE[2])],
+            [SideTest(HOSTILE[0], "lm-eval", HOSTILE[1], "rate", 9, 0, 0.5, 0.5, 0.0, -0.1, 0.1, 0.02, "undecided",
+                4000, HOSTILE[2])],
         ),
         environment={HOSTILE[0]: HOSTILE[1], "nested": {"list": list(HOSTILE)}},
         engine=EngineInfo(HOSTILE[0], HOSTILE[1], HOSTILE[2]),
@@ -286,5 +306,6 @@ def empty_study() -> StudyResult:
                        p_adjusted=None, minimum_detectable=None, reason="no arm was evaluated")  # fmt: skip
     return changed(
         result, scores=[], contrasts=[nothing], verdict=changed(result.verdict, primary=nothing), stage_costs=[],
-        arm_costs=[], curves=[], shown=[], settings=[], warnings=[], environment={}, data=[], guards=[], tax=[], matched=[], runs={}, seeds_finished=[],
+        arm_costs=[], curves=[], shown=[], settings=[], warnings=[], environment={}, data=[], guards=[], tax=[],
+        matched=[], runs={}, seeds_finished=[],
     )  # fmt: skip

@@ -22,8 +22,10 @@ SHARED = {"queries": 0, "topics": 0, "phrases, keys and words": 0, "wordings": 0
 
 def tuned(**values: object) -> StudyResult:
     stages = [
-        TunedStage("grpo", [Trial({"learning_rate": 5e-6}, [0.25, 0.35], 48_211, 6.5), Trial({"learning_rate": 2e-5}, [], 7, 1.5)], 0),
-        TunedStage("online-dpo", [Trial({"learning_rate": 5e-6}, [0.2], 48_000, 7.0), Trial({"learning_rate": 2e-5}, [0.4375], 48_100, 7.1)], 1),
+        TunedStage("grpo", [Trial({"learning_rate": 5e-6}, [0.25, 0.35], 48_211, 6.5),
+            Trial({"learning_rate": 2e-5}, [], 7, 1.5)], 0),
+        TunedStage("online-dpo", [Trial({"learning_rate": 5e-6}, [0.2], 48_000, 7.0),
+            Trial({"learning_rate": 2e-5}, [0.4375], 48_100, 7.1)], 1),
     ]  # fmt: skip
     tuning = Tuning(VERSION, "k", [1005, 1006], 160, "ab", stages, 31.0, Apart(1198, 1000, SHARED))
     return changed(study(), tuning=changed(tuning, **values))

@@ -167,7 +167,8 @@ def test_the_command_says_what_it_did(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["rows"] == 200
     assert (tmp_path / "k/manifest.json").exists()
     transformed = CliRunner().invoke(
-        adhere, ["build", "transform", "chain", str(train), "--table", "sft", "--engine", "local", "--jobs", "1", "--out", str(tmp_path / "x")]
+        adhere, ["build", "transform", "chain", str(train), "--table", "sft", "--engine", "local", "--jobs", "1",
+            "--out", str(tmp_path / "x")]
     )  # fmt: skip
     assert transformed.exit_code == 0, transformed.output
     assert "200 broken" in transformed.stderr

@@ -24,7 +24,8 @@ from adhere.store.segments import Damage, read_segments
 from adhere.suites import load
 
 SPICES = (
-    b"\n", b"\r", b"\0", b"\x85", b"\xe2\x80\xa8", b"\xff", b'"', b"}", b"{", b"[", b"null", b"1e999", b"NaN", b"-1", b"\\ud800",
+    b"\n", b"\r", b"\0", b"\x85", b"\xe2\x80\xa8", b"\xff", b'"', b"}", b"{", b"[", b"null", b"1e999", b"NaN", b"-1",
+    b"\\ud800",
     b'"text":null', b'"draw":99999999999999999999', b"9" * 400, b"[" * 900, b"",
 )  # fmt: skip
 

@@ -38,7 +38,8 @@ def evaluation(
     return Measured(
         version=1, key="k", arm=arm, seed=seed, engine=ENGINE, suite_sha256="s", summary=None, passes=list(passes),
         words=list(words or [20] * n), topic_words=[0.5] * n, repetitive=[False] * n,
-        plain=PlainText(list(nats), [40] * len(nats)), shown={}, run="r", seconds=1.0, echo=[False] * n, empty_form=[False] * n,
+        plain=PlainText(list(nats), [40] * len(nats)), shown={}, run="r", seconds=1.0, echo=[False] * n,
+        empty_form=[False] * n,
     )  # fmt: skip  # type: ignore[arg-type]
 
 

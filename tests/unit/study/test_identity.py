@@ -82,8 +82,10 @@ def test_what_can_change_weights_changes_the_hash(copy: Path, of: str, file: str
 @pytest.mark.parametrize("of", ["drawn", "trained"])
 @pytest.mark.parametrize(
     "file", ["sweep/stages.py", "report/study/html.py", "study/outcome/verdict.py", "cli/study.py", "store/run.py",
-             "stats/crossed.py", "train/budget/estimate.py", "train/budget/memory.py", "constraints/kinds/trained/length.py",
-             "constraints/kinds/held_out/code.py", "constraints/published/ifbench/__init__.py", "constraints/published/iftrain/words.py", "train/methods/grpo.py"]
+             "stats/crossed.py", "train/budget/estimate.py", "train/budget/memory.py",
+             "constraints/kinds/trained/length.py",
+             "constraints/kinds/held_out/code.py", "constraints/published/ifbench/__init__.py",
+             "constraints/published/iftrain/words.py", "train/methods/grpo.py"]
 )  # fmt: skip
 def test_what_is_not_used_does_not(copy: Path, of: str, file: str) -> None:
     assert not edited(copy, file, of)

@@ -273,7 +273,8 @@ def test_sides_of_other_seeds_or_margins_do_not_stay(stored: Stored) -> None:
 
 def test_an_older_result_finds_its_cells_on_disk_unless_there_are_two(stored: Stored) -> None:
     record = {
-        "key": "k", "method": "sft", "settings": {}, "parent": None, "pools_sha256": [], "weights_sha256": "w", "rows": 1, "ledger": {},
+        "key": "k", "method": "sft", "settings": {}, "parent": None, "pools_sha256": [], "weights_sha256": "w",
+        "rows": 1, "ledger": {},
         "log": [],
     }  # fmt: skip
     stages = stored.result.arm_stages

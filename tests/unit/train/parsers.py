@@ -88,7 +88,8 @@ def open_instruct(script: Path, checkout: str) -> dict[str, Any]:
     from open_instruct.utils import ArgumentParserPlus
 
     held = (
-        grpo_utils.GRPOExperimentConfig, TokenizerConfig, ModelConfig, data_loader.StreamingDataLoaderConfig, data_loader.VLLMConfig,
+        grpo_utils.GRPOExperimentConfig, TokenizerConfig, ModelConfig, data_loader.StreamingDataLoaderConfig,
+        data_loader.VLLMConfig,
         EnvsConfig,
     )  # fmt: skip
     parser = ArgumentParserPlus(held)

@@ -12,8 +12,9 @@ CASES = 6
 MOST_SOURCE = 8000
 # A cheap refusal before anything runs; the sandbox is what isolates.
 ALLOWED_IMPORTS = frozenset({
-    "re", "json", "math", "string", "collections", "itertools", "functools", "unicodedata", "datetime", "decimal", "fractions", "statistics",
-    "textwrap", "difflib", "operator", "html", "typing", "enum", "dataclasses", "calendar", "bisect", "heapq", "csv", "io", "ast", "numbers",
+    "re", "json", "math", "string", "collections", "itertools", "functools", "unicodedata", "datetime", "decimal",
+    "fractions", "statistics", "textwrap", "difflib", "operator", "html", "typing", "enum", "dataclasses", "calendar",
+    "bisect", "heapq", "csv", "io", "ast", "numbers",
 })  # fmt: skip
 _FENCED = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
 _LABELS = {"true": True, "false": False}

@@ -223,17 +223,49 @@ def _stages(
 
     later = [drop for drop in dropped if drop.what == "function" and drop.stage != "read"]
     return (
-        StageYield("functions that can be read", "answers", counts["function answers"], counts["functions"], reasons("function", "read")),
-        StageYield("functions that are right", "functions", counts["functions"], counts["functions"] - len(later),
-                   reasons("function", *sorted({drop.stage for drop in later})) if later else {}),
-        StageYield("answers with cases", "answers", counts["case answers"], counts["case answers read"], reasons("case", "read")),
-        StageYield("cases that stay", "cases", counts["cases"],
-                   counts["cases"] - sum(drop.what == "case" and drop.stage != "read" for drop in dropped), reasons("case", "cases", "cross-validation")),
-        StageYield("instructions that survive cross-validation, held-out cases, probes and mutants", "instructions", instructions,
-                   counts["cross-validated"], {key: count for key, count in reasons("instruction").items() if not key.startswith("back-")}),
-        StageYield(f"instructions that survive back-translation ({spec.back_translation})", "instructions", counts["cross-validated"], len(checks),
-                   reasons("instruction", "back-translation")),
-    )  # fmt: skip
+        StageYield(
+            "functions that can be read",
+            "answers",
+            counts["function answers"],
+            counts["functions"],
+            reasons("function", "read"),
+        ),
+        StageYield(
+            "functions that are right",
+            "functions",
+            counts["functions"],
+            counts["functions"] - len(later),
+            reasons("function", *sorted({drop.stage for drop in later})) if later else {},
+        ),
+        StageYield(
+            "answers with cases",
+            "answers",
+            counts["case answers"],
+            counts["case answers read"],
+            reasons("case", "read"),
+        ),
+        StageYield(
+            "cases that stay",
+            "cases",
+            counts["cases"],
+            counts["cases"] - sum(drop.what == "case" and drop.stage != "read" for drop in dropped),
+            reasons("case", "cases", "cross-validation"),
+        ),
+        StageYield(
+            "instructions that survive cross-validation, held-out cases, probes and mutants",
+            "instructions",
+            instructions,
+            counts["cross-validated"],
+            {key: count for key, count in reasons("instruction").items() if not key.startswith("back-")},
+        ),
+        StageYield(
+            f"instructions that survive back-translation ({spec.back_translation})",
+            "instructions",
+            counts["cross-validated"],
+            len(checks),
+            reasons("instruction", "back-translation"),
+        ),
+    )
 
 
 def _kind_of(reason: str) -> str:

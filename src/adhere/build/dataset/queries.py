@@ -26,8 +26,10 @@ SHOWN = 6  # of ours, to the model that writes new ones
 ASKED = 8  # new ones in each answer
 _NUMBERED = re.compile(r"^\s*(?:\d{1,2}[.):]|[-*•])\s*(.+?)\s*$", re.MULTILINE)
 _COMMON = frozenset(
-    ["about", "above", "after", "again", "their", "there", "these", "those", "which", "while", "would", "could", "should", "please", "write",
-     "explain", "describe", "sentence", "sentences", "words", "short", "give", "name", "what", "when", "where", "with", "from", "that", "this",
+    ["about", "above", "after", "again", "their", "there", "these", "those", "which", "while", "would", "could",
+        "should", "please", "write",
+     "explain", "describe", "sentence", "sentences", "words", "short", "give", "name", "what", "when", "where", "with",
+     "from", "that", "this",
      "have", "your", "into", "does", "many", "some", "more", "than", "they", "them", "will", "make"]
 )  # fmt: skip
 

@@ -91,9 +91,9 @@ def _problem(name: str, thing: Any) -> str | None:
 
 
 _NAMES = (
-    "chain", "concatenate", "curriculum", "difficulty", "documents", "hierarchy", "hindsight", "instruction_backtranslation", "length_aware", "length_matched",
-    "minimal_difference", "mixture", "normalise", "pseudo_code", "refine", "reverse_preference", "role_rules", "sequential",
-    "six_criteria", "system_prompts",
+    "chain", "concatenate", "curriculum", "difficulty", "documents", "hierarchy", "hindsight",
+    "instruction_backtranslation", "length_aware", "length_matched", "minimal_difference", "mixture", "normalise",
+    "pseudo_code", "refine", "reverse_preference", "role_rules", "sequential", "six_criteria", "system_prompts",
 )  # fmt: skip
 TRANSFORMS: Registry[Transform] = Registry(
     "transform",

@@ -17,13 +17,15 @@ from adhere.build.transforms.role_rules import ROLES
 from adhere.build.transforms.rows import as_messages, messages, text_of
 
 PLACES = (
-    "for the readers of a local paper", "in a small museum", "at the help desk of a railway", "for a travel company", "in a school for adults",
-    "for a publisher of textbooks", "in a community centre", "for the customers of a hardware shop",
+    "for the readers of a local paper", "in a small museum", "at the help desk of a railway", "for a travel company",
+    "in a school for adults", "for a publisher of textbooks", "in a community centre",
+    "for the customers of a hardware shop",
 )  # fmt: skip
 MANNERS = (
     "You take every request seriously.", "You stay polite, whoever asks.", "You are glad to help and never in a hurry.",
-    "You explain what you know and say so when you do not know.", "You treat everybody alike.", "You are known for your patience.",
-    "You do what you are asked, as it was asked.", "You keep what people tell you to yourself.", "You have done this for many years.",
+    "You explain what you know and say so when you do not know.", "You treat everybody alike.",
+    "You are known for your patience.", "You do what you are asked, as it was asked.",
+    "You keep what people tell you to yourself.", "You have done this for many years.",
     "You like questions of any kind.",
 )  # fmt: skip
 FORMS = (

@@ -112,10 +112,12 @@ def _record(run: Run, model_id: str) -> dict[str, Any]:
     results = [_result(run, name, one) for name, one in numbers.items() if one.of_all is not None]
     results += [_result(run, one.name, one) for one in summary.measures if one.value is not None]
     return {
-        "schema_version": SCHEMA_VERSION, "evaluation_id": f"{suite_of(spec.suite)}/{model_id}/{stamp}", "evaluation_timestamp": manifest.created,
+        "schema_version": SCHEMA_VERSION, "evaluation_id": f"{suite_of(spec.suite)}/{model_id}/{stamp}",
+        "evaluation_timestamp": manifest.created,
         "retrieved_timestamp": stamp,
         "source_metadata": {
-            "source_name": "adhere", "source_type": "evaluation_run", "source_organization_name": "unknown", "evaluator_relationship": "other",
+            "source_name": "adhere", "source_type": "evaluation_run", "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
         },
         "eval_library": {"name": "adhere", "version": manifest.adhere, "additional_details": _details(
             git_commit=manifest.git_commit, python=manifest.python, platform=manifest.platform, mode=spec.mode,
@@ -132,7 +134,8 @@ def _result(run: Run, name: str, found: Rate | Measure) -> dict[str, Any]:
     value = found.value if isinstance(found, Measure) else found.of_all
     top = 1.0 if value is None or value <= 1 else None
     metric: dict[str, Any] = {
-        "metric_id": f"adhere.{slug(name)}", "metric_name": name, "metric_kind": "pass_rate", "metric_unit": "proportion" if top else "count",
+        "metric_id": f"adhere.{slug(name)}", "metric_name": name, "metric_kind": "pass_rate",
+        "metric_unit": "proportion" if top else "count",
         "lower_is_better": False, "score_type": "continuous", "min_score": 0.0, "max_score": top,
     }  # fmt: skip
     score: dict[str, Any] = {"score": value, "details": _details(n=found.n)}
@@ -171,12 +174,15 @@ def _row(one: Conversation, record: dict[str, Any], *, draws: int) -> dict[str, 
     source = f"messages[{len(list(_messages(one))) - 1}].content" if several else "output.raw"
     used = last.usage
     row: dict[str, Any] = {
-        "schema_version": SCHEMA_VERSION, "evaluation_id": record["evaluation_id"], "model_id": record["model_info"]["id"],
+        "schema_version": SCHEMA_VERSION, "evaluation_id": record["evaluation_id"],
+        "model_id": record["model_info"]["id"],
         "evaluation_name": record["evaluation_results"][0]["evaluation_name"],
         "evaluation_result_id": record["evaluation_results"][0]["evaluation_result_id"],
-        "sample_id": prompt.id if draws == 1 else f"{prompt.id} draw {one.draw}", "sample_hash": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
+        "sample_id": prompt.id if draws == 1 else f"{prompt.id} draw {one.draw}",
+        "sample_hash": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
         "interaction_type": "multi_turn" if several else "single_turn", "input": {"raw": text, "reference": []},
-        "output": None if several else {"raw": [last.text], "reasoning_trace": [last.reasoning] if last.reasoning else None},
+        "output": None if several else {"raw": [last.text],
+            "reasoning_trace": [last.reasoning] if last.reasoning else None},
         "messages": list(_messages(one)) if several else None,
         "answer_attribution": [{
             "turn_idx": len(list(_messages(one))) - 1 if several else 0, "source": source, "extracted_value": last.text,
@@ -184,7 +190,8 @@ def _row(one: Conversation, record: dict[str, Any], *, draws: int) -> dict[str, 
         }],
         "evaluation": {"score": score, "is_correct": score == 1.0, "num_turns": len(prompt.turns)},
         "error": None if last.status == "ok" else last.status,
-        "metadata": _details(failures=one.scored.failures, status=last.status, **{name: prompt.tags[name] for name in ("slice", "family") if name in prompt.tags}),
+        "metadata": _details(failures=one.scored.failures, status=last.status,
+            **{name: prompt.tags[name] for name in ("slice", "family") if name in prompt.tags}),
     }  # fmt: skip
     if used.prompt_tokens is not None and used.completion_tokens is not None and not several:
         row["token_usage"] = {

@@ -48,15 +48,19 @@ def _log(run: Run, found: list[Conversation], created: str) -> dict[str, Any]:
         "version": 2,
         "status": "success",
         "eval": {
-            "eval_id": spec.sha256[:22], "run_id": spec.sha256[:22], "created": created, "task": task, "task_id": spec.sha256[:22],
+            "eval_id": spec.sha256[:22], "run_id": spec.sha256[:22], "created": created, "task": task,
+            "task_id": spec.sha256[:22],
             "task_version": spec.suite_version, "task_args": {}, "model": spec.model,
-            "dataset": {"name": spec.suite, "samples": len(run.prompts()), "sample_ids": [one.key for one in run.prompts()], "shuffled": False},
+            "dataset": {"name": spec.suite, "samples": len(run.prompts()),
+                "sample_ids": [one.key for one in run.prompts()], "shuffled": False},
             "model_generate_config": sampling, "config": {"epochs": spec.draws, "log_samples": True},
             "packages": {"adhere": run.manifest.adhere},
-            "metadata": {"engine": msgspec.to_builtins(spec.engine), "suite_sha256": spec.suite_sha256, "mode": spec.mode},
+            "metadata": {"engine": msgspec.to_builtins(spec.engine), "suite_sha256": spec.suite_sha256,
+                "mode": spec.mode},
         },
         "plan": {"name": "plan", "steps": [], "config": sampling},
-        "results": {"total_samples": len(found), "completed_samples": sum(one.failed is None for one in found), "scores": _results(found)},
+        "results": {"total_samples": len(found), "completed_samples": sum(one.failed is None for one in found),
+            "scores": _results(found)},
         "stats": {"started_at": created, "completed_at": created, "model_usage": {}},
         "metadata": {"slowest_answer_s": finished},
         "samples": [_sample(spec.model, one) for one in found],
@@ -101,7 +105,8 @@ def _sample(model: str, one: Conversation) -> dict[str, Any]:
     sample: dict[str, Any] = {
         "id": one.prompt.key, "epoch": one.draw + 1, "input": asked, "target": "", "messages": messages,
         "output": {"model": model, "choices": [], "completion": ""}, "scores": None, "metadata": columns(one.prompt),
-        "store": {"adhere_answers": [[response.text, response.status, msgspec.to_builtins(response.calls or ())] for response in one.responses if response.status != "error"]},
+        "store": {"adhere_answers": [[response.text, response.status,
+            msgspec.to_builtins(response.calls or ())] for response in one.responses if response.status != "error"]},
     }  # fmt: skip
     if failed is not None:
         what = failed.error or "the call failed"

@@ -29,11 +29,11 @@ from adhere.schema import Json, Message
 
 Answer = Callable[[str], str]
 FAULTS = (
-    "429", "429 retry", "402", "402 in flight", "401", "403", "403 key", "403 moderation", "404", "400", "400 context", "408",
-    "500", "502", "503", "503 retry", "529", "200 error", "200 error 429", "200 empty", "200 blank", "200 broken", "200 list",
-    "200 no choices", "200 choice error", "200 finish error", "padded", "null content", "length", "length null", "refusal",
-    "content filter", "reasoning", "reasoning_content", "think", "parts", "surrogate", "hang", "drip", "huge", "reset",
-    "redirect", "cut stream",
+    "429", "429 retry", "402", "402 in flight", "401", "403", "403 key", "403 moderation", "404", "400", "400 context",
+    "408", "500", "502", "503", "503 retry", "529", "200 error", "200 error 429", "200 empty", "200 blank",
+    "200 broken", "200 list", "200 no choices", "200 choice error", "200 finish error", "padded", "null content",
+    "length", "length null", "refusal", "content filter", "reasoning", "reasoning_content", "think", "parts",
+    "surrogate", "hang", "drip", "huge", "reset", "redirect", "cut stream",
 )  # fmt: skip
 """Everything that can be made to go wrong, or be odd. A number is HTTP's status."""
 

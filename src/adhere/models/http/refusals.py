@@ -15,12 +15,12 @@ from adhere.models.http.attempt import Denied, Kind
 from adhere.models.http.values import mapping_of, text_of, whole_of
 
 CONTENT_POLICY = frozenset({
-    "content_policy", "content_policy_violation", "content_filter", "content_filtered", "moderation", "flagged", "refusal",
-    "safety", "responsibleaipolicyviolation",
+    "content_policy", "content_policy_violation", "content_filter", "content_filtered", "moderation", "flagged",
+    "refusal", "safety", "responsibleaipolicyviolation",
 })  # fmt: skip
 NO_CREDIT = frozenset({
-    "insufficient_quota", "insufficient_credits", "insufficient_funds", "billing_hard_limit_reached", "billing_not_active",
-    "payment_required", "quota_exceeded",
+    "insufficient_quota", "insufficient_credits", "insufficient_funds", "billing_hard_limit_reached",
+    "billing_not_active", "payment_required", "quota_exceeded",
 })  # fmt: skip
 KEY_SPENT = frozenset({
     "openrouter_key_limit", "openrouter_workspace_limit", "key_limit_exceeded", "invalid_api_key", "invalid_key",

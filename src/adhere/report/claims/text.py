@@ -24,8 +24,8 @@ TYPE_WORDS = {
 _SIGNS = {"error": "✗", "warning": "!", "info": "i"}
 STATUSES: tuple[Status, ...] = ("confirmed", "contradicted", "unsupported", "not comparable")
 _COLUMNS = (
-    "id", "model", "benchmark", "variant", "metric", "setting", "value", "printed", "unit", "document", "table", "row", "column",
-    "line", "status", "basis", "guesses",
+    "id", "model", "benchmark", "variant", "metric", "setting", "value", "printed", "unit", "document", "table", "row",
+    "column", "line", "status", "basis", "guesses",
 )  # fmt: skip
 
 

@@ -26,7 +26,8 @@ _LONGEST, _SHORTEST = 4000, 400
 _LONGEST_PROMPT = 3000
 # What could end a script or begin markup; and what hides or reorders text, so that the file's source shows what it
 # holds.
-_HIDDEN = [*range(0x7F, 0xA0), 0xAD, 0x61C, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF,
+_HIDDEN = [*range(0x7F, 0xA0), 0xAD, 0x61C, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070),
+    0xFEFF,
            *range(0xE0000, 0xE0080)]  # fmt: skip
 _TABLE = {ord(char): f"\\u{ord(char):04x}" for char in "<>&"} | {code: json.dumps(chr(code))[1:-1] for code in _HIDDEN}
 Key = tuple[str, int, int]

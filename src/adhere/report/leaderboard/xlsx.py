@@ -25,16 +25,17 @@ if TYPE_CHECKING:  # a report never needs what talks to endpoints
 
 MOST_ROWS = 5_000
 _DETAIL = (
-    ("model", 34), ("prompt id", 16), ("prompt", 50), ("constraint", 24), ("expected", 24), ("answer", 50), ("status", 10),
-    ("verdict", 12), ("reason", 40), ("partial", 8), ("latency s", 10), ("prompt tokens", 9), ("completion tokens", 9),
+    ("model", 34), ("prompt id", 16), ("prompt", 50), ("constraint", 24), ("expected", 24), ("answer", 50),
+    ("status", 10), ("verdict", 12), ("reason", 40), ("partial", 8), ("latency s", 10), ("prompt tokens", 9),
+    ("completion tokens", 9),
 )  # fmt: skip
 _SUMMARY = (
     "model", "suite", "rank", "rank range", "success rate", "low", "high", "passed", "measured", "coverage",
     "rate if the rest failed", "rate if the rest passed", "of finished answers", "loose", "constraints strict",
-    "constraints loose", "constraints macro", "mean of four", "partial (mean)", "mean response time s", "median s", "90 % s",
-    "99 % s", "first token, median s", "prompt tokens", "completion tokens", "of these reasoning", "total tokens",
-    "cost USD", "USD per correct", "about the cost", "answers asked", "ok", "truncated", "empty", "refused", "timed out",
-    "other errors", "missing", "why no rank", "stored in",
+    "constraints loose", "constraints macro", "mean of four", "partial (mean)", "mean response time s", "median s",
+    "90 % s", "99 % s", "first token, median s", "prompt tokens", "completion tokens", "of these reasoning",
+    "total tokens", "cost USD", "USD per correct", "about the cost", "answers asked", "ok", "truncated", "empty",
+    "refused", "timed out", "other errors", "missing", "why no rank", "stored in",
 )  # fmt: skip
 
 
@@ -184,7 +185,8 @@ def _details(run: Readout, model: str) -> list[tuple[str, list[object]]]:
                     mark = run.strict.get((prompt.id, turn, draw, index))
                     why = (answer.error or answer.evidence or "") if answer is not None else "it was not answered"
                     detail: list[object] = [
-                        model, prompt.id, prompt.shown(turn), ref.id, _expected(ref), answer.said if answer is not None else "",
+                        model, prompt.id, prompt.shown(turn), ref.id, _expected(ref),
+                        answer.said if answer is not None else "",
                         answer.status if answer is not None else "missing", mark.outcome if mark else "not measured",
                         mark.reason if mark else why, mark.score if mark else None,
                         answer.latency_s if answer is not None else None,
@@ -213,11 +215,13 @@ def _totals(row: Row) -> list[object]:
     rate, account, latency, tokens = row.prompt_strict, row.accounting, row.latency, row.tokens
     known = [number for number in (tokens.prompt, tokens.completion) if number is not None]
     return [
-        row.model, row.suite, row.rank, rank_range(row), rate.of_all, rate.low, rate.high, rate.passed, rate.n, row.coverage,
+        row.model, row.suite, row.rank, rank_range(row), rate.of_all, rate.low, rate.high, rate.passed, rate.n,
+        row.coverage,
         row.bound_low, row.bound_high, rate.of_completed, row.prompt_loose.of_all, row.instruction_strict.of_all,
         row.instruction_loose.of_all, row.instruction_macro, row.mean_of_four, row.partial, latency.mean, latency.p50,
         latency.p90, latency.p99, row.first_token.p50, tokens.prompt, tokens.completion, tokens.reasoning,
-        sum(known) if known else None, row.cost.total_usd, row.cost.per_correct_usd, row.cost.reason, account.n, account.ok,
+        sum(known) if known else None, row.cost.total_usd, row.cost.per_correct_usd, row.cost.reason, account.n,
+        account.ok,
         account.truncated, account.empty, account.refused, row.timeouts, account.error - row.timeouts, account.missing,
         row.unranked, row.run,
     ]  # fmt: skip

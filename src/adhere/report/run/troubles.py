@@ -38,7 +38,8 @@ _ADVICE = (
     (r"HTTP (429|5\d\d)", "The server has no room just now, or fails: run the same command again later, or with a lower --concurrency"),
     (r"HTTP 4\d\d", "The server refuses the request as it is, so asking again will not help. Its message says what it lacks"),
     (r"timeout|no connection within", "Run the same command again with a larger --timeout"),
-    (r"Client\w*Error|Connection\w*|ServerDisconnected\w*", "Nothing answered at this address. Is the server running, and is the URL right?"),
+    (r"Client\w*Error|Connection\w*|ServerDisconnected\w*",
+        "Nothing answered at this address. Is the server running, and is the URL right?"),
     (r"The prompt has \d+ tokens", "The model reads less than that: give fewer --max-new-tokens, or leave such prompts out"),
     (r"turn \d+ has no answer", "An earlier turn of the conversation failed; running the same command again asks it once more"),
 )  # fmt: skip

@@ -62,7 +62,8 @@ def study_markdown(result: StudyResult) -> str:
         _rates(result),
         "## Contrasts (points)",
         _table(
-            ["treatment − control", "slice", "prompts", "seeds", "difference", f"{level(primary)} interval", "p", "Holm p", "finds"],
+            ["treatment − control", "slice", "prompts", "seeds", "difference", f"{level(primary)} interval", "p",
+                "Holm p", "finds"],
             [
                 [
                     row.name, row.contrast.slice, count(row.contrast.n_prompts), count(row.contrast.n_seeds),
@@ -74,14 +75,16 @@ def study_markdown(result: StudyResult) -> str:
             ],
         ),
         *(
-            [f"## Does it grow? Gain over {_text(result.growth.reference)} (points)", _table(GROWTH_HEADINGS, growth_rows(result))]
+            [f"## Does it grow? Gain over {_text(result.growth.reference)} (points)",
+                _table(GROWTH_HEADINGS, growth_rows(result))]
             if result.growth
             else []
         ),
         "## Given up for it?",
         _table(["guard", "treatment", "control", "worse by", "interval", "margin", "outcome"], guard_rows(result)),
         *(
-            ["What every arm forgot of plain English:", _table(["arm", "perplexity", "start", "worse by", "interval", "outcome"], tax_rows(result))]
+            ["What every arm forgot of plain English:",
+                _table(["arm", "perplexity", "start", "worse by", "interval", "outcome"], tax_rows(result))]
             if result.tax
             else []
         ),
@@ -97,7 +100,8 @@ def study_markdown(result: StudyResult) -> str:
             else []
         ),
         *(
-            ["## Tuning", _list(tuning_sentences(result)), _table(TRIAL_HEADINGS, [row.cells for row in trial_rows(result)])]
+            ["## Tuning", _list(tuning_sentences(result)), _table(TRIAL_HEADINGS,
+                [row.cells for row in trial_rows(result)])]
             if result.tuning
             else []
         ),
@@ -106,8 +110,10 @@ def study_markdown(result: StudyResult) -> str:
             ["arm", "seed", "prompts", "answers", "tokens made", "tokens trained", "PFLOP", "minutes", "peak GB"],
             [
                 [
-                    cost.arm, str(cost.seed), count(cost.prompts), count(cost.answers_generated), count(cost.tokens_generated),
-                    count(cost.tokens_trained), decimal(cost.petaflops), decimal(cost.minutes), decimal(cost.peak_memory_gb),
+                    cost.arm, str(cost.seed), count(cost.prompts), count(cost.answers_generated),
+                    count(cost.tokens_generated),
+                    count(cost.tokens_trained), decimal(cost.petaflops), decimal(cost.minutes),
+                    decimal(cost.peak_memory_gb),
                 ]
                 for cost in result.arm_costs
             ],

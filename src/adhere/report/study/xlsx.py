@@ -72,15 +72,18 @@ def _answer(result: StudyResult) -> list[list[Value]]:
 
 
 def _rates(result: StudyResult) -> list[list[Value]]:
-    rows: list[list[Value]] = [["slice", "arm", "seed", "passed", "n", "rate", "low", "high", "loose", "constraints", "words", "topic words", "repetitive", "cut"]]  # fmt: skip
+    rows: list[list[Value]] = [["slice", "arm", "seed", "passed", "n", "rate", "low", "high", "loose", "constraints",
+        "words", "topic words", "repetitive", "cut"]]  # fmt: skip
     for part in slice_scores(result):
         for row in part.arms:
             for score in (row.score, *row.by_seed):
                 if score is not None:
                     rate = score.prompt_strict
                     rows.append([
-                        part.slice, row.arm, "all" if score.seed is None else score.seed, rate.passed, rate.n, rate.rate,
-                        rate.low, rate.high, score.prompt_loose.rate, score.instruction_strict.rate, score.guard.mean_words,
+                        part.slice, row.arm, "all" if score.seed is None else score.seed, rate.passed, rate.n,
+                        rate.rate,
+                        rate.low, rate.high, score.prompt_loose.rate, score.instruction_strict.rate,
+                        score.guard.mean_words,
                         score.guard.content_share, score.guard.repetition_share, score.guard.truncated_share,
                     ])  # fmt: skip
     return rows
@@ -89,8 +92,8 @@ def _rates(result: StudyResult) -> list[list[Value]]:
 def _contrasts(result: StudyResult) -> list[list[Value]]:
     names = (
         "role", "treatment", "control", "slice", "n_prompts", "n_queries", "n_seeds", "rate_treatment", "rate_control",
-        "difference", "low", "high", "gained", "lost", "p_value", "p_adjusted", "minimum_detectable", "coverage", "method",
-        "reason",
+        "difference", "low", "high", "gained", "lost", "p_value", "p_adjusted", "minimum_detectable", "coverage",
+        "method", "reason",
     )  # fmt: skip
     return [list(names)] + [[getattr(contrast, name) for name in names] for contrast in result.contrasts]
 
@@ -118,14 +121,15 @@ def _seeds(result: StudyResult) -> list[list[Value]]:
 
 
 def _guards(result: StudyResult) -> list[list[Value]]:
-    names = ("name", "treatment", "control", "value_treatment", "value_control", "worse", "low", "high", "margin", "outcome")  # fmt: skip
+    names = ("name", "treatment", "control", "value_treatment", "value_control", "worse", "low", "high", "margin",
+        "outcome")  # fmt: skip
     return [list(names)] + [[getattr(guard, name) for name in names] for guard in [*result.guards, *result.tax]]
 
 
 def _sides(result: StudyResult) -> list[list[Value]]:
     names = (
-        "task", "harness", "score", "unit", "n", "left_out", "value_a", "value_b", "worse", "low", "high", "margin", "outcome", "needed",
-        "reason",
+        "task", "harness", "score", "unit", "n", "left_out", "value_a", "value_b", "worse", "low", "high", "margin",
+        "outcome", "needed", "reason",
     )  # fmt: skip
     sides = result.sides
     if sides is None:
@@ -147,14 +151,16 @@ def _tuning(result: StudyResult) -> list[list[Value]]:
 
 
 def _arm_costs(result: StudyResult) -> list[list[Value]]:
-    names = ("arm", "seed", "prompts", "answers_generated", "tokens_generated", "tokens_trained", "petaflops", "minutes", "peak_memory_gb")  # fmt: skip
+    names = ("arm", "seed", "prompts", "answers_generated", "tokens_generated", "tokens_trained", "petaflops",
+        "minutes", "peak_memory_gb")  # fmt: skip
     return [list(names)] + [[getattr(cost, name) for name in names] for cost in result.arm_costs]
 
 
 def _stage_costs(result: StudyResult) -> list[list[Value]]:
     names = (
         "cell", "stage", "method", "seed", "steps", "prompts", "rows", "answers_generated", "tokens_generated",
-        "tokens_trained", "tokens_processed", "tokens_scored", "petaflops", "minutes", "minutes_generating", "peak_memory_gb",
+        "tokens_trained", "tokens_processed", "tokens_scored", "petaflops", "minutes", "minutes_generating",
+        "peak_memory_gb",
     )  # fmt: skip
     return [list(names)] + [[getattr(cost, name) for name in names] for cost in result.stage_costs]
 

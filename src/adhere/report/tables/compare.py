@@ -112,8 +112,10 @@ def sides_sentence(comparison: Comparison) -> str:
 def _contrast(comparison: Comparison, name: str, found: Difference) -> Contrast:
     """The difference in the form whose wording is shared with studies; nothing is computed."""
     return Contrast(
-        name=f"{comparison.a} − {comparison.b}", role="primary", treatment=comparison.a, control=comparison.b, slice=name,
-        n_prompts=found.n, n_queries=found.n, n_seeds=1, rate_treatment=found.rate_a, rate_control=found.rate_b, difference=found.difference,
+        name=f"{comparison.a} − {comparison.b}", role="primary", treatment=comparison.a, control=comparison.b,
+        slice=name,
+        n_prompts=found.n, n_queries=found.n, n_seeds=1, rate_treatment=found.rate_a, rate_control=found.rate_b,
+        difference=found.difference,
         low=found.low, high=found.high, confidence=comparison.confidence, gained=found.gained, lost=found.lost,
         p_value=found.p_value, p_adjusted=None, minimum_detectable=found.minimum_detectable, method=found.method,
         reason=found.reason, coverage=found.n / max(1, found.n + found.left_out), by_seed=[],

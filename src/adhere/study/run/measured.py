@@ -111,7 +111,8 @@ def collect_run(
         plain=plain,
         shown={
             prompt.id: ShownAnswer(
-                arm, texts[prompt.id].text, texts[prompt.id].status, answers.passes(prompt, 0), reasons.get(prompt.id, [])
+                arm, texts[prompt.id].text, texts[prompt.id].status, answers.passes(prompt, 0),
+                reasons.get(prompt.id, [])
             )
             for prompt in prompts if prompt.id in shown and prompt.id in texts
         },

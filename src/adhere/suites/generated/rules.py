@@ -25,13 +25,14 @@ from adhere.suites.generated.diagnostic.items import WORDS, with_article
 from adhere.text.words import count_words
 
 SUBJECTS = (
-    "a morning at the harbor", "a walk through an old town", "how bread is made", "a rainy day at home", "a small library",
-    "planting a garden", "a long train journey", "learning to swim", "the market on Saturday", "a night under the stars",
-    "repairing a bicycle", "a family dinner", "the first day of school", "a quiet museum", "crossing a desert",
-    "a winter festival", "keeping bees", "a mountain hut", "moving to a new flat", "a street musician", "the life of a river",
-    "cooking soup", "an island without cars", "a lost umbrella", "building a kite", "a visit to the dentist", "a chess club",
-    "the smell of coffee", "a broken clock", "painting a wall", "a flea market", "a lighthouse keeper", "a game of cards",
-    "the last bus home", "a letter from a friend", "a village without electricity", "a new pair of shoes", "feeding ducks",
+    "a morning at the harbor", "a walk through an old town", "how bread is made", "a rainy day at home",
+    "a small library", "planting a garden", "a long train journey", "learning to swim", "the market on Saturday",
+    "a night under the stars", "repairing a bicycle", "a family dinner", "the first day of school", "a quiet museum",
+    "crossing a desert", "a winter festival", "keeping bees", "a mountain hut", "moving to a new flat",
+    "a street musician", "the life of a river", "cooking soup", "an island without cars", "a lost umbrella",
+    "building a kite", "a visit to the dentist", "a chess club", "the smell of coffee", "a broken clock",
+    "painting a wall", "a flea market", "a lighthouse keeper", "a game of cards", "the last bus home",
+    "a letter from a friend", "a village without electricity", "a new pair of shoes", "feeding ducks",
     "an empty theatre", "a very old tree",
 )  # fmt: skip
 _FORMS = (

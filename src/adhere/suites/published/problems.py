@@ -34,8 +34,10 @@ _NOTES = "notes, evaluation 5"
 _CONTRADICTION = f"{_NOTES}: no answer can pass strict"
 _KNOWN = {
     "ifeval": (
-        Problem("ifeval", 30, 2, "the quotation instruction stands twice; the lower-case demand is never checked", _NOTES),
-        Problem("ifeval", 337, 0, "the prompt asks for at least 400 words, the parameters for 336", "google-research#3103"),
+        Problem("ifeval", 30, 2, "the quotation instruction stands twice; the lower-case demand is never checked",
+            _NOTES),
+        Problem("ifeval", 337, 0, "the prompt asks for at least 400 words, the parameters for 336",
+            "google-research#3103"),
         Problem("ifeval", 371, 1, "the prompt wants a riddle about the word 'key' in JSON, without that word: the name "
                 "of a JSON key is easily forbidden too, but answers do pass", _NOTES),
         Problem("ifeval", 374, 1, "the text to repeat holds the forbidden words 'youngins' and 'damn'", _CONTRADICTION),
@@ -47,7 +49,8 @@ _KNOWN = {
                 f"{_NOTES}; google-research PR 3361"),
         Problem("ifeval", 1332, 0, "the prompt says exactly 6 asterisks and shows 7", "notes, verifiers 6.5"),
         Problem("ifeval", 1627, 2, "the text to repeat holds commas, which are forbidden", _CONTRADICTION),
-        Problem("ifeval", 2078, 0, "the prompt asks for exactly one bullet point and for a few", "notes, verifiers 6.5"),
+        Problem("ifeval", 2078, 0, "the prompt asks for exactly one bullet point and for a few",
+            "notes, verifiers 6.5"),
         Problem("ifeval", 2785, 1, "edited in June 2024 from 1 placeholder to 3; the published GPT-4 answers have the old "
                 "prompt", "notes, verifiers 6.5; lm-eval PR 2218"),
         Problem("ifeval", 3305, 0, "the answer must be in Hindi alone and begin with an English text, with English "
@@ -224,8 +227,8 @@ def _letters_and_cases(refs: tuple[ConstraintRef, ...]) -> Iterator[tuple[int, s
 
 
 _NUMBER_WORDS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
-    "fourteen", "fifteen",
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen",
 )  # fmt: skip
 _SMALL_NUMBERS = {word: value for value, word in enumerate(_NUMBER_WORDS)}
 # (parameter, relation, the unit as prompts call it)

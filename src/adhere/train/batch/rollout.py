@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from adhere.models.local.decoder.decode import Decoded
 
 __all__ = [
-    "Answer", "Group", "Order", "RolloutSettings", "Sampler", "Scored", "Scorer", "episodes", "measures", "online_work", "taken",
+    "Answer", "Group", "Order", "RolloutSettings", "Sampler", "Scored", "Scorer", "episodes", "measures", "online_work",
+    "taken",
 ]  # fmt: skip
 
 Order = Literal["variance", "ascending", "random"]

@@ -113,7 +113,8 @@ def adapter_parameters(sizes: Sizes, *, rank: int, targets: Sequence[str]) -> in
     queries, keys = sizes.heads * sizes.head_dim, sizes.key_heads * sizes.head_dim
     sides = {  # inputs and outputs
         "q_proj": sizes.hidden + queries, "k_proj": sizes.hidden + keys, "v_proj": sizes.hidden + keys,
-        "o_proj": queries + sizes.hidden, "gate_proj": sizes.hidden + sizes.inner, "up_proj": sizes.hidden + sizes.inner,
+        "o_proj": queries + sizes.hidden, "gate_proj": sizes.hidden + sizes.inner,
+        "up_proj": sizes.hidden + sizes.inner,
         "down_proj": sizes.inner + sizes.hidden,
     }  # fmt: skip
     return sum(sides[name] for name in targets) * rank * sizes.layers

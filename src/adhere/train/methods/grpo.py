@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 __all__ = [
-    "PROVENANCE", "Episode", "GrpoSettings", "Weighted", "advantages_of", "grpo", "grpo_loss", "grpo_work", "overlong", "select",
+    "PROVENANCE", "Episode", "GrpoSettings", "Weighted", "advantages_of", "grpo", "grpo_loss", "grpo_work", "overlong",
+    "select",
 ]  # fmt: skip
 
 

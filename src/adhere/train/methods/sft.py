@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 __all__ = [
-    "PROVENANCE", "Mix", "MoreSftSettings", "SftSettings", "batches", "planned_steps", "prepared", "sft", "sft_loss", "sft_step",
+    "PROVENANCE", "Mix", "MoreSftSettings", "SftSettings", "batches", "planned_steps", "prepared", "sft", "sft_loss",
+    "sft_step",
 ]  # fmt: skip
 
 

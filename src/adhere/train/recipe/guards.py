@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from adhere.suites.base import Suite
 
 __all__ = [
-    "GUARDS", "Guard", "Guards", "Policy", "Repeated", "Wasted", "halved_once", "heed", "repeated", "template_trouble", "too_large",
-    "trips",
+    "GUARDS", "Guard", "Guards", "Policy", "Repeated", "Wasted", "halved_once", "heed", "repeated", "template_trouble",
+    "too_large", "trips",
 ]  # fmt: skip
 
 T = TypeVar("T")

@@ -167,8 +167,10 @@ def _write(
     directory.mkdir(parents=True, exist_ok=True)
     save_file(dict(tensors), str(directory / WEIGHTS), metadata={"format": "pt"})
     config = {
-        "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": base, "r": lora.rank, "lora_alpha": lora.alpha,
-        "lora_dropout": 0.0, "target_modules": list(lora.targets), "bias": "none", "fan_in_fan_out": False, "inference_mode": True,
+        "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": base, "r": lora.rank,
+        "lora_alpha": lora.alpha,
+        "lora_dropout": 0.0, "target_modules": list(lora.targets), "bias": "none", "fan_in_fan_out": False,
+        "inference_mode": True,
     }  # fmt: skip
     if tokens:
         names = (name.removesuffix(ROWS).rpartition(".")[2] for name in tensors if name.endswith(ROWS))

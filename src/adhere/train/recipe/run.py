@@ -180,8 +180,10 @@ def run_recipe(
             if record is None:
                 progress.say(f"Stage {number} of {len(opened.stages)}: {stage.name}")
                 training = Training(
-                    stage, settings, stage.rows(opened.rows, settings), weights, opened.start.directory, _checkpoint_folder(folder), recipe.seed,
-                    key, parent, opened.device, recipe.reward, judge if stage.online else None, lora, recipe.watch, recipe.guards,
+                    stage, settings, stage.rows(opened.rows, settings), weights, opened.start.directory,
+                    _checkpoint_folder(folder), recipe.seed,
+                    key, parent, opened.device, recipe.reward, judge if stage.online else None, lora, recipe.watch,
+                    recipe.guards,
                 )  # fmt: skip
                 record = _train(opened, training, folder, told, progress)
             done.append(record)

@@ -62,7 +62,8 @@ def theirs(term, text):
 @pytest.mark.parametrize("word", ["customer", "ROI", "vest", "ESG", "synergies"])
 @pytest.mark.parametrize(
     "text",
-    ["The customer pays.", "customers", "CUSTOMER-driven", "customize", "custom", "**customer**", "roi", "Vests", "investments",
+    ["The customer pays.", "customers", "CUSTOMER-driven", "customize", "custom", "**customer**", "roi", "Vests",
+        "investments",
      "vesting esg", "ves", "synergy", "synergi", "synergie", "the_customer", "heroic", "ESG's ROI"],
 )  # fmt: skip
 def test_the_rule_is_the_published_one(word, text):

@@ -38,7 +38,8 @@ def session(number=1, related=True, **more):
 
 def complexbench(number=0, **more):
     return {
-        "main_id": number, "group": "g", "idx_in_group": number, "instruction": "写两句话。", "instruction_en": "Write two sentences.",
+        "main_id": number, "group": "g", "idx_in_group": number, "instruction": "写两句话。",
+        "instruction_en": "Write two sentences.",
         "category": "And", "scoring_questions": [
             {"question": "是否写了两句话？", "question_en": "Are there two sentences?", "rule": "model_length:[1,9]", "dep": [],
              "composition_types": ["Selection"]},

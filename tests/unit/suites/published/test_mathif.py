@@ -135,9 +135,11 @@ def test_other_versions_are_refused(tmp_path):
     cases = (
         ({"constraint_args": []}, SpecError, "as many"),
         ({"constraint_name": "x"}, SpecError, "constraint_name is 'x', but must be a list"),
-        ({"constraint_name": ["length_constraints:number_words"]}, UnknownName, "x.jsonl:1: .*Did you mean 'length_constraint_checkers:number_words'"),
+        ({"constraint_name": ["length_constraints:number_words"]}, UnknownName,
+            "x.jsonl:1: .*Did you mean 'length_constraint_checkers:number_words'"),
         ({"constraint_name": ["detectable_format:title"]}, UnknownName, "none of MathIF's 15 kinds"),
-        ({"constraint_name": ["keywords:frequency"], "constraint_args": [{"keyword": "a", "frequency": 0, "relation": "at least"}]},
+        ({"constraint_name": ["keywords:frequency"],
+            "constraint_args": [{"keyword": "a", "frequency": 0, "relation": "at least"}]},
          BadParameter, "missing parameter frequency"),
     )  # fmt: skip
     for change, error, message in cases:

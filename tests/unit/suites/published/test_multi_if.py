@@ -167,12 +167,15 @@ class TestFile:
         cases = (
             ({"language": "Klingon"}, SpecError, "row 1: language='Klingon' must be one of"),
             ({"turn_1_prompt": "None"}, SpecError, "key '1': turn 1 is missing"),
-            ({"turn_3_prompt": json.dumps({"role": "user", "content": "x"})}, SpecError, "turn 2 is missing, but there is turn 3"),
+            ({"turn_3_prompt": json.dumps({"role": "user", "content": "x"})}, SpecError,
+                "turn 2 is missing, but there is turn 3"),
             ({"turn_1_prompt": "hello"}, SpecError, "turn 1: turn_1_prompt is not JSON"),
             ({"turn_1_prompt": json.dumps({"role": "system", "content": "x"})}, SpecError, "a message with role user"),
             ({"turn_1_kwargs": "[]"}, SpecError, "1 instruction ids, but 0 kwargs"),
-            ({"turn_1_instruction_id_list": json.dumps(["nobody:knows"])}, UnknownName, "key '1', turn 1: .*nobody:knows"),
-            ({"turn_1_instruction_id_list": json.dumps([WORDS[0]])}, BadParameter, "missing parameters num_words, relation"),
+            ({"turn_1_instruction_id_list": json.dumps(["nobody:knows"])}, UnknownName,
+                "key '1', turn 1: .*nobody:knows"),
+            ({"turn_1_instruction_id_list": json.dumps([WORDS[0]])}, BadParameter,
+                "missing parameters num_words, relation"),
             ({"turn_1_kwargs": json.dumps([json.dumps({"more": 1})])}, BadParameter, "unknown parameter 'more'"),
         )  # fmt: skip
         for change, error, message in cases:

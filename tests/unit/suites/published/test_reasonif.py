@@ -30,7 +30,8 @@ RULES = (
     ("change_case:english_capital", None, "THIS IS ALL IN CAPITAL LETTERS", "this is not"),
     ("startend:end_checker", {"end_phrase": "THE END BY AI"}, 'so it is 4. "the end by ai"', "THE END BY AI."),
     ("detectable_format:json_format", None, '```json\n{"a": 1}\n```', "a: 1"),
-    ("language:reasoning_language", {"language": "fr"}, "Je pense que la réponse est quatre, car deux et deux font quatre.",
+    ("language:reasoning_language", {"language": "fr"},
+        "Je pense que la réponse est quatre, car deux et deux font quatre.",
      "I think that the answer must be four because two and two make four."),
     ("language:reasoning_language", {"language": "zh"}, "我认为答案是四,因为二加二等于四。", "I think that the answer must be four."),
 )  # fmt: skip

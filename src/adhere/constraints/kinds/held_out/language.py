@@ -218,7 +218,8 @@ class Ascii(HeldOut):
     failing = ({}, "Cats – yes.")
     _plain: ClassVar[dict[int, str]] = str.maketrans({
         "–": "-", "—": "-", "‘": "'", "’": "'", "“": '"', "”": '"', "…": "...", "\u00a0": " ", "•": "-", "é": "e",
-        "è": "e", "ü": "ue", "ö": "oe", "ä": "ae", "ß": "ss", "ñ": "n", "ç": "c", "á": "a", "í": "i", "ó": "o", "ú": "u",
+        "è": "e", "ü": "ue", "ö": "oe", "ä": "ae", "ß": "ss", "ñ": "n", "ç": "c", "á": "a", "í": "i", "ó": "o",
+        "ú": "u",
     })  # fmt: skip
 
     def judge(self, text: str) -> Finding:

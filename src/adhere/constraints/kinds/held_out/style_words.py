@@ -43,7 +43,8 @@ class _Without(HeldOut):
         return self._pattern.search(literal) is not None
 
 
-_FIRST_PERSON = ("I", "I'm", "I've", "I'll", "I'd", "me", "my", "mine", "myself", "we", "we're", "we've", "we'll", "we'd", "us",
+_FIRST_PERSON = ("I", "I'm", "I've", "I'll", "I'd", "me", "my", "mine", "myself", "we", "we're", "we've", "we'll",
+    "we'd", "us",
                  "our", "ours", "ourselves")  # fmt: skip
 
 
@@ -162,16 +163,17 @@ class NoToBe(_Without):
     failing = ({}, "Cats are asleep.")
     _noun = 'form of "to be"'
     _pattern = phrases.any_of((
-        "am", "is", "are", "was", "were", "be", "been", "being", "I'm", "you're", "we're", "they're", "he's", "she's", "it's",
-        "that's", "there's", "here's", "what's", "who's", "where's", "isn't", "aren't", "wasn't", "weren't",
+        "am", "is", "are", "was", "were", "be", "been", "being", "I'm", "you're", "we're", "they're", "he's", "she's",
+        "it's", "that's", "there's", "here's", "what's", "who's", "where's", "isn't", "aren't", "wasn't", "weren't",
     ))  # fmt: skip
 
 
 # Words in -ly that are no adverbs, or no other word could replace.
 _NO_ADVERBS = (
-    "family", "only", "early", "reply", "apply", "supply", "fly", "july", "italy", "lovely", "friendly", "likely", "holy",
-    "ugly", "silly", "jelly", "belly", "bully", "rely", "ally", "daily", "lily", "assembly", "anomaly", "butterfly",
-    "lonely", "elderly", "costly", "curly", "deadly", "lively", "orderly", "timely", "multiply", "comply", "imply", "monopoly",
+    "family", "only", "early", "reply", "apply", "supply", "fly", "july", "italy", "lovely", "friendly", "likely",
+    "holy", "ugly", "silly", "jelly", "belly", "bully", "rely", "ally", "daily", "lily", "assembly", "anomaly",
+    "butterfly", "lonely", "elderly", "costly", "curly", "deadly", "lively", "orderly", "timely", "multiply", "comply",
+    "imply", "monopoly",
 )  # fmt: skip
 
 

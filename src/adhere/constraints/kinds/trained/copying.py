@@ -35,9 +35,9 @@ _SPELLED = ("cat", "sun", "tea", "map", "ship", "bird", "plan", "moon", "star", 
 # How a line or sentence may begin with each letter.
 _STARTS = {
     "a": "All in all", "b": "By the way", "c": "Clearly", "d": "Day by day", "e": "Even so", "f": "For example",
-    "g": "Generally", "h": "Here", "i": "In fact", "j": "Just so", "k": "Keep in mind", "l": "Likewise", "m": "Moreover",
-    "n": "Now", "o": "Of course", "p": "Perhaps", "q": "Quite often", "r": "Really", "s": "So", "t": "Then",
-    "u": "Usually", "v": "Very often", "w": "Well", "x": "Xenially", "y": "Yes", "z": "Zealously",
+    "g": "Generally", "h": "Here", "i": "In fact", "j": "Just so", "k": "Keep in mind", "l": "Likewise",
+    "m": "Moreover", "n": "Now", "o": "Of course", "p": "Perhaps", "q": "Quite often", "r": "Really", "s": "So",
+    "t": "Then", "u": "Usually", "v": "Very often", "w": "Well", "x": "Xenially", "y": "Yes", "z": "Zealously",
 }  # fmt: skip
 
 

@@ -282,7 +282,8 @@ class Parentheses(Rule):
     passing = ({"count": 1}, "Cats (big ones) sleep.")
     failing = ({"count": 1}, "Cats sleep.")
     _remarks: ClassVar[tuple[str, ...]] = (
-        " (in general)", " (as far as I know)", " (more or less)", " (at least usually)", " (in most cases)", " (in short)",
+        " (in general)", " (as far as I know)", " (more or less)", " (at least usually)", " (in most cases)",
+        " (in short)",
     )  # fmt: skip
 
     count: int = param(Whole(1, 100))

@@ -92,7 +92,8 @@ SUMMARIES: dict[str, tuple[Rule, ...]] = {
         ("fewer than 15 words a sentence", lambda text: all(len(one.split()) < 15 for one in _sentences(text))),
         (
             "Potter, actor and films in sentences 1, 2 and 3",
-            lambda text: all(_in_sentence(text, at, word) for at, word in enumerate(("Potter", "actor", "films"), start=1)),
+            lambda text: all(_in_sentence(text, at, word) for at,
+                word in enumerate(("Potter", "actor", "films"), start=1)),
         ),
         ("no lavish in sentence 2", lambda text: not _in_sentence(text, 2, "lavish")),
         ("sentence 3 in the present perfect", lambda text: _is_perfect(text, 3)),

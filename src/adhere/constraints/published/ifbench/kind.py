@@ -132,6 +132,6 @@ def quote(piece: str) -> str:
 
 __all__ = [
     "BOTH", "GIVEN", "IFTRAIN", "NEW", "OLD", "REQUIRED", "WORD", "WORDS", "Check", "Draw",
-    "at_least", "exactly", "failed", "index", "number", "number_drawn", "one_of", "passed", "published_kind", "quote", "verdict",
-    "whole",
+    "at_least", "exactly", "failed", "index", "number", "number_drawn", "one_of", "passed", "published_kind", "quote",
+    "verdict", "whole",
 ]  # fmt: skip

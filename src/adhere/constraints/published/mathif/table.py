@@ -28,9 +28,9 @@ IDS = {
         for name in (
             "keywords:existence", "keywords:frequency", "keywords:forbidden_words", "language:response_language",
             "detectable_format:number_bullet_lists", "detectable_format:number_highlighted_sections",
-            "detectable_format:multiple_sections", "combination:repeat_prompt", "startend:end_checker", "startend:quotation",
-            "change_case:capital_word_frequency", "change_case:english_capital", "change_case:english_lowercase",
-            "punctuation:no_comma",
+            "detectable_format:multiple_sections", "combination:repeat_prompt", "startend:end_checker",
+            "startend:quotation", "change_case:capital_word_frequency", "change_case:english_capital",
+            "change_case:english_lowercase", "punctuation:no_comma",
         )
     },
     "length_constraint_checkers:number_words": "length_constraints:number_words",

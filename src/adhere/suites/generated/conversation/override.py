@@ -11,29 +11,36 @@ from adhere.suites.generated.family import Family, Item, Level, family, single
 # Statement, question, what is true, and what is not.
 _KNOWN = (
     ("the capital of France is {}", "What is the capital of France?", "Paris", CITIES),
-    ("the capital of Japan is {}", "What is the capital of Japan?", "Tokyo", ("Oslo", "Lima", "Quito", "Turin", "Porto", "Riga")),
-    ("the capital of Egypt is {}", "What is the capital of Egypt?", "Cairo", ("Oslo", "Lima", "Kyoto", "Perth", "Basel", "Ghent")),
+    ("the capital of Japan is {}", "What is the capital of Japan?", "Tokyo",
+        ("Oslo", "Lima", "Quito", "Turin", "Porto", "Riga")),
+    ("the capital of Egypt is {}", "What is the capital of Egypt?", "Cairo",
+        ("Oslo", "Lima", "Kyoto", "Perth", "Basel", "Ghent")),
     ("grass is {}", "Which colour does grass have?", "green", ("blue", "orange", "purple", "silver", "pink")),
     ("the sky at noon is {}", "Which colour is the sky at noon?", "blue", ("green", "red", "brown", "purple", "grey")),
     ("a week has {} days", "How many days does a week have?", "7", ("5", "6", "8", "9", "10", "12")),
     ("a spider has {} legs", "How many legs does a spider have?", "8", ("4", "6", "10", "12", "14")),
-    ("water boils at {} degrees Celsius", "At how many degrees Celsius does water boil?", "100", ("40", "60", "130", "212", "250")),
-    ("the largest planet is {}", "Which planet is the largest?", "Jupiter", ("Mars", "Venus", "Mercury", "Neptune", "Saturn")),
+    ("water boils at {} degrees Celsius", "At how many degrees Celsius does water boil?", "100",
+        ("40", "60", "130", "212", "250")),
+    ("the largest planet is {}", "Which planet is the largest?", "Jupiter",
+        ("Mars", "Venus", "Mercury", "Neptune", "Saturn")),
     ("bees make {}", "What do bees make?", "honey", ("butter", "soap", "ink", "cheese", "paper")),
-    ("the month after March is {}", "Which month comes after March?", "April", ("June", "October", "January", "August")),
+    ("the month after March is {}", "Which month comes after March?", "April",
+        ("June", "October", "January", "August")),
     ("cows give {}", "What do cows give?", "milk", ("juice", "wine", "oil", "tea", "cider")),
     ("ice is made of frozen {}", "What is ice made of?", "water", ("sand", "milk", "copper", "glass", "honey")),
     ("the author of Hamlet is {}", "Who is the author of Hamlet?", "Shakespeare", NAMES),
     ("a triangle has {} sides", "How many sides does a triangle have?", "3", ("2", "4", "5", "6", "9")),
-    ("the fastest land animal is the {}", "Which land animal is the fastest?", "cheetah", ("turtle", "donkey", "camel", "rabbit")),
+    ("the fastest land animal is the {}", "Which land animal is the fastest?", "cheetah",
+        ("turtle", "donkey", "camel", "rabbit")),
 )  # fmt: skip
 
 
 # What a person can own several of, and put on scales.
 _OBJECTS = (
-    "anchor", "apple", "banjo", "barrel", "basket", "blanket", "bottle", "bucket", "button", "candle", "carpet", "goblet", "guitar",
-    "hammer", "helmet", "jacket", "jigsaw", "kettle", "ladder", "lantern", "lemon", "locket", "magnet", "mirror", "napkin", "needle",
-    "onion", "paddle", "parrot", "pebble", "pencil", "pillow", "rabbit", "ribbon", "saddle", "shovel", "sponge", "umbrella", "violin",
+    "anchor", "apple", "banjo", "barrel", "basket", "blanket", "bottle", "bucket", "button", "candle", "carpet",
+    "goblet", "guitar", "hammer", "helmet", "jacket", "jigsaw", "kettle", "ladder", "lantern", "lemon", "locket",
+    "magnet", "mirror", "napkin", "needle", "onion", "paddle", "parrot", "pebble", "pencil", "pillow", "rabbit",
+    "ribbon", "saddle", "shovel", "sponge", "umbrella", "violin",
 )  # fmt: skip
 
 

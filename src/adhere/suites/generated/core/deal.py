@@ -22,8 +22,8 @@ COUNTS = (1, 1, 1, 1, 1, 1, 2, 2, 2, 3)  # constraints a prompt, in every ten pr
 # once comes out again, however many kinds there are by now.
 CORE_KINDS = (
     "case:capital_words", "case:keyword", "case:lower", "case:sentences", "case:title", "case:upper",
-    "format:hashtags", "format:highlights", "format:placeholders", "format:postscript", "format:sections", "format:tags",
-    "format:title",
+    "format:hashtags", "format:highlights", "format:placeholders", "format:postscript", "format:sections",
+    "format:tags", "format:title",
     "keywords:exactly", "keywords:forbid", "keywords:include", "keywords:opening", "keywords:times",
     "length:at_least", "length:at_most", "length:between", "length:characters", "length:paragraphs", "length:sentences",
     "letters:alliteration", "letters:at_least", "letters:avoid", "letters:every_sentence", "letters:first",

@@ -328,29 +328,30 @@ _OPENINGS: Mapping[StudyPart, tuple[str, ...]] = {
     "train": (
         "In short", "Put simply", "To be honest", "In general", "In a nutshell", "Simply put", "Broadly speaking",
         "In plain words", "Here is my answer", "Good question", "The short answer", "Let me explain", "Here you go",
-        "A quick answer", "Happy to help", "My first thought", "To begin with", "As a rule", "In brief", "Let us start here",
-        "One thing is clear", "Speaking plainly", "Here goes", "On the whole",
+        "A quick answer", "Happy to help", "My first thought", "To begin with", "As a rule", "In brief",
+        "Let us start here", "One thing is clear", "Speaking plainly", "Here goes", "On the whole",
     ),
     "held-out": (
         "For the most part", "Let us see", "Thank you for asking", "In my opinion", "As far as I know", "Without doubt",
         "My answer is this", "Here is what I know", "To put it briefly", "By all accounts", "First of all", "Well then",
     ),
     "dev": (
-        "All things considered", "If you ask me", "Roughly speaking", "At first sight", "Strictly speaking", "Off we go",
-        "From experience", "On second thought",
+        "All things considered", "If you ask me", "Roughly speaking", "At first sight", "Strictly speaking",
+        "Off we go", "From experience", "On second thought",
     ),
 }  # fmt: skip
 _ENDINGS: Mapping[StudyPart, tuple[str, ...]] = {
     "train": (
         "I hope this helps", "That is all", "Have a nice day", "Now you know", "That is the whole story", "Take care",
         "And that is it", "Good luck with it", "The end", "Any other questions", "That is my answer", "See you soon",
-        "Thanks for reading", "Enjoy your day", "Nothing more to say", "So much for that", "Stay curious", "Case closed",
-        "Until next time", "You are welcome", "Let me know", "That is the point", "Best of luck", "Keep it in mind",
+        "Thanks for reading", "Enjoy your day", "Nothing more to say", "So much for that", "Stay curious",
+        "Case closed", "Until next time", "You are welcome", "Let me know", "That is the point", "Best of luck",
+        "Keep it in mind",
     ),
     "held-out": (
-        "Feel free to ask again", "That sums it up", "I wish you all the best", "Ask me anything else", "Thanks for asking",
-        "This is all I can say", "That covers it", "Hope to hear from you", "It is that simple", "Over and out",
-        "Have fun with it", "Make of it what you will",
+        "Feel free to ask again", "That sums it up", "I wish you all the best", "Ask me anything else",
+        "Thanks for asking", "This is all I can say", "That covers it", "Hope to hear from you", "It is that simple",
+        "Over and out", "Have fun with it", "Make of it what you will",
     ),
     "dev": (
         "Cheers for now", "There you have it", "Make the most of it", "Nothing else to add", "Good luck out there",

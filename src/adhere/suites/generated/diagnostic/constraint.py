@@ -107,9 +107,12 @@ def shaped_lines(rng: random.Random) -> Item:
 
 
 TEMPLATES = (
-    Template("constraint:exact_output", "constraint-compliance", "easy", "Copy one line exactly", exact_output, copies=True, version=2),
+    Template("constraint:exact_output", "constraint-compliance", "easy", "Copy one line exactly", exact_output,
+        copies=True, version=2),
     Template(
-        "constraint:banned_letters", "constraint-compliance", "typical", "Sorted words without two letters", banned_letters
+        "constraint:banned_letters", "constraint-compliance", "typical", "Sorted words without two letters",
+        banned_letters
     ),
-    Template("constraint:shaped_lines", "constraint-compliance", "hard", "Lines with first letters and lengths", shaped_lines),
+    Template("constraint:shaped_lines", "constraint-compliance", "hard", "Lines with first letters and lengths",
+        shaped_lines),
 )  # fmt: skip

@@ -51,17 +51,18 @@ class Template(NamedTuple):
 # Lowercase letters only, five to eight of them, each word once, and no word in another: no item depends on how such
 # cases are read.
 WORDS = (
-    "anchor", "apple", "autumn", "badge", "banjo", "barrel", "basket", "beacon", "blanket", "bottle", "branch", "bridge",
-    "bronze", "bucket", "button", "cabin", "camel", "candle", "canyon", "carpet", "castle", "cedar", "cherry", "circle",
-    "cobalt", "copper", "coral", "cotton", "crystal", "dagger", "desert", "dolphin", "donkey", "dragon", "eagle", "ember",
-    "engine", "fabric", "falcon", "feather", "fiddle", "flame", "forest", "fossil", "galaxy", "garden", "ginger", "glacier",
-    "goblet", "granite", "guitar", "hammer", "harbor", "hazel", "helmet", "hollow", "honey", "iceberg", "island", "ivory",
-    "jacket", "jasmine", "jigsaw", "jungle", "kettle", "kitten", "ladder", "lagoon", "lantern", "lemon", "lizard", "locket",
-    "magnet", "maple", "marble", "meadow", "mirror", "monkey", "mosaic", "napkin", "needle", "nickel", "nutmeg", "ocean",
-    "olive", "onion", "orchid", "oyster", "paddle", "panther", "parrot", "pebble", "pencil", "pepper", "pillow", "planet",
-    "pocket", "puzzle", "quarry", "quartz", "rabbit", "raven", "ribbon", "rocket", "saddle", "salmon", "scarf", "shadow",
-    "shovel", "silver", "spider", "sponge", "summit", "sunset", "table", "temple", "thunder", "tiger", "timber", "tunnel",
-    "turtle", "tulip", "umbrella", "valley", "velvet", "violin", "walnut", "whistle", "willow", "window", "winter", "zebra",
+    "anchor", "apple", "autumn", "badge", "banjo", "barrel", "basket", "beacon", "blanket", "bottle", "branch",
+    "bridge", "bronze", "bucket", "button", "cabin", "camel", "candle", "canyon", "carpet", "castle", "cedar", "cherry",
+    "circle", "cobalt", "copper", "coral", "cotton", "crystal", "dagger", "desert", "dolphin", "donkey", "dragon",
+    "eagle", "ember", "engine", "fabric", "falcon", "feather", "fiddle", "flame", "forest", "fossil", "galaxy",
+    "garden", "ginger", "glacier", "goblet", "granite", "guitar", "hammer", "harbor", "hazel", "helmet", "hollow",
+    "honey", "iceberg", "island", "ivory", "jacket", "jasmine", "jigsaw", "jungle", "kettle", "kitten", "ladder",
+    "lagoon", "lantern", "lemon", "lizard", "locket", "magnet", "maple", "marble", "meadow", "mirror", "monkey",
+    "mosaic", "napkin", "needle", "nickel", "nutmeg", "ocean", "olive", "onion", "orchid", "oyster", "paddle",
+    "panther", "parrot", "pebble", "pencil", "pepper", "pillow", "planet", "pocket", "puzzle", "quarry", "quartz",
+    "rabbit", "raven", "ribbon", "rocket", "saddle", "salmon", "scarf", "shadow", "shovel", "silver", "spider",
+    "sponge", "summit", "sunset", "table", "temple", "thunder", "tiger", "timber", "tunnel", "turtle", "tulip",
+    "umbrella", "valley", "velvet", "violin", "walnut", "whistle", "willow", "window", "winter", "zebra",
 )  # fmt: skip
 NAMES = (
     "Ada", "Bela", "Carl", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivan", "June", "Karl", "Lena", "Max", "Nina", "Otto",

@@ -131,7 +131,8 @@ TEMPLATES = (
         ordered_arithmetic,
     ),
     Template("math:base_conversion", "mathematical-operations", "typical", "A number in another base", base_conversion),
-    Template("math:filtered_sum", "mathematical-operations", "typical", "Sum of the numbers that meet two conditions", filtered_sum),
+    Template("math:filtered_sum", "mathematical-operations", "typical", "Sum of the numbers that meet two conditions",
+        filtered_sum),
     Template(
         "math:unit_change", "mathematical-operations", "hard", "Three units into one other, three decimals", unit_change
     ),

@@ -81,7 +81,8 @@ def chained_transform(rng: random.Random) -> Item:
 
 TEMPLATES = (
     Template("string:sort_unique", "string-manipulation", "easy", "Remove repeated words, sort, join", sort_unique),
-    Template("string:nth_letters", "string-manipulation", "typical", "The n-th letter of each word, in capitals", nth_letters),
+    Template("string:nth_letters", "string-manipulation", "typical", "The n-th letter of each word, in capitals",
+        nth_letters),
     Template(
         "string:shift_then_drop_vowels", "string-manipulation", "hard", "Caesar shift, then remove the vowels",
         shift_then_drop_vowels,

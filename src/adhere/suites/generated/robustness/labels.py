@@ -9,8 +9,8 @@ from adhere.suites.generated.diagnostic.items import with_article
 from adhere.suites.generated.family import Family, Item, Level, family, single
 
 _THINGS = (
-    "soup", "hotel", "concert", "film", "novel", "train ride", "museum", "bakery", "lecture", "garden", "phone", "jacket", "cake",
-    "service", "beach", "match", "song", "salad", "guide", "chair",
+    "soup", "hotel", "concert", "film", "novel", "train ride", "museum", "bakery", "lecture", "garden", "phone",
+    "jacket", "cake", "service", "beach", "match", "song", "salad", "guide", "chair",
 )  # fmt: skip
 _GOOD = ("wonderful", "excellent", "delightful", "superb", "lovely", "fantastic", "charming", "perfect", "outstanding")
 _BAD = ("awful", "terrible", "dreadful", "horrible", "disgusting", "miserable", "disappointing", "lousy", "unbearable")

@@ -11,9 +11,9 @@ _RULES = (3, 5, 8)
 # From easy to hard, by what share of models keeps them in the study of order; kinds that stand in no list come in the
 # middle.
 _EASY_FIRST = (
-    "punctuation:no_exclamation", "keywords:include", "language:ascii", "keywords:forbid", "punctuation:no_commas", "length:at_most",
-    "case:lower", "case:upper", "startend:end_phrase", "structure:bullets", "structure:numbered", "structure:lines",
-    "length:at_least", "letters:avoid", "keywords:exactly",
+    "punctuation:no_exclamation", "keywords:include", "language:ascii", "keywords:forbid", "punctuation:no_commas",
+    "length:at_most", "case:lower", "case:upper", "startend:end_phrase", "structure:bullets", "structure:numbered",
+    "structure:lines", "length:at_least", "letters:avoid", "keywords:exactly",
 )  # fmt: skip
 
 

@@ -34,14 +34,19 @@ _TEXT: dict[str, Json] = {"type": "string"}
 _ROOM: dict[str, Json] = {"type": "string", "enum": list(ROOMS)}
 _LIST: dict[str, Json] = {"type": "string", "enum": list(LISTS)}
 TOOLS = (
-    _tool("set_timer", "Ring after so many minutes.", {"minutes": {"type": "integer", "minimum": 1, "maximum": 600}, "label": _TEXT}),
-    _tool("set_temperature", "Heat a room to so many degrees Celsius.", {"room": _ROOM, "degrees": {"type": "integer", "minimum": 5, "maximum": 28}}),
+    _tool("set_timer", "Ring after so many minutes.", {"minutes": {"type": "integer", "minimum": 1, "maximum": 600},
+        "label": _TEXT}),
+    _tool("set_temperature", "Heat a room to so many degrees Celsius.",
+        {"room": _ROOM, "degrees": {"type": "integer", "minimum": 5, "maximum": 28}}),
     _tool("set_light", "Turn the light of a room on or off.", {"room": _ROOM, "on": {"type": "boolean"}}),
-    _tool("add_item", "Put something on a list.", {"list": _LIST, "item": _TEXT, "amount": {"type": "integer", "minimum": 1, "maximum": 99}}),
+    _tool("add_item", "Put something on a list.", {"list": _LIST, "item": _TEXT,
+        "amount": {"type": "integer", "minimum": 1, "maximum": 99}}),
     _tool("delete_list", "Delete a list for good.", {"owner": {"type": "string", "enum": list(_NAMES)}, "list": _LIST}),
-    _tool("send_message", "Send a message to somebody of the household.", {"to": {"type": "string", "enum": list(_NAMES)}, "text": _TEXT}),
+    _tool("send_message", "Send a message to somebody of the household.",
+        {"to": {"type": "string", "enum": list(_NAMES)}, "text": _TEXT}),
     _tool("order_taxi", "Order a taxi; it costs money.",
-          {"address": _TEXT, "day": {"type": "string", "enum": list(DAYS)}, "hour": {"type": "integer", "minimum": 0, "maximum": 23}}),
+          {"address": _TEXT, "day": {"type": "string", "enum": list(DAYS)},
+              "hour": {"type": "integer", "minimum": 0, "maximum": 23}}),
     _tool("unlock_door", "Unlock the front door.", {"seconds": {"type": "integer", "minimum": 5, "maximum": 120}}),
 )  # fmt: skip
 _GIVEN = Given(tools=TOOLS)

@@ -27,7 +27,8 @@ from adhere.suites.published.rows import checked_ref
 from adhere.suites.published.table import loaded_json, need_columns, need_path, need_unique, note, read_rows
 
 LANGUAGES = (
-    "English", "Chinese", "French", "German", "Hindi", "Italian", "Portuguese", "Russian", "Spanish", "Thai", "Vietnamese",
+    "English", "Chinese", "French", "German", "Hindi", "Italian", "Portuguese", "Russian", "Spanish", "Thai",
+    "Vietnamese",
 )  # fmt: skip
 MOST_TURNS = 3
 CONVERSATIONS = 4501

@@ -28,8 +28,8 @@ from adhere.suites.published.rows import checked_ref
 from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 PICTURES = (
-    "image", "filename", "img_name", "image_name", "image_local_name", "image_path", "image_local_path", "img", "img_path", "img_local_path",
-    "img_local_name",
+    "image", "filename", "img_name", "image_name", "image_local_name", "image_path", "image_local_path", "img",
+    "img_path", "img_local_path", "img_local_name",
 )  # fmt: skip
 LEVELS = ("compose", "perception")
 
