@@ -33,6 +33,7 @@ from adhere.train.methods.kto import KtoSettings  # noqa: E402
 from adhere.train.methods.reward_model import RewardModel  # noqa: E402
 from adhere.train.methods.rloo import RlooSettings  # noqa: E402
 from adhere.train.methods.sft import sft_loss  # noqa: E402
+from adhere.train.stages import STAGES  # noqa: E402
 
 # TRL itself still uses the names that transformers replaced.
 pytestmark = pytest.mark.filterwarnings("ignore:`(is_)?gradient_checkpointing` is deprecated:FutureWarning")
@@ -442,3 +443,71 @@ def test_rloo_gradient_equals_trls_on_policy(tiny_llama_dir: Path, common: dict[
     grads = {name: p.grad for name, p in trainer.model.named_parameters() if p.grad is not None}
     for name, parameter in model.named_parameters():
         torch.testing.assert_close(parameter.grad, grads[name], atol=2e-5, rtol=1e-3, msg=name)
+
+
+# What docs/guide/stages.md says of defaults: our setting, TRL's, and both values; one value where they are equal.
+DEFAULTS: dict[str, tuple[str, dict[tuple[str, str], tuple[Any, ...]]]] = {
+    "sft": ("SFTConfig", {
+        ("learning_rate", "learning_rate"): (2e-5,),
+        ("schedule", "lr_scheduler_type"): ("linear",),
+        ("clip", "max_grad_norm"): (1.0,),
+        ("epochs", "num_train_epochs"): (2, 3),
+        ("batch_rows", "per_device_train_batch_size"): (16, 8),
+        ("weight_decay", "weight_decay"): (0.1, 0.0),
+        ("warmup_share", "warmup_steps"): (0.05, 0),
+    }),
+    "dpo": ("DPOConfig", {
+        ("beta", "beta"): (0.1,),
+        ("loss", "loss_type"): ("sigmoid", ["sigmoid"]),
+        ("clip", "max_grad_norm"): (1.0,),
+        ("batch_pairs", "per_device_train_batch_size"): (8,),
+        ("learning_rate", "learning_rate"): (2e-6, 1e-6),
+        ("epochs", "num_train_epochs"): (1, 3),
+    }),
+    "kto": ("KTOConfig", {
+        ("beta", "beta"): (0.1,),
+        ("weight_good", "desirable_weight"): (1.0,),
+        ("weight_bad", "undesirable_weight"): (1.0,),
+        ("clip", "max_grad_norm"): (1.0,),
+        ("learning_rate", "learning_rate"): (2e-6, 1e-6),
+        ("batch_items", "per_device_train_batch_size"): (16, 8),
+        ("epochs", "num_train_epochs"): (1, 3),
+    }),
+    "reward-model": ("RewardConfig", {
+        ("batch_pairs", "per_device_train_batch_size"): (8,),
+        ("clip", "max_grad_norm"): (1.0,),
+        ("learning_rate", "learning_rate"): (1e-5, 1e-4),
+        ("centre", "center_rewards_coefficient"): (0.01, None),
+        ("epochs", "num_train_epochs"): (2, 3),
+    }),
+    "grpo": ("GRPOConfig", {
+        ("loss_type", "loss_type"): ("dapo",),
+        ("answers_per_prompt", "num_generations"): (8,),
+        ("clip_low", "epsilon"): (0.2,),
+        ("kl_beta", "beta"): (0.0,),
+        ("temperature", "temperature"): (1.0,),
+        ("updates_per_episode", "num_iterations"): (1,),
+        ("scale_rewards", "scale_rewards"): ("group",),
+        ("clip", "max_grad_norm"): (1.0,),
+        ("learning_rate", "learning_rate"): (3e-6, 1e-6),
+        ("max_new_tokens", "max_completion_length"): (64, 512),
+    }),
+    "rloo": ("RLOOConfig", {
+        ("clip_low", "epsilon"): (0.2,),
+        ("temperature", "temperature"): (1.0,),
+        ("updates_per_episode", "num_iterations"): (1,),
+        ("learning_rate", "learning_rate"): (3e-6, 1e-6),
+        ("answers_per_prompt", "num_generations"): (8, 2),
+        ("kl_beta", "beta"): (0.0, 0.05),
+        ("max_new_tokens", "max_completion_length"): (64, 512),
+    }),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("stage", DEFAULTS)
+def test_defaults_are_those_of_the_guides_table(stage: str, tmp_path: Path) -> None:
+    name, values = DEFAULTS[stage]
+    ours = STAGES.get(stage).settings()
+    theirs = getattr(trl, name)(output_dir=str(tmp_path), use_cpu=True, bf16=False)
+    for (mine, other), wanted in values.items():
+        assert (getattr(ours, mine), getattr(theirs, other)) == (wanted[0], wanted[-1]), (mine, other)

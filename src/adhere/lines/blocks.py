@@ -99,8 +99,7 @@ class LineFile:
             if decompressor is not None:
                 file = io.BufferedReader(_Decompressed(file, decompressor, self), _CHUNK_BYTES)
             while lines := file.readlines(size):
-                for line in lines:
-                    self._hash.update(line)
+                self._hash.update(b"".join(lines))
                 if decompressor is None:
                     self.bytes_read += sum(map(len, lines))
                 if number == 1:

@@ -18,7 +18,6 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Hashable, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ SHARE = 0.6
 NGRAM = 13
 _APOSTROPHES = "'’\u02bc\uff07"
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+_NOT_ASCII = re.compile(r"([^\x00-\x7f]+)")
 _BLOCK = 192  # texts compared at once: what they need fits into a core's cache
 _STEP = 1.3  # lengths of texts are put into classes that grow by this factor
 _RARE_SHARE = 0.25  # of the tokens that must be in common, how many are looked for among the rarest ones; measured
@@ -60,21 +59,29 @@ _ASCII = bytes(
 )
 
 
+class _Runs(dict[str, str]):
+    """What `_BLANKS` makes of a run of characters beyond ASCII: a dash, an accented letter, a word.
+
+    Common ones are kept.
+    """
+
+    def __missing__(self, run: str) -> str:
+        made = run.lower().translate(_BLANKS)
+        if len(run) <= 16 and len(self) < 1 << 16:
+            self[run] = made
+        return made
+
+
+_RUNS = _Runs()
+
+
 def blank_out(text: str) -> bytes:
     """The text in lower case, with a blank for whatever is no part of a token."""
     if not text.isascii():
-        text = _NOT_ASCII.sub(_blank_run, text)
-    return text.replace("'", "").encode("utf-8", "surrogatepass").translate(_ASCII)
-
-
-def _blank_run(run: re.Match[str]) -> str:
-    return _blank(run[0]) if len(run[0]) < 4 else run[0].lower().translate(_BLANKS)
-
-
-@lru_cache(maxsize=4096)
-def _blank(run: str) -> str:
-    """Of a dash, a quote, an accented letter: the few runs that most texts have."""
-    return run.lower().translate(_BLANKS)
+        parts = _NOT_ASCII.split(text)
+        parts[1::2] = map(_RUNS.__getitem__, parts[1::2])
+        text = "".join(parts)
+    return text.encode("utf-8", "surrogatepass").translate(_ASCII, b"'")
 
 
 def tokens(text: str) -> list[bytes]:

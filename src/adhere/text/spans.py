@@ -44,9 +44,9 @@ class SpanRule:
         self._vocabulary: dict[bytes, int] = {}
         texts = [blank_out(item) for item in items]
         self._items = [
-            np.array([self._vocabulary.setdefault(one, len(self._vocabulary) + 1) for one in text.split()], np.int32)
-            for text in texts
+            [self._vocabulary.setdefault(one, len(self._vocabulary) + 1) for one in text.split()] for text in texts
         ]
+        self._slack = np.array([max(8, len(item) // 4) for item in self._items], dtype=np.int64)
         hashes, places, begins = _runs(texts)
         owners = np.searchsorted(begins, places, side="right") - 1
         _, inverse, spread = np.unique(hashes, return_inverse=True, return_counts=True)
@@ -66,8 +66,9 @@ class SpanRule:
     @property
     def memory_bytes(self) -> int:
         """What the index holds, without the interpreter's own objects."""
-        arrays = (self._hashes, self._owners, self._offsets, self._table, *self._items)
-        return sum(int(array.nbytes) for array in arrays) + sum(map(len, self._vocabulary))
+        arrays = (self._hashes, self._owners, self._offsets, self._table, self._slack)
+        places = 8 * sum(map(len, self._items))
+        return sum(int(array.nbytes) for array in arrays) + places + sum(map(len, self._vocabulary))
 
     def matches(self, texts: Sequence[str]) -> list[Match | None]:
         """For each text the item that it has most of (the largest ratio, then the first), or None."""
@@ -87,7 +88,7 @@ class SpanRule:
         entry = np.arange(len(hit)) - np.repeat(np.cumsum(counts) - counts, counts) + first[hit]
         items, starts = self._owners[entry].astype(np.int64), places[hit] - self._offsets[entry]
         rows = np.searchsorted(begins, places[hit], side="right") - 1
-        split: dict[int, list[bytes]] = {}
+        known: dict[int, list[int]] = {}  # of each token of a text its number, 0 where no item has it
         lengths = np.diff(begins).tolist()
         for row, item, start in self._places(rows, items, starts):
             sought = self._items[item]
@@ -95,12 +96,12 @@ class SpanRule:
             if shorter < FEWEST:
                 continue
             needed = shorter if shorter < FEWEST_TOKENS else -(-shorter // 2)
-            slack = max(8, len(sought) // 4)
+            slack = int(self._slack[item])
             begin = max(0, start - int(begins[row]) - slack)
-            if row not in split:
-                split[row] = texts[row].split()
-            window = map(self._vocabulary.get, split[row][begin : begin + len(sought) + 2 * slack])
-            common = LCSseq.similarity([*filter(None, window)], sought.tolist(), score_cutoff=needed)
+            if row not in known:
+                known[row] = [self._vocabulary.get(one, 0) for one in texts[row].split()]
+            window = [*filter(None, known[row][begin : begin + len(sought) + 2 * slack])]
+            common = LCSseq.similarity(window, sought, score_cutoff=needed) if len(window) >= needed else 0
             best = found[row]
             if common >= needed and (best is None or common * best.shorter > best.common * shorter):
                 found[row] = Match(item, common, shorter)
@@ -115,8 +116,7 @@ class SpanRule:
             return []
         order = np.lexsort((starts, items, rows))
         rows, items, starts = rows[order], items[order], starts[order]
-        near = np.array([max(8, len(self._items[item]) // 4) for item in items])
-        edge = (np.diff(rows) != 0) | (np.diff(items) != 0) | (np.diff(starts) > near[1:])
+        edge = (np.diff(rows) != 0) | (np.diff(items) != 0) | (np.diff(starts) > self._slack[items[1:]])
         first = np.concatenate([[0], np.flatnonzero(edge) + 1])
         sizes = np.diff(np.concatenate([first, [len(rows)]]))
         first, sizes = (part[sizes >= self._enough[items[first]]] for part in (first, sizes))

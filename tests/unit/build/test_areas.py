@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -97,6 +98,17 @@ def test_an_area_is_not_its_public_suite_and_the_same_seed_gives_the_same(tmp_pa
 def test_the_example_names_every_area() -> None:
     spec = load_spec(Path(__file__).parents[3] / "examples" / "qwen2.5-areas.toml")
     assert {area.area for area in spec.areas} == set(get_args(Area))
+
+
+def test_the_guide_s_table_has_the_nine_areas_and_each_one_s_verifier() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "guide" / "build.md").read_text(encoding="utf-8")
+    lines = guide.partition("| area of the report |")[2].partition("\n\n")[0].splitlines()[2:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert len(cells) == 9
+    assert all(verifier and rest for _, _, verifier, rest in cells)
+    made = [found[1] for _, here, *_ in cells if (found := re.match(r"`([a-z-]+)`", here))]
+    assert set(made) == set(get_args(Area)), "each that can be made, and [filter] for the ninth"
+    assert len(made) == 8
 
 
 def test_areas_that_cannot_be_are_refused() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from torch.utils._pytree import tree_leaves  # noqa: E402
 from adhere.errors import MissingModel, ResourceError, UsageError  # noqa: E402
 from adhere.models.local.decoder.device import available_bytes  # noqa: E402
 from adhere.train.batch.pack import TokenRow, Tree, grow, log_probs  # noqa: E402
+from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.budget.memory import Sizes, memory_of, require, sizes_of  # noqa: E402
 from adhere.train.loop import OptimizerSettings, learning  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings  # noqa: E402
@@ -196,3 +198,15 @@ def test_the_machine_says_what_is_left() -> None:
     left = available_bytes("cpu")
     assert left is None or 1e8 < left < 1e14
     assert available_bytes("mps") is None
+
+
+def test_the_peak_of_a_gpu_is_the_gpus(tiny: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stage's ledger has what torch held on the device that it trained on, not what the process held."""
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 123)
+    tally = Tally()
+    with learning(tiny[0], OptimizerSettings(learning_rate=1e-5), stage="sft", steps=1) as learner:
+        learner.describe(tally)
+        assert tally.close().peak_memory_bytes > 50_000_000
+        learner.model = SimpleNamespace(device=torch.device("cuda:1"), parameters=learner.model.parameters)
+        learner.describe(tally)
+    assert tally.close().peak_memory_bytes == 123

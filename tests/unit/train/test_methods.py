@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from adhere.train.batch.pack import TokenRow  # noqa: E402
 from adhere.train.batch.rollout import Answer  # noqa: E402
 from adhere.train.budget.cost import Shape  # noqa: E402
 from adhere.train.budget.estimate import Speed, estimate  # noqa: E402
+from adhere.train.methods import iopo as iopo_room  # noqa: E402
 from adhere.train.methods.dpo import DpoSettings, dpo  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, Weighted, advantages_of, grpo_loss  # noqa: E402
 from adhere.train.methods.iopo import crossings  # noqa: E402
@@ -195,6 +197,33 @@ def test_crossings_are_rows_that_break_each_others_rules() -> None:
     for one, other in found:
         assert one.instruction_id_list != other.instruction_id_list
     assert crossings([row for row in pool().sft if row.instruction_id_list == ("case:lower",)]) == []
+
+
+def test_crossings_take_time_with_the_rows_and_not_with_their_square(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(iopo_room, "_fails", lambda text, row: bool(asked.append(row.prompt_id)))
+
+    def compared(count: int) -> int:
+        asked.clear()
+        names = [f"{n // 30}x" for n in range(count)]  # thirty prompts share a word that no other has
+        assert not crossings(
+            [
+                SftRow(f"p{n}", f"Write about {name} and {n}.", "a", "sampled", ("case:lower",), ({},))
+                for n, name in enumerate(names)
+            ]
+        )
+        return len(asked)
+
+    few, many = compared(300), compared(1200)
+    assert few > 300
+    assert many < 5 * few, "four times the rows; their square would be sixteen"
+
+
+def test_every_method_says_its_source_and_how_ours_differs() -> None:
+    for name in NAMES:
+        said = " ".join((sys.modules[STAGES.get(name).run.__module__].__doc__ or "").split())
+        assert "Source: " in said, name
+        assert "How ours differs" in said, name
 
 
 def test_a_reward_model_learns_what_is_preferred_and_is_read_back(tiny: tuple[Any, Any], tmp_path: Path) -> None:

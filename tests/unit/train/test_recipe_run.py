@@ -5,14 +5,19 @@ Resuming, guards, refusals, launch files.
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import os
+import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +78,39 @@ def test_the_smoke_recipe_runs_all_its_stages(tmp_path: Path) -> None:
     }  # fmt: skip
     steps = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert len(steps) == sum(len(one.log) for one in done)
+
+
+def test_no_second_model_stays_loaded(tmp_path: Path) -> None:
+    """How many models are in memory at the steps of each stage: what a stage before trained is gone."""
+
+    def loaded() -> int:
+        gc.collect()
+        kinds = (transformers.LlamaForCausalLM, transformers.Qwen2ForCausalLM)
+        return sum(type(one) in kinds for one in gc.get_objects())
+
+    class Counts:
+        def __init__(self) -> None:
+            self.most: dict[str, int] = {}
+            self.before = loaded()
+
+        def log(self, stage: str, row: Any) -> None:
+            self.most[stage] = max(self.most.get(stage, 0), loaded() - self.before)
+
+        def close(self) -> None:
+            self.at_the_end = loaded() - self.before
+
+    judge = StageSpec("reward-model", {"epochs": 1, "learning_rate": 1e-3})
+    few = {"steps": 1, "prompts_per_step": 2, "answers_per_prompt": 2, "max_new_tokens": 4}
+    online = [StageSpec("grpo", few), StageSpec("online-dpo", few), StageSpec("rloo", few | {"kl_beta": 0.1})]
+    counts = Counts()
+    run_recipe(recipe(SFT, DPO, judge, *online, reward="model"), tmp_path, base=ROOT, trackers=[counts])
+    assert counts.most == {
+        "sft": 1, "dpo": 1,  # its reference is log-probs, not a model
+        "reward-model": 2,  # and the policy that it is a copy of
+        "grpo": 2,  # and the reward model
+        "online-dpo": 3, "rloo": 3,  # and the reference
+    }  # fmt: skip
+    assert counts.at_the_end == 0
 
 
 def test_a_finished_recipe_trains_nothing_again_and_an_open_one_goes_on(tmp_path: Path) -> None:
@@ -299,23 +337,70 @@ def test_unknown_launchers_and_trackers_are_refused() -> None:
         open_tracker("wanb", name="r", directory=Path())
 
 
+def _in_tensorboard(directory: Path) -> list[float]:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    events = accumulator.EventAccumulator(str(directory / "tensorboard" / "r"))
+    events.Reload()
+    assert "sft/accuracy" not in events.Tags()["scalars"]
+    return [event.value for event in events.Scalars("sft/loss")]
+
+
+def _in_wandb(directory: Path) -> list[float]:
+    """Its file of protocol buffers has each step's numbers as JSON texts, once as history and once as summary."""
+    (file,) = (directory / "wandb").glob("offline-run-*/*.wandb")
+    values = re.findall(rb"sft/loss[^0-9]{1,6}([0-9.]+)", file.read_bytes())
+    return list(map(float, dict.fromkeys(values)))
+
+
+def _in_mlflow(directory: Path) -> list[float]:
+    (file,) = (directory / "mlruns").rglob("metrics/sft.loss")
+    return [float(line.split()[1]) for line in file.read_text().splitlines()]
+
+
+def _in_trackio(directory: Path) -> list[float]:
+    with contextlib.closing(sqlite3.connect(directory / "trackio" / "adhere.db")) as base:
+        rows = base.execute("select metrics from metrics order by step").fetchall()
+    return [found["sft/loss"] for found in map(json.loads, (row[0] for row in rows)) if "sft/loss" in found]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("tracker", "module"),
-    [("tensorboard", "tensorboard"), ("wandb", "wandb"), ("mlflow", "mlflow"), ("trackio", "trackio")],
+    ("tracker", "read"),
+    [("tensorboard", _in_tensorboard), ("wandb", _in_wandb), ("mlflow", _in_mlflow), ("trackio", _in_trackio)],
 )
-def test_a_tracker_takes_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tracker: str, module: str) -> None:
-    """Each tracker that is installed (`adhere[tracking]`), writing to this machine."""
+def test_a_tracker_has_every_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tracker: str, read: Callable[[Path], list[float]]
+) -> None:
+    """Each tracker that is installed (`adhere[tracking]`), read back from where it stored it on this machine."""
     monkeypatch.setenv("WANDB_MODE", "offline")
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "mlruns").as_uri())
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
     monkeypatch.chdir(tmp_path)
-    pytest.importorskip(module)  # after its variables are set: trackio reads them when it is imported
+    pytest.importorskip(tracker)  # after its variables are set: trackio reads them when it is imported
     opened = open_tracker(tracker, name="r", directory=tmp_path)
-    for step in range(2):
-        opened.log("sft", {"step": float(step), "loss": 0.5, "accuracy": None})
-    opened.close()
-    assert [file for file in tmp_path.rglob("*") if file.is_file()], "it wrote something"
+    run_recipe(recipe(SFT), tmp_path / "out", base=ROOT, trackers=[opened])
+    losses = _losses(tmp_path / "out")
+    assert len(losses) == 3
+    assert read(tmp_path) == pytest.approx(losses)
+
+
+@pytest.mark.slow
+def test_a_tracker_that_refuses_says_why_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "nowhere://x")
+    with pytest.raises(UsageError, match=r"--track mlflow: .*nowhere"):
+        open_tracker("mlflow", name="r", directory=tmp_path)
+    wandb = pytest.importorskip("wandb")
+    for name in ("WANDB_MODE", "WANDB_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(
+        wandb, "init", lambda **_: (_ for _ in ()).throw(wandb.errors.UsageError("No API key configured."))
+    )
+    with pytest.raises(UsageError, match="WANDB_MODE=offline"):
+        open_tracker("wandb", name="r", directory=tmp_path)
 
 
 def test_pairs_without_ratings_have_no_criteria_for_labels(tmp_path: Path) -> None:

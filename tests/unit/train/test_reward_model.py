@@ -11,7 +11,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tests.unit.train.conftest import load  # noqa: E402
+from tests.unit.train.devices import fake_device  # noqa: E402
 
+import adhere.train.stage as stage_room  # noqa: E402
 from adhere.errors import MissingModel, SpecError  # noqa: E402
 from adhere.schema import PairRow, RlRow, decode, encode  # noqa: E402
 from adhere.train.batch.objectives import bradley_terry  # noqa: E402
@@ -24,6 +26,8 @@ from adhere.train.recipe import (  # noqa: E402
 )
 from adhere.train.recipe.run import run_recipe  # noqa: E402
 from adhere.train.recipe.scoring import learned_scorer  # noqa: E402
+from adhere.train.recipe.spec import RewardTerm  # noqa: E402
+from adhere.train.stage import Training  # noqa: E402
 
 ROOT = Path(__file__).parents[3]
 RATED = {"truthfulness": (1.0, 0.5), "helpfulness": (1.0, 0.0), "conciseness": (0.25, 0.75), "relevance": (0.5, 0.5)}
@@ -78,6 +82,30 @@ def test_what_was_saved_gives_the_same_numbers(tiny_llama_dir: Path, tmp_path: P
         Answer(" ", truncated=False),
     ]
     assert score("p", answers) == pytest.approx([1 / (1 + math.exp(-judge.scores(asked)[0])), 0.0, 0.0], abs=1e-5)
+
+
+def test_a_reward_model_scores_on_the_device_of_training(
+    tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a device that refuses tensors of the CPU it gives the same scores; and a stage opens it where it trains."""
+    judge = reward_model(*load(tiny_llama_dir), rows(8, {}), RewardModelSettings(epochs=1), seed=0).artefact
+    judge.save(tmp_path)
+    prompts = [RlRow("p", "Write about thing 1.", 2, 0.5, 0.1, (), ())]
+    answers = [Answer("the sea is wide", truncated=False), Answer("The Sea", truncated=False)]
+    home = learned_scorer(prompts, tmp_path)("p", answers)
+    with fake_device():
+        there = RewardModel.load(tmp_path, "meta:1")
+        assert {parameter.device for parameter in there.backbone.parameters()} == {torch.device("meta:1")}
+        assert learned_scorer(prompts, tmp_path, device="meta:1")("p", answers) == pytest.approx(home, abs=1e-6)
+    devices = []
+    monkeypatch.setattr(RewardModel, "load", classmethod(lambda _, __, device: devices.append(device)))
+    grpo = StageSpec("grpo")
+    training = Training(
+        grpo.kind, grpo.resolved(), prompts, tmp_path, tmp_path, tmp_path, 0, "k", device="cuda", reward="model"
+    )
+    for reward in ("model", (RewardTerm("model"), RewardTerm("too-long", -0.1))):
+        stage_room._scorer(training._replace(reward=reward, judge=tmp_path))
+    assert devices == ["cuda", "cuda"]
 
 
 def test_a_recipe_s_reward_can_be_the_model_that_it_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,8 +37,8 @@ class StageLedger(Record, frozen=True):
         seconds: Wall-clock time of the whole stage.
         seconds_generating: Of these, drawing answers.
         seconds_scoring: Of these, judging answers.
-        peak_memory_bytes: High-water mark so far, of the GPU where it ran on one, else of the process; never lower than
-            an earlier stage's.
+        peak_memory_bytes: High-water mark so far, of the CUDA GPU where it ran on one, else of the process; never lower
+            than an earlier stage's.
         parameters_trained: Weights that the optimizer moved.
         parameters_frozen: Weights that it left as they were (embeddings and head).
         precision: Of the matrix products of training.
@@ -160,7 +160,7 @@ class Tally:
 
 
 def peak_memory_bytes(device: str = "cpu") -> int:
-    """The most memory this process has held at once: on a GPU what torch allocated there, else the process's own."""
+    """The most memory this process has held: on a CUDA GPU what torch allocated there, else the process's own."""
     if device == "cuda":
         import torch
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -52,15 +53,34 @@ class _Called:
         self._close()
 
 
-def _wandb_like(module: str, name: str, directory: Path) -> Tracker:
-    library = need(module, extra="tracking")
-    library.init(project="adhere", name=name, **({"dir": str(directory)} if module == "wandb" else {}))
+def _wandb(name: str, directory: Path) -> Tracker:
+    library = need("wandb", extra="tracking")
+    try:
+        library.init(project="adhere", name=name, dir=str(directory))
+    except library.Error as error:
+        raise UsageError(f"--track wandb: {error} WANDB_MODE=offline writes into {directory}/wandb") from error
     return _Called(library.log, library.finish)
 
 
-def _mlflow(name: str, directory: Path) -> Tracker:  # noqa: ARG001 - mlflow's own variables say where it writes
+def _trackio(name: str, directory: Path) -> Tracker:  # noqa: ARG001 - TRACKIO_DIR says where it writes
+    library = need("trackio", extra="tracking")
+    library.init(project="adhere", name=name)
+    return _Called(library.log, library.finish)
+
+
+def _mlflow(name: str, directory: Path) -> Tracker:
+    """Where MLFLOW_TRACKING_URI says; else in files in `directory`.
+
+    The database that mlflow would take itself is not in mlflow-skinny.
+    """
+    if "MLFLOW_TRACKING_URI" not in os.environ:
+        os.environ["MLFLOW_TRACKING_URI"] = (directory / "mlruns").absolute().as_uri()
+        os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")  # without it mlflow 3 refuses files
     library = need("mlflow", extra="tracking")
-    library.start_run(run_name=name)
+    try:
+        library.start_run(run_name=name)
+    except library.MlflowException as error:
+        raise UsageError(f"--track mlflow: {error}") from error
     count = iter(range(10**9))
     return _Called(
         lambda row: library.log_metrics({k.replace("/", "."): v for k, v in row.items()}, step=next(count)),
@@ -81,8 +101,8 @@ def _tensorboard(name: str, directory: Path) -> Tracker:
 
 
 TRACKERS: dict[str, Callable[[str, Path], Tracker]] = {
-    "trackio": lambda name, directory: _wandb_like("trackio", name, directory),
-    "wandb": lambda name, directory: _wandb_like("wandb", name, directory),
+    "trackio": _trackio,
+    "wandb": _wandb,
     "mlflow": _mlflow,
     "tensorboard": _tensorboard,
 }
@@ -92,7 +112,7 @@ def open_tracker(tracker: str, *, name: str, directory: Path) -> Tracker:
     """The tracker of that name.
 
     Raises:
-        UsageError: There is none of that name.
+        UsageError: There is none of that name, or it refuses to begin.
         MissingExtra: It is not installed.
     """
     if tracker not in TRACKERS:
