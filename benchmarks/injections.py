@@ -1,7 +1,8 @@
 """What decontamination finds: test items hidden in other text in nine ways, and text in which none is hidden.
 
     python benchmarks/injections.py --data DATA --clean 1000000
-    python benchmarks/injections.py --data DATA --scale            index memory and rows a second at 10^3, 10^4, 10^5 items
+    python benchmarks/injections.py --data DATA --scale            index memory and rows a second at 10^3, 10^4, 10^5
+                                                                   items
 
 The items are those of IFBench and of our suite `core`; the text is cut from models' answers to IFEval, which asks for
 neither. The set is drawn from one seed and was frozen before the rules were measured on it: its hash is asserted.

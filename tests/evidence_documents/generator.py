@@ -254,7 +254,9 @@ class Report:
             {
                 "best": " The best of each column is in bold.",
                 "open": " The best open-weight model of each column is in bold; proprietary models are excluded.",
-                "surpassing": f" Scores of {who.main.family} models surpassing their {before} counterparts are in bold.",
+                "surpassing": (
+                    f" Scores of {who.main.family} models surpassing their {before} counterparts are in bold."
+                ),
             }[meaning]
             if bold
             else ""

@@ -58,7 +58,9 @@ CRITIC = (
 )
 ROLES = {
     "critic": CRITIC,
-    "instructions": "You look only at whether an answer does each single thing that was asked, and nothing that was forbidden.",
+    "instructions": (
+        "You look only at whether an answer does each single thing that was asked, and nothing that was forbidden."
+    ),
     "facts": "You look only at whether everything in an answer is true and makes sense.",
     "language": "You look only at whether an answer is written well, complete, and without repetition.",
 }

@@ -200,9 +200,10 @@ def transform_rows(
     shard_mb: float,
     out: str,
 ) -> None:
-    """Rows to rows, by one of the transforms of the papers (adhere list transforms). Rows left out are named in OUT.drops.jsonl.
+    """Rows to rows, by one of the transforms of the papers (adhere list transforms).
 
-    With --engine ROWS may be many files, patterns and URLs; only for transforms that look at one row at a time.
+    Rows left out are named in OUT.drops.jsonl. With --engine ROWS may be many files, patterns and URLs; only for
+    transforms that look at one row at a time.
     """
     from adhere.build.convert import read_table, write_table
     from adhere.build.transforms import Settings, transform

@@ -49,8 +49,8 @@ def command(
     """Read documents, extract every number about a model on a benchmark, and say what cannot all be right.
 
     Markdown, HTML, LaTeX, plain text and PDF are read; - is standard input. Exit code 1 where a conflict of severity
-    `error` is found, 3 where a document has tables of numbers but not one claim could be read, or where less than 90 % of a
-    table of scores was read (what is missing is listed), else 0.
+    `error` is found, 3 where a document has tables of numbers but not one claim could be read, or where less than 90 %
+    of a table of scores was read (what is missing is listed), else 0.
     """
     from adhere.errors import UsageError
     from adhere.evidence.examine import examine

@@ -24,8 +24,8 @@ from adhere.terminal import show
 def command(directories: tuple[Path, ...], check: bool, groups: bool, as_json: bool) -> None:
     """Copy the answers and verdicts of a run, of a sweep or of a directory of runs into two sorted Parquet files.
 
-    They lie in DIR/compact and may be deleted at any time: the segments stay what counts. `--check` exits 3 where the files
-    are out of date.
+    They lie in DIR/compact and may be deleted at any time: the segments stay what counts. `--check` exits 3 where the
+    files are out of date.
     """
     from adhere.errors import Incomplete, UsageError
     from adhere.report.tables.grouped import grouped_text

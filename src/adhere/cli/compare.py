@@ -82,8 +82,8 @@ def command(
 
     With --equal-tokens the first run, of an inference-time method, is compared with the others together.
 
-    With --side it also says whether what was gained cost anything elsewhere: for each side task, whether the model is not worse
-    than the last one by more than a margin.
+    With --side it also says whether what was gained cost anything elsewhere: for each side task, whether the model is
+    not worse than the last one by more than a margin.
 
     Runs of different prompts or engines are refused: their difference would mean nothing.
     """

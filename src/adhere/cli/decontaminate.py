@@ -86,8 +86,8 @@ def command(
 
     With --engine TRAIN may be many files, patterns and URLs ('s3://bucket/*.jsonl.zst').
 
-    Kept rows are written as they are, in order. Each drop is a line with `line` (from 1), `against`, `item`, and `lcs` and
-    `ratio`, or `ngram`. After a kill the same command goes on where it stopped.
+    Kept rows are written as they are, in order. Each drop is a line with `line` (from 1), `against`, `item`, and `lcs`
+    and `ratio`, or `ngram`. After a kill the same command goes on where it stopped.
     """
     from adhere import suites
     from adhere.build.decontaminate.files import decontaminate_file

@@ -42,7 +42,8 @@ PACKAGES = {
 def command(directories: tuple[Path, ...], as_json: bool) -> None:
     """Say what this machine and installation can do, and what is missing with the command that brings it.
 
-    With a DIR: compare every run in it (also those of sweeps and studies) with its seals, and say what was changed since.
+    With a DIR: compare every run in it (also those of sweeps and studies) with its seals, and say what was changed
+    since.
     """
     from adhere import __version__
     from adhere.schema import encode

@@ -60,11 +60,12 @@ def command(
 ) -> None:
     """Draw answers to files of prompts (JSON lines with `prompt`: a text, or messages), of any number.
 
-    Prompts with constraints (`instruction_id_list`, `kwargs`) have their answers judged. OUT is a sharded run, for `adhere report`.
+    Prompts with constraints (`instruction_id_list`, `kwargs`) have their answers judged. OUT is a sharded run, for
+    `adhere report`.
 
-    Each request goes to the endpoint with fewest under way; one that cannot be reached rests while others go on. Safe to interrupt: answers
-    are stored as they arrive, and the same command asks only for those that are missing. OUT/rows/*.jsonl are the answers as rows, for
-    `adhere verify` and for training.
+    Each request goes to the endpoint with fewest under way; one that cannot be reached rests while others go on. Safe
+    to interrupt: answers are stored as they arrive, and the same command asks only for those that are missing.
+    OUT/rows/*.jsonl are the answers as rows, for `adhere verify` and for training.
     """
     from adhere.cli.offer import fetched
     from adhere.models.catalog import is_endpoint, open_model

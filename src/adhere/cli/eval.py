@@ -88,8 +88,8 @@ def command(
 ) -> None:
     """Measure models: ask every prompt, judge every answer, print the rates with their denominators.
 
-    A suite states its own token limit and sampling; options change them, and what is used is printed. A run is stored under
-    its spec's hash: the same command again resumes it and asks nothing twice. A finished run loads no model.
+    A suite states its own token limit and sampling; options change them, and what is used is printed. A run is stored
+    under its spec's hash: the same command again resumes it and asks nothing twice. A finished run loads no model.
 
     The options from --timeout to --wait are for models behind an endpoint: http://…, openrouter/…, openai/….
     """

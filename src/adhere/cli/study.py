@@ -74,7 +74,8 @@ def command(
 
     Finished work is kept: run the same command again after an interruption and it goes on where it stopped.
 
-    With --side it says whether what was gained cost anything elsewhere: knowledge, maths, code, safety, as another harness measured them.
+    With --side it says whether what was gained cost anything elsewhere: knowledge, maths, code, safety, as another
+    harness measured them.
     """
     import msgspec
 

@@ -43,7 +43,8 @@ TIMEOUT_S = 10.0
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("sweeps"), show_default=True, help="Where sweeps are stored."
 )
-@click.option("--shard", metavar="I/N", help="Measure only part I (from 1) of N of the models; the parts may run at once, in one --out.")  # fmt: skip
+@click.option("--shard", metavar="I/N",
+    help="Measure only part I (from 1) of N of the models; the parts may run at once, in one --out.")  # fmt: skip
 @parts_options
 @endpoint_options
 @click.option("--yes", is_flag=True, help="Spend what was estimated without asking.")
@@ -63,7 +64,8 @@ TIMEOUT_S = 10.0
 @click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as one JSON object.")
 def command(
     where: str, globs: tuple[str, ...], max_price: float | None, min_context: int | None, modality: str, asking: Asking,
-    items_per_template: int | None, out: Path, shard: str | None, emit: str | None, parts: int | None, endpoint: EndpointOptions,
+    items_per_template: int | None, out: Path, shard: str | None, emit: str | None, parts: int | None,
+    endpoint: EndpointOptions,
     yes: bool, recheck: bool, shown: str, html: Path | None, xlsx: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Measure every model of an endpoint: list them, see who answers, ask all of them the same, rank what was measured.

@@ -28,12 +28,13 @@ from adhere.terminal import show
 def command(target: str, suite_name: str | None, mode: Mode, limit: int | None, out: Path, as_json: bool) -> None:
     """How often answers keep the letter of their instructions and not the intent.
 
-    TARGET is a stored run, a file of answers (JSON lines or Parquet, with `prompt` and `response`, `completion` or `output`; the
-    completions that TRL logs are such a file, and its `step` column gives a row a step), or a model, which is asked first.
+    TARGET is a stored run, a file of answers (JSON lines or Parquet, with `prompt` and `response`, `completion` or
+    `output`; the completions that TRL logs are such a file, and its `step` column gives a row a step), or a model,
+    which is asked first.
 
-    An answer takes a trap where it echoes the prompt, has no words of its own, is about something else or says the same over
-    and over, and where its pass rests on hidden text, look-alikes or words hung at its end. docs/reference/traps.md has the
-    rules, and what they catch.
+    An answer takes a trap where it echoes the prompt, has no words of its own, is about something else or says the same
+    over and over, and where its pass rests on hidden text, look-alikes or words hung at its end.
+    docs/reference/traps.md has the rules, and what they catch.
     """
     from adhere import suites
     from adhere.pipeline.api import evaluate

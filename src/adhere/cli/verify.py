@@ -80,22 +80,22 @@ def command(
 ) -> None:
     """Judge answers that you already have: JSON lines (plain, .gz, .zst, or - for the standard input).
 
-    Files of other harnesses are read as they are: lm-eval's samples_*.jsonl (write them with --log_samples), inspect's .eval
-    and .json logs.
+    Files of other harnesses are read as they are: lm-eval's samples_*.jsonl (write them with --log_samples), inspect's
+    .eval and .json logs.
 
-    A row has `response`, and `key` or `prompt`: it answers the prompt of that key (1000 and "1000" are one key), else the
-    prompt of that text, exactly or without white space at its ends. `status`, `stop_reason` or `finish_reason`, `reasoning`,
-    `tool_calls` (as OpenAI has them) and `draw` are used where present; other columns are ignored.
+    A row has `response`, and `key` or `prompt`: it answers the prompt of that key (1000 and "1000" are one key), else
+    the prompt of that text, exactly or without white space at its ends. `status`, `stop_reason` or `finish_reason`,
+    `reasoning`, `tool_calls` (as OpenAI has them) and `draw` are used where present; other columns are ignored.
 
-    Where the suite has several turns, a row says which one it answers (`turn`, from 0), or has all of them in order in a list
-    `responses` in place of `response`.
+    Where the suite has several turns, a row says which one it answers (`turn`, from 0), or has all of them in order in
+    a list `responses` in place of `response`.
 
-    Reasoning is no part of the answer: leading <think>, <thinking>, <reasoning>, … blocks are set aside, and so is everything
-    before a closing tag that nothing opens; a block that is never closed leaves an empty, truncated answer.
+    Reasoning is no part of the answer: leading <think>, <thinking>, <reasoning>, … blocks are set aside, and so is
+    everything before a closing tag that nothing opens; a block that is never closed leaves an empty, truncated answer.
     $ADHERE_REASONING_TAGS names further pairs of tags. --keep-reasoning judges the whole text.
 
-    What cannot be decided is in no denominator, and is listed. Exit codes: 0 done, 2 something in the files or options is
-    wrong, 3 too few answers were judged (everything is printed all the same), 130 interrupted.
+    What cannot be decided is in no denominator, and is listed. Exit codes: 0 done, 2 something in the files or options
+    is wrong, 3 too few answers were judged (everything is printed all the same), 130 interrupted.
     """
     from adhere import suites
     from adhere.errors import Incomplete, UsageError

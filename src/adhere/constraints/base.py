@@ -118,14 +118,15 @@ class Constraint(ABC):
         id: `family:kind`; never changes meaning.
         version: Raised when `check` changes its mind on any text.
         part: `train` kinds may be trained on; `held-out` kinds never are.
-        phrasings: Ways to say the rule, as format strings over the parameters. The last one is kept for held-out prompts.
+        phrasings: Ways to say the rule, as format strings over the parameters. The last one is for held-out prompts.
         passing, failing: (params, text) that passes and one that fails; the contract suite runs both.
-        claims: Aspects of the answer that the kind fixes alone ("shape", "case", "start", …): two that claim one conflict.
-        order: When `repair_all` applies the repair: content first (10-39), then shape (40-69), ends, case, marks, wrapping.
+        claims: Aspects of the answer that the kind fixes alone ("shape", "case", "start", …). Two with one conflict.
+        order: When `repair_all` applies the repair: content (10-39), then shape (40-69), ends, case, marks, wrapping.
         reads_reasoning: Whether `check_with` looks at the model's reasoning, which is no part of the answer.
-        reads_calls: Whether `check` is given all of an answer, its calls of tools too, as JSON (`schema.Whole`); it has no loose view.
+        reads_calls: Whether `check` is given all of an answer, its calls of tools too, as JSON (`schema.Whole`).
+            It has no loose view.
         runs_code: Whether it runs the answer's code; where nothing isolates code, its verdicts are undecided.
-        is_task: Whether the rule is a request of its own (write this function, make this plan), so that no other takes it.
+        is_task: Whether the rule is a request of its own (write this function, make this plan). No other takes it.
         is_made_of_others: Whether it holds other constraints, on whose versions its verdicts depend (`nested.py`).
 
     Raises:

@@ -4,7 +4,8 @@ A folder a harness: `read` what it stored, `write` our runs as its files, its `t
 `model` for any of ours.
 
 inspect_ai/     `inspect eval adhere/follow -T suite=core`
-lm_eval/        what the task folder calls that `adhere export --suite` writes; `python -m adhere.harness.lm_eval.model run --model adhere …`
+lm_eval/        what the task folder calls that `adhere export --suite` writes; `python -m adhere.harness.lm_eval.model
+                run --model adhere …`
 evalscope/      the benchmark `adhere` of EvalScope
 opencompass/    read only
 every_eval_ever/  write only: the record of a run that its community collects

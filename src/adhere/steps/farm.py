@@ -3,7 +3,8 @@
     OUT/farm.json           what is asked of whom; another question, or another model, is refused
     OUT/shards/00017/       a Run: answers are stored as they arrive, and are never asked for again
     OUT/rows/00017.jsonl    the same answers as rows (`key`, `draw`, `prompt`, `response`, `status`), once all are there
-    OUT/shards.json         once all have been asked: what `adhere report`, `rescore`, `compare` and `compact` read as one Run
+    OUT/shards.json         once all have been asked: what `adhere report`, `rescore`, `compare` and `compact` read as
+                            one Run
 
 Only one shard is in memory at a time, so what there is to ask may be of any length.
 """

@@ -2,7 +2,8 @@
 
     OUT/plan.json            which shards there are, and of what step: another step, or other files, is refused
     OUT/rows/00017.jsonl     what goes on, in the form of the file that it came from (.jsonl, .gz, .zst, .parquet)
-    OUT/dropped/00017.jsonl  rows left out on purpose; OUT/broken/…: rows that cannot be used. Each with its line and why
+    OUT/dropped/00017.jsonl  rows left out on purpose; OUT/broken/…: rows that cannot be used. Each with its line and
+                             why
     OUT/done/00017.json      counts and hashes; written last, so that a shard without it is done again
     OUT/manifest.json        all of it added up, once every shard is done
 

@@ -4,7 +4,8 @@
     prompts.jsonl    what was asked
     media/           pictures and sounds of the prompts, each once, by its hash
     responses/       segments of Responses, append-only
-    steps/           of episodes in worlds: segments of EpisodeSteps, each stored as it comes; an ended episode is a Response
+    steps/           of episodes in worlds: segments of EpisodeSteps, each stored as it comes; an ended episode is a
+                     Response
     verdicts/        segments of Verdicts, append-only; apart, so that judging again needs no model
     summary.json     the numbers; present only while nothing was appended since they were computed
     seals.jsonl      the hashes of all of this at each summary (`store.seals`)

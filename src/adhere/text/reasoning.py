@@ -34,7 +34,10 @@ _PAIRS = (
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
 )
 _CHANNEL = re.compile(
-    r"(?:<\|start\|>assistant)?<\|channel\|>(\w+)[^<]*<\|message\|>(.*?)(<\|end\|>|<\|return\|>|<\|call\|>|(?=<\|start\|>)|\Z)",
+    (
+        r"(?:<\|start\|>assistant)?<\|channel\|>(\w+)[^<]*<\|message\|>(.*?)(<\|end\|>|<\|return\|>|"
+        r"<\|call\|>|(?=<\|start\|>)|\Z)"
+    ),
     re.DOTALL,
 )
 _BARE_FINAL = "assistantfinal"  # harmony, decoded without its special tokens: `analysis…assistantfinal…`

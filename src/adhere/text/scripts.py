@@ -16,7 +16,8 @@ _MODIFIERS = "".join(map(chr, (*range(0x2B9, 0x2E0), *range(0x2E5, 0x300))))
 _NO_MODIFIER = {ord(character): None for character in _MODIFIERS}
 # Blocks of letters; marks and digits do not count, and a block may hold code points that no script uses.
 _BLOCKS = {
-    "Latin": r"A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02b8\u02e0-\u02e4\u1d00-\u1dbf\u1e00-\u1eff\u2c60-\u2c7f"
+    "Latin": r"A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02b8\u02e0-\u02e4"
+    r"\u1d00-\u1dbf\u1e00-\u1eff\u2c60-\u2c7f"
     r"\ua722-\ua7ff\uab30-\uab6f\ufb00-\ufb06\uff21-\uff3a\uff41-\uff5a",
     "Cyrillic": r"\u0400-\u052f\u1c80-\u1c8f\u1d2b\u1d78\ua640-\ua69f",
     "Greek": r"\u0370-\u03ff\u1f00-\u1fff",

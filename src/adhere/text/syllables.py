@@ -15,7 +15,8 @@ from adhere.text.words import sentence_spans, words
 _VOWELS = re.compile(r"[aeiouyà-æè-ïò-öø-ýœ]+")
 _SILENT = re.compile(r"(?:[^aeiouylr]e|[aeiouy]re|[aeiouy]le|[^aeiouytd]ed|[^aeiouyszxch]es|[^cs]hes)\Z")
 _APART = re.compile(
-    r"i(?:a(?!l\Z|ge)|o(?!us|n)|um|ent|et)|eo(?!n\Z|ple)|(?<=..)ea\Z|oet|ua|uo(?!y)|sci(?=e)|[^aeiouy]ying\Z|creat|being|doing|going"
+    r"i(?:a(?!l\Z|ge)|o(?!us|n)|um|ent|et)|eo(?!n\Z|ple)|(?<=..)ea\Z|oet|ua|uo(?!y)|sci(?=e)|[^aeiouy]ying\Z|"
+    r"creat|being|doing|going"
 )
 _LONGEST = 60
 

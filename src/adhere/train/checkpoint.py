@@ -4,7 +4,8 @@ After `kill -9`, the same stage again gives the weights that it would have given
 
 with keeping(folder):                   what runs inside keeps its state there, and goes on from it
     stage.run(…)
-folder/checkpoint.pt                    trained weights (and those that a stage keeps beside them), the optimizer's state, the ledger's counts, the log, steps done
+folder/checkpoint.pt                    trained weights (and those that a stage keeps beside them), the optimizer's
+                                        state, the ledger's counts, the log, steps done
 folder/checkpoint-DONE-RANKofSIZE.pt    with sharded weights: the same of one process, and
 folder/latest                           which of them all processes have written
 

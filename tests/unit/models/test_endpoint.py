@@ -318,7 +318,10 @@ def test_a_price_list_stands_in_for_a_cost_that_is_not_reported():
 
 
 def test_a_stream_may_be_cut_anywhere_between_bytes():
-    whole = b': hi\n\ndata: {"choices":[{"delta":{"content":"h\xc3\xa9llo "}}]}\n\ndata: {"choices":[{"delta":{"content":"you"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    whole = (
+        b': hi\n\ndata: {"choices":[{"delta":{"content":"h\xc3\xa9llo "}}]}\n\n'
+        b'data: {"choices":[{"delta":{"content":"you"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    )
     for at in range(len(whole)):
         stream = Stream()
         stream.feed(whole[:at])

@@ -24,7 +24,9 @@ FORMS = {
     "reasoning": f"<reasoning>{THOUGHT}</reasoning> fine",
     "opened by the chat template": f"{THOUGHT}</thinking>fine",
     "Magistral": f"[THINK]{THOUGHT}[/THINK]fine",
-    "harmony": f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>fine<|return|>",
+    "harmony": (
+        f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>fine<|return|>"
+    ),
     "harmony without its marks": f"analysis{THOUGHT}assistantfinalfine",
 }
 CUT = {

@@ -212,8 +212,9 @@ def check_spec(spec: DataSpec, name: str = "the spec") -> DataSpec:
         f"areas: {', '.join(repeated)} is named twice; give it one larger count": bool(repeated),
         "filter.roles: a judge needs at least one role": bool(spec.filter.judge) and not spec.filter.roles,
         "prompts.system: a system turn is empty": any(not text.strip() for text in prompts.system),
-        f"sampling.temperature = {spec.sampling.temperature}: above 0, because equal draws teach nothing": spec.sampling.temperature
-        <= 0,
+        (
+            f"sampling.temperature = {spec.sampling.temperature}: above 0, because equal draws teach nothing"
+        ): spec.sampling.temperature <= 0,
     }
     for problem, is_one in problems.items():
         if is_one:

@@ -27,9 +27,12 @@ _TWICE_LINES, _TWICE_LINE_CHARACTERS = 0.30, 0.20  # of paragraphs the same
 _TOP = {2: 0.20, 3: 0.18, 4: 0.16}  # share of the characters that the commonest n-gram covers
 _AGAIN = {5: 0.15, 6: 0.14, 7: 0.13, 8: 0.12, 9: 0.11, 10: 0.10}  # share of them in n-grams that stand again
 _IMPERATIVE = re.compile(
-    r"(?:(?:first|then|next|now|finally|please),?\s+)?(?:add|answer|apply|ask|avoid|call|change|check|choose|click|close|combine|compare|connect|"
-    r"consider|copy|create|define|delete|describe|do not|don't|draw|ensure|enter|explain|find|fill|follow|give|go|imagine|install|keep|let|list|"
-    r"look|make|mix|move|name|note|open|place|pour|press|put|read|remember|remove|repeat|replace|run|save|select|send|set|show|start|stop|"
+    r"(?:(?:first|then|next|now|finally|please),?\s+)?(?:add|answer|apply|ask|avoid|call|change|check|choose|click|"
+    r"close|combine|compare|connect|"
+    r"consider|copy|create|define|delete|describe|do not|don't|draw|ensure|enter|explain|find|fill|follow|give|go|"
+    r"imagine|install|keep|let|list|"
+    r"look|make|mix|move|name|note|open|place|pour|press|put|read|remember|remove|repeat|replace|run|save|select|send|"
+    r"set|show|start|stop|"
     r"summarize|take|think|translate|try|turn|type|use|wait|write)\b",
     re.IGNORECASE,
 )

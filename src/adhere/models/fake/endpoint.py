@@ -331,7 +331,9 @@ _BODIES: dict[str | None, bytes] = {
     "200 broken": b'{"choices": [{"message": {"con',
     "200 list": b"[1, 2, 3]",
     "200 no choices": b'{"id": "x", "choices": null}',
-    "200 choice error": b'{"choices": [{"error": {"code": 503, "message": "provider died"}, "message": {"content": "half"}}]}',
+    "200 choice error": (
+        b'{"choices": [{"error": {"code": 503, "message": "provider died"}, "message": {"content": "half"}}]}'
+    ),
     "200 finish error": b'{"choices": [{"finish_reason": "error", "message": {"content": ""}}]}',
 }
 

@@ -36,7 +36,9 @@ GLOSSARY: dict[str, str] = {
         "The smallest difference that this design would find in four of five studies. "
         "A smaller one may exist and stay unseen."
     ),
-    "distinct-2": "The share of an answer's pairs of neighbouring words that are different pairs. Low means repetitive.",
+    "distinct-2": (
+        "The share of an answer's pairs of neighbouring words that are different pairs. Low means repetitive."
+    ),
     "draw": (
         "One of several answers to the same prompt, drawn with its own seed. "
         "With one draw there is one answer a prompt."
@@ -65,7 +67,9 @@ GLOSSARY: dict[str, str] = {
         "Judged up to eight times: as it is, and without its first line, its last line and its "
         "asterisks. One pass is enough."
     ),
-    "margin": "How much worse a guard may become before it counts as violated. It is fixed before anything is measured.",
+    "margin": (
+        "How much worse a guard may become before it counts as violated. It is fixed before anything is measured."
+    ),
     "new-family": "The slice of prompts whose kinds of constraint are kept out of training data.",
     "new-topic": "The slice of prompts about topics that training never saw, with kinds and wordings that it did see.",
     "new-wording": "The slice of prompts whose constraints are said in words that training never saw.",
@@ -76,7 +80,9 @@ GLOSSARY: dict[str, str] = {
     "rank range": "The ranks that a model may really have, given the intervals of all models.",
     "repetitive": "The share of answers that repeat themselves.",
     "run": "One measurement, stored in a directory: what was asked of whom, all answers, all verdicts, all numbers.",
-    "sealed": "Finished and counted: its summary is stored beside its answers. A sealed run may still have failed calls.",
+    "sealed": (
+        "Finished and counted: its summary is stored beside its answers. A sealed run may still have failed calls."
+    ),
     "slice": "A named part of a suite's prompts, reported apart.",
     "strict": "Judged as it is.",
     "study": "Several arms, several seeds and one question that was fixed before.",

@@ -32,16 +32,21 @@ NO_TROUBLES = Troubles((), ())
 
 # What our own messages begin with -> what a person can do. The first that fits counts.
 _ADVICE = (
-    (r"HTTP 404", "The server has no model of this name, or nothing at this path: GET BASE_URL/models lists its models"),
+    (r"HTTP 404",
+        "The server has no model of this name, or nothing at this path: GET BASE_URL/models lists its models"),
     (r"HTTP 40[13]", "The server wants a key, or another one: adhere list models names the variable that holds it"),
     (r"HTTP 402", "The account has no credit left"),
-    (r"HTTP (429|5\d\d)", "The server has no room just now, or fails: run the same command again later, or with a lower --concurrency"),
-    (r"HTTP 4\d\d", "The server refuses the request as it is, so asking again will not help. Its message says what it lacks"),
+    (r"HTTP (429|5\d\d)",
+        "The server has no room just now, or fails: run the same command again later, or with a lower --concurrency"),
+    (r"HTTP 4\d\d",
+        "The server refuses the request as it is, so asking again will not help. Its message says what it lacks"),
     (r"timeout|no connection within", "Run the same command again with a larger --timeout"),
     (r"Client\w*Error|Connection\w*|ServerDisconnected\w*",
         "Nothing answered at this address. Is the server running, and is the URL right?"),
-    (r"The prompt has \d+ tokens", "The model reads less than that: give fewer --max-new-tokens, or leave such prompts out"),
-    (r"turn \d+ has no answer", "An earlier turn of the conversation failed; running the same command again asks it once more"),
+    (r"The prompt has \d+ tokens",
+        "The model reads less than that: give fewer --max-new-tokens, or leave such prompts out"),
+    (r"turn \d+ has no answer",
+        "An earlier turn of the conversation failed; running the same command again asks it once more"),
 )  # fmt: skip
 
 

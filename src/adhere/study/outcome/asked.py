@@ -3,7 +3,8 @@
 With it the statistics are computed again without the code that made the prompts.
 
 DIR/suites/held-out.json   the study's own prompts, whole: their hash is that of every evaluation
-DIR/suites/NAME.json       of a published suite the ids and kinds of its prompts; texts and parameters stay in its own file
+DIR/suites/NAME.json       of a published suite the ids and kinds of its prompts; texts and parameters stay in its own
+                           file
 """
 
 from __future__ import annotations

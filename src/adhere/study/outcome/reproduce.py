@@ -1,6 +1,7 @@
 """A committed study computed again, from its packed records alone: no model, no torch.
 
-reproduce(DIR)   DIR/result.json against what DIR/records.tar.xz gives: pass rates, contrasts, guards, what the answer hangs on
+reproduce(DIR)   DIR/result.json against what DIR/records.tar.xz gives: pass rates, contrasts, guards, what the answer
+                 hangs on
 
 Every number of these parts of `result.json` is compared. A study that was finished under an older rule is compared by
 that rule; what today's rule says of it stands beside. Training logs, costs and the data's yields are records

@@ -2,7 +2,8 @@
 
 Under their guards, by the policy of a comparison.
 
-stops the cell    a loss that is not finite, answers that the judge cannot decide, a sampler that is not the trainer's policy; out of
+stops the cell    a loss that is not finite, answers that the judge cannot decide, a sampler that is not the trainer's
+                  policy; out of
                   memory, after a second try with micro-batches of half the size
 is noted          answers that are cut, groups without variance: what an arm does to itself is a finding about it
 

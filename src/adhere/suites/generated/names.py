@@ -72,8 +72,8 @@ def read_argument(suite: str, argument: str | None, *, counts: str, choices: Seq
         else:
             others = f", or one of {', '.join(choices)}" if choices else ""
             raise UsageError(
-                f"{suite}:{argument}: {part!r} must be x and a number ({counts}), seed and a number{others}, each at most once.{nearest(part, choices)} "
-                f"For example: {suite}:x25+seed7"
+                f"{suite}:{argument}: {part!r} must be x and a number ({counts}), seed and a number{others}, "
+                f"each at most once.{nearest(part, choices)} For example: {suite}:x25+seed7"
             )
     return Given(given.get("number"), given.get("seed"), tuple(chosen))
 

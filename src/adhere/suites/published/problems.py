@@ -51,7 +51,8 @@ _KNOWN = {
         Problem("ifeval", 1627, 2, "the text to repeat holds commas, which are forbidden", _CONTRADICTION),
         Problem("ifeval", 2078, 0, "the prompt asks for exactly one bullet point and for a few",
             "notes, verifiers 6.5"),
-        Problem("ifeval", 2785, 1, "edited in June 2024 from 1 placeholder to 3; the published GPT-4 answers have the old "
+        Problem("ifeval", 2785, 1,
+            "edited in June 2024 from 1 placeholder to 3; the published GPT-4 answers have the old "
                 "prompt", "notes, verifiers 6.5; lm-eval PR 2218"),
         Problem("ifeval", 3305, 0, "the answer must be in Hindi alone and begin with an English text, with English "
                 "keywords; only an answer whose Hindi outweighs them passes", _NOTES),
@@ -62,7 +63,8 @@ _KNOWN = {
         Problem("ifeval", 3718, 2, "the text to repeat holds commas, which are forbidden", _CONTRADICTION),
     ),
     "ifbench": (
-        Problem("ifbench", "268", None, "several prompts look merged into one: a paragraph of three vowels, and a role play "
+        Problem("ifbench", "268", None,
+            "several prompts look merged into one: a paragraph of three vowels, and a role play "
                 "with maps of a topic", "allenai/IFBench#22"),
     ),
     "iftrain": (),
@@ -240,7 +242,10 @@ _UNITS = {
     "detectable_format:number_bullet_lists": ("num_bullets", "", "bullet"),
     "keywords:letter_frequency": ("let_frequency", "let_relation", "times"),
 }
-_SAID = r"(at least|less than|fewer than|more than|at most|no more than|exactly)?\s*\b(\d[\d,]*|{numbers})\b(?:\+| or (?:more|less|fewer))?[\s-]+(?:\w+\s+)?{unit}\b"
+_SAID = (
+    r"(at least|less than|fewer than|more than|at most|no more than|exactly)?\s*"
+    r"\b(\d[\d,]*|{numbers})\b(?:\+| or (?:more|less|fewer))?[\s-]+(?:\w+\s+)?{unit}\b"
+)
 _DOWN, _UP = {"less than", "fewer than", "at most", "no more than"}, {"at least", "more than"}
 
 

@@ -1,8 +1,10 @@
 """What stops a training run that is being wasted: before it starts, and at every step of a stage.
 
-before:  `template_trouble` (what is trained is not what the chat template says), `repeated` (test items among the training prompts)
+before:  `template_trouble` (what is trained is not what the chat template says), `repeated` (test items among the
+         training prompts)
 at work: `Guards` reads the log rows of a stage as they come
-always:  refused by the loop and by `data.open_start`: a loss that is not finite, weights too coarse for the rate, no chat template
+always:  refused by the loop and by `data.open_start`: a loss that is not finite, weights too coarse for the rate, no
+         chat template
 memory:  `halved_once` tries a stage again with micro-batches of half the size
 
 A recipe stops at all of them, or warns of all. A study compares arms: it stops a cell where its measurement is broken,
@@ -59,16 +61,19 @@ class Guard(NamedTuple):
 
 
 GUARDS = (
-    Guard("truncated_share", 0.2, 3, "Answers hit max_new_tokens before they end. Raise it, or ask for shorter answers"),
+    Guard("truncated_share", 0.2, 3,
+        "Answers hit max_new_tokens before they end. Raise it, or ask for shorter answers"),
     Guard(
         "frac_zero_variance", 0.8, 3,
-        "Nearly all groups have equal scores, so there is nothing to learn from. Train with SFT first, use prompts of another "
-        "difficulty, or draw more answers a prompt",
+        "Nearly all groups have equal scores, so there is nothing to learn from. Train with SFT first, "
+        "use prompts of another difficulty, or draw more answers a prompt",
     ),
-    Guard("unmeasured_share", 0.1, 1, "The judge could not decide these answers. Look at their constraints (adhere verify)", breaks=True),
+    Guard("unmeasured_share", 0.1, 1,
+        "The judge could not decide these answers. Look at their constraints (adhere verify)", breaks=True),
     Guard(
         "merging_lost_share", 0.9, 3,
-        "Online merging takes less than a tenth of the optimizer's steps, so next to nothing is learnt. Use mode = 'released', or a larger p",
+        "Online merging takes less than a tenth of the optimizer's steps, so next to nothing is learnt. "
+        "Use mode = 'released', or a larger p",
     ),
     Guard("importance_cut_share", 0.2, 3, "Sampler and trainer disagree. Use rollout_precision = 'fp32'", breaks=True),
 )  # fmt: skip

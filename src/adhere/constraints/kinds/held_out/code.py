@@ -84,7 +84,8 @@ class _Code(HeldOut):
 class Passes(_Code):
     r"""The function returns what it must for hidden calls.
 
-    With double, [[[2], 4]]: "def double(n):\n    return 2 * n" passes, without code it fails. `cases` is a JSON list of [arguments, value], which no wording says. The code is run twice, isolated, for a second each.
+    With double, [[[2], 4]]: "def double(n):\n    return 2 * n" passes, without code it fails. `cases` is a JSON list
+    of [arguments, value], which no wording says. The code is run twice, isolated, for a second each.
     """
 
     id = "code:passes"

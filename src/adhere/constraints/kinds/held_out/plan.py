@@ -18,7 +18,8 @@ from adhere.text.words import word_lines
 
 TABLE = "table"
 _MOVE = re.compile(
-    r"[ \t]*(?:[-*•]|\d{1,3}[.):])?[ \t]*move[ \t]+(?:the[ \t]+)?(\w+)[ \t]+(?:on)?to[ \t]+(?:the[ \t]+)?(\w+)[ \t]*\.?[ \t]*",
+    r"[ \t]*(?:[-*•]|\d{1,3}[.):])?[ \t]*move[ \t]+(?:the[ \t]+)?(\w+)[ \t]+"  # which block
+    r"(?:on)?to[ \t]+(?:the[ \t]+)?(\w+)[ \t]*\.?[ \t]*",
     re.IGNORECASE,
 )
 _LONGEST = 500  # lines that are read

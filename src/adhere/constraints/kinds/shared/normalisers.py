@@ -7,7 +7,8 @@ number          text; then "+" before the number, a typographic minus, and comma
 lines           bare; then white space around every line, and blank lines, go
 items           text; then divided at commas; white space around every item goes
 words           bare; then divided at every single space: two spaces have an empty word between them
-json            bare; then read as JSON: white space between tokens and the order of keys mean nothing, numbers have a value
+json            bare; then read as JSON: white space between tokens and the order of keys mean nothing, numbers have a
+                value
 csv             bare; then read as CSV: quotes that a cell does not need, white space around cells and blank lines go
 markdown-table  bare; then read as one table: widths, alignment, outer bars and white space around cells go
 

@@ -130,7 +130,8 @@ SUMMARIES: dict[str, tuple[Rule, ...]] = {
         ("the marker **", lambda text: "**" in text),
         ("five points such as **1. Growth:", lambda text: len(re.findall(r"\*\*[\d].+?:", text)) == 5),
         ("points of fewer than two sentences", _numbered_sentences_are_short),
-        ("sentences of 10 to 15 words", lambda text: all(10 <= len(s.split()) <= 15 for s in _FORMAT_30_SENTENCES.split(text))),
+        ("sentences of 10 to 15 words",
+            lambda text: all(10 <= len(s.split()) <= 15 for s in _FORMAT_30_SENTENCES.split(text))),
         ("no word in -ly", lambda text: not any(word.endswith("-ly") for word in text.split())),
     ),
     "format 22": (
