@@ -110,16 +110,19 @@ WORDS = [
 PROMPTS, DRAWS = 541, 5
 
 READINGS = {
-    "Parquet, current": ("runs", "from adhere.store.grouped import grouped as read"),
-    "segments, every Run sealed (their summaries)": ("runs", "from adhere.store.grouped import from_segments as read"),
+    "Parquet, current": ("runs", "from adhere.store.tables.grouped import grouped as read"),
+    "segments, every Run sealed (their summaries)": (
+        "runs",
+        "from adhere.store.tables.grouped import from_segments as read",
+    ),
     "segments, a sweep that has only its journal (statuses; nothing is judged yet)": (
         "sweep",
-        "from adhere.store.grouped import from_segments as read",
+        "from adhere.store.tables.grouped import from_segments as read",
     ),
     "segments, no Run sealed (every answer and verdict)": (
         "runs",
         (
-            "from functools import partial; from adhere.store.grouped import from_segments; "
+            "from functools import partial; from adhere.store.tables.grouped import from_segments; "
             "read = partial(from_segments, use_summaries=False)"
         ),
     ),
@@ -280,7 +283,7 @@ def main() -> None:
     runs, journaled = options.out / "runs", options.out / "sweep"
     make(runs, options.models)
     make_sweep(runs, journaled)
-    wall, cpu, memory = measure("from adhere.store.compact import compact as read", runs, 1)
+    wall, cpu, memory = measure("from adhere.store.tables.compact import compact as read", runs, 1)
     print(f"| `adhere compact` | {wall:.1f} | {cpu:.1f} | {memory} |", flush=True)
     for name, (which, imports) in READINGS.items():
         wall, cpu, memory = measure(imports, runs if which == "runs" else journaled, options.rounds)

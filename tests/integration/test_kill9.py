@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
-from adhere.store.compact import compact
-from adhere.store.grouped import from_segments, grouped
 from adhere.store.run import Run
 from adhere.store.segments import Damage, read_segments
+from adhere.store.tables.compact import compact
+from adhere.store.tables.grouped import from_segments, grouped
 from adhere.sweep.found import load_sweep
 from adhere.sweep.rows import Entry
 

@@ -30,8 +30,8 @@ def command(directories: tuple[Path, ...], check: bool, groups: bool, as_json: b
     from adhere.errors import Incomplete, UsageError
     from adhere.report.tables.grouped import grouped_text
     from adhere.schema import encode
-    from adhere.store.compact import FOLDER, compact, made_from, whats_stale
-    from adhere.store.grouped import grouped
+    from adhere.store.tables.compact import FOLDER, compact, made_from, whats_stale
+    from adhere.store.tables.grouped import grouped
 
     if check and groups:
         raise UsageError("--check and --groups are two things: choose one")

@@ -69,7 +69,7 @@ def _examine(directories: tuple[Path, ...], *, as_json: bool) -> None:
     """Say of every Run what was changed; exit 5 if anything was."""
     from adhere.errors import IntegrityError, UsageError
     from adhere.schema import encode
-    from adhere.store.examine import examine
+    from adhere.store.seals.examine import examine
 
     found = {str(path): checked for directory in directories for path, checked in examine(directory).items()}
     if not found:

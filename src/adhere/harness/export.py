@@ -21,8 +21,6 @@ from adhere.harness.inspect_ai import write as inspect_ai
 from adhere.harness.lm_eval import write as lm_eval
 from adhere.store.run import Run
 
-HARNESSES: tuple[str, ...] = ("inspect", "lm-eval", "evalscope")
-"""Whose files can be read back, too."""
 To = Literal["inspect", "lm-eval", "evalscope", "every-eval-ever"]
 
 

@@ -23,7 +23,7 @@ from adhere.models.base import Model
 from adhere.pipeline.check import check
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.outcomes import passes
-from adhere.pipeline.prepare import note_spent, prepare, refuse_in_shards
+from adhere.pipeline.prepare.run import note_spent, prepare, refuse_in_shards
 from adhere.pipeline.respond import respond
 from adhere.pipeline.summarize import summarize, summarize_shards, versions_of
 from adhere.progress import Progress, Silent, Step

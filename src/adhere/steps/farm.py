@@ -22,7 +22,7 @@ from adhere.lines.blocks import parse_line, written_whole
 from adhere.lines.places import find
 from adhere.models.base import Model
 from adhere.pipeline.evaluate import count_stored, judge_stored
-from adhere.pipeline.prepare import Spending, note_spent
+from adhere.pipeline.prepare.run import Spending, note_spent
 from adhere.pipeline.summarize import summarize_shards
 from adhere.progress import Progress, Silent
 from adhere.schema import EngineInfo, Prompt, Record, Sampling, content_hash, decode, decoder_of, encode, write_atomic

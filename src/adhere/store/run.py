@@ -8,7 +8,7 @@
                      Response
     verdicts/        segments of Verdicts, append-only; apart, so that judging again needs no model
     summary.json     the numbers; present only while nothing was appended since they were computed
-    seals.jsonl      the hashes of all of this at each summary (`store.seals`)
+    seals.jsonl      the hashes of all of this at each summary (`store.seals.chain`)
 
 The segments are the truth and are never rewritten. Of several rows with one key the last counts, except that an answer
 is never replaced by a failed call. A Verdict names the answer that it judged by its hash, so a verdict can never be
@@ -46,7 +46,7 @@ from adhere.schema import (
 )
 from adhere.store.files import read_regular, sha256_of
 from adhere.store.manifest import Manifest, RunSpec, differences, new_manifest
-from adhere.store.seals import SUMMARY, add_seal
+from adhere.store.seals.chain import SUMMARY, add_seal
 from adhere.store.segments import Damage, SegmentWriter, read_segments
 from adhere.store.shelf import SHARDS, Word, state_word
 from adhere.store.summary import Summary

@@ -114,7 +114,7 @@ class SegmentWriter(Generic[T]):
             if self._descriptor is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-                _sync_folder(self.path.parent)
+                sync(self.path.parent)
             _write_all(self._descriptor, batch)
         except OSError as error:
             # A torn batch must not be continued: its tail would join the next one's first line. Whatever comes later
@@ -205,8 +205,9 @@ def _write_all(descriptor: int, batch: bytes) -> None:
     os.fsync(descriptor)
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Write what the system still holds of a file or a folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -23,7 +23,7 @@ from adhere.schema import Prompt, Record, Response, Verdict, decode, encode, wri
 from adhere.store.files import read_regular
 from adhere.store.manifest import Manifest, RunSpec, differences
 from adhere.store.run import EpisodeStep, Key, Run, check_prompts, is_held
-from adhere.store.seals import SUMMARY
+from adhere.store.seals.chain import SUMMARY
 from adhere.store.segments import Damage
 from adhere.store.shelf import SHARDED, SHARDS, Word, state_word
 from adhere.store.summary import Summary

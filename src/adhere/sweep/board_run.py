@@ -13,7 +13,7 @@ from adhere.pipeline.outcomes import keeps_all
 from adhere.pipeline.summarize.counts import insist, mean
 from adhere.schema import Prompt, Response
 from adhere.stats import wilson_clustered
-from adhere.store.readout import Mark, Readout
+from adhere.store.tables.readout import Mark, Readout
 from adhere.sweep.board import Cell, Cost, Example, Failure, ModeOfFailure, Row, Spread, TestNoun, Tokens
 
 EXAMPLES = 3
@@ -264,14 +264,15 @@ def _example(prompt: Prompt, answer: Response, reason: str) -> Example:
         prompt.id,
         answer.turn,
         answer.draw,
-        _cut(prompt.shown(answer.turn), LONGEST_PROMPT),
+        cut(prompt.shown(answer.turn), LONGEST_PROMPT),
         answer.status,
-        _cut(answer.said, LONGEST_ANSWER),
-        _cut(reason, LONGEST_REASON),
+        cut(answer.said, LONGEST_ANSWER),
+        cut(reason, LONGEST_REASON),
     )
 
 
-def _cut(text: str, longest: int) -> str:
+def cut(text: str, longest: int) -> str:
+    """The text, or its beginning and how long it was."""
     return text if len(text) <= longest else f"{text[:longest]} […cut, {len(text):,} characters in all]"
 
 

@@ -31,10 +31,10 @@ from adhere.pipeline.evaluate import EvalSpec, count_stored, judge_stored
 from adhere.pipeline.respond import request_of, settle
 from adhere.progress import Progress, Silent, Step
 from adhere.schema import Failure, Prompt, Response, Status, decode, encode, write_atomic
-from adhere.store.cells import Reader, Spot, at
 from adhere.store.manifest import differences
 from adhere.store.run import Run, all_keys, alone, replaces
 from adhere.store.segments import Damage, SegmentWriter, read_segment, read_segments
+from adhere.store.tables.cells import Reader, Spot, at
 from adhere.suites.base import Suite, limited
 from adhere.sweep.episodes import Episodes, longest
 from adhere.sweep.found import Sweep

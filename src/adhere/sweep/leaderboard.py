@@ -20,7 +20,7 @@ from adhere.schema import Prompt, encode, write_atomic
 from adhere.stats import wilson_clustered
 from adhere.stats.ranks import rank_ranges, ranks_of
 from adhere.store.manifest import RunSpec
-from adhere.store.readout import Readout, RunReader
+from adhere.store.tables.readout import Readout, RunReader
 from adhere.sweep.board import Dead, Difficulty, Leaderboard, Row, SuiteFacts, TestNoun
 from adhere.sweep.board_run import Measured, measure_run, noun_of, tests_of
 

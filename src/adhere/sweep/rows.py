@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adhere.schema import Json, Record, Response
-from adhere.store.cells import Entry
+from adhere.store.tables.cells import Entry
 
 
 class Snapshot(Record, frozen=True):

@@ -15,7 +15,7 @@ from tests.unit.harness.harness_runs import TEXTS, make_run, suite_file
 from adhere.cli import adhere
 from adhere.errors import MissingExtra, UsageError
 from adhere.harness import need_harness
-from adhere.harness.export import HARNESSES, export
+from adhere.harness.export import export
 from adhere.harness.lm_eval.task import process_results, refuse, share, task_name, write_task
 from adhere.harness.scoring import Said, columns, prompt_of, score_answers
 from adhere.models.fake.scripted import ScriptedModel
@@ -29,6 +29,8 @@ from adhere.verify.answers import verify
 from adhere.verify.imports import read_import
 from adhere.verify.stored import read_outcomes
 
+READ_BACK = ("inspect", "lm-eval", "evalscope")
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
@@ -41,7 +43,7 @@ def log_of(files: list[Path]) -> Path:
 
 
 @pytest.mark.parametrize("view", ["strict", "loose"])
-@pytest.mark.parametrize("to", HARNESSES)
+@pytest.mark.parametrize("to", READ_BACK)
 def test_the_importer_finds_the_run_s_own_verdicts(to: str, view: View, run: Run, tmp_path: Path) -> None:
     files, notes = export(run, tmp_path, to=to)  # type: ignore[arg-type]
     found = read_outcomes(log_of(files), view=view)
@@ -51,7 +53,7 @@ def test_the_importer_finds_the_run_s_own_verdicts(to: str, view: View, run: Run
     assert bool(notes) == (to == "lm-eval"), "a failed call has no place there, which is said"
 
 
-@pytest.mark.parametrize("to", HARNESSES)
+@pytest.mark.parametrize("to", READ_BACK)
 def test_the_answers_are_all_there(to: str, run: Run, tmp_path: Path) -> None:
     files, _ = export(run, tmp_path, to=to)  # type: ignore[arg-type]
     found = read_import(log_of(files))
@@ -66,7 +68,7 @@ def test_the_answers_are_all_there(to: str, run: Run, tmp_path: Path) -> None:
     assert json.loads(judged.stdout)["n_prompts"] == 3
 
 
-@pytest.mark.parametrize("to", HARNESSES)
+@pytest.mark.parametrize("to", READ_BACK)
 def test_cut_answers_and_failed_calls_come_back_as_such(to: str, tmp_path: Path) -> None:
     """A cut answer fails in this suite whatever it says: judged as a finished one, half of these would pass."""
     suite = load("core", limit=12)

@@ -21,8 +21,8 @@ from adhere.schema import (
     decode,
     encode,
 )
-from adhere.store.readout import RunReader
 from adhere.store.run import Run, RunSpec
+from adhere.store.tables.readout import RunReader
 from adhere.sweep.board import Leaderboard, Row
 from adhere.sweep.leaderboard import leaderboard_of_runs
 

@@ -15,7 +15,7 @@ from adhere.models.wrap import Searched
 from adhere.models.wrap.methods import PREFIX
 from adhere.pipeline.compare import compare_runs
 from adhere.pipeline.evaluate import evaluate_sync
-from adhere.pipeline.search import Search, dev_slice
+from adhere.pipeline.prepare.search import Search, dev_slice
 from adhere.schema import ConstraintRef, Message, Prompt, Response, Sampling, Turn, Usage, decode
 from adhere.suites import load
 from adhere.suites.base import Suite

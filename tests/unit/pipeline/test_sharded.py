@@ -25,13 +25,13 @@ from adhere.report.pages import stored_in
 from adhere.schema import Usage, Verdict
 from adhere.serve.watch import watch
 from adhere.store import sharded
-from adhere.store.compact import compact
-from adhere.store.examine import examine
-from adhere.store.grouped import from_segments, grouped
 from adhere.store.run import Run
+from adhere.store.seals.examine import examine
 from adhere.store.sharded import ShardedRun, load_run
 from adhere.store.shelf import kind_of, shelf
 from adhere.store.summary import Summary
+from adhere.store.tables.compact import compact
+from adhere.store.tables.grouped import from_segments, grouped
 from adhere.verify.traps import answers_of_run, score_traps
 
 DRAWS = 3

@@ -15,7 +15,7 @@ import pytest
 
 from adhere.report.leaderboard.charts import Point, front, interval_bar, scatter, usd
 from adhere.report.leaderboard.drilldown import encoded, islands
-from adhere.report.leaderboard.html import leaderboard_html, write_leaderboard_html
+from adhere.report.leaderboard.html import leaderboard_html
 from adhere.schema import ConstraintRef, Prompt, Turn
 from adhere.sweep.board import Leaderboard
 from adhere.sweep.leaderboard import leaderboard_of_runs
@@ -220,12 +220,6 @@ def test_families_are_the_columns_where_prompts_name_no_test(made: SimpleNamespa
 
 def test_an_empty_board_is_a_page_too() -> None:
     assert "No model was measured." in Page(leaderboard_html(Path(), Leaderboard((), ()))).text
-
-
-def test_the_file_is_written(board: Leaderboard, tmp_path: Path) -> None:
-    sweep: Any = SimpleNamespace(directory=tmp_path)
-    write_leaderboard_html(sweep, board, tmp_path / "deep" / "board.html")
-    assert (tmp_path / "deep" / "board.html").read_bytes().startswith(b"<!doctype html>")
 
 
 def test_encoded_text_cannot_leave_a_script() -> None:

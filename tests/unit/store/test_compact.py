@@ -20,10 +20,10 @@ from adhere.errors import Incomplete, IntegrityError, MissingExtra, ResourceErro
 from adhere.pipeline.check import check
 from adhere.pipeline.summarize import summarize
 from adhere.schema import ConstraintRef, EngineInfo, Prompt, Response, Sampling, Turn, Usage, Verdict, encode
-from adhere.store.compact import FILES, FOLDER, compact, made_from, whats_stale
-from adhere.store.grouped import Group, Share, from_segments, grouped
 from adhere.store.run import Run, RunSpec
 from adhere.store.segments import SegmentWriter
+from adhere.store.tables.compact import FILES, FOLDER, compact, made_from, whats_stale
+from adhere.store.tables.grouped import Group, Share, from_segments, grouped
 from adhere.sweep.rows import Entry
 from adhere.sweep.spec import Filter, SweepSpec
 

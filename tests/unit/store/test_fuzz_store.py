@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from adhere.errors import AdhereError
 from adhere.progress import Silent
 from adhere.schema import ConstraintRef, EngineInfo, Prompt, Response, Sampling, Turn, Usage, encode
-from adhere.store.cells import Reader
 from adhere.store.run import Run, RunSpec
 from adhere.store.segments import Damage, read_segments
+from adhere.store.tables.cells import Reader
 from adhere.suites.base import Suite
 from adhere.sweep.found import load_sweep
 from adhere.sweep.keeper import Keeper

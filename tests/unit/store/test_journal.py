@@ -15,9 +15,9 @@ import pytest
 
 from adhere.errors import ResourceError
 from adhere.schema import EngineInfo, Response, Sampling, encode
-from adhere.store.cells import Journal, Reader
-from adhere.store.grouped import from_segments
 from adhere.store.segments import Damage, SegmentWriter, read_segments
+from adhere.store.tables.cells import Journal, Reader
+from adhere.store.tables.grouped import from_segments
 from adhere.sweep.rows import Entry
 from adhere.sweep.spec import Filter, SweepSpec
 

@@ -16,9 +16,9 @@ from adhere.models.catalog import open_model
 from adhere.models.fake.scripted import ScriptedModel
 from adhere.pipeline.evaluate import evaluate_sync, rescore
 from adhere.schema import encode
-from adhere.store.examine import examine
 from adhere.store.run import Run
-from adhere.store.seals import check_seals
+from adhere.store.seals.chain import check_seals
+from adhere.store.seals.examine import examine
 from adhere.suites import load
 
 

@@ -15,12 +15,12 @@ from adhere.errors import AdhereError
 from adhere.models.catalog import open_model
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import Response
-from adhere.store.cells import Reader
-from adhere.store.examine import examine
 from adhere.store.follow import Follower
-from adhere.store.readout import RunReader
 from adhere.store.run import Run
+from adhere.store.seals.examine import examine
 from adhere.store.segments import Damage, read_segments
+from adhere.store.tables.cells import Reader
+from adhere.store.tables.readout import RunReader
 from adhere.suites import load
 
 SPICES = (

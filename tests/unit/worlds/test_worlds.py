@@ -22,7 +22,7 @@ from adhere.pipeline.evaluate import EvalSpec, evaluate, evaluate_sync, rescore
 from adhere.report.pages import stored_in
 from adhere.schema import Message, ToolCall
 from adhere.serve.answers import Answers, Asked
-from adhere.store.compact import compact
+from adhere.store.tables.compact import compact
 from adhere.suites.generated.world import played_by, world_suite
 from adhere.verify.answers import verify
 from adhere.worlds import Limits, open_world, replay, validate

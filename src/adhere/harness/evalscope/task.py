@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from adhere import suites
 from adhere.harness import need_harness
+from adhere.harness.inspect_ai.read import STOPS
 from adhere.harness.lm_eval.task import refuse
 from adhere.harness.scoring import (
     SCORES,
@@ -25,7 +26,6 @@ from adhere.harness.scoring import (
     score_answers,
     verdict_rows,
 )
-from adhere.schema import Status
 
 if TYPE_CHECKING:
     from evalscope.api.benchmark import BenchmarkMeta, DefaultDataAdapter
@@ -48,8 +48,6 @@ else:
     _constants = need_harness("evalscope.constants", "evalscope")
     ScoreStatus, Tags = _constants.ScoreStatus, _constants.Tags
     METRIC_WEIGHTS_KEY = need_harness("evalscope.metrics.aggregators", "evalscope").METRIC_WEIGHTS_KEY
-
-_STATUS: dict[str, Status] = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 
 
 @register_benchmark(
@@ -109,7 +107,7 @@ class AdhereAdapter(DefaultDataAdapter):
     def match_score(self, original_prediction: str, filtered_prediction: str, reference: Any, task_state: Any) -> Any:
         """IFEval's four numbers; a prompt that is undecided is excluded, not zero."""
         stopped = task_state.output.stop_reason if task_state.output is not None else None
-        said = Said(original_prediction, _STATUS.get(str(stopped), "ok"))
+        said = Said(original_prediction, STOPS.get(str(stopped), "ok"))
         found = score_answers(
             prompt_of(task_state.metadata), [said], cut_answers=self._cut_answers, mode=self.extra_params["mode"]
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 from adhere.errors import UsageError
 from adhere.harness.conversations import Conversation, conversations
+from adhere.harness.inspect_ai.read import ENDS
 from adhere.harness.messages import answer, assistant, messages_for
 from adhere.harness.scoring import SCORES, STATUS, STRICT, columns, verdict_rows
 from adhere.schema import write_atomic
@@ -19,7 +20,6 @@ from adhere.store.manifest import slug
 from adhere.store.run import Run
 
 BENCHMARK, SUBSET = "adhere", "default"
-_STOPS = {"truncated": "max_tokens", "refused": "content_filter"}
 
 
 def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
@@ -61,7 +61,7 @@ def _messages(one: Conversation) -> list[dict[str, Any]]:
 def _prediction(model: str, one: Conversation, place: int, draws: int) -> dict[str, Any]:
     last = one.responses[0]
     choices = [
-        {"message": messages_for([assistant(last)], "evalscope")[0], "stop_reason": _STOPS.get(last.status, "stop")}
+        {"message": messages_for([assistant(last)], "evalscope")[0], "stop_reason": ENDS.get(last.status, "stop")}
     ]
     return {
         "index": place * draws + one.draw,

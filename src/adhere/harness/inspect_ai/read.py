@@ -150,6 +150,8 @@ def _inspect_sample(sample: Any, where: str) -> ImportedAnswer:
 
 STOPS: dict[object, Status] = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 """Stop reasons of inspect, which EvalScope shares."""
+ENDS = {"truncated": "max_tokens", "refused": "content_filter"}
+"""What a status is called there; any other is `stop`."""
 
 
 def _resolver(attachments: Mapping[str, Any]) -> Callable[[str], str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from adhere import suites
 from adhere.calls import calls_of
 from adhere.harness import need_harness
+from adhere.harness.inspect_ai.read import STOPS
 from adhere.harness.messages import messages_for
 from adhere.harness.scoring import SCORES, Said, columns, prompt_of, score_answers, verdict_rows
 from adhere.schema import CutAnswers, Mode, Prompt, Status, Tool
@@ -32,7 +33,6 @@ else:
         need_harness(f"inspect_ai.{_part}", "inspect-ai")
 
 _ANSWERS = "adhere_answers"
-_STATUS: dict[str, Status] = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 
 
 @inspect_ai.task
@@ -114,7 +114,7 @@ def _last(state: Any) -> tuple[str, Status, list[dict[str, Any]]]:
     output = state.output
     called = output.message.tool_calls if output.choices else None
     calls = [{"id": call.id, "name": call.function, "arguments": call.arguments} for call in called or ()]
-    return output.completion, _STATUS.get(output.stop_reason, "ok"), calls
+    return output.completion, STOPS.get(output.stop_reason, "ok"), calls
 
 
 def _as_said(text: str, status: Status, calls: Sequence[Any] = ()) -> Said:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from adhere.harness.conversations import Conversation, conversations
+from adhere.harness.inspect_ai.read import ENDS
 from adhere.harness.messages import assistant, messages_for
 from adhere.harness.scoring import SCORES, columns, verdict_rows
 from adhere.schema import Response, write_atomic
@@ -21,7 +22,6 @@ from adhere.store.manifest import slug
 from adhere.store.run import Run
 
 SCORER = "adhere"
-_STOPS = {"truncated": "max_tokens", "refused": "content_filter"}
 
 
 def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
@@ -112,7 +112,7 @@ def _sample(model: str, one: Conversation) -> dict[str, Any]:
         what = failed.error or "the call failed"
         sample["error"] = {"message": what, "traceback": what, "traceback_ansi": what}
         return sample
-    choice = {"message": _message(model, last), "stop_reason": _STOPS.get(last.status, "stop")}
+    choice = {"message": _message(model, last), "stop_reason": ENDS.get(last.status, "stop")}
     sample["output"] = {
         "model": model,
         "choices": [choice],

@@ -15,7 +15,6 @@ from aiohttp import web
 
 Answer = Callable[[str, str], tuple[str, str | None]]
 """From the model's id and the last text of the user to the answer and its fault."""
-BATCH_FAULTS = ("500", "400", "expired", "missing")
 
 
 class Apis:
@@ -223,4 +222,4 @@ class Apis:
         return {"result": {"type": "succeeded", "message": self.message(row["params"])}}, False
 
 
-__all__ = ["BATCH_FAULTS", "Apis"]
+__all__ = ["Apis"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from adhere.pipeline.estimates import conversations, estimate_share
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import conversations, estimate_share
 from adhere.store.summary import Measure
 
 INSTEAD_OF = frozenset({"role", "all roles"})

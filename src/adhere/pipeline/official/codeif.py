@@ -13,8 +13,8 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from adhere.pipeline.estimates import all_decided, estimate_mean, estimate_share
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import all_decided, estimate_mean, estimate_share
 from adhere.schema import Prompt
 from adhere.store.summary import Measure
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adhere.pipeline.estimates import cluster_of, conversations, decided, estimate_share
 from adhere.pipeline.official.logicif import share_of_groups
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import cluster_of, conversations, decided, estimate_share
 from adhere.store.summary import Measure
 
 

@@ -16,8 +16,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from statistics import mean
 
-from adhere.pipeline.estimates import Value, all_decided, cluster_of, length_of_run, mean_of_means
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import Value, all_decided, cluster_of, length_of_run, mean_of_means
 from adhere.schema import Prompt
 from adhere.store.summary import Measure
 

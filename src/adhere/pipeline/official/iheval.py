@@ -23,9 +23,9 @@ from adhere.constraints.published.iheval.shares import (
     strict_share,
     unprefixed,
 )
-from adhere.pipeline.estimates import mean_of_means, nothing_measured
 from adhere.pipeline.official.multi_if import parts_of_four
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import mean_of_means, nothing_measured
 from adhere.schema import Prompt
 from adhere.store.summary import Measure
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import mean
 
-from adhere.pipeline.estimates import all_decided, estimate_mean, estimate_share
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import all_decided, estimate_mean, estimate_share
 from adhere.store.summary import Measure
 
 INSTEAD_OF = frozenset({"hard satisfaction", "soft satisfaction", "consistent levels"})

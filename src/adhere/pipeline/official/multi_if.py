@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from adhere.pipeline.estimates import cluster_of, mean_over_clusters
 from adhere.pipeline.outcomes import Answers, keeps_all
+from adhere.pipeline.summarize.estimates import cluster_of, mean_over_clusters
 from adhere.schema import VIEWS, Prompt
 from adhere.store.summary import Measure
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adhere.pipeline.estimates import estimate_share, mean_of_means
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import estimate_share, mean_of_means
 from adhere.store.summary import Measure
 
 

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from statistics import mean
 
-from adhere.pipeline.estimates import Value, cluster_of, decided, estimate_mean, mean_of_means
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import Value, cluster_of, decided, estimate_mean, mean_of_means
 from adhere.store.summary import Measure
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adhere.pipeline.estimates import all_decided, cluster_of, estimate_mean
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import all_decided, cluster_of, estimate_mean
 from adhere.store.summary import Measure
 
 

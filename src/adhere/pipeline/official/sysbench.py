@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from adhere.pipeline.estimates import Trial, Value, decided, estimate_mean, estimate_share, length_of_run
 from adhere.pipeline.outcomes import Answers, keeps_all
+from adhere.pipeline.summarize.estimates import Trial, Value, decided, estimate_mean, estimate_share, length_of_run
 from adhere.schema import Prompt
 from adhere.store.summary import Measure
 

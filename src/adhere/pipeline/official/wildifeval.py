@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import mean
 
-from adhere.pipeline.estimates import decided, estimate_mean
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import decided, estimate_mean
 from adhere.store.summary import Measure
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from adhere.pipeline.estimates import cluster_of, estimate_mean, estimate_share
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import cluster_of, estimate_mean, estimate_share
 from adhere.schema import Prompt, Response
 from adhere.store.summary import Measure
 

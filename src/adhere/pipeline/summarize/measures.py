@@ -25,7 +25,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import mean
 
-from adhere.pipeline.estimates import (
+from adhere.pipeline.outcomes import Answers, keeps_all
+from adhere.pipeline.summarize.estimates import (
     cluster_of,
     conversations,
     decided,
@@ -33,7 +34,6 @@ from adhere.pipeline.estimates import (
     estimate_share,
     length_of_run,
 )
-from adhere.pipeline.outcomes import Answers, keeps_all
 from adhere.schema import Outcome, Prompt
 from adhere.stats import spread_of_variants
 from adhere.store.summary import Measure

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from statistics import stdev
 from typing import get_args
 
-from adhere.pipeline.estimates import cluster_of, conversations, estimate_mean, nothing_measured
 from adhere.pipeline.outcomes import Answers
+from adhere.pipeline.summarize.estimates import cluster_of, conversations, estimate_mean, nothing_measured
 from adhere.stats.draws import Convention, all_of, any_of, steps_to
 from adhere.store.summary import DrawSums, Measure
 

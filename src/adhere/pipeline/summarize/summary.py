@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from adhere.pipeline.estimates import nothing_measured
 from adhere.pipeline.guard import Guard, guard
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.official import official_scores
 from adhere.pipeline.outcomes import Answers, by_slice
 from adhere.pipeline.summarize.counts import Counted, Counts, add_sums, insist, mean_of_all
+from adhere.pipeline.summarize.estimates import nothing_measured
 from adhere.pipeline.summarize.measures import measures
 from adhere.pipeline.summarize.over_draws import draw_sums, over_draws
 from adhere.schema import SCHEMA_VERSION, Mode, Prompt, Response, Verdict

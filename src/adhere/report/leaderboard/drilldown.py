@@ -16,8 +16,9 @@ from markupsafe import Markup
 
 from adhere.schema import Prompt, Response
 from adhere.store.files import inside
-from adhere.store.readout import Mark, Readout, RunReader
+from adhere.store.tables.readout import Mark, Readout, RunReader
 from adhere.sweep.board import Leaderboard, Row, SuiteFacts
+from adhere.sweep.board_run import cut
 
 MOST_PER_CELL = 250
 MOST_BYTES = 16 << 20
@@ -120,8 +121,8 @@ def islands(
                         "prompts": [
                             [
                                 prompt.id,
-                                [_cut(prompt.shown(turn), limit) for turn in range(len(prompt.turns))],
-                                _cut(prompt.system or "", limit),
+                                [cut(prompt.shown(turn), limit) for turn in range(len(prompt.turns))],
+                                cut(prompt.system or "", limit),
                             ]
                             for prompt in asked
                         ],
@@ -224,16 +225,12 @@ def _plain(answer: _Answer, places: Mapping[str, int], longest: int) -> list[obj
         response.draw,
         response.status,
         answer.outcome,
-        _cut(response.said, longest),
-        [[mark.constraint_id, mark.outcome, _cut(mark.reason, 400)] for mark in answer.marks],
+        cut(response.said, longest),
+        [[mark.constraint_id, mark.outcome, cut(mark.reason, 400)] for mark in answer.marks],
         list(answer.tests),
         None if response.latency_s is None else round(response.latency_s, 2),
-        _cut(note, 400),
+        cut(note, 400),
     ]
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[:longest]} […cut, {len(text):,} characters in all]"
 
 
 __all__ = ["MOST_BYTES", "MOST_PER_CELL", "Islands", "encoded", "islands"]

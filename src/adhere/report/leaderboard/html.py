@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -19,12 +19,8 @@ from adhere.report.page import render
 from adhere.report.pieces.charts import Bar, bars
 from adhere.report.pieces.numbers import DASH, counted, decimal, percent, percent_interval, points
 from adhere.report.run.view import accounting_line, sampling_line
-from adhere.schema import write_atomic
 from adhere.store.summary import Accounting
 from adhere.sweep.board import Example, Leaderboard, Row, SuiteFacts
-
-if TYPE_CHECKING:  # a report never talks to an endpoint
-    from adhere.sweep.found import Sweep
 
 _MOST_MODES = 12
 SET_ASIDE = 5
@@ -72,15 +68,6 @@ class _Section(NamedTuple):
     modes: tuple[_Mode, ...]
     caveats: tuple[str, ...]
     settings: dict[str, str]
-
-
-def write_leaderboard_html(sweep: Sweep, board: Leaderboard, path: Path) -> None:
-    """Write the page of a sweep's leaderboard.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
-    write_atomic(path, leaderboard_html(sweep.directory, board).encode("utf-8", "replace"))
 
 
 def leaderboard_html(directory: Path, board: Leaderboard, *, most_bytes: int = MOST_BYTES) -> str:
@@ -288,4 +275,4 @@ def _settings(suite: SuiteFacts, rows: list[Row], board: Leaderboard) -> dict[st
     }
 
 
-__all__ = ["leaderboard_html", "write_leaderboard_html"]
+__all__ = ["leaderboard_html"]

@@ -16,7 +16,7 @@ from adhere.report.leaderboard.text import caveats, rank_range
 from adhere.report.pieces.workbook import Sheet, SheetNames, formats_of, write_workbook
 from adhere.schema import ConstraintRef, Json, encode
 from adhere.store.files import inside
-from adhere.store.readout import Readout, RunReader
+from adhere.store.tables.readout import Readout, RunReader
 from adhere.sweep.board import Cell, Leaderboard, Row, SuiteFacts
 from adhere.sweep.board_run import noun_of, test_of, tests_of
 

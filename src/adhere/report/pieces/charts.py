@@ -17,7 +17,6 @@ from adhere.report.pieces.numbers import percent, points, significant
 from adhere.report.pieces.untrusted import visible
 from adhere.report.pieces.wording import Direction
 
-TONES = 8  # as many as the style sheet defines: t0 (grey, the untrained start) … t7
 _LABEL_LIMIT = 44
 _BAR_LINE, _FOREST_LINE = 36, 46
 """Characters of a label and its value that fit into one line where the page is 400 px wide.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adhere.report.pieces.numbers import count, percent
 from adhere.report.pieces.text_table import paragraph, text_table
-from adhere.store.grouped import Group, Grouped
+from adhere.store.tables.grouped import Group, Grouped
 
 _HEADING = (
     "model", "suite", "ok", "cut", "empty", "refused", "failed", "missing", "prompts, strict", "loose",

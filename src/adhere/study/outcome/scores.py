@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from adhere.pipeline.summarize.counts import mean
 from adhere.stats import over_seeds
 from adhere.store.summary import GuardMeans, Share, SliceScore, Tally
 from adhere.study.design.spec import StudySpec
@@ -80,19 +81,13 @@ def pooled_share(rates: Sequence[Share], confidence: float) -> Share:
     """One rate a seed: counts added, rates averaged, the interval from the spread between seeds."""
     values = [rate.rate for rate in rates if rate.rate is not None]
     low, high = _over_seeds(values, confidence)
-    return Share(sum(rate.passed for rate in rates), sum(rate.n for rate in rates), mean_of(values), low, high)
+    return Share(sum(rate.passed for rate in rates), sum(rate.n for rate in rates), mean(values), low, high)
 
 
 def pooled_guard(guards: Sequence[GuardMeans]) -> GuardMeans:
     """The mean over seeds of each guard number."""
-    means = {name: mean_of([getattr(one, name) for one in guards]) for name in _GUARD_MEANS}
+    means = {name: mean([getattr(one, name) for one in guards]) for name in _GUARD_MEANS}
     return msgspec.structs.replace(guards[0], n=None, **means)
-
-
-def mean_of(values: Sequence[float | None]) -> float | None:
-    """The mean of what is known; None where nothing is."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def _over_seeds(rates_S: Sequence[float], confidence: float) -> tuple[float | None, float | None]:

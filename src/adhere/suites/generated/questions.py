@@ -173,8 +173,3 @@ KINDS: tuple[Callable[[random.Random], Question], ...] = (
 def ask(rng: random.Random) -> Question:
     """A question of any kind."""
     return rng.choice(KINDS)(rng)
-
-
-def ask_several(rng: random.Random, count: int) -> list[Question]:
-    """Questions of different kinds, up to seven."""
-    return [kind(rng) for kind in rng.sample(KINDS, count)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adhere.constraints.published.structeval.table import FORMATS
 from adhere.errors import SpecError
 from adhere.schema import ConstraintRef, Prompt, Sampling, Turn
 from adhere.suites.base import Suite
@@ -21,7 +22,6 @@ from adhere.suites.published.rows import checked_ref
 from adhere.suites.published.table import make_suite, need_columns, need_path, note, read_rows
 
 _COLUMNS = {"task_id": str, "query": str, "output_type": str, "raw_output_metric": list}
-_FORMATS = ("json", "yaml", "toml", "xml", "csv")
 
 
 def load(argument: str | None) -> Suite:
@@ -32,7 +32,7 @@ def load(argument: str | None) -> Suite:
         SpecError: A row cannot be used; the message names file and line.
     """
     rows, sha256 = read_rows(need_path("structeval", argument))
-    kept = [(at, row) for at, row in rows if str(row.get("output_type", "")).lower() in _FORMATS]
+    kept = [(at, row) for at, row in rows if str(row.get("output_type", "")).lower() in FORMATS]
     prompts = tuple(_prompt(at, row) for at, row in kept)
     left = f"; {len(rows) - len(kept):,} rendered tasks are left out" if len(rows) > len(kept) else ""
     return make_suite(
@@ -43,7 +43,7 @@ def load(argument: str | None) -> Suite:
         note=note({"tasks": len(prompts)}, {}) + left,
         citation="J. Yang et al., StructEval, arXiv 2505.20139",
         sampling=Sampling(max_new_tokens=4096),
-        nothing=f"no task whose output is {', '.join(_FORMATS)}",
+        nothing=f"no task whose output is {', '.join(FORMATS)}",
     )
 
 

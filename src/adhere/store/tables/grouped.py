@@ -14,11 +14,11 @@ from typing import NamedTuple
 from adhere.errors import IntegrityError, MissingExtra
 from adhere.extras import need
 from adhere.schema import Outcome, Prompt, Record, Status, decode
-from adhere.store.cells import Cell, Journal, Reader
-from adhere.store.compact import FILES, FOLDER, Made, Tally, made_from, tally, whats_stale
 from adhere.store.files import read_regular
 from adhere.store.run import Key
 from adhere.store.summary import Rate, Summary
+from adhere.store.tables.cells import Cell, Journal, Reader
+from adhere.store.tables.compact import FILES, FOLDER, Made, Tally, made_from, tally, whats_stale
 
 
 class Share(Record, frozen=True):

@@ -13,8 +13,8 @@ from adhere.errors import UsageError
 from adhere.models.base import Model, Request
 from adhere.models.wrap import Searched, Wrapped
 from adhere.pipeline.check import check
+from adhere.pipeline.prepare.search import search_prompt
 from adhere.pipeline.respond import settle
-from adhere.pipeline.search import search_prompt
 from adhere.progress import Progress
 from adhere.schema import Mode, Prompt, Response
 from adhere.store.run import Run

@@ -8,7 +8,7 @@ from pathlib import Path
 from adhere.errors import AdhereError
 from adhere.schema import Response
 from adhere.store.run import Run, StoredVerdict, answer_hash
-from adhere.store.seals import Checked, check_seals
+from adhere.store.seals.chain import Checked, check_seals
 from adhere.store.segments import Damage, read_segments
 from adhere.store.shelf import runs_in, shelf
 

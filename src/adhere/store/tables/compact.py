@@ -7,7 +7,7 @@ For whoever asks questions of hundreds of thousands of answers.
 
 Segments stay the truth; this is a copy that may be deleted at any time. Each file carries the name, size and sha256 of
 everything that it was made from, so that a copy that is out of date is found and said so. Rows are sorted by model,
-suite, prompt, turn and draw, and they are those that `store.run` would read (`store.cells`).
+suite, prompt, turn and draw, and they are those that `store.run` would read (`store.tables.cells`).
 
 DuckDB writes and reads them. Rows are read by msgspec in any case, because DuckDB's own JSON reader takes an unfinished
 last line for a row. From there DuckDB and pyarrow took 0.24 and 0.41 s of CPU for 21,600 answers, DuckDB is 68 MB
@@ -31,9 +31,10 @@ from adhere.errors import IntegrityError, ResourceError
 from adhere.extras import need
 from adhere.progress import Progress, Silent
 from adhere.schema import Outcome, Prompt, Record, Response, Status, decode, encode
-from adhere.store.cells import Cell, Reader, Segment
 from adhere.store.run import Key, StoredVerdict
+from adhere.store.segments import sync
 from adhere.store.shelf import SHARDED, SHARDS
+from adhere.store.tables.cells import Cell, Reader, Segment
 
 if TYPE_CHECKING:
     import duckdb
@@ -180,10 +181,10 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Made:
                 )
                 writer.save(scratch, made)
             for name in FILES:
-                _sync(scratch / name)
+                sync(scratch / name)
             for name in FILES:
                 (scratch / name).replace(target / name)
-            _sync(target)
+            sync(target)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
     except (OSError, duckdb.IOException, duckdb.OutOfMemoryException) as error:
@@ -387,14 +388,6 @@ def _column(kind: str, values: list[Any]) -> Any:
 
 def _json(value: object) -> str | None:
     return None if value is None else msgspec.json.encode(value).decode()
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 __all__ = ["FILES", "FOLDER", "Made", "compact", "made_from", "tally", "whats_stale"]

@@ -1,0 +1,1 @@
+"""What some Models need of a Run before they are asked: a method, a searched prompt, a cap on cost."""

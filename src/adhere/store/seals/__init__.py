@@ -1,0 +1,1 @@
+"""The hashes of what a Run holds, noted when it is finished, and what they say later."""
