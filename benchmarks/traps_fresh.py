@@ -3,6 +3,7 @@
     python benchmarks/traps_fresh.py FOLDER --freeze                                # writes traps_fresh.json: whose answers, their hashes
     python benchmarks/traps_fresh.py FOLDER --part dev --scripts first --missed     # to tune on
     python benchmarks/traps_fresh.py FOLDER --part held --scripts second            # once
+    python benchmarks/traps_fresh.py FOLDER --part last --scripts third             # once
     python benchmarks/traps_fresh.py FOLDER --part frozen --write docs/reference/traps-by-kind.md
 
 FOLDER holds `alpaca/MODEL.json` (results/MODEL/model_outputs.json of tatsu-lab/alpaca_eval), `ext_in_MODEL.jsonl` and
@@ -27,7 +28,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from traps import DATA, constraints_of, is_degenerate, percent
-from traps_scripts import SETS, exploits_by
+from traps_scripts import FIRST, SECOND, exploits_by
+from traps_written import THIRD
 
 from adhere.constraints.base import registry
 from adhere.constraints.published.shared.registry import PROFILES, fill, kinds
@@ -38,10 +40,10 @@ from adhere.stats.proportions import wilson_clustered
 from adhere.testing import published_params
 from adhere.text.words import words
 
-Part = Literal["dev", "frozen", "held"]
+Part = Literal["dev", "frozen", "held", "last"]
 # AlpacaEval's models in the order of the SHA-256 of their names, without those that traps.py has, without gamed ones, mixtures of
 # agents, best-of-n and the same model asked to be brief or wordy: the first twelve are frozen, the next twelve are to tune on, the
-# third twelve were added when the frozen ones had been measured once, before the gate was changed again.
+# third twelve were added when the frozen ones had been measured once, before the gate was changed again, the fourth likewise.
 MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
     "frozen": {
         "alpaca": (
@@ -65,12 +67,20 @@ MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
             "yi-large-preview", "falcon-40b-instruct", "text_davinci_003", "airoboros-33b", "tulu-2-dpo-70b", "Starling-LM-7B-alpha-ExPO", "Llama3-PBM-Nova-70B",
         ),
     },
+    "last": {
+        "alpaca": (
+            "oasst-rlhf-llama-33b", "Infinity-Instruct-7M-Gen-Llama3_1-70B", "baize-v2-7b", "tulu-2-dpo-7b", "dolphin-2.2.1-mistral-7b", "mistral-large-2402",
+            "gpt-4o-2024-05-13", "aligner-2b_qwen1.5-72b-chat", "FuseChat-Llama-3.2-3B-Instruct", "Qwen1.5-110B-Chat", "llama-2-chat-7b-evol70k-neft",
+            "Meta-Llama-3.1-405B-Instruct-Turbo",
+        ),
+    },
 }  # fmt: skip
 COMMITS = {
     "alpaca": "tatsu-lab/alpaca_eval@cd543a149df89434d8a54582c0151c0b945c3d20",
     "extended": "Kovbo/IFEval-extended@bbb0cdc",
     "ifeval": "gio-usp/ifeval@5e7a599",
 }
+SETS = {"first": FIRST, "second": SECOND, "third": THIRD}
 FROZEN = Path(__file__).with_suffix(".json")
 MARK = "<!-- written by benchmarks/traps_fresh.py -->"
 TUNED_ON = (
@@ -117,7 +127,7 @@ def freeze(folder: Path) -> None:
             "file": file.relative_to(folder).as_posix(),
             "sha256": _sha(file),
         }
-        for part in ("frozen", "dev", "held")
+        for part in MODELS
         for group, model, file in files_of(folder, part)
     ]
     FROZEN.write_text(json.dumps({"sources": COMMITS, "files": files}, indent=1) + "\n", encoding="utf-8")
@@ -366,7 +376,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--freeze", action="store_true")
-    parser.add_argument("--part", choices=("dev", "frozen", "held"), default="dev")
+    parser.add_argument("--part", choices=tuple(MODELS), default="dev")
     parser.add_argument("--scripts", choices=("known", *SETS), default="known", help="known: those of exploits.py")
     parser.add_argument("--per-kind", type=int, default=2)
     parser.add_argument("--profiles", nargs="*", default=["own", *PROFILES])

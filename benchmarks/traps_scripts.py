@@ -114,7 +114,6 @@ SECOND = Scripts(
     ),
     signs=(str.maketrans(",.!?:;-", "⸴ꓸⵑ﹖︰；−"), str.maketrans(",.!?:;-", "，｡！？：；⁃"), str.maketrans(",.!?:;-", "､﹒ǃꛫ∶︔‒")),
 )  # fmt: skip
-SETS = {"first": FIRST, "second": SECOND}
 
 
 def exploits_by(
