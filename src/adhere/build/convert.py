@@ -111,7 +111,12 @@ def _verl(row: Row, table: str) -> Row:
 
 def _ground_truth(row: Row) -> str:
     """What our rewards for verl and OpenRLHF read."""
-    return json.dumps({"instruction_id_list": row["instruction_id_list"], "kwargs": row["kwargs"]}, sort_keys=True)
+    asked = messages_of(row["prompt"])[-1][
+        "content"
+    ]  # for the intent gate, as both pass the prompt templated or not at all
+    return json.dumps(
+        {"instruction_id_list": row["instruction_id_list"], "kwargs": row["kwargs"], "prompt": asked}, sort_keys=True
+    )
 
 
 def back(rows: Sequence[Row], table: str, shape: Shape) -> list[Row]:

@@ -3,7 +3,7 @@
 open-instruct collects the subclasses of its `VerifierFunction`, so importing this module is all it takes:
 
     python -c 'import adhere.environments.open_instruct' && python open_instruct/grpo_fast.py …   # or a sitecustomize
-    # rows: ground_truth = json of {"instruction_id": […], "kwargs": […]}, dataset = "adhere"
+    # rows: ground_truth = json of {"instruction_id": […], "kwargs": […]}, dataset = "adhere"; for the gate "traps": true and "prompt"
 
 `rows_of` writes such rows. Its registry has no place for a missing score, so an answer that could not be judged raises
 `Undecided` and the training stops: judge prompts without undecidable constraints there, or use another trainer.
@@ -19,7 +19,7 @@ import msgspec
 
 from adhere.environments.environment import Environment, Undecided, judge_episode
 from adhere.errors import MissingExtra
-from adhere.rewards.rows import refs_in
+from adhere.rewards.rows import asked_by, refs_in
 from adhere.schema import Prompt, Turn
 
 NAME = "adhere"
@@ -42,6 +42,8 @@ def rows_of(environment: Environment) -> list[dict[str, Any]]:
                     "mode": environment.mode,
                     "reward": environment.reward,
                     "profile": prompt.tags.get("profile"),
+                    "traps": environment.traps,
+                    "prompt": prompt.turns[-1].text,
                 }
             ).decode(),
             "dataset": NAME,
@@ -55,19 +57,21 @@ def score_of(prediction: str, label: str) -> float:
 
     Args:
         prediction: The answer, reasoning and all.
-        label: JSON text with `instruction_id` (or `instruction_id_list`) and `kwargs`; `mode`, `reward` and `profile`
-            where `rows_of` wrote it.
+        label: JSON text with `instruction_id` (or `instruction_id_list`) and `kwargs`; `mode`, `reward`, `profile`, `traps` and
+            `prompt` where `rows_of` wrote them.
 
     Raises:
         Undecided: It could not be judged.
-        UsageError: The label names no constraints.
+        UsageError: The label names no constraints, or has `traps` and no `prompt`.
     """
     refs = refs_in(label, where="open-instruct's ground_truth")
     settings = _settings_of(label)
     tags = {"profile": settings["profile"]} if settings.get("profile") else {}
+    traps = settings.get("traps") is True
+    asked = asked_by(label, where="open-instruct's ground_truth") if traps else ""
     judged = judge_episode(
-        Prompt("", (Turn("", refs),), tags=tags), prediction,
-        mode=settings.get("mode") or "reference", reward=settings.get("reward") or "dense",
+        Prompt("", (Turn(asked, refs),), tags=tags), prediction,
+        mode=settings.get("mode") or "reference", reward=settings.get("reward") or "dense", traps=traps,
     )  # fmt: skip
     if judged.score is None:
         raise Undecided(

@@ -6,7 +6,7 @@ import argparse
 from typing import NamedTuple
 
 from adhere.environments.environment import Environment, env
-from adhere.environments.worlds import WorldEnvironment, is_world
+from adhere.environments.worlds import WorldEnvironment, insist_on_no_gate, is_world
 from adhere.errors import AdhereError
 from adhere.pipeline.reward import REWARD_KINDS
 from adhere.suites import load
@@ -40,6 +40,8 @@ def parse(module: str, arguments: list[str] | None, *, worlds: bool = False) -> 
     given = parser.parse_args(arguments)
     try:
         suite = load(given.suite, limit=given.limit, seed=given.seed)
+        if given.traps and worlds:
+            insist_on_no_gate(suite)
         made: Environment | WorldEnvironment = (
             WorldEnvironment(suite, reward=given.reward)
             if worlds and is_world(suite)

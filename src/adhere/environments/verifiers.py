@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from adhere.environments.environment import Judged, Undecided, env, judge_episode
-from adhere.environments.worlds import Rollout, WorldEnvironment, is_world, judge_answers
+from adhere.environments.worlds import Rollout, WorldEnvironment, insist_on_no_gate, is_world, judge_answers
 from adhere.errors import UsageError
 from adhere.extras import need
 from adhere.pipeline.reward import RewardKind
@@ -124,6 +124,8 @@ class AdhereTaskset(vf.Taskset[AdhereTask, AdhereTasksetConfig]):
         config = self.config
         suite = load(config.suite, limit=config.limit, seed=config.seed)
         if is_world(suite):
+            if config.task.traps:
+                insist_on_no_gate(suite)
             yield from self._episodes(suite)
             return
         environment = env(suite)
@@ -196,6 +198,8 @@ def load_environment(
         UnknownName, UsageError: There is no such suite, or it does not fit.
     """
     loaded = load(suite, limit=limit, seed=seed)  # what is wrong is said in our words, before verifiers does
+    if traps:
+        insist_on_no_gate(loaded)
     _ = _by_text(loaded) if is_world(loaded) else env(loaded, mode=mode, reward=reward)
     taskset = {
         "id": "adhere_if", "suite": suite, "limit": limit, "seed": seed, "task": {"mode": mode, "reward": reward, "traps": traps},

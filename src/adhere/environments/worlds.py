@@ -125,6 +125,18 @@ def is_world(suite: Suite) -> bool:
     return any(map(is_episode, suite.prompts))
 
 
+def insist_on_no_gate(suite: Suite) -> None:
+    """Refuse `traps` for episodes.
+
+    Raises:
+        UsageError: The prompts of the suite are episodes.
+    """
+    if is_world(suite):
+        raise UsageError(
+            f"{suite.name}: the intent gate reads texts, and a program decides an episode by what was done. Leave traps out"
+        )
+
+
 def world_env(
     suite: str | Suite, *, reward: RewardKind = "dense", limit: int | None = None, seed: int | None = None
 ) -> WorldEnvironment:
@@ -220,4 +232,13 @@ def _method(tool: Tool) -> Callable[..., str]:
     return method
 
 
-__all__ = ["Rollout", "WorldEnvironment", "dataset", "factory", "is_world", "judge_answers", "world_env"]
+__all__ = [
+    "Rollout",
+    "WorldEnvironment",
+    "dataset",
+    "factory",
+    "insist_on_no_gate",
+    "is_world",
+    "judge_answers",
+    "world_env",
+]

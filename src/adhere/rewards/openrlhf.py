@@ -7,9 +7,9 @@ another prompt instead; put this into a file of your own and give it to --remote
 
     from functools import partial
     from adhere.rewards import openrlhf
-    reward_func = partial(openrlhf.reward_func, missing="mask")
+    reward_func = partial(openrlhf.reward_func, missing="mask")     # and traps=True
 
-A row's label is the JSON text of a mapping with `instruction_id_list` and `kwargs`.
+A row's label is the JSON text of a mapping with `instruction_id_list` and `kwargs`, for `traps` with the `prompt`, too.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from adhere.rewards.rows import (
     MISSING,
     Missing,
     Seen,
+    asked_by,
     insist_on_no_typo,
     insist_on_words,
     masked,
@@ -44,6 +45,7 @@ def reward_func(
     cut_answers: CutAnswers = "fail",
     missing: Missing = "stop",
     most_unmeasured: float = 0.5,
+    traps: bool = False,
     **others: Any,
 ) -> dict[str, Any]:
     """The rewards of some answers.
@@ -59,6 +61,8 @@ def reward_func(
         missing: Without a measurement `stop` gives None, at which OpenRLHF stops, `mask` NaN. Its dynamic filtering drops a group
             whose mean score is NaN; without that option NaN would reach the weights.
         most_unmeasured: The share of such answers above which `mask` stops, too, from this process's hundredth on.
+        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The prompt is what stands
+            under `prompt` in the label, because OpenRLHF's own is templated.
         others: Not looked at: releases pass different ones. One that is nearly an argument of ours is refused.
 
     Returns:
@@ -68,13 +72,14 @@ def reward_func(
 
     Raises:
         Unmeasured: There were more of them.
-        UsageError: The lists differ in length, a query does not begin with its prompt, or a label names no constraints.
+        UsageError: The lists differ in length, a query does not begin with its prompt, a label names no constraints, or with `traps` no
+            prompt.
         UnknownName, BadParameter: A label names a constraint that cannot be judged.
     """
     if not len(queries) == len(prompts) == len(labels):
         raise UsageError(f"Got {len(queries)} queries, {len(prompts)} prompts and {len(labels)} labels")
     insist_on_words("dense", mode, profile, cut_answers)
-    insist_on_no_typo(others, ("mode", "profile", "cut_answers", "missing", "most_unmeasured"))
+    insist_on_no_typo(others, ("mode", "profile", "cut_answers", "missing", "most_unmeasured", "traps"))
     one_of(missing, MISSING, "treatment of missing rewards")
     answers = [_answer(query, prompt) for query, prompt in zip(queries, prompts, strict=True)]
     texts = [without_end_tokens(answer) for answer in answers]
@@ -83,6 +88,7 @@ def reward_func(
         reward_of(
             text, refs_in(label, where="OpenRLHF's label"), kind="dense", mode=mode, profile=profile,
             is_cut=any(ended) and not one_ended, cut_answers=cut_answers,
+            asked=asked_by(label, where="OpenRLHF's label") if traps else None,
         )
         for text, label, one_ended in zip(texts, labels, ended, strict=True)
     ]  # fmt: skip

@@ -232,6 +232,15 @@ def refs_in(label: Any, *, where: str) -> Refs:
     Raises:
         UsageError: It is none of these.
     """
+    found = _label_of(label, where)
+    ids = next((name for name in _IDS if isinstance(found, Mapping) and name in found), None)
+    if ids is None or "kwargs" not in found:
+        got = ", ".join(map(repr, found)) if isinstance(found, Mapping) else repr(label)[:80]
+        raise UsageError(f"{where} names no constraints: it holds {got or 'nothing'}. {_WANTED}")
+    return refs_of(found[ids], found["kwargs"])
+
+
+def _label_of(label: Any, where: str) -> Any:
     found = label
     if isinstance(found, str | bytes):
         try:
@@ -240,11 +249,28 @@ def refs_in(label: Any, *, where: str) -> Refs:
             raise UsageError(f"{where} is no JSON: {error}. {_WANTED}") from error
     if isinstance(found, Sequence) and not isinstance(found, str) and len(found) == 1:
         found = found[0]
-    ids = next((name for name in _IDS if isinstance(found, Mapping) and name in found), None)
-    if ids is None or "kwargs" not in found:
-        got = ", ".join(map(repr, found)) if isinstance(found, Mapping) else repr(label)[:80]
-        raise UsageError(f"{where} names no constraints: it holds {got or 'nothing'}. {_WANTED}")
-    return refs_of(found[ids], found["kwargs"])
+    return found
+
+
+def asked_by(label: Any, *others: Any, where: str) -> str:
+    """A row's prompt for the intent gate (`traps=True`): what stands under `prompt` in its label, or in what else comes with it.
+
+    Args:
+        label: As for `refs_in`. `adhere build convert` and our environments' rows write the prompt into it.
+        others: Mappings that a trainer passes beside it.
+        where: What the trainer calls the label, for messages.
+
+    Raises:
+        UsageError: None of them has it. A trainer's own text of the prompt is no substitute: it is templated.
+    """
+    for one in (_label_of(label, where), *others):
+        asked = one.get("prompt") if isinstance(one, Mapping) else None
+        if asked is not None and (text := asked_in(asked)).strip():
+            return text
+    raise UsageError(
+        f"With traps=True a row needs its prompt: {where} has no `prompt` (a text, or messages). Rows made by "
+        "`adhere build convert` have it"
+    )
 
 
 _WANTED = "Wanted: a mapping (or its JSON text) with instruction_id_list and kwargs, as in IFEval's rows"

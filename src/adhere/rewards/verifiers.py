@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from adhere.pipeline.reward import RewardKind
-from adhere.rewards.rows import COLUMNS, answer_of, insist_on_words, is_cut_by, refs_in, reward_of
+from adhere.rewards.rows import COLUMNS, answer_of, asked_by, insist_on_words, is_cut_by, refs_in, reward_of
 from adhere.schema import CutAnswers, Mode
 
 
@@ -25,6 +25,7 @@ def verifiers_reward(
     mode: Mode = "reference",
     profile: str | None = None,
     cut_answers: CutAnswers = "fail",
+    traps: bool = False,
 ) -> Callable[..., float | None]:
     """A reward function `f(completion, info, answer, **others) -> float | None` for one rollout.
 
@@ -38,9 +39,10 @@ def verifiers_reward(
         profile: Which version of a published suite, where there are several.
         cut_answers: Whether an answer that was cut at its token limit fails, or is judged as it stands. The rollout's
             `state` says which were cut: by `is_truncated`, or in the last step of its `trajectory`.
+        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The rubric passes the prompt.
 
     Raises:
-        UsageError: One of the words is unknown. When called: neither `info` nor `answer` names constraints.
+        UsageError: One of the words is unknown. When called: neither `info` nor `answer` names constraints, or `traps` got no prompt.
         UnknownName, BadParameter: When called: one of them cannot be judged.
     """
     insist_on_words(kind, mode, profile, cut_answers)
@@ -50,13 +52,14 @@ def verifiers_reward(
         info: Any = None,
         answer: Any = None,
         state: Any = None,
+        prompt: Any = None,
         **others: Any,  # noqa: ARG001
     ) -> float | None:
         names = isinstance(info, str) or (isinstance(info, Mapping) and COLUMNS[0] in info)
         refs = refs_in(info, where="info") if names else refs_in(answer, where="Neither info nor answer: answer")
         return reward_of(
             answer_of(completion), refs, kind=kind, mode=mode, profile=profile, is_cut=_was_cut(state),
-            cut_answers=cut_answers,
+            cut_answers=cut_answers, asked=asked_by(info if names else answer, {"prompt": prompt}, where="info or answer") if traps else None,
         )  # fmt: skip
 
     judge.__name__ = f"judge_{kind}"  # rubrics report rewards under the function's name
@@ -80,7 +83,8 @@ async def judge_dense(task: Any, trace: Any) -> float | None:
     None, never 0, where nothing was measured; verifiers has no place for it, records an error and leaves the reward open.
 
     Args:
-        task: Its `data` have `instruction_id_list` and `kwargs`.
+        task: Its `data` have `instruction_id_list` and `kwargs`. Where its `config` or `data` says `traps`, an answer that keeps the letter
+            and not the intent gets 0.
         trace: Its last reply is judged as it was written, its reasoning set aside. Where `is_truncated` is true of it, the
             answer was cut at its token limit, and fails.
 
@@ -99,7 +103,11 @@ async def judge_binary(task: Any, trace: Any) -> float | None:
 def _reward_of_trace(task: Any, trace: Any, *, kind: RewardKind) -> float | None:
     label = {name: getattr(task.data, name) for name in COLUMNS if hasattr(task.data, name)}
     text, is_cut = answer_of_trace(trace)
-    return reward_of(text, refs_in(label, where="The task's data"), kind=kind, mode="reference", is_cut=is_cut)
+    traps = any(getattr(getattr(task, name, None), "traps", False) is True for name in ("config", "data"))
+    asked = asked_by(label, {"prompt": getattr(task.data, "prompt", None)}, where="The task's data") if traps else None
+    return reward_of(
+        text, refs_in(label, where="The task's data"), kind=kind, mode="reference", is_cut=is_cut, asked=asked
+    )
 
 
 def answer_of_trace(trace: Any) -> tuple[str, bool]:

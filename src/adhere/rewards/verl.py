@@ -4,7 +4,7 @@
     +custom_reward_function.reward_kwargs.kind=binary
 
 The ground truth of a row (`reward_model.ground_truth`) is a mapping with `instruction_id_list` and `kwargs`, or its JSON
-text (safer in Parquet, which gives every row the same keys).
+text (safer in Parquet, which gives every row the same keys). For `traps=True` it has the `prompt`, too.
 
 Where nothing was measured the score is None, never 0, and verl stops there. With `missing=mask` it is NaN, which our advantage
 estimator leaves out (`environments.verl`):
@@ -23,6 +23,7 @@ from adhere.rewards.rows import (
     MISSING,
     Missing,
     Seen,
+    asked_by,
     insist_on_no_typo,
     insist_on_words,
     is_cut_by,
@@ -45,6 +46,7 @@ def compute_score(
     cut_answers: CutAnswers = "fail",
     missing: Missing = "stop",
     most_unmeasured: float = 0.5,
+    traps: bool = False,
     **others: Any,
 ) -> float | None:
     """The reward of one answer: its reasoning set aside, strictly judged.
@@ -61,11 +63,13 @@ def compute_score(
         cut_answers: Whether an answer that was cut fails, or is judged as it stands.
         missing: Without a measurement `stop` gives None, at which verl stops, `mask` NaN, which only `adhere_grpo` understands.
         most_unmeasured: The share of such answers above which `mask` stops, too, from this process's hundredth on.
+        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The prompt is what stands
+            under `prompt` in the ground truth or in `extra_info`.
         others: Not looked at: verl's releases pass different ones. One that is nearly an argument of ours is refused.
 
     Raises:
         Unmeasured: There were more of them.
-        UsageError: A word or argument is unknown, or the ground truth names no constraints.
+        UsageError: A word or argument is unknown, the ground truth names no constraints, or with `traps` no prompt.
         UnknownName, BadParameter: It names one that cannot be judged.
     """
     insist_on_words(kind, mode, profile, cut_answers)
@@ -73,7 +77,10 @@ def compute_score(
     refs = refs_in(ground_truth, where="verl's ground_truth")
     one_of(missing, MISSING, "treatment of missing rewards")
     is_cut = is_cut_by(extra_info) if isinstance(extra_info, Mapping) else None
-    found = reward_of(solution_str, refs, kind=kind, mode=mode, profile=profile, is_cut=is_cut, cut_answers=cut_answers)
+    found = reward_of(
+        solution_str, refs, kind=kind, mode=mode, profile=profile, is_cut=is_cut, cut_answers=cut_answers,
+        asked=asked_by(ground_truth, extra_info, where="verl's ground_truth") if traps else None,
+    )  # fmt: skip
     return found if missing == "stop" else masked([found], _seen.setdefault(most_unmeasured, Seen(most_unmeasured)))[0]
 
 
@@ -92,6 +99,7 @@ def compute_score_batch(
     cut_answers: CutAnswers = "fail",
     missing: Missing = "stop",
     most_unmeasured: float = 0.5,
+    traps: bool = False,
     **others: Any,
 ) -> list[float | None]:
     """As `compute_score`, for verl's reward manager `batch`.
@@ -107,6 +115,7 @@ def compute_score_batch(
         cut_answers: As for `compute_score`.
         missing: As for `compute_score`.
         most_unmeasured: As for `compute_score`.
+        traps: As for `compute_score`.
         others: As for `compute_score`.
 
     Raises:
@@ -127,10 +136,11 @@ def compute_score_batch(
             cut_answers=cut_answers,
             missing=missing,
             most_unmeasured=most_unmeasured,
+            traps=traps,
             **others,
         )
         for source, text, truth, info in zip(data_sources, solution_strs, ground_truths, infos, strict=True)
     ]
 
 
-_ARGUMENTS = ("kind", "mode", "profile", "cut_answers", "missing", "most_unmeasured")
+_ARGUMENTS = ("kind", "mode", "profile", "cut_answers", "missing", "most_unmeasured", "traps")

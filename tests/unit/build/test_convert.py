@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from adhere.build.convert import back, convert, read_table, write_table
+from adhere.build.convert import back, convert, messages_of, read_table, write_table
 from adhere.cli import adhere
 from adhere.errors import SpecError, UsageError
-from adhere.rewards.rows import refs_in, refs_of
+from adhere.rewards.rows import asked_by, refs_in, refs_of
 
 RIDING = {
     "prompt_id": "p-1",
@@ -72,7 +72,10 @@ def test_shapes_are_what_the_tools_document() -> None:
     verl = convert(TABLES["rl"], "rl", "verl")[0]
     assert refs_in(verl["reward_model"]["ground_truth"], where="x")[1].params == {"words": ["a", "é"]}
     assert set(verl) >= {"data_source", "prompt", "ability", "reward_model", "extra_info"}
-    assert refs_in(convert(TABLES["rl"], "rl", "openrlhf")[0]["label"], where="x")[0].params == {"count": 9}
+    label = convert(TABLES["rl"], "rl", "openrlhf")[0]["label"]
+    assert refs_in(label, where="x")[0].params == {"count": 9}
+    for truth, row in ((label, TABLES["rl"][0]), (verl["reward_model"]["ground_truth"], TABLES["rl"][0])):
+        assert asked_by(truth, where="x") == messages_of(row["prompt"])[-1]["content"]
 
 
 @pytest.mark.parametrize("shape", ["llamafactory", "verl", "openrlhf", "sharegpt"])

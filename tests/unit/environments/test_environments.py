@@ -281,6 +281,80 @@ async def posted(path: str, body: dict[str, Any], status: int = 200) -> Any:
         return await answer.json()
 
 
+ASKED = (
+    "Write a short blog post about the benefits of cycling to work every morning in winter for office employees of large "
+    "cities. Use no commas."
+)
+HONEST = (
+    "Cycling wakes you up before the day begins. A light on the handlebar keeps you safe in winter and the ride home clears your head. "
+    "You save money on fuel and arrive at your desk in a good mood."
+)
+
+
+class TestTheIntentGate:
+    """`traps=True` of an environment, through every adapter: an honest answer keeps its reward, the phrase alone has 0."""
+
+    @pytest.fixture
+    def gated(self) -> Environment:
+        suite = Suite("mine", "1", (Prompt("p", (Turn(ASKED, (NO_COMMA,)),)),))
+        assert Environment(suite).score("p", "No commas.") == 1.0
+        return Environment(suite, traps=True)
+
+    def test_nemo_gym(self, gated: Environment) -> None:
+        (row,) = rows_of(gated)
+        for text, earned in ((HONEST, 1.0), ("No commas.", 0.0)):
+            found = asyncio.run(posted("/verify", row | {"response": response(text)}))
+            assert (found["reward"], found["traps"]) == (earned, 1 - earned)
+
+    def test_open_instruct(self, gated: Environment) -> None:
+        (row,) = open_instruct_rows(gated)
+        assert [score_of(text, row["ground_truth"]) for text in (HONEST, "No commas.")] == [1.0, 0.0]
+        bare = {name: value for name, value in json.loads(row["ground_truth"]).items() if name != "prompt"}
+        with pytest.raises(UsageError, match="ground_truth has no `prompt`"):
+            score_of(HONEST, json.dumps(bare))
+
+    def test_trl(self, gated: Environment) -> None:
+        trl = pytest.importorskip("adhere.environments.trl")
+        (row,) = gated.rows()
+        columns = {name: [row[name]] * 2 for name in ("instruction_id_list", "kwargs")}
+        said = [HONEST, "No commas."]
+        assert trl.reward(gated)(prompts=[row["prompt"]] * 2, completions=said, **columns) == [1.0, 0.0]
+        for text, earned in zip(said, (1.0, 0.0), strict=True):
+            episode = trl.factory(gated)()
+            episode.reset(prompt_id="p")
+            episode.answer(text)
+            assert episode.get_reward() == earned
+
+    def test_openenv(self, gated: Environment) -> None:
+        openenv = pytest.importorskip("adhere.environments.openenv", exc_type=MissingExtra)
+        for text, earned in ((HONEST, 1.0), ("No commas.", 0.0)):
+            session = openenv.InstructionEnvironment(gated)
+            session.reset(prompt_id="p")
+            assert session.step(openenv.AnswerAction(answer=text)).reward == earned
+
+    def test_verifiers(self) -> None:
+        module = pytest.importorskip("adhere.environments.verifiers", exc_type=MissingExtra)
+        for traps, earned in ((True, 0.0), (False, None)):
+            task = next(iter(module.load_environment("core:x1", traps=traps).taskset))
+            trace = SimpleNamespace(root_reply=task.data.prompt_text, is_truncated=False, assistant_messages=[])
+            assert task.config.traps is traps
+            assert earned is None or asyncio.run(task.obeys(trace)) == earned
+            assert ("traps" in asyncio.run(task.instructions(trace))) is traps
+
+    @pytest.mark.parametrize("module", ["adhere.environments.openenv", "adhere.environments.verifiers"])
+    def test_episodes_refuse_it(self, module: str, capsys: pytest.CaptureFixture[str]) -> None:
+        from adhere.environments.served import parse
+
+        if module.endswith("openenv"):
+            with pytest.raises(SystemExit):
+                parse(module, ["world:shop:x2", "--traps"], worlds=True)
+            assert "a program decides an episode" in capsys.readouterr().err
+        else:
+            found = pytest.importorskip(module, exc_type=MissingExtra)
+            with pytest.raises(UsageError, match="a program decides an episode"):
+                found.load_environment("world:shop:x2+text", traps=True)
+
+
 class TestSeveralTurns:
     def test_trl_episode_gives_the_next_turn_and_ends(self) -> None:
         trl = pytest.importorskip("adhere.environments.trl")

@@ -116,6 +116,64 @@ def test_a_taskset_of_verifiers_names_the_function():
         asyncio.run(judge_dense(SimpleNamespace(data=SimpleNamespace(prompt="x")), trace("x")))
 
 
+ASKED = (
+    "Write a short blog post about the benefits of cycling to work every morning in winter for office employees of large "
+    "cities. Use no commas and at least 3 words."
+)
+HONEST = (
+    "Cycling wakes you up before the day begins. A light on the handlebar keeps you safe in winter and the ride home clears your head. "
+    "You save money on fuel and arrive at your desk in a good mood."
+)
+TAKES = "Write a short blog post about the benefits of cycling to work every morning in winter for office employees of large cities."
+
+
+class TestTheIntentGate:
+    """`traps=True` in every trainer's reward: the prompt is in the row, and who keeps the letter alone gets 0."""
+
+    def test_verl(self) -> None:
+        for truth, info in (
+            (TRUTH | {"prompt": ASKED}, None),
+            (json.dumps(TRUTH | {"prompt": [{"role": "user", "content": ASKED}]}), {"index": 1}),
+            (TRUTH, {"prompt": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": ASKED}]}),
+        ):
+            assert [compute_score("x", text, truth, info, traps=True) for text in (HONEST, TAKES)] == [1.0, 0.0]
+            assert [compute_score("x", text, truth, info) for text in (HONEST, TAKES)] == [1.0, 1.0]
+        batch = ["x"] * 2, [HONEST, TAKES], [TRUTH | {"prompt": ASKED}] * 2
+        assert compute_score_batch(*batch, traps=True) == [1.0, 0.0]
+        with pytest.raises(UsageError, match="verl's ground_truth has no `prompt`"):
+            compute_score("x", HONEST, TRUTH, {"index": 0}, traps=True)
+        with pytest.raises(UsageError, match=r"'trap'.*Did you mean 'traps'"):
+            compute_score("x", HONEST, TRUTH, trap=True)
+
+    def test_openrlhf(self) -> None:
+        pytest.importorskip("torch")
+        prompt = f"<|im_start|>user\n{ASKED}<|im_end|>\n<|im_start|>assistant\n"
+        queries, label = (
+            [f"{prompt}{text}<|im_end|>\n" for text in (HONEST, TAKES)],
+            json.dumps(TRUTH | {"prompt": ASKED}),
+        )
+        found = reward_func(queries, [prompt] * 2, [label] * 2, traps=True)
+        assert (found["rewards"].tolist(), found["scores"].tolist()) == ([1.0, 0.0], [1.0, 0.0])
+        assert reward_func(queries, [prompt] * 2, [label] * 2)["rewards"].tolist() == [1.0, 1.0]
+        with pytest.raises(UsageError, match="OpenRLHF's label has no `prompt`"):
+            reward_func(queries, [prompt] * 2, [json.dumps(TRUTH)] * 2, traps=True)
+
+    def test_verifiers(self) -> None:
+        said = [[{"role": "assistant", "content": text}] for text in (HONEST, TAKES)]
+        prompt = [{"role": "user", "content": ASKED}]
+        gate, plain = verifiers_reward("binary", traps=True), verifiers_reward("binary")
+        assert [gate(completion=one, info=TRUTH, prompt=prompt) for one in said] == [1.0, 0.0]
+        assert [plain(completion=one, info=TRUTH, prompt=prompt) for one in said] == [1.0, 1.0]
+        with pytest.raises(UsageError, match="info or answer has no `prompt`"):
+            gate(completion=said[0], info=TRUTH)
+        for config, traps, earned in ((True, False, 0.0), (False, True, 0.0), (False, False, 1.0)):
+            task = SimpleNamespace(
+                data=SimpleNamespace(**TRUTH, prompt=ASKED, traps=traps), config=SimpleNamespace(traps=config)
+            )
+            assert asyncio.run(judge_dense(task, trace(TAKES))) == earned
+            assert asyncio.run(judge_dense(task, trace(HONEST))) == 1.0
+
+
 def test_no_measurement_is_none_never_zero(monkeypatch: pytest.MonkeyPatch):
     def crash(self: Constraint, text: str) -> None:
         raise RuntimeError("broken verifier")

@@ -22,6 +22,7 @@ from adhere.errors import UsageError
 from adhere.schema import RlRow
 from adhere.train.recipe import Recipe, StageSpec
 from adhere.train.recipe.launch.trainers import trainer_files
+from adhere.train.recipe.spec import RewardTerm
 
 ROWS = [RlRow(f"p{i}", f"Write about thing {i}.", 8, 0.5, 0.1, ("case:lower",), ({},)) for i in range(2)]
 GRPO = {
@@ -188,6 +189,26 @@ def test_trl_takes_the_settings(stage: str, tmp_path: Path) -> None:
     if stage == "grpo":
         assert (arguments.num_generations, arguments.max_steps, arguments.epsilon_high) == (6, 7, 0.28)
         assert arguments.generation_batch_size == 24
+
+
+def test_the_intent_gate_goes_with_the_recipe() -> None:
+    made = recipe(StageSpec("grpo", GRPO), reward=(RewardTerm("dense", traps=True),))
+    said = keys_of(files("verl", made)["run.sh"], "")
+    assert said["+reward.custom_reward_function.reward_kwargs.traps"] == "true"
+    assert said["+reward.custom_reward_function.reward_kwargs.kind"] == "dense"
+    assert "judge_reward('dense', traps=True, " in files("trl", made)["train.py"]
+    task = tomllib.loads(files("prime-rl", made)["rl.toml"])["orchestrator"]["train"]["source"][0]["env"]["taskset"][
+        "task"
+    ]
+    assert task == {"reward": "dense", "traps": True}
+    row = json.loads(files("open-instruct", made)["rows.jsonl"].splitlines()[0])
+    from adhere.environments.open_instruct import score_of
+
+    assert score_of("small things are seldom seen and yet they hold our days together", row["ground_truth"]) == 1.0
+    assert score_of("write about thing 0.", row["ground_truth"]) == 0.0
+    for more in ({"weight": 0.5}, {"kind": "asked", "model": "x/y"}):
+        with pytest.raises(UsageError, match="ours alone"):
+            files("verl", recipe(reward=(RewardTerm(**{"kind": "dense", "traps": True} | more),)))
 
 
 def test_what_another_trainer_cannot_do_is_refused() -> None:

@@ -21,7 +21,7 @@ from adhere.errors import UsageError
 from adhere.schema import RlRow
 from adhere.train.loop import OptimizerSettings
 from adhere.train.methods.grpo import GrpoSettings
-from adhere.train.recipe.spec import Recipe
+from adhere.train.recipe.spec import Recipe, RewardTerm
 
 __all__ = ["Trainer", "trainer_files"]
 
@@ -70,8 +70,7 @@ def trainer_files(trainer: str, recipe: Recipe, rows: Sequence[RlRow], *, data: 
     Raises:
         UsageError: It cannot be done there: another reward, online merging, no online stage, or a stage or setting that it does not have.
     """
-    if not isinstance(recipe.reward, str) or recipe.reward == "model":
-        raise UsageError(f"--emit {trainer}: reward = {recipe.reward!r} is ours alone. Take 'dense' or 'binary'")
+    _judged_by(trainer, recipe)
     if trainer == "trl":
         return _trl(recipe, data)
     online = [(stage.name, settings) for stage, settings in recipe.resolved() if isinstance(settings, GrpoSettings)]
@@ -91,6 +90,27 @@ def trainer_files(trainer: str, recipe: Recipe, rows: Sequence[RlRow], *, data: 
     return makers[trainer](_Asked(recipe, name, settings, rows, data, gpus))
 
 
+def _judged_by(trainer: str, recipe: Recipe) -> tuple[str, bool]:
+    """The kind of the judge's reward, and whether it stands behind the intent gate.
+
+    Raises:
+        UsageError: The recipe's reward is another one.
+    """
+    found = recipe.reward
+    if isinstance(found, str) and found != "model":
+        return found, False
+    if (
+        len(found) == 1
+        and isinstance(term := found[0], RewardTerm)
+        and term.kind in {"dense", "binary"}
+        and (term == RewardTerm(term.kind, traps=term.traps))
+    ):
+        return term.kind, term.traps
+    raise UsageError(
+        f"--emit {trainer}: reward = {found!r} is ours alone. Take 'dense' or 'binary', with or without traps"
+    )
+
+
 def _insist(trainer: str, stage: str, settings: OptimizerSettings) -> None:
     if settings.merging is not None:
         raise UsageError(f"--emit {trainer}: {stage} has online merging, which is ours alone. Take `merging` out")
@@ -104,6 +124,7 @@ def _insist(trainer: str, stage: str, settings: OptimizerSettings) -> None:
 def _verl(asked: _Asked) -> dict[str, str]:
     """Hydra overrides of verl's PPO trainer, in a script."""
     one, recipe = asked.settings, asked.recipe
+    kind, traps = _judged_by("verl", recipe)
     actor, rollout = "actor_rollout_ref.actor.", "actor_rollout_ref.rollout."
     keys: dict[str, Any] = {
         "algorithm.adv_estimator": asked.stage, "algorithm.norm_adv_by_std_in_grpo": one.scale_rewards == "group",
@@ -124,7 +145,7 @@ def _verl(asked: _Asked) -> dict[str, str]:
         "actor_rollout_ref.model.lora_alpha": recipe.lora.alpha if recipe.lora else 16,
         "algorithm.rollout_correction.rollout_is": "token", "algorithm.rollout_correction.rollout_is_threshold": one.importance_cap,
         "reward.custom_reward_function.path": "pkg://adhere.rewards.verl", "reward.custom_reward_function.name": "compute_score",
-        "+reward.custom_reward_function.reward_kwargs.kind": recipe.reward,
+        "+reward.custom_reward_function.reward_kwargs.kind": kind, "+reward.custom_reward_function.reward_kwargs.traps": traps,
         "trainer.total_training_steps": one.steps, "trainer.total_epochs": one.steps, "trainer.test_freq": -1,
         "trainer.val_before_train": False, "trainer.save_freq": one.steps, actor + "checkpoint.save_contents": "[model,optimizer,extra,hf_model]",
         "trainer.n_gpus_per_node": asked.gpus, "trainer.project_name": "adhere", "trainer.experiment_name": recipe.name,
@@ -157,6 +178,7 @@ def _open_instruct(asked: _Asked) -> dict[str, str]:
             "--emit open-instruct: it trains whole weights by the losses of DAPO and Dr. GRPO. Take --emit verl"
         )
     train, draw = _split(asked.gpus)
+    kind, traps = _judged_by("open-instruct", recipe)
     keys: dict[str, Any] = {
         "dataset_mixer_list": "rows.jsonl 1.0", "dataset_mixer_list_splits": "train",
         "max_prompt_token_length": 1024, "response_length": one.max_new_tokens, "pack_length": 1024 + one.max_new_tokens,
@@ -178,7 +200,10 @@ def _open_instruct(asked: _Asked) -> dict[str, str]:
         {
             "messages": _messages(row),
             "ground_truth": json.dumps(
-                {"instruction_id": row.instruction_id_list, "kwargs": row.kwargs, "reward": recipe.reward, "profile": row.profile}
+                {
+                    "instruction_id": row.instruction_id_list, "kwargs": row.kwargs, "reward": kind, "profile": row.profile, "traps": traps,
+                    "prompt": _messages(row)[-1]["content"],
+                }
             ),
             "dataset": "adhere",
         }
@@ -211,6 +236,7 @@ def _prime(asked: _Asked) -> dict[str, str]:
     if asked.gpus < 2:
         raise UsageError("--emit prime-rl: it trains on one GPU and draws on another. Give --processes 2 or more")
     train, draw = _split(asked.gpus)
+    kind, traps = _judged_by("prime-rl", recipe)
     return {
         "rows.jsonl": _jsonl(rows),
         "rl.toml": f"""# {recipe.name}: its stage {asked.stage} under prime-rl (uv run rl @ rl.toml). model.name: what the stages before it left.
@@ -244,7 +270,8 @@ id = "adhere_if"
 suite = "my:rows.jsonl"
 
 [orchestrator.train.source.env.taskset.task]
-reward = "{recipe.reward}"
+reward = "{kind}"
+traps = {_as_word(traps)}
 
 [orchestrator.train.source.env.agent.harness]
 id = "null"
@@ -268,6 +295,7 @@ betas2 = {one.betas[1]}
 def _trl(recipe: Recipe, data: str) -> dict[str, str]:
     """A script that runs every stage by TRL's own trainer, each from what the one before it left."""
     stages, overlong = [], {}
+    kind, traps = _judged_by("trl", recipe)
     for number, (stage, settings) in enumerate(recipe.resolved(), start=1):
         if stage.name not in TRL:
             raise UsageError(f"--emit trl: its stable part has no stage {stage.name!r}; it has {', '.join(TRL)}")
@@ -315,7 +343,7 @@ for trainer, config, table, name, settings in STAGES:
     more = {{}}
     if table == "rl":
         end = AutoTokenizer.from_pretrained(model).eos_token_id
-        more["reward_funcs"] = [judge_reward({recipe.reward!r}, end_tokens=end)]
+        more["reward_funcs"] = [judge_reward({kind!r}, traps={traps}, end_tokens=end)]
         if OVERLONG.get(name):  # length limit, tokens before it over which the reward falls, by how much
             limit, last, weight = OVERLONG[name]
             more["reward_funcs"].append(get_soft_overlong_punishment(limit, last))
