@@ -40,10 +40,11 @@ from adhere.stats.proportions import wilson_clustered
 from adhere.testing import published_params
 from adhere.text.words import words
 
-Part = Literal["dev", "frozen", "held", "last"]
+Part = Literal["dev", "frozen", "held", "tune", "last"]
 # AlpacaEval's models in the order of the SHA-256 of their names, without those that traps.py has, without gamed ones, mixtures of
 # agents, best-of-n and the same model asked to be brief or wordy: the first twelve are frozen, the next twelve are to tune on, the
-# third twelve were added when the frozen ones had been measured once, before the gate was changed again, the fourth likewise.
+# third twelve were added when the frozen ones had been measured once, before the gate was changed again. Then half of the prompts of the
+# frozen and held ones were taken to tune on, and a fourth twelve set aside, on the other half.
 MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
     "frozen": {
         "alpaca": (
@@ -75,6 +76,7 @@ MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
         ),
     },
 }  # fmt: skip
+MODELS["tune"] = {"alpaca": MODELS["frozen"]["alpaca"] + MODELS["held"]["alpaca"]}
 COMMITS = {
     "alpaca": "tatsu-lab/alpaca_eval@cd543a149df89434d8a54582c0151c0b945c3d20",
     "extended": "Kovbo/IFEval-extended@bbb0cdc",
@@ -99,9 +101,12 @@ class Answer(NamedTuple):
     refs: tuple[ConstraintRef, ...] = ()
 
 
-def is_to_tune_on(instruction: str) -> bool:
-    """Whether an AlpacaEval instruction is one of those to tune on."""
-    return hashlib.sha256(instruction.encode()).digest()[0] % 2 == 0
+def is_in(part: Part, instruction: str) -> bool:
+    """Whether an AlpacaEval instruction belongs to a part, by the first two bytes of its SHA-256."""
+    first, second = hashlib.sha256(instruction.encode()).digest()[:2]
+    if part == "dev":
+        return first % 2 == 0
+    return first % 2 == 1 and (part not in {"tune", "last"} or second % 2 == (part == "last"))
 
 
 def files_of(folder: Path, part: Part) -> Iterator[tuple[str, str, Path]]:
@@ -154,7 +159,7 @@ def answers(folder: Path, part: Part) -> Iterator[Answer]:
         for model in models:
             if group == "alpaca":
                 for row in json.loads((folder / "alpaca" / f"{model}.json").read_text(encoding="utf-8")):
-                    if is_to_tune_on(row["instruction"]) == (part == "dev") and row["output"].strip():
+                    if is_in(part, row["instruction"]) and row["output"].strip():
                         yield Answer(group, model, row["instruction"], row["output"])
                 continue
             names = (
