@@ -12,7 +12,7 @@ from adhere.terminal import show
 
 
 @click.command("traps")
-@click.argument("target", metavar="FILE|RUN|MODEL")
+@click.argument("target", metavar="FILE|RUN|STUDY|MODEL")
 @click.option(
     "--suite",
     "suite_name",
@@ -24,27 +24,43 @@ from adhere.terminal import show
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("runs"), show_default=True, help="For a MODEL's run."
 )
+@click.option(
+    "--write", is_flag=True, help="Of a STUDY: put the numbers into its result.json, from which its page is made."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(target: str, suite_name: str | None, mode: Mode, limit: int | None, out: Path, as_json: bool) -> None:
+def command(  # one option a parameter
+    target: str, suite_name: str | None, mode: Mode, limit: int | None, out: Path, write: bool, as_json: bool
+) -> None:
     """How often answers keep the letter of their instructions and not the intent.
 
-    TARGET is a stored run, a file of answers (JSON lines or Parquet, with `prompt` and `response`, `completion` or
-    `output`; the completions that TRL logs are such a file, and its `step` column gives a row a step), or a model,
-    which is asked first.
+    TARGET is a stored run, a file of answers (JSON lines or Parquet, with `prompt` and `response`, `completion` or `output`; the
+    completions that TRL logs are such a file, and its `step` column gives a row a step), a committed study (result.json and
+    records.tar.xz: a row an arm, of the answers that the records hold), or a model, which is asked first.
 
     An answer takes a trap where it echoes the prompt, has no words of its own, is about something else or says the same
     over and over, and where its pass rests on hidden text, look-alikes or words hung at its end.
     docs/reference/traps.md has the rules, and what they catch.
     """
     from adhere import suites
+    from adhere.errors import UsageError
     from adhere.pipeline.api import evaluate
-    from adhere.report.tables.traps import traps_text
+    from adhere.report.tables.traps import arms_text, traps_text
     from adhere.schema import encode
     from adhere.store.sharded import load_run
     from adhere.store.shelf import kind_of
     from adhere.verify.traps import answers_of_file, answers_of_run, score_traps
 
     path = Path(target)
+    if (path / "records.tar.xz").is_file():
+        from adhere.study.outcome.traps import traps_of_study, write_traps
+
+        arms = traps_of_study(path)
+        if write:
+            write_traps(path, arms)
+        show(encode({"target": target, "arms": arms}) if as_json else arms_text(arms))
+        return
+    if write:
+        raise UsageError(f"--write: {target} is no committed study (a folder with result.json and records.tar.xz)")
     suite = suites.load(suite_name) if suite_name else None
     if kind_of(path) == "run":
         answers = answers_of_run(load_run(path))

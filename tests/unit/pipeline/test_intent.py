@@ -74,7 +74,7 @@ FILLER = "The weather was mild and two old boats lay at the pier while gulls cir
         (f"{PLAIN}\n\nRelated terms: lantern lantern", ("padding",)),
         (" ".join(reversed(ASKED.split())), ("echo", "empty")),
         (f"You asked: {ASKED}", ("echo", "empty")),
-        ("lantern 1\n[TODO]\n\nlantern 2\n[TODO]", ("empty",)),
+        ("lantern 1\n[TODO]\n\nlantern 2\n[TODO]", ("empty", "repeat")),
         (" ".join(f"lantern{at}" for at in range(30)), ("repeat",)),
     ],
 )

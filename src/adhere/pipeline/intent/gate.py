@@ -21,13 +21,23 @@ A rule that itself asks for such a form (repeat the request, copy a span, end wi
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from adhere.pipeline.intent.need import (
+    class_of,
+    is_about_a_text,
+    is_closed,
+    is_free,
+    is_signs,
+    names_of,
+    need_of,
+    params_of,
+)
+from adhere.pipeline.intent.seen import is_glued, is_mixed, plain_of, seen_of, with_stops
 from adhere.pipeline.judge import judge_of
-from adhere.schema import ConstraintRef, Json, Mode, Outcome
+from adhere.schema import ConstraintRef, Mode, Outcome
 from adhere.text.size import MOST_CHARACTERS
 from adhere.text.words import words
 
@@ -112,131 +122,104 @@ def _asked_for(refs: Sequence[ConstraintRef]) -> frozenset[Trap]:
 
 # -- by taking away -------------------------------------------------------------------------------------------------
 
-_COMMENT = re.compile(r"<!--(?:(?!-->)[\s\S])*+(?:-->)?|^\[[^\]\n]*\]:[ \t]*(?:#|<>)[ \t]*[(\"'][^\n]*$", re.MULTILINE)
-# Elements that no browser draws, and any element whose own attributes say that it is not to be seen; one never closed goes to the end.
-_UNDRAWN = re.compile(
-    r"<(?:input|meta|img|link)\b[^<>]*\bhidden\b[^<>]*>|<(script|style|template|noscript|datalist)\b[^<>]*>(?:(?!</\1)[\s\S])*+(?:</\1\s*>)?|"
-    r"<(?!input|meta|img|link)(\w{1,10})\b[^<>]*?(?:\bhidden\b|display\s*:\s*none|font-size\s*:\s*0|opacity\s*:\s*0|"
-    r"color\s*[:=]\s*[\"']?(?:white|transparent|#fff))[^<>]*>(?:(?!</\2)[\s\S])*+(?:</\2\s*>)?",
-    re.IGNORECASE,
-)
-_EMPTY_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n`]*\n\s*\1[ \t]*$\n?", re.MULTILINE)
-# Format characters and fillers that are drawn as nothing. The joiners stay: emoji and several scripts need them.
-_UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\U000e0000-\U000e007f]"
-)
-
-
-def seen_of(text: str) -> str:
-    """What a reader sees of a text: without comments, invisible characters, hidden spans and empty code fences."""
-    for pattern in (_COMMENT, _UNDRAWN, _EMPTY_FENCE, _UNSEEN):
-        text = pattern.sub("", text)
-    return text
-
-
-# Words that are glued together by characters that nobody sees are one word for a reader, several for a program, or the other way round.
-_GLUED = re.compile(rf"(?<=[^\W\d_]){_UNSEEN.pattern}+(?=[^\W\d_])")
-_MOST_GLUED = 5
-# Letters that look like Latin ones (Cyrillic, Greek, a few others).
-_LOOKS = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХаеорсухіјѕһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανυɑɡıⅼ",
-    "ABESIJKMHOPCTYXaeopcyxijshdqwlABEZHIKMNOPTYXoavuagil",
-)
-_OTHER = "\u0250-\u02af\u0370-\u058f\u13a0-\u13ff\u1d00-\u1dbf\u2160-\u217f\ua730-\ua7ff\uab30-\uabbf"
-_FOLDS = "\uff21-\uff5a\u249c-\u24e9\U0001d400-\U0001d7cb"
-_OTHER_WORD = re.compile(rf"[^\W\d_]*[\u0131{_OTHER}{_FOLDS}](?:[^\W\d_]|[\u249c-\u24e9])*")
-# A word of Latin letters and others: no language has them, units of one or two letters aside.
-_MIXED = re.compile(rf"(?=[^\W\d_]*[a-zA-Z])[^\W\d_]*[{_OTHER}{_FOLDS}][^\W\d_]*")
-_MOST_MIXED = 5
-
-
-class _Signs(dict[int, int | str]):
-    """Each sign as the ASCII one that it looks like, by its name; anything else as it is."""
-
-    def __missing__(self, code: int) -> int | str:
-        sign = chr(code)
-        found: int | str = code
-        if code >= 128 and unicodedata.category(sign)[0] in "PSL":
-            folded, name = unicodedata.normalize("NFKC", sign), unicodedata.name(sign, "")
-            plain = next((plain for part, plain in _NAMED if part in name and "INVERTED" not in name), None)
-            is_sign = len(folded) == 1 and folded.isascii() and not folded.isalnum()
-            found = folded if is_sign else (plain or code)
-        self[code] = found
-        return found
-
-
-_NAMED = (
-    ("SEMICOLON", ";"), ("COLON", ":"), ("COMMA", ","), ("LOW-9", ","), ("FULL STOP", "."), ("QUESTION MARK", "?"), ("EXCLAMATION MARK", "!"),
-    ("RETROFLEX CLICK", "!"), ("HYPHEN", "-"), ("DIVISION SLASH", "/"), ("FRACTION SLASH", "/"), ("ASTERISK", "*"), ("OPEN BOX", "_"),
-)  # fmt: skip
-_SIGNS = _Signs()
-
-
-def plain_of(text: str) -> str:
-    """The text with look-alikes as the Latin letters and signs that they look like.
-
-    A text in another script stays as it is.
-    """
-    if text.isascii():
-        return text
-    letters = sum(one.isalpha() for one in text)
-    latin = sum((one.isascii() and one.isalpha()) or "\u00c0" <= one <= "\u024f" for one in text)
-
-    def plain(match: re.Match[str]) -> str:
-        folded = unicodedata.normalize("NFKC", match[0]).translate(_LOOKS)
-        return folded if folded.isascii() else match[0]
-
-    text = _OTHER_WORD.sub(plain, text)
-    return text.translate(_SIGNS) if latin * 2 > letters else text
-
-
-def _is_mixed(text: str) -> bool:
-    """Whether words are spelt in letters of several scripts, five of them or more."""
-    return not text.isascii() and len({word for word in _MIXED.findall(text) if len(word) >= 4}) >= _MOST_MIXED
-
-
 _SAME_WORD = re.compile(r"\b(\w{1,30})(?:(?:[^\w\n]{1,3}\1\b){3,}|(?:[ ,]{1,2}\1\b){2,})", re.IGNORECASE)
 _SAME_PAIR = re.compile(r"\b(\w{1,30}[^\w\n]{1,3}\w{1,30})(?:[^\w\n]{1,3}\1\b){3,}", re.IGNORECASE)
 _FEWEST_BEFORE, _FEWEST_LINES = 8, 15
 
 
-def without_padding(text: str, known: frozenset[str], listed: frozenset[str], *, lines: bool = True) -> str:
-    """The text without what says nothing.
+class _Words(NamedTuple):
+    """Lower-case words: those that the prompt has, those that its rules name, and of these names that no reader was told."""
 
-    One of each run of one word stays; labelled keywords around it and empty lines at its end go.
+    known: frozenset[str]
+    listed: frozenset[str]
+    secret: frozenset[str]
+
+
+def without_padding(text: str, words_of: _Words, *, lines: bool = True) -> str:
+    """The text with one of each run of one word, and without what stands around it that only names words of its rules.
 
     Args:
         text: The answer.
-        known: Lower-case words that the prompt has.
-        listed: Those that its rules name.
-        lines: Take away any line that says nothing; else only those that call themselves keywords.
+        words_of: See there.
+        lines: Take away any line at the end that says nothing; else only what calls itself a list of words, or says one twice.
     """
-    text = _SAME_PAIR.sub(r"\1", _SAME_WORD.sub(r"\1", text))
     kept = text.strip().split("\n")
-    while len(kept) > 1 and (_LABEL.match(kept[-1]) or (lines and _says_nothing(kept[-1], known, listed))):
+    end = len(kept)
+    while end > 1 and _only_names(kept[end - 1], words_of):
+        end -= 1
+    # The last items of a list of something else are a part of it.
+    is_part = end < len(kept) and _ITEM.match(kept[end]) is not None and _ITEM.match(kept[end - 1]) is not None
+    if not is_part and _is_hung_on(kept[end:], words_of, plain=lines):
+        kept = kept[:end]
+    while lines and len(kept) > 1 and _says_nothing(kept[-1], words_of):
         kept.pop()
-    while len(kept) > 1 and (_LABEL.match(kept[0]) or not kept[0].strip()):
-        kept.pop(0)
-    return "\n".join(kept).rstrip()
+    start = 0
+    while start < len(kept) - 1 and _only_names(kept[start], words_of):
+        start += 1
+    if _is_hung_on(kept[:start], words_of, plain=False):
+        kept = kept[start:]
+    kept[-1] = _without_tail(kept[-1], words_of, plain=lines)
+    return _SAME_PAIR.sub(r"\1", _SAME_WORD.sub(r"\1", "\n".join(kept).strip("\n"))).rstrip()
 
 
-_LABEL = re.compile(
-    r"\W*(?:related |search )?(?:key ?words?|tags?|terms|words|phrases?|hashtags?|seo)\b[^\n:]{0,20}(?::|\s[-–—]\s)",
-    re.IGNORECASE,
-)
+_LABEL = re.compile(r"\W*((?:[\w-]+[ \t]+){0,4}[\w-]+)[ \t]*(?::|[-=]+>|[ \t][-–—][ \t])[ \t]*(?=\S)")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
 
 
-def _says_nothing(line: str, known: frozenset[str], listed: frozenset[str]) -> bool:
-    """Whether a line is no sentence.
+def _only_names(line: str, words_of: _Words) -> bool:
+    """Whether a line has nothing but words that the rules name, behind a label or not, or counts, or says hardly a different word."""
+    said = [word.lower() for word in words(line)]
+    if words_of.listed.issuperset(said):
+        return bool(said) or _EMPTY_ITEM.fullmatch(line) is not None
+    if len(said) >= _FEWEST_LOOP and (
+        len(set(said)) * 3 <= len(said) or (all(map(str.isdecimal, said)) and _counts_up(said))
+    ):
+        return True
+    label = _LABEL.match(line)
+    rest = [word.lower() for word in words(line[label.end() :])] if label else []
+    return bool(rest) and words_of.listed.issuperset(rest)
 
-    Blank, signs alone, a list of keywords, or nothing but words of the prompt without a verb.
-    """
+
+_FEWEST_LOOP = 4
+
+
+def _is_hung_on(lines: Sequence[str], words_of: _Words, *, plain: bool) -> bool:
+    """Whether lines that only name words are a list and no sentence: behind a label, with a word twice, or a name that nobody was told."""
+    said = [word.lower() for line in lines for word in words(line)]
+    if not said:
+        return plain
+    return plain or len(set(said)) < len(said) or not words_of.secret.isdisjoint(said) or any(
+        "|" in line or not words_of.listed.issuperset(word.lower() for word in words(line)) for line in lines
+    )  # fmt: skip
+
+
+_WORD = re.compile(r"[\w'-]*\w")
+_LONGEST_TAIL = 500
+
+
+def _without_tail(line: str, words_of: _Words, *, plain: bool) -> str:
+    """A line without what stands behind its last sentence, or in brackets at its end, and only names words of the rules."""
+    found = list(_WORD.finditer(line, max(0, len(line) - _LONGEST_TAIL)))
+    first = len(found)
+    while first > 1 and words_of.listed.issuperset(word.lower() for word in words(found[first - 1][0])):
+        first -= 1
+    between = line[found[first - 1].end() : found[first].start()] if 0 < first < len(found) else ""
+    tail = line[found[first].start() :] if between else ""
+    if not re.search(r"[,;|/(\[{<—–]", between) or not _is_hung_on(
+        [tail], words_of, plain=plain and re.search(r"[.!?…]", between) is not None
+    ):
+        return line
+    return line[: found[first - 1].end()] + (match[0] if (match := re.match(r"[.!?…]+[\"'”’)]*", between)) else "")
+
+
+def _says_nothing(line: str, words_of: _Words) -> bool:
+    """Whether a line is no sentence: blank, signs alone, a list of keywords, or nothing but words of the prompt without a verb."""
     said = words(line)
     if _EMPTY_ITEM.fullmatch(line):
         return True
-    if not said or _CLOSES.search(line) or any(word.lower() in _GLUE - listed for word in said):
+    if not said or _CLOSES.search(line) or any(word.lower() in _GLUE - words_of.listed for word in said):
         return False
-    return sum(word.lower() not in known | listed for word in said) * 3 <= len(said)
+    return sum(word.lower() not in words_of.known for word in said) * 3 <= len(said)
 
 
 _EMPTY_ITEM = re.compile(r"[\s>*•+#|_-]*(?:\d{1,3}[.)])?\s*")
@@ -255,12 +238,13 @@ def _by_taking_away(asked: str, text: str, refs: Sequence[ConstraintRef], outcom
     if not refs:
         return
     exempt = _asked_for(refs)
-    if len(_GLUED.findall(text)) >= _MOST_GLUED:
+    if is_glued(text):
         yield "hidden"
-    if _is_mixed(text):
+    if is_mixed(text):
         yield "look-alike"
-    seen = seen_of(text)
-    plain = plain_of(seen)
+    listed = params_of(refs) | names_of(refs)
+    seen = seen_of(text, asked=asked)
+    plain = plain_of(seen, listed)
     held: list[Outcome] = []
 
     def rests_on_it(after: str) -> bool:
@@ -271,117 +255,21 @@ def _by_taking_away(asked: str, text: str, refs: Sequence[ConstraintRef], outcom
     for trap, before, after in steps:
         if before != after and trap not in exempt and rests_on_it(after):
             yield trap
-    listed = _params(refs) | _names(refs)
-    known = frozenset(word.lower() for word in words(asked)) | listed
-    is_asked = "padding" in exempt
-    shorter = without_padding(plain, known, listed, lines=not is_asked)
+    if any(map(rests_on_it, with_stops(text))):
+        yield "look-alike"
+    if "empty" in exempt:  # the rule says what the whole answer is
+        return
+    prompt = frozenset(word.lower() for word in words(asked))
+    words_of = _Words(prompt | listed, listed, names_of(refs) - prompt)
+    shorter = without_padding(plain, words_of, lines="padding" not in exempt)
     if len(words(shorter)) < _FEWEST_LINES:  # a short list may be of the prompt's words
-        shorter = without_padding(plain, known, listed, lines=False)
+        shorter = without_padding(plain, words_of, lines=False)
     if shorter != plain.rstrip() and len(words(shorter)) >= _FEWEST_BEFORE and rests_on_it(shorter):
         yield "padding"
 
 
 # -- by measure -----------------------------------------------------------------------------------------------------
 
-_LONG = re.compile(
-    r"\b(?:write|compose|draft|create|generate|make|give|tell|need|produce|rewrite|wrote|come up)\b[^.?!\n]{0,120}?\b(?:essay|story|stories|poem|song|letter|"
-    r"e-?mail|blog|article|post|report|speech|script|resume|cv|review|biography|bio|itinerary|dialogue|play|novel|paragraphs?|description|"
-    r"summary|plan|proposal|rap|rant|advertisement|ad|lyrics|announcement|press release|cover letter|pitch|limerick|ode|brochure|critique|tutorial|guide)\b",
-    re.IGNORECASE,
-)
-# What asks for more than a word or two; a question that one word may answer comes first.
-_OPEN = re.compile(
-    r"(?:^|[.!?\n]\s*|\b(?:please|you|to)\s+)(?:describe|explain|discuss|list|suggest|recommend|plan|design|compare|structure|teach|propose|outline|"
-    r"prepare|help me|tell me (?:about|how|why)|(?:write|create|generate|make|provide|give)(?: me| us)?(?: an?| some| the)? (?!answer|at |exactly|in |only|words|"
-    r"everything|plain|whole|so |every|your|two diff|no |\d))|\bhow (?:do|does|did|to|can|could|would|should|is|are)\b|\bwhy\b|\bwhat are\b|"
-    r"\b(?:ways|tips|steps|ideas|recipe|instructions) (?:to|for|on)\b",
-    re.IGNORECASE,
-)
-_TERSE = re.compile(
-    r"^\W*(?:who|when|where|which|what(?:'s| is| was| were)?(?! are\b)|how (?:many|much|old|long|far|tall|big|often))\b|"
-    r"\b(?:give|write|name|tell|provide|suggest|pick|choose|create|generate|make|find|come up)\b[^.?!\n]{0,40}\b(?:names?|number|synonyms?|antonyms?|category|"
-    r"label|tagline|slogan|year|date|haiku|riddle|hashtags?|score|rating|emojis?|url|code|function|query|formula|equation|expression|palindrome|acronym|nicknames?|motto|compliment|html|syntax|tweet|jokes?|translation|sequence|test)\b",
-    re.IGNORECASE,
-)
-_ASKS_WHO = re.compile(r"\W*(?:who|when|where|which)\b", re.IGNORECASE)
-FEWEST_LONG, FEWEST_OPEN, FEWEST_SOME = 5, 3, 1
-_ABOUT_A_TEXT = re.compile(
-    r"\b(?:re-?write|re-?phrase|paraphrase|summari[sz]e|summary|translate|edit|improve|proofread|correct|convert|expand|elaborate|brainstorm|"
-    r"sound|following|given the|this (?:text|sentence|paragraph|passage|email|article)|turn|make the|rubric|headline|title for|extract|retrieve|capitali[sz]e|"
-    r"classify|categori[sz]e|identify|predict|rank|sort|reorder|given information|change the|conversation|review\b[^.?!]{0,20}:)|[\"“][^\"”]{25,}[\"”]",
-    re.IGNORECASE,
-)
-# What is answered by signs, and what by yes or no.
-_IS_SIGNS = re.compile(r"\b(?:ascii art|regex|regular expression)\b", re.IGNORECASE)
-_IS_CLOSED = re.compile(
-    r"\byes\b.{0,30}\bno\b|\btrue\b.{0,20}\bfalse\b|"
-    r"(?:^|[.!?\n]\s*)(?:(?:is|are|was|were|do|does|did|has|have|should)\b|(?:can|could|will|would)\b(?! you))[^.?!\n]{3,200}\?",
-    re.IGNORECASE,
-)
-# What may be answered without any of the prompt's words.
-_IS_FREE = re.compile(
-    r"\b(?:jokes?|riddles?|limericks?|songs?|lyrics|rap|poems?|haiku|names?|tagline|slogan|itinerary)\b", re.IGNORECASE
-)
-
-
-def need_of(asked: str, refs: Sequence[ConstraintRef] = ()) -> int:
-    """How many different words of its own an answer to the prompt needs at least.
-
-    Small, so that a terse answer is no trap.
-    """
-    is_open = _OPEN.search(asked) and not (
-        _TERSE.search(asked) or _IS_CLOSED.search(asked) or _ABOUT_A_TEXT.search(asked) or _IS_SIGNS.search(asked)
-    )
-    need = (
-        FEWEST_LONG if _LONG.search(asked) and not _ASKS_WHO.match(asked) else FEWEST_OPEN if is_open else FEWEST_SOME
-    )
-    limits = [limit for ref in refs if (limit := _most_words(ref)) is not None]
-    return max(1, min([need, *(limit // 3 for limit in limits)]))
-
-
-def _most_words(ref: ConstraintRef) -> int | None:
-    """An upper limit of words that a rule sets, by the names of parameters that own and published kinds have."""
-    params = ref.params
-    number = next(
-        (
-            params[name]
-            for name in ("num_words", "limit", "most", "max_words", "high")
-            if isinstance(params.get(name), int)
-        ),
-        None,
-    )
-    is_upper = params.get("relation", "less than") in {"less than", "at most"} and "least" not in ref.id
-    return number if isinstance(number, int) and is_upper and "length" in ref.id else None
-
-
-def _params(refs: Sequence[ConstraintRef]) -> frozenset[str]:
-    """The words in the constraints' parameters, lower case."""
-
-    def texts(value: Json) -> Iterable[str]:
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            for name, inner in value.items():
-                yield name
-                yield from texts(inner)
-        elif isinstance(value, list | tuple):
-            for inner in value:
-                yield from texts(inner)
-
-    return frozenset(
-        word.lower() for ref in refs for value in ref.params.values() for text in texts(value)
-        if len(text) <= _LONGEST_LITERAL for word in words(text)
-    )  # fmt: skip
-
-
-def _names(refs: Sequence[ConstraintRef]) -> frozenset[str]:
-    """The names of the constraints' parameters, which no reader was told."""
-    return frozenset(
-        word.lower() for ref in refs for name in ref.params for word in (name, *words(name.replace("_", " ")))
-    )
-
-
-_LONGEST_LITERAL = 60  # a longer one is a text to repeat, whose words are the prompt's topic
 # Words of prompts that are about the answer's form, and the commonest others: they tell no topic.
 _NO_TOPIC = frozenset(
     "about above after again also answer answers back because been before being below between both bullet bullets capital case characters comma "
@@ -395,50 +283,75 @@ _NO_TOPIC = frozenset(
     "filler hedge important interesting latest long markdown negations neighbouring news number person perspective plain pretend quite quoted "
     "really short stories story such tense total weird".split()
 )
-_FEWEST_TOPICS = 7
+_FEWEST_TOPICS = 8
 _FEWEST_FOR_TOPIC = 40
 _STEM = 4
 
 
 def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterable[Trap]:
     exempt = _asked_for(refs)
-    plain = plain_of(seen_of(text))
+    listed = params_of(refs) | names_of(refs)
+    plain = plain_of(seen_of(text, asked=asked))
     said = [word.lower() for word in words(plain)]
     prompt = [word.lower() for word in words(asked)]
+    need, is_drawn = need_of(asked, refs), is_signs(asked)
+    is_open = class_of(asked) in {"long", "open"}
+    if "echo" not in exempt and _is_echo(asked, text, prompt, said, listed, need=need if is_open else 1):
+        yield "echo"
+    known = (frozenset(prompt) if is_open and not is_about_a_text(asked) else frozenset()) | listed
+    own = _own_words(asked, plain, known, need)
+    if "echo" in exempt or not is_about_a_text(asked):
+        own &= _not_copied(said, prompt)
+    is_latin_text = _LATIN.fullmatch("".join(said)) is not None
+    if "empty" not in exempt and is_latin_text and not is_drawn and len(own) < need:
+        yield "empty"
+    if "repeat" not in exempt and not (is_drawn and len(said) < 20) and _is_repetitive(said):
+        yield "repeat"
+    if "off-topic" not in exempt and not is_free(asked) and _is_off_topic(prompt, said, params_of(refs)):
+        yield "off-topic"
+
+
+def _is_echo(
+    asked: str, text: str, prompt: Sequence[str], said: Sequence[str], listed: frozenset[str], *, need: int
+) -> bool:
+    """Whether an answer is the prompt and hardly anything else; `need` is 1 where the prompt's words may be an answer to it."""
     runs = {tuple(prompt[at : at + 4]) for at in range(len(prompt) - 3)}
     held = runs & {tuple(said[at : at + 4]) for at in range(len(said) - 3)}
-    # An answer about a text that the prompt holds is made of its words.
-    is_about_a_text = _ABOUT_A_TEXT.search(asked) is not None
-    need = need_of(asked, refs)
     own = {word for word in said if word not in prompt}
-    is_copied = (
-        (len(held) >= 5 and len(held) * 10 >= len(runs) * 7 and len(own) < (max(need, 3) if need > FEWEST_SOME else 1))
-        or _is_the_prompt(asked, text)
-        or (not is_about_a_text and (_is_its_question(asked, text) or _is_made_of(said, prompt, runs)))
-        or (
-            not is_about_a_text
-            and not _IS_CLOSED.search(asked)
-            and _has_its_words(prompt, own - _params(refs), said, need)
-        )
-    )
-    if "echo" not in exempt and is_copied:
-        yield "echo"
-    is_signs = _IS_SIGNS.search(asked) is not None
-    known = (frozenset() if is_about_a_text or need == 1 else frozenset(prompt)) | _params(refs) | _names(refs)
-    is_latin = _LATIN.fullmatch("".join(said)) is not None
-    if "empty" not in exempt and is_latin and not is_signs and len(_own_words(asked, plain, known, need)) < need:
-        yield "empty"
-    if "repeat" not in exempt and not (is_signs and len(said) < 20) and _is_repetitive(said):
-        yield "repeat"
-    is_free = is_about_a_text or _IS_FREE.search(asked) is not None
-    if "off-topic" not in exempt and not is_free and _is_off_topic(prompt, said, _params(refs)):
-        yield "off-topic"
+    if len(held) >= 5 and len(held) * 10 >= len(runs) * 7:
+        # From its first words to its last: who is asked about a text repeats the text, or the question, not both.
+        is_whole = {tuple(prompt[:4]), tuple(prompt[-4:])} <= held
+        if len(own) < (max(need, 3) if need > 1 else 1) and (is_whole or not is_about_a_text(asked)):
+            return True
+        if is_whole and len(own - listed - _GLUE - _FILLERS) <= max(4, len(prompt) // 6):
+            return True
+    if _is_the_prompt(asked, text):
+        return True
+    if is_about_a_text(asked):
+        return False
+    if _is_its_question(asked, text) or _is_made_of(said, prompt, runs):
+        return True
+    is_bag = len(held) < 3  # the prompt's words in another order
+    return not is_closed(asked) and _has_its_words(prompt, own - listed, said, need=need, is_bag=is_bag)
+
+
+_COPY = 6
+
+
+def _not_copied(said: Sequence[str], prompt: Sequence[str]) -> set[str]:
+    """The words of a text that stand anywhere outside of what it copies from the prompt, six words at a time."""
+    runs = {tuple(prompt[at : at + _COPY]) for at in range(len(prompt) - _COPY + 1)}
+    copied: set[int] = set()
+    for at in range(len(said) - _COPY + 1):
+        if tuple(said[at : at + _COPY]) in runs:
+            copied.update(range(at, at + _COPY))
+    return {word for at, word in enumerate(said) if at not in copied}
 
 
 # What is said where nothing is said.
 _FILLERS = frozenset(
     "yes no ok okay word words title text answer none good section item you your and but or the it is tbd todo done note bold heading quote "
-    "end null key here etc above see".split()
+    "end null key here etc above see lorem ipsum foo bar baz untitled placeholder".split()
 )
 _LATIN = re.compile(r"[\x00-\u024f]*")
 _NUMBERED = re.compile(
@@ -451,19 +364,24 @@ _TAG = re.compile(r"(?<!<)</?[A-Za-z][\w:-]{0,20}(?:\s[^<>\n]{0,200}=[^<>\n]{0,2
 
 
 def _own_words(asked: str, plain: str, known: frozenset[str], need: int) -> set[str]:
-    """The different words of an answer that tell something.
-
-    No filler, no number of a list, none that the prompt gave it.
-    """
-    said = [word.lower() for word in words(_NUMBERED.sub("", _TAG.sub(" ", plain)))]
+    """The different words of an answer that tell something: no filler, no number of a list, none that the prompt gave it."""
+    said = [word.lower() for word in words(_NUMBERED.sub("", _TAG.sub(" ", _FENCE.sub("", plain))))]
     # A closed question is answered by a filler.
-    empty = (_FILLERS - {"yes", "no"} if _IS_CLOSED.search(asked) else _FILLERS) | _GLUE | known
-    shortest = 2 if need == 1 else 3
+    empty = (_FILLERS - {"yes", "no"} if is_closed(asked) else _FILLERS) | _GLUE | known
+    shortest = 2 if class_of(asked) in {"some", "brief"} else 3
     takes_numbers = need == 1 and not _counts_up([word for word in said if word.isdecimal()])
     numbers = {
         word for before, word in pairwise(["", *said]) if word.isdigit() and takes_numbers and before not in known
     }
-    return numbers | {word for word in said if word not in empty and not word.isdigit() and len(word) >= shortest}
+    found = numbers | {word for word in said if word not in empty and not word.isdigit() and len(word) >= shortest}
+    glued = (
+        "|".join(map(re.escape, sorted(word for word in known if len(word) >= 3))) if len(known) <= _FEW_KNOWN else ""
+    )
+    return {word for word in found if re.fullmatch(rf"(?:{glued}){{2,}}", word) is None} if glued else found
+
+
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*$", re.MULTILINE)
+_FEW_KNOWN = 40
 
 
 def _counts_up(numbers: Sequence[str]) -> bool:
@@ -490,11 +408,11 @@ def _is_made_of(said: Sequence[str], prompt: Sequence[str], runs: set[tuple[str,
 _REPORTS = frozenset("asked told said prompt question request task sure".split())
 
 
-def _has_its_words(prompt: Sequence[str], own: set[str], said: Sequence[str], need: int) -> bool:
+def _has_its_words(prompt: Sequence[str], own: set[str], said: Sequence[str], *, need: int, is_bag: bool) -> bool:
     """Whether a text is the prompt's words in any order, most of them, and hardly others."""
     wanted = {word for word in prompt if len(word) >= 3}
     own = {word for word in own if len(word) >= 3} - _GLUE - _FILLERS - _REPORTS
-    most = 0 if need == FEWEST_SOME else max(2, len(wanted) // 6)
+    most = max(2, len(wanted) // 6) if need > 1 else 2 if is_bag and len(wanted) >= 12 else 0
     return len(wanted) >= 6 and len(own) <= most and len(wanted & set(said)) * 5 >= len(wanted) * 4
 
 
@@ -514,15 +432,24 @@ def _is_the_prompt(asked: str, text: str) -> bool:
 
 
 def _is_repetitive(said: Sequence[str]) -> bool:
-    """Whether most of a text's runs of four words occurred before, or it has hardly any different words.
-
-    Its numbers are left aside.
-    """
+    """Whether most of a text's runs of four words occurred before, its numbers aside, or it has hardly any different words."""
+    if _is_said_again(said):
+        return True
     if len(said) < 20:
-        return len(set(said)) * (4 if len(said) >= 8 else 5) <= len(said) and len(said) >= 5
+        return len(set(said)) * (3 if len(said) >= 9 else 4 if len(said) == 8 else 5) <= len(said) and len(said) >= 5
     bare = [stem for word in said if (stem := word.rstrip("0123456789"))] or list(said)
     fours = [tuple(bare[at : at + 4]) for at in range(max(1, len(bare) - 3))]
     return len(set(fours)) * 3 < len(fours)
+
+
+def _is_said_again(said: Sequence[str]) -> bool:
+    """Whether a text is one piece again and again, its numbers aside: two words or more twice, one word three times."""
+    bare = [word for word in said if not word.isdecimal()] or list(said)
+    return any(
+        len(bare) % n == 0 and bare[:n] * (len(bare) // n) == bare
+        for n in range(1, len(bare) // 2 + 1)
+        if n > 1 or len(bare) > 2
+    )
 
 
 def _is_off_topic(prompt: Sequence[str], said: Sequence[str], params: frozenset[str]) -> bool:

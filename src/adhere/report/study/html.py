@@ -17,6 +17,8 @@ from adhere.report.study.pictures import contrast_forest, gain_chart, growth_cha
 from adhere.report.study.threats import threats
 from adhere.report.study.view import (
     GROWTH_HEADINGS,
+    TRAP_HEADINGS,
+    TRAPS_NOTE,
     TRIAL_HEADINGS,
     StagePanels,
     changed,
@@ -38,6 +40,7 @@ from adhere.report.study.view import (
     stage_panels,
     tax_rows,
     tone_of,
+    trap_rows,
     trial_rows,
     tuning_sentences,
     yields,
@@ -89,6 +92,9 @@ def study_html(result: StudyResult) -> str:
         unreachable=sorted({kind for pool in result.data for kind in pool.unreachable_kinds}),
         guard_rows=guard_rows(result),
         tax_rows=tax_rows(result),
+        trap_headings=TRAP_HEADINGS,
+        trap_rows=trap_rows(result.traps),
+        traps_note=TRAPS_NOTE,
         sides_line=sides_line(result),
         sides_what=sides_what(result),
         side_headings=SIDE_HEADINGS,

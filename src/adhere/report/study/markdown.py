@@ -15,6 +15,8 @@ from adhere.report.pieces.wording import level, sentence
 from adhere.report.study.threats import threats
 from adhere.report.study.view import (
     GROWTH_HEADINGS,
+    TRAP_HEADINGS,
+    TRAPS_NOTE,
     TRIAL_HEADINGS,
     by_seed,
     changed,
@@ -30,6 +32,7 @@ from adhere.report.study.view import (
     slice_scores,
     suites_line,
     tax_rows,
+    trap_rows,
     trial_rows,
     tuning_sentences,
 )
@@ -88,6 +91,7 @@ def study_markdown(result: StudyResult) -> str:
             if result.tax
             else []
         ),
+        *(["## The letter alone", _text(TRAPS_NOTE), _table(TRAP_HEADINGS, trap_rows(result.traps))] if result.traps else []),
         _list([matched_sentence(one) for one in result.matched]),
         *(
             [

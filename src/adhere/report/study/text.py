@@ -19,6 +19,8 @@ from adhere.report.pieces.wording import level, not_measured, reason_of, sentenc
 from adhere.report.study.threats import threats
 from adhere.report.study.view import (
     GROWTH_HEADINGS,
+    TRAP_HEADINGS,
+    TRAPS_NOTE,
     TRIAL_HEADINGS,
     by_seed,
     changed,
@@ -35,6 +37,7 @@ from adhere.report.study.view import (
     slice_scores,
     suites_line,
     tax_rows,
+    trap_rows,
     trial_rows,
     tuning_sentences,
 )
@@ -171,6 +174,9 @@ def _guards(result: StudyResult, width: int) -> str:
     if result.tax:
         tax = [["arm", "perplexity", "start", "worse by", "interval", "outcome"], *tax_rows(result)]
         lines += ["", "  What every arm forgot of plain English:", text_table(tax, width=width)]
+    if result.traps:
+        lines += ["", "  The letter alone:", text_table([list(TRAP_HEADINGS), *trap_rows(result.traps)], width=width)]
+        lines.append(paragraph(TRAPS_NOTE, width=width, hang=2))
     if result.matched:
         lines += ["", "  Equal compute, measured:"]
         lines += [paragraph(matched_sentence(one), width=width, label="·", hang=4) for one in result.matched]

@@ -5,6 +5,7 @@ Only arranging, no arithmetic.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from adhere.report.pieces.guards import NO_GUARD, guard_cells
@@ -22,7 +23,7 @@ from adhere.report.pieces.sides import following_words, rest_sentence, side_scor
 from adhere.report.pieces.wording import Effect, effect
 from adhere.store.summary import Share
 from adhere.study.design.tuned import Tuning
-from adhere.study.outcome.result import ArmScore, CellNote, Contrast, Curve, GuardTest, Matched, StudyResult
+from adhere.study.outcome.result import ArmScore, ArmTraps, CellNote, Contrast, Curve, GuardTest, Matched, StudyResult
 
 NO_RATE = "no prompt was measured (n = 0)"
 _SLICE_TITLES = {
@@ -164,6 +165,26 @@ def growth_rows(result: StudyResult) -> list[list[str]]:
             ]
         )
     return rows
+
+
+TRAP_HEADINGS = ("arm", "answers", "take a trap", "keep every instruction", "of these the letter alone", "traps")
+
+
+def trap_rows(arms: Sequence[ArmTraps]) -> list[list[str]]:
+    """A row for each arm: how many of its stored answers take a trap, and how many of those that pass."""
+    return [
+        [
+            row.arm, count(row.answers), f"{count(row.taken)} ({percent(row.taken / row.answers, digits=0)})", count(row.passing),
+            count(row.passing_taken), ", ".join(f"{trap} {n}" for trap, n in row.by_trap.items()) or "–",
+        ]
+        for row in arms
+    ]  # fmt: skip
+
+
+TRAPS_NOTE = (
+    "Of the answers that the records hold (the shown prompts, every seed): too few to tell arms apart. A trap is the phrase alone, the prompt once "
+    "more, words again and again, hidden text. The gate of the day this page was made; it decides nothing here."
+)
 
 
 def tone_of(result: StudyResult, arm: str) -> int:

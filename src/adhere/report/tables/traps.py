@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from adhere.report.pieces.numbers import count, percent
 from adhere.report.pieces.text_table import paragraph, text_table
+from adhere.report.study.view import TRAP_HEADINGS, trap_rows
+from adhere.study.outcome.result import ArmTraps
 from adhere.verify.traps import TrapScore
+
+
+def arms_text(arms: Sequence[ArmTraps], *, width: int = 100) -> str:
+    """A row an arm of a study."""
+    return text_table([list(TRAP_HEADINGS), *trap_rows(arms)], width=width)
 
 
 def traps_text(found: TrapScore, *, width: int = 100) -> str:

@@ -40,6 +40,7 @@ from adhere.study.outcome.result import (
 from adhere.study.outcome.scores import scores_of
 from adhere.study.outcome.sides import changes_of, load_sides, with_sides
 from adhere.study.outcome.suites import suites_found
+from adhere.study.outcome.traps import arm_traps
 from adhere.study.outcome.verdict import verdict
 from adhere.study.run.cells import CellRecord, load_cell
 from adhere.study.run.measured import Measured, constraint_words, load_measured
@@ -170,6 +171,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         stage_costs=[_stage_cost(plan, record, stored.pools, parameters) for record in stored.cells.values()],
         arm_costs=costs,
         growth=growth(spec, evaluations, costs),
+        traps=arm_traps([arm.name for arm in spec.arms], stored.runs.values(), {one.id: one for one in suite.prompts}),
         curves=[_curve(record) for record in stored.cells.values()],
         shown=_show_prompts(spec, study, evaluations),
         runs={

@@ -386,6 +386,27 @@ class ShownPrompt(Record, frozen=True):
     answers: list[ShownAnswer]
 
 
+class ArmTraps(Record, frozen=True):
+    """How often an arm keeps the letter of its instructions and not the intent (`pipeline.intent.gate`), of its stored answers.
+
+    Records hold the answers to the shown prompts at every seed, the answers of a Run that is not kept in full.
+
+    Attributes:
+        answers: With a text.
+        taken: Of these, how many take a trap.
+        passing: Answers that keep every constraint.
+        passing_taken: Of these, how many take a trap: the letter alone.
+        by_trap: For each trap, how many answers take it.
+    """
+
+    arm: str
+    answers: int
+    taken: int
+    passing: int
+    passing_taken: int
+    by_trap: dict[str, int]
+
+
 class DataFacts(Record, frozen=True):
     """One pool: drawn at one seed from the start model, or from the model after SFT (`source`)."""
 
@@ -470,6 +491,7 @@ class StudyResult(Record, frozen=True):
     suites: list[SuiteFound] = []
     tuning: Tuning | None = None
     growth: Growth | None = None
+    traps: list[ArmTraps] = []
 
     @property
     def not_worse(self) -> str:

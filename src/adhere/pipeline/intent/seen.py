@@ -1,0 +1,211 @@
+"""What a reader sees of a text: without what nobody draws, and with look-alikes as the letters and signs that they look like."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+# -- what is not drawn ----------------------------------------------------------------------------------------------
+
+_COMMENT = re.compile(
+    r"<!--(?:(?!-->)[\s\S])*+(?:-->)?|"
+    r"^\[[^\]\n]*\]:[ \t]*(?:(?:#|<>)[ \t]*|\S+[ \t]+)(?:\([^()]*\)|[(\"'][^\n]*)[ \t]*$",  # a link's definition with a title
+    re.MULTILINE,
+)
+# Elements that HTML never draws, or draws only where something else cannot be; one never closed goes to the end.
+_NEVER = "script|style|template|noscript|datalist|title|head|audio|video|canvas|iframe|object|dialog|rp|optgroup|map|param|frameset|noframes"
+# Elements whose own attributes say that they are not to be seen. A style at all says it where nobody asked for markup.
+_HIDES = (
+    r"\bhidden\b|display\s*:\s*none|font-size\s*:\s*0|opacity\s*:\s*0|color\s*[:=]\s*[\"']?(?:white|transparent|#fff)"
+)
+_VOID = r"<(?:input|meta|img|link)\b[^<>]*\bhidden\b[^<>]*>"
+
+
+def _undrawn(hides: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"{_VOID}|<({_NEVER})\b[^<>]*>(?:(?!</\1)[\s\S])*+(?:</\1\s*>)?|"
+        rf"<(?!input|meta|img|link)(\w{{1,10}})\b[^<>]*?(?:{hides})[^<>]*>(?:(?!</\2)[\s\S])*+(?:</\2\s*>)?",
+        re.IGNORECASE,
+    )
+
+
+_UNDRAWN, _STYLED = _undrawn(_HIDES), _undrawn(rf"{_HIDES}|\bstyle\s*=")
+_ATTRIBUTES = re.compile(
+    r"<(/?[A-Za-z][\w:-]{0,20})\s(?:[^<>\"']|\"[^\"]*\"|'[^']*')*=(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>"
+)
+_DECLARED = re.compile(r"<[?!%](?!\[)[^<>]*>")
+_UNSAID = re.compile(
+    r"!?\[[ \t]*\]\([^()\n]*\)|(?<=\S)[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*')(?=\))"
+)  # links without a text, their titles
+_EMPTY_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n`]*\n\s*\1[ \t]*$\n?", re.MULTILINE)
+_MARKUP = re.compile(
+    r"\b(?:x?html|css|xml|svg|markup|web ?pages?|web ?sites?|java ?script|php|jsx|react|bootstrap|latex)\b",
+    re.IGNORECASE,
+)
+
+# Characters that are drawn as nothing: format characters, fillers, selectors of a variant. Emoji and some scripts need joiners and
+# selectors, so one counts only behind a Latin letter, a sign, a blank or at the beginning.
+_NOTHING = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufff9-\ufffb\U000e0000-\U000e01ef"
+)
+_UNSEEN = re.compile(rf"(?:(?<=[\x00-\u024f\u2000-\u2027])|\A)[{_NOTHING}]++(?!\u20e3)")
+# Words that are glued together by characters that nobody sees are one word for a reader, several for a program, or the other way round.
+_GLUED = re.compile(rf"(?<=[A-Za-z\u00c0-\u024f])[{_NOTHING}]+(?=[A-Za-z\u00c0-\u024f])")
+_MOST_GLUED = 5
+
+
+def seen_of(text: str, *, asked: str = "") -> str:
+    """What a reader sees of a text: without comments, what no browser draws, attributes, invisible characters and empty code fences.
+
+    Args:
+        text: An answer.
+        asked: Its prompt. Where it asks for markup, attributes are part of the answer, and a style hides only what it says.
+    """
+    text = _outside_of_code(text, _without_undrawn if _MARKUP.search(asked) else _without_markup)
+    return _UNSEEN.sub("", _EMPTY_FENCE.sub("", text))
+
+
+_CODE = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n`]*\n[\s\S]*?^(?P=fence)[ \t]*$|`[^`\n]+`", re.MULTILINE)
+
+
+def _outside_of_code(text: str, change: Callable[[str], str]) -> str:
+    """The text changed but for its code, of which a reader sees every character."""
+    parts, end = [], 0
+    for code in _CODE.finditer(text):
+        parts += [change(text[end : code.start()]), code[0]]
+        end = code.end()
+    return "".join([*parts, change(text[end:])])
+
+
+def _without_undrawn(text: str) -> str:
+    return _UNDRAWN.sub("", _COMMENT.sub("", text))
+
+
+def _without_markup(text: str) -> str:
+    for pattern in (_COMMENT, _DECLARED, _STYLED, _UNSAID):
+        text = pattern.sub("", text)
+    return _ATTRIBUTES.sub(r"<\1>", text)
+
+
+def is_glued(text: str) -> bool:
+    """Whether several words hang together by characters that nobody sees."""
+    return len(_GLUED.findall(text)) >= _MOST_GLUED
+
+
+# -- what looks like something else ---------------------------------------------------------------------------------
+
+# Letters that look like Latin ones (Cyrillic, Greek, a few others).
+_LOOKS = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеорсухіјѕһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανυɑɡıⅼ",
+    "ABESIJKMHOPCTYXaeopcyxijshdqwlABEZHIKMNOPTYXoavuagil",
+)
+_OTHER = "\u0250-\u02af\u0370-\u058f\u13a0-\u13ff\u1d00-\u1dbf\u2160-\u217f\ua4d0-\ua4ff\ua730-\ua7ff\uab30-\uabbf"
+_FOLDS = "\uff21-\uff5a\u249c-\u24e9\U0001d400-\U0001d7cb"
+_OTHER_WORD = re.compile(rf"[^\W\d_]*[\u0131{_OTHER}{_FOLDS}](?:[^\W\d_]|[\u249c-\u24e9])*")
+# A word of Latin letters and others: no language has them, units of one or two letters aside.
+_MIXED = re.compile(rf"(?=[^\W\d_]*[a-zA-Z])[^\W\d_]*[{_OTHER}{_FOLDS}][^\W\d_]*")
+_MOST_MIXED = 5
+_FEWEST_SAME = 3  # words in which a letter of another script stands, for a letter in place of the one that is counted
+
+
+class _Signs(dict[int, int | str]):
+    """Each sign as the ASCII one that it looks like, by its name; anything else as it is."""
+
+    def __missing__(self, code: int) -> int | str:
+        sign = chr(code)
+        found: int | str = code
+        if code >= 128 and unicodedata.category(sign)[0] in "PSL":
+            folded, name = unicodedata.normalize("NFKC", sign), unicodedata.name(sign, "")
+            plain = next((plain for part, plain in _NAMED if part in name and "INVERTED" not in name), None)
+            is_sign = len(folded) == 1 and folded.isascii() and not folded.isalnum()
+            found = folded if is_sign else (plain or code)
+        self[code] = found
+        return found
+
+
+_NAMED = (
+    ("SEMICOLON", ";"), ("COLON", ":"), ("COMMA", ","), ("LOW-9", ","), ("FULL STOP", "."), ("QUESTION MARK", "?"), ("EXCLAMATION MARK", "!"),
+    ("RETROFLEX CLICK", "!"), ("HYPHEN", "-"), ("MINUS SIGN", "-"), ("DIVISION SLASH", "/"), ("FRACTION SLASH", "/"), ("ASTERISK", "*"), ("OPEN BOX", "_"),
+)  # fmt: skip
+_SIGNS = _Signs()
+
+
+def plain_of(text: str, literals: Iterable[str] = ()) -> str:
+    """The text with look-alikes as the Latin letters and signs that they look like; a text in another script stays as it is.
+
+    Args:
+        text: What a reader sees.
+        literals: Lower-case words that the rules name. A word of two scripts is one of them where its Latin letters agree with it, and its
+            other letters are a single letter among them.
+    """
+    if text.isascii():
+        return text
+    named = frozenset(literals)
+    letters = sorted(one for one in named if len(one) == 1 and one.isalpha())
+    foreign = Counter(one for word in _MIXED.findall(text) for one in set(word) if not one.isascii())
+
+    def plain(match: re.Match[str]) -> str:
+        folded = unicodedata.normalize("NFKC", match[0]).translate(_LOOKS)
+        if folded.isascii():
+            return folded
+        same = next((one for one in named if _could_be(folded.lower(), one)), None)
+        if same is not None:
+            return same
+        return "".join(letters[0] if foreign[one] >= _FEWEST_SAME and letters else one for one in folded)
+
+    text = _OTHER_WORD.sub(plain, text)
+    return text.translate(_SIGNS) if is_latin(text) else text
+
+
+def _could_be(word: str, literal: str) -> bool:
+    """Whether the Latin letters of a word, at least one, are those of a literal at their places."""
+    return (
+        len(word) == len(literal) > 1
+        and any(one.isascii() for one in word)
+        and all(one == other or not one.isascii() for one, other in zip(word, literal, strict=True))
+    )
+
+
+def is_latin(text: str) -> bool:
+    """Whether most letters of a text are Latin."""
+    letters = sum(one.isalpha() for one in text)
+    latin = sum((one.isascii() and one.isalpha()) or "\u00c0" <= one <= "\u024f" for one in text)
+    return latin * 2 > letters
+
+
+def is_mixed(text: str) -> bool:
+    """Whether words are spelt in letters of several scripts, five of them or more."""
+    return not text.isascii() and len({word for word in _MIXED.findall(text) if len(word) >= 4}) >= _MOST_MIXED
+
+
+# Signs at the end of a Latin word that no Latin text has there: letters without case, signs of another script, nothing to be seen.
+_AT_END = re.compile(r"(?<=[A-Za-z0-9\u00c0-\u024f)])([\u00ad\u0250-\U0010ffff]+)(?=[\s\"'”’)]|\Z)")
+_IS_STRANGE = frozenset(("Lo", "Lm", "Po", "Cf", "Sk"))
+_USUAL = frozenset(
+    "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u2020\u2021\u2022\u2026\u2030\u2032\u2033\u2034\u2039\u203a"
+)
+
+
+def with_stops(text: str) -> Iterator[str]:
+    """The text with the strange signs at the ends of its words as a stop that it has less often; nothing where there are none."""
+    if text.isascii() or not is_latin(text):
+        return
+    found = Counter(one for run in _AT_END.findall(text) for one in run[:1] if unicodedata.category(one) in _IS_STRANGE)
+    scripts = Counter(map(_script_of, text))
+    # A letter of a script of which there are words is a letter.
+    strange = [
+        one for one, n in found.items()
+        if one not in _USUAL and (unicodedata.category(one) != "Lo" or scripts[_script_of(one)] <= n)
+    ]  # fmt: skip
+    n = sum(found[one] for one in strange)
+    for stop in ".,!?" if any(unicodedata.category(one) != "Cf" for one in strange) else ".,":
+        if n > len(re.findall(rf"(?<=\w){re.escape(stop)}(?=\s|\Z)", text)):
+            yield re.sub(f"(?:{'|'.join(map(re.escape, strange))})+", stop, text)
+
+
+def _script_of(one: str) -> str:
+    """The first word of a letter's name, which is its script's; of anything else itself."""
+    return unicodedata.name(one, one).partition(" ")[0] if unicodedata.category(one) == "Lo" else one

@@ -1,0 +1,73 @@
+"""How often each arm of a study keeps the letter of its instructions and not the intent, from the answers that its records hold.
+
+Nothing of a study's question, keys or verdict hangs on it: the gate may be another one tomorrow, the answers stay.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from adhere.pipeline.intent.gate import TRAPS, traps_of
+from adhere.schema import Mode, Prompt, decode, encode, write_atomic
+from adhere.store.files import read_regular
+from adhere.study.outcome.asked import load_asked
+from adhere.study.outcome.reproduce import RECORDS, RESULT, stored_evaluations
+from adhere.study.outcome.result import ArmTraps, StudyResult
+from adhere.study.run.measured import Measured
+from adhere.study.run.records import unpack
+
+
+def arm_traps(
+    arms: Sequence[str], runs: Iterable[Measured], prompts: Mapping[str, Prompt], *, mode: Mode = "reference"
+) -> list[ArmTraps]:
+    """A row for each arm that has an answer, in the order of the arms."""
+    found: dict[str, list[ArmTraps]] = {}
+    for run in runs:
+        for name, shown in run.shown.items():
+            if name in prompts and shown.text.strip():
+                prompt = prompts[name]
+                taken = traps_of(
+                    prompt.turns[0].text,
+                    shown.text,
+                    prompt.turns[0].constraints,
+                    mode=mode,
+                    profile=prompt.tags.get("profile"),
+                )
+                passed = shown.passed is True
+                row = ArmTraps(run.arm, 1, bool(taken), passed, passed and bool(taken), dict.fromkeys(taken, 1))
+                found.setdefault(run.arm, []).append(row)
+    return [_sum(arm, found[arm]) for arm in arms if arm in found]
+
+
+def _sum(arm: str, rows: Sequence[ArmTraps]) -> ArmTraps:
+    by_trap = Counter(trap for row in rows for trap in row.by_trap)
+    return ArmTraps(
+        arm, len(rows), sum(row.taken for row in rows), sum(row.passing for row in rows), sum(row.passing_taken for row in rows),
+        {trap: by_trap[trap] for trap in TRAPS if by_trap[trap]},
+    )  # fmt: skip
+
+
+def traps_of_study(directory: Path) -> list[ArmTraps]:
+    """The arms of a committed study, from DIR/result.json and DIR/records.tar.xz.
+
+    Raises:
+        IntegrityError: One of them is damaged, or the records are of another study.
+    """
+    result = decode(read_regular(directory / RESULT), StudyResult)
+    with tempfile.TemporaryDirectory() as place:
+        unpack(directory / RECORDS, Path(place))
+        own = load_asked(Path(place), sha256=result.suite_sha256)[""]
+        runs = stored_evaluations(Path(place), result.runs)[""]
+    return arm_traps(result.arms, runs.values(), {prompt.id: prompt for prompt in own.prompts})
+
+
+def write_traps(directory: Path, found: Sequence[ArmTraps]) -> None:
+    """Put them into DIR/result.json, from which the page is made; everything else there stays as it is."""
+    stored = msgspec.json.decode(read_regular(directory / RESULT))
+    stored["traps"] = msgspec.to_builtins(found)
+    write_atomic(directory / RESULT, encode(stored))
