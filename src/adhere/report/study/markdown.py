@@ -91,8 +91,8 @@ def study_markdown(result: StudyResult) -> str:
             if result.tax
             else []
         ),
-        *(["## The letter alone", _text(TRAPS_NOTE), _table(TRAP_HEADINGS, trap_rows(result.traps))] if result.traps else []),
         _list([matched_sentence(one) for one in result.matched]),
+        *(["## The letter alone", _text(TRAPS_NOTE), _table(TRAP_HEADINGS, trap_rows(result.traps))] if result.traps else []),
         *(
             [
                 "## Not worse at the rest?",
