@@ -33,9 +33,10 @@ def command(  # one option a parameter
 ) -> None:
     """How often answers keep the letter of their instructions and not the intent.
 
-    TARGET is a stored run, a file of answers (JSON lines or Parquet, with `prompt` and `response`, `completion` or `output`; the
-    completions that TRL logs are such a file, and its `step` column gives a row a step), a committed study (result.json and
-    records.tar.xz: a row an arm, of the answers that the records hold), or a model, which is asked first.
+    TARGET is a stored run, a file of answers (JSON lines or Parquet, with `prompt` and `response`, `completion` or
+    `output`; the completions that TRL logs are such a file, and its `step` column gives a row a step), a committed
+    study (result.json and records.tar.xz: a row an arm, of the answers that the records hold), or a model, which is
+    asked first.
 
     An answer takes a trap where it echoes the prompt, has no words of its own, is about something else or says the same
     over and over, and where its pass rests on hidden text, look-alikes or words hung at its end.
