@@ -8,7 +8,7 @@ from adhere.evidence.check import findings_of, gather
 from adhere.evidence.findings import Claim, Findings
 from adhere.evidence.read.documents import parse_document
 from adhere.evidence.read.latex_text import Macro, latex_text
-from adhere.evidence.read.pdf import PageLine, Rule, Word, _parts, _tables, _whole
+from adhere.evidence.read.pdf import PageLine, Rule, Word, _beside_each_other, _lines, _parts, _tables, _whole
 
 
 def found(text: str, suffix: str = ".md") -> Findings:
@@ -74,16 +74,16 @@ def test_a_cell_may_name_its_values_and_a_heading_the_benchmark() -> None:
     claims = [c for c in found(text).claims if c.model == "FooBERT"]
     assert [(c.benchmark, c.variant, c.metric, c.setting, c.value) for c in claims] == [
         ("DRXD", "开发集(dev)", "F1", "", 92.3),
-        ("DRXD", "开发集(dev)", "exact match", "EM", 86.6),
+        ("DRXD", "开发集(dev)", "EM", "", 86.6),
         ("DRXD", "测试集(test)", "F1", "", 91.46),
-        ("DRXD", "测试集(test)", "exact match", "EM", 85.49),
+        ("DRXD", "测试集(test)", "EM", "", 85.49),
     ]
 
 
 def test_labels_of_several_metrics_belong_to_the_values_of_their_cells() -> None:
     text = "| Model | QuizA (Dev) (EM/F1) |\n|---|---|\n| A-7B | 60.1 / 70.2 |\n| B-7B | 61.1 / 71.2 |\n"
     assert [told(c) for c in found(text).claims][:2] == [
-        ("A-7B", "QuizA (Dev)", "", "exact match", 60.1),
+        ("A-7B", "QuizA (Dev)", "", "EM", 60.1),
         ("A-7B", "QuizA (Dev)", "", "F1", 70.2),
     ]
 
@@ -207,3 +207,97 @@ def test_a_table_over_both_columns_of_a_page_is_read_whole() -> None:
     parts = _parts([*table, *columns], wide, 610)
     assert len(parts) == 3
     assert {w.text for w in parts[0]} == {"A-7B", "60.1", "61.1", "62.1"}
+
+
+def latex(head: str, *rows: str, caption: str = "Results.") -> Findings:
+    lines = " \\\\\n".join([head, "\\midrule\n" + rows[0], *rows[1:]])
+    text = f"\\begin{{table}}\\caption{{{caption}}}\n\\begin{{tabular}}{{lllll}}\n{lines} \\\\\n\\end{{tabular}}\\end{{table}}\n"
+    return found(text, ".tex")
+
+
+def test_whole_numbers_that_tell_rows_apart_are_a_label_and_no_score() -> None:
+    rows = [f"Zeta-7B & {how} & {length} & {score}" for how, length, score in (
+        ("full", 512, 29.5), ("full", 1024, 51.7), ("half", 512, 28.5), ("half", 1024, 41.7)
+    )]  # fmt: skip
+    claims = latex("Model & Cache & Ctx & Accuracy (95\\% CI)", *rows).claims
+    assert [(c.benchmark, c.setting, c.value) for c in claims] == [
+        ("Accuracy", "full, 512", 29.5),
+        ("Accuracy", "full, 1024", 51.7),
+        ("Accuracy", "half, 512", 28.5),
+        ("Accuracy", "half, 1024", 41.7),
+    ]
+
+
+def test_prompts_in_words_are_a_label_and_one_whole_number_in_every_row_is_how_many_were_asked() -> None:
+    rows = ("Zeta-7B & EN & 126 & 96.8", "Zeta-7B & TR & 126 & 95.2", "Eta-9B & TR & 126 & 78.6")
+    claims = latex("Model & Prompt & N & QuizA", *rows).claims
+    assert [(c.benchmark, c.setting, c.value) for c in claims] == [
+        ("QuizA", "EN", 96.8),
+        ("QuizA", "TR", 95.2),
+        ("QuizA", "TR", 78.6),
+    ]
+
+
+def test_counts_of_one_number_are_read_as_what_was_right() -> None:
+    claims = latex("Model & ARC & MMLU", "Zeta-7B & 197/200 & 67.0", "Eta-9B & 192/200 & 64.4").claims
+    assert [(c.benchmark, c.metric, c.value, c.unit) for c in claims] == [
+        ("ARC", "correct", 197.0, "/200"),
+        ("MMLU", "score", 67.0, ""),
+        ("ARC", "correct", 192.0, "/200"),
+        ("MMLU", "score", 64.4, ""),
+    ]
+
+
+def test_a_mean_beside_its_deviation_is_no_average_of_other_columns() -> None:
+    rows = ("<td>Zeta-7B</td><td>4.37</td><td>0.9</td><td>95.0</td><td>1.2</td>",)
+    heads = (
+        "<th></th><th colspan=2>Follow</th><th colspan=2>Kept</th>",
+        "<th>Model</th><th>mean</th><th>sd</th><th>mean</th><th>sd</th>",
+    )
+    assert [(c.benchmark, c.value) for c in found(html(*heads, *rows), ".html").claims] == [
+        ("Follow", 4.37),
+        ("Kept", 95.0),
+    ]
+
+
+def test_a_corner_that_names_a_benchmark_says_what_all_columns_were_measured_on() -> None:
+    claims = latex("GSM8K & DAPO & VAPO", "Zeta-7B & 50.0 & 60.0", "Eta-9B & 73.0 & 79.0").claims
+    assert [(c.model, c.benchmark, c.setting, c.value) for c in claims][:2] == [
+        ("Zeta-7B", "GSM8K", "DAPO", 50.0),
+        ("Zeta-7B", "GSM8K", "VAPO", 60.0),
+    ]
+
+
+def test_a_heading_of_ordinary_words_names_no_benchmark_but_the_caption_does() -> None:
+    text = "\\section{Models and Training}\n"
+    table = latex(
+        "Model & Acc. & Step", "Zeta-7B & 50.0 & 60.0", "Eta-9B & 73.0 & 79.0", caption="Results on ProntoQA."
+    )
+    assert {c.benchmark for c in table.claims} == {"ProntoQA", "Step"}
+    bare = (
+        "\\begin{tabular}{ll}\nModel & Acc. \\\\\n\\midrule\nZeta-7B & 50.0 \\\\\nEta-9B & 51.0 \\\\\n\\end{tabular}\n"
+    )
+    assert {c.benchmark for c in found(text + bare, ".tex").claims} == {"Acc."}
+
+
+def test_tables_side_by_side_on_a_page_are_two() -> None:
+    def row(top: float, *texts: tuple[str, float]) -> list[Word]:
+        return [word(text, left, top=top) for text, left in texts]
+
+    words = [
+        *row(100, ("Method", 100), ("MMLU", 160), ("Method", 350), ("GSM8K", 420)),
+        *row(112, ("Zeta", 100), ("51.2", 160), ("Eta", 350), ("61.2", 420)),
+        *row(124, ("Iota", 100), ("52.2", 160), ("Kappa", 350), ("62.2", 420)),
+    ]
+    lines = _lines(words)
+    tables = _tables(lines, [])
+    pieces = _beside_each_other(tables[0], lines, [])
+    assert [[word.text for word in piece] for piece in pieces if piece] == [
+        ["Method", "MMLU", "Zeta", "51.2", "Iota", "52.2"],
+        ["Method", "GSM8K", "Eta", "61.2", "Kappa", "62.2"],
+    ]
+    one = [word for word in words if word.text != "Method" or word.left < 200]
+    assert not _beside_each_other(_tables(_lines(one), [])[0], _lines(one), [])
+    # Between rules, a label and one number are a row: each half is a table of its own.
+    rules = [Rule(98, 190, top) for top in (98, 110.5, 135)]
+    assert len(_tables(_lines([word for word in words if word.left < 200]), rules)) == 1

@@ -163,7 +163,11 @@ def _scales(sheet: Sheet) -> list[Check]:
     caption = Source(sheet.document.name, sheet.table.caption_line or sheet.table.line)
     checks = []
     for value in sheet.values():
-        if not value.is_firm or value.role not in {"score", "aggregate"} or value.printed.unit in {"K", "M", "B", "T"}:
+        if (
+            not value.is_firm
+            or value.role not in {"score", "aggregate"}
+            or value.printed.unit[:1] in {"K", "M", "B", "T", "/"}
+        ):
             continue
         if stated:
             checks.append(_scale_check(value, *stated, "the caption's scale", (caption,)))

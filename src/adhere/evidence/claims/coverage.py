@@ -12,6 +12,10 @@ LEAST_NUMBERS = 2
 LEAST_SHARE = 0.9
 MAX_NAMED = 3
 _DIGITS = re.compile(r"(?<![\w.-])\d")
+# Listed where it is not read, but no score that is missing: an interval, a bound, money.
+_NO_SCORE = re.compile(
+    r"[\[(]?\s*[-+]?[\d.,]+\s*[%KMBT]?\s*(?:,|;|-{1,2}|to)\s*[-+]?[\d.,]+\s*[%KMBT]?\s*[\])]?$|[<>≤≥$€£]"
+)
 _SCALES = frozenset({"K", "M", "B", "T"})
 
 
@@ -42,15 +46,16 @@ def coverage_of(sheet: Sheet) -> Coverage:
     lost: list[str] = []
     for r, row in enumerate(sheet.table.rows):
         for c in range(sheet.first_column, len(row.cells)):
+            if (r, c) in sheet.cells:
+                read, printed = read + 1, printed + 1
+                continue
             text = row.cells[c].text
             if is_absent(text) or not any(map(str.isdigit, text)):
                 continue
-            if (r, c) in sheet.cells:
-                read, printed = read + 1, printed + 1
-            elif _DIGITS.search(shown := plain(text)):
+            if _DIGITS.search(shown := plain(text)):
                 lost.append(f"“{shown[:40]}” (line {row.cells[c].line})")
                 roles = sheet.column_roles[c : c + 1]
-                printed += bool(roles) and roles[0] in {"score", "aggregate"}
+                printed += bool(roles) and roles[0] in {"score", "aggregate"} and not _NO_SCORE.match(shown)
     if not lost:
         return Coverage(printed, read, "")
     named = ", ".join(lost[:MAX_NAMED]) + (f" and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else "")

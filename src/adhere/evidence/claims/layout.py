@@ -73,6 +73,12 @@ def layout_of(table: Table, measured: frozenset[str] = frozenset()) -> Layout:
     `measured` are the labels that name benchmarks in other tables of the document.
     """
     paths = [_path([row[c] for row in table.headers]) for c in range(table.width)]
+    spread = {tuple(path[:-1]) for path in paths if len(path) > 1 and is_role("spread", path[-1])}
+    # A mean beside its deviation is over runs or raters, not over the other columns: it is what stands above it.
+    paths = [
+        path[:-1] if is_role("aggregate", path[-1]) and tuple(path[:-1]) in spread else path
+        for path in map(_filled, paths)
+    ]
     first = _first_data_column(table, paths)
     kinds = [_kind(table, c, paths[c]) for c in range(first)]
     names = _name_column(table, first, kinds)
@@ -101,6 +107,10 @@ def _has_groups(paths: list[list[str]]) -> bool:
     return sum(len(above) == 1 for above in below.values()) > len(below) / 2
 
 
+def _filled(path: list[str]) -> list[str]:
+    return path or [""]
+
+
 def _path(texts: list[str]) -> list[str]:
     path: list[str] = []
     for text in texts:
@@ -127,8 +137,8 @@ def _is_label_column(table: Table, column: int, path: list[str]) -> bool:
     filled = [cell for cell in cells if not is_absent(cell.text)]
     kind = _head_kind(path)
     numbers = sum(any(part.number and part.number.unit not in _SCALES for part in cell.parts) for cell in filled)
-    if kind == "shots":
-        return all(_SHOT_CELL.fullmatch(clean_label(cell.text)) for cell in cells)
+    if kind == "shots" and all(_SHOT_CELL.fullmatch(clean_label(cell.text)) for cell in cells):
+        return True
     if kind in {"size", "attribute", "note"} and filled:
         # Only where scores follow: a table of nothing but attributes has no label columns but its names.
         return any(
@@ -137,7 +147,32 @@ def _is_label_column(table: Table, column: int, path: list[str]) -> bool:
     if not filled:
         # A column of blanks or dashes: a label only if nothing says that it is a model or benchmark.
         return not path or bool(kind)
-    return numbers <= 0.3 * len(filled)
+    return numbers <= 0.3 * len(filled) or _tells_rows_apart(table, column)
+
+
+def _tells_rows_apart(table: Table, column: int) -> bool:
+    """Whether whole numbers only say which of several rows with the same labels one is: `full | 512`, `full | 1024`.
+
+    Scores may be whole numbers, too, but they do not come again, each once, below every label.
+    """
+    labels: list[str] = [""] * column
+    before: list[tuple[str, ...]] = []
+    numbers: list[float] = []
+    for row in table.rows:
+        if len(row.cells) <= column:
+            return False
+        cell = row.cells[column].number
+        if cell is None or cell.decimals or cell.unit:
+            return False
+        labels = [clean_label(own.text) or above for own, above in zip(row.cells, labels, strict=False)]
+        before.append(tuple(labels))
+        numbers.append(cell.value)
+    return (
+        len(set(numbers)) > 1
+        and 2 * len(set(before)) <= len(before)
+        and 2 * len(set(numbers)) <= len(numbers)
+        and len(set(zip(before, numbers, strict=True))) == len(numbers)
+    )
 
 
 def _head_kind(path: list[str]) -> Kind | Literal[""]:
@@ -213,6 +248,8 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
         return ""  # a corner word alone is not enough: "Task | Epochs | Batch" is about no models
     if not in_columns and any(path[-1].lower() in _VALUES or role_of(path[-1]) == "aggregate" for path in data if path):
         return ""  # averages stand beside what they average: these columns are no models
+    if not in_columns and any(len(path[-1].partition("(")[0].strip()) == 1 for path in data if path):
+        return ""  # `n`, `R`, `p` are statistics
     return "columns" if in_columns or other else ""
 
 
@@ -326,7 +363,7 @@ def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
         )
     below = path[at + 1 :]
     name = path[at]
-    if at and _BARE_SIZE.fullmatch(name):
+    if at and _SIZE_PIECE.fullmatch(name):
         at -= 1
         name = f"{path[at]} {name}"  # `Foo` over `7B`
     while below and _VERSION_PIECE.fullmatch(below[0]):

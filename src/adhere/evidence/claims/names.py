@@ -45,6 +45,10 @@ _ARROW_UP, _ARROW_DOWN = re.compile(r"[↑⬆]"), re.compile(r"[↓⬇]")
 
 
 _NO_PROPORTIONS = frozenset({"perplexity", "bits per byte", "rating", "BLEU", "ROUGE-L", "error rate"})
+_HOW_PRINTED = re.compile(
+    r"\s*[(\[]\s*(?:in\s+)?(?:%|\d+\s?%\s*CI|CI|n\s*=\s*\d[\d,]*|[±+/-]*\s*(?:std|sd|se|stderr)\.?)\s*[)\]]",
+    re.IGNORECASE,
+)
 _JOINS = re.compile(r"[&/+,]|and|or|与|和")
 _GREEK = re.compile(
     r"[\u03b1-\u03c9](?:\s*[/×]\s*[\u03b1-\u03c9])*"
@@ -182,7 +186,7 @@ def is_attribute(label: str) -> bool:
     shown = clean_label(label)
     if is_length(shown) or is_known(shown) or looks_like_model(shown):
         return False
-    if shown.startswith("#") or _GREEK.fullmatch(shown):
+    if shown.startswith("#") or is_greek(shown) or is_role("spread", shown):
         return True
     data = _data()["attributes"]
     inside = [(a or b).strip().lower() for a, b in _PAREN.findall(shown)]
@@ -196,6 +200,8 @@ def is_attribute(label: str) -> bool:
         return any(word in shown for word in data["chinese"]) or shown.strip() == "#"
     telling, beside = _attribute_words()
     words = [part for word in words for part in word.split("-")]
+    if words[-1] in data["heads"].split():
+        return True  # the last word of a name says what it is: `Mean Latency` is a latency
     return any(word in telling for word in words) and all(
         word in telling or word in beside or word.isdigit() for word in words
     )
@@ -205,6 +211,11 @@ def is_attribute(label: str) -> bool:
 def _attribute_words() -> tuple[frozenset[str], frozenset[str]]:
     data = _data()["attributes"]
     return frozenset(data["words"].split()), frozenset(data["beside"].split())
+
+
+def is_greek(label: str) -> bool:
+    """Whether a label is nothing but Greek letters: over a column a parameter of training, but a model may be called so."""
+    return _GREEK.fullmatch(clean_label(label)) is not None
 
 
 def is_setting(label: str) -> bool:
@@ -243,9 +254,14 @@ def is_length(label: str) -> bool:
     return _LENGTH.match(label.strip()) is not None
 
 
-def direction_of(*labels: str) -> Literal["higher", "lower"]:
+def said_of(*labels: str) -> frozenset[str]:
+    """What labels say of whether more is better."""
+    return frozenset(map(_said_of, labels))
+
+
+def direction_of(*labels: str, said: frozenset[str] = frozenset()) -> Literal["higher", "lower"]:
     """Whether more is better, from arrows, metric names and words like "lower is better"; `higher` by default."""
-    said = {_said_of(label) for label in labels}
+    said = said.union(map(_said_of, labels))
     return "lower" if "down" in said or ("lower" in said and "up" not in said) else "higher"
 
 
@@ -434,10 +450,15 @@ def benchmark_key(text: str) -> str:
     return re.sub(r"[^a-z0-9+.\u0370-\uffff]", "", text.lower()).strip(".")
 
 
+def without_how_printed(label: str) -> str:
+    """A label without what it says of how its numbers are printed: `Accuracy (95% CI)`, `Acc. (%)`."""
+    return _HOW_PRINTED.sub("", label).strip() if "(" in label or "[" in label else label
+
+
 @functools.lru_cache(maxsize=65536)
 def benchmark_name(text: str) -> BenchmarkName:
     """The benchmark that a label names, with what it says beside the name: `IFEval *strict-prompt*`, `LiveBench 0831`."""
-    shown = _PICTURE.sub("", clean_label(text)).strip()
+    shown = without_how_printed(_PICTURE.sub("", clean_label(text)).strip())
     several = _SEVERAL.search(shown)
     if several and all(metric_in(piece) for piece in several[1].split("/")):
         shown = shown[: several.start()]  # `KorQuAD (EM/F1)`: its cells say which is which
@@ -517,6 +538,14 @@ def _confusable() -> dict[str, list[str]]:
     return found
 
 
+@functools.cache
+def _by_ends() -> dict[tuple[int, str, str], list[str]]:
+    found: dict[tuple[int, str, str], list[str]] = {}
+    for key in _benchmarks():
+        found.setdefault((len(key), key[:1], key[-1:]), []).append(key)
+    return found
+
+
 def _benchmark_row(text: str, guesses: list[str]) -> dict[str, Any] | None:
     key = benchmark_key(text)
     row = _benchmarks().get(key)
@@ -527,8 +556,13 @@ def _benchmark_row(text: str, guesses: list[str]) -> dict[str, Any] | None:
         guesses.append(f"{text!r} is taken as {_benchmarks()[alike[0]]['name']}: letters that scanners confuse")
         return _benchmarks()[alike[0]]
     if len(key) >= 8:
-        near = [known for known in _benchmarks() if abs(len(known) - len(key)) == 1 and _one_letter_apart(key, known)]
-        near = [known for known in near if not known.endswith("+") and not key.endswith("+")]
+        alike = [
+            known for size in (len(key) - 1, len(key) + 1) for known in _by_ends().get((size, key[0], key[-1]), ())
+        ]
+        near = [known for known in alike if not known.endswith("+") and _one_letter_apart(key, known)]
+        # A capital inside begins a word: LongVBench is no misprint of LongBench.
+        words = sum(map(str.isupper, text))
+        near = [known for known in near if words <= max(2, sum(map(str.isupper, _benchmarks()[known]["name"])))]
         if len(near) == 1:
             guesses.append(f"{text!r} is taken as {_benchmarks()[near[0]]['name']}: one letter apart")
             return _benchmarks()[near[0]]
@@ -538,8 +572,6 @@ def _benchmark_row(text: str, guesses: list[str]) -> dict[str, Any] | None:
 def _one_letter_apart(one: str, other: str) -> bool:
     """Whether the longer is the shorter with one letter put in, not at either end (JMMLU is not MMLU)."""
     short, long = sorted((one, other), key=len)
-    if short[0] != long[0] or short[-1] != long[-1]:
-        return False
     return any(long[:cut] + long[cut + 1 :] == short for cut in range(1, len(long) - 1))
 
 

@@ -28,28 +28,7 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*\)")
 _RAISED = re.compile(r"<sup>\s*(?:[\d*†‡§¶,\s]*|[a-z])\s*</sup>", re.IGNORECASE)
 _POWER = re.compile(r"(?<![\w.-])([A-Za-z])<sup>\s*(\d)\s*</sup>")  # C³ is no letter with a footnote
 ABSENT = frozenset({"", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "nan", "none", "/", "?", "tbd", "·", "x"})
-
-
-MEASURES = frozenset(
-    {
-        "ms",
-        "fps",
-        "sec",
-        "hr",
-        "hrs",
-        "hour",
-        "hours",
-        "min",
-        "GB",
-        "MB",
-        "TB",
-        "GiB",
-        "MiB",
-        "TiB",
-        "tok/s",
-        "tokens/s",
-    }
-)
+MEASURES = frozenset("ms fps sec hr hrs hour hours min GB MB TB GiB MiB TiB tok/s tokens/s".split())
 EPSILON = 1e-9
 _HALVES = tuple(0.5 * 10.0**-decimals for decimals in range(12))
 
@@ -65,7 +44,7 @@ class Printed(NamedTuple):
     """One printed number.
 
     `half` is half a unit of the last place shown: the true value lies within value ± half if it was rounded. `unit` is
-    `""`, `"%"` or `"points"`, the scale letter `K`, `M`, `B`, `T` (the value is then as printed, not multiplied out), or a
+    `""`, `"%"`, `"points"` or `"/200"` (how many of 200 were right), the scale letter `K`, `M`, `B`, `T` (the value is then as printed, not multiplied out), or a
     measure of speed, time or memory (`ms`, `GB`).
     `spread` is a printed ± behind it, `beside` a signed difference in parentheses.
     """

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from adhere.evidence.claims.layout import Layout, Orientation, column_model, corner_of, layout_of
 from adhere.evidence.claims.names import (
@@ -19,6 +20,7 @@ from adhere.evidence.claims.names import (
     clean_label,
     direction_of,
     has_named_sizes,
+    is_greek,
     is_known,
     is_length,
     is_part,
@@ -31,10 +33,12 @@ from adhere.evidence.claims.names import (
     model_label,
     model_name,
     role_of,
+    said_of,
     shots_of,
+    without_how_printed,
 )
 from adhere.evidence.claims.printed import Printed, is_absent
-from adhere.evidence.read.document import Cell, Document, Part, Table
+from adhere.evidence.read.document import Cell, Document, Part, Row, Table
 from adhere.evidence.read.documents import repair
 
 _CONTINUATION = re.compile(r"^\s*(?:[-+–•↳]|w/o?\b|with(?:out)?\b|\\quad)\s*\S", re.IGNORECASE)
@@ -46,6 +50,7 @@ _PRIVATE = re.compile(
 )
 _TOPIC = re.compile(r"\S{2,30}(?: \S+){0,2}")
 _FIRST_NAME = re.compile(r"(?:(?=[\w'-]*[A-Z]\d?[\w'-]*[A-Z\d])[A-Z][\w'-]+)(?=[\s(\uff08:\uff1a]|[^\x00-\x7f])")
+_NAME_LIKE = re.compile(r"[A-Z][\w'-]*[A-Z\d]|[a-z][A-Z]|[^\x00-\x7f]")  # more than a word with a capital
 _ON = re.compile(r"\b(?:on|of|for)\s+(?:the\s+)?(?P<name>[A-Z][\w+-]*[A-Z\d][\w.+-]*\w(?:\s\d+(?:\.\d+)*)?)(?=\W|$)")
 _IN_PARENTHESES = re.compile(r"[(\[]([^()\[\]]*/[^()\[\]]*)[)\]]\s*$")
 _ON_SET = re.compile(r"\bon (?:the |our )?(?P<name>(?:[\w-]+ ){0,3}[\w-]+) (?:benchmark|data\s?set|leaderboard)\b")
@@ -61,20 +66,7 @@ _SCALES = frozenset({"K", "M", "B", "T"})
 _BEHIND_COLON = re.compile(r"[:\uff1a]\s*")
 _WINDOW = r"[\s(]*\(?(v\d+(?:\.\d+)?|\d{4}(?:\s?-\s?\d{4})?)\b"
 _DEFAULT_SETTINGS = frozenset(
-    {
-        "original",
-        "standard",
-        "default",
-        "full",
-        "score",
-        "scores",
-        "result",
-        "results",
-        "value",
-        "values",
-        "得分",
-        "分数",
-    }
+    "original standard default full score scores result results value values 得分 分数".split()
 )
 
 Key = tuple[str, str, str, str, str, str]
@@ -218,7 +210,7 @@ def _sheet(document: Document, table: Table, layout: Layout, extra: _Elsewhere) 
         {},
         row_labels,
         labels,
-        [_row_role(label, layout) for label in row_labels],
+        [_row_role(label, layout, row) for label, row in zip(row_labels, table.rows, strict=True)],
         _column_roles(table, layout),
         row_models,
         is_private=bool(_PRIVATE.search(table.caption)),
@@ -245,8 +237,13 @@ def _first_number(table: Table, layout: Layout) -> int:
     return first
 
 
-def _row_role(label: str, layout: Layout) -> Role:
-    return "score" if layout.models_in == "rows" and looks_like_model(label) else role_of(label)
+def _row_role(label: str, layout: Layout, row: Row) -> Role:
+    is_model = layout.models_in == "rows" and (looks_like_model(label) or is_greek(label))
+    if is_model:
+        return "score"
+    numbers = [part.number for cell in row.cells[layout.first :] for part in cell.parts if part.number]
+    is_counts = len(numbers) > 1 and 2 * sum(number.unit in _SCALES for number in numbers) > len(numbers)
+    return "attribute" if layout.models_in == "columns" and is_counts else role_of(label)
 
 
 def _column_roles(table: Table, layout: Layout) -> list[Role]:
@@ -268,7 +265,26 @@ def _counts(table: Table, c: int) -> bool:
     head = clean_label(table.headers[-1][c]) if table.headers and len(table.headers[-1]) > c else ""
     if len(numbers) > 1 and is_split(head) and all(number.decimals == 0 and number.value >= 200 for number in numbers):
         return True  # how many items a split has
+    if len(numbers) > 2 and len({number.value for number in numbers}) == 1 and _is_bare(numbers[0]):
+        return _prints_decimals(table, c)  # one whole number in every row, beside scores: how many items were asked
     return len(numbers) > 1 and 2 * sum(number.unit in _SCALES for number in numbers) > len(numbers)
+
+
+def _is_bare(number: Printed) -> bool:
+    return not (number.decimals or number.unit)
+
+
+def _prints_decimals(table: Table, but: int) -> bool:
+    """Whether most numbers of the other columns are no bare whole numbers."""
+    others = [
+        part.number
+        for row in table.rows
+        for c, cell in enumerate(row.cells)
+        if c != but
+        for part in cell.parts
+        if part.number
+    ]
+    return 2 * sum(map(_is_bare, others)) < len(others)
 
 
 def _column_role(path: list[str]) -> Role:
@@ -387,11 +403,13 @@ def printed_again(values: Iterable[Value], key: Callable[[Value], Hashable]) -> 
     """The values whose key (None: none) another value has, too; decided by hashes, because a dictionary of all keys is large."""
     seen: set[int] = set()
     twice: set[int] = set()
-    values = [value for value in values if key(value) is not None]
+    places: list[tuple[int, Value]] = []
     for value in values:
-        number = hash(key(value))
-        (twice if number in seen else seen).add(number)
-    return [value for value in values if hash(key(value)) in twice] if twice else []
+        if (own := key(value)) is not None:
+            number = hash(own)
+            (twice if number in seen else seen).add(number)
+            places.append((number, value))
+    return [value for number, value in places if number in twice] if twice else []
 
 
 # ── what stands elsewhere in the document ──
@@ -464,14 +482,18 @@ class _Context:
         self.corner = corner_of(table, layout.names)
         self.caption_benchmark = _caption_benchmark(table, layout, (table.caption,))
         self.about_benchmark = self.caption_benchmark or _caption_benchmark(table, layout, table.headings[-1:])
-        self.topic = self.about_benchmark or _topic(table)
+        self.topic = self.about_benchmark or _said_set(table) or _topic(table)
         self.special = SPECIAL_AVERAGE.search(f"{table.caption} {self.notes}")
+        # A corner that names a benchmark says what all was measured on; the columns are then ways in which (`AIME | DAPO | VAPO`).
+        is_of_corner = layout.models_in == "rows" and is_known(self.corner)
+        self.of_corner = is_of_corner and not any(is_known(path[-1]) for path in layout.paths[layout.first :] if path)
         self._compositions: dict[str, str] = {}
         # What labels mean, once for all the cells that they stand beside.
         self.models: dict[tuple[str, Tuning, bool], tuple[ModelName | None, str, str]] = {}
         self.benchmarks: dict[tuple[str, ...], tuple[BenchmarkName | None, list[str], tuple[str, ...]]] = {}
         self._parts: dict[tuple[BenchmarkName, str], tuple[BenchmarkName, str]] = {}
         self._columns: dict[int, tuple[str, list[str], list[str]]] = {}
+        self._said: dict[int, frozenset[str]] = {}
         self._settings: dict[tuple[str, str], str] = {}
 
     def column(self, c: int, path: list[str]) -> tuple[str, list[str], list[str]]:
@@ -479,6 +501,12 @@ class _Context:
         if c not in self._columns:
             self._columns[c] = column_model(path) if path else ("", [], [])
         return self._columns[c]
+
+    def direction(self, c: int, path: list[str], *labels: str) -> Literal["higher", "lower"]:
+        """Whether more is better in a column, by the caption, its labels and those of the row."""
+        if c not in self._said:
+            self._said[c] = said_of(self.table.caption, *path)
+        return direction_of(*labels, said=self._said[c])
 
     def part(self, benchmark: BenchmarkName, said: str) -> tuple[BenchmarkName, str]:
         """The benchmark of one of several values of a cell that names a metric, and the name where that is another word (`EM`)."""
@@ -552,17 +580,20 @@ def _caption_benchmark(table: Table, layout: Layout, texts: tuple[str, ...]) -> 
         named: dict[str, BenchmarkName] = {}
         for word in re.findall(r"[A-Z][\w+.-]*\w", text):
             name = benchmark_name(word.strip("_"))
-            if name.is_known and name.key not in labels:
+            if name.is_known and not any(name.key in label for label in labels):
                 named[name.key] = name
         if named:
             return next(iter(named.values())) if len(named) == 1 else None
     # Where no label is more than a metric, the caption says of what: `Question answering results on FQuAD 1.0`.
     bare = [path[-1] for path in layout.paths[layout.first :] if path]
-    if bare and layout.models_in == "rows" and all(map(_is_metric, bare)):
-        said = list(dict.fromkeys(match["name"] for match in _ON.finditer(table.caption)))
-        said = said or [match["name"] for match in _ON_SET.finditer(table.caption)]
-        return benchmark_name(said[0]) if len(said) == 1 else None
-    return None
+    return _said_set(table) if bare and layout.models_in == "rows" and all(map(_is_metric, bare)) else None
+
+
+def _said_set(table: Table) -> BenchmarkName | None:
+    """The one set that the caption says was measured on, listed or not: `Question answering results on FQuAD 1.0`."""
+    said = list(dict.fromkeys(match["name"] for match in _ON.finditer(table.caption)))
+    said = said or [match["name"] for match in _ON_SET.finditer(table.caption)]
+    return benchmark_name(said[0]) if len(said) == 1 else None
 
 
 def _is_metric(label: str) -> bool:
@@ -578,7 +609,7 @@ def _topic(table: Table) -> BenchmarkName | None:
     name = _BEHIND_COLON.split(heading)[-1].strip(" .:*_")
     if not _TOPIC.fullmatch(name) and (first := _FIRST_NAME.match(heading)):
         name = first.group()  # `AFQMC: semantic similarity (Accuracy)`
-    is_name = 2 <= len(name) <= 30 and len(name.split()) <= 3 and any(char.isupper() for char in name[1:])
+    is_name = 2 <= len(name) <= 30 and len(name.split()) <= 3 and _NAME_LIKE.search(name) and shots_of(name)[1] == name
     if not is_name or looks_like_model(name) or role_of(name) != "score":
         return None
     return benchmark_name(name)
@@ -600,6 +631,8 @@ def _cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     if layout.models_in == "rows":
         role = row_role if row_role in {"attribute", "delta", "share"} and not about.benchmark else column_role
         model_text, benchmark_path, setting = about.model, path, context.row_setting(row_label, sheet.row_models[r])
+        if context.of_corner:
+            benchmark_path, setting = [context.corner], " ".join(filter(None, [setting, _setting(" ".join(path))]))
         if about.benchmark:
             benchmark_path = [about.benchmark, *(label for label in path if _setting(label))]
     elif layout.models_in == "columns":
@@ -636,9 +669,10 @@ def _cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
         guesses = (*guesses, layout.model_reason)
     labels = path if layout.models_in != "columns" else [row_label]
     names = _part_settings(context, added, labels, cell) if len(cell.parts) > 1 else []
-    setting = " ".join(filter(None, (setting, remark, about.setting)))
-    beside = ", ".join([*above, *group]) if layout.models_in == "columns" else ", ".join(group)
-    direction = direction_of(table.caption, *path, row_label, about.metric)
+    if remark or about.setting:
+        setting = " ".join(filter(None, (setting, remark, about.setting)))
+    beside = ", ".join([*above, *group] if layout.models_in == "columns" else group) if above or group else ""
+    direction = context.direction(c, path, row_label, about.metric)
     column_label = sheet.column_labels[c] if c < len(layout.paths) else f"column {c + 1}"
     is_private = sheet.is_private or is_role("categories", context.corner)
     shots = about.shots or (benchmark.shots if benchmark else "")
@@ -647,8 +681,10 @@ def _cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
         if part.number is None:
             continue
         own, said = benchmark, _part_setting(cell, part, names) if names or part.is_aside else ""
-        if own is not None and not part.is_aside and metric_in(said) and not metric_name(said)[1]:
+        if said and own is not None and not part.is_aside and metric_in(said) and not metric_name(said)[1]:
             own, said = context.part(own, said)
+        if own is not None and part.number.unit.startswith("/"):
+            own = own._replace(metric="correct", n=None, has_scale=False)  # `197/200` counts what was right
         values.append(
             Value(
                 document=sheet.document.name,
@@ -787,6 +823,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     if known and (not name.is_known or role_of(text) == "aggregate"):
         above = [*above, f"of {known.name}"]
     if not name.key:  # nothing but a metric, and nothing says of what: "PPL"
+        text = without_how_printed(text)
         return name._replace(key=benchmark_key(text), name=text), above, guesses
     if role_of(text) == "aggregate" or (role_of(labels[-1]) == "aggregate" and not name.is_known):
         is_special = SPECIAL_AVERAGE.search(text) or context.special

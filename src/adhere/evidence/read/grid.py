@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from adhere.evidence.claims.names import clean_label, is_role, label_kind
-from adhere.evidence.claims.printed import is_absent, number_of, plain
+from adhere.evidence.claims.printed import Printed, is_absent, number_of, plain
 from adhere.evidence.read.document import Cell, Part, Problem, Row, Table
 
 _BOLD = re.compile(
@@ -18,6 +18,7 @@ _UNDERLINED = re.compile(r"<(?:u|ins)\b|\\underline\b", re.IGNORECASE)
 _SLASH = re.compile(r"\s*/\s*")
 _BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 _NAMED = re.compile(r"([A-Za-z][\w-]{0,11})\s?[:=]\s?(\d+(?:\.\d+)?%?)")
+_FRACTION = re.compile(r"(\d{1,6})/([1-9]\d{1,5})")
 _ASIDE = re.compile(r"\((?P<number>\d+\.\d+%?)\)\s*$")
 MAX_HEADER_ROWS = 5
 MAX_SPAN = 200  # columns and rows that one cell may reach over
@@ -31,10 +32,27 @@ class RawRow(NamedTuple):
     cells: list[str]
 
 
-def cell_of(text: str, line: int) -> Cell:
-    """A cell with its parts: `38.77 / **66.32**` holds two numbers, the second one bold."""
+def cell_of(text: str, line: int, of: str = "") -> Cell:
+    """A cell with its parts: `38.77 / **66.32**` holds two numbers, the second one bold.
+
+    `of` is the count that a whole column prints its numbers of: `197/200` is 197.
+    """
     shown, parts = _parts_of(text)
+    if of and not any(part.number for part in parts) and (match := _FRACTION.fullmatch(plain(text))) and match[2] == of:
+        number = Printed(float(match[1]), 0, f"/{of}", match[1])
+        parts = (Part(plain(text), number, bool(_BOLD.search(text)), bool(_UNDERLINED.search(text)), 0),)
     return Cell(shown, parts, line)
+
+
+def _counted_of(body: Sequence[RawRow], width: int) -> dict[int, str]:
+    """The columns that print how many of one number were right (`197/200`, `192/200`), with that number."""
+    found: dict[int, str] = {}
+    for column in range(1, width):
+        texts = [plain(row.cells[column]) for row in body if len(row.cells) > column and "/" in row.cells[column]]
+        matches = [match for text in texts if (match := _FRACTION.fullmatch(text)) and int(match[1]) <= int(match[2])]
+        if len(matches) > 1 and len(matches) == len(texts) and len({match[2] for match in matches}) == 1:
+            found[column] = matches[0][2]
+    return found
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -115,11 +133,13 @@ def build_tables(
     ):
         count += 1
     headers = [_header(row, width) for row in raw[:count]]
-    for upper in headers[:-1]:
+    for nth, upper in enumerate(headers[:-1]):
         for column in range(2, width):
-            if not upper[column]:
+            # A blank continues the label before it, but not where a label above begins anew.
+            if not upper[column] and all(above[column] == above[column - 1] for above in headers[:nth]):
                 upper[column] = upper[column - 1]
     body = list(raw[count:])
+    counted = _counted_of(body, width)
     rows: list[Row] = []
     section = ""
     tables: list[Table] = []
@@ -149,7 +169,8 @@ def build_tables(
                     "its cells may stand under the wrong columns, so they are read but not checked",
                 )
             )
-        rows.append(Row(tuple(cell_of(text, row.line) for text in row.cells), row.line, section))
+        cells = tuple(cell_of(text, row.line, counted.get(c, "")) for c, text in enumerate(row.cells))
+        rows.append(Row(cells, row.line, section))
     first = Table(index, "", "", raw[0].line, headers, rows, headings=headings)
     return [first, *tables], problems
 

@@ -17,6 +17,8 @@ _TOKEN = re.compile(r"\\(?P<name>[A-Za-z@]+)\*?\s*|\\(?P<sign>.)|(?P<mark>[{}$~^
 _OPTION = re.compile(r"\s*\[[^\[\]]*\]")
 _SIZE = re.compile(r"-?\d*\.?\d+\s*(?:pt|em|ex|cm|mm|in|\\\w+)")
 _RAISED_MARK = re.compile(r"[\d*†‡§¶,\s]{0,4}|[a-z]")
+_LETTER = re.compile(r"(?<![A-Za-z])[A-Za-z]$")
+_POWER = re.compile(r"\{?([23])\}?")
 _BOLD = frozenset({"textbf", "mathbf", "boldsymbol", "bm", "pmb"})
 _BOLD_ON = frozenset({"bf", "bfseries"})
 _UNDERLINED = frozenset({"underline", "uline", "ul"})
@@ -27,6 +29,10 @@ _DROPPED = {
     "footnotemark": 0, "includegraphics": 1, "phantom": 1, "hphantom": 1, "vphantom": 1, "setlength": 2, "parbox": 1, "href": 1,
     "cmidrule": 1, "cline": 1, "noalign": 1, "arrayrulecolor": 1, "tnote": 1, "fcolorbox": 2, "multicolumn": 2, "ref": 1, "cref": 1,
 }  # fmt: skip
+# What their last argument shows.
+_ABOUT_LAST = frozenset(
+    "textcolor colorbox href raisebox rotatebox scalebox resizebox parbox adjustbox multicolumn fcolorbox".split()
+)
 _LAYOUT = frozenset(
     """small tiny scriptsize footnotesize normalsize large Large huge selectfont centering raggedright raggedleft it em rm sc tt sf itshape
     mdseries upshape scshape slshape ttfamily rmfamily sffamily newline linebreak xspace hfill noindent par strut arraybackslash displaystyle
@@ -107,7 +113,9 @@ def _visible_text(source: str, at: int, macros: Mapping[str, Macro], depth: int)
             text, at = _visible_text(source, at, macros, depth + 1) if depth < MAX_DEPTH else ("", at)
             pieces.append(text)
         elif token["mark"] in {"^", "_"}:
-            text, at = _script(token["mark"], source, at, macros, depth)
+            is_power = token["mark"] == "^" and _LETTER.search(pieces[-1] if pieces else "")
+            power = _POWER.match(source, at) if is_power else None  # R² is no letter with a footnote
+            text, at = (power[1], power.end()) if power else _script(token["mark"], source, at, macros, depth)
             pieces.append(text)
         else:
             pieces.append({"$": "", "~": " "}.get(token.group(), token.group()))
@@ -166,19 +174,7 @@ def _command(name: str, source: str, at: int, macros: Mapping[str, Macro], depth
         return "", braced(source, at)[1]
     for _ in range(_DROPPED.get(name, 0)):
         at = braced(source, at)[1]
-    if name in {
-        "textcolor",
-        "colorbox",
-        "href",
-        "raisebox",
-        "rotatebox",
-        "scalebox",
-        "resizebox",
-        "parbox",
-        "adjustbox",
-        "multicolumn",
-        "fcolorbox",
-    }:
+    if name in _ABOUT_LAST:
         text, at = _argument(source, at, macros, depth)
         return text or "", at
     if name in _DROPPED or name in _LAYOUT:

@@ -21,6 +21,7 @@ from adhere.extras import need
 
 _BOLD = re.compile(r"bold|black|cmbx|-bd\b|medi\b", re.IGNORECASE)
 _CAPTION = re.compile(r"(?:Table|Figure|Tab\.|TABLE|表)\s*\d")
+_NUMBERED = re.compile(rf"{_CAPTION.pattern}|\([a-h]\)")
 _RAISED_MARK = re.compile(r"[\d*\u2217†‡§¶,a-f]{1,4}")
 _SCORE = re.compile(r"^[\d,]*\.\d+%?$|%$")
 _FILLER = re.compile(r"[0X±.]+")
@@ -216,11 +217,73 @@ def _page_blocks(page: Any) -> list[Block]:
     words = _whole(pieces)
     rules = _rules(page)
     blocks: list[Block] = []
-    for part in _parts(words, rules, page.width):
-        lines = _lines(part)
+    parts = _parts(words, rules, page.width)
+    while parts:
+        lines = _lines(parts.pop(0))
         tables = _tables(lines, rules)
-        blocks += _in_order(lines, tables)
+        split = (_beside_each_other(table, lines, rules) for table in tables)
+        if several := next(filter(None, split), []):
+            parts = [part for part in several if part] + parts
+        else:
+            blocks += _in_order(lines, tables)
     return blocks
+
+
+def _beside_each_other(table: PageTable, lines: list[PageLine], rules: list[Rule]) -> list[list[Word]]:
+    """Two tables that stand side by side and were taken as one: the words above them, of each, and below; empty where it is one."""
+    size = median(word.size for line in table.lines for word in line.words)
+    reach = None
+    for left, right in sorted((word.left, word.right) for line in table.lines for word in line.words):
+        if reach is not None and left - reach > 1.8 * size and _are_two(table, lines, (reach + left) / 2, rules):
+            middle = (reach + left) / 2
+            first, last = lines.index(table.lines[0]), lines.index(table.lines[-1])
+            while first > 0 and _leaves_free(lines[first - 1], lines[first], middle, size):
+                first -= 1
+            while last < len(lines) - 1 and _leaves_free(lines[last + 1], lines[last], middle, size):
+                last += 1
+            inside = [word for line in lines[first : last + 1] for word in line.words]
+            return [
+                [word for line in lines[:first] for word in line.words],
+                [word for word in inside if word.centre < middle],
+                [word for word in inside if word.centre >= middle],
+                [word for line in lines[last + 1 :] for word in line.words],
+            ]
+        reach = right if reach is None else max(reach, right)
+    return []
+
+
+def _leaves_free(line: PageLine, near: PageLine, middle: float, size: float) -> bool:
+    """Whether a line near the tables has words on both sides of what parts them, and none there: their captions."""
+    before = [word.right for word in line.words if word.centre < middle]
+    behind = [word.left for word in line.words if word.centre >= middle]
+    distance = max(line.top - near.bottom, near.top - line.bottom)
+    return distance < 3 * line.height and (not before or not behind or min(behind) - max(before) > 1.2 * size)
+
+
+def _are_two(table: PageTable, lines: list[PageLine], middle: float, rules: list[Rule]) -> bool:
+    """Whether both sides of a table have labels and numbers of their own, and its rules, header or captions begin anew."""
+    rows = [line for line in table.body if _numbers(line)]
+    behind = [words for line in rows if (words := [word for word in line.words if word.centre >= middle])]
+    labelled = sum(words[0] not in _numbers(PageLine(words)) and bool(_numbers(PageLine(words))) for words in behind)
+    before = sum(any(word.centre < middle for word in _numbers(line)) for line in rows)
+    if labelled < max(LEAST_LINES, 0.6 * len(behind)) or before < LEAST_LINES:
+        return False
+    top, bottom = table.lines[0].top - 5, table.lines[-1].bottom + 5
+    near = [rule for rule in rules if top <= rule.top <= bottom]
+    if any(rule.left < middle < rule.right for rule in near):
+        return False
+    if any(rule.right < middle for rule in near) and any(rule.left > middle for rule in near):
+        return True
+    first, last = lines.index(table.lines[0]), lines.index(table.lines[-1])
+    for line in lines[max(first - 3, 0) : last + 4]:
+        sides: list[list[Word]] = [[], []]
+        for word in line.words:
+            sides[word.centre >= middle].append(word)
+        heads = [" ".join(word.text for word in side[:2]) for side in sides if side]
+        firsts = [head.split()[0] for head in heads]
+        if len(heads) == 2 and (all(map(_NUMBERED.match, heads)) or (len({*firsts}) == 1 and not number_of(firsts[0]))):
+            return True
+    return False
 
 
 def _is_white(colour: Any) -> bool:
@@ -369,8 +432,10 @@ def _halves(words: list[Word], width: float) -> list[list[Word]]:
     if len(gutter) > 0.02 * len(words) or min(len(left), len(right)) < 0.25 * len(words):
         return [words]
     # Tables leave the middle of a page free, too: only text that ends at one edge and begins anew at the other is set in columns.
-    full = sum(len(line.words) >= 6 and number_of(line.words[-1].text) is None for line in _lines(left))
-    return [left, right] if full > 0.5 * len(_lines(left)) else [words]
+    lines = _lines(left)
+    text = [line.words[-1].right for line in lines if len(line.words) >= 4 and number_of(line.words[-1].text) is None]
+    full = sum(end > max(text) - 0.02 * width for end in text)
+    return [left, right] if len(text) >= max(5, 0.3 * len(lines)) and full > 0.5 * len(text) else [words]
 
 
 def _lines(words: list[Word]) -> list[PageLine]:
@@ -411,11 +476,37 @@ def _is_row(line: PageLine) -> bool:
     return apart >= 1 and (values >= 0.4 * len(line.words) or apart >= values - 1)
 
 
+def _ruled(rules: list[Rule]) -> list[tuple[Rule, float]]:
+    """Where three rules or more of one width stand above one another: the second, under the header, and the place of the last."""
+    alike: dict[tuple[int, int], list[Rule]] = {}
+    for rule in rules:
+        alike.setdefault((round(rule.left / 3), round(rule.right / 3)), []).append(rule)
+    found = []
+    for group in alike.values():
+        tops = _apart([rule.top for rule in group])
+        if len(tops) >= 3:
+            found.append((Rule(group[0].left, group[0].right, tops[1]), tops[-1]))
+    return found
+
+
+def _is_lone_value(line: PageLine, bands: list[tuple[Rule, float]]) -> bool:
+    """Whether a line between the rules of a table is a label and one number: a table of one column."""
+    numbers = _numbers(line)
+    if len(numbers) != 1 or numbers[0] is not line.words[-1] or not 2 <= len(line.words) <= 8:
+        return False
+    left, right = line.words[0].left, line.words[-1].right
+    return line.words[-1].left - line.words[-2].right > line.words[-1].size and any(
+        rule.left - 3 <= left and right <= rule.right + 3 and rule.top - 2 <= line.top and line.bottom <= last + 2
+        for rule, last in bands
+    )
+
+
 def _tables(lines: list[PageLine], rules: list[Rule]) -> list[PageTable]:
     tables = []
+    bands = _ruled(rules)
     at = 0
     while at < len(lines):
-        if not _is_row(lines[at]):
+        if not _is_row(lines[at]) and not _is_lone_value(lines[at], bands):
             at += 1
             continue
         end, rows = at, [at]
@@ -423,7 +514,7 @@ def _tables(lines: list[PageLine], rules: list[Rule]) -> list[PageTable]:
             gap = lines[index].top - lines[index - 1].bottom
             if gap > 2.5 * lines[at].height or index - rows[-1] > 3:
                 break
-            if _is_row(lines[index]):
+            if _is_row(lines[index]) or _is_lone_value(lines[index], bands):
                 rows.append(index)
                 end = index
             elif _is_prose(lines[index]):
