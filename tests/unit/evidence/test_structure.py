@@ -301,3 +301,15 @@ def test_tables_side_by_side_on_a_page_are_two() -> None:
     # Between rules, a label and one number are a row: each half is a table of its own.
     rules = [Rule(98, 190, top) for top in (98, 110.5, 135)]
     assert len(_tables(_lines([word for word in words if word.left < 200]), rules)) == 1
+
+
+def test_tables_side_by_side_in_pipes_are_two_and_a_dash_is_no_model() -> None:
+    text = "| Model | QuizA | Model | QuizA |\n|---|---|---|---|\n| Foo-7B | 40.6 | Bar-7B | 44.3 |\n| Foo-9B | 28.2 | Bar-9B | 41.3 |\n"
+    assert [(c.model, c.value) for c in found(text).claims] == [
+        ("Foo-7B", 40.6),
+        ("Foo-9B", 28.2),
+        ("Bar-7B", 44.3),
+        ("Bar-9B", 41.3),
+    ]
+    dashed = "| Kind | Model | MMLU | BBH |\n|---|---|---|---|\n| Open | Foo-7B | 40.6 | 1.5 |\n| Best ever | - | 50.6 | 2.5 |\n"
+    assert [c.model for c in found(dashed).claims] == ["Foo-7B", "Foo-7B", "Best ever", "Best ever"]

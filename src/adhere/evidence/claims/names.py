@@ -289,7 +289,9 @@ def model_name(text: str, context: Tuning = "", reason: str = "", *, is_sized: b
     "base" is a size here, beside "large".
     """
     shown = model_label(text)
-    lowered = re.sub(r"(?<=\d)_(?=\d)", ".", shown.lower())
+    # `internlm2_5-1_8b` writes points so; where nothing else parts the words, a size is parted, too: `qwen3_8b`.
+    lowered = shown.lower() if "-" in shown else re.sub(r"(?<=\d)_(?=\d+[bm](?:_|$))", "-", shown.lower())
+    lowered = re.sub(r"(?<=\d)_(?=\d)", ".", lowered)
     guesses = []
     for pattern, becomes, why in _spellings():
         respelt = pattern.sub(becomes, lowered)

@@ -71,11 +71,6 @@ class Printed(NamedTuple):
         """The value with its scale letter multiplied out: `32K` is 32000."""
         return self.value * _SCALES.get(self.unit, 1.0)
 
-    def scaled(self, factor: float) -> Printed:
-        """The same number in another unit: a fraction as percent with factor 100 (two decimals fewer)."""
-        shift = round(len(str(int(factor))) - 1) if factor >= 1 else 0
-        return self._replace(value=self.value * factor, decimals=max(self.decimals - shift, 0))
-
 
 MAX_DIGITS = 30
 

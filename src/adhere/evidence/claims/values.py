@@ -304,6 +304,8 @@ def _row_labels(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
     for row in table.rows:
         texts = [clean_label(cell.text) for cell in row.cells[: layout.first]]
         name = texts[layout.names] if len(texts) > layout.names else ""
+        if is_absent(name) and name:  # a dash names nothing: the row is what stands beside it (`Specialist SOTAs`)
+            name = next((text for text in texts if not is_absent(text)), "")
         above = name or above
         if layout.models_in == "rows":
             if name and not _CONTINUATION.match(row.cells[layout.names].text):

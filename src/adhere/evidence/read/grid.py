@@ -32,27 +32,28 @@ class RawRow(NamedTuple):
     cells: list[str]
 
 
-def cell_of(text: str, line: int, of: str = "") -> Cell:
+def cell_of(text: str, line: int, *, is_count: bool = False) -> Cell:
     """A cell with its parts: `38.77 / **66.32**` holds two numbers, the second one bold.
 
-    `of` is the count that a whole column prints its numbers of: `197/200` is 197.
+    `is_count` says that its whole column prints how many of how many: `197/200` is 197.
     """
     shown, parts = _parts_of(text)
-    if of and not any(part.number for part in parts) and (match := _FRACTION.fullmatch(plain(text))) and match[2] == of:
-        number = Printed(float(match[1]), 0, f"/{of}", match[1])
+    if is_count and (match := _FRACTION.fullmatch(plain(text))):
+        number = Printed(float(match[1]), 0, f"/{match[2]}", match[1])
         parts = (Part(plain(text), number, bool(_BOLD.search(text)), bool(_UNDERLINED.search(text)), 0),)
     return Cell(shown, parts, line)
 
 
-def _counted_of(body: Sequence[RawRow], width: int) -> dict[int, str]:
-    """The columns that print how many of one number were right (`197/200`, `192/200`), with that number."""
-    found: dict[int, str] = {}
+def _counts(body: Sequence[RawRow], width: int) -> frozenset[int]:
+    """The columns that print how many of about one number were right: `197/200`, `192/200`."""
+    found = set()
     for column in range(1, width):
         texts = [plain(row.cells[column]) for row in body if len(row.cells) > column and "/" in row.cells[column]]
         matches = [match for text in texts if (match := _FRACTION.fullmatch(text)) and int(match[1]) <= int(match[2])]
-        if len(matches) > 1 and len(matches) == len(texts) and len({match[2] for match in matches}) == 1:
-            found[column] = matches[0][2]
-    return found
+        wholes = [int(match[2]) for match in matches]
+        if len(matches) > 1 and len(matches) == len(texts) and max(wholes) <= 1.2 * min(wholes):
+            found.add(column)
+    return frozenset(found)
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -126,6 +127,19 @@ def build_tables(
     problems: list[Problem] = []
     raw = [piece for row in raw for piece in expand_breaks(row)]
     width = max(len(row.cells) for row in raw[: max(header_rows, 1)])
+    if middle := _begins_beside(raw, max(header_rows, 1), width):
+        halves = ([RawRow(row.line, row.cells[part]) for row in raw] for part in (slice(middle), slice(middle, None)))
+        several: list[Table] = []
+        for half in halves:
+            beside, more = build_tables(
+                [row for row in half if any(text.strip() for text in row.cells)],
+                index=index + len(several),
+                document=document,
+                header_rows=header_rows,
+                headings=headings,
+            )
+            several, problems = [*several, *beside], [*problems, *more]
+        return several, problems
     labels = _label_columns(raw[max(header_rows, 1) :], width)
     count = max(header_rows, 1)
     while count < min(len(raw) - 1, MAX_HEADER_ROWS) and (
@@ -139,7 +153,7 @@ def build_tables(
             if not upper[column] and all(above[column] == above[column - 1] for above in headers[:nth]):
                 upper[column] = upper[column - 1]
     body = list(raw[count:])
-    counted = _counted_of(body, width)
+    counts = _counts(body, width)
     rows: list[Row] = []
     section = ""
     tables: list[Table] = []
@@ -169,10 +183,36 @@ def build_tables(
                     "its cells may stand under the wrong columns, so they are read but not checked",
                 )
             )
-        cells = tuple(cell_of(text, row.line, counted.get(c, "")) for c, text in enumerate(row.cells))
+        cells = tuple(cell_of(text, row.line, is_count=c in counts) for c, text in enumerate(row.cells))
         rows.append(Row(cells, row.line, section))
     first = Table(index, "", "", raw[0].line, headers, rows, headings=headings)
     return [first, *tables], problems
+
+
+def _begins_beside(raw: Sequence[RawRow], header_rows: int, width: int) -> int:
+    """The column in which a second table begins beside the first one, 0 where none does: `Model | Acc | Model | Acc`.
+
+    It holds names as the first column does, numbers stand on both sides of it, and its header says the same again.
+    """
+    head = [clean_label(text).lower() for text in raw[header_rows - 1].cells]
+    body = [row for row in raw[header_rows:] if len(row.cells) == width]
+    for middle in range(2, width - 1):
+        if len(body) < 2 or not head[middle : middle + 1] or not head[0]:
+            return 0
+        is_same = head[middle] == head[0] or (width == 2 * middle and head[1:middle] == head[middle + 1 :])
+        if is_same and all(
+            any(map(_is_score, names)) is False
+            and sum(number_of(cell) is not None for cell in numbers) >= len(body) / 2
+            for names, numbers in (
+                (
+                    [row.cells[c] for row in body if row.cells[c].strip()],
+                    [row.cells[c + 1].split("/")[0] for row in body],
+                )
+                for c in (0, middle)
+            )
+        ):
+            return middle
+    return 0
 
 
 def _header(row: RawRow, width: int) -> list[str]:
