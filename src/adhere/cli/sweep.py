@@ -61,12 +61,14 @@ TIMEOUT_S = 10.0
 )
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the leaderboard as one HTML page.")
 @click.option("--xlsx", type=click.Path(path_type=Path, dir_okay=False), help="Write the workbook.")
+@click.option("--user", hidden=True, help="Of adhere eval; here it is refused with the reason.")
 @click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as one JSON object.")
 def command(
     where: str, globs: tuple[str, ...], max_price: float | None, min_context: int | None, modality: str, asking: Asking,
     items_per_template: int | None, out: Path, shard: str | None, emit: str | None, parts: int | None,
     endpoint: EndpointOptions,
-    yes: bool, recheck: bool, shown: str, html: Path | None, xlsx: Path | None, as_json: bool,
+    yes: bool, recheck: bool, shown: str, html: Path | None, xlsx: Path | None, user: str | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Measure every model of an endpoint: list them, see who answers, ask all of them the same, rank what was measured.
 
@@ -77,6 +79,7 @@ def command(
     from dataclasses import replace
 
     from adhere.cli.live import watching
+    from adhere.errors import UsageError
     from adhere.lines.workers import parse_shard
     from adhere.progress import Silent, for_terminal
     from adhere.report.pages import StoredSweep
@@ -87,6 +90,12 @@ def command(
 
     if emit_array("sweep", emit, parts):
         return
+    if user is not None:
+        raise UsageError(
+            "In a sweep scripts play the users: it ranks models, and a model that plays says other words to each of "
+            "them, some of which no program recognises. To ask several models all the same: adhere eval URL#MODEL "
+            f"URL#MODEL --suite … --user {user}"
+        )
     for path in (html, xlsx):
         if path is not None:
             insist_writable(path)

@@ -96,7 +96,7 @@ async def evaluate(
         asked: What is asked, and how.
         directory: Of this one Run.
         recheck: Ask again for what failed for good, such as too long a context.
-        user: Plays the user in worlds whose prompts say so (`world:shop:x50+user`).
+        user: Plays the user in worlds whose prompts say so (`played_by`).
         progress: Where to report to.
 
     Returns:

@@ -9,10 +9,11 @@ print(world.verdict())
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from adhere.errors import AdhereError
+from adhere.errors import AdhereError, UsageError
 from adhere.plugins import Registry
 from adhere.schema import Outcome, Tool, ToolCall
 
@@ -112,10 +113,13 @@ def open_world(name: str) -> World:
 
     Raises:
         UnknownName: There is none.
+        UsageError: It is a world of its kind alone, and something stands behind the colon.
         MissingExtra: Its library is not installed.
     """
     kind, _, argument = name.partition(":")
     made = registry.get(kind)
+    if argument and not inspect.signature(made).parameters:
+        raise UsageError(f"world {kind}: {argument!r} stands behind its name, and there is one world of this name only")
     return made(argument) if argument else made()
 
 

@@ -15,7 +15,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
+
 from adhere import suites
+from adhere.cli.sweep import command
+from adhere.errors import UsageError
 from adhere.models.base import Request
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.models.fake.scripted import scripted
@@ -94,6 +98,17 @@ def test_every_model_plays_every_episode_as_a_single_run_would(tmp_path: Path) -
 
 def _said(steps: Sequence[Message]) -> list[tuple[str, str, Any]]:
     return [(one.role, one.content, [(call.name, call.arguments) for call in one.calls]) for one in steps]
+
+
+def test_limits_of_a_name_hold_in_a_sweep_and_a_user_is_refused(tmp_path: Path) -> None:
+    name = "world:shop:x2+steps2"
+    with FakeEndpoint({"idle": FakeModel(reply=idle)}) as endpoint:
+        found = run_sweep(SweepRequest(endpoint.url, (name,), options=EndpointOptions(), out=tmp_path))
+        refused = CliRunner().invoke(command, [endpoint.url, "--suite", name, "--user", "local/x"])
+    run = Run.load(found.runs["idle", 0])
+    assert (run.spec.suite, {one.stop_reason for one in run.responses()}) == (name, {"limit of 2 steps"})
+    assert isinstance(refused.exception, UsageError)
+    assert "adhere eval URL#MODEL URL#MODEL --suite … --user local/x" in str(refused.exception)
 
 
 def test_what_episodes_may_cost_is_said_before_and_the_cap_is_kept(tmp_path: Path) -> None:

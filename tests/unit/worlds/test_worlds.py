@@ -18,10 +18,12 @@ from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.models.fake.scripted import ScriptedModel, scripted
 from adhere.models.http.client import EndpointModel
 from adhere.pipeline.check import check
+from adhere.pipeline.episodes import Setting
 from adhere.pipeline.evaluate import EvalSpec, evaluate, evaluate_sync, rescore
 from adhere.report.pages import stored_in
 from adhere.schema import Message, ToolCall
 from adhere.serve.answers import Answers, Asked
+from adhere.store.run import Run
 from adhere.store.tables.compact import compact
 from adhere.suites.generated.world import played_by, world_suite
 from adhere.verify.answers import verify
@@ -221,6 +223,23 @@ def test_names_say_world_form_number_and_seed():
         suites.load("world:shopp")
     with pytest.raises(UsageError, match="an episode has one form"):
         suites.load("world:shop:tools+text")
+    with pytest.raises(UsageError, match="'lost' stands behind its name"):
+        suites.load("world:shop:lost")
+
+
+def test_names_say_limits_and_the_run_keeps_them(tmp_path: Path):
+    suite = suites.load("world:database:seconds60+x2+tokens90+steps3")
+    assert suite.name == "world:database:x2+steps3+tokens90+seconds60"
+    assert suite == world_suite("database", 2, limits=Limits(3, 90, 60))
+    assert suites.load("world:database:x2+steps30").name == "world:database:x2", "the usual limit is not said"
+    idle = ScriptedModel(lambda request: Message("assistant", "", (ToolCall("x", "describe"),)), name="scripted/idle")
+    run = evaluate_sync(idle, suite, tmp_path / "run")
+    assert {one.stop_reason for one in run.responses()} == {"limit of 3 steps"}
+    assert Run.load(tmp_path / "run").spec.suite == suite.name
+    assert {Setting.of(prompt).limits for prompt in Run.load(tmp_path / "run").prompts()} == {Limits(3, 90, 60.0)}
+    for wrong in ("x2+steps0", "steps2+steps3", "x2+step3", "seconds1.5+x2"):
+        with pytest.raises(UsageError, match="steps or tokens or seconds and a number from 1"):
+            suites.load(f"world:database:{wrong}")
 
 
 class Silly(ToolWorld):

@@ -35,6 +35,8 @@ class OpenVinoModel:
         name: What the Model is called.
         threads: CPU threads; None: OpenVINO's choice.
         say: Told that the weights are read, which takes a while.
+        prefix_caching: Keep what was read of a prompt for the next one that begins alike, as each step of an episode
+            does. Four to five times as quick there; a greedy answer may depend on what was asked before (1 of 24 did).
 
     Raises:
         MissingExtra: openvino-genai is not installed.
@@ -43,13 +45,16 @@ class OpenVinoModel:
     """
 
     def __init__(
-        self, gguf: Path, *, name: str, threads: int | None = None, say: Callable[[str], None] = lambda _line: None
-    ) -> None:
+        self, gguf: Path, *, name: str, threads: int | None = None, say: Callable[[str], None] = lambda _line: None,
+        prefix_caching: bool = False,
+    ) -> None:  # fmt: skip
         genai = need("openvino_genai", extra="local")
         self.name, self._genai = name, genai
         header = read_header(gguf)
         self._positions = context_length(header)
         self._gguf, self._threads, self._say = gguf, threads, say
+        self._scheduler = genai.SchedulerConfig()
+        self._scheduler.enable_prefix_caching = prefix_caching
         self._pipeline: Any = None
         self._tokenizer: Any = None
         self._is_closed = False
@@ -59,7 +64,11 @@ class OpenVinoModel:
             version=str(genai.__version__),
             precision=weight_format(header),
             weights_sha256=_sha256(gguf),
-            settings={"threads": threads, "batch_independent": False},
+            settings={
+                "threads": threads,
+                "batch_independent": False,
+                **({"prefix_caching": True} if prefix_caching else {}),
+            },
         )
 
     def tokens(self, messages: Sequence[Message]) -> list[int]:
@@ -94,9 +103,7 @@ class OpenVinoModel:
         self._say(f"Loading the model {self.name}")
         properties = {} if self._threads is None else {"INFERENCE_NUM_THREADS": self._threads}
         try:
-            self._pipeline = self._genai.ContinuousBatchingPipeline(
-                str(self._gguf), self._genai.SchedulerConfig(), "CPU", properties
-            )
+            self._pipeline = self._genai.ContinuousBatchingPipeline(str(self._gguf), self._scheduler, "CPU", properties)
         except RuntimeError as error:
             raise AdhereError(f"{self._gguf}: OpenVINO cannot open it: {error}") from error
         self._tokenizer = self._pipeline.get_tokenizer()

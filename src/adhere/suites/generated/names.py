@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from adhere.errors import UsageError, nearest
@@ -44,38 +44,48 @@ class Given(NamedTuple):
     number: int | None
     seed: int | None
     chosen: tuple[str, ...]
+    limits: Mapping[str, int]
 
 
 _PART = re.compile(r"x(?P<number>\d{1,6})|seed(?P<seed>-?\d{1,18})")
+_LIMIT = re.compile(r"([a-z]+)([1-9]\d{0,6})")
 
 
-def read_argument(suite: str, argument: str | None, *, counts: str, choices: Sequence[str] = ()) -> Given:
-    """A number (`x25`), a seed (`seed7`) and some of `choices`, joined by `+`, each at most once.
+def read_argument(
+    suite: str, argument: str | None, *, counts: str, choices: Sequence[str] = (), limits: Sequence[str] = ()
+) -> Given:
+    """A number (`x25`), a seed (`seed7`), some of `choices`, numbers for `limits`; joined by `+`, each at most once.
 
     Args:
         suite: The name before the colon, for messages.
         argument: What stands behind it.
         counts: What the number counts, for messages: "groups".
         choices: Other parts that the suite knows.
+        limits: Words that a number from 1 follows.
 
     Raises:
         UsageError: A part is none of these, or stands twice.
     """
     given: dict[str, int] = {}
     chosen: list[str] = []
+    most: dict[str, int] = {}
     for part in [] if argument is None else argument.split("+"):
-        match = _PART.fullmatch(part)
+        match, limit = _PART.fullmatch(part), _LIMIT.fullmatch(part)
         if match is not None and match.lastgroup not in given:
             given[str(match.lastgroup)] = int(match[str(match.lastgroup)])
         elif part in choices and part not in chosen:
             chosen.append(part)
+        elif limit is not None and limit[1] in limits and limit[1] not in most:
+            most[limit[1]] = int(limit[2])
         else:
+            further = f", {' or '.join(limits)} and a number from 1" if limits else ""
             others = f", or one of {', '.join(choices)}" if choices else ""
+            meant = nearest(part.rstrip("0123456789"), [one for one in (*choices, *limits) if one not in most])
             raise UsageError(
-                f"{suite}:{argument}: {part!r} must be x and a number ({counts}), seed and a number{others}, "
-                f"each at most once.{nearest(part, choices)} For example: {suite}:x25+seed7"
+                f"{suite}:{argument}: {part!r} must be x and a number ({counts}), seed and a number{further}{others}, "
+                f"each at most once.{meant} For example: {suite}:x25+seed7"
             )
-    return Given(given.get("number"), given.get("seed"), tuple(chosen))
+    return Given(given.get("number"), given.get("seed"), tuple(chosen), most)
 
 
 def name_of(suite: str, *parts: str) -> str:

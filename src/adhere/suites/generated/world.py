@@ -1,4 +1,4 @@
-"""Episodes in worlds as a suite: `world:NAME[:xN][+text][+seed S]`, an episode a seed."""
+"""Episodes in worlds as a suite: `world:NAME[:xN][+text][+seedS][+stepsN][+tokensN][+secondsN]`, an episode a seed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from adhere.worlds.replay import FORMS, Form, introduction
 USUAL, MOST = 50, 100_000
 TOKENS = 512
 """Of one answer, unless a person says otherwise."""
-_PARTS = re.compile(r"(?:x\d+|seed-?\d+|tools|text)(?:\+(?:x\d+|seed-?\d+|tools|text))*")
+_PART = re.compile(r"(?:x|seed-?|steps|tokens|seconds)\d+|tools|text")
 
 
 def load_world(argument: str | None, seed: int | None) -> Suite:
     """The suite of `world:ARGUMENT`.
 
     Args:
-        argument: NAME, and behind another colon the number of episodes, the form (`tools`, `text`) and the seed.
+        argument: NAME, and behind another colon the number of episodes, the form (`tools`, `text`), the seed, and
+            limits of an episode (`steps20`, `tokens4000`, `seconds600`).
         seed: Where the argument has none.
 
     Raises:
@@ -31,13 +32,14 @@ def load_world(argument: str | None, seed: int | None) -> Suite:
         UsageError: The rest means nothing.
     """
     name, _, rest = (argument or "shop").rpartition(":") if ":" in (argument or "") else (argument or "shop", "", "")
-    if name and not _PARTS.fullmatch(rest):
+    if name and not any(map(_PART.fullmatch, rest.split("+"))):
         name, rest = argument or "shop", ""
-    parts = read_argument(f"world:{name}", rest or None, counts="episodes", choices=FORMS)
+    parts = read_argument(f"world:{name}", rest or None, counts="episodes", choices=FORMS, limits=Limits._fields)
     if len(parts.chosen) > 1:
         raise UsageError(f"world:{argument}: an episode has one form, {' or '.join(FORMS)}")
     root = parts.seed if parts.seed is not None else seed or 0
-    return world_suite(name, parts.number, form=parts.chosen[0] if parts.chosen else None, seed=root)
+    form = parts.chosen[0] if parts.chosen else None
+    return world_suite(name, parts.number, form=form, seed=root, limits=Limits(**parts.limits))
 
 
 def world_suite(
@@ -90,6 +92,7 @@ def world_suite(
         f"x{episodes}" if episodes != usual_number else "",
         chosen if chosen != usual else "",
         f"seed{seed}" if seed else "",
+        *(f"{kind}{most:g}" for kind, most, free in zip(Limits._fields, limits, Limits(), strict=True) if most != free),
     ]
     ending = "+".join(part for part in said if part)
     return Suite(

@@ -127,12 +127,13 @@ class TextWorld:
 
 @functools.lru_cache(maxsize=4096)
 def _make_game(seed: int) -> tuple[Any, Any]:
-    """The game of a seed, and what says its actions in words; a second or two of work."""
+    """The game of a seed, and what says its actions in words; a tenth of a second of work."""
     from textworld import GameOptions
-    from textworld.generator import make_game
+    from textworld.generator import KnowledgeBase, make_game
     from textworld.generator.inform7 import Inform7Game
 
     options = GameOptions()
+    options.kb = KnowledgeBase.default()  # as its map has; else the same files are parsed for every game
     options.seeds, options.nb_rooms, options.nb_objects, options.quest_length = seed, ROOMS, OBJECTS, QUEST
     game = make_game(options=options)
     return game, Inform7Game(game)
