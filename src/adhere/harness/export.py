@@ -13,8 +13,9 @@ every-eval-ever  data/SUITE/DEVELOPER/MODEL/UUID.json and UUID_samples.jsonl
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
+from adhere.errors import one_of
 from adhere.harness.evalscope import write as evalscope
 from adhere.harness.every_eval_ever import write as every_eval_ever
 from adhere.harness.inspect_ai import write as inspect_ai
@@ -31,9 +32,10 @@ def export(run: Run, out: Path, *, to: To) -> tuple[list[Path], list[str]]:
         The files, and what such files cannot hold of this run, in sentences.
 
     Raises:
-        UsageError: The harness has no form for this run.
+        UsageError: No such harness, or it has no form for this run.
     """
-    match to:
+    harness: To = one_of(to, get_args(To), "harness")
+    match harness:
         case "inspect":
             return inspect_ai.write(run, out)
         case "lm-eval":

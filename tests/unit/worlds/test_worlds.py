@@ -153,6 +153,8 @@ def test_an_endpoint_acts_by_tools_and_everything_shows(tmp_path: Path):
     page = stored_in([tmp_path / "run"]).html()
     assert "goal reached" in page
     export(run, tmp_path / "inspect", to="inspect")
+    with pytest.raises(UsageError, match="Unknown harness 'openai'"):
+        export(run, tmp_path / "other", to="openai")  # type: ignore[arg-type]
     log = json.loads(next((tmp_path / "inspect").glob("*.json")).read_text())
     assert {message["role"] for message in log["samples"][0]["messages"]} == {"system", "user", "assistant", "tool"}
 
@@ -162,7 +164,10 @@ def test_limits_end_an_episode_and_a_lazy_model_fails(tmp_path: Path):
     run = evaluate_sync(idle, world_suite("database", 2, limits=Limits(steps=3)), tmp_path / "run")
     assert [(one.status, one.stop_reason) for one in run.responses()] == [("truncated", "limit of 3 steps")] * 2
     assert all(verdict.outcome == "fail" for verdict in run.verdicts() if verdict.constraint_id == "world:solved")
-    assert "calls describe" in stored_in([tmp_path / "run"]).html()
+    page = stored_in([tmp_path / "run"]).html()
+    assert "calls describe" in page
+    assert "(cut at a limit)" in page, "not of tokens"
+    assert "where was kept in every step" in page, "a rule that was kept has its name"
     browsed = Answers([run])
     shown = browsed.shown(run.prompts()[0].id, 0)
     assert "calls describe" in shown.turns[0].sides[0].answer

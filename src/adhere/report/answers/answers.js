@@ -150,7 +150,7 @@
     const made = element("div", undefined, "side");
     if (name) made.append(element("h3", name));
     if (one === null) { made.append(element("p", "no answer", "quiet")); return made; }
-    if (one.status !== "ok") made.append(element("p", { truncated: "cut at the token limit", empty: "empty", refused: "refused", error: "the call failed" }[one.status] ?? one.status, "quiet small"));
+    if (one.status !== "ok") made.append(element("p", { truncated: "cut at a limit", empty: "empty", refused: "refused", error: "the call failed" }[one.status] ?? one.status, "quiet small"));
     made.append(withMarks("div", one.answer, "text"));
     const marks = element("ul", undefined, "marks");
     for (const [outcome, kind, reason] of one.marks) {

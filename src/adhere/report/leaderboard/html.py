@@ -24,7 +24,7 @@ from adhere.sweep.board import Example, Leaderboard, Row, SuiteFacts
 
 _MOST_MODES = 12
 SET_ASIDE = 5
-_NAMES = {"truncated": "cut at the token limit", "refused": "refused", "empty": "empty answer", "timeout": "timed out",
+_NAMES = {"truncated": "cut at a limit", "refused": "refused", "empty": "empty answer", "timeout": "timed out",
           "format wrapping": "right but wrapped (passes the loose view)"}  # fmt: skip
 
 

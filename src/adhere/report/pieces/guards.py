@@ -25,7 +25,7 @@ GUARDS = (
     GuardColumn("content_share", "content", "share of the request's topic words that the answer uses"),
     GuardColumn("repetition_share", "repetitive", "share of answers that repeat themselves"),
     GuardColumn("echo_share", "echo", "share of answers that mostly repeat the prompt"),
-    GuardColumn("truncated_share", "cut", "share of answers cut at the token limit"),
+    GuardColumn("truncated_share", "cut", "share of answers cut at the limit of tokens, or of an episode"),
 )
 
 
