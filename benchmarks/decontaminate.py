@@ -1,6 +1,7 @@
 """Decontamination beside a plain rapidfuzz scan over all pairs, on documents of 200 words cut from real answers.
 
     python benchmarks/decontaminate.py --data DATA --documents 20000 --plain 200
+    python benchmarks/decontaminate.py --data DATA --documents 20000 --whole
 
 DATA holds `ifeval/input_data.jsonl`, `ifbench/IFBench_test.jsonl` (the test items) and `ifeval/responses/*.jsonl`
 (where the documents come from: answers to the very prompts that they are compared with, so more pairs come near to a
@@ -12,8 +13,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import resource
+import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -48,6 +53,54 @@ def plain(texts: list[str], items: list[list[bytes]]) -> list[bool]:
     return found
 
 
+COPY = "import sys; out = open(sys.argv[2], 'wb')\nfor line in open(sys.argv[1], 'rb'): out.write(line)"
+PARSE = """import hashlib, msgspec, sys
+out, total, decode = open(sys.argv[2], 'wb'), hashlib.sha256(), msgspec.json.Decoder(dict).decode
+file = open(sys.argv[1], 'rb')
+while lines := file.readlines(1 << 20):
+    total.update(b''.join(lines))
+    for line in lines: decode(line)
+    out.writelines(lines)"""
+
+
+def processor_s(*command: str | Path) -> float:
+    """What a command takes, its children's too."""
+    process = subprocess.Popen(
+        [sys.executable, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0, command
+    return usage.ru_utime + usage.ru_stime
+
+
+def whole(texts: list[str], names: list[str], items: list[list[bytes]], rounds: int) -> None:
+    """The whole command beside the plain scan of as many documents, in turns."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for name, some in (("one", texts[:1]), ("all", texts)):
+            (folder / name).with_suffix(".jsonl").write_text(
+                "".join(json.dumps({"text": text}) + "\n" for text in some)
+            )
+        against = [word for name in names for word in ("--against", name)]
+        ran: dict[str, list[float]] = {}
+        for _ in range(rounds):
+            started = time.process_time()
+            plain(texts[:50], items)
+            ran.setdefault("scan", []).append((time.process_time() - started) / 50 * len(texts))
+            for rule in ("lcs", "span"):
+                for name in ("one", "all"):
+                    command = ("-m", "adhere", "decontaminate", folder / f"{name}.jsonl", *against, "--rule", rule)
+                    seconds = processor_s(*command, "--out", folder / "kept.jsonl", "--jobs", "1")
+                    ran.setdefault(f"{rule}, {name}", []).append(seconds)
+            for name, script in (("copy", COPY), ("copy, hash, parse", PARSE)):
+                ran.setdefault(name, []).append(processor_s("-c", script, folder / "all.jsonl", folder / "copy"))
+    scan = statistics.median(ran.pop("scan"))
+    print(f"whole commands on {len(texts)} documents; the plain scan of them: {scan:.0f} s (extrapolated from 50)")
+    for name, seconds in ran.items():
+        middle = statistics.median(seconds)
+        print(f"  {name:18} {middle:6.2f} s of processor; {scan / middle:6.0f} times the scan")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
@@ -55,6 +108,7 @@ def main() -> None:
     parser.add_argument("--plain", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--whole", action="store_true", help="only the whole command")
     arguments = parser.parse_args()
     names = [
         f"ifeval:{arguments.data / 'ifeval/input_data.jsonl'}",
@@ -62,6 +116,9 @@ def main() -> None:
     ]
     items = items_of([(name, suites.load(name)) for name in names])
     texts = documents(arguments.data, arguments.documents, seed=0)
+    if arguments.whole:
+        whole(texts, names, [tokens(item.text) for item in items], arguments.rounds)
+        return
     rule = SubsequenceRule([item.text for item in items])
     matches = rule.matches(texts)  # once without a clock
     cut = [tokens(item.text) for item in items]

@@ -8,7 +8,6 @@ Memory does not depend on how much work there is: a few items wait for each proc
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
 import signal
@@ -16,7 +15,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from itertools import chain, islice
-from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from adhere.errors import ResourceError, UsageError
@@ -115,6 +113,9 @@ def in_order(
 
 def end_with_parent() -> None:
     """End this process at once when the one that started it ends, by whatever: SIGTERM and `kill -9` too."""
+    import multiprocessing
+    from multiprocessing.connection import wait
+
     parent = multiprocessing.parent_process()
     if parent is None:
         return

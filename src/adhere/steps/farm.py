@@ -29,7 +29,7 @@ from adhere.schema import EngineInfo, Prompt, Record, Sampling, content_hash, de
 from adhere.steps.kinds import answer_row, prompt_of
 from adhere.steps.shards import Shard, ShardFile
 from adhere.store.run import Run, RunSpec
-from adhere.store.sharded import SHARD_ANSWERS, Outline, ShardedRun
+from adhere.store.sharded import SHARD_ANSWERS, Outline, ShardedRun, cuts
 from adhere.store.shelf import SHARDS
 
 
@@ -91,7 +91,8 @@ def draw(
         for shard in sorted((out / SHARDS).glob("[0-9]*")):
             note_spent(model, Run.load(shard))
     spec, outline = _spec(model, farm), Outline()
-    for number, prompts in enumerate(_chunks([place for place, _ in files], max(1, shard_answers // draws))):
+    asked = _prompts([place for place, _ in files])
+    for number, prompts in enumerate(cuts(asked, max(1, shard_answers // draws))):
         outline.add(prompts)
         with Run.open(out / SHARDS / f"{number:05}", spec, prompts) as run:
             ask_missing(run, model, prompts, label=f"draw, shard {number + 1}", progress=progress)
@@ -144,23 +145,17 @@ def _spec(model: Model, farm: Farm) -> RunSpec:
     )
 
 
-def _chunks(places: Sequence[str], size: int) -> Iterator[list[Prompt]]:
-    """The prompts of all files, so many at a time."""
-    decoder, chunk, seen = decoder_of(dict[str, Any]), [], 0
+def _prompts(places: Sequence[str]) -> Iterator[Prompt]:
+    """The prompts of all files, each read when it is its turn."""
+    decoder, seen = decoder_of(dict[str, Any]), 0
     for place in places:
         for block in ShardFile(Shard(0, place)).blocks():
             for number, line in block.lines():
                 seen += 1
                 try:
-                    prompt = prompt_of(parse_line(line, decoder), seen)
+                    yield prompt_of(parse_line(line, decoder), seen)
                 except SpecError as problem:
                     raise SpecError(f"{place}:{number}: {problem}") from problem
-                chunk.append(prompt)
-                if len(chunk) == size:
-                    yield chunk
-                    chunk = []
-    if chunk:
-        yield chunk
 
 
 def _write_rows(path: Path, run: Run, prompts: Sequence[Prompt]) -> None:

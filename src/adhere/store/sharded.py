@@ -132,7 +132,7 @@ class ShardedRun(Run):
                 )
             return run
         outline = Outline()
-        for number, members in enumerate(_cuts(prompts, max(1, shard_answers // spec.draws))):
+        for number, members in enumerate(cuts(prompts, max(1, shard_answers // spec.draws))):
             Run.open(directory / SHARDS / f"{number:05}", spec, members).close()
             outline.add(members)
         return cls(directory, outline.write(directory, spec))
@@ -250,17 +250,17 @@ def manifest_of(directory: Path) -> Manifest:
     return decode(read_regular(directory / "manifest.json"), Manifest)
 
 
-def _cuts(prompts: Sequence[Prompt], size: int) -> Iterator[Sequence[Prompt]]:
-    """So many prompts at a time, or more where the last ones belong to one group."""
-    begin = 0
-    for number, prompt in enumerate(prompts):
-        is_apart = (
-            number == 0 or "group" not in prompt.tags or prompt.tags["group"] != prompts[number - 1].tags.get("group")
-        )
-        if number - begin >= size and is_apart:
-            yield prompts[begin:number]
-            begin = number
-    yield prompts[begin:]
+def cuts(prompts: Iterable[Prompt], size: int) -> Iterator[list[Prompt]]:
+    """So many prompts at a time, or more where the last ones belong to one group; one cut is in memory at a time."""
+    members: list[Prompt] = []
+    for prompt in prompts:
+        is_apart = not members or "group" not in prompt.tags or prompt.tags["group"] != members[-1].tags.get("group")
+        if len(members) >= size and is_apart:
+            yield members
+            members = []
+        members.append(prompt)
+    if members:
+        yield members
 
 
-__all__ = ["SHARD_ANSWERS", "Outline", "ShardedRun", "Sharding", "load_run", "manifest_of"]
+__all__ = ["SHARD_ANSWERS", "Outline", "ShardedRun", "Sharding", "cuts", "load_run", "manifest_of"]

@@ -211,8 +211,8 @@ def test_going_on_asks_nothing_twice(both: tuple[Run, ShardedRun], small: None, 
 def test_groups_of_prompts_are_not_cut() -> None:
     prompts = suites.load("core", limit=10).prompts
     tagged = [msgspec.structs.replace(one, tags={**one.tags, "group": str(n // 4)}) for n, one in enumerate(prompts)]
-    assert [len(cut) for cut in sharded._cuts(prompts, 3)] == [3, 3, 3, 1]
-    assert [len(cut) for cut in sharded._cuts(tagged, 3)] == [4, 4, 2]
+    assert [len(cut) for cut in sharded.cuts(prompts, 3)] == [3, 3, 3, 1]
+    assert [len(cut) for cut in sharded.cuts(tagged, 3)] == [4, 4, 2]
 
 
 def test_draw_makes_a_sharded_run_with_verdicts(tmp_path: Path) -> None:

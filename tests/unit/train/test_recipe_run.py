@@ -17,6 +17,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,20 @@ def test_no_second_model_stays_loaded(tmp_path: Path) -> None:
         "online-dpo": 3, "rloo": 3,  # and the reference
     }  # fmt: skip
     assert counts.at_the_end == 0
+
+
+def test_the_guides_first_recipe_learns_as_it_stands(tmp_path: Path) -> None:
+    """Its merging keeps one weight in two thousand. A random model takes larger rates; the rest is the guide's."""
+    guide = (ROOT / "docs" / "guide" / "train.md").read_text(encoding="utf-8")
+    document = tomllib.loads(guide.partition("```toml\n")[2].partition("```")[0])
+    (dpo,) = (stage["settings"] for stage in document["stages"] if stage["stage"] == "dpo")
+    assert dpo["merging"]["p"] == 5e-4
+    for mode, lowest in (("released", 0.0), ("paper", 0.68)):
+        merged = dpo | {"merging": dpo["merging"] | ({"mode": mode} if mode == "paper" else {}), "learning_rate": 1e-4}
+        stages = StageSpec("sft", {"learning_rate": 1e-3}), StageSpec("dpo", merged)
+        last = run_recipe(recipe(*stages), tmp_path / mode, base=ROOT)[-1].log[-1]["loss"]
+        assert lowest <= last
+        assert last < 0.6 or mode == "paper", "the guide leaves the mode out, and that is `released`"
 
 
 def test_a_finished_recipe_trains_nothing_again_and_an_open_one_goes_on(tmp_path: Path) -> None:
