@@ -124,7 +124,7 @@ def test_a_cap_on_cost_is_kept_before_anything_is_submitted(fake, tmp_path):
     assert fake.apis.sent == []
 
 
-def test_files_for_vllm_are_written_and_read(fake, tmp_path):
+def test_euroeval_756_files_for_vllm_are_written_and_read(fake, tmp_path):
     asked = EvalSpec(SUITE)
     with pytest.raises(Incomplete, match=r"vllm run-batch -i .*request.jsonl -o .*result.jsonl --model m"):
         asyncio.run(evaluate(batched(fake, tmp_path, form="files"), asked, tmp_path))
