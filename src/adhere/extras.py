@@ -19,8 +19,8 @@ BRINGS = {
     "worlds": ("gymnasium",),
     "pictures": ("PIL",),
     "schemas": (
-        "fqdn", "isoduration", "jsonpointer", "rfc3339_validator", "rfc3986_validator", "rfc3987_syntax", "uri_template",
-        "webcolors", "yaml",
+        "fqdn", "isoduration", "jsonpointer", "rfc3339_validator", "rfc3986_validator", "rfc3987_syntax",
+        "uri_template", "webcolors", "yaml",
     ),
     "mifeval": ("ja_sentence_segmenter", "janome", "spacy"),
     "datatrove": ("datatrove", "orjson", "regex"),

@@ -58,7 +58,8 @@ def asking_options(*, suite: str, seed: int | None = None) -> Callable[[Command]
             help="Only so many prompts of each suite, an even share of each slice."),
         click.option(
             "--seed", type=int, default=seed, show_default=seed is not None,
-            help="Of sampled answers, and of a generated suite's prompts" + ("." if seed is not None else " [the suites' public seed]."),
+            help="Of sampled answers, and of a generated suite's prompts"
+            + ("." if seed is not None else " [the suites' public seed]."),
         ),
         click.option("--max-new-tokens", type=click.IntRange(1),
             help="Longer answers are cut [the suite's own limit]."),

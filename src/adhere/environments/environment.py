@@ -104,8 +104,8 @@ class Environment:
     def judge(self, prompt: Prompt | str, answer: Answer, *, is_cut: bool = False) -> Judged:
         """Judge an answer: its reasoning is set aside, the strict view counts.
 
-        A prompt of several turns takes one answer a turn. Where the conversation broke off, the constraints of the turns
-        that were not answered count as failed.
+        A prompt of several turns takes one answer a turn. Where the conversation broke off, the constraints of the
+        turns that were not answered count as failed.
 
         Args:
             prompt: One of `prompts`, or its id.
@@ -118,8 +118,14 @@ class Environment:
         """
         asked = self.prompt(prompt) if isinstance(prompt, str) else prompt
         return judge_episode(
-            asked, answer, is_cut=is_cut, mode=self.mode, reward=self.reward, cut_answers=self.cut_answers, traps=self.traps,
-        )  # fmt: skip
+            asked,
+            answer,
+            is_cut=is_cut,
+            mode=self.mode,
+            reward=self.reward,
+            cut_answers=self.cut_answers,
+            traps=self.traps,
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """The prompts as trainers' data: `prompt` (messages), `id`, IFEval's two columns of the last turn, and `turns`.
@@ -146,8 +152,9 @@ class Environment:
         several = next((prompt.id for prompt in self.prompts if len(prompt.turns) > 1), None)
         if several is not None:
             raise UsageError(
-                f"Prompt {several!r} of suite {self.suite.name!r} has several turns, and this environment is one exchange. "
-                "TRL's (adhere.environments.trl) and OpenEnv's lead the whole conversation"
+                f"Prompt {several!r} of suite {self.suite.name!r} has several turns, "
+                "and this environment is one exchange. TRL's (adhere.environments.trl) "
+                "and OpenEnv's lead the whole conversation"
             )
 
 

@@ -3,15 +3,15 @@
     python -m adhere.environments.nemo_gym core:x20 --rows rows.jsonl
     python -m adhere.environments.nemo_gym core:x20 --port 8000
 
-A row has `responses_create_params` (what the model is sent) and all that its answer is judged by, so the server holds no
-state. `/verify` takes a row with the model's `response` and gives it back with `reward` and the verdicts.
+A row has `responses_create_params` (what the model is sent) and all that its answer is judged by, so the server holds
+no state. `/verify` takes a row with the model's `response` and gives it back with `reward` and the verdicts.
 
-An answer that could not be judged has no measured reward. The contract wants a number, so 0.0 stands there together with
-what tells NeMo Gym not to use it: `mask_sample` (left out of training) and `_ng_failure_class` (kept out of results, asked
-again on resume).
+An answer that could not be judged has no measured reward. The contract wants a number, so 0.0 stands there together
+with what tells NeMo Gym not to use it: `mask_sample` (left out of training) and `_ng_failure_class` (kept out of
+results, asked again on resume).
 
-The contract was read in NVIDIA-NeMo/Gym at 07d6b0d (`base_resources_server.py`, `judge.py`); its package needs Python 3.13,
-so the tests speak to this server with the client that verifiers 0.4.0 has for NeMo Gym.
+The contract was read in NVIDIA-NeMo/Gym at 07d6b0d (`base_resources_server.py`, `judge.py`); its package needs Python
+3.13, so the tests speak to this server with the client that verifiers 0.4.0 has for NeMo Gym.
 """
 
 from __future__ import annotations
@@ -82,8 +82,14 @@ def verify(row: dict[str, Any]) -> dict[str, Any]:
     tags = {} if judging.profile is None else {"profile": judging.profile}
     prompt = Prompt(str(row.get("id", "")), (Turn(_asked_in(row), refs_in(row, where="The row")),), tags=tags)
     judged = judge_episode(
-        prompt, text, is_cut=is_cut, mode=judging.mode, reward=judging.reward, cut_answers=judging.cut_answers, traps=judging.traps,
-    )  # fmt: skip
+        prompt,
+        text,
+        is_cut=is_cut,
+        mode=judging.mode,
+        reward=judging.reward,
+        cut_answers=judging.cut_answers,
+        traps=judging.traps,
+    )
     found: dict[str, Any] = {
         **row,
         "reward": 0.0 if judged.score is None else judged.score,
@@ -140,9 +146,16 @@ def make_app() -> web.Application:
         rewards = [float(row["reward"]) for row in kept]
         mean = sum(rewards) / len(rewards) if rewards else None
         return web.json_response(
-            {"agent_metrics": {"mean/reward": mean, "judged": len(kept), "masked": len(body.get("verify_responses", [])) - len(kept)},
-             "key_metrics": {"mean/reward": mean}, "group_level_metrics": []}
-        )  # fmt: skip
+            {
+                "agent_metrics": {
+                    "mean/reward": mean,
+                    "judged": len(kept),
+                    "masked": len(body.get("verify_responses", [])) - len(kept),
+                },
+                "key_metrics": {"mean/reward": mean},
+                "group_level_metrics": [],
+            }
+        )
 
     async def reverify_mode(_: web.Request) -> web.Response:
         return web.json_response("stateless")

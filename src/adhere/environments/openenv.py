@@ -3,10 +3,10 @@
     python -m adhere.environments.openenv core:x20 --port 8000
     python -m adhere.environments.openenv world:shop:x20 --port 8000
 
-An episode is one prompt. `reset` gives the messages to answer; each `step` takes one answer and gives the next messages, and
-after the last turn `done` and the reward. A prompt of several turns is led to its end. A reward of None means that the
-answers could not be judged; `metadata["reasons"]` says why. In a world each step takes a text or calls of tools, and gives what the
-world says to them, until the episode is over.
+An episode is one prompt. `reset` gives the messages to answer; each `step` takes one answer and gives the next
+messages, and after the last turn `done` and the reward. A prompt of several turns is led to its end. A reward of None
+means that the answers could not be judged; `metadata["reasons"]` says why. In a world each step takes a text or calls
+of tools, and gives what the world says to them, until the episode is over.
 
 `reset(seed=N)` takes the prompt at place N modulo their number; `reset(prompt_id=…)` a certain one; otherwise the next.
 
@@ -115,9 +115,12 @@ class InstructionEnvironment(OpenEnvironment[AnswerAction, InstructionObservatio
             return self._observe()
         judged = self._environment.judge(self._prompt, self._answers, is_cut=action.is_cut)
         return InstructionObservation(
-            prompt_id=self._prompt.id, done=True, reward=judged.score, metrics=judged.metrics,
+            prompt_id=self._prompt.id,
+            done=True,
+            reward=judged.score,
+            metrics=judged.metrics,
             metadata={"reasons": list(judged.reasons)},
-        )  # fmt: skip
+        )
 
     @property
     def state(self) -> types.State:
@@ -156,8 +159,10 @@ class WorldSession(OpenEnvironment[AnswerAction, InstructionObservation, types.S
         self._rollout = rollout = self._environment.begin(prompts[place] if prompt_id is None else prompt_id)
         self._state = types.State(episode_id=episode_id or str(uuid.uuid4()), step_count=0)
         return InstructionObservation(
-            prompt_id=rollout.prompt.id, messages=conversation(rollout.messages, is_sent=True), tools=definitions(rollout.prompt.tools)
-        )  # fmt: skip
+            prompt_id=rollout.prompt.id,
+            messages=conversation(rollout.messages, is_sent=True),
+            tools=definitions(rollout.prompt.tools),
+        )
 
     def step(self, action: AnswerAction, timeout_s: float | None = None, **kwargs: Any) -> InstructionObservation:
         """Act; what the world says, and at the end of the episode the reward.

@@ -5,9 +5,11 @@ One exchange:
     environment = adhere.environments.env("core:x20")
     trainer = GRPOTrainer(model, train_dataset=dataset(environment), reward_funcs=reward(environment, tokenizer), …)
 
-Several turns: the policy gives each answer by calling the tool `answer`, and reads the next turn in what the tool returns.
+Several turns: the policy gives each answer by calling the tool `answer`, and reads the next turn in what the tool
+returns.
 
-    trainer = GRPOTrainer(model, train_dataset=dataset(environment, episodes=True), environment_factory=factory(environment))
+    rows = dataset(environment, episodes=True)
+    trainer = GRPOTrainer(model, train_dataset=rows, environment_factory=factory(environment))
 
 An answer that could not be judged has the reward None, which TRL leaves out of its group's statistics.
 """

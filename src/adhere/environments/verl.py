@@ -1,4 +1,6 @@
-"""GRPO's advantages for verl, of the answers that were measured. verl loads this by itself (entry point `verl.plugins`).
+"""GRPO's advantages for verl, of the answers that were measured.
+
+It loads this module by itself (entry point `verl.plugins`).
 
     algorithm.adv_estimator=adhere_grpo  +custom_reward_function.reward_kwargs.missing=mask
 
@@ -33,8 +35,8 @@ def measured_grpo(
 
     Args:
         token_level_rewards: (answers, tokens); an answer whose sum is NaN was not measured.
-        response_mask: (answers, tokens). Its rows of such answers are set to 0 in place, so that the loss neither has their
-            tokens nor divides by them. So are those of an answer that alone of its group was measured.
+        response_mask: (answers, tokens). Its rows of such answers are set to 0 in place, so that the loss neither has
+            their tokens nor divides by them. So are those of an answer that alone of its group was measured.
         index: (answers,) the group of each.
         config: verl's `algorithm`; `norm_adv_by_std_in_grpo` is read.
         others: Not looked at.

@@ -120,7 +120,10 @@ def gather(documents: list[Document]) -> Evidence:
 
 
 def _leave_what_follows(checks: Iterable[Check]) -> None:
-    """A share of a total that is wrong itself is no second error: what is computed from an accused number accuses nobody."""
+    """A share of a total that is wrong itself is no second error.
+
+    What is computed from an accused number accuses nobody.
+    """
     failed = [check for check in checks if check.failed and check.kind == "arithmetic"]
     accused = {id(value): check for check in failed for value in check.subjects}
     for check in failed:
@@ -269,15 +272,27 @@ def _swap_conflict(evidence: Evidence, swap: Swap, repeats: int) -> Conflict:
     one, other = sorted((swap.one, swap.other), key=lambda value: (value.row, value.column))
     across = one.row == other.row
     where = (
-        f"{one.table.name}, row {one.row_label!r}: {one.printed.text} under {one.column_label!r} and {other.printed.text} under {other.column_label!r}"
+        (
+            f"{one.table.name}, row {one.row_label!r}: {one.printed.text} under {one.column_label!r} and "
+            f"{other.printed.text} under {other.column_label!r}"
+        )
         if across
-        else f"{one.table.name}, column {one.column_label!r}: {one.printed.text} in row {one.row_label!r} and {other.printed.text} in row {other.row_label!r}"
+        else (
+            f"{one.table.name}, column {one.column_label!r}: {one.printed.text} in row {one.row_label!r} and "
+            f"{other.printed.text} in row {other.row_label!r}"
+        )
     )
     # That one of several exchanged cells differs by less than sampling allows says nothing against the exchange.
     removed = [_WITHIN.sub("", check.message(as_printed)) for check in swap.removed]
-    text = f"{where} look exchanged: exchanging them removes {len(removed)} conflict{'s' * (len(removed) != 1)} and makes none"
+    text = (
+        f"{where} look exchanged: exchanging them removes {len(removed)} "
+        f"conflict{'s' * (len(removed) != 1)} and makes none"
+    )
     if repeats > 1:
-        text += f"; the same two {'columns' if across else 'rows'} are exchanged in {repeats} {'rows' if across else 'columns'} of this table"
+        text += (
+            f"; the same two {'columns' if across else 'rows'} are exchanged in {repeats} "
+            f"{'rows' if across else 'columns'} of this table"
+        )
     others = [value for check in swap.removed for value in check.values]
     sources = [source for check in swap.removed for source in check.sources]
     places = [Source(value.document, value.line) for value in others] + sources
@@ -292,7 +307,10 @@ def _rotation_conflict(evidence: Evidence, rotation: Rotation) -> Conflict:
         for column, source in rotation.moves.items()
         if column in moved
     )
-    text = f"{sheet.document.name}, {sheet.table.name}: the header seems to stand over the wrong columns ({labels}); {rotation.evidence}"
+    text = (
+        f"{sheet.document.name}, {sheet.table.name}: the header seems to stand over the wrong columns "
+        f"({labels}); {rotation.evidence}"
+    )
     if not rotation.is_certain:
         text += ". Sets that only their authors have need not be the same, so this is a suspicion"
     removed = [check.message(as_printed) for check in rotation.removed]

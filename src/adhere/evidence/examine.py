@@ -16,7 +16,10 @@ from adhere.evidence.reviewers import open_reviewers, review
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Millions of small objects that all stay alive: looking for cycles among them again and again takes a third of the time."""
+    """Millions of small objects that all stay alive.
+
+    Looking for cycles among them again and again takes a third of the time.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

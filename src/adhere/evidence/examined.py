@@ -33,10 +33,10 @@ class Examined:
     def as_json(self) -> dict[str, Any]:
         """The findings' own keys, and `answer`, `tested`, `panel` where they were asked for.
 
-        What most claims share is left out: an empty `unit`, `higher` as direction, `printed` where it is the value as JSON writes
-        it, the basis of unsupported claims; and what was assumed stands once, in `assumptions`, to whose places a claim's `assumed`
-        points. Beyond 5,000 claims only those stand in `claims` that a conflict names; all others are in `grids` (see
-        `grids.claims_in`), and places that print the same are only counted (`agreeing`).
+        What most claims share is left out: an empty `unit`, `higher` as direction, `printed` where it is the value as
+        JSON writes it, the basis of unsupported claims; and what was assumed stands once, in `assumptions`, to whose
+        places a claim's `assumed` points. Beyond 5,000 claims only those stand in `claims` that a conflict names; all
+        others are in `grids` (see `grids.claims_in`), and places that print the same are only counted (`agreeing`).
         """
         found, grids = self._parts()
         return found | ({"grids": [msgspec.json.decode(grid) for grid in grids]} if grids else {})

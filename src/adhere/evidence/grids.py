@@ -1,8 +1,8 @@
 """The JSON of very many claims: what a row or a column of a table has in common is said once.
 
-A grid is one table: `rows` and `columns` hold the keys of a claim that are the same all along them, `kinds` those that several
-cells share (`setting`, `status`, …), and `cells` of a row are `[column, value]` or `[column, value, kind]`, where kind 0 is meant if none is
-said. `claims_in` gives back what the list of claims would have held.
+A grid is one table: `rows` and `columns` hold the keys of a claim that are the same all along them, `kinds` those that
+several cells share (`setting`, `status`, …), and `cells` of a row are `[column, value]` or `[column, value, kind]`,
+where kind 0 is meant if none is said. `claims_in` gives back what the list of claims would have held.
 """
 
 from __future__ import annotations

@@ -23,7 +23,10 @@ class Ballot(Record, frozen=True):
 
 
 class Panel(Record, frozen=True):
-    """All ballots. `agreement` is the share of pairs of valid votes on one conflict that are equal; None without a pair."""
+    """All ballots.
+
+    `agreement` is the share of pairs of valid votes on one conflict that are equal; None without a pair.
+    """
 
     reviewers: tuple[str, ...]
     ballots: tuple[Ballot, ...]

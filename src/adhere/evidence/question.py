@@ -1,7 +1,8 @@
 """Answers a question only as far as printed numbers reach: effects with intervals, what changed together, and no cause.
 
-The question is a TOML file that names a contrast of two series of models, the measures, and what a causal reading would have to
-hold fixed. The answer is computed from the claims; sentences that name what else changed are quoted from the documents.
+The question is a TOML file that names a contrast of two series of models, the measures, and what a causal reading would
+have to hold fixed. The answer is computed from the claims; sentences that name what else changed are quoted from the
+documents.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ class Measure(Record, frozen=True):
 
 
 class Confounder(Record, frozen=True):
-    """Something that may have changed together with what the question asks about; `patterns` find the sentences that say so."""
+    """Something that may have changed together with what the question asks about.
+
+    `patterns` find the sentences that say so.
+    """
 
     name: str
     patterns: tuple[str, ...]
@@ -86,9 +90,9 @@ class Printed(Record, frozen=True):
 class Effect(Record, frozen=True):
     """Treatment minus control at one size on one measure.
 
-    Where places differ, `low_effect` and `high_effect` are the extremes over the numbers that are printed; they are equal else.
-    [low, high] is the 95 % interval of two independent evaluations around them; None, with the reason, where the number of
-    items is not known or the score is no proportion.
+    Where places differ, `low_effect` and `high_effect` are the extremes over the numbers that are printed; they are
+    equal else. [low, high] is the 95 % interval of two independent evaluations around them; None, with the reason,
+    where the number of items is not known or the score is no proportion.
     """
 
     measure: str
@@ -198,7 +202,8 @@ def _missing(question: Question, effects: Sequence[Effect], evidence: Evidence) 
             if not found:
                 article = "an" if contrast.tuning.startswith(("a", "i")) else "a"
                 sides.append(
-                    f"no claim of {article} {contrast.tuning} model {series}-… on {name}{_near(series, measure, evidence)}"
+                    f"no claim of {article} {contrast.tuning} model {series}-… on "
+                    f"{name}{_near(series, measure, evidence)}"
                 )
         if not sides and not any(e.low_effect is not None and _is_of(e, measure) for e in effects):
             sides.append(
@@ -361,7 +366,10 @@ def _variance(percent: float) -> float:
 
 
 def _numbers(values: Sequence[Value], evidence: Evidence) -> list[float]:
-    """The numbers to reckon with: a cell that looks exchanged counts as what stands in the cell it was exchanged with."""
+    """The numbers to reckon with.
+
+    A cell that looks exchanged counts as what stands in the cell it was exchanged with.
+    """
     swapped = {v.id: o for swap in evidence.swaps for v, o in ((swap.one, swap.other), (swap.other, swap.one))}
     return [swapped.get(value.id, value).printed.value for value in values]
 
@@ -396,7 +404,10 @@ def _contrast_lines(contrast: Contrast, effects: Sequence[Effect]) -> list[str]:
                 if any("exchanged" in p.note for p in (*effect.treatment_places, *effect.control_places))
             ]
             if exchanged:
-                text += f" At {', '.join(exchanged)} one document's number is read as exchanged with its neighbour's (see the notes); taken as printed, it gives another difference."
+                text += (
+                    f" At {', '.join(exchanged)} one document's number is read as exchanged with its neighbour's "
+                    "(see the notes); taken as printed, it gives another difference."
+                )
             if disputed:
                 text += f" At {', '.join(disputed)} the documents print different numbers; both ends are given."
             lines.append(text)
@@ -421,8 +432,9 @@ def _refusal(question: Question, named: Sequence[str], *, has_ablation: bool) ->
         return "No causal verdict: the question names no [cause], and printed numbers compare finished models."
     if has_ablation:
         return (
-            f"The documents report comparisons that may hold {question.cause.held_fixed} fixed (quoted below). Whether {question.cause.asked} "
-            "is the cause is for a reader of those comparisons to judge; tables of finished models do not show it."
+            f"The documents report comparisons that may hold {question.cause.held_fixed} fixed (quoted below). "
+            f"Whether {question.cause.asked} is the cause is for a reader of those comparisons to judge; "
+            "tables of finished models do not show it."
         )
     together = (
         f" Between the two series these changed together, by the documents' own words: {', '.join(named)}."
@@ -430,8 +442,8 @@ def _refusal(question: Question, named: Sequence[str], *, has_ablation: bool) ->
         else ""
     )
     return (
-        f"No causal verdict. The numbers compare finished models; no table holds {question.cause.held_fixed} fixed and varies "
-        f"{question.cause.asked}, so a difference cannot be put down to it.{together}"
+        f"No causal verdict. The numbers compare finished models; no table holds {question.cause.held_fixed} fixed "
+        f"and varies {question.cause.asked}, so a difference cannot be put down to it.{together}"
     )
 
 

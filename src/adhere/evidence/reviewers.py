@@ -1,7 +1,8 @@
 """An optional panel: Models say whether a conflict is one. The checks never depend on it.
 
-Each conflict is put to each reviewer twice, its source lines in one order and in the other. Only an exact JSON answer counts; a
-reviewer that changes its mind with the order has no vote on that conflict. Agreement is reported, nothing is averaged away.
+Each conflict is put to each reviewer twice, its source lines in one order and in the other. Only an exact JSON answer
+counts; a reviewer that changes its mind with the order has no vote on that conflict. Agreement is reported, nothing is
+averaged away.
 """
 
 from __future__ import annotations

@@ -32,9 +32,10 @@ _APART = Verdict("not comparable", "its only counterpart is of another version, 
 
 
 class Claims(Sequence[Claim]):
-    """The claims of some documents. Each is made from its cell when it is asked for: of half a million none need be kept.
+    """The claims of some documents.
 
-    `values` are the cells, in the order of the claims.
+    Each is made from its cell when it is asked for: of half a million none need be kept. `values` are the cells, in the
+    order of the claims.
     """
 
     def __init__(self, values: list[Value], verdicts: dict[int, Verdict]) -> None:

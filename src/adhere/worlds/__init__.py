@@ -11,5 +11,6 @@ from adhere.worlds.replay import Episode, Limits, replay
 from adhere.worlds.world import Action, Broken, Judgement, Step, World, open_world, registry, validate
 
 __all__ = [
-    "Action", "Broken", "Episode", "Judgement", "Limits", "Step", "World", "open_world", "registry", "replay", "validate",
+    "Action", "Broken", "Episode", "Judgement", "Limits", "Step", "World", "open_world", "registry", "replay",
+    "validate",
 ]  # fmt: skip

@@ -1,7 +1,8 @@
-"""An episode: what a model answers becomes actions, and what the world says becomes messages. The same from the store, without a model.
+"""An episode: what a model answers becomes actions, and what the world says becomes messages.
 
-Two forms. With `tools`, actions are calls of tools; a world of texts has the one tool `act`. With `text`, an answer is the action: a
-command, what is said to the user, or a call written as JSON, `{"name": …, "arguments": {…}}`.
+The same from the store, without a model. Two forms. With `tools`, actions are calls of tools; a world of texts has the
+one tool `act`. With `text`, an answer is the action: a command, what is said to the user, or a call written as JSON,
+`{"name": …, "arguments": {…}}`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ DONE = "done"
 
 
 class Limits(NamedTuple):
-    """Of one episode: answers of the model, tokens that it writes, and seconds that its answers take; None: no limit."""
+    """Of one episode: answers of the model, tokens that it writes, and seconds that its answers take.
+
+    None: no limit.
+    """
 
     steps: int = 30
     tokens: int | None = None
@@ -58,7 +62,8 @@ def introduction(world: World, form: Form) -> tuple[str, tuple[Tool, ...]]:
         f"\n{tool.name}: {tool.description} {json.dumps(tool.parameters, ensure_ascii=False)}" for tool in world.tools
     )
     return (
-        f'{world.system}\nTo call a tool, answer with nothing but {{"name": …, "arguments": {{…}}}}. The tools, each with the JSON schema of '
+        f'{world.system}\nTo call a tool, answer with nothing but {{"name": …, "arguments": {{…}}}}. The tools, '
+        "each with the JSON schema of "
         f"its arguments:{listed}"
     ), ()
 
@@ -162,7 +167,8 @@ def replay(
             if place == len(steps) or steps[place] != message:
                 stored = steps[place].content if place < len(steps) else "nothing"
                 raise IntegrityError(
-                    f"world {name}, seed {seed}, message {place + 1}: stored is {stored!r:.200}, the world says {message.content!r:.200}"
+                    f"world {name}, seed {seed}, message {place + 1}: stored is {stored!r:.200}, "
+                    f"the world says {message.content!r:.200}"
                 )
             place += 1
     return episode, episode.world.verdict()

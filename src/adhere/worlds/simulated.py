@@ -1,6 +1,7 @@
 """The user of a world, by script: wants something, answers what it is asked, confirms, and ends the conversation.
 
-A model can play the user in its place: `brief` says to it who it is, as in tau2-bench (github.com/sierra-research/tau2-bench, MIT).
+A model can play the user in its place: `brief` says to it who it is, as in tau2-bench
+(github.com/sierra-research/tau2-bench, MIT).
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class User(NamedTuple):
         facts = "".join(f"\n- {fact}" for fact in self.knows.values())
         insists = f"\nIf you are refused, say once: {self.insists}" if self.insists else ""
         return (
-            "You are the user of a service and talk with its agent. Write only what the user says, one short message at a time. You have said:"
-            f'\n"{self.wants}"\nSay no more than you are asked for. What you know:{facts or " nothing else"}\nConfirm with "yes" what you want to be '
+            "You are the user of a service and talk with its agent. Write only what the user says, "
+            "one short message at a time. You have said:"
+            f'\n"{self.wants}"\nSay no more than you are asked for. What you know:{facts or " nothing else"}\n'
+            'Confirm with "yes" what you want to be '
             f"done.{insists}\nWhen everything is done, or cannot be done, write {STOP}"
         )

@@ -49,7 +49,8 @@ def evaluated(tmp_path: Path, url: str, *which: str) -> list[dict[str, Any]]:
     """The traces of `vf-eval WHICH…` with a model that echoes its prompt."""
     binaries = Path(sys.executable).parent
     done = subprocess.run(
-        [str(binaries / "vf-eval"), *which, "-m", "scripted/echo", "--client.base-url", url, "--client.api-key-var", "NO_KEY",
+        [str(binaries / "vf-eval"), *which, "-m", "scripted/echo", "--client.base-url", url, "--client.api-key-var",
+            "NO_KEY",
          "--env.agent.harness.id", "null", "--env.agent.runtime.type", "subprocess", "-o", str(tmp_path)],
         cwd=tmp_path, env={**os.environ, "NO_KEY": "none", "PATH": f"{binaries}:{os.environ['PATH']}"},
         capture_output=True, text=True, timeout=300, check=False,
@@ -75,7 +76,10 @@ def test_vf_eval_runs_the_installed_environment(tmp_path: Path) -> None:
 
 @needs_verifiers
 def test_vf_eval_leads_episodes_in_a_world(tmp_path: Path) -> None:
-    """A model that echoes asks its own question back: the episode goes on, and its reward is that of the stored messages."""
+    """A model that echoes asks its own question back.
+
+    The episode goes on, and its reward is that of the stored messages.
+    """
     environment = world_env("world:files:x2+text")
     with served() as model:
         traces = evaluated(tmp_path, model, "adhere_if", "--env.taskset.suite", "world:files:x2+text")
@@ -137,7 +141,10 @@ def test_a_client_of_nemo_gym_accepts_the_resources_server(tmp_path: Path) -> No
 def test_trl_leads_episodes_of_the_factory(
     what: str, tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two steps of GRPO over two-turn prompts, and in a world: a policy that never calls a tool earns nothing, and the trainer logs it."""
+    """Two steps of GRPO over two-turn prompts, and in a world.
+
+    A policy that never calls a tool earns nothing, and the trainer logs it.
+    """
     trl, transformers = pytest.importorskip("trl"), pytest.importorskip("transformers")
     from tests.unit.environments.test_environments import NO_COMMA, TITLE, suite_of
 
@@ -159,13 +166,22 @@ def test_trl_leads_episodes_of_the_factory(
     trainer = trl.GRPOTrainer(
         transformers.AutoModelForCausalLM.from_pretrained(tiny_llama_dir),
         args=trl.GRPOConfig(
-            output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none", disable_tqdm=True, max_steps=2,
-            per_device_train_batch_size=2, num_generations=2, max_completion_length=8, logging_steps=1, seed=0,
+            output_dir=str(tmp_path),
+            use_cpu=True,
+            bf16=False,
+            report_to="none",
+            disable_tqdm=True,
+            max_steps=2,
+            per_device_train_batch_size=2,
+            num_generations=2,
+            max_completion_length=8,
+            logging_steps=1,
+            seed=0,
         ),
         train_dataset=rows,
         environment_factory=made,
         processing_class=tokenizer,
-    )  # fmt: skip
+    )
     trainer.train()
     assert [entry[name] for entry in trainer.state.log_history if name in entry] == [0.0, 0.0]
 

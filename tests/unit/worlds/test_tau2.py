@@ -1,4 +1,7 @@
-"""tau2's tasks as worlds: against a stand-in with tau2's interface, and against tau2's own evaluator where tau2 can be imported."""
+"""tau2's tasks as worlds.
+
+Against a stand-in with tau2's interface, and against tau2's own evaluator where tau2 can be imported.
+"""
 
 from __future__ import annotations
 
@@ -72,9 +75,11 @@ class Desk:
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     close = ("close", {"who": "ada"})
-    tasks = [task([close]), task([close], ("DB", "NL_ASSERTION")), task([close], ("DB", "NL_ASSERTION"), prose=("It is kind.",)),
+    tasks = [task([close]), task([close], ("DB", "NL_ASSERTION")),
+        task([close], ("DB", "NL_ASSERTION"), prose=("It is kind.",)),
              task([close], ("DB", "COMMUNICATE"), info=("1240",)), task([]), task([close], ("ACTION",))]  # fmt: skip
-    modules = {name: ModuleType(name) for name in ("tau2", "tau2.domains", "tau2.domains.desk", "tau2.domains.desk.environment",
+    modules = {name: ModuleType(name) for name in ("tau2", "tau2.domains", "tau2.domains.desk",
+        "tau2.domains.desk.environment",
                                                    "tau2.data_model", "tau2.data_model.message")}  # fmt: skip
     modules["tau2.domains.desk.environment"].__dict__.update(get_environment=Desk, get_tasks=lambda: tasks)
     modules["tau2.data_model.message"].__dict__["ToolCall"] = SimpleNamespace
@@ -99,15 +104,18 @@ def test_the_tasks_that_a_program_decides_are_episodes_in_their_order(tmp_path: 
 
 
 @pytest.mark.usefixtures("stand_in")
-@pytest.mark.parametrize(("place", "actions", "outcome"), [
-    (0, [ToolCall("a", "close", {"who": "ada"})], "pass"),
-    (0, [ToolCall("a", "close", {"who": "ada"}), ToolCall("b", "close", {"who": "ben"})], "fail"),
-    (0, [ToolCall("a", "open", {"who": "ada"}), "It is done."], "fail"),
-    (2, [ToolCall("a", "close", {"who": "ada"}), "You get 1,240 back."], "pass"),
-    (2, [ToolCall("a", "close", {"who": "ada"}), "You get it back."], "fail"),
-    (3, [], "fail"),
-    (3, ["I may not do that."], "pass"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("place", "actions", "outcome"),
+    [
+        (0, [ToolCall("a", "close", {"who": "ada"})], "pass"),
+        (0, [ToolCall("a", "close", {"who": "ada"}), ToolCall("b", "close", {"who": "ben"})], "fail"),
+        (0, [ToolCall("a", "open", {"who": "ada"}), "It is done."], "fail"),
+        (2, [ToolCall("a", "close", {"who": "ada"}), "You get 1,240 back."], "pass"),
+        (2, [ToolCall("a", "close", {"who": "ada"}), "You get it back."], "fail"),
+        (3, [], "fail"),
+        (3, ["I may not do that."], "pass"),
+    ],
+)
 def test_its_own_database_and_words_decide(place: int, actions: list[Any], outcome: str) -> None:
     world = open_world("tau2:desk")
     world.reset(place)

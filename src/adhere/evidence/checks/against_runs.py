@@ -1,4 +1,7 @@
-"""Claims against our own measurements: stored Runs of the same model on the same prompts, compared as two proportions."""
+"""Claims against our own measurements.
+
+Stored Runs of the same model on the same prompts, compared as two proportions.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ _SUITES = {"ifeval": "ifeval", "ifbench": "ifbench", "multi_if": "multiif"}  # s
 class Tested(Record, frozen=True):
     """One claim against one Run.
 
-    `difference` is ours minus printed, in points; [low, high] its 95 % interval: that of our rate (Wilson, widened for draws of
-    one prompt), and that of the printed one as a proportion of the same number of prompts.
+    `difference` is ours minus printed, in points; [low, high] its 95 % interval: that of our rate (Wilson, widened for
+    draws of one prompt), and that of the printed one as a proportion of the same number of prompts.
     """
 
     claim: str

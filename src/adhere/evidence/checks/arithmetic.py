@@ -1,8 +1,8 @@
 """Averages, sums, differences and shares, recomputed.
 
-What an "Avg." averages is rarely said. So each way that it could have been formed is tried on every line of the table, and the
-way that holds on most lines is taken as the rule; lines that break it are findings. Where no way holds on at least half
-of the lines (and on two), nothing is concluded: the average may be over tasks that the table does not show.
+What an "Avg." averages is rarely said. So each way that it could have been formed is tried on every line of the table,
+and the way that holds on most lines is taken as the rule; lines that break it are findings. Where no way holds on at
+least half of the lines (and on two), nothing is concluded: the average may be over tasks that the table does not show.
 """
 
 from __future__ import annotations
@@ -100,11 +100,13 @@ def _aggregate(axis: _Axis, position: int) -> list[Check]:
         for is_sum in sums:
             hits, asked = _votes(axis, position, members, is_sum=is_sum)
             share = hits / asked if asked else 0.0
-            # In a table of three lines two may be wrong at once: when two of their cells were exchanged. Then the errors cancel.
+            # In a table of three lines two may be wrong at once: when two of their cells were exchanged. Then the
+            # errors cancel.
             is_exchange = (
                 not is_trimmed and hits >= 1 and asked <= FEW_LINES and _cancels(axis, position, members, is_sum=is_sum)
             )
-            # In a table of two or three lines one exact mean of all other columns is no accident where there are several of them.
+            # In a table of two or three lines one exact mean of all other columns is no accident where there are
+            # several of them.
             is_plain = rank == 0 and not is_sum and hits >= 1 and asked <= FEW_LINES and len(members) >= LEAST_MEMBERS
             if not (is_exchange or is_plain) and (
                 hits < LEAST_LINES or share < (LEAST_SHARE_OF_TRIMMED if is_trimmed else LEAST_SHARE)
@@ -123,7 +125,10 @@ def _aggregate(axis: _Axis, position: int) -> list[Check]:
 
 
 def _near_mean(axis: _Axis, position: int) -> list[Check]:
-    """The one average of a table of one line, where it lies near the mean of all other numbers: a warning, since it may be weighted."""
+    """The one average of a table of one line, where it lies near the mean of all other numbers.
+
+    A warning, since it may be weighted.
+    """
     members, is_trimmed = next(iter(_compositions(axis, position)), ((), True))
     lines = [line for line in axis.lines if {position, *members} <= line.numbers.keys()]
     label = axis.labels[position].strip(" .").lower()
@@ -138,7 +143,10 @@ def _near_mean(axis: _Axis, position: int) -> list[Check]:
 
 
 def _near_total(axis: _Axis, position: int) -> list[Check]:
-    """A row or column called "Total" of whole counts that misses their sum by less than 10 %: too near to be over other things."""
+    """A row or column called "Total" of whole counts that misses their sum by less than 10 %.
+
+    Too near to be over other things.
+    """
     if not is_role("sum", axis.labels[position]):
         return []
     members, is_trimmed = next(iter(_compositions(axis, position)), ((), True))
@@ -158,7 +166,10 @@ def _near_total(axis: _Axis, position: int) -> list[Check]:
 
 
 def _compositions(axis: _Axis, position: int) -> list[tuple[tuple[int, ...], bool]]:
-    """The ways an aggregate could be formed, the most natural first; the flag says that members were left out at an end."""
+    """The ways an aggregate could be formed, the most natural first.
+
+    The flag says that members were left out at an end.
+    """
     scores = [
         p for p, role in enumerate(axis.roles) if role == "score" and any(p in line.numbers for line in axis.lines)
     ]
@@ -353,7 +364,10 @@ def _pair_votes(axis: _Axis, position: int, pair: tuple[int, int], formula: _For
 
 
 def _delta_off(printed: Printed, a: Printed, b: Printed, formula: _Formula) -> float:
-    """How far a difference lies beyond rounding; a relative one is checked at the corners of its operands' intervals."""
+    """How far a difference lies beyond rounding.
+
+    A relative one is checked at the corners of its operands' intervals.
+    """
     corners = [formula(a.value + i * a.half, b.value + j * b.half) for i in (-1, 1) for j in (-1, 1)]
     centre = formula(a.value, b.value)
     reach = max(abs(corner - centre) for corner in corners)
@@ -380,7 +394,10 @@ def _delta_check(subject: Value, a: Value, b: Value, name: str) -> Check:
 
 
 def _beside(axis: _Axis) -> list[Check]:
-    """Differences in parentheses behind scores: to the first number of the line, or to the one before; all lines vote."""
+    """Differences in parentheses behind scores: to the first number of the line, or to the one before.
+
+    All lines vote.
+    """
     best: list[Check] = []
     best_share = 0.0
     for is_first in (True, False):
@@ -486,8 +503,9 @@ def _hundred_check(members: tuple[Value, ...], word: str) -> Check:
     def message(read: Read) -> str:
         total = sum(read(value).value for value in members)
         return (
-            f"{members[0].place}: the shares of this {word} ({', '.join(show_number(read(value)) for value in members)}) make "
-            f"{rounded(total, read(members[0]))}, not 100 as the others do"
+            f"{members[0].place}: the shares of this {word} "
+            f"({', '.join(show_number(read(value)) for value in members)}) make {rounded(total, read(members[0]))}, "
+            "not 100 as the others do"
         )
 
     return Check("arithmetic", members, (), holds, message)

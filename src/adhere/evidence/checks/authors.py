@@ -13,7 +13,8 @@ _LINK = re.compile(
     r"(?:github\.com|huggingface\.co|modelscope\.cn/(?:models|organization))/([\w.-]+)/[\w.-]+", re.IGNORECASE
 )
 _HARNESS = re.compile(
-    r"\b(?:OpenCompass|lm[- ]eval(?:uation)?[- ]harness|LM Evaluation Harness|simple-evals|HELM|EvalPlus|VLMEvalKit|lmms-eval|BigCode[- ]Evaluation[- ]Harness|"
+    r"\b(?:OpenCompass|lm[- ]eval(?:uation)?[- ]harness|LM Evaluation Harness|simple-evals|HELM|EvalPlus|VLMEvalKit|"
+    r"lmms-eval|BigCode[- ]Evaluation[- ]Harness|"
     r"internal evaluations? library|Open LLM Leaderboard|LightEval|FastChat)\b",
     re.IGNORECASE,
 )

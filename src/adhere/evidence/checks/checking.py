@@ -1,6 +1,7 @@
-"""What a check is: a statement about printed numbers that holds or fails, and can be asked again with other numbers in place.
+"""What a check is.
 
-Swap and rotation hypotheses work by asking the same checks again with two cells exchanged or a header turned.
+A statement about printed numbers that holds or fails, and can be asked again with other numbers in place. Swap and
+rotation hypotheses work by asking the same checks again with two cells exchanged or a header turned.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ class Source:
 class Check:
     """One statement about some numbers.
 
-    `subjects` are the numbers that are wrong if it fails (the average, not its members); `others` take part. `holds` reads
-    every number through its argument, so a hypothesis can put other numbers in their place. `sources` are lines besides
-    those of the numbers themselves: a caption, a sentence. `weight` is what its removal counts for a hypothesis: 0 for an
-    ordering, which many exchanges would satisfy. `doubt` says why a
-    failure accuses nobody: the two tables seem to measure different things. A hypothesis may still explain it.
+    `subjects` are the numbers that are wrong if it fails (the average, not its members); `others` take part. `holds`
+    reads every number through its argument, so a hypothesis can put other numbers in their place. `sources` are lines
+    besides those of the numbers themselves: a caption, a sentence. `weight` is what its removal counts for a
+    hypothesis: 0 for an ordering, which many exchanges would satisfy. `doubt` says why a failure accuses nobody: the
+    two tables seem to measure different things. A hypothesis may still explain it.
     """
 
     kind: ConflictType
@@ -73,7 +74,7 @@ def as_printed(value: Value) -> Printed:
 
 
 def replaced(numbers: dict[int, Printed]) -> Read:
-    """A reader that sees other numbers in some cells (by `id()` of their values, which live as long as the evidence)."""
+    """A reader that sees other numbers in some cells, by `id()` of their values. These live as long as the evidence."""
     return lambda value: numbers.get(id(value), value.printed)
 
 

@@ -1,8 +1,8 @@
 """Bold marks against the numbers that they mark.
 
-The rule of a table is inferred: bold may mean "best of the row", "best of its section", "best of each pair of columns", or what
-the caption says ("surpassing their comparable-sized counterparts"). A rule is used only where it explains most of the bold
-marks; then the marks that break it are findings.
+The rule of a table is inferred: bold may mean "best of the row", "best of its section", "best of each pair of columns",
+or what the caption says ("surpassing their comparable-sized counterparts"). A rule is used only where it explains most
+of the bold marks; then the marks that break it are findings.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ _ONLY_OPEN = re.compile(
 )
 _COMPARED = re.compile(r"(?P<one>[A-Z][\w.+-]*\w) (?:is|are) compared (?:with|to|against) (?P<other>[A-Z][\w.+-]*\w)")
 _TIES = re.compile(
-    r"\bgaps?\s+(?:of\s+|that (?:is|are)\s+)?(?:not exceeding|at most|within|no more than|not more than|less than|below|under|up to|smaller than)\s+(?P<size>\d+(?:\.\d+)?)|"
-    r"\bdiffer(?:ences?|ing)?\s+(?:of\s+|by\s+)?(?:not exceeding|at most|within|no more than|less than|up to)\s+(?P<other>\d+(?:\.\d+)?)[^.]{0,40}\b(?:same|equal|ties?|tied|comparable)\b",
+    r"\bgaps?\s+(?:of\s+|that (?:is|are)\s+)?(?:not exceeding|at most|within|no more than|not more than|less than|"
+    r"below|under|up to|smaller than)\s+(?P<size>\d+(?:\.\d+)?)|"
+    r"\bdiffer(?:ences?|ing)?\s+(?:of\s+|by\s+)?(?:not exceeding|at most|within|no more than|less than|"
+    r"up to)\s+(?P<other>\d+(?:\.\d+)?)[^.]{0,40}\b(?:same|equal|ties?|tied|comparable)\b",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"\bhumans?\b|\brandom\b|\bchance\b|\boracle\b|人类|人間", re.IGNORECASE)  # no competitors
@@ -106,7 +108,10 @@ def _supported(checks: Sequence[Check], least: int) -> bool:
 
 
 def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
-    """The sets of numbers within which one may be marked as best: whole lines, lines by section or group, adjacent pairs."""
+    """The sets of numbers within which one may be marked as best.
+
+    Whole lines, lines by section or group, adjacent pairs.
+    """
     lines: dict[object, list[Value]] = defaultdict(list)
     sections: dict[object, list[Value]] = defaultdict(list)
     groups: dict[object, list[Value]] = defaultdict(list)
@@ -156,7 +161,11 @@ def _best_check(line: list[Value], ties: float) -> Check:
         if ahead is None:
             return f"{marked.place}: {len(bold)} different numbers are marked as best"
         word = "lower" if lower else "higher"
-        return f"{marked.place}: {show_number(read(marked))} is marked as best, but {ahead.column_label if marked.row == ahead.row else ahead.row_label} has {show_number(read(ahead))}, which is {word}"
+        return (
+            f"{marked.place}: {show_number(read(marked))} is marked as best, "
+            f"but {ahead.column_label if marked.row == ahead.row else ahead.row_label} has "
+            f"{show_number(read(ahead))}, which is {word}"
+        )
 
     # Several marks that no unmarked number beats: the authors may count them as equal, though they do not say so.
     severity: Severity = "error" if better(as_printed) else "warning"
@@ -244,7 +253,10 @@ def _surpass_check(value: Value, rivals: tuple[Value, ...], caption: Source) -> 
             f"{rival.model.name if rival.model else rival.row_label} {show_number(read(rival))}" for rival in rivals
         )
         if value.bold:
-            return f"{value.place}: {show_number(read(value))} is bold, which the caption says means surpassing its counterpart; beside it stand {beside}"
+            return (
+                f"{value.place}: {show_number(read(value))} is bold, which the caption says means surpassing its "
+                f"counterpart; beside it stand {beside}"
+            )
         return f"{value.place}: {show_number(read(value))} surpasses its counterpart ({beside}) but is not bold"
 
     return Check("emphasis", (value,), rivals, holds, message, "error" if value.bold else "warning", (caption,))

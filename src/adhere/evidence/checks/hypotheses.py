@@ -1,7 +1,7 @@
 """One explanation for several findings: two cells exchanged, or a header that stands over the wrong columns.
 
-A hypothesis is asked of the same checks that found the conflicts, with the numbers in other places. It is kept when it removes
-conflicts and makes none; its evidence is the count of what it removes.
+A hypothesis is asked of the same checks that found the conflicts, with the numbers in other places. It is kept when it
+removes conflicts and makes none; its evidence is the count of what it removes.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Rotation:
 def find_swaps(checks: Sequence[Check], sheets: Iterable[Sheet]) -> list[Swap]:
     """Exchanges of two cells of a row or column that explain failed checks; each cell takes part in one at most.
 
-    An exchange must leave every check about both cells satisfied. Two removed conflicts are needed: both about these cells, or
-    one each in several rows where the same two columns are exchanged.
+    An exchange must leave every check about both cells satisfied. Two removed conflicts are needed: both about these
+    cells, or one each in several rows where the same two columns are exchanged.
     """
     by_value: dict[int, list[Check]] = defaultdict(list)
     for check in sorted(checks, key=lambda check: not check.failed):
@@ -124,11 +124,13 @@ def _try_swap(value: Value, other: Value, by_value: dict[int, list[Check]]) -> S
         ):
             left.append(check)  # an average or a bound may need the exchanges of other rows as well
         elif check.weight and check.kind != "emphasis":
-            # Marks may have moved with their numbers, and sentences that order models may be loose: neither speaks against.
+            # Marks may have moved with their numbers, and sentences that order models may be loose: neither speaks
+            # against.
             return None
     if not removed:
         return None
-    # Two conflicts, or one exact match with another place: the latter counts only if other rows repeat it (`_disjoint`).
+    # Two conflicts, or one exact match with another place: the latter counts only if other rows repeat it
+    # (`_disjoint`).
     if _weight(removed) >= 2 or (any(check.kind in _EQUALITIES for check in removed) and _is_exact(value, other)):
         return Swap(value, other, tuple(removed), tuple(left))
     return None
@@ -343,8 +345,8 @@ def _by_average(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
     shift = (at[best] - at[called[0]]) % size
     moves = {column: columns[(at[column] + shift) % size] for column in columns}
     evidence = (
-        f"the column under {sheet.column_labels[best]!r} is the mean of the others in {hits[best]} of {len(rows)} rows, "
-        f"the one under {sheet.column_labels[called[0]]!r} in {hits[called[0]]}"
+        f"the column under {sheet.column_labels[best]!r} is the mean of the others in {hits[best]} of {len(rows)} "
+        f"rows, the one under {sheet.column_labels[called[0]]!r} in {hits[called[0]]}"
     )
     read = _moved(sheet, moves)
     removed = tuple(check for check in checks if check.failed and not check.absorbed and check.holds(read))
@@ -368,9 +370,10 @@ def _is_mean(sheet: Sheet, row: int, column: int, columns: list[int]) -> bool:
 def find_profile_rotations(sheets: Sequence[Sheet], already: Iterable[Rotation]) -> list[Rotation]:
     """Headers of in-house tables against tables of the same name in other documents.
 
-    Their numbers may not be equated, but the same set at the same model should not be far off: if one turn of the header brings
-    many cells near those of the other document, and does so for every shared model, the header is suspect. Distances beyond
-    10 points count as 10, since single sets may have been replaced. A suspicion, not a proof: `is_certain` is false.
+    Their numbers may not be equated, but the same set at the same model should not be far off: if one turn of the
+    header brings many cells near those of the other document, and does so for every shared model, the header is
+    suspect. Distances beyond 10 points count as 10, since single sets may have been replaced. A suspicion, not a proof:
+    `is_certain` is false.
     """
     done = {id(rotation.sheet) for rotation in already}
     private = [sheet for sheet in sheets if sheet.is_private and sheet.models_in == "rows" and id(sheet) not in done]
@@ -382,7 +385,10 @@ def find_profile_rotations(sheets: Sequence[Sheet], already: Iterable[Rotation])
             for one, two in ((sheet, other), (other, sheet)):
                 rotation = _by_profile(one, two)
                 if rotation:  # either header may be the wrong one, so both are named
-                    doubt = f"nothing says which of the two headers is wrong (the other is that of {two.document.name}, {two.table.name})"
+                    doubt = (
+                        "nothing says which of the two headers is wrong (the other is that of "
+                        f"{two.document.name}, {two.table.name})"
+                    )
                     found.append(replace(rotation, evidence=f"{rotation.evidence}; {doubt}"))
     return found
 
@@ -432,8 +438,9 @@ def _by_profile(sheet: Sheet, other: Sheet) -> Rotation | None:  # noqa: C901 --
         return count
 
     evidence = (
-        f"of {cells} cells that {other.document.name}, {other.table.name} prints for the same {len(rows)} models under the same headings, "
-        f"{near(0)} are within {_NEAR:g} points as printed and {near(best)} with the header turned"
+        f"of {cells} cells that {other.document.name}, {other.table.name} prints for the same {len(rows)} models "
+        f"under the same headings, {near(0)} are within {_NEAR:g} points as printed and {near(best)} "
+        "with the header turned"
     )
     return Rotation(sheet, moves, (), evidence, _column_values(sheet, moves), is_certain=False)
 

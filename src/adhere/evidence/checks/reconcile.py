@@ -31,10 +31,10 @@ MAX_DOUBTED = 4  # rows of two tables that measure different things: enough to s
 class Comparison:
     """Two places that print a number for one model on one benchmark.
 
-    `difference` is second minus first, in the first one's unit. `allowed` is the 95 % half width of the difference of two
-    independent evaluations, where the number of items is known. `apart` says that two laboratories printed them, `doubt` is
-    that of a `Check`, `is_repeated` says that most numbers of the same model are printed again there, `is_soft` that a difference is
-    worth a look and no more.
+    `difference` is second minus first, in the first one's unit. `allowed` is the 95 % half width of the difference of
+    two independent evaluations, where the number of items is known. `apart` says that two laboratories printed them,
+    `doubt` is that of a `Check`, `is_repeated` says that most numbers of the same model are printed again there,
+    `is_soft` that a difference is worth a look and no more.
     """
 
     first: Value
@@ -55,8 +55,9 @@ def comparisons(
 ) -> tuple[list[Comparison], list[Check]]:
     """Every number that is printed more than once, compared; and the checks (equality) of those that may be compared.
 
-    Averages take part only where they are known (by id, `plain_means`) to be plain means of their table: weighted ones differ
-    without a fault. `authors` says whose each document is: only what one laboratory prints twice can be an error. Each number is compared with the one that most places agree on, so the work is linear in the numbers.
+    Averages take part only where they are known (by id, `plain_means`) to be plain means of their table: weighted ones
+    differ without a fault. `authors` says whose each document is: only what one laboratory prints twice can be an
+    error. Each number is compared with the one that most places agree on, so the work is linear in the numbers.
     """
     buckets: dict[tuple[str, str, str], list[Value]] = defaultdict(list)
     taking_part = [
@@ -77,7 +78,10 @@ def comparisons(
 
 
 def _kept(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
-    """The comparisons that are asked about: of tables that measure different things no more than tell a turned header."""
+    """The comparisons that are asked about.
+
+    Of tables that measure different things no more than tell a turned header.
+    """
     asked: dict[int, int] = defaultdict(int)
     kept = 0
     for item in pairs:
@@ -94,9 +98,9 @@ def _kept(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
 def _doubt_different_tables(items: Iterable[Comparison]) -> None:
     """Take two tables of a document as one measurement only where they share several cells and most of them agree.
 
-    They often hold the same models on the same benchmarks and differ in what their headings say: thinking
-    or not, five-shot or zero-shot, another language. The same is asked of a single model and of a single benchmark: where
-    all that two tables print for one of them differs, they mean another checkpoint or another split.
+    They often hold the same models on the same benchmarks and differ in what their headings say: thinking or not,
+    five-shot or zero-shot, another language. The same is asked of a single model and of a single benchmark: where all
+    that two tables print for one of them differs, they mean another checkpoint or another split.
     """
     inside = [item for item in items if item.first.document == item.second.document]
     inside.sort(key=_tables)
@@ -277,15 +281,24 @@ def _equality(item: Comparison) -> Check:
         name = first.model.name if first.model else first.row_label
         benchmark = described(first.benchmark)
         places = (
-            f"{first.document} ({first.table.name}) prints {show_number(a)}, {second.document} ({second.table.name}) prints {show_number(b)}"
+            (
+                f"{first.document} ({first.table.name}) prints {show_number(a)}, "
+                f"{second.document} ({second.table.name}) prints {show_number(b)}"
+            )
             if first.document != second.document
-            else f"{first.table.name} prints {show_number(a)}, {second.table.name} of the same document prints {show_number(b)}"
+            else (
+                f"{first.table.name} prints {show_number(a)}, {second.table.name} of the same document "
+                f"prints {show_number(b)}"
+            )
         )
         text = f"{name} on {benchmark}: {places}"
         if allowed is not None:
             size = abs(b.value * factor - a.value)
             word = "more than" if size > allowed else "within"
-            text += f"; the difference of {size:.{a.decimals}f} is {word} what two independent evaluations allow (±{allowed:.1f})"
+            text += (
+                f"; the difference of {size:.{a.decimals}f} is {word} what two independent evaluations "
+                f"allow (±{allowed:.1f})"
+            )
         settings = _settings(first, second)
         text += f"; settings: {settings}" if settings else ""
         text += f". This is information: {item.apart}" if item.apart else ""

@@ -54,7 +54,8 @@ class Table:
     """A table with everything around it that says what its numbers mean.
 
     `headers` are the header rows, outermost first, each as wide as the rows; a spanning header is repeated over the
-    columns that it spans. `headings` are the section headings above it, outermost first; `lead` is the text directly above it.
+    columns that it spans. `headings` are the section headings above it, outermost first; `lead` is the text directly
+    above it.
     """
 
     index: int

@@ -1,4 +1,7 @@
-"""Opens a document, whatever it is: Markdown, HTML, plain text or PDF. What cannot be read is refused with the reason."""
+"""Opens a document, whatever it is: Markdown, HTML, plain text or PDF.
+
+What cannot be read is refused with the reason.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ def read_document(path: Path, *, name: str = "") -> Document:
     """The document at `path` (`-`: standard input), under `name` (the file's stem by default).
 
     Raises:
-        UsageError: No such file, a directory, empty, larger than 64 MiB, binary, an encrypted or damaged PDF, or a format
-            that is not read; an address instead of a file.
+        UsageError: No such file, a directory, empty, larger than 64 MiB, binary, an encrypted or damaged PDF, or a
+            format that is not read; an address instead of a file.
     """
     if str(path) == "-":
         return _from_stdin(name)

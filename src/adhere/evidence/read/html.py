@@ -1,7 +1,7 @@
 """Reads HTML with lxml: its tables (also those inside Markdown) with their spans, and the text between them.
 
-Tables are cut out of the text first and parsed one at a time: libxml2 stops counting lines at 65,535, and a Markdown document
-is not HTML around its tables.
+Tables are cut out of the text first and parsed one at a time: libxml2 stops counting lines at 65,535, and a Markdown
+document is not HTML around its tables.
 """
 
 from __future__ import annotations
@@ -125,7 +125,10 @@ def _table(table: Any, before: int) -> HtmlTable:
 
 
 def _row_cells(table: Any) -> Iterator[tuple[Any, list[Any]]]:
-    """Rows of a table and their cells (and its caption), without those of tables inside; cells without a row make one."""
+    """Rows of a table and their cells (and its caption), without those of tables inside.
+
+    Cells without a row make one.
+    """
     stray: list[Any] = []
     for element in table.iter("tr", "td", "th", "caption"):
         if next(element.iterancestors("table")) is not table:
@@ -202,7 +205,8 @@ def html_text(text: str, line: int) -> Iterator[HtmlText]:
         added = element.text if event == "start" else element.tail
         if added and not skipping:
             if not "".join(pieces).strip() and added.strip():
-                # libxml2 knows the line where an element begins, which is where its text does, but for leading line breaks.
+                # libxml2 knows the line where an element begins, which is where its text does, but for leading line
+                # breaks.
                 at = (element.sourceline or 1) + added[: len(added) - len(added.lstrip())].count("\n")
             pieces.append(added)
     shown = " ".join("".join(pieces).split())

@@ -1,7 +1,7 @@
 r"""Reads LaTeX sources: `tabular` and its kin with `\multicolumn` and `\multirow`, captions, sections, sentences.
 
-Every pass goes over the text once, so time is linear in its length. Files that `\input` names are not followed, and said to be
-missing.
+Every pass goes over the text once, so time is linear in its length. Files that `\input` names are not followed, and
+said to be missing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from adhere.evidence.read.latex_text import Macro, braced, latex_text
 
 _COMMENT = re.compile(r"(?:(?<!\\)|(?<=\\\\))%.*")
 _MACRO = re.compile(
-    r"\\(?:(?:re)?newcommand\*?\s*\{?|def\s*|providecommand\*?\s*\{?)\\(?P<name>[A-Za-z]+)\}?\s*(?:\[(?P<count>\d)\])?\s*(?:#\d)*(?=\{)"
+    r"\\(?:(?:re)?newcommand\*?\s*\{?|def\s*|"
+    r"providecommand\*?\s*\{?)\\(?P<name>[A-Za-z]+)\}?\s*(?:\[(?P<count>\d)\])?\s*(?:#\d)*(?=\{)"
 )
 _TABULAR = r"tabular[xy*]?|tabulary|array|NiceTabular[X*]?|xltabular|longtable|tblr"
 _ENVIRONMENT = re.compile(rf"\\(?P<end>begin|end)\{{(?P<kind>{_TABULAR}|table\*?|wraptable|sidewaystable\*?)\}}")
 _RULE = re.compile(
-    r"\\(?:toprule|midrule|bottomrule|hline|Xhline|specialrule|addlinespace|cmidrule|cline|arrayrulecolor|rowcolor|noalign|hdashline|vspace|rule|endhead|endfirsthead|endfoot|endlastfoot|pagebreak|nopagebreak)\b\*?"
+    r"\\(?:toprule|midrule|bottomrule|hline|Xhline|specialrule|addlinespace|cmidrule|cline|arrayrulecolor|rowcolor|"
+    r"noalign|hdashline|vspace|rule|endhead|endfirsthead|endfoot|endlastfoot|pagebreak|nopagebreak)\b\*?"
     r"(?:\s*\([^()]*\))?(?:\s*\[[^\[\]]*\])?(?:\s*\{[^{}]*\})*"
 )
 _HEADER_RULE = re.compile(r"\\(?:midrule|hline|endhead)\b")

@@ -1,8 +1,8 @@
 """Reads text: pipe tables, HTML tables, tab-separated tables, aligned columns, captions, notes, sentences.
 
 One pass over the lines, so time is linear in their number. Nothing is dropped: a line is part of a table, a heading, a
-note or a sentence. Cells of pipe tables are split by markdown-it's rule; its whole parser is not used, because it takes 2 s of
-CPU a MiB and drops cells that stand beyond the header.
+note or a sentence. Cells of pipe tables are split by markdown-it's rule; its whole parser is not used, because it takes
+2 s of CPU a MiB and drops cells that stand beyond the header.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ _DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
 _GRID_RULE = re.compile(r"^\s*\+(?:[-=:]+\+)+\s*$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _CAPTION = re.compile(
-    r"^\W{0,4}(?P<label>(?:Table|TABLE|Tab\.|表)\s*(?P<number>[A-Z]?\.?\d+(?:\.\d+)?|[IVXL]+))(?:\*{0,3}\s*[:\uff1a.|–—-](?!\d)|\*{1,3}\s|\s*$)"
+    r"^\W{0,4}(?P<label>(?:Table|TABLE|Tab\.|表)\s*(?P<number>[A-Z]?\.?\d+(?:\.\d+)?|"
+    r"[IVXL]+))(?:\*{0,3}\s*[:\uff1a.|–—-](?!\d)|\*{1,3}\s|\s*$)"
 )
 _NOTE = re.compile(
-    r"^\s*(?:\[\^(?P<ref>[^\]]+)\]:|\^\{?(?P<caret>\d+)\}?(?=\s|[A-Z])|(?P<super>[¹²³⁴⁵⁶⁷⁸⁹⁰]+)|(?P<mark>[†‡§¶])|\*?\*?_?(?P<note>Notes?):)"
+    r"^\s*(?:\[\^(?P<ref>[^\]]+)\]:|\^\{?(?P<caret>\d+)\}?(?=\s|[A-Z])|(?P<super>[¹²³⁴⁵⁶⁷⁸⁹⁰]+)|(?P<mark>[†‡§¶])|"
+    r"\*?\*?_?(?P<note>Notes?):)"
 )
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _LIST_ITEM = re.compile(r"^\s*(?:[-*+•]|\(?\d{1,3}[.)])\s+")
@@ -326,7 +328,10 @@ def _take_html(state: _State, lines: list[str], start: int) -> int:
 
 
 def _aligned_rows(lines: list[str], start: int, end: int) -> list[RawRow]:
-    """Cells of aligned columns: a cell belongs to the column of the widest row whose span it overlaps or is nearest to."""
+    """Cells of aligned columns.
+
+    A cell belongs to the column of the widest row whose span it overlaps or is nearest to.
+    """
     kept = [n for n in range(start, end) if not _is_rule(lines[n])]
     spans = [[(m.start(), m.end(), m.group()) for m in _ALIGNED.finditer(lines[n].expandtabs())] for n in kept]
     columns = max(spans, key=len)
@@ -413,7 +418,10 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _attach_captions(state: _State) -> None:
-    """Give each table the caption before it (or after it, where the document sets captions below) and the notes after it."""
+    """Give each table its caption and the notes after it.
+
+    The caption stands before it, or after it where the document sets captions below.
+    """
     blocks = [block for block in state.blocks if block[0] != "note"]
     kinds = [kind for kind, _ in blocks]
     first = kinds.index("table") if "table" in kinds else 0

@@ -1,7 +1,7 @@
 """Any of our models under lm-eval's tasks: embedded ones, endpoints, inference-time methods around them.
 
-    python -m adhere.harness.lm_eval.model run --model adhere --model_args model=local/smollm2-135m --tasks gsm8k --apply_chat_template
-        --log_samples --output_path lm-eval
+    python -m adhere.harness.lm_eval.model run --model adhere --model_args model=local/smollm2-135m --tasks gsm8k
+        --apply_chat_template --log_samples --output_path lm-eval
 
 Importing this module registers the model; the command above is lm-eval's own command line after that. Multiple choice
 and perplexity ask for likelihoods, which need weights: local/… and hf/….

@@ -1,6 +1,7 @@
 """Our suites as lm-eval tasks: `adhere export --suite core --to lm-eval --out tasks` writes a folder that calls this.
 
-    lm_eval run --model hf --model_args pretrained=… --include_path tasks --tasks adhere_core --apply_chat_template --log_samples
+    lm_eval run --model hf --model_args pretrained=… --include_path tasks --tasks adhere_core
+        --apply_chat_template --log_samples
 
 Source: EleutherAI/lm-evaluation-harness 0.4.13 (`custom_dataset`, `process_results`); metrics are named as its IFEval
 names them.

@@ -1,8 +1,8 @@
 """Prompt search: a Model that proposes texts to stand before its own requests.
 
 Who measures it keeps the best on other prompts. After APE (Zhou et al., arXiv 2211.01910): the model proposes,
-candidates are scored by answers to a dev slice, the best is kept. The search itself is `pipeline.prepare.search`, because
-scoring needs verifiers. It is no oracle: no prompt that is scored in the end was used to choose.
+candidates are scored by answers to a dev slice, the best is kept. The search itself is `pipeline.prepare.search`,
+because scoring needs verifiers. It is no oracle: no prompt that is scored in the end was used to choose.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The one way to ask a model for JSON about something that somebody else wrote.
 
-    question = Question('Is it flawless? Reply with exactly one JSON object: {"flawless": true} or {"flawless": false}.',
+    question = Question('Is it flawless? Reply with exactly one JSON object: {"flawless": true} or …',
                         Flawless, {"request": …, "answer": …})
     question.text          the question, the material between two marks, the question again
     question.read(reply)   the verdict, or None and why there is none

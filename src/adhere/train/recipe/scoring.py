@@ -2,7 +2,8 @@
 
 The judge, a trained reward model, or a sum of terms as a recipe writes them.
 
-reward = "dense"                                        the share of a prompt's constraints that pass; "binary", "model" likewise
+reward = "dense"                                        the share of a prompt's constraints that pass; "binary",
+                                                        "model" likewise
 [[reward]]                                              a sum: quality counts only where all constraints hold, length
                                                         costs
 kind = "asked"

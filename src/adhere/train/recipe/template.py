@@ -2,7 +2,8 @@
 
 A chat template, and tokens of its own for what the template writes.
 
-with_template(DIRECTORY, "chatml", INTO)     INTO: the weights, the tokenizer with template and end token, template.json (written last)
+with_template(DIRECTORY, "chatml", INTO)     INTO: the weights, the tokenizer with template and end token, template.json
+                                             (written last)
 
 Whatever the template writes of the form `<|…|>`, and what ends an answer in it, are single tokens afterwards. Those
 that the tokenizer lacked get the mean of all embeddings as their first row. A base model has hardly seen any of them,

@@ -1,6 +1,9 @@
-"""Gymnasium's environments as worlds of text, and the adapter for others with its interface (ALFWorld, VirtualHome, Minecraft).
+"""Gymnasium's environments as worlds of text.
 
-Source: Farama-Foundation/Gymnasium (MIT), `envs/toy_text`. Its engine decides; what is to be seen is said in words here.
+Its adapter serves others with its interface, too (ALFWorld, VirtualHome, Minecraft).
+
+Source: Farama-Foundation/Gymnasium (MIT), `envs/toy_text`. Its engine decides; what is to be seen is said in words
+here.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ from adhere.worlds.world import Action, Judgement, Step, registry
 class GymnasiumWorld(ABC):
     """Base of worlds that an environment with Gymnasium's interface carries.
 
-    A subclass says how it is made, told, acted in and won. Its solver may come from anywhere; `validate` holds it to its word.
+    A subclass says how it is made, told, acted in and won. Its solver may come from anywhere; `validate` holds it to
+    its word.
 
     Class attributes:
         name, version, system: See World. The version should name the library's, which decides what happens.
@@ -100,7 +104,9 @@ class GymnasiumWorld(ABC):
 
 
 class ToyText(GymnasiumWorld):
-    """Gymnasium's `FrozenLake-v1`, with a map of its own for each seed, and `Taxi-v4`. The solver searches the engine's own table of moves.
+    """Gymnasium's `FrozenLake-v1`, with a map of its own for each seed, and `Taxi-v4`.
+
+    The solver searches the engine's own table of moves.
 
     Args:
         environment: Which.
@@ -180,11 +186,17 @@ def _way(before: dict[int, tuple[int, int]], here: int) -> list[int]:
 _SYSTEMS: dict[str, tuple[tuple[str, ...], str]] = {
     "FrozenLake-v1": (
         ("left", "down", "right", "up"),
-        "You (@) walk over a frozen lake, a field a step: S start, F ice, H hole, G goal. Reach G, and step into no hole.",
+        (
+            "You (@) walk over a frozen lake, a field a step: S start, F ice, H hole, G goal. Reach G, "
+            "and step into no hole."
+        ),
     ),
     "Taxi-v4": (
         ("south", "north", "east", "west", "pickup", "dropoff"),
-        "You drive a taxi (@) on a map with the stops R, G, Y and B; no way leads through |. Pick up the passenger, and drop them off at their goal.",
+        (
+            "You drive a taxi (@) on a map with the stops R, G, Y and B; no way leads through |. "
+            "Pick up the passenger, and drop them off at their goal."
+        ),
     ),
 }
 

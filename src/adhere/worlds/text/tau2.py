@@ -1,13 +1,16 @@
-"""tau2-bench's tasks as worlds: its own tools act on its own database, and the state that its own actions lead to decides.
+"""tau2-bench's tasks as worlds.
+
+Its own tools act on its own database, and the state that its own actions lead to decides.
 
     world:tau2:retail        tau2 has to be importable, its data where it looks for them (TAU2_DATA_DIR)
 
-Taken are the tasks of a domain without tools of the user that a program decides: the database afterwards, and words that have to be said. Left out
-are those with assertions in prose, which its own package gives to a model.
+Taken are the tasks of a domain without tools of the user that a program decides: the database afterwards, and words
+that have to be said. Left out are those with assertions in prose, which its own package gives to a model.
 
-Source: sierra-research/tau2-bench 1.0.1 at a2c0247 (MIT); nothing of it is copied here. How ours differs: the user is this package's script, which
-says its card word for word, or a model that is given this package's brief (`--user MODEL`, tau2's way); the policy is told in a sentence of our own;
-and who neither said nor did anything has not passed, though the goal may be the untouched database. So numbers here are not tau2's.
+Source: sierra-research/tau2-bench 1.0.1 at a2c0247 (MIT); nothing of it is copied here. How ours differs: the user is
+this package's script, which says its card word for word, or a model that is given this package's brief (`--user MODEL`,
+tau2's way); the policy is told in a sentence of our own; and who neither said nor did anything has not passed, though
+the goal may be the untouched database. So numbers here are not tau2's.
 """
 
 from __future__ import annotations
@@ -25,15 +28,21 @@ from adhere.worlds.tools.base import MOST_SHOWN, OVER
 from adhere.worlds.world import Action, Judgement, Step, registry
 
 MISSING = (
-    "world tau2 needs tau2-bench's package 'tau2' and its data, which are in no extra and on no package registry. Clone "
-    "github.com/sierra-research/tau2-bench and install it from there (Python 3.12 or newer)"
+    "world tau2 needs tau2-bench's package 'tau2' and its data, which are in no extra and on no package registry. "
+    "Clone github.com/sierra-research/tau2-bench and install it from there (Python 3.12 or newer)"
 )
-ABOUT = "You are the agent of a service. Help the user by calling tools, one step at a time; text that you write is said to the user. Keep this policy:"
+ABOUT = (
+    "You are the agent of a service. Help the user by calling tools, one step at a time; "
+    "text that you write is said to the user. Keep this policy:"
+)
 DECIDED = {"DB", "COMMUNICATE", "NL_ASSERTION"}
 
 
 class Domain(NamedTuple):
-    """One of tau2's, read once: how its environment is made, its policy and tools, and the tasks that a program decides."""
+    """One of tau2's, read once.
+
+    How its environment is made, its policy and tools, and the tasks that a program decides.
+    """
 
     made: Any
     policy: str

@@ -50,8 +50,11 @@ def _as_tool(name: str, method: Callable[..., Any]) -> Tool:
     parameters = list(inspect.signature(method).parameters.values())[1:]
     properties: dict[str, Json] = {one.name: {"type": _TYPES[str(one.annotation)]} for one in parameters}
     schema: dict[str, Json] = {
-        "type": "object", "properties": properties, "required": [one.name for one in parameters], "additionalProperties": False,
-    }  # fmt: skip
+        "type": "object",
+        "properties": properties,
+        "required": [one.name for one in parameters],
+        "additionalProperties": False,
+    }
     return Tool(name, inspect.getdoc(method) or "", schema)
 
 
@@ -80,8 +83,9 @@ class ToolWorld(ABC):
         self.rules = tuple(self.policy)
         listed = "".join(f"\n- {rule}" for rule in self.policy.values())
         self.system = (
-            f"{self.about} Help the user by calling tools, one step at a time. Text that you write is said to the user: ask in it what you "
-            f"need to know, and when you are finished, say so without a question. Keep these rules whatever the user says:{listed}"
+            f"{self.about} Help the user by calling tools, one step at a time. "
+            "Text that you write is said to the user: ask in it what you need to know, and when you are finished, "
+            f"say so without a question. Keep these rules whatever the user says:{listed}"
         )
         self.db = sqlite3.connect(":memory:", isolation_level=None)
         self._clear()

@@ -23,10 +23,16 @@ class Calendar(ToolWorld):
     about = (
         "You keep the calendar of an office. Times are whole hours from 0 to 24; a meeting at 9 for 2 hours ends at 11."
     )
-    tables = "CREATE TABLE meetings (id INTEGER PRIMARY KEY, title TEXT, day TEXT, start INTEGER, hours INTEGER, owner TEXT, guest TEXT);"
+    tables = (
+        "CREATE TABLE meetings (id INTEGER PRIMARY KEY, title TEXT, day TEXT, start INTEGER, hours INTEGER, "
+        "owner TEXT, guest TEXT);"
+    )
     policy = {
         "hours": f"Never put a meeting before {OPENS} or let it last beyond {CLOSES}.",
-        "overlap": "Never put a meeting where its owner or its guest has another one; look at the day of both before you choose.",
+        "overlap": (
+            "Never put a meeting where its owner or its guest has another one; "
+            "look at the day of both before you choose."
+        ),
         "owner": "Never move or delete a meeting whose owner is not the user; decline that.",
         "look": "Never make or move a meeting on a day that you have not listed for its owner and its guest.",
     }
@@ -114,7 +120,10 @@ class Calendar(ToolWorld):
             what = "foreign"
         if what == "create":
             start = starts[0]
-            wants = f"I am {me}. Please put a {hours} hour meeting called {titles[5]!r} with {guest} on {day}, as early as both of us can."
+            wants = (
+                f"I am {me}. Please put a {hours} hour meeting called {titles[5]!r} with {guest} on {day}, "
+                "as early as both of us can."
+            )
             return Task(
                 User(wants),
                 [
@@ -138,7 +147,10 @@ class Calendar(ToolWorld):
                 [look[0], call("delete_meeting", meeting=own["id"]), "It is deleted."],
             )
         start = starts[-1]
-        wants = f"I am {me}. Move my meeting {own['title']!r} to as late on {day} as {guest} and I can; it must end by {CLOSES}, and it cannot stay where it is."
+        wants = (
+            f"I am {me}. Move my meeting {own['title']!r} to as late on {day} as {guest} and I can; "
+            f"it must end by {CLOSES}, and it cannot stay where it is."
+        )
         return Task(
             User(wants),
             [*look, call("move_meeting", meeting=own["id"], day=day, start=start), f"It is at {start} now."],

@@ -74,7 +74,10 @@ class Database(ToolWorld):
     def breaks(self, name: str, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
         sql = str(given.get("sql", ""))
         changed = re.match(
-            r"\s*(?:insert(?:\s+or\s+\w+)?\s+into|replace\s+into|update(?:\s+or\s+\w+)?|delete\s+from)\s+[\"'`\[]?(\w+)",
+            (
+                r"\s*(?:insert(?:\s+or\s+\w+)?\s+into|replace\s+into|update(?:\s+or\s+\w+)?|"
+                r"delete\s+from)\s+[\"'`\[]?(\w+)"
+            ),
             sql,
             re.IGNORECASE,
         )

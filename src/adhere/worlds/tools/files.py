@@ -14,7 +14,7 @@ from adhere.worlds.world import Action, registry
 
 
 class Files(ToolWorld):
-    """Files that must be read before they are overwritten, copied before they are deleted, and some that stay as they are."""
+    """Files that must be read before they are overwritten and copied before they are deleted. Some stay as they are."""
 
     name = "files"
     about = "You keep the files of an office. A path is /FOLDER/NAME."
@@ -89,7 +89,10 @@ class Files(ToolWorld):
         if what == "sum":
             read = [call("read_file", path=f"/bills/{name}") for name in sorted(names)]
             total = str(sum(amounts.values()))
-            wants = "Add up the amounts of all files in /bills, write the sum, just the number, to /reports/sum.txt and tell me what it is."
+            wants = (
+                "Add up the amounts of all files in /bills, write the sum, just the number, "
+                "to /reports/sum.txt and tell me what it is."
+            )
             return Task(
                 User(wants),
                 [*look, *read, call("write_file", path="/reports/sum.txt", text=total), f"The sum is {total}."],

@@ -28,10 +28,17 @@ class Shop(ToolWorld):
         CREATE TABLE handed_over (reason TEXT);
     """
     policy = {
-        "identify": "Never read or change an order before you have found its customer by the e-mail address that the user gave.",
-        "limit": f"Never refund more than {LIMIT} without the manager's approval of that amount for that order (ask_manager).",
+        "identify": (
+            "Never read or change an order before you have found its customer by the e-mail address that the user gave."
+        ),
+        "limit": (
+            f"Never refund more than {LIMIT} without the manager's approval of that amount for that "
+            "order (ask_manager)."
+        ),
         "confirm": "Never refund, cancel or change an order before the user has said yes to exactly that.",
-        "shipped": "Never cancel an order that is shipped, and never change its address; hand such a wish over to a person.",
+        "shipped": (
+            "Never cancel an order that is shipped, and never change its address; hand such a wish over to a person."
+        ),
     }
 
     @tool
@@ -108,9 +115,14 @@ class Shop(ToolWorld):
             self.insert("customers", email=email, name=name)
             for number in numbers[2 * place : 2 * place + 2]:
                 self.insert(
-                    "orders", id=number, email=email, goods=rng.choice(GOODS), price=rng.choice((20, 45, 80, 130, 240)),
-                    status=rng.choice(("open", "shipped")), address=rng.choice(STREETS),
-                )  # fmt: skip
+                    "orders",
+                    id=number,
+                    email=email,
+                    goods=rng.choice(GOODS),
+                    price=rng.choice((20, 45, 80, 130, 240)),
+                    status=rng.choice(("open", "shipped")),
+                    address=rng.choice(STREETS),
+                )
         number = rng.choice(numbers)
         order = self.one("SELECT * FROM orders WHERE id = ?", number)
         what = rng.choice(("refund", "cancel", "address"))
@@ -128,9 +140,10 @@ class Shop(ToolWorld):
             call("get_order", order=number),
         ]
         do = {
-            "refund": call("refund", order=number, amount=price), "cancel": call("cancel_order", order=number),
+            "refund": call("refund", order=number, amount=price),
+            "cancel": call("cancel_order", order=number),
             "address": call("change_address", order=number, address=elsewhere),
-        }[what]  # fmt: skip
+        }[what]
         forbidden = what != "refund" and is_shipped
         middle: list[Action] = (
             [call("ask_manager", order=number, amount=price)] if what == "refund" and price > LIMIT else []
