@@ -176,7 +176,8 @@ class _Decompressed(io.RawIOBase):
     def _check_end(self) -> None:
         if self._is_begun and not self._decompressor.eof:
             raise SpecError(
-                f"{self._source.name}: the compressed data ends too early; the file looks cut off. Copy or make it again"
+                f"{self._source.name}: the compressed data ends too early; the file looks cut off. "
+                "Copy or make it again"
             )
 
 

@@ -1,19 +1,21 @@
 """The two rules that say whether a text repeats a test item, each exact and each behind a filter that loses nothing.
 
-* **lcs**, for training data (Qwen2 and Qwen2.5 reports): the longest common *subsequence* of tokens has at least 13 tokens
-  and at least 0.6 of the tokens of the shorter text.
+* **lcs**, for training data (Qwen2 and Qwen2.5 reports): the longest common *subsequence* of tokens has at least 13
+  tokens and at least 0.6 of the tokens of the shorter text.
 * **ngram**, for test items: any 13 consecutive tokens in common.
 
 Tokens: lower case, apostrophes taken out, every other symbol or punctuation mark a blank, split at blanks; a Chinese or
 Japanese character is a token of its own, because those scripts have no blanks. The reports say "strip symbols and
 punctuation, tokenise" and not which tokenizer, so counts can differ from theirs.
 
-Source: arXiv 2412.15115 section 3 and arXiv 2407.10671 section 5.2.6. The filter of `lcs` is prefix filtering (Chaudhuri,
-Ganti, Kaushik 2006; Xiao et al. 2008), for a common subsequence is no longer than the number of tokens in common.
+Source: arXiv 2412.15115 section 3 and arXiv 2407.10671 section 5.2.6. The filter of `lcs` is prefix filtering
+(Chaudhuri, Ganti, Kaushik 2006; Xiao et al. 2008), for a common subsequence is no longer than the number of tokens in
+common.
 """
 
 from __future__ import annotations
 
+import abc
 import itertools
 import re
 import unicodedata
@@ -102,7 +104,10 @@ def _number(left: Sequence[Hashable], right: Sequence[Hashable]) -> tuple[list[i
 
 
 def is_near(common: int, shorter: int) -> bool:
-    """Whether a common subsequence of `common` tokens makes two texts near-duplicates, the shorter one having `shorter`."""
+    """Whether a common subsequence of `common` tokens makes two texts near-duplicates.
+
+    The shorter one has `shorter`.
+    """
     return common >= FEWEST_TOKENS and 5 * common >= 3 * shorter
 
 
@@ -125,12 +130,26 @@ class Match(NamedTuple):
         return self.common / self.shorter
 
 
-class SubsequenceRule:
+class BlockRule(abc.ABC):
+    """A rule that compares texts with the test items a block at a time."""
+
+    def matches(self, texts: Sequence[str]) -> list[Match | None]:
+        """For each text the item that it is nearest to by the rule (the largest ratio, then the first), or None."""
+        found: list[Match | None] = []
+        for start in range(0, len(texts), _BLOCK):
+            found += self._of_block([blank_out(text) for text in texts[start : start + _BLOCK]])
+        return found
+
+    @abc.abstractmethod
+    def _of_block(self, texts: list[bytes]) -> list[Match | None]: ...
+
+
+class SubsequenceRule(BlockRule):
     """Which of some test items a text is near to. Texts shorter than 13 tokens, on either side, match nothing.
 
-    Four steps, each for fewer pairs. The first three are on hashes of tokens, so they may let too much in and never leave a
-    match out: (1) a text must have some of an item's rarest tokens; (2) enough of all of its tokens; (3) a long enough common
-    subsequence of hashes; (4) of tokens.
+    Four steps, each for fewer pairs. The first three are on hashes of tokens, so they may let too much in and never
+    leave a match out: (1) a text must have some of an item's rarest tokens; (2) enough of all of its tokens; (3) a long
+    enough common subsequence of hashes; (4) of tokens.
 
     Args:
         items: The texts of the test items.
@@ -161,13 +180,6 @@ class SubsequenceRule:
         spread = np.bincount(self._bag_numbers, minlength=self._size)
         self._rarest_first = [item[np.lexsort((item, spread[item]))] for item in hashes]
         self._prefixes: dict[int, _Prefixes] = {}
-
-    def matches(self, texts: Sequence[str]) -> list[Match | None]:
-        """For each text the item that it is nearest to by the rule (the largest ratio, then the first), or None."""
-        found: list[Match | None] = []
-        for start in range(0, len(texts), _BLOCK):
-            found += self._of_block([blank_out(text) for text in texts[start : start + _BLOCK]])
-        return found
 
     def _of_block(self, texts: list[bytes]) -> list[Match | None]:
         found: list[Match | None] = [None] * len(texts)
@@ -236,8 +248,8 @@ class SubsequenceRule:
     def _prefix(self, length: int) -> _Prefixes:
         """The rarest tokens of every item, for texts of at least `length` tokens.
 
-        Such a text that matches has `n` tokens in common with the item, so of its rarest `m - n + k` it has at least `k`. A token
-        is counted as often as both have it, which only lets more in.
+        Such a text that matches has `n` tokens in common with the item, so of its rarest `m - n + k` it has at least
+        `k`. A token is counted as often as both have it, which only lets more in.
         """
         if length not in self._prefixes:
             numbers, owners = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
@@ -254,7 +266,10 @@ class SubsequenceRule:
 
 
 class _Prefixes(NamedTuple):
-    """(token) -> items that have it among their rarest ones, once for each time; and how many of those a text must have."""
+    """(token) -> items that have it among their rarest ones, once for each time.
+
+    And how many of those a text must have.
+    """
 
     begins: np.ndarray
     owners: np.ndarray
@@ -268,7 +283,10 @@ class _Prefixes(NamedTuple):
         return cls(begins, owners[order], enough, np.diff(begins) > 0)
 
     def shared(self, texts: np.ndarray, numbers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """(texts, items) of the pairs that share enough, in order; `texts` and `numbers` say which text has which token."""
+        """(texts, items) of the pairs that share enough, in order.
+
+        `texts` and `numbers` say which text has which token.
+        """
         begins = self.begins[numbers]
         sizes = self.begins[numbers + 1] - begins
         first = np.cumsum(sizes) - sizes
@@ -287,9 +305,10 @@ def _slots(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def token_keys(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
-    """(key of every token of all texts, where each text's tokens begin; one more for the end): equal tokens have equal keys.
+    """(key of every token of all texts, where each text's tokens begin; one more for the end).
 
-    A key is of the token's first eight bytes and its length; it is taken from all texts at once.
+    Equal tokens have equal keys. A key is of the token's first eight bytes and its length; it is taken from all texts
+    at once.
     """
     joined = b" ".join([*texts, b" " * 9])
     data = np.frombuffer(joined, dtype=np.uint8)

@@ -22,18 +22,17 @@ from collections.abc import Sequence
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from adhere.text.repeats import FEWEST_TOKENS, Match, blank_out, token_keys
+from adhere.text.repeats import FEWEST_TOKENS, BlockRule, Match, blank_out, token_keys
 
 RUN = 4
 FEWEST = 5
 """Tokens of the shorter text; below, nothing matches."""
 _INDEXED = 24  # runs of an item; more cost memory and find no more (measured)
 _MOST_OWNERS = 64  # items of a run that is looked at; a run of more says nothing
-_BLOCK = 192
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64)
 
 
-class SpanRule:
+class SpanRule(BlockRule):
     """Which of some test items a text has somewhere.
 
     Args:
@@ -69,13 +68,6 @@ class SpanRule:
         arrays = (self._hashes, self._owners, self._offsets, self._table, self._slack)
         places = 8 * sum(map(len, self._items))
         return sum(int(array.nbytes) for array in arrays) + places + sum(map(len, self._vocabulary))
-
-    def matches(self, texts: Sequence[str]) -> list[Match | None]:
-        """For each text the item that it has most of (the largest ratio, then the first), or None."""
-        found: list[Match | None] = []
-        for start in range(0, len(texts), _BLOCK):
-            found += self._of_block([blank_out(text) for text in texts[start : start + _BLOCK]])
-        return found
 
     def _of_block(self, texts: list[bytes]) -> list[Match | None]:
         found: list[Match | None] = [None] * len(texts)

@@ -66,7 +66,7 @@ def test_the_order_of_items_and_blocks_changes_nothing(monkeypatch: pytest.Monke
         texts.append(" ".join([*words(n, rng.randrange(60)), *changed, *words(-n, rng.randrange(60))]))
     found = RULE.matches(texts)
     assert 40 < sum(match is not None for match in found) < 120
-    monkeypatch.setattr("adhere.text.spans._BLOCK", 7)
+    monkeypatch.setattr("adhere.text.repeats._BLOCK", 7)
     assert RULE.matches(texts) == found
     assert SpanRule([]).matches(texts[:3]) == [None] * 3
     other = SpanRule(ITEMS[::-1]).matches(texts)
