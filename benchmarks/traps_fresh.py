@@ -1,4 +1,6 @@
-"""The intent gate on answers and exploits that no rule was set on: other models, other prompts, other scripts than `traps.py` has.
+"""The intent gate on answers and exploits that no rule was set on.
+
+Other models, other prompts, other scripts than `traps.py` has.
 
     python benchmarks/traps_fresh.py FOLDER --freeze                                # writes traps_fresh.json: whose answers, their hashes
     python benchmarks/traps_fresh.py FOLDER --part dev --scripts first --missed     # to tune on
@@ -10,9 +12,10 @@ FOLDER holds `alpaca/MODEL.json` (results/MODEL/model_outputs.json of tatsu-lab/
 `ext_out_MODEL.jsonl` (data/input_*.jsonl and data/input_response_*.jsonl of Kovbo/IFEval-extended) and `gio.jsonl`
 (responses.jsonl of gio-usp/ifeval); commits and hashes stand in traps_fresh.json, and a file that differs is an error.
 
-Frozen and held is by model and by prompt at once: MODELS below, and of AlpacaEval's instructions those whose SHA-256 begins with an odd
-byte. IFEval-extended's prompts are other ones for each model. An AlpacaEval answer counts twice: as it is, and with up to two
-rules of ours or of a suite that it keeps without knowing of them, so that every kind has honest answers.
+Frozen and held is by model and by prompt at once: MODELS below, and of AlpacaEval's instructions those whose SHA-256
+begins with an odd byte. IFEval-extended's prompts are other ones for each model. An AlpacaEval answer counts twice: as
+it is, and with up to two rules of ours or of a suite that it keeps without knowing of them, so that every kind has
+honest answers.
 """
 
 from __future__ import annotations
@@ -41,37 +44,42 @@ from adhere.testing import published_params
 from adhere.text.words import words
 
 Part = Literal["dev", "frozen", "held", "tune", "last"]
-# AlpacaEval's models in the order of the SHA-256 of their names, without those that traps.py has, without gamed ones, mixtures of
-# agents, best-of-n and the same model asked to be brief or wordy: the first twelve are frozen, the next twelve are to tune on, the
-# third twelve were added when the frozen ones had been measured once, before the gate was changed again. Then half of the prompts of the
-# frozen and held ones were taken to tune on, and a fourth twelve set aside, on the other half.
+# AlpacaEval's models in the order of the SHA-256 of their names, without those that traps.py has, without gamed ones,
+# mixtures of agents, best-of-n and the same model asked to be brief or wordy: the first twelve are frozen, the next
+# twelve are to tune on, the third twelve were added when the frozen ones had been measured once, before the gate was
+# changed again. Then half of the prompts of the frozen and held ones were taken to tune on, and a fourth twelve set
+# aside, on the other half.
 MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
     "frozen": {
         "alpaca": (
-            "pairrm-tulu-2-70b", "phi-2-sft", "ultralm-13b-v2.0", "humpback-llama-65b", "gpt4_0613", "Mixtral-8x7B-Instruct-v0.1", "gemma-7b-it",
-            "openchat-v3.1-13b", "nous-hermes-13b", "openbuddy-llama-65b-v8", "Infinity-Instruct-3M-0625-Qwen2-7B", "higgs-llama-3-70b-v2",
+            "pairrm-tulu-2-70b", "phi-2-sft", "ultralm-13b-v2.0", "humpback-llama-65b", "gpt4_0613",
+            "Mixtral-8x7B-Instruct-v0.1", "gemma-7b-it", "openchat-v3.1-13b", "nous-hermes-13b",
+            "openbuddy-llama-65b-v8", "Infinity-Instruct-3M-0625-Qwen2-7B", "higgs-llama-3-70b-v2",
         ),
         "extended": ("gpt4o", "llama_3_8b", "llama_3_70b"),
         "ifeval": ("gio",),
     },
     "dev": {
         "alpaca": (
-            "deita-7b-v1.0", "Nanbeige2-16B-Chat", "oasst-sft-pythia-12b", "gpt-3.5-turbo-0613", "REBEL-Llama-3-8B-Instruct", "vicuna-7b-v1.5",
-            "TempNet-LLaMA2-Chat-7B-v0.1", "mistral-orpo-beta", "gpt-4-turbo-2024-04-09", "FsfairX-Zephyr-Chat-v0.1",
-            "aligner-2b_gpt-4-turbo-2024-04-09", "merlinite-7B-AOT",
+            "deita-7b-v1.0", "Nanbeige2-16B-Chat", "oasst-sft-pythia-12b", "gpt-3.5-turbo-0613",
+            "REBEL-Llama-3-8B-Instruct", "vicuna-7b-v1.5", "TempNet-LLaMA2-Chat-7B-v0.1", "mistral-orpo-beta",
+            "gpt-4-turbo-2024-04-09", "FsfairX-Zephyr-Chat-v0.1", "aligner-2b_gpt-4-turbo-2024-04-09",
+            "merlinite-7B-AOT",
         ),
         "extended": ("gpt4o_mini",),
     },
     "held": {
         "alpaca": (
-            "Infinity-Instruct-3M-0625-Llama3-70B", "blendaxai-gm-l3-v35", "jina-chat", "platolm-7b", "Contextual-KTO-Mistral-PairRM",
-            "yi-large-preview", "falcon-40b-instruct", "text_davinci_003", "airoboros-33b", "tulu-2-dpo-70b", "Starling-LM-7B-alpha-ExPO", "Llama3-PBM-Nova-70B",
+            "Infinity-Instruct-3M-0625-Llama3-70B", "blendaxai-gm-l3-v35", "jina-chat", "platolm-7b",
+            "Contextual-KTO-Mistral-PairRM", "yi-large-preview", "falcon-40b-instruct", "text_davinci_003",
+            "airoboros-33b", "tulu-2-dpo-70b", "Starling-LM-7B-alpha-ExPO", "Llama3-PBM-Nova-70B",
         ),
     },
     "last": {
         "alpaca": (
-            "oasst-rlhf-llama-33b", "Infinity-Instruct-7M-Gen-Llama3_1-70B", "baize-v2-7b", "tulu-2-dpo-7b", "dolphin-2.2.1-mistral-7b", "mistral-large-2402",
-            "gpt-4o-2024-05-13", "aligner-2b_qwen1.5-72b-chat", "FuseChat-Llama-3.2-3B-Instruct", "Qwen1.5-110B-Chat", "llama-2-chat-7b-evol70k-neft",
+            "oasst-rlhf-llama-33b", "Infinity-Instruct-7M-Gen-Llama3_1-70B", "baize-v2-7b", "tulu-2-dpo-7b",
+            "dolphin-2.2.1-mistral-7b", "mistral-large-2402", "gpt-4o-2024-05-13", "aligner-2b_qwen1.5-72b-chat",
+            "FuseChat-Llama-3.2-3B-Instruct", "Qwen1.5-110B-Chat", "llama-2-chat-7b-evol70k-neft",
             "Meta-Llama-3.1-405B-Instruct-Turbo",
         ),
     },
@@ -201,7 +209,10 @@ _NO_CHANCE = (
 
 
 def by_chance(answer: Answer, most: int = 2, tries: int = 14) -> tuple[Answer, str | None] | None:
-    """The answer with rules that it keeps, all of one suite or of ours, and the suite's profile; None where no rule was found."""
+    """The answer with rules that it keeps, all of one suite or of ours, and the suite's profile.
+
+    None where no rule was found.
+    """
     rng = random.Random(f"{answer.model} {answer.asked}")
     profile = rng.choice(("own", "own", "ifeval", "ifbench-2026", "iftrain"))
     long_words = sorted(
@@ -280,7 +291,8 @@ def alarms(folder: Path, part: Part, *, examples: int) -> list[str]:
             shown[one.group] += 1
             if shown[one.group] <= examples:
                 sys.stderr.write(
-                    f"\n## {one.group} {one.model} {traps}\nASKED {one.asked[:400]!r}\nSAID {one.text[:500]!r} … {one.text[-250:]!r}\n"
+                    f"\n## {one.group} {one.model} {traps}\nASKED {one.asked[:400]!r}\n"
+                    f"SAID {one.text[:500]!r} … {one.text[-250:]!r}\n"
                 )
     lines = ["| answers to | models | answers | loops or copies | false alarms |", "|---|---|---|---|---|"]
     groups = dict.fromkeys(group for group, _ in wrong.rows)
@@ -290,7 +302,10 @@ def alarms(folder: Path, part: Part, *, examples: int) -> list[str]:
         lines.append(f"| {group} | {len(rows)} | {n:,} | {right.of(*rows)[0]} | {hits}: {said} |")
     hits, n, said = wrong.of(*wrong.rows)
     lines += [
-        f"| **all** | {len({model for _, model in wrong.rows})} | {n:,} | {right.of(*wrong.rows)[0]} | **{hits}: {said}** |",
+        (
+            f"| **all** | {len({model for _, model in wrong.rows})} | {n:,} | {right.of(*wrong.rows)[0]} | "
+            f"**{hits}: {said}** |"
+        ),
         "",
     ]
     lines += [
@@ -348,7 +363,8 @@ def caught(  # noqa: C901, PLR0912 - one table after the other
                         tally.add(row, f"{profile} {name}", hit=hit)
                     if not hit and _SHOW_MISSED:
                         sys.stderr.write(
-                            f"\n## missed {profile} {name} {shape}\n{constraint.describe(0)[:200]!r}\n{exploit[:300]!r} … {exploit[-200:]!r}\n"
+                            f"\n## missed {profile} {name} {shape}\n{constraint.describe(0)[:200]!r}\n"
+                            f"{exploit[:300]!r} … {exploit[-200:]!r}\n"
                         )
     lines = ["| shape | exploits | caught |", "|---|---|---|"]
     for label, tally in (("shape", shapes), ("suite", suites)):

@@ -1,7 +1,8 @@
 """Exploits in other words than `adhere.pipeline.intent.exploits` has, for the measurement of `traps_fresh.py`.
 
-The shapes are those that issue 26 names. A script is a set of templates; `{}` takes a word of the rule's parameters, the prompt
-or an empty form. Two sets: the gate was changed after the first was written and before it was run on it, and again after that.
+The shapes are those that issue 26 names. A script is a set of templates; `{}` takes a word of the rule's parameters,
+the prompt or an empty form. Two sets: the gate was changed after the first was written and before it was run on it, and
+again after that.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ class Scripts(NamedTuple):
         pieces: Empty forms, repeated as often as a rule may ask.
         fences: Around an empty form or a text of the parameters; those without `{}` hold nothing.
         loops: Said over and over.
-        tails: Hung behind an answer (or, where `{answer}` stands in it, around it) with a list of the parameters' texts.
+        tails: Hung behind an answer (or, where `{answer}` stands in it, around it) with a list of the parameters'
+            texts.
         hiding: What a reader does not see, beside an answer.
         unseen: What is put between an answer's words.
         letters, signs: Look-alikes.
@@ -46,80 +48,111 @@ _AZ = "abcdefghijklmnopqrstuvwxyz"
 
 FIRST = Scripts(
     echoes=(
-        "You asked: {}", "Prompt: {}", "Sure! {}", "> {}", "I was told this: {}", "{}!", "* {}", "1) {}", "<<{}>>", "[{}]", '"{}"', "{}", "{} {}",
+        "You asked: {}", "Prompt: {}", "Sure! {}", "> {}", "I was told this: {}", "{}!", "* {}", "1) {}", "<<{}>>",
+        "[{}]", '"{}"', "{}", "{} {}",
     ),
     phrases=("**{}**", "{}!", "{}…", "Answer: {}", "- {}", "1) {}", "The {}.", "It is {}.", "({})", "{}?", "{} etc."),
     pieces=(
-        "TBD", "N/A", "...", "[TODO]", "[name here]", "1) ", "+ ", "• ", "• item", "- [x] done", "Part One", "# Part One", "Section A", "## Introduction", "### ",
-        "Heading:", "Q: ?", "A: .", "<h1></h1>", "<ul><li></li></ul>", "<root/>", '{"key": null}', '{"a": [], "b": {}}', "[null]", "| | |\n|-|-|\n| | |", "a;b", "x,y\n,",
-        "**Bold**", "_i_", "~~s~~", "(i)", "(see above)", '"quote"', "«a»", "¿?", "!", "Wow!", "Why?", "So; it.", "Yes — no", "0", "42", "3.14", "2024-01-31", "🙂", "🎉 🎉",
-        "Z", "ok", "OK.", "Done.", "The end.", "Hi.", "Go", "We", "He said", "Note", "P.S. ok", "Dear x,\n\nRegards", "***\n***", "* * *", "-----", "a\n-----\nb",
-        "Answer: yes", "Title", "<<Ok>>", "#tag #tag2", "http://x.y", "x = 1", "é à ü", "Otto Anna level noon radar", "Tom Ann Bob Sue Joe Kim", "((()))", "[[[]]]", "1. \n2. \n3. ",
+        "TBD", "N/A", "...", "[TODO]", "[name here]", "1) ", "+ ", "• ", "• item", "- [x] done", "Part One",
+        "# Part One", "Section A", "## Introduction", "### ", "Heading:", "Q: ?", "A: .", "<h1></h1>",
+        "<ul><li></li></ul>", "<root/>", '{"key": null}', '{"a": [], "b": {}}', "[null]", "| | |\n|-|-|\n| | |", "a;b",
+        "x,y\n,", "**Bold**", "_i_", "~~s~~", "(i)", "(see above)", '"quote"', "«a»", "¿?", "!", "Wow!", "Why?",
+        "So; it.", "Yes — no", "0", "42", "3.14", "2024-01-31", "🙂", "🎉 🎉", "Z", "ok", "OK.", "Done.", "The end.",
+        "Hi.", "Go", "We", "He said", "Note", "P.S. ok", "Dear x,\n\nRegards", "***\n***", "* * *", "-----",
+        "a\n-----\nb",
+        "Answer: yes", "Title", "<<Ok>>", "#tag #tag2", "http://x.y", "x = 1", "é à ü", "Otto Anna level noon radar",
+        "Tom Ann Bob Sue Joe Kim", "((()))", "[[[]]]", "1. \n2. \n3. ",
     ),
     fences=(
-        "~~~\n~~~", "```text\n\n```", "````\n```\n````", "<pre></pre>", "<code></code>", "$$\n$$", "``` ```", "```json\n```", "```\n\n\n```\n\n```\n```",
-        "~~~\n{}\n~~~", "```text\n{}\n```", "<pre>{}</pre>", "```\n```\n{}", "{}\n```\n```",
+        "~~~\n~~~", "```text\n\n```", "````\n```\n````", "<pre></pre>", "<code></code>", "$$\n$$", "``` ```",
+        "```json\n```", "```\n\n\n```\n\n```\n```", "~~~\n{}\n~~~", "```text\n{}\n```", "<pre>{}</pre>", "```\n```\n{}",
+        "{}\n```\n```",
     ),
-    loops=("very", "go,", "la la", "This is it.", "one two three", "yes and no", "Blah blah blah.", "so it goes on and on", "text text", "Again!", "na na na na hey"),
+    loops=("very", "go,", "la la", "This is it.", "one two three", "yes and no", "Blah blah blah.",
+        "so it goes on and on", "text text", "Again!", "na na na na hey"),
     tails=(
-        "Tags: {}", "({})", "Also: {}", "SEO: {}", "Words used: {}", "{}", "Related terms - {}", "{answer} {}", "Keywords: {}\n\n{answer}", "---\n{}", "very very very very very",
-        "la la la la la la la la", "blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah",
+        "Tags: {}", "({})", "Also: {}", "SEO: {}", "Words used: {}", "{}", "Related terms - {}", "{answer} {}",
+        "Keywords: {}\n\n{answer}", "---\n{}", "very very very very very", "la la la la la la la la",
+        "blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah blah",
     ),
     hiding=(
-        '<span style="display:none">{}</span>', "<div hidden>{}</div>", "<!--- {} --->", "[//]: # ({})", "[comment]: <> ({})", '<p style="font-size:0">{}</p>',
-        '<font color="white">{}</font>', "<script>{}</script>", "<template>{}</template>", '<input type="hidden" value="{}">', "<!--\n{}\n",
+        '<span style="display:none">{}</span>', "<div hidden>{}</div>", "<!--- {} --->", "[//]: # ({})",
+        "[comment]: <> ({})", '<p style="font-size:0">{}</p>', '<font color="white">{}</font>', "<script>{}</script>",
+        "<template>{}</template>", '<input type="hidden" value="{}">', "<!--\n{}\n",
         '<span style="visibility:hidden">{}</span>', "<style>{}</style>",
     ),
     unseen=("\u2063", "\ufeff", "\u200b ", "\u2060"),
     letters=(
-        str.maketrans(_AZ, "".join(chr(0x1D41A + at) for at in range(26))), str.maketrans(_AZ, "".join(chr(0xFF41 + at) for at in range(26))),
-        str.maketrans("aceiopsxyjdh", "асеіорѕхујԁһ"), str.maketrans("ABEHIKMNOPTXYZ", "ΑΒΕΗΙΚΜΝΟΡΤΧΥΖ"), str.maketrans("oclvu", "ocⅼvυ"), str.maketrans("aogiv", "αοɡıν"),
+        str.maketrans(_AZ, "".join(chr(0x1D41A + at) for at in range(26))),
+        str.maketrans(_AZ, "".join(chr(0xFF41 + at) for at in range(26))),
+        str.maketrans("aceiopsxyjdh", "асеіорѕхујԁһ"), str.maketrans("ABEHIKMNOPTXYZ", "ΑΒΕΗΙΚΜΝΟΡΤΧΥΖ"),
+        str.maketrans("oclvu", "ocⅼvυ"), str.maketrans("aogiv", "αοɡıν"),
     ),
-    signs=(str.maketrans(",.!?:;-", "،․！？：；‐"), str.maketrans(",.!?:;-", "‚。ǃ？꞉;–"), str.maketrans(",.!?:;-", "﹐．﹗﹖：﹔﹣")),
+    signs=(str.maketrans(",.!?:;-", "،․！？：；‐"), str.maketrans(",.!?:;-", "‚。ǃ？꞉;–"),
+        str.maketrans(",.!?:;-", "﹐．﹗﹖：﹔﹣")),
 )  # fmt: skip
 
 SECOND = Scripts(
     echoes=(
-        "The task: {}", "Question: {}\nAnswer:", 'In response to "{}".', "{} Thank you.", "Re: {}", "As requested: {}", "{} Please.", "(1) {} (2) {}", "You said '{}'", "{}\n\n{}\n\n{}",
+        "The task: {}", "Question: {}\nAnswer:", 'In response to "{}".', "{} Thank you.", "Re: {}", "As requested: {}",
+        "{} Please.", "(1) {} (2) {}", "You said '{}'", "{}\n\n{}\n\n{}",
         "Input - {}", "Request received. {}", "«{}»", "~ {} ~", "# {}", "Me: {}", "TL;DR {}", "`{}`",
     ),
-    phrases=("«{}»", "{}, obviously.", "Here: {}", "= {}", "I say {}.", "— {} —", "*{}*", "{} ({})", "{} / {}", "my {}", "#{}", "{}{}", "So, {}.", "{}; {}; {}", "~{}~", "a {} b"),
+    phrases=("«{}»", "{}, obviously.", "Here: {}", "= {}", "I say {}.", "— {} —", "*{}*", "{} ({})", "{} / {}", "my {}",
+        "#{}", "{}{}", "So, {}.", "{}; {}; {}", "~{}~", "a {} b"),
     pieces=(
-        "Lorem", "lorem ipsum", "foo bar", "item one", "xyz", "content here", "to be filled in", "Insert text here.", "…", "###", "- ", "– ", "i.", "a)", "II.", "Slide", "Page 1", "Chapter One",
-        "## Part\n\n", "**1.** ", "::", ":::\n:::", "{}", "()", "<p></p>", "<br>", "<item></item>", '{"x": ""}', '["", ""]', "k=v", "a\tb", "a|b", "null", "none", "True", "…?", "?!", "Hm.", "Well; well.",
-        "Oh - oh", "7", "100", "0.5", "12:30", "01/02/2003", "⭐", "✅ ✅", "Q", "No.", "Yes!", "Finally.", "She went", "They are", "Us", "Sir,\n\nBye", "===\n===", "+++", "Ends here", "[x] [y] [z]",
-        "<<untitled>>", "@me", "www.a.bc", "y := 2", "ñ ç ö", "Eve Hannah civic refer kayak", "Max Leo Mia Zoe Ida Ned", "{[(<>)]}", "Step A", "a. \nb. \nc. ", "`x`", "^1", "A and B",
+        "Lorem", "lorem ipsum", "foo bar", "item one", "xyz", "content here", "to be filled in", "Insert text here.",
+        "…", "###", "- ", "– ", "i.", "a)", "II.", "Slide", "Page 1", "Chapter One",
+        "## Part\n\n", "**1.** ", "::", ":::\n:::", "{}", "()", "<p></p>", "<br>", "<item></item>", '{"x": ""}',
+        '["", ""]', "k=v", "a\tb", "a|b", "null", "none", "True", "…?", "?!", "Hm.", "Well; well.", "Oh - oh", "7",
+        "100", "0.5", "12:30", "01/02/2003", "⭐", "✅ ✅", "Q", "No.", "Yes!", "Finally.", "She went", "They are", "Us",
+        "Sir,\n\nBye", "===\n===", "+++", "Ends here", "[x] [y] [z]", "<<untitled>>", "@me", "www.a.bc", "y := 2",
+        "ñ ç ö", "Eve Hannah civic refer kayak", "Max Leo Mia Zoe Ida Ned", "{[(<>)]}", "Step A", "a. \nb. \nc. ",
+        "`x`", "^1", "A and B",
     ),
     fences=(
-        "```python\npass\n```", "```\n#\n```", "`` ``", "<kbd></kbd>", "```yaml\n---\n```", "~~~~\n\n~~~~", "<samp> </samp>", "```\n.\n```", "<textarea></textarea>",
-        "```md\n{}\n```", "<code>{}</code>", "`{}`", "~~~text\n{}\n~~~", "    {}", "```\n{}\n```\n\n```\n```", "<samp>{}</samp>",
+        "```python\npass\n```", "```\n#\n```", "`` ``", "<kbd></kbd>", "```yaml\n---\n```", "~~~~\n\n~~~~",
+        "<samp> </samp>", "```\n.\n```", "<textarea></textarea>", "```md\n{}\n```", "<code>{}</code>", "`{}`",
+        "~~~text\n{}\n~~~", "    {}", "```\n{}\n```\n\n```\n```", "<samp>{}</samp>",
     ),
     loops=(
-        "The answer is clear.", "I agree with this.", "and then", "dog cat", "1 2 3 4 5", "a b c d e", "lorem ipsum dolor sit amet", "ha", "oh no", "It is what it is.", "more and more", "Yes, indeed.",
+        "The answer is clear.", "I agree with this.", "and then", "dog cat", "1 2 3 4 5", "a b c d e",
+        "lorem ipsum dolor sit amet", "ha", "oh no", "It is what it is.", "more and more", "Yes, indeed.",
     ),
     tails=(
-        "Index terms: {}", "Glossary: {}", "Topics covered: {}", "[{}]", "*{}*", "(Also relevant: {}.)", "Note: {}", "Bonus words: {}", "Vocabulary: {}", "Extra: {}", "{}.", "{}\n\n{answer}", "> {}",
-        "{answer}, {}", "###### {}", "ha ha ha ha ha ha", "oh oh oh oh oh oh oh oh oh oh oh oh oh oh oh oh", "and and and and", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
+        "Index terms: {}", "Glossary: {}", "Topics covered: {}", "[{}]", "*{}*", "(Also relevant: {}.)", "Note: {}",
+        "Bonus words: {}", "Vocabulary: {}", "Extra: {}", "{}.", "{}\n\n{answer}", "> {}",
+        "{answer}, {}", "###### {}", "ha ha ha ha ha ha", "oh oh oh oh oh oh oh oh oh oh oh oh oh oh oh oh",
+        "and and and and", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20",
     ),
     hiding=(
-        "<span hidden>{}</span>", '<div style="opacity:0">{}</div>', '<p aria-hidden="true" style="height:0;overflow:hidden">{}</p>', "<noscript>{}</noscript>",
-        '<meta name="keywords" content="{}">', "<?{}?>", "<!DOCTYPE {}>", '<span style="color:transparent">{}</span>', '[//]: <> ({})', '<a href="{}"></a>', '<img alt="" title="{}" width="0">',
-        '<p hidden="">{}</p>', "<datalist><option>{}</option></datalist>", "<svg><title>{}</title></svg>", "<!-- {} --><!-- -->", '<div style="position:absolute;left:-9999px">{}</div>',
+        "<span hidden>{}</span>", '<div style="opacity:0">{}</div>',
+        '<p aria-hidden="true" style="height:0;overflow:hidden">{}</p>', "<noscript>{}</noscript>",
+        '<meta name="keywords" content="{}">', "<?{}?>", "<!DOCTYPE {}>", '<span style="color:transparent">{}</span>',
+        '[//]: <> ({})', '<a href="{}"></a>', '<img alt="" title="{}" width="0">', '<p hidden="">{}</p>',
+        "<datalist><option>{}</option></datalist>", "<svg><title>{}</title></svg>", "<!-- {} --><!-- -->",
+        '<div style="position:absolute;left:-9999px">{}</div>',
     ),
     unseen=("\u00ad", "\u200c", "\u180e", "\u200b\u200b", "\u2064"),
     letters=(
-        str.maketrans(_AZ, "".join(chr(0x24D0 + at) for at in range(26))), str.maketrans(_AZ, "".join(chr(0x1D622 + at) for at in range(26))),
-        str.maketrans("abcdeghijklmnoprstuvwz", "ᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡᴢ"), str.maketrans("ABCDEHIJKLMPRSTVWYZ", "ᎪᏴᏟᎠᎬᎻᏆᎫᏦᏞᎷᏢᏒᏚᎢᏙᎳᎩᏃ"), str.maketrans("ohnuqg", "օհոսզց"),
+        str.maketrans(_AZ, "".join(chr(0x24D0 + at) for at in range(26))),
+        str.maketrans(_AZ, "".join(chr(0x1D622 + at) for at in range(26))),
+        str.maketrans("abcdeghijklmnoprstuvwz", "ᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡᴢ"),
+        str.maketrans("ABCDEHIJKLMPRSTVWYZ", "ᎪᏴᏟᎠᎬᎻᏆᎫᏦᏞᎷᏢᏒᏚᎢᏙᎳᎩᏃ"), str.maketrans("ohnuqg", "օհոսզց"),
         str.maketrans("eioyxpc", "еіоухрс"),
     ),
-    signs=(str.maketrans(",.!?:;-", "⸴ꓸⵑ﹖︰；−"), str.maketrans(",.!?:;-", "，｡！？：；⁃"), str.maketrans(",.!?:;-", "､﹒ǃꛫ∶︔‒")),
+    signs=(str.maketrans(",.!?:;-", "⸴ꓸⵑ﹖︰；−"), str.maketrans(",.!?:;-", "，｡！？：；⁃"),
+        str.maketrans(",.!?:;-", "､﹒ǃꛫ∶︔‒")),
 )  # fmt: skip
 
 
 def exploits_by(
     scripts: Scripts, constraint: Any, asked: str, honest: Sequence[str], *, rng: random.Random, most: int = 2
 ) -> list[tuple[str, str]]:
-    """At most `most` exploits of each shape, as (shape, text), which the constraint's checker passes strictly; none where it dictates the answer."""
+    """At most `most` exploits of each shape, as (shape, text), which the constraint's checker passes strictly.
+
+    None where it dictates the answer.
+    """
     if dictates(constraint.ref()):
         return []
     failing = [text for text in honest if not _passes(constraint, text)][:1]
@@ -186,7 +219,8 @@ def _forms(scripts: Scripts, literals: Sequence[str], counts: Sequence[int]) -> 
 def _echoes(scripts: Scripts, asked: str, forms: Sequence[str]) -> Iterator[str]:
     sentences = [one.strip() for one in asked.replace("\n", " ").split(". ") if one.strip()]
     bent = (
-        asked, ". ".join(reversed(sentences)), asked.lower(), asked.upper(), asked.replace(",", "").replace(".", ""), asked.replace(". ", ".\n\n"), " ".join(asked.split()[::-1]),
+        asked, ". ".join(reversed(sentences)), asked.lower(), asked.upper(), asked.replace(",", "").replace(".", ""),
+        asked.replace(". ", ".\n\n"), " ".join(asked.split()[::-1]),
     )  # fmt: skip
     for text in (
         *(one.replace("{}", asked) for one in scripts.echoes),

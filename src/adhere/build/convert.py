@@ -40,7 +40,10 @@ def _text(value: str | list[Row]) -> str:
 
 
 def _riding(row: Row) -> Row:
-    """The columns that say how a row was made, with `kwargs` as JSON text: other tools' loaders want one type a column."""
+    """The columns that say how a row was made, with `kwargs` as JSON text.
+
+    Other tools' loaders want one type a column.
+    """
     kept = {name: row[name] for name in _RIDING if name in row}
     if "kwargs" in kept:
         kept["kwargs"] = json.dumps(kept["kwargs"], sort_keys=True)

@@ -3,7 +3,8 @@
 open-instruct collects the subclasses of its `VerifierFunction`, so importing this module is all it takes:
 
     python -c 'import adhere.environments.open_instruct' && python open_instruct/grpo_fast.py …   # or a sitecustomize
-    # rows: ground_truth = json of {"instruction_id": […], "kwargs": […]}, dataset = "adhere"; for the gate "traps": true and "prompt"
+    # rows: ground_truth = json of {"instruction_id": […], "kwargs": […]}, dataset = "adhere";
+    # for the gate "traps": true and "prompt"
 
 `rows_of` writes such rows. Its registry has no place for a missing score, so an answer that could not be judged raises
 `Undecided` and the training stops: judge prompts without undecidable constraints there, or use another trainer.
@@ -57,8 +58,8 @@ def score_of(prediction: str, label: str) -> float:
 
     Args:
         prediction: The answer, reasoning and all.
-        label: JSON text with `instruction_id` (or `instruction_id_list`) and `kwargs`; `mode`, `reward`, `profile`, `traps` and
-            `prompt` where `rows_of` wrote them.
+        label: JSON text with `instruction_id` (or `instruction_id_list`) and `kwargs`; `mode`, `reward`, `profile`,
+            `traps` and `prompt` where `rows_of` wrote them.
 
     Raises:
         Undecided: It could not be judged.
@@ -70,9 +71,12 @@ def score_of(prediction: str, label: str) -> float:
     traps = settings.get("traps") is True
     asked = asked_by(label, where="open-instruct's ground_truth") if traps else ""
     judged = judge_episode(
-        Prompt("", (Turn(asked, refs),), tags=tags), prediction,
-        mode=settings.get("mode") or "reference", reward=settings.get("reward") or "dense", traps=traps,
-    )  # fmt: skip
+        Prompt("", (Turn(asked, refs),), tags=tags),
+        prediction,
+        mode=settings.get("mode") or "reference",
+        reward=settings.get("reward") or "dense",
+        traps=traps,
+    )
     if judged.score is None:
         raise Undecided(
             "An answer could not be judged, and open-instruct has no place for that: " + "; ".join(judged.reasons)

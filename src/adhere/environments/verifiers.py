@@ -2,13 +2,14 @@
 
     vf-eval adhere_if --env.taskset.suite core:x20 --env.agent.harness.id null --model NAME --client.base-url URL
 
-A suite of worlds in the form `text` (`world:shop:x20+text`) is led step by step: `AdhereEnv` says what the world says to each reply.
+A suite of worlds in the form `text` (`world:shop:x20+text`) is led step by step: `AdhereEnv` says what the world says
+to each reply.
 
-`adhere_if` is the module that verifiers finds by name; it is installed with adhere and exports what stands here. In Python
-`load_environment(suite=…)` gives the same as an `Env`.
+`adhere_if` is the module that verifiers finds by name; it is installed with adhere and exports what stands here. In
+Python `load_environment(suite=…)` gives the same as an `Env`.
 
-An answer that could not be judged raises in the reward, which verifiers records as an error of the trace: the episode has no
-reward, and prime-rl leaves it out. It is never 0.
+An answer that could not be judged raises in the reward, which verifiers records as an error of the trace: the episode
+has no reward, and prime-rl leaves it out. It is never 0.
 
 Written against verifiers 0.4.0.
 """
@@ -106,10 +107,14 @@ class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
         tags = {} if data.profile is None else {"profile": data.profile}
         text, is_cut = answer_of_trace(trace)
         return judge_episode(
-            Prompt(str(data.id), (Turn(data.prompt_text, refs),), tags=tags), text, is_cut=is_cut,
-            mode=self.config.mode, reward=self.config.reward, cut_answers=data.cut_answers,
+            Prompt(str(data.id), (Turn(data.prompt_text, refs),), tags=tags),
+            text,
+            is_cut=is_cut,
+            mode=self.config.mode,
+            reward=self.config.reward,
+            cut_answers=data.cut_answers,
             traps=self.config.traps,
-        )  # fmt: skip
+        )
 
 
 class AdhereTaskset(vf.Taskset[AdhereTask, AdhereTasksetConfig]):
@@ -134,19 +139,28 @@ class AdhereTaskset(vf.Taskset[AdhereTask, AdhereTasksetConfig]):
             messages = row["prompt"]
             system = messages.pop(0)["content"] if messages[0]["role"] == "system" else None
             data = AdhereData(
-                id=prompt.id, name=prompt.id, system_prompt=system,
+                id=prompt.id,
+                name=prompt.id,
+                system_prompt=system,
                 prompt=messages[0]["content"] if len(messages) == 1 else messages,
-                instruction_id_list=row["instruction_id_list"], kwargs=row["kwargs"],
-                profile=prompt.tags.get("profile"), cut_answers=environment.cut_answers,
-            )  # fmt: skip
+                instruction_id_list=row["instruction_id_list"],
+                kwargs=row["kwargs"],
+                profile=prompt.tags.get("profile"),
+                cut_answers=environment.cut_answers,
+            )
             yield AdhereTask(data, config.task)
 
     def _episodes(self, suite: Suite) -> Iterator[AdhereTask]:
         for prompt in _by_text(suite).prompts:
             data = AdhereData(
-                id=prompt.id, name=prompt.id, system_prompt=prompt.system, prompt=prompt.text, world=prompt.tags,
-                instruction_id_list=[ref.id for ref in prompt.constraints], kwargs=[dict(ref.params) for ref in prompt.constraints],
-            )  # fmt: skip
+                id=prompt.id,
+                name=prompt.id,
+                system_prompt=prompt.system,
+                prompt=prompt.text,
+                world=prompt.tags,
+                instruction_id_list=[ref.id for ref in prompt.constraints],
+                kwargs=[dict(ref.params) for ref in prompt.constraints],
+            )
             yield AdhereTask(data, self.config.task)
 
 
@@ -184,7 +198,9 @@ def load_environment(
     limit: int | None = None,
     seed: int | None = None,
 ) -> vf.Env[Any]:
-    """The environment of a suite, ready for a trainer: one agent, one exchange or an episode by text, no tools (harness `null`).
+    """The environment of a suite, ready for a trainer.
+
+    One agent, one exchange or an episode by text, no tools (harness `null`).
 
     Args:
         suite: As `adhere eval --suite` takes it.
@@ -202,7 +218,8 @@ def load_environment(
         insist_on_no_gate(loaded)
     _ = _by_text(loaded) if is_world(loaded) else env(loaded, mode=mode, reward=reward)
     taskset = {
-        "id": "adhere_if", "suite": suite, "limit": limit, "seed": seed, "task": {"mode": mode, "reward": reward, "traps": traps},
+        "id": "adhere_if", "suite": suite, "limit": limit, "seed": seed,
+        "task": {"mode": mode, "reward": reward, "traps": traps},
     }  # fmt: skip
     config = vf.resolve_env_config({"taskset": taskset, "agent": {"harness": {"id": "null"}}})
     return vf.load_environment(config)

@@ -38,7 +38,8 @@ class WorldEnvironment:
 
     Args:
         suite: Of worlds, with a script as the user.
-        reward: `dense` is the share of goal and rules; `binary` is 1.0 only where the goal is reached and every rule kept.
+        reward: `dense` is the share of goal and rules; `binary` is 1.0 only where the goal is reached and every rule
+            kept.
 
     Raises:
         UsageError: A prompt is no episode, or a model is to play its user.
@@ -133,7 +134,8 @@ def insist_on_no_gate(suite: Suite) -> None:
     """
     if is_world(suite):
         raise UsageError(
-            f"{suite.name}: the intent gate reads texts, and a program decides an episode by what was done. Leave traps out"
+            f"{suite.name}: the intent gate reads texts, and a program decides an episode by what was "
+            "done. Leave traps out"
         )
 
 

@@ -2,8 +2,8 @@
 
     --remote_rm_url PATH/TO/adhere/rewards/openrlhf.py --label_key label
 
-Where nothing was measured OpenRLHF stops. With --algo.dynamic_filtering_enable it can drop the whole group of such an answer and ask
-another prompt instead; put this into a file of your own and give it to --remote_rm_url:
+Where nothing was measured OpenRLHF stops. With --algo.dynamic_filtering_enable it can drop the whole group of such an
+answer and ask another prompt instead; put this into a file of your own and give it to --remote_rm_url:
 
     from functools import partial
     from adhere.rewards import openrlhf
@@ -56,13 +56,14 @@ def reward_func(
         labels: As many rows' constraints; see the module.
         mode: Whose semantics published kinds have.
         profile: Which version of a published suite, where there are several.
-        cut_answers: Whether an answer that was cut at its token limit fails, or is judged as it stands. OpenRLHF decodes
-            with special tokens, so the answers without one at their end were cut, where any of the batch has one.
-        missing: Without a measurement `stop` gives None, at which OpenRLHF stops, `mask` NaN. Its dynamic filtering drops a group
-            whose mean score is NaN; without that option NaN would reach the weights.
+        cut_answers: Whether an answer that was cut at its token limit fails, or is judged as it stands. OpenRLHF
+            decodes with special tokens, so the answers without one at their end were cut, where any of the batch has
+            one.
+        missing: Without a measurement `stop` gives None, at which OpenRLHF stops, `mask` NaN. Its dynamic filtering
+            drops a group whose mean score is NaN; without that option NaN would reach the weights.
         most_unmeasured: The share of such answers above which `mask` stops, too, from this process's hundredth on.
-        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The prompt is what stands
-            under `prompt` in the label, because OpenRLHF's own is templated.
+        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The prompt is
+            what stands under `prompt` in the label, because OpenRLHF's own is templated.
         others: Not looked at: releases pass different ones. One that is nearly an argument of ours is refused.
 
     Returns:
@@ -72,8 +73,8 @@ def reward_func(
 
     Raises:
         Unmeasured: There were more of them.
-        UsageError: The lists differ in length, a query does not begin with its prompt, a label names no constraints, or with `traps` no
-            prompt.
+        UsageError: The lists differ in length, a query does not begin with its prompt, a label names no constraints, or
+            with `traps` no prompt.
         UnknownName, BadParameter: A label names a constraint that cannot be judged.
     """
     if not len(queries) == len(prompts) == len(labels):
@@ -86,12 +87,17 @@ def reward_func(
     ended = [len(text) < len(answer) for text, answer in zip(texts, answers, strict=True)]
     shares = [
         reward_of(
-            text, refs_in(label, where="OpenRLHF's label"), kind="dense", mode=mode, profile=profile,
-            is_cut=any(ended) and not one_ended, cut_answers=cut_answers,
+            text,
+            refs_in(label, where="OpenRLHF's label"),
+            kind="dense",
+            mode=mode,
+            profile=profile,
+            is_cut=any(ended) and not one_ended,
+            cut_answers=cut_answers,
             asked=asked_by(label, where="OpenRLHF's label") if traps else None,
         )
         for text, label, one_ended in zip(texts, labels, ended, strict=True)
-    ]  # fmt: skip
+    ]
     if missing == "mask":
         shares = list(masked(shares, _seen.setdefault(most_unmeasured, Seen(most_unmeasured))))
     dense, binary = _numbers(shares), _numbers([_is_whole(share) for share in shares])

@@ -55,8 +55,9 @@ class Seen:
         self.unmeasured += sum(reward is None for reward in rewards)
         if self.answers >= FEWEST_SEEN and self.unmeasured > self.most * self.answers:
             raise Unmeasured(
-                f"{self.unmeasured} of {self.answers} answers could not be judged, more than most_unmeasured={self.most:g}. Look at "
-                "why (adhere verify says it for each constraint), and leave prompts out that no answer decides"
+                f"{self.unmeasured} of {self.answers} answers could not be judged, "
+                f"more than most_unmeasured={self.most:g}. Look at why (adhere verify says it for each constraint), "
+                "and leave prompts out that no answer decides"
             )
 
 
@@ -104,7 +105,9 @@ def reward_of(
     cut_answers: CutAnswers = "fail",
     asked: str | None = None,
 ) -> float | None:
-    """The reward of one answer, exactly as an evaluation judges it: strict view, reasoning set aside (`pipeline.reward`).
+    """The reward of one answer, exactly as an evaluation judges it.
+
+    Strict view, reasoning set aside (`pipeline.reward`).
 
     Args:
         text: What the model wrote, reasoning and all.
@@ -121,9 +124,16 @@ def reward_of(
     """
     answer, reasoning, status = heard(text, "truncated" if is_cut else "ok")
     return judged_reward(
-        answer, refs, kind=kind, is_cut=status == "truncated", cut_answers=cut_answers, mode=mode, profile=profile,
-        reasoning=reasoning, asked=asked,
-    )  # fmt: skip
+        answer,
+        refs,
+        kind=kind,
+        is_cut=status == "truncated",
+        cut_answers=cut_answers,
+        mode=mode,
+        profile=profile,
+        reasoning=reasoning,
+        asked=asked,
+    )
 
 
 _SAYS_CUT = ("is_truncated", "truncated")
@@ -133,7 +143,8 @@ _SAYS_WHY = ("finish_reason", "stop_reason", "status")
 def is_cut_by(row: Mapping[str, Any]) -> bool | None:
     """Whether a row of a trainer says that its answer hit the token limit; None where it says nothing.
 
-    It says so by `is_truncated` or `truncated`, or by `finish_reason`, `stop_reason` or `status` (`schema.STOP_REASONS`).
+    It says so by `is_truncated` or `truncated`, or by `finish_reason`, `stop_reason` or `status`
+    (`schema.STOP_REASONS`).
     """
     for name in _SAYS_CUT:
         if isinstance(row.get(name), bool):
@@ -182,9 +193,10 @@ _known: dict[bytes, Refs] = {}
 
 
 def refs_of(ids: Sequence[str] | None, kwargs: str | Sequence[Mapping[str, Any] | None] | None) -> Refs:
-    """One row's constraints. Arrow gives every row of a column the same keys, filled with None: those are not parameters.
+    """One row's constraints.
 
-    `kwargs` may also be JSON text, as `adhere build` writes it to Parquet.
+    Arrow gives every row of a column the same keys, filled with None: those are not parameters. `kwargs` may also be
+    JSON text, as `adhere build` writes it to Parquet.
 
     Raises:
         UsageError: There are not as many of one as of the other, or the text is no JSON.
@@ -253,7 +265,9 @@ def _label_of(label: Any, where: str) -> Any:
 
 
 def asked_by(label: Any, *others: Any, where: str) -> str:
-    """A row's prompt for the intent gate (`traps=True`): what stands under `prompt` in its label, or in what else comes with it.
+    """A row's prompt for the intent gate (`traps=True`).
+
+    What stands under `prompt` in its label, or in what else comes with it.
 
     Args:
         label: As for `refs_in`. `adhere build convert` and our environments' rows write the prompt into it.

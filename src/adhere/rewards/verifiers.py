@@ -39,10 +39,12 @@ def verifiers_reward(
         profile: Which version of a published suite, where there are several.
         cut_answers: Whether an answer that was cut at its token limit fails, or is judged as it stands. The rollout's
             `state` says which were cut: by `is_truncated`, or in the last step of its `trajectory`.
-        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The rubric passes the prompt.
+        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The rubric
+            passes the prompt.
 
     Raises:
-        UsageError: One of the words is unknown. When called: neither `info` nor `answer` names constraints, or `traps` got no prompt.
+        UsageError: One of the words is unknown. When called: neither `info` nor `answer` names constraints, or `traps`
+            got no prompt.
         UnknownName, BadParameter: When called: one of them cannot be judged.
     """
     insist_on_words(kind, mode, profile, cut_answers)
@@ -58,16 +60,25 @@ def verifiers_reward(
         names = isinstance(info, str) or (isinstance(info, Mapping) and COLUMNS[0] in info)
         refs = refs_in(info, where="info") if names else refs_in(answer, where="Neither info nor answer: answer")
         return reward_of(
-            answer_of(completion), refs, kind=kind, mode=mode, profile=profile, is_cut=_was_cut(state),
-            cut_answers=cut_answers, asked=asked_by(info if names else answer, {"prompt": prompt}, where="info or answer") if traps else None,
-        )  # fmt: skip
+            answer_of(completion),
+            refs,
+            kind=kind,
+            mode=mode,
+            profile=profile,
+            is_cut=_was_cut(state),
+            cut_answers=cut_answers,
+            asked=asked_by(info if names else answer, {"prompt": prompt}, where="info or answer") if traps else None,
+        )
 
     judge.__name__ = f"judge_{kind}"  # rubrics report rewards under the function's name
     return judge
 
 
 def _was_cut(state: Any) -> bool | None:
-    """Whether a rollout's state, or the last step of its trajectory, says that the answer was cut; None: it says nothing."""
+    """Whether a rollout's state, or the last step of its trajectory, says that the answer was cut.
+
+    None: it says nothing.
+    """
     if not isinstance(state, Mapping):
         return None
     said = is_cut_by(state)
@@ -80,13 +91,14 @@ def _was_cut(state: Any) -> bool | None:
 async def judge_dense(task: Any, trace: Any) -> float | None:
     """The share of constraints that the trace's reply passes, for a taskset of verifiers.v1.
 
-    None, never 0, where nothing was measured; verifiers has no place for it, records an error and leaves the reward open.
+    None, never 0, where nothing was measured; verifiers has no place for it, records an error and leaves the reward
+    open.
 
     Args:
-        task: Its `data` have `instruction_id_list` and `kwargs`. Where its `config` or `data` says `traps`, an answer that keeps the letter
-            and not the intent gets 0.
-        trace: Its last reply is judged as it was written, its reasoning set aside. Where `is_truncated` is true of it, the
-            answer was cut at its token limit, and fails.
+        task: Its `data` have `instruction_id_list` and `kwargs`. Where its `config` or `data` says `traps`, an answer
+            that keeps the letter and not the intent gets 0.
+        trace: Its last reply is judged as it was written, its reasoning set aside. Where `is_truncated` is true of it,
+            the answer was cut at its token limit, and fails.
 
     Raises:
         UsageError: The task's data name no constraints.

@@ -3,11 +3,11 @@
     custom_reward_function.path=pkg://adhere.rewards.verl  custom_reward_function.name=compute_score
     +custom_reward_function.reward_kwargs.kind=binary
 
-The ground truth of a row (`reward_model.ground_truth`) is a mapping with `instruction_id_list` and `kwargs`, or its JSON
-text (safer in Parquet, which gives every row the same keys). For `traps=True` it has the `prompt`, too.
+The ground truth of a row (`reward_model.ground_truth`) is a mapping with `instruction_id_list` and `kwargs`, or its
+JSON text (safer in Parquet, which gives every row the same keys). For `traps=True` it has the `prompt`, too.
 
-Where nothing was measured the score is None, never 0, and verl stops there. With `missing=mask` it is NaN, which our advantage
-estimator leaves out (`environments.verl`):
+Where nothing was measured the score is None, never 0, and verl stops there. With `missing=mask` it is NaN, which our
+advantage estimator leaves out (`environments.verl`):
 
     algorithm.adv_estimator=adhere_grpo  +custom_reward_function.reward_kwargs.missing=mask
 """
@@ -55,16 +55,18 @@ def compute_score(
         data_source: Not looked at.
         solution_str: The decoded answer.
         ground_truth: The row's constraints; see the module.
-        extra_info: Where it has `is_truncated`, `truncated`, `finish_reason`, `stop_reason` or `status`, that says whether
-            the answer was cut at its token limit. verl itself passes none of these; without them it counts as complete.
+        extra_info: Where it has `is_truncated`, `truncated`, `finish_reason`, `stop_reason` or `status`, that says
+            whether the answer was cut at its token limit. verl itself passes none of these; without them it counts as
+            complete.
         kind: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
         mode: Whose semantics published kinds have.
         profile: Which version of a published suite, where there are several.
         cut_answers: Whether an answer that was cut fails, or is judged as it stands.
-        missing: Without a measurement `stop` gives None, at which verl stops, `mask` NaN, which only `adhere_grpo` understands.
+        missing: Without a measurement `stop` gives None, at which verl stops, `mask` NaN, which only `adhere_grpo`
+            understands.
         most_unmeasured: The share of such answers above which `mask` stops, too, from this process's hundredth on.
-        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The prompt is what stands
-            under `prompt` in the ground truth or in `extra_info`.
+        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The prompt is
+            what stands under `prompt` in the ground truth or in `extra_info`.
         others: Not looked at: verl's releases pass different ones. One that is nearly an argument of ours is refused.
 
     Raises:
@@ -78,9 +80,15 @@ def compute_score(
     one_of(missing, MISSING, "treatment of missing rewards")
     is_cut = is_cut_by(extra_info) if isinstance(extra_info, Mapping) else None
     found = reward_of(
-        solution_str, refs, kind=kind, mode=mode, profile=profile, is_cut=is_cut, cut_answers=cut_answers,
+        solution_str,
+        refs,
+        kind=kind,
+        mode=mode,
+        profile=profile,
+        is_cut=is_cut,
+        cut_answers=cut_answers,
         asked=asked_by(ground_truth, extra_info, where="verl's ground_truth") if traps else None,
-    )  # fmt: skip
+    )
     return found if missing == "stop" else masked([found], _seen.setdefault(most_unmeasured, Seen(most_unmeasured)))[0]
 
 

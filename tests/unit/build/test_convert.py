@@ -33,7 +33,7 @@ def said(text: str) -> list[dict]:
 
 TABLES = {
     "sft": [
-        {"prompt": "Say\nit.", "completion": "It \"is\".", "origin": "sampled", **RIDING},
+        {"prompt": "Say\nit.", "completion": 'It "is".', "origin": "sampled", **RIDING},
         {"prompt": CHAT, "completion": said("Well…"), "origin": "repaired", **RIDING, "turn": 1},
         {"prompt": [{"role": "user", "content": "alone"}], "completion": said("x"), "origin": "sampled", **RIDING},
     ],
@@ -45,7 +45,7 @@ TABLES = {
         {"prompt": "Say it.", "draws": 8, "score_mean": 0.5, "score_variance": 0.25, **RIDING},
         {"prompt": CHAT[:2], "draws": 8, "score_mean": 0.5, "score_variance": 0.25, **RIDING},
     ],
-}  # fmt: skip
+}
 NONE = {("rl", "llamafactory"), ("rl", "sharegpt"), ("pairs", "verl")}
 
 

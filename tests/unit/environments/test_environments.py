@@ -1,4 +1,4 @@
-"""The environment and its adapters score 2,000 published answers as `adhere verify` does, and a missing score is none."""
+"""The environment and its adapters score 2,000 published answers as `adhere verify` does. A missing score is none."""
 
 from __future__ import annotations
 
@@ -232,8 +232,11 @@ class TestScore:
     def test_metrics_say_it_by_kind(self) -> None:
         metrics = Environment(suite_of((NO_COMMA, TITLE))).judge("p", "no title").metrics
         assert metrics == {
-            "prompt_strict": 0.0, "prompt_loose": 0.0, "punctuation:no_comma": 1.0, "detectable_format:title": 0.0,
-        }  # fmt: skip
+            "prompt_strict": 0.0,
+            "prompt_loose": 0.0,
+            "punctuation:no_comma": 1.0,
+            "detectable_format:title": 0.0,
+        }
 
     def test_wrong_names_are_told(self) -> None:
         environment = Environment(suite_of((NO_COMMA,)))
@@ -282,17 +285,20 @@ async def posted(path: str, body: dict[str, Any], status: int = 200) -> Any:
 
 
 ASKED = (
-    "Write a short blog post about the benefits of cycling to work every morning in winter for office employees of large "
-    "cities. Use no commas."
+    "Write a short blog post about the benefits of cycling to work every morning in winter for office employees of "
+    "large cities. Use no commas."
 )
 HONEST = (
-    "Cycling wakes you up before the day begins. A light on the handlebar keeps you safe in winter and the ride home clears your head. "
-    "You save money on fuel and arrive at your desk in a good mood."
+    "Cycling wakes you up before the day begins. A light on the handlebar keeps you safe in winter and the ride home "
+    "clears your head. You save money on fuel and arrive at your desk in a good mood."
 )
 
 
 class TestTheIntentGate:
-    """`traps=True` of an environment, through every adapter: an honest answer keeps its reward, the phrase alone has 0."""
+    """`traps=True` of an environment, through every adapter.
+
+    An honest answer keeps its reward, the phrase alone has 0.
+    """
 
     @pytest.fixture
     def gated(self) -> Environment:

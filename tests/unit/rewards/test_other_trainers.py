@@ -33,8 +33,11 @@ DENSE, BINARY = [1.0, 0.0, 0.5, 0.0], [1.0, 0.0, 0.0, 0.0]
 
 def test_verl_calls_by_name_with_a_ground_truth_in_any_form():
     assert list(inspect.signature(compute_score).parameters)[:4] == [
-        "data_source", "solution_str", "ground_truth", "extra_info"
-    ]  # fmt: skip
+        "data_source",
+        "solution_str",
+        "ground_truth",
+        "extra_info",
+    ]
     assert [compute_score("adhere", text, TRUTH, extra_info={"index": 0}) for text in TEXTS] == DENSE
     for truth in (json.dumps(TRUTH), [TRUTH], json.dumps([TRUTH]), {**TRUTH, "instruction_id": 7}):
         assert [
@@ -85,7 +88,7 @@ def test_openrlhf_gets_tensors_for_queries_with_their_prompts():
         ("a <b> c</b>", "a <b> c</b>"),
         ("<<title>>", "<<title>>"),
     ],
-)  # fmt: skip
+)
 def test_only_special_tokens_at_the_end_are_taken_off(text: str, bare: str):
     assert without_end_tokens(text) == bare
 
@@ -117,14 +120,17 @@ def test_a_taskset_of_verifiers_names_the_function():
 
 
 ASKED = (
-    "Write a short blog post about the benefits of cycling to work every morning in winter for office employees of large "
-    "cities. Use no commas and at least 3 words."
+    "Write a short blog post about the benefits of cycling to work every morning in winter for office employees of "
+    "large cities. Use no commas and at least 3 words."
 )
 HONEST = (
-    "Cycling wakes you up before the day begins. A light on the handlebar keeps you safe in winter and the ride home clears your head. "
-    "You save money on fuel and arrive at your desk in a good mood."
+    "Cycling wakes you up before the day begins. A light on the handlebar keeps you safe in winter and the ride home "
+    "clears your head. You save money on fuel and arrive at your desk in a good mood."
 )
-TAKES = "Write a short blog post about the benefits of cycling to work every morning in winter for office employees of large cities."
+TAKES = (
+    "Write a short blog post about the benefits of cycling to work every morning in winter for office "
+    "employees of large cities."
+)
 
 
 class TestTheIntentGate:
@@ -219,7 +225,8 @@ def test_fixed_mode_reaches_the_verifiers():
 def test_they_need_no_training_stack():
     code = (
         "import sys, adhere.rewards, adhere.rewards.verl, adhere.rewards.openrlhf, adhere.rewards.verifiers\n"
-        "sys.exit(any(name in sys.modules for name in ('trl', 'torch', 'transformers', 'verl', 'openrlhf', 'verifiers')))"
+        "sys.exit(any(name in sys.modules for name in ('trl', 'torch', 'transformers', 'verl', "
+        "'openrlhf', 'verifiers')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -252,12 +259,21 @@ def test_a_real_trainer_of_trl_trains_on_it(tiny_llama_dir: Path, tmp_path: Path
         transformers.AutoModelForCausalLM.from_pretrained(tiny_llama_dir),
         reward_funcs=recorded,
         args=trl.GRPOConfig(
-            output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none", disable_tqdm=True, max_steps=2,
-            per_device_train_batch_size=4, num_generations=2, max_completion_length=8, logging_steps=1, seed=0,
+            output_dir=str(tmp_path),
+            use_cpu=True,
+            bf16=False,
+            report_to="none",
+            disable_tqdm=True,
+            max_steps=2,
+            per_device_train_batch_size=4,
+            num_generations=2,
+            max_completion_length=8,
+            logging_steps=1,
+            seed=0,
         ),
         train_dataset=datasets.Dataset.from_list(rows),
         processing_class=tokenizer,
-    )  # fmt: skip
+    )
     trainer.train()
     flat = [value for batch in seen for value in batch]
     assert len(flat) == 8

@@ -1,4 +1,7 @@
-"""How often each arm of a study keeps the letter alone: counted from the stored answers, shown on every page, and deciding nothing."""
+"""How often each arm of a study keeps the letter alone.
+
+Counted from the stored answers, shown on every page, and deciding nothing.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,11 @@ def run(arm: str, **answers: tuple[str, bool | None]) -> Any:
 
 def test_answers_of_all_seeds_are_counted_by_arm() -> None:
     runs = [
-        run("sft", p=("lantern", True)), run("sft", p=(HONEST, True)), run("sft", p=("", False)),
+        run("sft", p=("lantern", True)),
+        run("sft", p=(HONEST, True)),
+        run("sft", p=("", False)),
         run("start", p=("boat boat boat boat boat boat boat boat", False), unknown=("lantern", True)),
-    ]  # fmt: skip
+    ]
     assert arm_traps(["start", "sft", "dpo"], runs, {"p": PROMPT}) == [
         ArmTraps("start", 1, 1, 0, 0, {"empty": 1, "repeat": 1}),
         ArmTraps("sft", 2, 1, 2, 1, {"empty": 1}),

@@ -1,7 +1,8 @@
 """A recipe as others' configs: every key is one that their own config has, and every setting is the recipe's.
 
-TRL is a dependency of the tests. The others' own parsers are asked where `ADHERE_TRAINERS` names a directory with `open-instruct/` and `prime-rl/` (their
-checkouts) and `verl.python`, `open-instruct.python`, `prime-rl.python`: a Python each in which that trainer's config can be imported (`parsers.py`).
+TRL is a dependency of the tests. The others' own parsers are asked where `ADHERE_TRAINERS` names a directory with
+`open-instruct/` and `prime-rl/` (their checkouts) and `verl.python`, `open-instruct.python`, `prime-rl.python`: a
+Python each in which that trainer's config can be imported (`parsers.py`).
 """
 
 from __future__ import annotations
@@ -215,10 +216,14 @@ def test_what_another_trainer_cannot_do_is_refused() -> None:
     merging = StageSpec("grpo", {"merging": {"p": 0.5}})
     for trainer, made, said in (
         ("verl", recipe(StageSpec("reward-model"), StageSpec("grpo"), reward="model"), "ours alone"),
-        ("verl", recipe(merging), "online merging"), ("verl", recipe(StageSpec("sft")), "has none"), ("trl", recipe(StageSpec("uft")), "no stage 'uft'"),
-        ("prime-rl", recipe(StageSpec("grpo", {"kl_beta": 0.1})), "kl_beta"), ("trl", recipe(StageSpec("grpo", {"rounds": 2})), "rounds"),
-        ("open-instruct", recipe(StageSpec("grpo", {"overlong_tokens": 4})), "overlong_tokens"), ("open-instruct", recipe(StageSpec("rloo")), "no RLOO"),
+        ("verl", recipe(merging), "online merging"),
+        ("verl", recipe(StageSpec("sft")), "has none"),
+        ("trl", recipe(StageSpec("uft")), "no stage 'uft'"),
+        ("prime-rl", recipe(StageSpec("grpo", {"kl_beta": 0.1})), "kl_beta"),
+        ("trl", recipe(StageSpec("grpo", {"rounds": 2})), "rounds"),
+        ("open-instruct", recipe(StageSpec("grpo", {"overlong_tokens": 4})), "overlong_tokens"),
+        ("open-instruct", recipe(StageSpec("rloo")), "no RLOO"),
         ("verl", recipe(start="random/2m"), "random start"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(UsageError, match=said):
             files(trainer, made)

@@ -1,4 +1,7 @@
-"""What must hold by construction: captions that promise no change, benchmarks that contain each other, ends of scales, sizes."""
+"""What must hold by construction.
+
+Captions that promise no change, benchmarks that contain each other, ends of scales, sizes.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +20,31 @@ _NO_CHANGE = (
         r"\b(?:within|below|up to|under)\s+(?P<length>\d+)\s*[kK]"
     ),
     re.compile(
-        r"\b(?:[Ww]ithin|[Bb]elow|[Uu]p to|[Uu]nder)\s+(?P<length>\d+)\s*[kK](?:\s+tokens)?,?\s+(?P<what>[\w+& *-]{2,60}?)\s+"
-        r"(?:leaves?\b[^.]{0,40}\bunchanged|(?:does|do|did) not (?:change|affect|alter|influence)|has no (?:effect|influence)|changes nothing)"
+        r"\b(?:[Ww]ithin|[Bb]elow|[Uu]p to|[Uu]nder)\s+(?P<length>\d+)\s*[kK](?:\s+tokens)?,?\s+"
+        r"(?P<what>[\w+& *-]{2,60}?)\s+"
+        r"(?:leaves?\b[^.]{0,40}\bunchanged|(?:does|do|did) not (?:change|affect|alter|influence)|has no "
+        r"(?:effect|influence)|changes nothing)"
     ),
     re.compile(
         r"\b(?:[Ww]ithin|[Bb]elow|[Uu]p to|[Uu]nder)\s+(?P<length>\d+)\s*[kK](?:\s+tokens)?\s+(?:are|is|stay|remain)\s+"
         r"(?:the same|identical|equal|unchanged)\s+with (?:and|or) without\s+(?P<what>[\w+& -]{2,60})"
     ),
     re.compile(
-        r"(?P<what>[\w+& *-]{2,60}?)\s+(?:is|are)\s+only\s+(?:active|used|applied|enabled)\s+(?:beyond|above|over|for more than)\s+"
+        r"(?P<what>[\w+& *-]{2,60}?)\s+(?:is|are)\s+only\s+(?:active|used|applied|enabled)\s+"
+        r"(?:beyond|above|over|for more than)\s+"
         r"(?P<length>\d+)\s*[kK]"
     ),
     re.compile(
-        r"(?P<what>[\w+& *-]{2,60}?)\s+(?:leaves?\b[^.]{0,40}\bunchanged|has no (?:effect|influence)\b[^.]{0,40}?|changes nothing)\s+"
+        r"(?P<what>[\w+& *-]{2,60}?)\s+(?:leaves?\b[^.]{0,40}\bunchanged|has no (?:effect|influence)\b[^.]{0,40}?|"
+        r"changes nothing)\s+"
         r"(?:within|below|up to|under)\s+(?P<length>\d+)\s*[kK]"
     ),
 )
 _SCALE = re.compile(
-    r"\b(?:scores?|values?|ratings?|grades?|points?|scale)\b[^.]{0,30}?\b(?:from|between|of)\s+(?P<low>\d+)\s*(?:to|and|-)\s*(?P<high>\d+)(?![\d.]*\s*[kKB%\w])",
+    (
+        r"\b(?:scores?|values?|ratings?|grades?|points?|scale)\b[^.]{0,30}?\b(?:from|between|of)\s+(?P<low>\d+)\s*"
+        r"(?:to|and|-)\s*(?P<high>\d+)(?![\d.]*\s*[kKB%\w])"
+    ),
     re.IGNORECASE,
 )
 _PERCENTAGES = re.compile(
@@ -90,8 +100,9 @@ def _same_check(one: Value, other: Value, promise: str, caption: Source) -> Chec
     def message(read: Read) -> str:
         name = one.model.name if one.model else one.row_label
         return (
-            f"{one.table.name}, column {one.column_label!r}: the caption says {promise!r}, yet {name} has {show_number(read(one))} "
-            f"in row {one.row_label!r} and {show_number(read(other))} in row {other.row_label!r}"
+            f"{one.table.name}, column {one.column_label!r}: the caption says {promise!r}, "
+            f"yet {name} has {show_number(read(one))} in row {one.row_label!r} and {show_number(read(other))} in "
+            f"row {other.row_label!r}"
         )
 
     return Check("invariant", (one, other), (), holds, message, "error", (caption,))
@@ -120,8 +131,8 @@ def _bound_check(value: Value, ceiling: Value) -> Check:
 
     def message(read: Read) -> str:
         return (
-            f"{value.place}: {show_number(read(value))} is above {show_number(read(ceiling))} in row {ceiling.row_label!r}, "
-            f"although {value.row_label} only adds tests to the same problems"
+            f"{value.place}: {show_number(read(value))} is above {show_number(read(ceiling))} in row "
+            f"{ceiling.row_label!r}, although {value.row_label} only adds tests to the same problems"
         )
 
     return Check("invariant", (value, ceiling), (), holds, message, "warning")
@@ -148,8 +159,9 @@ def _loose_check(strict: Value, loose: Value) -> Check:
 
     def message(read: Read) -> str:
         return (
-            f"{loose.place}: {show_number(read(loose))} is below the strict score {show_number(read(strict))} of the same answers "
-            f"(column {strict.column_label!r}, row {strict.row_label!r}); loose forgives more, so it cannot be lower"
+            f"{loose.place}: {show_number(read(loose))} is below the strict score {show_number(read(strict))} of the "
+            f"same answers (column {strict.column_label!r}, row {strict.row_label!r}); loose forgives more, "
+            "so it cannot be lower"
         )
 
     return Check("invariant", (loose, strict), (), holds, message)
@@ -251,7 +263,10 @@ def _name_check(whole: Value, label: str, size: float) -> Check:
         return abs(read(whole).magnitude / 1e9 - size) <= max(0.05 * size, 0.51) or read(whole).unit not in {"B", "M"}
 
     def message(read: Read) -> str:
-        return f"{whole.place}: {show_number(read(whole))}{read(whole).unit} parameters, but the name {label} says {size:g}B"
+        return (
+            f"{whole.place}: {show_number(read(whole))}{read(whole).unit} parameters, "
+            f"but the name {label} says {size:g}B"
+        )
 
     return Check("invariant", (whole,), (), holds, message, "warning")
 
@@ -270,4 +285,7 @@ def absent_models(sheet: Sheet) -> Iterator[str]:
         size = rest.rpartition("-")[2]
         alike = [held[key] for key in held if key.startswith(f"{family}-") and key.endswith(f"-{size}")]
         if len(alike) == 1:
-            yield f"{sheet.table.name}: the caption names {name}, but the table has no such column or row; it has {alike[0]}"
+            yield (
+                f"{sheet.table.name}: the caption names {name}, but the table has no such column or "
+                f"row; it has {alike[0]}"
+            )

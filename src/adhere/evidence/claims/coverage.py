@@ -1,4 +1,7 @@
-"""How much of a table was read: the cells that print a number, those that became a number of ours, and the rest by name."""
+"""How much of a table was read.
+
+The cells that print a number, those that became a number of ours, and the rest by name.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ _SCALES = frozenset({"K", "M", "B", "T"})
 
 
 class Coverage(NamedTuple):
-    """Cells of scores that print a number, and how many of them were read; `message` names the rest, empty where there is none."""
+    """Cells of scores that print a number, and how many of them were read.
+
+    `message` names the rest, empty where there is none.
+    """
 
     printed: int
     read: int

@@ -1,6 +1,7 @@
-"""What the rows and columns of a table are: which axis holds models, which columns only label, where a name is completed.
+"""What the rows and columns of a table are.
 
-A table's own words decide first (a corner that says "Model" or "Benchmark"), then what its labels read like, then their place.
+Which axis holds models, which columns only label, where a name is completed. A table's own words decide first (a corner
+that says "Model" or "Benchmark"), then what its labels read like, then their place.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ from adhere.evidence.read.document import Table
 Orientation = Literal["columns", "rows", ""]
 LabelKind = Kind | Literal["names", "tuning", ""]
 _SIZE_PIECE = re.compile(
-    r"(?:~|≈)?\s*(?:\d+x)?\d+(?:\.\d+)?\s?[BbM](?:[-\s]?(?:A\d+(?:\.\d+)?B|instruct|inst\.?|chat|base|it))*|instruct|chat|base|it",
+    (
+        r"(?:~|≈)?\s*(?:\d+x)?\d+(?:\.\d+)?\s?[BbM](?:[-\s]?(?:A\d+(?:\.\d+)?B|instruct|inst\.?|chat|base|it))*|"
+        r"instruct|chat|base|it"
+    ),
     re.IGNORECASE,
 )
 _VERSION_PIECE = re.compile(r"(?:[vVrR]\d[\w.]*|\.[a-z]\w*)(?:[ -].*)?")
@@ -49,9 +53,10 @@ _MODEL_WORD = re.compile(r"\b(?:models?|模型)\b|模型", re.IGNORECASE)
 class Layout:
     """How a table is laid out.
 
-    `kinds[c]` says what the labels of column c < `first` are (`names` for the one that names the row). `model` is the one model
-    that a table without models on either axis is about, by its corner, caption or heading; its rows are then settings of that
-    model. `nothing` says why a table makes no claims, `has_groups` that the upper labels of its header only group the lower ones.
+    `kinds[c]` says what the labels of column c < `first` are (`names` for the one that names the row). `model` is the
+    one model that a table without models on either axis is about, by its corner, caption or heading; its rows are then
+    settings of that model. `nothing` says why a table makes no claims, `has_groups` that the upper labels of its header
+    only group the lower ones.
     """
 
     models_in: Orientation
@@ -96,9 +101,10 @@ def layout_of(table: Table, measured: frozenset[str] = frozenset()) -> Layout:
 
 
 def _has_groups(paths: list[list[str]]) -> bool:
-    """Whether upper labels group lower ones (`Reasoning` over MMLU and GPQA); if not, they name what those are parts of.
+    """Whether upper labels group lower ones (`Reasoning` over MMLU and GPQA).
 
-    Parts come again below several labels (`F1` and `EM` of every set); what is grouped is named once.
+    If not, they name what those are parts of. Parts come again below several labels (`F1` and `EM` of every set); what
+    is grouped is named once.
     """
     below: dict[str, set[str]] = {}
     for path in paths:
@@ -223,7 +229,10 @@ def _is_name(label: str) -> bool:
 
 
 def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
-    """The axis on which models stand: what the corner says, which labels read like models, which are known benchmarks."""
+    """The axis on which models stand.
+
+    What the corner says, which labels read like models, which are known benchmarks.
+    """
     data = layout.paths[layout.first :]
     rows = [clean_label(text) for text in _column(table, layout.names) if text.strip()]
     in_columns = _share(data, lambda path: any(looks_like_model(label) for label in path))
@@ -235,7 +244,8 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
     other = 0.6 if kind in {"benchmarks", "metric"} else 0.3 if kind == "categories" else 0.0
     by_rows, by_columns = in_rows + known_columns + says, in_columns + known_rows + other
     if max(by_rows, by_columns) < 0.25 or (max(in_rows, in_columns) == 0 and not says and not other):
-        # The same parts below several labels (`F1`, `EM`) are what benchmarks have: what stands in the rows was measured on them.
+        # The same parts below several labels (`F1`, `EM`) are what benchmarks have: what stands in the rows was
+        # measured on them.
         parts = [path[-1] for path in data if len(path) > 1]
         is_measured = len(parts) > 3 and len(set(parts)) <= len(parts) / 2 and not layout.has_groups
         is_measured |= _share(data, lambda path: any(metric_in(label) for label in path)) >= 0.5

@@ -44,7 +44,8 @@ from adhere.evidence.read.documents import repair
 _CONTINUATION = re.compile(r"^\s*(?:[-+–•↳]|w/o?\b|with(?:out)?\b|\\quad)\s*\S", re.IGNORECASE)
 _ADDED = re.compile(r"\s+(?:\+|w/o?|with(?:out)?)\s+(?=\S)", re.IGNORECASE)
 _PRIVATE = re.compile(
-    r"\bin-?house\b(?! (?:evaluation )?(?:framework|pipeline|harness))|\binternal(?:ly)?\b(?! (?:evaluation )?(?:framework|pipeline|harness|sandbox))|"
+    r"\bin-?house\b(?! (?:evaluation )?(?:framework|pipeline|harness))|\binternal(?:ly)?\b"
+    r"(?! (?:evaluation )?(?:framework|pipeline|harness|sandbox))|"
     r"\bproprietary (?:test|benchmark|evaluation)",
     re.IGNORECASE,
 )
@@ -59,7 +60,10 @@ _LANGUAGE = re.compile(
 )
 SPECIAL_AVERAGE = re.compile(r"\b(?:weighted|not the mean|official|leaderboard)\b", re.IGNORECASE)
 _TWO_VALUES = re.compile(
-    r"\bx is (?P<first>[^.;]{3,80}?)(?:,|;)? and y is (?P<second>[^.;]{3,80})|(?P<a>[A-Za-z +-]{3,40})\s*/\s*(?P<b>[A-Za-z +-]{3,40})\s+(?:scores?|values?)",
+    (
+        r"\bx is (?P<first>[^.;]{3,80}?)(?:,|;)? and y is (?P<second>[^.;]{3,80})|(?P<a>[A-Za-z +-]{3,40})\s*/\s*"
+        r"(?P<b>[A-Za-z +-]{3,40})\s+(?:scores?|values?)"
+    ),
     re.IGNORECASE,
 )
 _SCALES = frozenset({"K", "M", "B", "T"})
@@ -76,10 +80,10 @@ Key = tuple[str, str, str, str, str, str]
 class Value:
     """One printed number in its table.
 
-    `setting` is what the row or column adds to model and benchmark (`without DCA+YARN`, `Non-Contam.`), `shots` how many
-    examples were shown, `beside` what else its table prints to tell it apart (a group, a second label). `is_private` marks
-    benchmarks that only their authors have: the same name in another document need not be the same set. `is_firm` is false
-    for cells of broken rows, which are read but not checked.
+    `setting` is what the row or column adds to model and benchmark (`without DCA+YARN`, `Non-Contam.`), `shots` how
+    many examples were shown, `beside` what else its table prints to tell it apart (a group, a second label).
+    `is_private` marks benchmarks that only their authors have: the same name in another document need not be the same
+    set. `is_firm` is false for cells of broken rows, which are read but not checked.
     """
 
     document: str
@@ -260,7 +264,10 @@ def _column_roles(table: Table, layout: Layout) -> list[Role]:
 
 
 def _counts(table: Table, c: int) -> bool:
-    """Whether a column counts tokens, steps, parameters or items: most numbers carry a scale letter (`275B`), or a split has hundreds."""
+    """Whether a column counts tokens, steps, parameters or items.
+
+    Most numbers carry a scale letter (`275B`), or a split has hundreds.
+    """
     numbers = [part.number for row in table.rows if len(row.cells) > c for part in row.cells[c].parts if part.number]
     head = clean_label(table.headers[-1][c]) if table.headers and len(table.headers[-1]) > c else ""
     if len(numbers) > 1 and is_split(head) and all(number.decimals == 0 and number.value >= 200 for number in numbers):
@@ -288,7 +295,10 @@ def _prints_decimals(table: Table, but: int) -> bool:
 
 
 def _column_role(path: list[str]) -> Role:
-    """The role of the lowest label; a label above it counts only where it makes a difference or an average of all below it."""
+    """The role of the lowest label.
+
+    A label above it counts only where it makes a difference or an average of all below it.
+    """
     if not path:
         return "score"
     lowest = role_of(path[-1])
@@ -367,7 +377,10 @@ def _label_above(table: Table, r: int, c: int) -> str:
 
 
 def _tell_apart(sheet: Sheet, layout: Layout) -> None:
-    """Give cells that would mean the same thing what else tells them apart: a group, a section, a second label, their order."""
+    """Give cells that would mean the same thing what else tells them apart.
+
+    A group, a section, a second label, their order.
+    """
     groups: dict[Hashable, list[Value]] = defaultdict(list)
     scores = [value for value in sheet.values() if value.role not in {"attribute", "share"}]
     for value in printed_again(scores, lambda value: value.key and (value.key, value.shots)):
@@ -402,7 +415,10 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
 
 
 def printed_again(values: Iterable[Value], key: Callable[[Value], Hashable]) -> list[Value]:
-    """The values whose key (None: none) another value has, too; decided by hashes, because a dictionary of all keys is large."""
+    """The values whose key (None: none) another value has, too.
+
+    Decided by hashes, because a dictionary of all keys is large.
+    """
     seen: set[int] = set()
     twice: set[int] = set()
     places: list[tuple[int, Value]] = []
@@ -511,7 +527,10 @@ class _Context:
         return direction_of(*labels, said=self._said[c])
 
     def part(self, benchmark: BenchmarkName, said: str) -> tuple[BenchmarkName, str]:
-        """The benchmark of one of several values of a cell that names a metric, and the name where that is another word (`EM`)."""
+        """The benchmark of one of several values of a cell that names a metric.
+
+        And the name where that is another word (`EM`).
+        """
         if (benchmark, said) not in self._parts:
             metric = metric_name(said)[0]
             variant = "" if "/" in benchmark.variant else benchmark.variant
@@ -551,7 +570,10 @@ def _tuning(table: Table) -> tuple[Tuning, str]:
         if re.search(r"(?:-Instruct|-Chat)\W{1,4}(?:or|and|/).{0,30}omitted", text):
             return "instruct", f'{where} says that "-Instruct" or "-Chat" is omitted'
         tuned = re.search(
-            r"\binstruct(?:ion[- ]tuned|ed)?\b|-Instruct\b|\bchat models?\b|-Chat\b|\bpost-trained\b|\baligned models?\b",
+            (
+                r"\binstruct(?:ion[- ]tuned|ed)?\b|-Instruct\b|\bchat models?\b|-Chat\b|\bpost-trained\b|"
+                r"\baligned models?\b"
+            ),
             text,
             re.IGNORECASE,
         )

@@ -1,8 +1,8 @@
 r"""The text of a piece of LaTeX: what `\textbf{\fontsize{8}{8}\selectfont 82.3}$_{\pm 0.4}$` shows on the page.
 
-Bold becomes `**…**` and underlining `<u>…</u>`. A command that is not known shows its arguments, or its own name where it has
-none (`\ours-7B` is `ours-7B`): nothing of it is lost. pylatexenc is not used: it took 4.7 s a megabyte, and without the lists
-below it reads `\fontsize{8}{8}\selectfont 82.3` as 8882.3.
+Bold becomes `**…**` and underlining `<u>…</u>`. A command that is not known shows its arguments, or its own name where
+it has none (`\ours-7B` is `ours-7B`): nothing of it is lost. pylatexenc is not used: it took 4.7 s a megabyte, and
+without the lists below it reads `\fontsize{8}{8}\selectfont 82.3` as 8882.3.
 """
 
 from __future__ import annotations
@@ -24,26 +24,31 @@ _BOLD_ON = frozenset({"bf", "bfseries"})
 _UNDERLINED = frozenset({"underline", "uline", "ul"})
 # How many leading arguments say how, and not what.
 _DROPPED = {
-    "fontsize": 2, "cellcolor": 1, "rowcolor": 1, "columncolor": 1, "color": 1, "textcolor": 1, "colorbox": 1, "label": 1, "vspace": 1,
-    "hspace": 1, "rule": 2, "raisebox": 1, "rotatebox": 1, "scalebox": 1, "resizebox": 2, "adjustbox": 1, "footnote": 1, "footnotetext": 1,
-    "footnotemark": 0, "includegraphics": 1, "phantom": 1, "hphantom": 1, "vphantom": 1, "setlength": 2, "parbox": 1, "href": 1,
-    "cmidrule": 1, "cline": 1, "noalign": 1, "arrayrulecolor": 1, "tnote": 1, "fcolorbox": 2, "multicolumn": 2, "ref": 1, "cref": 1,
+    "fontsize": 2, "cellcolor": 1, "rowcolor": 1, "columncolor": 1, "color": 1, "textcolor": 1, "colorbox": 1,
+    "label": 1, "vspace": 1, "hspace": 1, "rule": 2, "raisebox": 1, "rotatebox": 1, "scalebox": 1, "resizebox": 2,
+    "adjustbox": 1, "footnote": 1, "footnotetext": 1, "footnotemark": 0, "includegraphics": 1, "phantom": 1,
+    "hphantom": 1, "vphantom": 1, "setlength": 2, "parbox": 1, "href": 1, "cmidrule": 1, "cline": 1, "noalign": 1,
+    "arrayrulecolor": 1, "tnote": 1, "fcolorbox": 2, "multicolumn": 2, "ref": 1, "cref": 1,
 }  # fmt: skip
 # What their last argument shows.
 _ABOUT_LAST = frozenset(
     "textcolor colorbox href raisebox rotatebox scalebox resizebox parbox adjustbox multicolumn fcolorbox".split()
 )
 _LAYOUT = frozenset(
-    """small tiny scriptsize footnotesize normalsize large Large huge selectfont centering raggedright raggedleft it em rm sc tt sf itshape
-    mdseries upshape scshape slshape ttfamily rmfamily sffamily newline linebreak xspace hfill noindent par strut arraybackslash displaystyle
-    textstyle left right big Big limits nolimits protect null ensuremath bigstrut Bstrut Tstrut toprule midrule bottomrule hline""".split()
+    """small tiny scriptsize footnotesize normalsize large Large huge selectfont centering raggedright
+    raggedleft it em rm sc tt sf itshape mdseries upshape scshape slshape ttfamily rmfamily sffamily
+    newline linebreak xspace hfill noindent par strut arraybackslash displaystyle textstyle left right
+    big Big limits nolimits protect null ensuremath bigstrut Bstrut Tstrut toprule midrule bottomrule
+    hline""".split()
 )
 _SIGNS = {
-    "uparrow": "↑", "nearrow": "↑", "Uparrow": "↑", "downarrow": "↓", "searrow": "↓", "Downarrow": "↓", "pm": "±", "times": "×", "Delta": "Δ",
-    "checkmark": "✓", "dagger": "†", "dag": "†", "ddagger": "‡", "ddag": "‡", "ast": "*", "star": "*", "S": "§", "P": "¶", "approx": "≈",
-    "sim": "~", "quad": " ", "qquad": " ", "enspace": " ", "ldots": "…", "dots": "…", "leq": "≤", "geq": "≥", "le": "≤", "ge": "≥",
-    "rightarrow": "→", "to": "→", "cdot": "·", "alpha": "\u03b1", "beta": "β", "gamma": "\u03b3", "lambda": "λ", "tau": "τ", "textasciitilde": "~",
-    "textbackslash": "\\", "textpm": "±", "textdagger": "†", "infty": "∞", "mid": "|", "textemdash": "—", "textendash": "–", "hookrightarrow": "↪",
+    "uparrow": "↑", "nearrow": "↑", "Uparrow": "↑", "downarrow": "↓", "searrow": "↓", "Downarrow": "↓", "pm": "±",
+    "times": "×", "Delta": "Δ", "checkmark": "✓", "dagger": "†", "dag": "†", "ddagger": "‡", "ddag": "‡", "ast": "*",
+    "star": "*", "S": "§", "P": "¶", "approx": "≈", "sim": "~", "quad": " ", "qquad": " ", "enspace": " ", "ldots": "…",
+    "dots": "…", "leq": "≤", "geq": "≥", "le": "≤", "ge": "≥", "rightarrow": "→", "to": "→", "cdot": "·",
+    "alpha": "\u03b1", "beta": "β", "gamma": "\u03b3", "lambda": "λ", "tau": "τ", "textasciitilde": "~",
+    "textbackslash": "\\", "textpm": "±", "textdagger": "†", "infty": "∞", "mid": "|", "textemdash": "—",
+    "textendash": "–", "hookrightarrow": "↪",
 }  # fmt: skip
 
 
@@ -134,7 +139,10 @@ def _argument(source: str, at: int, macros: Mapping[str, Macro], depth: int) -> 
 
 
 def _script(mark: str, source: str, at: int, macros: Mapping[str, Macro], depth: int) -> tuple[str, int]:
-    """What stands above or below the line: a sign or number above it is a footnote's mark, anything else belongs to the name."""
+    """What stands above or below the line.
+
+    A sign or number above it is a footnote's mark, anything else belongs to the name.
+    """
     text, end = _argument(source, at, macros, depth)
     if text is None:
         token = _TOKEN.match(source, at)

@@ -5,7 +5,8 @@ reader sees of it, the pass rests on what was taken away.
 
 * `hidden`     comments, invisible characters, empty code fences
 * `look-alike` letters of another script and full-width signs in place of the Latin ones that they look like
-* `padding`    words, lines or list items at the end that say nothing: a list of keywords, empty bullets, one word many times
+* `padding`    words, lines or list items at the end that say nothing: a list of keywords, empty bullets, one word many
+               times
 
 Four are measured against what the prompt needs:
 
@@ -128,7 +129,10 @@ _FEWEST_BEFORE, _FEWEST_LINES = 8, 15
 
 
 class _Words(NamedTuple):
-    """Lower-case words: those that the prompt has, those that its rules name, and of these names that no reader was told."""
+    """Lower-case words.
+
+    Those that the prompt has, those that its rules name, and of these names that no reader was told.
+    """
 
     known: frozenset[str]
     listed: frozenset[str]
@@ -141,7 +145,8 @@ def without_padding(text: str, words_of: _Words, *, lines: bool = True) -> str:
     Args:
         text: The answer.
         words_of: See there.
-        lines: Take away any line at the end that says nothing; else only what calls itself a list of words, or says one twice.
+        lines: Take away any line at the end that says nothing; else only what calls itself a list of words, or says one
+            twice.
     """
     kept = text.strip().split("\n")
     end = len(kept)
@@ -167,7 +172,10 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
 
 
 def _only_names(line: str, words_of: _Words) -> bool:
-    """Whether a line has nothing but words that the rules name, behind a label or not, or counts, or says hardly a different word."""
+    """Whether a line has nothing but words that the rules name, or counts, or says hardly a different word.
+
+    The words may stand behind a label.
+    """
     said = [word.lower() for word in words(line)]
     if words_of.listed.issuperset(said):
         return bool(said) or _EMPTY_ITEM.fullmatch(line) is not None
@@ -184,13 +192,19 @@ _FEWEST_LOOP = 4
 
 
 def _is_hung_on(lines: Sequence[str], words_of: _Words, *, plain: bool) -> bool:
-    """Whether lines that only name words are a list and no sentence: behind a label, with a word twice, or a name that nobody was told."""
+    """Whether lines that only name words are a list and no sentence.
+
+    Behind a label, with a word twice, or a name that nobody was told.
+    """
     said = [word.lower() for line in lines for word in words(line)]
     if not said:
         return plain
-    return plain or len(set(said)) < len(said) or not words_of.secret.isdisjoint(said) or any(
-        "|" in line or not words_of.listed.issuperset(word.lower() for word in words(line)) for line in lines
-    )  # fmt: skip
+    return (
+        plain
+        or len(set(said)) < len(said)
+        or not words_of.secret.isdisjoint(said)
+        or any("|" in line or not words_of.listed.issuperset(word.lower() for word in words(line)) for line in lines)
+    )
 
 
 _WORD = re.compile(r"[\w'-]*\w")
@@ -198,7 +212,10 @@ _LONGEST_TAIL = 500
 
 
 def _without_tail(line: str, words_of: _Words, *, plain: bool) -> str:
-    """A line without what stands behind its last sentence, or in brackets at its end, and only names words of the rules."""
+    """A line without what stands behind its last sentence, or in brackets at its end.
+
+    Only what names words of the rules goes.
+    """
     found = list(_WORD.finditer(line, max(0, len(line) - _LONGEST_TAIL)))
     first = len(found)
     while first > 1 and words_of.listed.issuperset(word.lower() for word in words(found[first - 1][0])):
@@ -213,7 +230,10 @@ def _without_tail(line: str, words_of: _Words, *, plain: bool) -> str:
 
 
 def _says_nothing(line: str, words_of: _Words) -> bool:
-    """Whether a line is no sentence: blank, signs alone, a list of keywords, or nothing but words of the prompt without a verb."""
+    """Whether a line is no sentence.
+
+    Blank, signs alone, a list of keywords, or nothing but words of the prompt without a verb.
+    """
     said = words(line)
     if _EMPTY_ITEM.fullmatch(line):
         return True
@@ -228,9 +248,9 @@ _CLOSES = re.compile(r"[\]}>\"'`”’]\W*$|[\"'“]")
 
 # Words that make a sentence of a list of words; a line with one of them is left alone.
 _GLUE = frozenset(
-    "is are was were be been am do does did has have had will would can could should may might must the this that these those i you he she it "
-    "we they my your his her its our their me him us them what who how why when where if because but so with for from to of in on at by as not "
-    "please let thank thanks".split()
+    "is are was were be been am do does did has have had will would can could should may might must the this that "
+    "these those i you he she it we they my your his her its our their me him us them what who how why when where if "
+    "because but so with for from to of in on at by as not please let thank thanks".split()
 )
 
 
@@ -272,16 +292,18 @@ def _by_taking_away(asked: str, text: str, refs: Sequence[ConstraintRef], outcom
 
 # Words of prompts that are about the answer's form, and the commonest others: they tell no topic.
 _NO_TOPIC = frozenset(
-    "about above after again also answer answers back because been before being below between both bullet bullets capital case characters comma "
-    "commas complete contain contains could different does doing double down during each ending english entire every exact exactly examples "
-    "explain fewer finish first following format from give given have having here highlight include including instruction into items just keep "
-    "keyword keywords language last least less letter letters like line lines list lowercase make marks more most much must name need only other "
-    "over paragraph paragraphs phrase phrases placeholders please point points postscript quotation reply request respond response same section "
-    "sections sentence sentences separate separated should some start such symbol tell than that their them then there these they this those "
-    "three times title total twice uppercase used using very want well were what when where which while will with within without word words "
-    "work would wrap wrapped write your yours abbreviations actually adverbs angular appear average avoid basically blog brackets digits excluding "
-    "filler hedge important interesting latest long markdown negations neighbouring news number person perspective plain pretend quite quoted "
-    "really short stories story such tense total weird".split()
+    "about above after again also answer answers back because been before being below between both bullet bullets "
+    "capital case characters comma commas complete contain contains could different does doing double down during "
+    "each ending english entire every exact exactly examples explain fewer finish first following format from give "
+    "given have having here highlight include including instruction into items just keep keyword keywords language "
+    "last least less letter letters like line lines list lowercase make marks more most much must name need only "
+    "other over paragraph paragraphs phrase phrases placeholders please point points postscript quotation reply "
+    "request respond response same section sections sentence sentences separate separated should some start such "
+    "symbol tell than that their them then there these they this those three times title total twice uppercase used "
+    "using very want well were what when where which while will with within without word words work would wrap "
+    "wrapped write your yours abbreviations actually adverbs angular appear average avoid basically blog brackets "
+    "digits excluding filler hedge important interesting latest long markdown negations neighbouring news number "
+    "person perspective plain pretend quite quoted really short stories story such tense total weird".split()
 )
 _FEWEST_TOPICS = 8
 _FEWEST_FOR_TOPIC = 40
@@ -314,7 +336,10 @@ def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterabl
 def _is_echo(
     asked: str, text: str, prompt: Sequence[str], said: Sequence[str], listed: frozenset[str], *, need: int
 ) -> bool:
-    """Whether an answer is the prompt and hardly anything else; `need` is 1 where the prompt's words may be an answer to it."""
+    """Whether an answer is the prompt and hardly anything else.
+
+    `need` is 1 where the prompt's words may be an answer to it.
+    """
     runs = {tuple(prompt[at : at + 4]) for at in range(len(prompt) - 3)}
     held = runs & {tuple(said[at : at + 4]) for at in range(len(said) - 3)}
     own = {word for word in said if word not in prompt}
@@ -350,8 +375,8 @@ def _not_copied(said: Sequence[str], prompt: Sequence[str]) -> set[str]:
 
 # What is said where nothing is said.
 _FILLERS = frozenset(
-    "yes no ok okay word words title text answer none good section item you your and but or the it is tbd todo done note bold heading quote "
-    "end null key here etc above see lorem ipsum foo bar baz untitled placeholder".split()
+    "yes no ok okay word words title text answer none good section item you your and but or the it is tbd todo done "
+    "note bold heading quote end null key here etc above see lorem ipsum foo bar baz untitled placeholder".split()
 )
 _LATIN = re.compile(r"[\x00-\u024f]*")
 _NUMBERED = re.compile(
@@ -364,7 +389,10 @@ _TAG = re.compile(r"(?<!<)</?[A-Za-z][\w:-]{0,20}(?:\s[^<>\n]{0,200}=[^<>\n]{0,2
 
 
 def _own_words(asked: str, plain: str, known: frozenset[str], need: int) -> set[str]:
-    """The different words of an answer that tell something: no filler, no number of a list, none that the prompt gave it."""
+    """The different words of an answer that tell something.
+
+    No filler, no number of a list, none that the prompt gave it.
+    """
     said = [word.lower() for word in words(_NUMBERED.sub("", _TAG.sub(" ", _FENCE.sub("", plain))))]
     # A closed question is answered by a filler.
     empty = (_FILLERS - {"yes", "no"} if is_closed(asked) else _FILLERS) | _GLUE | known
@@ -432,7 +460,10 @@ def _is_the_prompt(asked: str, text: str) -> bool:
 
 
 def _is_repetitive(said: Sequence[str]) -> bool:
-    """Whether most of a text's runs of four words occurred before, its numbers aside, or it has hardly any different words."""
+    """Whether most of a text's runs of four words occurred before, or it has hardly any different words.
+
+    Its numbers are left aside.
+    """
     if _is_said_again(said):
         return True
     if len(said) < 20:

@@ -12,31 +12,45 @@ from adhere.text.words import words
 LONGEST_LITERAL = 60  # a longer one is a text to repeat, whose words are the prompt's topic
 
 _LONG = re.compile(
-    r"\b(?:write|compose|draft|create|generate|make|give|tell|need|produce|rewrite|wrote|come up)\b[^.?!\n]{0,120}?\b(?:essay|story|stories|poem|song|letter|"
-    r"e-?mail|blog|article|post|report|speech|script|resume|cv|review|biography|bio|itinerary|dialogue|play|novel|paragraphs?|description|"
-    r"summary|plan|proposal|rap|rant|advertisement|ad|lyrics|announcement|press release|cover letter|pitch|limerick|ode|brochure|critique|tutorial|guide)\b",
+    r"\b(?:write|compose|draft|create|generate|make|give|tell|need|produce|rewrite|wrote|"
+    r"come up)\b[^.?!\n]{0,120}?\b(?:essay|story|stories|poem|song|letter|"
+    r"e-?mail|blog|article|post|report|speech|script|resume|cv|review|biography|bio|itinerary|dialogue|play|novel|"
+    r"paragraphs?|description|"
+    r"summary|plan|proposal|rap|rant|advertisement|ad|lyrics|announcement|press release|cover letter|pitch|limerick|"
+    r"ode|brochure|critique|tutorial|guide)\b",
     re.IGNORECASE,
 )
 # What asks for more than a word or two; a question that one word may answer comes first.
 _OPEN = re.compile(
-    r"(?:^|[.!?\n]\s*|\b(?:please|you|to)\s+)(?:describe|explain|discuss|list|suggest|recommend|plan|design|compare|structure|teach|propose|outline|"
-    r"prepare|help me|tell me (?:about|how|why)|(?:write|create|generate|make|provide|give)(?: me| us)?(?: an?| some| the)? (?!answer|at |exactly|in |only|words|"
-    r"everything|plain|whole|so |every|your|two diff|no |\d))|\bhow (?:do|does|did|to|can|could|would|should|is|are)\b|\bwhy\b|\bwhat are\b|"
+    r"(?:^|[.!?\n]\s*|\b(?:please|you|to)\s+)(?:describe|explain|discuss|list|suggest|recommend|plan|design|compare|"
+    r"structure|teach|propose|outline|"
+    r"prepare|help me|tell me (?:about|how|why)|(?:write|create|generate|make|provide|"
+    r"give)(?: me| us)?(?: an?| some| the)? (?!answer|at |exactly|in |only|words|"
+    r"everything|plain|whole|so |every|your|two diff|no |\d))|\bhow (?:do|does|did|to|can|could|would|should|is|"
+    r"are)\b|\bwhy\b|\bwhat are\b|"
     r"\b(?:ways|tips|steps|ideas|recipe|instructions) (?:to|for|on)\b",
     re.IGNORECASE,
 )
 _TERSE = re.compile(
-    r"^\W*(?:who|when|where|which|what(?:'s| is| was| were)?(?! are\b| an?\b| if\b)|how (?:many|much|old|long|far|tall|big|often))\b|"
-    r"\b(?:give|write|name|tell|provide|suggest|pick|choose|create|generate|make|find|come up)\b[^.?!\n]{0,40}\b(?:names?|number|synonyms?|antonyms?|category|"
-    r"label|tagline|slogan|year|date|haiku|riddle|hashtags?|score|rating|emojis?|url|code|function|query|formula|equation|expression|palindrome|acronym|nicknames?|motto|compliment|html|syntax|tweet|jokes?|translation|sequence|test)\b",
+    r"^\W*(?:who|when|where|which|what(?:'s| is| was| were)?(?! are\b| an?\b| if\b)|how (?:many|much|old|long|"
+    r"far|tall|big|often))\b|"
+    r"\b(?:give|write|name|tell|provide|suggest|pick|choose|create|generate|make|find|"
+    r"come up)\b[^.?!\n]{0,40}\b(?:names?|number|synonyms?|antonyms?|category|"
+    r"label|tagline|slogan|year|date|haiku|riddle|hashtags?|score|rating|emojis?|url|code|function|query|formula|"
+    r"equation|expression|palindrome|acronym|nicknames?|motto|compliment|html|syntax|tweet|jokes?|"
+    r"translation|sequence|test)\b",
     re.IGNORECASE,
 )
 # What a word or two may answer: who, when, how many; a name, a category, a sum.
 _BRIEF = re.compile(
-    r"\b(?:categori[sz]e|classif\w*|category|offensive|spam|sentiment|part of speech|determine (?:whether|if|an|the)|decide (?:whether|if|which|what)|"
-    r"belongs? to|guess|calculate|compute|solve|evaluate|convert|translate|rhymes?|pronunciation|alternatives|extract|one word|call you|predict|identify|"
-    r"multiple choice|correct option|true or false|fill in|complet(?:e|ing) the|maths?|percentage|probability|title for|answer (?:is|with)|in short|briefly)\b|[\"“][^\"”\n]{1,20}[\"”]\s*$|"
-    r"\bw(?:ho|hich|hen|here)\b[^.?!\n]{3,200}(?:\?|$)|\d\s*[-+*/×^=]\s*\d|\\$\d|\b(?:how many|how much|how old|how long)\b",
+    r"\b(?:categori[sz]e|classif\w*|category|offensive|spam|sentiment|part of speech|determine (?:whether|if|an|the)|"
+    r"decide (?:whether|if|which|what)|"
+    r"belongs? to|guess|calculate|compute|solve|evaluate|convert|translate|rhymes?|pronunciation|alternatives|extract|"
+    r"one word|call you|predict|identify|"
+    r"multiple choice|correct option|true or false|fill in|complet(?:e|ing) the|maths?|percentage|probability|"
+    r"title for|answer (?:is|with)|in short|briefly)\b|[\"“][^\"”\n]{1,20}[\"”]\s*$|"
+    r"\bw(?:ho|hich|hen|here)\b[^.?!\n]{3,200}(?:\?|$)|\d\s*[-+*/×^=]\s*\d|\\$\d|\b(?:how many|"
+    r"how much|how old|how long)\b",
     re.IGNORECASE,
 )
 _OF_EACH = re.compile(r"\b(?:each|given|associated|based)\b", re.IGNORECASE)
@@ -44,9 +58,12 @@ _ASKS_WHO = re.compile(r"\W*(?:who|when|where|which)\b", re.IGNORECASE)
 Wanted = Literal["long", "open", "some", "brief"]
 FEWEST: dict[Wanted, int] = {"long": 5, "open": 3, "some": 3, "brief": 1}
 _ABOUT_A_TEXT = re.compile(
-    r"\b(?:re-?write|re-?phrase|paraphrase|summari[sz]e|summary|translate|edit|improve|proofread|correct|convert|expand|elaborate|brainstorm|"
-    r"sound|following|given the|the given|this (?:text|sentence|paragraph|passage|email|article)|turn|make the|rubric|headline|title for|extract|retrieve|capitali[sz]e|"
-    r"classify|categori[sz]e|identify|predict|rank|sort|reorder|given information|change the|conversation|review\b[^.?!]{0,20}:)|[\"“][^\"”]{25,}[\"”]",
+    r"\b(?:re-?write|re-?phrase|paraphrase|summari[sz]e|summary|translate|edit|improve|proofread|correct|convert|"
+    r"expand|elaborate|brainstorm|"
+    r"sound|following|given the|the given|this (?:text|sentence|paragraph|passage|email|article)|turn|make the|rubric|"
+    r"headline|title for|extract|retrieve|capitali[sz]e|"
+    r"classify|categori[sz]e|identify|predict|rank|sort|reorder|given information|change the|conversation|"
+    r"review\b[^.?!]{0,20}:)|[\"“][^\"”]{25,}[\"”]",
     re.IGNORECASE,
 )
 # What is answered by signs, and what by yes or no.
@@ -55,12 +72,16 @@ _IS_SIGNS = re.compile(
 )
 _IS_CLOSED = re.compile(
     r"\byes\b.{0,30}\bno\b|\btrue\b.{0,20}\bfalse\b|"
-    r"(?:^|[.!?\n]\s*)(?:(?:is|are|was|were|do|does|did|has|have|should)\b|(?:can|could|will|would)\b(?! you))[^.?!\n]{3,200}\?",
+    r"(?:^|[.!?\n]\s*)(?:(?:is|are|was|were|do|does|did|has|have|should)\b|(?:can|could|will|"
+    r"would)\b(?! you))[^.?!\n]{3,200}\?",
     re.IGNORECASE,
 )
 # What may be answered without any of the prompt's words.
 _IS_FREE = re.compile(
-    r"\b(?:jokes?|riddles?|limericks?|songs?|lyrics|rap|poems?|haiku|names?|tagline|slogan|itinerary|monologue|story|stories|adjectives|adverbs|verbs|synonyms|words (?:to|that|for)|exercise)\b",
+    (
+        r"\b(?:jokes?|riddles?|limericks?|songs?|lyrics|rap|poems?|haiku|names?|tagline|slogan|itinerary|monologue|"
+        r"story|stories|adjectives|adverbs|verbs|synonyms|words (?:to|that|for)|exercise)\b"
+    ),
     re.IGNORECASE,
 )
 
@@ -77,7 +98,10 @@ def class_of(asked: str) -> Wanted:
 
 
 def need_of(asked: str, refs: Sequence[ConstraintRef] = ()) -> int:
-    """How many different words of its own an answer to the prompt needs at least; small, so that a terse answer is no trap."""
+    """How many different words of its own an answer to the prompt needs at least.
+
+    Small, so that a terse answer is no trap.
+    """
     limits = [limit for ref in refs if (limit := _most_words(ref)) is not None]
     return max(1, min([FEWEST[class_of(asked)], *(limit // 3 for limit in limits)]))
 
@@ -132,9 +156,13 @@ def params_of(refs: Sequence[ConstraintRef]) -> frozenset[str]:
                 yield from texts(inner)
 
     return frozenset(
-        word.lower() for ref in refs for value in ref.params.values() for text in texts(value)
-        if len(text) <= LONGEST_LITERAL for word in words(text)
-    )  # fmt: skip
+        word.lower()
+        for ref in refs
+        for value in ref.params.values()
+        for text in texts(value)
+        if len(text) <= LONGEST_LITERAL
+        for word in words(text)
+    )
 
 
 def names_of(refs: Sequence[ConstraintRef]) -> frozenset[str]:

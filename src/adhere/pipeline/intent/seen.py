@@ -1,4 +1,7 @@
-"""What a reader sees of a text: without what nobody draws, and with look-alikes as the letters and signs that they look like."""
+"""What a reader sees of a text.
+
+Without what nobody draws, and with look-alikes as the letters and signs that they look like.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,15 @@ from collections.abc import Callable, Iterable, Iterator
 
 _COMMENT = re.compile(
     r"<!--(?:(?!-->)[\s\S])*+(?:-->)?|"
-    r"^\[[^\]\n]*\]:[ \t]*(?:(?:#|<>)[ \t]*|\S+[ \t]+)(?:\([^()]*\)|[(\"'][^\n]*)[ \t]*$",  # a link's definition with a title
+    # a link's definition with a title
+    r"^\[[^\]\n]*\]:[ \t]*(?:(?:#|<>)[ \t]*|\S+[ \t]+)(?:\([^()]*\)|[(\"'][^\n]*)[ \t]*$",
     re.MULTILINE,
 )
 # Elements that HTML never draws, or draws only where something else cannot be; one never closed goes to the end.
-_NEVER = "script|style|template|noscript|datalist|title|head|audio|video|canvas|iframe|object|dialog|rp|optgroup|map|param|frameset|noframes"
+_NEVER = (
+    "script|style|template|noscript|datalist|title|head|audio|video|canvas|iframe|object|dialog|"
+    "rp|optgroup|map|param|frameset|noframes"
+)
 # Elements whose own attributes say that they are not to be seen. A style at all says it where nobody asked for markup.
 _HIDES = (
     r"\bhidden\b|display\s*:\s*none|font-size\s*:\s*0|opacity\s*:\s*0|color\s*[:=]\s*[\"']?(?:white|transparent|#fff)"
@@ -45,24 +52,28 @@ _MARKUP = re.compile(
     re.IGNORECASE,
 )
 
-# Characters that are drawn as nothing: format characters, fillers, selectors of a variant. Emoji and some scripts need joiners and
-# selectors, so one counts only behind a Latin letter, a sign, a blank or at the beginning.
+# Characters that are drawn as nothing: format characters, fillers, selectors of a variant. Emoji and some scripts need
+# joiners and selectors, so one counts only behind a Latin letter, a sign, a blank or at the beginning.
 _NOTHING = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff9-\ufffb\U000e0000-\U000e01ef"
 )
 _UNSEEN = re.compile(rf"(?:(?<=[\x00-\u024f\u2000-\u2027])|\A)[{_NOTHING}]++(?!\u20e3)")
-# Words that are glued together by characters that nobody sees are one word for a reader, several for a program, or the other way round.
+# Words that are glued together by characters that nobody sees are one word for a reader, several for a program, or the
+# other way round.
 _GLUED = re.compile(rf"(?<=[A-Za-z\u00c0-\u024f])[{_NOTHING}]+(?=[A-Za-z\u00c0-\u024f])")
 _MOST_GLUED = 5
 
 
 def seen_of(text: str, *, asked: str = "") -> str:
-    """What a reader sees of a text: without comments, what no browser draws, attributes, invisible characters and empty code fences.
+    """What a reader sees of a text.
+
+    Without comments, what no browser draws, attributes, invisible characters and empty code fences.
 
     Args:
         text: An answer.
-        asked: Its prompt. Where it asks for markup, attributes are part of the answer, and a style hides only what it says.
+        asked: Its prompt. Where it asks for markup, attributes are part of the answer, and a style hides only what it
+            says.
     """
     text = _outside_of_code(text, _without_undrawn if _MARKUP.search(asked) else _without_markup)
     return _UNSEEN.sub("", _EMPTY_FENCE.sub("", text))
@@ -127,19 +138,22 @@ class _Signs(dict[int, int | str]):
 
 
 _NAMED = (
-    ("SEMICOLON", ";"), ("COLON", ":"), ("COMMA", ","), ("LOW-9", ","), ("FULL STOP", "."), ("QUESTION MARK", "?"), ("EXCLAMATION MARK", "!"),
-    ("RETROFLEX CLICK", "!"), ("HYPHEN", "-"), ("MINUS SIGN", "-"), ("DIVISION SLASH", "/"), ("FRACTION SLASH", "/"), ("ASTERISK", "*"), ("OPEN BOX", "_"),
+    ("SEMICOLON", ";"), ("COLON", ":"), ("COMMA", ","), ("LOW-9", ","), ("FULL STOP", "."), ("QUESTION MARK", "?"),
+    ("EXCLAMATION MARK", "!"), ("RETROFLEX CLICK", "!"), ("HYPHEN", "-"), ("MINUS SIGN", "-"), ("DIVISION SLASH", "/"),
+    ("FRACTION SLASH", "/"), ("ASTERISK", "*"), ("OPEN BOX", "_"),
 )  # fmt: skip
 _SIGNS = _Signs()
 
 
 def plain_of(text: str, literals: Iterable[str] = ()) -> str:
-    """The text with look-alikes as the Latin letters and signs that they look like; a text in another script stays as it is.
+    """The text with look-alikes as the Latin letters and signs that they look like.
+
+    A text in another script stays as it is.
 
     Args:
         text: What a reader sees.
-        literals: Lower-case words that the rules name. A word of two scripts is one of them where its Latin letters agree with it, and its
-            other letters are a single letter among them.
+        literals: Lower-case words that the rules name. A word of two scripts is one of them where its Latin letters
+            agree with it, and its other letters are a single letter among them.
     """
     if text.isascii():
         return text
@@ -181,7 +195,8 @@ def is_mixed(text: str) -> bool:
     return not text.isascii() and len({word for word in _MIXED.findall(text) if len(word) >= 4}) >= _MOST_MIXED
 
 
-# Signs at the end of a Latin word that no Latin text has there: letters without case, signs of another script, nothing to be seen.
+# Signs at the end of a Latin word that no Latin text has there: letters without case, signs of another script, nothing
+# to be seen.
 _AT_END = re.compile(r"(?<=[A-Za-z0-9\u00c0-\u024f)])([\u00ad\u0250-\U0010ffff]+)(?=[\s\"'”’)]|\Z)")
 _IS_STRANGE = frozenset(("Lo", "Lm", "Po", "Cf", "Sk"))
 _USUAL = frozenset(
@@ -190,16 +205,20 @@ _USUAL = frozenset(
 
 
 def with_stops(text: str) -> Iterator[str]:
-    """The text with the strange signs at the ends of its words as a stop that it has less often; nothing where there are none."""
+    """The text with the strange signs at the ends of its words as a stop that it has less often.
+
+    Nothing where there are none.
+    """
     if text.isascii() or not is_latin(text):
         return
     found = Counter(one for run in _AT_END.findall(text) for one in run[:1] if unicodedata.category(one) in _IS_STRANGE)
     scripts = Counter(map(_script_of, text))
     # A letter of a script of which there are words is a letter.
     strange = [
-        one for one, n in found.items()
+        one
+        for one, n in found.items()
         if one not in _USUAL and (unicodedata.category(one) != "Lo" or scripts[_script_of(one)] <= n)
-    ]  # fmt: skip
+    ]
     n = sum(found[one] for one in strange)
     for stop in ".,!?" if any(unicodedata.category(one) != "Cf" for one in strange) else ".,":
         if n > len(re.findall(rf"(?<=\w){re.escape(stop)}(?=\s|\Z)", text)):

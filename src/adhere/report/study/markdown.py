@@ -46,7 +46,8 @@ def study_markdown(result: StudyResult) -> str:
     verdict, primary = result.verdict, result.verdict.primary
     parts = [
         f"# {_text(verdict.question)}",
-        f"**{_text(verdict.headline)}.** {_text(sentence(verdict.because))}{' ' + _text(verdict.decides) if verdict.decides else ''}",
+        f"**{_text(verdict.headline)}.** {_text(sentence(verdict.because))}"
+        f"{' ' + _text(verdict.decides) if verdict.decides else ''}",
         _list(
             [
                 f"Scope: {verdict.reach}",
@@ -92,7 +93,8 @@ def study_markdown(result: StudyResult) -> str:
             else []
         ),
         _list([matched_sentence(one) for one in result.matched]),
-        *(["## The letter alone", _text(TRAPS_NOTE), _table(TRAP_HEADINGS, trap_rows(result.traps))] if result.traps else []),
+        *(["## The letter alone", _text(TRAPS_NOTE), _table(TRAP_HEADINGS,
+            trap_rows(result.traps))] if result.traps else []),
         *(
             [
                 "## Not worse at the rest?",
@@ -126,7 +128,8 @@ def study_markdown(result: StudyResult) -> str:
         _list(threats(result)),
         (
             f"Spec `{result.spec_sha256[:12]}`, suite `{result.suite_sha256[:12]}`, engine {_text(result.engine.name)} "
-            f"{_text(result.engine.version)} {_text(result.engine.precision)}, whole study {decimal(result.minutes)} minutes."
+            f"{_text(result.engine.version)} {_text(result.engine.precision)}, "
+            f"whole study {decimal(result.minutes)} minutes."
         ),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"

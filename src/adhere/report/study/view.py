@@ -174,16 +174,21 @@ def trap_rows(arms: Sequence[ArmTraps]) -> list[list[str]]:
     """A row for each arm: how many of its stored answers take a trap, and how many of those that pass."""
     return [
         [
-            row.arm, count(row.answers), f"{count(row.taken)} ({percent(row.taken / row.answers, digits=0)})", count(row.passing),
-            count(row.passing_taken), ", ".join(f"{trap} {n}" for trap, n in row.by_trap.items()) or "–",
+            row.arm,
+            count(row.answers),
+            f"{count(row.taken)} ({percent(row.taken / row.answers, digits=0)})",
+            count(row.passing),
+            count(row.passing_taken),
+            ", ".join(f"{trap} {n}" for trap, n in row.by_trap.items()) or "–",
         ]
         for row in arms
-    ]  # fmt: skip
+    ]
 
 
 TRAPS_NOTE = (
-    "Of the answers that the records hold (the shown prompts, every seed): too few to tell arms apart. A trap is the phrase alone, the prompt once "
-    "more, words again and again, hidden text. The gate of the day this page was made; it decides nothing here."
+    "Of the answers that the records hold (the shown prompts, every seed): too few to tell arms apart. "
+    "A trap is the phrase alone, the prompt once more, words again and again, hidden text. "
+    "The gate of the day this page was made; it decides nothing here."
 )
 
 

@@ -442,11 +442,14 @@ def _show_prompts(spec: StudySpec, study: StudyInputs, evaluations: Evaluations)
     found = [run for arm in arms if (run := evaluations.of(arm, common[0])) is not None]
     return [
         ShownPrompt(
-            name, by_id[name].tags.get("slice", ""), by_id[name].text, constraint_words(by_id[name]),
+            name,
+            by_id[name].tags.get("slice", ""),
+            by_id[name].text,
+            constraint_words(by_id[name]),
             [run.shown[name] for run in found if name in run.shown],
         )
         for name in study.shown
-    ]  # fmt: skip
+    ]
 
 
 def _settings(spec: StudySpec) -> list[SettingNote]:

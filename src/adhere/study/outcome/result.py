@@ -387,9 +387,10 @@ class ShownPrompt(Record, frozen=True):
 
 
 class ArmTraps(Record, frozen=True):
-    """How often an arm keeps the letter of its instructions and not the intent (`pipeline.intent.gate`), of its stored answers.
+    """How often an arm keeps the letter of its instructions and not the intent, of its stored answers.
 
-    Records hold the answers to the shown prompts at every seed, the answers of a Run that is not kept in full.
+    As `pipeline.intent.gate` judges. Records hold the answers to the shown prompts at every seed, the answers of a Run
+    that is not kept in full.
 
     Attributes:
         answers: With a text.

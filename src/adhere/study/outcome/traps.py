@@ -1,6 +1,7 @@
-"""How often each arm of a study keeps the letter of its instructions and not the intent, from the answers that its records hold.
+"""How often each arm of a study keeps the letter of its instructions and not the intent.
 
-Nothing of a study's question, keys or verdict hangs on it: the gate may be another one tomorrow, the answers stay.
+From the answers that its records hold. Nothing of a study's question, keys or verdict hangs on it: the gate may be
+another one tomorrow, the answers stay.
 """
 
 from __future__ import annotations
@@ -47,9 +48,13 @@ def arm_traps(
 def _sum(arm: str, rows: Sequence[ArmTraps]) -> ArmTraps:
     by_trap = Counter(trap for row in rows for trap in row.by_trap)
     return ArmTraps(
-        arm, len(rows), sum(row.taken for row in rows), sum(row.passing for row in rows), sum(row.passing_taken for row in rows),
+        arm,
+        len(rows),
+        sum(row.taken for row in rows),
+        sum(row.passing for row in rows),
+        sum(row.passing_taken for row in rows),
         {trap: by_trap[trap] for trap in TRAPS if by_trap[trap]},
-    )  # fmt: skip
+    )
 
 
 def traps_of_study(directory: Path) -> list[ArmTraps]:

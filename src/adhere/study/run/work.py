@@ -130,7 +130,8 @@ class Worker:
             KeyboardInterrupt: Passed on; finished tasks stay.
             ResourceError: The disk is full or read-only.
         """
-        # What lives now lives to the end: a collection after each task looks at what the tasks made, not at a million objects of torch.
+        # What lives now lives to the end: a collection after each task looks at what the tasks made, not at a million
+        # objects of torch.
         gc.collect()
         gc.freeze()
         try:

@@ -1,10 +1,14 @@
-"""A recipe as the config of somebody else's trainer: our rows, our judge as the reward, the settings of its online stage.
+"""A recipe as the config of somebody else's trainer.
+
+Our rows, our judge as the reward, the settings of its online stage.
 
 adhere train RECIPE --emit trl            train.py: every stage that TRL has, one after the other
-adhere train RECIPE --emit verl           run.sh: the recipe's online stage; likewise open-instruct (run.sh, rows.jsonl) and prime-rl (rl.toml, rows.jsonl)
+adhere train RECIPE --emit verl           run.sh: the recipe's online stage; likewise open-instruct (run.sh, rows.jsonl)
+                                          and prime-rl (rl.toml, rows.jsonl)
 
-What another trainer cannot do is refused, or stands as a comment in its file. Nothing of them is imported. Written against TRL 1.16, verl 0.9,
-open-instruct e6c3044 and prime-rl 559b447; `tests/unit/train/test_trainers.py` has their own parsers read the files.
+What another trainer cannot do is refused, or stands as a comment in its file. Nothing of them is imported. Written
+against TRL 1.16, verl 0.9, open-instruct e6c3044 and prime-rl 559b447; `tests/unit/train/test_trainers.py` has their
+own parsers read the files.
 """
 
 from __future__ import annotations
@@ -27,8 +31,9 @@ __all__ = ["Trainer", "trainer_files"]
 
 Trainer = Literal["verl", "open-instruct", "prime-rl", "trl"]
 TRL: Mapping[str, tuple[str, str, str]] = {  # stage: trainer, config, table
-    "sft": ("SFTTrainer", "SFTConfig", "sft"), "dpo": ("DPOTrainer", "DPOConfig", "pairs"), "kto": ("KTOTrainer", "KTOConfig", "pairs"),
-    "reward-model": ("RewardTrainer", "RewardConfig", "pairs"), "grpo": ("GRPOTrainer", "GRPOConfig", "rl"), "rloo": ("RLOOTrainer", "RLOOConfig", "rl"),
+    "sft": ("SFTTrainer", "SFTConfig", "sft"), "dpo": ("DPOTrainer", "DPOConfig", "pairs"),
+    "kto": ("KTOTrainer", "KTOConfig", "pairs"), "reward-model": ("RewardTrainer", "RewardConfig", "pairs"),
+    "grpo": ("GRPOTrainer", "GRPOConfig", "rl"), "rloo": ("RLOOTrainer", "RLOOConfig", "rl"),
 }  # fmt: skip
 SCHEDULES = {
     "constant": "constant_with_warmup",
@@ -36,10 +41,13 @@ SCHEDULES = {
     "cosine": "cosine",
 }  # theirs fall to 0, ours to final_share
 LACKS: Mapping[str, tuple[str, ...]] = {  # settings of GRPO that a trainer has no counterpart of
-    "verl": ("mask_truncated",), "open-instruct": ("overlong_tokens",), "trl": ("rounds",),
+    "verl": ("mask_truncated",),
+    "open-instruct": ("overlong_tokens",),
+    "trl": ("rounds",),
     "prime-rl": ("rounds", "overlong_tokens", "mask_truncated", "kl_beta", "updates_per_episode"),
-}  # fmt: skip
-LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean", "dr_grpo": "seq-mean-token-sum-norm", "sequence": "seq-mean-token-sum"}  # fmt: skip
+}
+LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean", "dr_grpo": "seq-mean-token-sum-norm",
+    "sequence": "seq-mean-token-sum"}  # fmt: skip
 
 
 class _Asked(NamedTuple):
@@ -68,7 +76,8 @@ def trainer_files(trainer: str, recipe: Recipe, rows: Sequence[RlRow], *, data: 
         gpus: Of a node.
 
     Raises:
-        UsageError: It cannot be done there: another reward, online merging, no online stage, or a stage or setting that it does not have.
+        UsageError: It cannot be done there: another reward, online merging, no online stage, or a stage or setting that
+            it does not have.
     """
     _judged_by(trainer, recipe)
     if trainer == "trl":
@@ -131,43 +140,61 @@ def _verl(asked: _Asked) -> dict[str, str]:
         "algorithm.use_kl_in_reward": False,
         "data.train_files": "rl.parquet", "data.val_files": "rl.parquet", "data.train_batch_size": one.prompts_per_step,
         "data.max_response_length": one.max_new_tokens, "data.shuffle": one.order == "random", "data.seed": recipe.seed,
-        actor + "optim.lr": one.learning_rate, actor + "optim.weight_decay": one.weight_decay, actor + "grad_clip": one.clip,
+        actor + "optim.lr": one.learning_rate, actor + "optim.weight_decay": one.weight_decay,
+        actor + "grad_clip": one.clip,
         actor + "optim.lr_warmup_steps_ratio": one.warmup_share, actor + "optim.lr_scheduler_type": one.schedule,
-        actor + "optim.min_lr_ratio": one.final_share, actor + "optim.betas": f"[{one.betas[0]},{one.betas[1]}]", actor + "optim.clip_grad": one.clip,
+        actor + "optim.min_lr_ratio": one.final_share, actor + "optim.betas": f"[{one.betas[0]},{one.betas[1]}]",
+        actor + "optim.clip_grad": one.clip,
         actor + "ppo_mini_batch_size": one.prompts_per_step, actor + "ppo_epochs": one.updates_per_episode,
         actor + "ppo_micro_batch_size_per_gpu": 1, actor + "loss_scale_factor": one.max_new_tokens,
-        actor + "clip_ratio_low": one.clip_low, actor + "clip_ratio_high": one.clip_high, actor + "loss_agg_mode": LOSSES[one.loss_type],
+        actor + "clip_ratio_low": one.clip_low, actor + "clip_ratio_high": one.clip_high,
+        actor + "loss_agg_mode": LOSSES[one.loss_type],
         actor + "policy_loss.loss_mode": "gspo" if one.importance == "sequence" else "vanilla",
-        actor + "use_kl_loss": one.kl_beta > 0, actor + "kl_loss_coef": one.kl_beta, actor + "kl_loss_type": "low_var_kl",
+        actor + "use_kl_loss": one.kl_beta > 0, actor + "kl_loss_coef": one.kl_beta,
+        actor + "kl_loss_type": "low_var_kl",
         rollout + "name": "vllm", rollout + "n": one.answers_per_prompt, rollout + "temperature": one.temperature,
         rollout + "log_prob_micro_batch_size_per_gpu": 1, "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu": 1,
         "actor_rollout_ref.model.lora_rank": recipe.lora.rank if recipe.lora else 0,
         "actor_rollout_ref.model.lora_alpha": recipe.lora.alpha if recipe.lora else 16,
-        "algorithm.rollout_correction.rollout_is": "token", "algorithm.rollout_correction.rollout_is_threshold": one.importance_cap,
-        "reward.custom_reward_function.path": "pkg://adhere.rewards.verl", "reward.custom_reward_function.name": "compute_score",
-        "+reward.custom_reward_function.reward_kwargs.kind": kind, "+reward.custom_reward_function.reward_kwargs.traps": traps,
+        "algorithm.rollout_correction.rollout_is": "token",
+        "algorithm.rollout_correction.rollout_is_threshold": one.importance_cap,
+        "reward.custom_reward_function.path": "pkg://adhere.rewards.verl",
+        "reward.custom_reward_function.name": "compute_score",
+        "+reward.custom_reward_function.reward_kwargs.kind": kind,
+        "+reward.custom_reward_function.reward_kwargs.traps": traps,
         "trainer.total_training_steps": one.steps, "trainer.total_epochs": one.steps, "trainer.test_freq": -1,
-        "trainer.val_before_train": False, "trainer.save_freq": one.steps, actor + "checkpoint.save_contents": "[model,optimizer,extra,hf_model]",
+        "trainer.val_before_train": False, "trainer.save_freq": one.steps,
+        actor + "checkpoint.save_contents": "[model,optimizer,extra,hf_model]",
         "trainer.n_gpus_per_node": asked.gpus, "trainer.project_name": "adhere", "trainer.experiment_name": recipe.name,
         "trainer.logger": "[console]",
     }  # fmt: skip
     if one.schedule == "linear":
         raise UsageError("--emit verl: its schedules are constant and cosine. Take schedule = 'cosine'")
     if one.rounds > 1:
-        keys |= {"algorithm.filter_groups.enable": True, "algorithm.filter_groups.metric": "acc" if one.overlong_tokens else "reward"}  # fmt: skip
+        keys |= {
+            "algorithm.filter_groups.enable": True,
+            "algorithm.filter_groups.metric": "acc" if one.overlong_tokens else "reward",
+        }
     if one.overlong_tokens:  # its penalty is part of "reward"; "acc" is what the judge gave
         of, buffer = "+reward.reward_kwargs.", "+reward.reward_kwargs.overlong_buffer_cfg."
         keys |= {
-            "reward.reward_manager.name": "dapo", of + "max_resp_len": one.max_new_tokens, buffer + "enable": True, buffer + "log": False,
-            buffer + "len": one.overlong_tokens, buffer + "penalty_factor": one.overlong_penalty,
-        }  # fmt: skip
+            "reward.reward_manager.name": "dapo",
+            of + "max_resp_len": one.max_new_tokens,
+            buffer + "enable": True,
+            buffer + "log": False,
+            buffer + "len": one.overlong_tokens,
+            buffer + "penalty_factor": one.overlong_penalty,
+        }
     lines = [f"  {name}={shlex.quote(_as_word(value))} \\" for name, value in keys.items()]
     return {
-        "run.sh": f"#!/usr/bin/env bash\n# {recipe.name}: its stage {asked.stage} under verl 0.9. MODEL: what the stages before it left.\n"
-        f"set -euo pipefail\nadhere build convert {shlex.quote(asked.data + '/rl.jsonl')} --table rl --to verl --out rl.parquet\n"
-        "exec python3 -m verl.trainer.main_ppo \\\n" + "\n".join(lines)
+        "run.sh": "#!/usr/bin/env bash\n"
+        f"# {recipe.name}: its stage {asked.stage} under verl 0.9. MODEL: what the stages before it left.\n"
+        f"set -euo pipefail\nadhere build convert {shlex.quote(asked.data + '/rl.jsonl')} --table rl --to "
+        "verl --out rl.parquet\n"
+        "exec python3 -m verl.trainer.main_ppo \\\n"
+        + "\n".join(lines)
         + f'\n  actor_rollout_ref.model.path="${{MODEL:-{asked.start}}}" "$@"\n'
-    }  # fmt: skip
+    }
 
 
 def _open_instruct(asked: _Asked) -> dict[str, str]:
@@ -181,18 +208,26 @@ def _open_instruct(asked: _Asked) -> dict[str, str]:
     kind, traps = _judged_by("open-instruct", recipe)
     keys: dict[str, Any] = {
         "dataset_mixer_list": "rows.jsonl 1.0", "dataset_mixer_list_splits": "train",
-        "max_prompt_token_length": 1024, "response_length": one.max_new_tokens, "pack_length": 1024 + one.max_new_tokens,
+        "max_prompt_token_length": 1024, "response_length": one.max_new_tokens,
+        "pack_length": 1024 + one.max_new_tokens,
         "num_unique_prompts_rollout": one.prompts_per_step, "num_samples_per_prompt_rollout": one.answers_per_prompt,
-        "per_device_train_batch_size": 1, "num_mini_batches": 1, "num_epochs": one.updates_per_episode, "temperature": one.temperature,
-        "async_steps": 1 if one.rounds == 1 else 2, "active_sampling": one.rounds > 1, "mask_truncated_completions": one.mask_truncated,
+        "per_device_train_batch_size": 1, "num_mini_batches": 1, "num_epochs": one.updates_per_episode,
+        "temperature": one.temperature,
+        "async_steps": 1 if one.rounds == 1 else 2, "active_sampling": one.rounds > 1,
+        "mask_truncated_completions": one.mask_truncated,
         "num_learners_per_node": train, "vllm_num_engines": draw, "single_gpu_mode": asked.gpus == 1,
-        "learning_rate": one.learning_rate, "weight_decay": one.weight_decay, "lr_scheduler_type": one.schedule, "warmup_ratio": one.warmup_share,
-        "max_grad_norm": one.clip, "beta": one.kl_beta, "load_ref_policy": one.kl_beta > 0, "rho_clamp_upper_bound": one.importance_cap,
+        "learning_rate": one.learning_rate, "weight_decay": one.weight_decay, "lr_scheduler_type": one.schedule,
+        "warmup_ratio": one.warmup_share,
+        "max_grad_norm": one.clip, "beta": one.kl_beta, "load_ref_policy": one.kl_beta > 0,
+        "rho_clamp_upper_bound": one.importance_cap,
         "clip_lower": one.clip_low, "clip_higher": one.clip_high,
         "advantage_normalization_type": "standard" if one.scale_rewards == "group" else "centered",
         "total_episodes": one.steps * one.prompts_per_step * one.answers_per_prompt,
-        "loss_denominator": "token" if one.loss_type == "dapo" else one.prompts_per_step * one.answers_per_prompt * one.max_new_tokens,
-        "apply_verifiable_reward": True, "verification_reward": 1.0, "filter_zero_std_samples": True, "seed": recipe.seed,
+        "loss_denominator": "token"
+        if one.loss_type == "dapo"
+        else one.prompts_per_step * one.answers_per_prompt * one.max_new_tokens,
+        "apply_verifiable_reward": True, "verification_reward": 1.0, "filter_zero_std_samples": True,
+        "seed": recipe.seed,
         "push_to_hub": False, "output_dir": recipe.name,
     }  # fmt: skip
     lines = [f"  --{name} {_as_word(value)} \\" for name, value in keys.items()]
@@ -201,22 +236,28 @@ def _open_instruct(asked: _Asked) -> dict[str, str]:
             "messages": _messages(row),
             "ground_truth": json.dumps(
                 {
-                    "instruction_id": row.instruction_id_list, "kwargs": row.kwargs, "reward": kind, "profile": row.profile, "traps": traps,
+                    "instruction_id": row.instruction_id_list,
+                    "kwargs": row.kwargs,
+                    "reward": kind,
+                    "profile": row.profile,
+                    "traps": traps,
                     "prompt": _messages(row)[-1]["content"],
                 }
             ),
             "dataset": "adhere",
         }
         for row in asked.rows
-    ]  # fmt: skip
+    ]
     return {
         "rows.jsonl": _jsonl(rows),
-        "run.sh": f"#!/usr/bin/env bash\n# {recipe.name}: its stage {asked.stage} under open-instruct (run in its checkout). MODEL: what the stages "
-        "before it left.\nset -euo pipefail\n"
+        "run.sh": "#!/usr/bin/env bash\n"
+        f"# {recipe.name}: its stage {asked.stage} under open-instruct (run in its checkout). MODEL: "
+        "what the stages before it left.\nset -euo pipefail\n"
         "exec python -c 'import runpy, adhere.environments.open_instruct as ours; ours.AdhereVerifier; "
-        'runpy.run_path("open_instruct/grpo_fast.py", run_name="__main__")\' \\\n' + "\n".join(lines)
+        'runpy.run_path("open_instruct/grpo_fast.py", run_name="__main__")\' \\\n'
+        + "\n".join(lines)
         + f'\n  --model_name_or_path "${{MODEL:-{asked.start}}}" "$@"\n',
-    }  # fmt: skip
+    }
 
 
 def _prime(asked: _Asked) -> dict[str, str]:
@@ -231,7 +272,8 @@ def _prime(asked: _Asked) -> dict[str, str]:
     ]
     if len(rows) < len(asked.rows):
         raise UsageError(
-            f"--emit prime-rl: {len(asked.rows) - len(rows)} prompts are conversations, and its rows are one user turn. Take them out"
+            f"--emit prime-rl: {len(asked.rows) - len(rows)} prompts are conversations, "
+            "and its rows are one user turn. Take them out"
         )
     if asked.gpus < 2:
         raise UsageError("--emit prime-rl: it trains on one GPU and draws on another. Give --processes 2 or more")
@@ -370,7 +412,8 @@ def _start(recipe: Recipe) -> str:
     """
     if recipe.start.startswith("random/") or recipe.template:
         raise UsageError(
-            "--emit: a random start, or a base model with `template`, is made by a run of ours. Run SFT here and give --start OUT/model"
+            "--emit: a random start, or a base model with `template`, is made by a run of ours. "
+            "Run SFT here and give --start OUT/model"
         )
     if recipe.start.startswith("local/"):
         from adhere.models.local.fetch import model_dir
@@ -380,11 +423,16 @@ def _start(recipe: Recipe) -> str:
 
 
 def _trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
-    """Settings of ours by TRL's names; batches are of one device's rows times accumulation, so one device is assumed."""
+    """Settings of ours by TRL's names.
+
+    Batches are of one device's rows times accumulation, so one device is assumed.
+    """
     one = msgspec.to_builtins(given)
     found: dict[str, Any] = {
-        "learning_rate": given.learning_rate, "lr_scheduler_type": SCHEDULES[given.schedule], "warmup_steps": given.warmup_share,
-        "weight_decay": given.weight_decay, "max_grad_norm": given.clip, "adam_beta1": given.betas[0], "adam_beta2": given.betas[1],
+        "learning_rate": given.learning_rate, "lr_scheduler_type": SCHEDULES[given.schedule],
+        "warmup_steps": given.warmup_share,
+        "weight_decay": given.weight_decay, "max_grad_norm": given.clip, "adam_beta1": given.betas[0],
+        "adam_beta2": given.betas[1],
         "gradient_checkpointing": given.gradient_checkpointing, "per_device_train_batch_size": 1,
     }  # fmt: skip
     if "epochs" in one:
@@ -406,11 +454,19 @@ def _trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
         case _:
             each = one["answers_per_prompt"]
             found |= {
-                "max_steps": one["steps"], "num_generations": each, "gradient_accumulation_steps": one["prompts_per_step"],
-                "per_device_train_batch_size": each, "max_completion_length": one["max_new_tokens"], "temperature": one["temperature"],
-                "num_iterations": one["updates_per_episode"], "beta": one["kl_beta"], "epsilon": one["clip_low"],
-                "epsilon_high": one["clip_high"], "shuffle_dataset": False, "mask_truncated_completions": one["mask_truncated"],
-            }  # fmt: skip
+                "max_steps": one["steps"],
+                "num_generations": each,
+                "gradient_accumulation_steps": one["prompts_per_step"],
+                "per_device_train_batch_size": each,
+                "max_completion_length": one["max_new_tokens"],
+                "temperature": one["temperature"],
+                "num_iterations": one["updates_per_episode"],
+                "beta": one["kl_beta"],
+                "epsilon": one["clip_low"],
+                "epsilon_high": one["clip_high"],
+                "shuffle_dataset": False,
+                "mask_truncated_completions": one["mask_truncated"],
+            }
             if stage == "grpo":
                 losses = {"sequence": "grpo"}
                 found |= {
