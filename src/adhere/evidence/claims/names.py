@@ -1,6 +1,6 @@
-"""What a printed name means: the model, its tuning, the benchmark, its variant, the metric. Every guess keeps its reason.
+"""What a printed name means: the model, its tuning, the benchmark, its variant, the metric.
 
-The names themselves are data: `names.toml`.
+Every guess keeps its reason. The names themselves are data: `names.toml`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _CITATION = re.compile(r"\s*\((?=[^()]*\b(?:19|20)\d\d[a-z]?\b)[^()]*(?:,|et al)
 _OWNER = re.compile(r"^[A-Za-z0-9][\w.-]*/(?=[A-Za-z])")  # a repository's owner: meta-llama/Llama-3-8B
 _SUPER = re.compile(r"[¹²³⁴⁵⁶⁷⁸⁹⁰†‡§*]+$")
 _MODEL_TOKEN = re.compile(
-    r"\d+x\d+(?:\.\d+)?b(?![a-z])|a\d+(?:\.\d+)?b(?![a-z])|\d+(?:\.\d+)?[bmk](?=a\d|[^a-z]|$)|(?<![a-z])[a-z]\d+(?:\.\d+)?(?![a-z\d])|\d+(?:\.\d+)?|[a-z]+|[\u4e00-\u9fff]+|\+"
+    r"\d+x\d+(?:\.\d+)?b(?![a-z])|a\d+(?:\.\d+)?b(?![a-z])|\d+(?:\.\d+)?[bmk](?=a\d|[^a-z]|$)|(?<![a-z])[a-z]\d+"
+    r"(?:\.\d+)?(?![a-z\d])|\d+(?:\.\d+)?|[a-z]+|[\u4e00-\u9fff]+|\+"
 )
 _SIZE = re.compile(r"^(?:\d+x)?\d+(?:\.\d+)?[bm]$")
 _SIZE_IN_NAME = re.compile(r"(?<![A-Za-z\d.])(?:\d+x)?\d+(?:\.\d+)?[BbM](?![a-z])")
@@ -59,8 +60,8 @@ _PERPLEXITIES = frozenset({"wikitext2", "wikitext", "ptb", "c4"})  # printed as 
 class ModelName(NamedTuple):
     """A model: `key` is equal for all its spellings, `name` is how we write it.
 
-    `tuning` is part of what a number belongs to: a base model and its tuned model are two models. `parameters` is the size
-    in the name, in billions.
+    `tuning` is part of what a number belongs to: a base model and its tuned model are two models. `parameters` is the
+    size in the name, in billions.
     """
 
     key: str
@@ -73,7 +74,8 @@ class ModelName(NamedTuple):
 class BenchmarkName(NamedTuple):
     """A benchmark with its variant (`v1`, `multilingual`, `128K`) and metric (`strict-prompt`); `n` items where known.
 
-    `has_scale` says that scores are a share of `n` items, or that the end of the scale (`top`) is listed. `written` is the document's own spelling where it is another one (`SWE Verified`).
+    `has_scale` says that scores are a share of `n` items, or that the end of the scale (`top`) is listed. `written` is
+    the document's own spelling where it is another one (`SWE Verified`).
     """
 
     key: str
@@ -166,8 +168,8 @@ _HEADS: tuple[Kind, ...] = ("models", "benchmarks", "metric", "shots", "size", "
 def label_kind(label: str) -> Kind | Literal[""]:
     """What a label over a column of labels says that they are: models, benchmarks, shots …; `""` where it does not say.
 
-    The whole label must say it (`Benchmark (Metric)`, `# Shots`, `Training Time (GPU hours)`): a word within a name does not,
-    and a known model or benchmark is a name.
+    The whole label must say it (`Benchmark (Metric)`, `# Shots`, `Training Time (GPU hours)`): a word within a name
+    does not, and a known model or benchmark is a name.
     """
     shown = clean_label(label)
     core = " ".join(_PAREN.sub(" ", shots_of(shown)[1]).replace("#", " ").split()).strip(" :/")
@@ -214,7 +216,10 @@ def _attribute_words() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def is_greek(label: str) -> bool:
-    """Whether a label is nothing but Greek letters: over a column a parameter of training, but a model may be called so."""
+    """Whether a label is nothing but Greek letters.
+
+    Over a column a parameter of training, but a model may be called so.
+    """
     return _GREEK.fullmatch(clean_label(label)) is not None
 
 
@@ -285,8 +290,8 @@ def _said_of(label: str) -> Literal["down", "up", "lower", ""]:
 def model_name(text: str, context: Tuning = "", reason: str = "", *, is_sized: bool = False) -> ModelName:
     """The model that a label names.
 
-    `context` is what caption and headings say about names without a suffix (`instruct` where "-Instruct is omitted"); `is_sized` that
-    "base" is a size here, beside "large".
+    `context` is what caption and headings say about names without a suffix (`instruct` where "-Instruct is omitted");
+    `is_sized` that "base" is a size here, beside "large".
     """
     shown = model_label(text)
     # `internlm2_5-1_8b` writes points so; where nothing else parts the words, a size is parted, too: `qwen3_8b`.
@@ -322,7 +327,10 @@ _SIZE_WORD = re.compile(r"[-_ ](?:x*-?large|small|tiny|base)(?![A-Za-z])", re.IG
 
 
 def has_named_sizes(labels: Iterable[str]) -> bool:
-    """Whether some of the labels are sizes of one model by name (`BERT-base`, `BERT-large`): "base" says nothing of tuning there."""
+    """Whether some of the labels are sizes of one model by name (`BERT-base`, `BERT-large`).
+
+    "base" says nothing of tuning there.
+    """
     stems: dict[str, set[str]] = {}
     for label in labels:
         found = _SIZE_WORD.search(label)
@@ -333,7 +341,10 @@ def has_named_sizes(labels: Iterable[str]) -> bool:
 
 
 def _says_tuning(label: str) -> bool:
-    """Whether "chat" or "base" can be meant as a tuning: in a model's name, behind a hyphen or in a parenthesis (not `Base mix`)."""
+    """Whether "chat" or "base" can be meant as a tuning.
+
+    In a model's name, behind a hyphen or in a parenthesis (not `Base mix`).
+    """
     return (
         re.search(r"[-_(](?:instruct|inst|chat|it|base|pt|rlhf|aligned)\b|[\u4e00-\u9fff]", label, re.IGNORECASE)
         is not None
@@ -459,7 +470,10 @@ def without_how_printed(label: str) -> str:
 
 @functools.lru_cache(maxsize=65536)
 def benchmark_name(text: str) -> BenchmarkName:
-    """The benchmark that a label names, with what it says beside the name: `IFEval *strict-prompt*`, `LiveBench 0831`."""
+    """The benchmark that a label names, with what it says beside the name.
+
+    `IFEval *strict-prompt*`, `LiveBench 0831`.
+    """
     shown = without_how_printed(_PICTURE.sub("", clean_label(text)).strip())
     several = _SEVERAL.search(shown)
     if several and all(metric_in(piece) for piece in several[1].split("/")):
@@ -503,7 +517,10 @@ def benchmark_name(text: str) -> BenchmarkName:
 
 
 def metric_name(text: str) -> tuple[str, str]:
-    """The metric that the cell of a metric column names, and what it says besides: `Single Attempt (Acc)`, `macro_avg/em`."""
+    """The metric that the cell of a metric column names, and what it says besides.
+
+    `Single Attempt (Acc)`, `macro_avg/em`.
+    """
     shown = clean_label(text)
     if not shown or shown in {"-", "–", "—"}:
         return "", ""
@@ -583,7 +600,10 @@ def is_split(label: str) -> bool:
 
 
 def is_part(label: str) -> bool:
-    """Whether a label names only a part or a measure of what stands above it: a metric, a split, a length, a year, `EM / F1`."""
+    """Whether a label names only a part or a measure of what stands above it.
+
+    A metric, a split, a length, a year, `EM / F1`.
+    """
     is_metric = bool(metric_in(label)) and not metric_name(label)[1]
     return is_metric or "/" in label or is_split(label) or is_length(label) or label.isdigit()
 
@@ -597,7 +617,10 @@ def metric_in(text: str) -> str:
 
 
 def ceiling_of(key: str) -> str | None:
-    """The benchmark whose score is an upper bound of this one's, by construction (HumanEval+ adds tests to HumanEval)."""
+    """The benchmark whose score is an upper bound of this one's, by construction.
+
+    HumanEval+ adds tests to HumanEval.
+    """
     row = _benchmarks().get(key)
     above = row.get("at_most") if row else None
     return benchmark_key(above) if above else None

@@ -14,7 +14,8 @@ _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _NUMBER = re.compile(
     r"(?P<lead>[~≈↑↓▲▼]?\s*)(?P<sign>[+-]?)\s?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
     r"(?:\s*(?:×|x|\\times)\s*10\^?\{?(?P<power>[+-]?\d+)\}?|[eE](?P<exponent>[+-]?\d+))?"
-    r"(?:\s*(?P<unit>%|[kKMBT](?![A-Za-z])|points?\b|pts?\b|pp\b|(?:ms|fps|sec|hrs?|hours?|min|[GMT]i?B|tok(?:ens)?/s)(?![A-Za-z])))?"
+    r"(?:\s*(?P<unit>%|[kKMBT](?![A-Za-z])|points?\b|pts?\b|pp\b|(?:ms|fps|sec|hrs?|hours?|min|[GMT]i?B|tok(?:ens)?/s)"
+    r"(?![A-Za-z])))?"
 )
 _SPREAD = re.compile(r"^\s*[_^]?\{?\s*(?:±|˘|\\pm|\+/-|\+-)\s*(?P<spread>\d+(?:\.\d+)?|\.\d+)\s*%?\s*\}?")
 _TRAILING = re.compile(r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\])?[\s*†‡§¶↑↓▲▼^a-d\d\[\]]{0,4}$")
@@ -24,7 +25,8 @@ _LATEX_WRAPPER = re.compile(
 )
 _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*\)")
-# A raised number or sign is a footnote mark; raised words, and whatever stands below the line (AP50), belong to the text.
+# A raised number or sign is a footnote mark; raised words, and whatever stands below the line (AP50), belong to the
+# text.
 _RAISED = re.compile(r"<sup>\s*(?:[\d*†‡§¶,\s]*|[a-z])\s*</sup>", re.IGNORECASE)
 _POWER = re.compile(r"(?<![\w.-])([A-Za-z])<sup>\s*(\d)\s*</sup>")  # C³ is no letter with a footnote
 ABSENT = frozenset({"", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "nan", "none", "/", "?", "tbd", "·", "x"})
@@ -44,9 +46,9 @@ class Printed(NamedTuple):
     """One printed number.
 
     `half` is half a unit of the last place shown: the true value lies within value ± half if it was rounded. `unit` is
-    `""`, `"%"`, `"points"` or `"/200"` (how many of 200 were right), the scale letter `K`, `M`, `B`, `T` (the value is then as printed, not multiplied out), or a
-    measure of speed, time or memory (`ms`, `GB`).
-    `spread` is a printed ± behind it, `beside` a signed difference in parentheses.
+    `""`, `"%"`, `"points"` or `"/200"` (how many of 200 were right), the scale letter `K`, `M`, `B`, `T` (the value is
+    then as printed, not multiplied out), or a measure of speed, time or memory (`ms`, `GB`). `spread` is a printed ±
+    behind it, `beside` a signed difference in parentheses.
     """
 
     value: float
@@ -117,8 +119,8 @@ def is_absent(text: str) -> bool:
 def number_of(text: str) -> Printed | None:
     r"""The number that a whole cell states, or None where it holds something else.
 
-    `82.3`, `**82.3**`, `$\mathbf{82.3}$`, `82.3%`, `1,234`, `7e-6`, `82.3 ± 0.4`, `82.3†` and `82.3 (5-shot)` are numbers;
-    `14/2`, `Yes`, `v1` and `2024-08-06` are not.
+    `82.3`, `**82.3**`, `$\mathbf{82.3}$`, `82.3%`, `1,234`, `7e-6`, `82.3 ± 0.4`, `82.3†` and `82.3 (5-shot)` are
+    numbers; `14/2`, `Yes`, `v1` and `2024-08-06` are not.
     """
     shown = plain(text).strip("*_ ")
     match = _NUMBER.match(shown)

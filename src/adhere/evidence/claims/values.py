@@ -502,7 +502,8 @@ class _Context:
         self.about_benchmark = self.caption_benchmark or _caption_benchmark(table, layout, table.headings[-1:])
         self.topic = self.about_benchmark or _said_set(table) or _topic(table)
         self.special = SPECIAL_AVERAGE.search(f"{table.caption} {self.notes}")
-        # A corner that names a benchmark says what all was measured on; the columns are then ways in which (`AIME | DAPO | VAPO`).
+        # A corner that names a benchmark says what all was measured on; the columns are then ways in which (`AIME |
+        # DAPO | VAPO`).
         is_of_corner = layout.models_in == "rows" and is_known(self.corner)
         self.of_corner = is_of_corner and not any(is_known(path[-1]) for path in layout.paths[layout.first :] if path)
         self._compositions: dict[str, str] = {}

@@ -1,8 +1,9 @@
 """Reads PDF pages with pdfplumber: words with their places, rules, fonts; from these, lines of text and tables.
 
-A table is found by its numbers: lines that hold two or more, one above the other in columns. Its header is what stands above the
-first of them, up to the rule (or the gap) over it; each word of a header belongs to the column below it, so names that are broken
-over several lines come together again. A short rule inside a header says over which columns the words above it stand.
+A table is found by its numbers: lines that hold two or more, one above the other in columns. Its header is what stands
+above the first of them, up to the rule (or the gap) over it; each word of a header belongs to the column below it, so
+names that are broken over several lines come together again. A short rule inside a header says over which columns the
+words above it stand.
 """
 
 from __future__ import annotations
@@ -230,7 +231,10 @@ def _page_blocks(page: Any) -> list[Block]:
 
 
 def _beside_each_other(table: PageTable, lines: list[PageLine], rules: list[Rule]) -> list[list[Word]]:
-    """Two tables that stand side by side and were taken as one: the words above them, of each, and below; empty where it is one."""
+    """Two tables that stand side by side and were taken as one: the words above them, of each, and below.
+
+    Empty where it is one.
+    """
     size = median(word.size for line in table.lines for word in line.words)
     reach = None
     for left, right in sorted((word.left, word.right) for line in table.lines for word in line.words):
@@ -261,7 +265,10 @@ def _leaves_free(line: PageLine, near: PageLine, middle: float, size: float) -> 
 
 
 def _are_two(table: PageTable, lines: list[PageLine], middle: float, rules: list[Rule]) -> bool:
-    """Whether both sides of a table have labels and numbers of their own, and its rules, header or captions begin anew."""
+    """Whether both sides of a table have labels and numbers of their own.
+
+    And whether its rules, header or captions begin anew.
+    """
     rows = [line for line in table.body if _numbers(line)]
     behind = [words for line in rows if (words := [word for word in line.words if word.centre >= middle])]
     labelled = sum(words[0] not in _numbers(PageLine(words)) and bool(_numbers(PageLine(words))) for words in behind)
@@ -293,7 +300,10 @@ def _is_white(colour: Any) -> bool:
 
 
 def _whole(pieces: list[Word]) -> list[Word]:
-    """Words as they are read: pdfplumber ends one wherever its letters change font or size (small capitals, raised marks, ±)."""
+    """Words as they are read.
+
+    The library pdfplumber ends one wherever its letters change font or size (small capitals, raised marks, ±).
+    """
     usual = median(word.size for word in pieces)
     ends: dict[int, list[Word]] = {}
     for word in pieces:
@@ -362,7 +372,10 @@ def _rules(page: Any) -> list[Rule]:
 
 
 def _parts(words: list[Word], rules: list[Rule], width: float) -> list[list[Word]]:
-    """The words of a page in the order in which it is read: what is set over its whole width, then (or before) its two columns."""
+    """The words of a page in the order in which it is read.
+
+    What is set over its whole width, then (or before) its two columns.
+    """
     middle = width / 2
     tops = sorted(
         rule.top for rule in rules if rule.left < middle - 0.15 * width and rule.right > middle + 0.15 * width
@@ -370,7 +383,8 @@ def _parts(words: list[Word], rules: list[Rule], width: float) -> list[list[Word
     lines = _lines(words)
     bands: list[tuple[float, float]] = []
     for top in tops:
-        # Between the rules of one table stand its rows; what lies further apart are two tables, or a page's head and foot.
+        # Between the rules of one table stand its rows; what lies further apart are two tables, or a page's head and
+        # foot.
         if (
             bands
             and top - bands[-1][1] < MAX_BAND * len(lines)
@@ -431,7 +445,8 @@ def _halves(words: list[Word], width: float) -> list[list[Word]]:
     right = [word for word in words if word.left >= middle]
     if len(gutter) > 0.02 * len(words) or min(len(left), len(right)) < 0.25 * len(words):
         return [words]
-    # Tables leave the middle of a page free, too: only text that ends at one edge and begins anew at the other is set in columns.
+    # Tables leave the middle of a page free, too: only text that ends at one edge and begins anew at the other is set
+    # in columns.
     lines = _lines(left)
     text = [line.words[-1].right for line in lines if len(line.words) >= 4 and number_of(line.words[-1].text) is None]
     full = sum(end > max(text) - 0.02 * width for end in text)
@@ -454,7 +469,10 @@ def _lines(words: list[Word]) -> list[PageLine]:
 
 
 def _numbers(line: PageLine) -> list[Word]:
-    """The words of a line that are numbers, or print one with more (`1564/1580`, `$1.29`); not those that end a name (`Opus 4.7`)."""
+    """The words of a line that are numbers, or print one with more (`1564/1580`, `$1.29`).
+
+    Not those that end a name (`Opus 4.7`).
+    """
     found = []
     for before, word in zip([None, *line.words], line.words, strict=False):
         text = word.text.strip("*†‡()")
@@ -467,7 +485,10 @@ def _numbers(line: PageLine) -> list[Word]:
 
 
 def _is_row(line: PageLine) -> bool:
-    """Whether a line reads as a row of numbers: two or more, or one beside dashes, and set apart from what stands beside them."""
+    """Whether a line reads as a row of numbers.
+
+    Two or more, or one beside dashes, and set apart from what stands beside them.
+    """
     numbers = _numbers(line)
     values = len(numbers) + sum(is_absent(word.text) for word in line.words)
     if not numbers or values < 2:
@@ -477,7 +498,10 @@ def _is_row(line: PageLine) -> bool:
 
 
 def _ruled(rules: list[Rule]) -> list[tuple[Rule, float]]:
-    """Where three rules or more of one width stand above one another: the second, under the header, and the place of the last."""
+    """Where three rules or more of one width stand above one another.
+
+    The second, under the header, and the place of the last.
+    """
     alike: dict[tuple[int, int], list[Rule]] = {}
     for rule in rules:
         alike.setdefault((round(rule.left / 3), round(rule.right / 3)), []).append(rule)
@@ -580,7 +604,10 @@ def _is_top(top: float, lines: list[PageLine], first: int) -> bool:
 
 
 def _under_rule(lines: list[PageLine], first: int, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> int:
-    """The first line under the rule that ends the header: rows of words (`Architecture`) may stand above those of numbers."""
+    """The first line under the rule that ends the header.
+
+    Rows of words (`Architecture`) may stand above those of numbers.
+    """
     left, right = columns[0][0], columns[-1][1]
     wide = _apart(
         [r.top for r in rules if r.left <= left + 2 and r.right >= right - 2 and r.top <= lines[first].top + 2]
@@ -604,7 +631,10 @@ def _apart(tops: list[float]) -> list[float]:
 
 
 def _is_section(line: PageLine, columns: Sequence[tuple[float, float]]) -> bool:
-    """Whether a line is one text that stands over columns of numbers: `Closed-Source Models` between the header and the rows."""
+    """Whether a line is one text that stands over columns of numbers.
+
+    `Closed-Source Models` between the header and the rows.
+    """
     if _numbers(line) or _CAPTION.match(line.text) or len(line.words) > 8 or line.words[-1].right < columns[0][0] - 2:
         return False
     gaps = [b.left - a.right for a, b in zip(line.words, line.words[1:], strict=False)]
@@ -736,7 +766,10 @@ def _header_rows(table: PageTable) -> list[list[str]]:
 
 
 def _layers(words: list[Word], table: PageTable) -> list[list[Word]]:
-    """The words of a header by its rows. Lines of one broken name follow each other closely; a row of its own stands apart in its column."""
+    """The words of a header by its rows.
+
+    Lines of one broken name follow each other closely; a row of its own stands apart in its column.
+    """
     chunks: list[list[Word]] = []
     latest: dict[int, list[Word]] = {}
     for word in (word for line in _lines(words) for word in line.words):

@@ -46,8 +46,8 @@ def study_markdown(result: StudyResult) -> str:
     verdict, primary = result.verdict, result.verdict.primary
     parts = [
         f"# {_text(verdict.question)}",
-        f"**{_text(verdict.headline)}.** {_text(sentence(verdict.because))}"
-        f"{' ' + _text(verdict.decides) if verdict.decides else ''}",
+        (f"**{_text(verdict.headline)}.** {_text(sentence(verdict.because))}"
+        f"{' ' + _text(verdict.decides) if verdict.decides else ''}"),
         _list(
             [
                 f"Scope: {verdict.reach}",
