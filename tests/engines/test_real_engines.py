@@ -346,7 +346,7 @@ def test_datatrove_on_slurm(
 
     from adhere.steps.datatrove import Pieces
     from adhere.steps.run import run_shards
-    from adhere.steps.shards import Work, planned
+    from adhere.steps.shards import Work, make_plan
 
     tools = tmp_path / "bin"
     tools.mkdir()
@@ -356,7 +356,7 @@ def test_datatrove_on_slurm(
     monkeypatch.setenv("PATH", os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ["PATH"]]))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     out = tmp_path / "out"
-    plan = planned(step, (str(train),), str(out), shard_bytes=SHARD_BYTES)
+    plan = make_plan(step, (str(train),), str(out), shard_bytes=SHARD_BYTES)
     work = Work(step, plan.key, str(out))
 
     def submit() -> None:
@@ -384,9 +384,9 @@ def test_datatrove_on_ray(cluster: Any, step: Decontaminate, train: Path, expect
     from datatrove.executor import RayPipelineExecutor
 
     from adhere.steps.datatrove import Pieces
-    from adhere.steps.shards import Work, planned
+    from adhere.steps.shards import Work, make_plan
 
-    plan = planned(step, (str(train),), str(tmp_path / "out"), shard_bytes=SHARD_BYTES)
+    plan = make_plan(step, (str(train),), str(tmp_path / "out"), shard_bytes=SHARD_BYTES)
     work = Work(step, plan.key, str(tmp_path / "out"))
     RayPipelineExecutor(
         [Pieces(work, plan.shards)], tasks=2, mem_per_cpu_gb=0.2, logging_dir=str(tmp_path / "logs")

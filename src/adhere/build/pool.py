@@ -25,7 +25,7 @@ from adhere.build.decontaminate.parts import Report, decontaminate
 from adhere.build.draws import Ledger, draw_answers
 from adhere.build.filter import judge_draws
 from adhere.build.manifest import MANIFEST, POOL_VERSION, Manifest, load_manifest, yields
-from adhere.build.rows import Limits, balanced, make_item, pair_rows, rl_row, sft_rows
+from adhere.build.rows import Limits, deal_rows, make_item, pair_rows, rl_row, sft_rows
 from adhere.errors import ContaminationError, IntegrityError, UsageError
 from adhere.models.base import Model
 from adhere.pipeline.judge import verifier_version
@@ -128,8 +128,8 @@ def build_pool(
             answers = judge_draws(prompt, drawn.by_prompt[prompt.id], kind=reward)
             items.append(make_item(prompt, answers, limits, repair=repair))
             step.advance()
-    sft = balanced([(item.prompt, sft_rows(item)) for item in items], limits.sft_rows, derive_seed(seed, "sft"))
-    paired = balanced([(item.prompt, pair_rows(item)) for item in items], limits.pair_rows, derive_seed(seed, "pairs"))
+    sft = deal_rows([(item.prompt, sft_rows(item)) for item in items], limits.sft_rows, derive_seed(seed, "sft"))
+    paired = deal_rows([(item.prompt, pair_rows(item)) for item in items], limits.pair_rows, derive_seed(seed, "pairs"))
     scored = [(item.prompt.id, rl_row(item)) for item in items]
     rl = [row for _, row in scored if row is not None]
     files: dict[str, Sequence[Record]] = dict(zip(FILES, (kept, sft, paired, rl), strict=True))

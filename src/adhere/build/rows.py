@@ -95,7 +95,7 @@ def _constraint_columns(prompt: Prompt) -> tuple[tuple[str, ...], tuple[dict[str
 Row = TypeVar("Row")
 
 
-def balanced(found: Sequence[tuple[Prompt, list[Row]]], limit: int | None, seed: int) -> list[Row]:
+def deal_rows(found: Sequence[tuple[Prompt, list[Row]]], limit: int | None, seed: int) -> list[Row]:
     """All rows, or `limit` of them: every prompt's first before any prompt's second, kinds in turn.
 
     In a seeded order.

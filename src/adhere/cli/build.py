@@ -73,8 +73,8 @@ def data(
     """
     from adhere.build.dataset.card import yield_table
     from adhere.build.dataset.make import build_dataset
-    from adhere.build.dataset.spec import DataSpec, changed, load_spec
-    from adhere.cli.offer import fetched
+    from adhere.build.dataset.spec import DataSpec, change_spec, load_spec
+    from adhere.cli.offer import fetch_and_use
     from adhere.errors import UsageError
     from adhere.models.catalog import open_model
     from adhere.schema import encode
@@ -82,12 +82,14 @@ def data(
     if spec is None and model is None:
         raise UsageError("Say what to build: adhere build DATA.toml, or at least adhere build --model MODEL")
     read = load_spec(spec) if spec is not None else DataSpec(model=model or "")
-    wanted = changed(read, model=model, count=count, draws=draws, seed=seed, path=path, column=column, against=against)
+    wanted = change_spec(
+        read, model=model, count=count, draws=draws, seed=seed, path=path, column=column, against=against
+    )
     directory = out or Path("data") / wanted.name
     progress = for_terminal()
     judge_name = wanted.filter.judge
-    answering = fetched(lambda: open_model(wanted.model), progress)
-    judge = fetched(lambda: open_model(judge_name), progress) if judge_name else None
+    answering = fetch_and_use(lambda: open_model(wanted.model), progress)
+    judge = fetch_and_use(lambda: open_model(judge_name), progress) if judge_name else None
     try:
         card = build_dataset(wanted, answering, directory, judge=judge, progress=progress)
     finally:
@@ -112,7 +114,7 @@ def checks(spec: Path | None, model: str | None, out: Path | None, as_json: bool
 
     from adhere.build.checks.make import build_checks, checks_text
     from adhere.build.checks.spec import ChecksSpec, load_checks_spec
-    from adhere.cli.offer import fetched
+    from adhere.cli.offer import fetch_and_use
     from adhere.errors import UsageError
     from adhere.models.catalog import open_model
     from adhere.schema import encode
@@ -125,7 +127,7 @@ def checks(spec: Path | None, model: str | None, out: Path | None, as_json: bool
     wanted = msgspec.structs.replace(wanted, model=model or wanted.model)
     directory = out or Path("checks") / wanted.name
     progress = for_terminal()
-    writing = fetched(lambda: open_model(wanted.model), progress)
+    writing = fetch_and_use(lambda: open_model(wanted.model), progress)
     try:
         report = build_checks(wanted, writing, directory, progress=progress)
     finally:
@@ -208,7 +210,7 @@ def transform_rows(
     from adhere.build.convert import read_table, write_table
     from adhere.build.transforms import Settings, transform
     from adhere.build.transforms.asking import asking, parse_options
-    from adhere.cli.offer import fetched
+    from adhere.cli.offer import fetch_and_use
     from adhere.errors import UsageError
     from adhere.models.catalog import open_model
     from adhere.schema import write_rows
@@ -223,7 +225,7 @@ def transform_rows(
     if len(rows) > 1:
         raise UsageError(f"{len(rows)} files: say how to do many with --engine local, ray or datatrove")
     progress, into = for_terminal(), Path(out)
-    answering = fetched(lambda: open_model(model), progress) if model is not None else None
+    answering = fetch_and_use(lambda: open_model(model), progress) if model is not None else None
     try:
         ask = asking(answering, into.with_name(f"{into.name}.asked"), progress) if answering is not None else None
         made = transform(name, read_table(Path(rows[0])), table, Settings(seed, parse_options(options), ask))

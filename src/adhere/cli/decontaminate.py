@@ -101,13 +101,15 @@ def command(
         raise UsageError("--run goes with --rule ngram, the rule for test items")
     loaded = [(name, suites.load(name)) for name in against]
     if engine is not None:
-        from adhere.steps.run import decontaminated
+        from adhere.steps.run import count_decontamination
         from adhere.steps.shards import first_row
 
         step = Decontaminate(
             Settings(tuple(items_of(loaded)), columns or default_columns(first_row(train)), rule, bad_rows)
         )
-        done = decontaminated(step, run_on(engine, step, train, out, jobs=jobs, shard_mb=shard_mb, option="--out"))
+        done = count_decontamination(
+            step, run_on(engine, step, train, out, jobs=jobs, shard_mb=shard_mb, option="--out")
+        )
     else:
         if len(train) > 1:
             raise UsageError(f"{len(train)} files: say how to do many with --engine local, ray or datatrove")

@@ -111,12 +111,12 @@ def _models() -> dict[str, str]:
 def _sandbox() -> dict[str, Any]:
     """What isolates code that a model wrote, and what became of each attempt to get out of it."""
     from adhere.sandbox import backend
-    from adhere.sandbox.escapes import ESCAPES, attempted, is_contained, next_call_is_unharmed
+    from adhere.sandbox.escapes import ESCAPES, attempt_escape, is_contained, next_call_is_unharmed
 
     isolation = backend()
     if isolation.startswith("none"):
         return {"backend": isolation, "attempts": {}, "escaped": [], "next_call_unharmed": None}
-    outcomes = {escape: attempted(escape) for escape in ESCAPES}
+    outcomes = {escape: attempt_escape(escape) for escape in ESCAPES}
     return {
         "backend": isolation,
         "attempts": {escape.name: outcome.status for escape, outcome in outcomes.items()},

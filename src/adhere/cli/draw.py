@@ -67,9 +67,9 @@ def command(
     to interrupt: answers are stored as they arrive, and the same command asks only for those that are missing.
     OUT/rows/*.jsonl are the answers as rows, for `adhere verify` and for training.
     """
-    from adhere.cli.offer import fetched
+    from adhere.cli.offer import fetch_and_use
     from adhere.models.catalog import is_endpoint, open_model
-    from adhere.models.http.replicas import replicated
+    from adhere.models.http.replicas import replicas_of
     from adhere.schema import Sampling, encode
     from adhere.steps.farm import draw, lacking
     from adhere.store.sharded import SHARD_ANSWERS
@@ -77,10 +77,10 @@ def command(
     progress = for_terminal()
     model: Model
     if len(models) > 1:
-        model = replicated(models, options=endpoint, say=progress.say)
+        model = replicas_of(models, options=endpoint, say=progress.say)
     else:
         asked = endpoint if is_endpoint(models[0]) or endpoint_given(endpoint) else None
-        model = fetched(partial(open_model, models[0], endpoint=asked, say=progress.say), progress)
+        model = fetch_and_use(partial(open_model, models[0], endpoint=asked, say=progress.say), progress)
     sampling = Sampling(max_new_tokens=max_new_tokens, temperature=temperature, top_p=top_p, seed=seed)
     try:
         found = draw(

@@ -96,7 +96,7 @@ def command(
     import asyncio
 
     from adhere import suites as suite_room
-    from adhere.cli.offer import fetched
+    from adhere.cli.offer import fetch_and_use
     from adhere.errors import Incomplete
     from adhere.models.base import Batched
     from adhere.models.catalog import is_endpoint, open_batched, open_model
@@ -115,7 +115,7 @@ def command(
         from adhere.suites.generated.world import played_by
 
         loaded = [played_by(suite, user) for suite in loaded]
-    talks = None if user is None else fetched(partial(open_model, user, say=progress.say), progress)
+    talks = None if user is None else fetch_and_use(partial(open_model, user, say=progress.say), progress)
     how = [
         suite.sampled(
             max_new_tokens=asking.max_new_tokens,
@@ -135,7 +135,7 @@ def command(
         )
         if batch or batch_files:
             opened = partial(open_batched, name, "files" if batch_files else "api", endpoint=endpoint, say=progress.say)
-        model = fetched(opened, progress)
+        model = fetch_and_use(opened, progress)
         try:
             for suite, sampling in zip(loaded, how, strict=True):
                 asked = EvalSpec(suite, sampling, asking.draws, asking.mode, random_in_reference)

@@ -70,7 +70,7 @@ def command(
     numbers are stored beside the run, which stays as it is. Safe to interrupt: the same command asks for what is
     missing.
     """
-    from adhere.cli.offer import fetched
+    from adhere.cli.offer import fetch_and_use
     from adhere.lines.workers import cores
     from adhere.models.catalog import is_endpoint, open_model
     from adhere.report.run.text import run_text
@@ -82,7 +82,7 @@ def command(
     progress = for_terminal()
     loaded = [load_run(directory) for directory in runs]
     asked = endpoint if is_endpoint(by) or endpoint_given(endpoint) else None
-    model = fetched(partial(open_model, by, threads=threads, endpoint=asked, say=progress.say), progress)
+    model = fetch_and_use(partial(open_model, by, threads=threads, endpoint=asked, say=progress.say), progress)
     try:
         judge = JudgeRuns(
             by,

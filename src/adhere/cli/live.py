@@ -128,7 +128,7 @@ class _Json(_Watching):
 
 class _Lines(_Watching):
     def show(self) -> None:
-        print(plain("  " + said(self.state())), file=self.out, flush=True)
+        print(plain("  " + state_line(self.state())), file=self.out, flush=True)
 
 
 class _Table(_Watching):
@@ -151,7 +151,7 @@ class _Table(_Watching):
         state = self.state()
         if self._is_done:
             self.end()
-            print(plain("  " + said(state)), file=self.out, flush=True)
+            print(plain("  " + state_line(state)), file=self.out, flush=True)
 
     def end(self) -> None:
         if self._live is not None:
@@ -164,7 +164,7 @@ class _Table(_Watching):
 
         state, dispatcher = self.state(), self.dispatcher
         assert dispatcher is not None  # noqa: S101
-        table = Table(title=Text(plain(said(state))), title_justify="left", box=None, pad_edge=False)
+        table = Table(title=Text(plain(state_line(state))), title_justify="left", box=None, pad_edge=False)
         for name in ("model", "state", "answered", "failed", "at once", "limit"):
             table.add_column(name, justify="left" if name in {"model", "state"} else "right")
         lanes = [lane for lane in dispatcher.lanes.values() if lane.open_requests or lane.stopped]
@@ -184,7 +184,7 @@ class _Table(_Watching):
         return table
 
 
-def said(state: dict[str, Any]) -> str:
+def state_line(state: dict[str, Any]) -> str:
     """The state as one line for a person."""
     models = ", ".join(f"{count} {name}" for name, count in sorted(state["models"].items()))
     left = f", {state['left_s']:.0f} s left" if state["left_s"] is not None and state["done"] < state["total"] else ""

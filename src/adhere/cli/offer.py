@@ -18,7 +18,7 @@ PREFIXES = ("hf/", "http://", "https://", "openai/", "openrouter/", "scripted/ec
 T = TypeVar("T")
 
 
-def fetched(use: Callable[[], T], progress: Progress) -> T:
+def fetch_and_use(use: Callable[[], T], progress: Progress) -> T:
     """`use()`, and once more after fetching the embedded model that it lacks, if a person at the terminal agrees.
 
     Raises:

@@ -49,14 +49,16 @@ def command(
     """
     import asyncio
 
-    from adhere.cli.offer import fetched
+    from adhere.cli.offer import fetch_and_use
     from adhere.errors import UsageError
     from adhere.models.catalog import open_model
     from adhere.serve.server import ModelServer
 
     if name.partition("/")[0] in {"http:", "https:", "openrouter", "openai"}:
         raise UsageError(f"{name} is served elsewhere already; serve takes local/…, hf/… and scripted/… models")
-    model = fetched(partial(open_model, name, engine=engine, precision=precision, threads=threads), for_terminal())
+    model = fetch_and_use(
+        partial(open_model, name, engine=engine, precision=precision, threads=threads), for_terminal()
+    )
 
     async def serve() -> None:
         try:

@@ -107,12 +107,12 @@ def command(
     progress = for_terminal()
     suite = suites.load(suite_name)
     if engine is not None:
-        from adhere.steps.run import verified
+        from adhere.steps.run import count_verification
         from adhere.verify.rows import Desk, Settings
 
         desk = Desk(suite, Settings(mode, random_in_reference, keep_reasoning, bad_rows, wants_rows=True))
         manifest = run_on(engine, desk, responses, verdicts, jobs=jobs, shard_mb=shard_mb, option="--verdicts")
-        found = verified(desk, suite, manifest)
+        found = count_verification(desk, suite, manifest)
     else:
         if len(responses) > 1:
             raise UsageError(f"{len(responses)} files: say how to do many with --engine local, ray or datatrove")

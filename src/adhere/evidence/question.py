@@ -15,7 +15,7 @@ from pathlib import Path
 from adhere.config import load_toml
 from adhere.errors import SpecError
 from adhere.evidence.check import Evidence
-from adhere.evidence.checks.reconcile import described
+from adhere.evidence.checks.reconcile import describe
 from adhere.evidence.claims.names import ModelName, benchmark_key, model_name
 from adhere.evidence.claims.values import Value
 from adhere.evidence.findings import Line
@@ -222,7 +222,7 @@ def _near(series: str, measure: Measure, evidence: Evidence) -> str:
     """What the documents print of a series on the benchmark under another version, metric, setting or tuning."""
     key = model_name(series).key
     near = dict.fromkeys(
-        f"{value.model.name} on {described(value.benchmark)}" + (f", {value.setting}" if value.setting else "")
+        f"{value.model.name} on {describe(value.benchmark)}" + (f", {value.setting}" if value.setting else "")
         for value in evidence.values()
         if value.model
         and value.benchmark
@@ -311,7 +311,7 @@ def _effect(  # noqa: PLR0917 -- one row of the answer
 ) -> Effect:
     a, b = _numbers(ours, evidence), _numbers(theirs, evidence)
     sample = [*ours, *theirs][0]
-    name = described(sample.benchmark)
+    name = describe(sample.benchmark)
     unit = sample.benchmark
     suspect = any(notes.get(value.id, "").startswith("its header") for value in (*ours, *theirs))
     n = unit.n if unit and unit.top == 100.0 and not suspect else None

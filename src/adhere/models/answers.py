@@ -9,7 +9,7 @@ from adhere.models.base import Request
 from adhere.schema import Response, ToolCall, Usage
 
 
-def answered(
+def answer_of(
     request: Request, text: str, *, stopped: bool, tokens: tuple[int, int], latency_s: float, model: str
 ) -> Response:
     """An answer that was decoded.
@@ -43,7 +43,7 @@ def answered(
     )
 
 
-def failed(request: Request, error: BaseException, *, model: str) -> Response:
+def failure_of(request: Request, error: BaseException, *, model: str) -> Response:
     """A request that could not be answered: a row with its reason, never a missing row."""
     return Response(
         prompt_id=request.prompt_id,

@@ -12,7 +12,7 @@ from pathlib import Path
 _SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 
 
-def wrapped(command: list[str], *, hash_seed: int) -> list[str] | None:
+def wrap_command(command: list[str], *, hash_seed: int) -> list[str] | None:
     """`command`, whose first word is the interpreter, inside bubblewrap; None where bubblewrap is not installed.
 
     Whether the kernel lets it make namespaces shows when it is started.

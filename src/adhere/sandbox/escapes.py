@@ -129,7 +129,7 @@ ESCAPES = (
 )  # fmt: skip
 
 
-def attempted(escape: Escape) -> Outcome:
+def attempt_escape(escape: Escape) -> Outcome:
     """What one attempt came to."""
     return run(escape.source, "attempt", [], timeout_s=escape.timeout_s, memory_mb=128)
 

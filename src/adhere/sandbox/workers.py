@@ -104,7 +104,7 @@ class Worker:
             raise Refused("the sandbox needs to know where the interpreter is, and sys.executable is empty")
         command = [interpreter, "-s", "-S", "-P", "-B", "-X", "utf8", "-c", _BOOT]
         if bwrap:
-            inside = bubblewrap.wrapped(command, hash_seed=hash_seed)
+            inside = bubblewrap.wrap_command(command, hash_seed=hash_seed)
             if inside is None:
                 raise Refused("bubblewrap is not installed")
             command = inside

@@ -25,7 +25,7 @@ from adhere.store.sharded import manifest_of
 from adhere.store.shelf import Item, Kind, Word, item_of, last_change, runs_in, state_word
 from adhere.store.summary import Summary
 from adhere.study.outcome.result import StudyResult
-from adhere.suites.base import limited
+from adhere.suites.base import first_of_slices
 from adhere.sweep.board import Leaderboard
 from adhere.sweep.rows import Entry, Liveness, Snapshot, Trouble
 from adhere.sweep.spec import SweepSpec
@@ -280,7 +280,7 @@ class SweepWatch(Watch):
                 return None
             if suite.sha256 != sha256:
                 return None
-            prompts = limited(suite.prompts, self._spec.limit)
+            prompts = first_of_slices(suite.prompts, self._spec.limit)
             total += self._spec.draws * sum(len(prompt.turns) for prompt in prompts)
         return total
 

@@ -20,7 +20,7 @@ from adhere.lines.step import Counts, Step
 from adhere.progress import Progress, Silent
 from adhere.schema import Record, content_hash, convert, encode
 from adhere.steps.engines import EngineName, do_each
-from adhere.steps.shards import SHARD_BYTES, Plan, ShardDone, Source, Work, done, planned
+from adhere.steps.shards import SHARD_BYTES, Plan, ShardDone, Source, Work, make_plan, record_of
 from adhere.suites.base import Suite
 from adhere.verify.answers import Verification, added_up
 from adhere.verify.rows import Desk, Tallied
@@ -70,10 +70,10 @@ def run_shards(
         AdhereError: As the step raises it; the shards that are done stay.
     """
     progress, started = progress or Silent(), time.monotonic()
-    plan = planned(step, tuple(patterns), out, shard_bytes=shard_bytes)
+    plan = make_plan(step, tuple(patterns), out, shard_bytes=shard_bytes)
     work = Work(step, plan.key, out)
     # datatrove numbers its ranks by place and keeps its own completions, so it is told of all shards each time.
-    missing = [shard for shard in plan.shards if done(out, plan.key, shard) is None]
+    missing = [shard for shard in plan.shards if record_of(out, plan.key, shard) is None]
     if len(missing) < len(plan.shards):
         progress.say(f"{len(plan.shards) - len(missing)} of {len(plan.shards)} shards are done already in {out}")
     with progress.step(step.kind, len(plan.shards), "shards", done=len(plan.shards) - len(missing)) as bar:
@@ -90,7 +90,7 @@ def run_shards(
 
 
 def _manifest(plan: Plan, step: Step, engine: EngineName, out: str, seconds: float) -> Manifest:
-    records = [done(out, plan.key, shard) for shard in plan.shards]
+    records = [record_of(out, plan.key, shard) for shard in plan.shards]
     found = [record for record in records if record is not None]
     if len(found) < len(records):
         raise Incomplete(
@@ -131,7 +131,7 @@ def sha256_of_sources(manifest: Manifest) -> str:
     return parts[0] if len(parts) == 1 else content_hash(parts)
 
 
-def decontaminated(step: Decontaminate, manifest: Manifest) -> Done:
+def count_decontamination(step: Decontaminate, manifest: Manifest) -> Done:
     """The counts of `adhere decontaminate`, of all shards together."""
     dropped: Counter[str] = Counter()
     touched: set[int] = set()
@@ -149,7 +149,7 @@ def decontaminated(step: Decontaminate, manifest: Manifest) -> Done:
     )
 
 
-def verified(desk: Desk, suite: Suite, manifest: Manifest) -> Verification:
+def count_verification(desk: Desk, suite: Suite, manifest: Manifest) -> Verification:
     """The numbers of `adhere verify`, of all shards together.
 
     Raises:

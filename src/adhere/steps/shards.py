@@ -90,7 +90,7 @@ class ShardDone(Record, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-def planned(step: Step, patterns: tuple[str, ...], out: str, *, shard_bytes: int = SHARD_BYTES) -> Plan:
+def make_plan(step: Step, patterns: tuple[str, ...], out: str, *, shard_bytes: int = SHARD_BYTES) -> Plan:
     """The plan that `out` holds, or a new one, which is stored there.
 
     Raises:
@@ -228,7 +228,7 @@ class Work:
         Raises:
             SpecError: A row cannot be used, where the step says that this is an error.
         """
-        if done(self.out, self.key, shard) is None:
+        if record_of(self.out, self.key, shard) is None:
             self.step.file = shard.place
             record = encode((_of_parquet if shard.is_parquet else _of_lines)(self, shard))
             with write_place(f"{self.out}/done/{shard.number:05}.json") as write:
@@ -245,7 +245,7 @@ def _work(made_of: tuple[Callable[..., Step], tuple[Any, ...]], key: str, out: s
     return _works[f"{key} {out}"]
 
 
-def done(out: str, key: str, shard: Shard) -> ShardDone | None:
+def record_of(out: str, key: str, shard: Shard) -> ShardDone | None:
     """The record of a shard, or None where it is still to be done."""
     stored = read_if_there(f"{out}/done/{shard.number:05}.json")
     if stored is None:

@@ -54,8 +54,8 @@ class Suite(Record, frozen=True):
         )
 
     def cut(self, limit: int | None) -> Suite:
-        """The suite of at most `limit` prompts, an even share of each slice; None: all of them. See `limited`."""
-        return self if limit is None else msgspec.structs.replace(self, prompts=limited(self.prompts, limit))
+        """The suite of at most `limit` prompts, an even share of each slice (`first_of_slices`)."""
+        return self if limit is None else msgspec.structs.replace(self, prompts=first_of_slices(self.prompts, limit))
 
     def insist_on_no_episodes(self, instead: str) -> None:
         """Refuse episodes in worlds where prompts are asked a turn at a time.
@@ -80,7 +80,7 @@ class Suite(Record, frozen=True):
         return content_hash_of_list([self.name.partition(":")[0], self.version, self.cut_answers], self.prompts)
 
 
-def limited(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
+def first_of_slices(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
     """At most `limit` prompts, None for all: the first of every slice, the slices in turn, in the suite's order.
 
     A larger limit takes what a smaller one takes, and more. Where programs decide some prompts of a slice and a model

@@ -35,7 +35,7 @@ from adhere.store.manifest import differences
 from adhere.store.run import Run, all_keys, alone, replaces
 from adhere.store.segments import Damage, SegmentWriter, read_segment, read_segments
 from adhere.store.tables.cells import Reader, Spot, at
-from adhere.suites.base import Suite, limited
+from adhere.suites.base import Suite, first_of_slices
 from adhere.sweep.episodes import Episodes, longest
 from adhere.sweep.found import Sweep
 from adhere.sweep.rows import Entry, Liveness, Snapshot, Spent, Trouble
@@ -104,7 +104,7 @@ class Keeper:
         self, directory: Path, spec: SweepSpec, suites: Sequence[Suite], progress: Progress, *, recheck: bool = False
     ) -> None:
         self.directory, self.spec, self.suites, self.progress, self.recheck = directory, spec, suites, progress, recheck
-        self.prompts = [limited(suite.prompts, spec.limit) for suite in suites]
+        self.prompts = [first_of_slices(suite.prompts, spec.limit) for suite in suites]
         self.runs: dict[tuple[str, int], Path] = {}
         self._by_id = [{prompt.id: prompt for prompt in prompts} for prompts in self.prompts]
         self._answers: dict[str, _Answers] = {}

@@ -32,7 +32,7 @@ import msgspec
 from adhere.errors import IntegrityError, ResourceError, RunMismatch
 from adhere.schema import content_hash, write_atomic
 from adhere.train.budget.ledger import LogRow, Tally
-from adhere.train.parallel import agreed, first_does, gather, is_sharding, place
+from adhere.train.parallel import agree, first_does, gather, is_sharding, place
 
 if TYPE_CHECKING:
     import torch
@@ -85,7 +85,7 @@ class Keeper:
         from adhere.train.sharding import with_shards
 
         file = self._file(self._latest())
-        if not agreed(file.exists()):
+        if not agree(file.exists()):
             return 0
         kept = _read(file, learner.model.device)
         if kept["identity"] != _identity(learner):
@@ -113,7 +113,7 @@ class Keeper:
         from adhere.train.sharding import local, local_state
 
         is_due = time.monotonic() - self._written >= self.every_s
-        if not (agreed(is_due) if is_sharding() else is_due and place().is_first):
+        if not (agree(is_due) if is_sharding() else is_due and place().is_first):
             return False
         state = {
             "identity": _identity(learner),

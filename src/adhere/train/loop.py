@@ -20,7 +20,7 @@ from adhere.errors import Diverged, UsageError
 from adhere.progress import Step
 from adhere.schema import Record, convert
 from adhere.train.batch.pack import Precision, Tree, log_probs
-from adhere.train.budget.ledger import LogRow, StepLog, Tally, logged, peak_memory_bytes
+from adhere.train.budget.ledger import LogRow, StepLog, Tally, peak_memory_bytes, values_of
 from adhere.train.checkpoint import keeper
 from adhere.train.parallel import add_up, is_sharding, share
 from adhere.train.watch import PASSED, SCORE, watcher
@@ -236,7 +236,7 @@ class Learner:
         """What the watch sees; the weights are remembered where it is more than it has seen."""
         assert self.watch is not None  # noqa: S101 - the callers asked
         score, passed = self.watch.look(self.model, tally)
-        if all(score > earlier for earlier in logged(log, SCORE)):
+        if all(score > earlier for earlier in values_of(log, SCORE)):
             self.keep()
         return {SCORE: score, PASSED: passed}
 

@@ -2,7 +2,7 @@
 
 Each takes a share of every batch's parts, gradients add up, and all have the same weights. Started by torchrun (or
 anything that sets its variables) with gloo on CPUs and NCCL on GPUs. Every process reads the same rows in the same
-order. Passes without gradient, drawing and judging are divided, too (`divided`): what each found is gathered in order,
+order. Passes without gradient, drawing and judging are divided, too (`divide`): what each found is gathered in order,
 as plain numbers and texts, so that nothing of another process's device comes along. Weights are whole in each process,
 or with `shard` cut over all of them (`sharding`).
 """
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Place",
     "add_up",
-    "agreed",
-    "divided",
+    "agree",
+    "divide",
     "first_does",
     "first_says",
     "gather",
@@ -105,7 +105,7 @@ def share(parts: Iterable[T]) -> list[T | None]:
     return mine
 
 
-def divided(
+def divide(
     items: Sequence[T], work: Callable[[T], Found], *, same: object, idle: Callable[[], object] | None = None
 ) -> list[Found]:
     """`work` of every item, each done in one process; what was found, in the order of the items, in all of them.
@@ -138,7 +138,7 @@ def divided(
     return [by_number[number] for number in range(len(items))]
 
 
-def agreed(answer: bool) -> bool:  # noqa: FBT001 - it is what the first process thinks
+def agree(answer: bool) -> bool:  # noqa: FBT001 - it is what the first process thinks
     """What the first process answers, in all of them."""
     return gather([answer])[0]
 

@@ -20,7 +20,7 @@ from adhere.schema import ConstraintRef
 from adhere.suites.base import Suite
 from adhere.train.batch.rows import prompt_ids
 from adhere.train.budget.ledger import Tally
-from adhere.train.parallel import divided, share
+from adhere.train.parallel import divide, share
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -145,7 +145,7 @@ def greedy_scores(
             reward_of(text, one.refs, kind=kind, is_cut=cut, profile=one.profile) for kind in kinds
         ]
 
-    found = divided(range(len(asked)), judged, same=[one.prompt for one in asked])
+    found = divide(range(len(asked)), judged, same=[one.prompt for one in asked])
     tally.answers_generated += len(found)
     tally.tokens_generated += sum(tokens for tokens, _ in found)
     return [scores for _, scores in found]

@@ -26,7 +26,7 @@ from adhere.build.dataset.spec import (
     Output,
     Queries,
     Turns,
-    changed,
+    change_spec,
     load_spec,
 )
 from adhere.cli import adhere as command
@@ -412,7 +412,7 @@ def test_held_out_kinds_are_refused(tmp_path: Path) -> None:
 def test_the_example_is_valid() -> None:
     spec = load_spec(Path(__file__).parents[3] / "examples" / "data.toml")
     assert spec.model == "local/smollm2-135m"
-    assert changed(spec, count=3, seed=4, draws=2, model="m", against=("x",)).queries.count == 3
+    assert change_spec(spec, count=3, seed=4, draws=2, model="m", against=("x",)).queries.count == 3
 
 
 def test_judges_filter_what_is_kept(tmp_path: Path) -> None:

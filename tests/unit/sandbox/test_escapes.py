@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adhere.sandbox import Outcome, backend, run, workers
-from adhere.sandbox.escapes import ESCAPES, Escape, attempted, is_contained, next_call_is_unharmed
+from adhere.sandbox.escapes import ESCAPES, Escape, attempt_escape, is_contained, next_call_is_unharmed
 
 pytestmark = pytest.mark.skipif(backend().startswith("none"), reason=f"no isolation here: {backend()}")
 
@@ -38,7 +38,7 @@ def fenced(request: pytest.FixtureRequest):
     ids=lambda one: one if isinstance(one, str) else one.name,
 )
 def test_contained(fenced: str, escape: Escape) -> None:
-    outcome = attempted(escape)
+    outcome = attempt_escape(escape)
     assert is_contained(escape, outcome), outcome
     assert next_call_is_unharmed()
 

@@ -22,7 +22,7 @@ from adhere.errors import RunMismatch, UsageError
 from adhere.models.catalog import open_model
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.models.http.options import EndpointOptions
-from adhere.models.http.replicas import replicated
+from adhere.models.http.replicas import replicas_of
 from adhere.schema import Sampling
 from adhere.steps.farm import draw
 
@@ -63,18 +63,18 @@ def test_the_idle_endpoint_is_asked_and_a_dead_one_rests(tmp_path: Path) -> None
         dead = FakeEndpoint(["m"])
         with dead:
             urls = [f"{one.url}#m" for one in (dead, slow, fast)]
-        model = replicated(urls, options=EndpointOptions(model_concurrency=4, wait_s=0), say=lambda _line: None)
+        model = replicas_of(urls, options=EndpointOptions(model_concurrency=4, wait_s=0), say=lambda _line: None)
         found = draw(model, [prompts], tmp_path / "out", sampling=SAMPLING)
         assert (found.answers, found.failed) == (120, 0)
         assert fast.served["m"] + slow.served["m"] == 120
         assert fast.served["m"] > 2 * slow.served["m"] > 0
         assert model.name == "replicas/m"
     with FakeEndpoint(["m"]) as other:  # other servers of the same model: the same Runs
-        again = replicated([f"{other.url}#m"], options=EndpointOptions(), say=lambda _line: None)
+        again = replicas_of([f"{other.url}#m"], options=EndpointOptions(), say=lambda _line: None)
         assert draw(again, [prompts], tmp_path / "out", sampling=SAMPLING) == found
         assert not other.served
     with pytest.raises(UsageError, match="replicas of one model"):
-        replicated(["http://127.0.0.1:1/v1#a", "http://127.0.0.1:1/v1#b"], options=EndpointOptions(), say=print)
+        replicas_of(["http://127.0.0.1:1/v1#a", "http://127.0.0.1:1/v1#b"], options=EndpointOptions(), say=print)
 
 
 def test_a_bill_is_one_bill(tmp_path: Path) -> None:

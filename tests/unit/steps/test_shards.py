@@ -15,7 +15,7 @@ from adhere.cli import adhere
 from adhere.errors import RunMismatch, SpecError, UsageError
 from adhere.schema import ConstraintRef, Prompt, Turn, encode
 from adhere.steps import Decontaminate, Judge
-from adhere.steps.run import decontaminated, run_shards, verified
+from adhere.steps.run import count_decontamination, count_verification, run_shards
 from adhere.steps.shards import Work
 from adhere.suites.base import Suite
 from adhere.verify.answers import verify
@@ -48,7 +48,7 @@ def test_shards_of_one_file_are_the_file(tmp_path: Path) -> None:
     assert {drop["file"] for drop in drops} == {str(train)}
     (broken,) = [json.loads(line) for line in lines_in(tmp_path / "out/broken")]
     assert (broken["line"], "not JSON" in broken["reason"]) == (152, True)
-    done = decontaminated(STEP, manifest)
+    done = count_decontamination(STEP, manifest)
     assert (done.rows, done.kept, done.dropped, done.skipped) == (201, 180, 20, 1)
     assert done.skipped_lines[0].startswith(f"{train}:152: not JSON")
 
@@ -139,16 +139,16 @@ def test_numbers_of_shards_are_those_of_the_file(tmp_path: Path) -> None:
     desk = Judge(SUITE, settings)
     manifest = run_shards(desk, [str(one)], str(tmp_path / "out"), shard_bytes=SMALL)
     assert len(manifest.shards) > 2
-    assert encode(verified(desk, SUITE, manifest)) == encode(expected)
+    assert encode(count_verification(desk, SUITE, manifest)) == encode(expected)
     assert lines_in(tmp_path / "out/rows") == lines_in_file(tmp_path / "v.jsonl")
     for name, part in (("a", rows[:30]), ("b", rows[30:])):
         (tmp_path / f"{name}.jsonl").write_bytes(b"".join(encode(row) + b"\n" for row in part))
-    several = verified(desk, SUITE, run_shards(desk, [str(tmp_path / "[ab].jsonl")], str(tmp_path / "out2")))
+    several = count_verification(desk, SUITE, run_shards(desk, [str(tmp_path / "[ab].jsonl")], str(tmp_path / "out2")))
     assert several.rates == expected.rates
     (tmp_path / "c.jsonl").write_bytes(encode(rows[5]) + b"\n")
     manifest = run_shards(desk, [str(tmp_path / "[abc].jsonl")], str(tmp_path / "out3"))
     with pytest.raises(SpecError, match=r"c\.jsonl:1: key '5' .* was answered in .*a\.jsonl:6 already"):
-        verified(desk, SUITE, manifest)
+        count_verification(desk, SUITE, manifest)
 
 
 def lines_in_file(path: Path) -> list[str]:

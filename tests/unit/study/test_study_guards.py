@@ -30,7 +30,7 @@ from adhere.report.study.xlsx import sheets  # noqa: E402
 from adhere.schema import decode, encode  # noqa: E402
 from adhere.study.design.plan import pool_folder  # noqa: E402
 from adhere.study.design.spec import StudySpec, validate  # noqa: E402
-from adhere.study.outcome.collect import noted  # noqa: E402
+from adhere.study.outcome.collect import notes_of  # noqa: E402
 from adhere.study.outcome.result import StudyResult  # noqa: E402
 from adhere.study.prepared import Prepared, prepare  # noqa: E402
 from adhere.study.run.cells import CellRecord, drop_weights, load_cell, trained_weights  # noqa: E402
@@ -124,7 +124,7 @@ def test_a_cell_that_was_trained_before_there_were_guards_is_read_and_noted_alik
     cell = next(one for one in prepared.plan.cells if one.path == ("sft", "grpo"))
     record = load_cell(prepared.directory, cell)
     assert record is not None
-    assert noted(decode(encode(record), CellRecord)) == result.notes
+    assert notes_of(decode(encode(record), CellRecord)) == result.notes
     assert "notes" not in record.__struct_fields__, "notes follow from the log: nothing more is stored"
 
 

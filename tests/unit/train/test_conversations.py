@@ -15,7 +15,7 @@ from adhere.errors import IntegrityError  # noqa: E402
 from adhere.models.chat import render  # noqa: E402
 from adhere.schema import Message, PairRow, RlRow, SftRow, encode  # noqa: E402
 from adhere.train.batch.rows import pair_rows, sft_rows  # noqa: E402
-from adhere.train.methods.sft import SftSettings, prepared  # noqa: E402
+from adhere.train.methods.sft import SftSettings, token_rows  # noqa: E402
 from adhere.train.recipe import Recipe, StageSpec  # noqa: E402
 from adhere.train.recipe.data import load_rows, row_of  # noqa: E402
 from adhere.train.recipe.run import run_recipe  # noqa: E402
@@ -85,8 +85,8 @@ def test_a_conversation_is_put_through_the_template_with_all_its_turns(tiny: tup
 def test_all_answers_or_the_last_are_learned(tiny: tuple[Any, Any]) -> None:
     _, tokenizer = tiny
     rows = [row_of({"messages": [*TALK, BLUE]}, SftRow)]
-    (last,) = prepared(tokenizer, rows, SftSettings())
-    first, second = prepared(tokenizer, rows, SftSettings(answers="all"))
+    (last,) = token_rows(tokenizer, rows, SftSettings())
+    first, second = token_rows(tokenizer, rows, SftSettings(answers="all"))
     assert second == last
     assert tokenizer.decode(first.completion[:-1]) == "Red."
     assert list(first.prompt) == render(

@@ -23,7 +23,7 @@ from adhere.train.recipe import (  # noqa: E402
     scoring,
 )
 from adhere.train.recipe.data import load_rows  # noqa: E402
-from adhere.train.recipe.guards import GUARDS, Guards, Wasted, heed, repeated, template_trouble  # noqa: E402
+from adhere.train.recipe.guards import GUARDS, Guards, Wasted, find_repeats, heed, template_trouble  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
@@ -176,9 +176,9 @@ def test_short_prompts_are_compared_word_for_word_and_long_ones_by_their_common_
     prompts = suites.load("core").prompts
     long = next(prompt for prompt in prompts if len(prompt.text.split()) > 16)
     suite = suites.load("core")
-    assert repeated({"f": ["Say hello.", "Nothing of the sort is in it."]}, [("core", suite)]) is None
+    assert find_repeats({"f": ["Say hello.", "Nothing of the sort is in it."]}, [("core", suite)]) is None
     reworded = f"Please, {long.text.lower()} thanks"
-    found = repeated({"f": ["Say hello.", reworded]}, [("core", suite)])
+    found = find_repeats({"f": ["Say hello.", reworded]}, [("core", suite)])
     assert found is not None
     assert "f, row 2" in str(found)
     with pytest.raises(ContaminationError, match=r"guards = 'warn'"):

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from adhere.errors import UsageError  # noqa: E402
 from adhere.schema import RlRow  # noqa: E402
 from adhere.train.batch.pack import TokenRow  # noqa: E402
-from adhere.train.batch.rollout import Answer, Group, RolloutSettings, Scored, episodes, ordered, spread  # noqa: E402
+from adhere.train.batch.rollout import Answer, Group, RolloutSettings, Scored, episodes, in_order, spread  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, grpo  # noqa: E402
 from adhere.train.methods.online_dpo import OnlineDpoSettings, best_against_worst, online_dpo, pairs_of, ranked_pairs  # noqa: E402
 
@@ -35,18 +35,18 @@ def names(rows: Sequence[RlRow]) -> list[str]:
 
 def test_highest_variance_first_and_the_controls() -> None:
     rows = prompts()
-    assert names(ordered(rows, "variance", seed=0)) == ["p3", "p2", "p1", "p0"]
-    assert names(ordered(rows, "ascending", seed=0)) == ["p0", "p1", "p2", "p3"]
-    orders = {tuple(names(ordered(rows, "random", seed=seed))) for seed in range(20)}
+    assert names(in_order(rows, "variance", seed=0)) == ["p3", "p2", "p1", "p0"]
+    assert names(in_order(rows, "ascending", seed=0)) == ["p0", "p1", "p2", "p3"]
+    orders = {tuple(names(in_order(rows, "random", seed=seed))) for seed in range(20)}
     assert len(orders) > 5
 
 
 def test_ties_are_broken_by_the_seed_alone() -> None:
     rows = prompts([0.5, 0.1, 0.1, 0.1, 0.1])
-    first = names(ordered(rows, "variance", seed=1))
-    assert first == names(ordered(rows, "variance", seed=1))
+    first = names(in_order(rows, "variance", seed=1))
+    assert first == names(in_order(rows, "variance", seed=1))
     assert first[0] == "p0"
-    assert len({tuple(names(ordered(rows, "variance", seed=seed))) for seed in range(20)}) > 3
+    assert len({tuple(names(in_order(rows, "variance", seed=seed))) for seed in range(20)}) > 3
 
 
 def test_episodes_pass_over_the_prompts_again_when_they_run_out() -> None:

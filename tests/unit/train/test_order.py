@@ -15,7 +15,7 @@ transformers = pytest.importorskip("transformers")
 
 from adhere.progress import Silent  # noqa: E402
 from adhere.schema import RlRow  # noqa: E402
-from adhere.train.batch.rollout import ordered  # noqa: E402
+from adhere.train.batch.rollout import in_order  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings  # noqa: E402
 from adhere.train.recipe import (  # noqa: E402
     Recipe,
@@ -118,9 +118,9 @@ def test_an_order_is_taken_up_by_the_same_stage_only(tiny_llama_dir: Path, tmp_p
     found = ordering_of(rows, settings, model, tokenizer, key="k", **given)
     assert [(row.draws, row.score_mean) for row in found.rows] == [(2, 0.5)] * 3
     assert [row.score_variance for row in found.rows] == pytest.approx([0.0, 0.02, 0.32])
-    assert [row.prompt_id for row in ordered(rows, "variance", seed=0)] == ["a", "b", "c"], "the judge's"
-    assert [row.prompt_id for row in ordered(found.rows, "variance", seed=0)] == ["c", "b", "a"]
-    assert [row.prompt_id for row in ordered(found.rows, "ascending", seed=0)] == ["a", "b", "c"]
+    assert [row.prompt_id for row in in_order(rows, "variance", seed=0)] == ["a", "b", "c"], "the judge's"
+    assert [row.prompt_id for row in in_order(found.rows, "variance", seed=0)] == ["c", "b", "a"]
+    assert [row.prompt_id for row in in_order(found.rows, "ascending", seed=0)] == ["a", "b", "c"]
     assert ordering_of(rows, settings, model, tokenizer, key="k", **given) == found
     assert len(asked) == 3
     ordering_of(rows, settings, model, tokenizer, key="another", **given)

@@ -12,7 +12,7 @@ from adhere.errors import UsageError  # noqa: E402
 from adhere.schema import PairRow, SftRow  # noqa: E402
 from adhere.train.batch.pack import TokenRow  # noqa: E402
 from adhere.train.batch.rows import chosen_rows, sft_rows  # noqa: E402
-from adhere.train.methods.sft import Mix, MoreSftSettings, SftSettings, batches, planned_steps, prepared, sft  # noqa: E402
+from adhere.train.methods.sft import Mix, MoreSftSettings, SftSettings, batches, planned_steps, sft, token_rows  # noqa: E402
 
 TEXTS = ["the sea is wide", "no commas here", "the sea is deep and cold", "foxes jump", "lazy dogs sleep all day long"]
 
@@ -141,7 +141,7 @@ def test_two_stages_short_and_then_short_with_long(load: Any) -> None:
     data = [*rows(), long]
     lengths = [len(row.prompt) + len(row.completion) for row in sft_rows(tokenizer, data)]
     first = SftSettings(epochs=1, batch_rows=4, longest=max(lengths[:-1]))
-    assert prepared(tokenizer, data, first) == sft_rows(tokenizer, rows())
+    assert token_rows(tokenizer, data, first) == sft_rows(tokenizer, rows())
     log = sft(model, tokenizer, data, first, seed=0).log
     assert [row.get("rows_left_out") for row in log] == [1, None, None]
     second = SftSettings(epochs=1, batch_rows=4, longest=max(lengths), mix=Mix(above=max(lengths[:-1]), share=0.25))
@@ -167,7 +167,7 @@ def test_a_mix_keeps_its_share_and_draws_the_others_anew_each_pass(share: float,
 
 def test_response_tuning_learns_answers_to_an_empty_turn(load: Any) -> None:
     model, tokenizer = load()
-    plain, bare = (prepared(tokenizer, rows(), SftSettings(prompt=prompt)) for prompt in ("given", "empty"))
+    plain, bare = (token_rows(tokenizer, rows(), SftSettings(prompt=prompt)) for prompt in ("given", "empty"))
     assert [row.completion for row in bare] == [row.completion for row in plain]
     assert len({row.prompt for row in bare}) == 1
     assert "Write about" not in tokenizer.decode(bare[0].prompt)

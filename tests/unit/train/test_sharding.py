@@ -32,7 +32,7 @@ from adhere.train.budget.memory import SMOLLM2_135M, memory_of  # noqa: E402
 from adhere.train.loop import Merging  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings  # noqa: E402
 from adhere.train.methods.sft import SftSettings, sft  # noqa: E402
-from adhere.train.parallel import agreed, share  # noqa: E402
+from adhere.train.parallel import agree, share  # noqa: E402
 from adhere.train.recipe import Recipe, StageSpec  # noqa: E402
 from adhere.train.recipe.run import run_recipe  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
@@ -217,7 +217,7 @@ def test_processes_that_work_on_other_rows_are_told_so(monkeypatch: pytest.Monke
     monkeypatch.setattr(parallel, "place", lambda: parallel.Place(0, 2))
     monkeypatch.setattr(parallel, "gather", lambda values: [*values, "another"])
     with pytest.raises(IntegrityError, match="do not work on the same rows"):
-        parallel.divided([1, 2], str, same=["a", "b"])
+        parallel.divide([1, 2], str, same=["a", "b"])
 
 
 @pytest.mark.slow
@@ -292,7 +292,7 @@ def test_launchers_run_the_same_recipe(tmp_path: Path, launch: list[str]) -> Non
 
 def test_alone_there_is_nothing_to_cut() -> None:
     assert share([1, 2, 3]) == [1, 2, 3]
-    assert agreed(True) is True
+    assert agree(True) is True
 
 
 def test_each_process_holds_its_part() -> None:

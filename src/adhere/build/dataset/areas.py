@@ -23,7 +23,7 @@ from adhere.build.transforms.role_rules import ROLES
 from adhere.build.transforms.system_prompts import FORMS, MANNERS, PLACES
 from adhere.constraints import Constraint, registry
 from adhere.schema import Prompt, derive_seed
-from adhere.suites.base import limited
+from adhere.suites.base import first_of_slices
 
 __all__ = ["SUITES", "answering_in", "draw_area", "under_systems"]
 
@@ -43,7 +43,7 @@ def draw_area(spec: AreaSpec, *, name: str, seed: int) -> tuple[list[Prompt], in
         msgspec.structs.replace(
             prompt, id=f"{name}-s{seed}-{spec.area}-{number:05d}", source=name, tags=prompt.tags | {"area": spec.area}
         )
-        for number, prompt in enumerate(limited(found.prompts, spec.count), start=1)
+        for number, prompt in enumerate(first_of_slices(found.prompts, spec.count), start=1)
     ]
     return prompts, found.sampling.max_new_tokens
 

@@ -33,7 +33,7 @@ from adhere.build.dataset.stages import answer_stages, clean_stage, prompt_stage
 from adhere.build.decontaminate.rows import Decontaminate, LcsDrop, NgramDrop, Settings, items_of
 from adhere.build.draws import Draws, draw_answers
 from adhere.build.filter import Answer, is_sound, judge_draws, keeps_all
-from adhere.build.rows import Item, balanced, make_item, rl_row
+from adhere.build.rows import Item, deal_rows, make_item, rl_row
 from adhere.build.scorers import Filtered, JudgeScorer, RuleScorer, Scorer, filter_responses
 from adhere.errors import ContaminationError, UsageError
 from adhere.models.base import Model
@@ -353,7 +353,7 @@ def _write(spec: DataSpec, model: Model, directory: Path, made: _Made) -> Card:
     shapes: dict[str, Callable[..., list[Row]]] = {"sft": _sft, "pairs": _pairs, "rl": _rl}
     limits = {"sft": spec.limits.sft_rows, "pairs": spec.limits.pair_rows, "rl": None}
     tables = {
-        name: balanced(
+        name: deal_rows(
             [(one.item.prompt, make(one, conversational=conversational)) for one in judged],
             limits[name],
             derive_seed(spec.seed, name),

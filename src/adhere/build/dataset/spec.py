@@ -157,7 +157,7 @@ def load_spec(path: Path) -> DataSpec:
     return check_spec(msgspec.structs.replace(spec, queries=queries, constraints=constraints), str(path))
 
 
-def changed(
+def change_spec(
     spec: DataSpec,
     *,
     model: str | None = None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from adhere.evidence.checks.checking import Check, Read, as_printed, rounded, show_number
+from adhere.evidence.checks.checking import Check, Read, as_printed, round_number, show_number
 from adhere.evidence.claims.names import is_role
 from adhere.evidence.claims.printed import EPSILON, Printed
 from adhere.evidence.claims.values import SPECIAL_AVERAGE, Sheet, Value
@@ -243,7 +243,7 @@ def _aggregate_check(line: _Line, position: int, members: tuple[int, ...], *, is
         text = (
             f"{subject.place}: prints {show_number(read(subject))}, but the {word} of its {len(present)} numbers "
             f"({', '.join(show_number(value) for value in values[:12])}{', …' if len(values) > 12 else ''}) is "
-            f"{rounded(computed, read(subject), more=1)}"
+            f"{round_number(computed, read(subject), more=1)}"
         )
         if missing:
             text += f"; {missing} of the {len(members)} cells hold no number, so one may have been lost"
@@ -384,7 +384,7 @@ def _delta_check(subject: Value, a: Value, b: Value, name: str) -> Check:
         computed = formula(read(a).value, read(b).value)
         text = (
             f"{subject.place}: prints {show_number(read(subject))}, but "
-            f"{name.format(a=show_number(read(a)), b=show_number(read(b)))} is {rounded(computed, read(subject))}"
+            f"{name.format(a=show_number(read(a)), b=show_number(read(b)))} is {round_number(computed, read(subject))}"
         )
         if abs(computed + read(subject).value) <= read(subject).half + EPSILON:
             text += " (the sign is lost)"
@@ -426,7 +426,7 @@ def _beside_check(value: Value, base: Value) -> Check:
         computed = read(value).value - read(base).value
         return (
             f"{value.place}: prints {stated.value if stated else 0:+g} beside {show_number(read(value))}, but "
-            f"{show_number(read(value))} − {show_number(read(base))} is {rounded(computed, read(value))}"
+            f"{show_number(read(value))} − {show_number(read(base))} is {round_number(computed, read(value))}"
         )
 
     return Check("arithmetic", (value,), (base,), holds, message)
@@ -475,7 +475,7 @@ def _share_check(subject: Value, count: Value, printed_total: Value | None, tota
     def message(read: Read) -> str:
         return (
             f"{subject.place}: prints {show_number(read(subject))}, but {show_number(read(count))} of {total:g} is "
-            f"{rounded(expected(read), read(subject))}"
+            f"{round_number(expected(read), read(subject))}"
         )
 
     others = (count, printed_total) if printed_total else (count,)
@@ -504,8 +504,8 @@ def _hundred_check(members: tuple[Value, ...], word: str) -> Check:
         total = sum(read(value).value for value in members)
         return (
             f"{members[0].place}: the shares of this {word} "
-            f"({', '.join(show_number(read(value)) for value in members)}) make {rounded(total, read(members[0]))}, "
-            "not 100 as the others do"
+            f"({', '.join(show_number(read(value)) for value in members)}) make "
+            f"{round_number(total, read(members[0]))}, not 100 as the others do"
         )
 
     return Check("arithmetic", members, (), holds, message)

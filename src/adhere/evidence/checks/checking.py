@@ -73,17 +73,17 @@ def as_printed(value: Value) -> Printed:
     return value.printed
 
 
-def replaced(numbers: dict[int, Printed]) -> Read:
+def replace_numbers(numbers: dict[int, Printed]) -> Read:
     """A reader that sees other numbers in some cells, by `id()` of their values. These live as long as the evidence."""
     return lambda value: numbers.get(id(value), value.printed)
 
 
-def exchanged(pairs: Iterable[tuple[Value, Value]]) -> Read:
+def exchange(pairs: Iterable[tuple[Value, Value]]) -> Read:
     """A reader that sees each pair of cells exchanged."""
     numbers: dict[int, Printed] = {}
     for one, other in pairs:
         numbers[id(one)], numbers[id(other)] = other.printed, one.printed
-    return replaced(numbers)
+    return replace_numbers(numbers)
 
 
 def show_number(number: Printed) -> str:
@@ -91,6 +91,6 @@ def show_number(number: Printed) -> str:
     return f"{number.value:.{number.decimals}f}".replace("-", "−") + ("%" if number.unit == "%" else "")
 
 
-def rounded(value: float, like: Printed, *, more: int = 0) -> str:
+def round_number(value: float, like: Printed, *, more: int = 0) -> str:
     """A computed number, to the decimals of a printed one (and `more`)."""
     return f"{value:.{like.decimals + more}f}".replace("-", "−")

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from adhere.evidence.checks.checking import Check, Read, as_printed, exchanged, replaced
+from adhere.evidence.checks.checking import Check, Read, as_printed, exchange, replace_numbers
 from adhere.evidence.claims.printed import Printed
 from adhere.evidence.claims.values import Sheet, Value
 
@@ -113,7 +113,7 @@ class _Neighbours:
 
 def _try_swap(value: Value, other: Value, by_value: dict[int, list[Check]]) -> Swap | None:
     touched = {id(check): check for check in (*by_value[id(value)], *by_value[id(other)])}.values()
-    read = exchanged([(value, other)])
+    read = exchange([(value, other)])
     removed, left = [], []
     for check in touched:
         if check.holds(read):
@@ -181,7 +181,7 @@ def _complete(chosen: list[Swap]) -> list[Swap]:
     """Drop swaps that leave an average wrong even when all swaps of the same two columns are made together."""
     kept = []
     for group in lanes(chosen).values():
-        read = exchanged([(swap.one, swap.other) for swap in group])
+        read = exchange([(swap.one, swap.other) for swap in group])
         for swap in group:
             if all(check.holds(read) for check in swap.left):
                 for check in swap.left:
@@ -278,7 +278,7 @@ def _count_met(sheet: Sheet, expected: Sequence[tuple[Value, Check]], column: in
     for value, check in expected:
         number = sheet.value(value.row, column)
         if number is not None:
-            holds = check.holds(replaced({id(value): number.printed}))
+            holds = check.holds(replace_numbers({id(value): number.printed}))
             met, missed = met + holds, missed + (not holds)
     return met, missed
 
@@ -307,7 +307,7 @@ def _moved(sheet: Sheet, moves: dict[int, int]) -> Read:
         source = sheet.value(row, moves.get(column, column))
         if len(values) == 1 and source is not None:
             numbers[id(values[0])] = source.printed
-    return replaced(numbers)
+    return replace_numbers(numbers)
 
 
 def _column_values(sheet: Sheet, moves: dict[int, int]) -> tuple[Value, ...]:

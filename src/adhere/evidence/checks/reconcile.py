@@ -279,7 +279,7 @@ def _equality(item: Comparison) -> Check:
     def message(read: Read) -> str:
         a, b = read(first), read(second)
         name = first.model.name if first.model else first.row_label
-        benchmark = described(first.benchmark)
+        benchmark = describe(first.benchmark)
         places = (
             (
                 f"{first.document} ({first.table.name}) prints {show_number(a)}, "
@@ -317,7 +317,7 @@ def _settings(first: Value, second: Value) -> str:
     return " against ".join(text or "not stated" for text in said) if any(said) and said[0] != said[1] else ""
 
 
-def described(benchmark: BenchmarkName | None) -> str:
+def describe(benchmark: BenchmarkName | None) -> str:
     """`IFEval (multilingual, strict-prompt)`."""
     if benchmark is None:
         return "an unnamed benchmark"

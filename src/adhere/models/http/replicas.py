@@ -105,7 +105,7 @@ class Replicas(Endpoint):
         return msgspec.structs.replace(one, settings={**one.settings, "base_url": "replicas"})
 
 
-def replicated(names: Sequence[str], *, options: EndpointOptions, say: Callable[[str], None]) -> EndpointModel:
+def replicas_of(names: Sequence[str], *, options: EndpointOptions, say: Callable[[str], None]) -> EndpointModel:
     """One model behind several endpoints; what one of them bears at once, all of them bear together.
 
     Raises:

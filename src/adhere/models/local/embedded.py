@@ -19,7 +19,7 @@ from typing import Any
 
 from adhere.errors import AdhereError, UsageError
 from adhere.extras import need
-from adhere.models.answers import answered, failed
+from adhere.models.answers import answer_of, failure_of
 from adhere.models.base import Request
 from adhere.models.chat import Plain, conversation, definitions, insist_on_all
 from adhere.models.local.gguf import context_length, read_header, weight_format
@@ -87,7 +87,7 @@ class OpenVinoModel:
                     yield response
         except (AdhereError, MemoryError, RuntimeError) as error:  # RuntimeError is all that OpenVINO raises
             for request in left.values():
-                yield failed(request, error, model=self.name)
+                yield failure_of(request, error, model=self.name)
 
     def close(self) -> None:
         """Free the pipeline."""
@@ -130,7 +130,7 @@ class OpenVinoModel:
                 try:
                     ids = self._check_length(request, sampling)
                 except (UsageError, RuntimeError) as error:  # the template engine raises RuntimeError
-                    sender.send((index, failed(request, error, model=self.name)))
+                    sender.send((index, failure_of(request, error, model=self.name)))
                     continue
                 self._requests += 1
                 handle = self._pipeline.add_request(self._requests, ids, self._config(request, sampling))
@@ -169,9 +169,9 @@ class OpenVinoModel:
     def _answer(self, request: Request, handle: Any, prompt_tokens: int, started: float) -> Response:
         status = handle.get_status()
         if status != self._genai.GenerationStatus.FINISHED:
-            return failed(request, AdhereError(f"OpenVINO ended the request as {status.name}"), model=self.name)
+            return failure_of(request, AdhereError(f"OpenVINO ended the request as {status.name}"), model=self.name)
         (output,) = handle.read_all()
-        return answered(
+        return answer_of(
             request,
             str(self._tokenizer.decode(output.generated_ids, skip_special_tokens=True)),
             stopped=output.finish_reason == self._genai.GenerationFinishReason.STOP,

@@ -13,7 +13,7 @@ from typing import Any
 
 from adhere.errors import AdhereError, IntegrityError, MissingModel, UsageError
 from adhere.extras import need
-from adhere.models.answers import answered, failed
+from adhere.models.answers import answer_of, failure_of
 from adhere.models.base import Request
 from adhere.models.chat import conversation, definitions, end_ids, render
 from adhere.models.local.decoder.decode import Decoded, Decoder, DecodeRow
@@ -154,7 +154,7 @@ class TransformersModel:
             try:
                 rows.append((request, self._row(decoder, request, sampling)))
             except UsageError as error:
-                yield failed(request, error, model=self.name)
+                yield failure_of(request, error, model=self.name)
         if not rows:
             return
         left = dict(enumerate(rows))
@@ -165,7 +165,7 @@ class TransformersModel:
                     yield self._answer(request, row, decoded, time.monotonic() - started)
         except (AdhereError, MemoryError, RuntimeError) as error:  # e.g. Diverged; torch raises RuntimeError
             for request, _ in left.values():
-                yield failed(request, error, model=self.name)
+                yield failure_of(request, error, model=self.name)
 
     def close(self) -> None:
         """Let go of the model and its cache."""
@@ -204,7 +204,7 @@ class TransformersModel:
         )
 
     def _answer(self, request: Request, row: DecodeRow, decoded: Decoded, latency_s: float) -> Response:
-        return answered(
+        return answer_of(
             request,
             str(self.tokenizer.decode(list(decoded.ids), skip_special_tokens=True)),
             stopped=decoded.stopped,

@@ -25,7 +25,7 @@ from adhere.schema import Prompt, Record, Response, Sampling, Usage, decode, der
 from adhere.store.files import read_regular
 from adhere.store.run import Run, all_keys
 from adhere.suites import load, source_of
-from adhere.suites.base import Suite, limited
+from adhere.suites.base import Suite, first_of_slices
 
 PROMPTS = 32
 FEWEST = 8
@@ -171,7 +171,7 @@ def dev_slice(suite: Suite, scored: Sequence[Prompt]) -> tuple[str, tuple[Prompt
         raise UsageError(
             f"{suite.name} leaves {len(other)} prompts to search with that are not scored; at least {FEWEST} are needed"
         )
-    return name, limited(other, PROMPTS)
+    return name, first_of_slices(other, PROMPTS)
 
 
 def _is_generated(name: str) -> bool:

@@ -40,7 +40,7 @@ class Grid(NamedTuple):
     rows: tuple[tuple[str, tuple[Shown | None, ...]], ...]
 
 
-def shown(measure: Measure) -> Shown:
+def in_words(measure: Measure) -> Shown:
     """A measure in words."""
     n = f"{count(measure.n)} {measure.what}"
     if measure.name in _COUNTS:
@@ -56,7 +56,7 @@ def measure_rows(summaries: Sequence[Summary]) -> tuple[MeasureRow, ...]:
     names = dict.fromkeys(name for found in of_run for name in found)
     return tuple(
         MeasureRow(
-            name, scope, tuple(shown(found[name, scope]) if (name, scope) in found else None for found in of_run)
+            name, scope, tuple(in_words(found[name, scope]) if (name, scope) in found else None for found in of_run)
         )
         for name, scope in names
     )
@@ -64,7 +64,7 @@ def measure_rows(summaries: Sequence[Summary]) -> tuple[MeasureRow, ...]:
 
 def grid(summary: Summary) -> Grid | None:
     """The grid of lengths and depths; None where nothing was hidden at a depth."""
-    cells = {tuple(one.scope.split(" at ", 1)): shown(one) for one in summary.measures if one.name == _GRID}
+    cells = {tuple(one.scope.split(" at ", 1)): in_words(one) for one in summary.measures if one.name == _GRID}
     if not cells:
         return None
     columns = tuple(dict.fromkeys(length for length, _ in cells))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from adhere.report.pieces.guards import GUARDS, guard_cells, guard_reasons
 from adhere.report.pieces.numbers import count, decimal, percent, percent_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
-from adhere.report.run.measures import shown
+from adhere.report.run.measures import in_words
 from adhere.report.run.troubles import NO_TROUBLES, Troubles, trouble_lines
 from adhere.report.run.view import (
     Group,
@@ -172,7 +172,7 @@ def _measures(summary: Summary, width: int) -> list[str]:
         return []
     rows = [["measure", "of", "value", "interval", "n"]]
     for one in summary.measures:
-        words = shown(one)
+        words = in_words(one)
         rows.append([one.name, one.scope or "all", words.value, words.interval, words.n])
     return ["", text_table(rows, width=width, left=2)]
 

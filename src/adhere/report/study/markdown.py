@@ -19,7 +19,7 @@ from adhere.report.study.view import (
     TRAPS_NOTE,
     TRIAL_HEADINGS,
     by_seed,
-    changed,
+    changes_of,
     contrast_rows,
     growth_rows,
     guard_rows,
@@ -57,7 +57,7 @@ def study_markdown(result: StudyResult) -> str:
                 *([hangs_on_sentence(result)] if result.fragility else []),
                 *([price.text] if (price := price_of(result)) else []),
                 *([f"Published benchmarks: {suites_line(result)}"] if result.suites else []),
-                *(f"Changed {line}" for line in changed(result)),
+                *(f"Changed {line}" for line in changes_of(result)),
                 *(f"Not done: {line}" for line in result.failures),
                 *(f"Noted in training: {note_sentence(note)}" for note in result.notes),
             ]

@@ -23,7 +23,7 @@ from adhere.report.study.view import (
     TRAPS_NOTE,
     TRIAL_HEADINGS,
     by_seed,
-    changed,
+    changes_of,
     contrast_rows,
     growth_rows,
     guard_rows,
@@ -80,7 +80,7 @@ def _verdict(result: StudyResult, width: int) -> str:
         "Scope": verdict.reach,
         "Decides": verdict.decides,
         "Rule": verdict.rule,
-        "Changed": "; ".join(changed(result)),
+        "Changed": "; ".join(changes_of(result)),
     }
     lines = [
         heading(f"Study {one_line(result.name)}"),

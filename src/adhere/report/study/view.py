@@ -264,7 +264,7 @@ def by_seed(contrast: Contrast) -> str:
     return "; ".join(f"seed {one.seed} {points(one.difference)}" for one in contrast.by_seed)
 
 
-def changed(result: StudyResult) -> list[str]:
+def changes_of(result: StudyResult) -> list[str]:
     """Changes of the spec after the study began, and whether results were there by then."""
     return [
         (

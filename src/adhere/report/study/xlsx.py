@@ -11,7 +11,7 @@ from typing import Any
 
 from adhere.report.pieces.workbook import Sheet, formats_of, write_workbook
 from adhere.report.study.threats import threats
-from adhere.report.study.view import changed, note_sentence, sides_line, sides_what, slice_scores, tuning_sentences
+from adhere.report.study.view import changes_of, note_sentence, sides_line, sides_what, slice_scores, tuning_sentences
 from adhere.study.outcome.result import StudyResult
 
 Value = str | float | int | bool | None
@@ -60,7 +60,7 @@ def _answer(result: StudyResult) -> list[list[Value]]:
         ["rule", verdict.rule], ["reach", verdict.reach], ["study", result.name], ["spec sha256", result.spec_sha256],
         ["frozen at", result.spec_frozen_at], ["minutes", result.minutes],
     ]  # fmt: skip
-    rows += [["changed", line] for line in changed(result)]
+    rows += [["changed", line] for line in changes_of(result)]
     rows += [["not done", line] for line in result.failures]
     rows += [["warning", line] for line in result.warnings]
     rows += (

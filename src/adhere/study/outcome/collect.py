@@ -165,7 +165,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         guards=guard_tests(spec, evaluations, on_suites),
         tax=tax_tests(spec, evaluations),
         matched=matched,
-        notes=[note for record in stored.cells.values() for note in noted(record)],
+        notes=[note for record in stored.cells.values() for note in notes_of(record)],
         scores=scores_of(spec, suite.slices, stored.runs),
         data=[_data_facts(plan.pool(key), manifest, spec, study) for key, manifest in stored.pools.items()],
         stage_costs=[_stage_cost(plan, record, stored.pools, parameters) for record in stored.cells.values()],
@@ -194,7 +194,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
     return with_sides(result, load_sides(study.directory))
 
 
-def noted(record: CellRecord) -> list[CellNote]:
+def notes_of(record: CellRecord) -> list[CellNote]:
     """What the guards have to say of a trained cell, read off its whole log.
 
     The same however often it was interrupted.

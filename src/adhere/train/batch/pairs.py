@@ -18,7 +18,7 @@ from adhere.train.batch.rows import TokenPair, pair_rows, shuffled_batches
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, check_settings, learning
-from adhere.train.parallel import divided, gather
+from adhere.train.parallel import divide, gather
 
 if TYPE_CHECKING:
     import torch
@@ -187,7 +187,7 @@ def item_sums(
     parts = cut(items, tree_tokens=tree_tokens)
     tally.tokens_scored += sum(len(part.tree) for part in parts)
     with torch.no_grad():
-        found = divided(parts, of_part, same=[part.items for part in parts], idle=lambda: idle(model))
+        found = divide(parts, of_part, same=[part.items for part in parts], idle=lambda: idle(model))
     of_item: dict[int, list[float]] = {}
     for part, sums in zip(parts, found, strict=True):
         left = iter(sums)

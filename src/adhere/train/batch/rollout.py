@@ -20,7 +20,7 @@ from adhere.train.batch.rows import end_of_turn, prompt_ids
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, Tally
 from adhere.train.loop import Count, OptimizerSettings, Positive
-from adhere.train.parallel import divided, first_says, is_sharding, share
+from adhere.train.parallel import divide, first_says, is_sharding, share
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer", "Group", "Order", "RolloutSettings", "Sampler", "Scored", "Scorer", "episodes", "measures", "online_work",
-    "taken",
+    "prompts_from",
 ]  # fmt: skip
 
 Order = Literal["variance", "ascending", "random"]
@@ -129,10 +129,10 @@ def episodes(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int) -> 
     """
     count = settings.prompts_per_step
     for step in range(settings.steps):
-        yield taken(rows, settings, seed=seed, start=step * count, count=count)
+        yield prompts_from(rows, settings, seed=seed, start=step * count, count=count)
 
 
-def taken(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int, start: int, count: int) -> list[RlRow]:
+def prompts_from(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int, start: int, count: int) -> list[RlRow]:
     """`count` prompts, of which the first is the one after `start` others.
 
     Raises:
@@ -142,11 +142,13 @@ def taken(rows: Sequence[RlRow], settings: RolloutSettings, *, seed: int, start:
         raise UsageError("There are no prompts for online training")
     passed, offset = divmod(start, len(rows))
     passes = range(passed, passed - (-(offset + count) // len(rows)))
-    queue = [row for number in passes for row in ordered(rows, settings.order, seed=derive_seed(seed, "order", number))]
+    queue = [
+        row for number in passes for row in in_order(rows, settings.order, seed=derive_seed(seed, "order", number))
+    ]
     return queue[offset : offset + count]
 
 
-def ordered(rows: Sequence[RlRow], order: Order, *, seed: int) -> list[RlRow]:
+def in_order(rows: Sequence[RlRow], order: Order, *, seed: int) -> list[RlRow]:
     """The rows in `order`; sorting is stable, so equal variances stay in their shuffled order."""
     shuffled = list(rows)
     random.Random(seed).shuffle(shuffled)
@@ -234,7 +236,7 @@ class Sampler:
                 [answer.log_probs for answer in answers],
             )
 
-        groups = divided(rows, scored, same=[step, [row.prompt_id for row in rows]])
+        groups = divide(rows, scored, same=[step, [row.prompt_id for row in rows]])
         self.tally.prompts += len(rows)
         self.tally.answers_generated += each * len(rows)
         self.tally.answers_unmeasured += sum(one.score is None for group in groups for one in group.answers)

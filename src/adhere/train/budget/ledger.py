@@ -14,7 +14,15 @@ from typing import NamedTuple, Protocol
 from adhere.schema import Record
 
 __all__ = [
-    "Artefact", "LogRow", "StageLedger", "StageResult", "StepLog", "Tally", "logged", "observing", "peak_memory_bytes",
+    "Artefact",
+    "LogRow",
+    "StageLedger",
+    "StageResult",
+    "StepLog",
+    "Tally",
+    "observing",
+    "peak_memory_bytes",
+    "values_of",
 ]  # fmt: skip
 
 LogRow = dict[str, float | None]
@@ -101,7 +109,7 @@ class StepLog(list[LogRow]):
             observer(row)
 
 
-def logged(log: Sequence[LogRow], column: str) -> list[float]:
+def values_of(log: Sequence[LogRow], column: str) -> list[float]:
     """The values of a column, of those rows that have one."""
     return [value for row in log if (value := row.get(column)) is not None]
 

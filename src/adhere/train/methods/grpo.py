@@ -35,8 +35,8 @@ from adhere.train.batch.rollout import (
     Scorer,
     measures,
     online_work,
+    prompts_from,
     spread,
-    taken,
 )
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
@@ -213,7 +213,7 @@ def _draw(sampler: Sampler, rows: Sequence[RlRow], settings: GrpoSettings, *, st
     """
 
     def more(count: int, again: int) -> list[Group]:
-        batch = taken(rows, settings, seed=sampler.seed, start=sampler.tally.prompts, count=count)
+        batch = prompts_from(rows, settings, seed=sampler.seed, start=sampler.tally.prompts, count=count)
         return sampler.draw(batch, step=step, again=again)
 
     groups = more(settings.prompts_per_step, 0)

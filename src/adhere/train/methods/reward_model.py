@@ -33,7 +33,7 @@ from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Positive, check_settings, learning
-from adhere.train.parallel import divided, gather
+from adhere.train.parallel import divide, gather
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _margins(
 
     parts = cut(pairs, tree_tokens=settings.tree_tokens)
     with torch.no_grad():
-        found = divided(parts, of_part, same=[part.items for part in parts])
+        found = divide(parts, of_part, same=[part.items for part in parts])
     of_item = {
         item: one
         for part, margins in zip(parts, found, strict=True)

@@ -15,7 +15,7 @@ from adhere.errors import UsageError
 from adhere.progress import Progress, Silent
 from adhere.schema import RlRow, derive_seed
 from adhere.train.batch.pack import TokenRow
-from adhere.train.batch.rollout import RolloutSettings, Sampler, Scorer, measures, ordered
+from adhere.train.batch.rollout import RolloutSettings, Sampler, Scorer, in_order, measures
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
@@ -76,7 +76,7 @@ def rft(
     progress = progress or Silent()
     sampler = Sampler(model, tokenizer, settings, score=score, seed=seed, tally=tally)
     wanted = settings.steps * settings.prompts_per_step
-    asked = ordered(rows, settings.order, seed=derive_seed(seed, "order", 0))[:wanted]
+    asked = in_order(rows, settings.order, seed=derive_seed(seed, "order", 0))[:wanted]
     kept: list[TokenRow] = []
     groups = []
     with progress.step("rft draws", len(asked), "prompts") as bar:

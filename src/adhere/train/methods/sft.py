@@ -36,8 +36,16 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 __all__ = [
-    "PROVENANCE", "Mix", "MoreSftSettings", "SftSettings", "batches", "planned_steps", "prepared", "sft", "sft_loss",
+    "PROVENANCE",
+    "Mix",
+    "MoreSftSettings",
+    "SftSettings",
+    "batches",
+    "planned_steps",
+    "sft",
+    "sft_loss",
     "sft_step",
+    "token_rows",
 ]  # fmt: skip
 
 
@@ -133,7 +141,7 @@ def sft(
     settings = check_settings(settings)
     if not rows:
         raise UsageError("sft: no rows to train on. Build a pool with more draws or with repair")
-    data = prepared(tokenizer, rows, settings)
+    data = token_rows(tokenizer, rows, settings)
     order = batches(data, settings, seed=seed)
     tally, log = Tally(), StepLog()
     with (
@@ -151,7 +159,7 @@ def sft(
     return StageResult(log, tally.close())
 
 
-def prepared(tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow], settings: SftSettings) -> list[TokenRow]:
+def token_rows(tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow], settings: SftSettings) -> list[TokenRow]:
     """The token rows that are learned from, in the order of `rows`.
 
     Raises:

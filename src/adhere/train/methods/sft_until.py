@@ -24,10 +24,10 @@ from adhere.progress import Progress, Silent
 from adhere.schema import ConstraintRef, SftRow, derive_seed
 from adhere.train.batch.rows import prompt_ids
 from adhere.train.budget.cost import Shape, Work
-from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, logged
+from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, values_of
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Count, Share, check_settings, learning
-from adhere.train.methods.sft import SftSettings, _rows, _work, batches, prepared, sft_step
+from adhere.train.methods.sft import SftSettings, _rows, _work, batches, sft_step, token_rows
 from adhere.train.stages import STAGES, Stage
 from adhere.train.watch import Asked, greedy_scores
 
@@ -95,7 +95,7 @@ def sft_until(
     """
     settings = check_settings(settings)
     learned, held = _split(tokenizer, rows, settings, seed=seed)
-    order = batches(prepared(tokenizer, learned, settings), settings, seed=seed)
+    order = batches(token_rows(tokenizer, learned, settings), settings, seed=seed)
     tally, log = Tally(), StepLog()
     with (
         learning(model, settings, stage="sft-until", steps=len(order)) as learner,
@@ -179,7 +179,7 @@ def _score(
 
 
 def _best(log: Sequence[LogRow]) -> float:
-    return max(logged(log, SCORE))
+    return max(values_of(log, SCORE))
 
 
 def _is_gain(value: float | None, log: Sequence[LogRow], settings: SftUntilSettings) -> bool:
@@ -190,7 +190,7 @@ def _is_gain(value: float | None, log: Sequence[LogRow], settings: SftUntilSetti
 def _looks_without_gain(log: Sequence[LogRow], settings: SftUntilSettings) -> int:
     """Looks since the last gain. It follows from the log, so a resumed stage ends where an undisturbed one does."""
     best, since = float("-inf"), 0
-    for value in logged(log, SCORE):
+    for value in values_of(log, SCORE):
         best, since = (value, 0) if value > best + settings.least_gain else (best, since + 1)
     return since
 

@@ -1,6 +1,6 @@
 """What stops a training run that is being wasted: before it starts, and at every step of a stage.
 
-before:  `template_trouble` (what is trained is not what the chat template says), `repeated` (test items among the
+before:  `template_trouble` (what is trained is not what the chat template says), `find_repeats` (test items among the
          training prompts)
 at work: `Guards` reads the log rows of a stage as they come
 always:  refused by the loop and by `data.open_start`: a loss that is not finite, weights too coarse for the rate, no
@@ -28,8 +28,18 @@ if TYPE_CHECKING:
     from adhere.suites.base import Suite
 
 __all__ = [
-    "GUARDS", "Guard", "Guards", "Policy", "Repeated", "Wasted", "halved_once", "heed", "repeated", "template_trouble",
-    "too_large", "trips",
+    "GUARDS",
+    "Guard",
+    "Guards",
+    "Policy",
+    "Repeated",
+    "Wasted",
+    "find_repeats",
+    "halved_once",
+    "heed",
+    "template_trouble",
+    "too_large",
+    "trips",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -187,7 +197,9 @@ class Repeated(NamedTuple):
     why: str
 
 
-def repeated(prompts: Mapping[str, Sequence[str]], suites: Sequence[tuple[str, Suite]]) -> ContaminationError | None:
+def find_repeats(
+    prompts: Mapping[str, Sequence[str]], suites: Sequence[tuple[str, Suite]]
+) -> ContaminationError | None:
     """What the prompts of training (by file) repeat of the test items of `suites`.
 
     As an error with the first and the count. By the rule of the Qwen2.5 report (`text.repeats.SubsequenceRule`), and

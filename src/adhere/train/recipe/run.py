@@ -41,7 +41,7 @@ from adhere.train.loop import OptimizerSettings, settle
 from adhere.train.parallel import first_does, gather, is_sharding, place
 from adhere.train.recipe.card import StageRecord, model_card
 from adhere.train.recipe.data import FILES, RecipeRows, Start, load_rows, needed_rows, open_start, prepare_start
-from adhere.train.recipe.guards import heed, repeated, template_trouble
+from adhere.train.recipe.guards import find_repeats, heed, template_trouble
 from adhere.train.recipe.order import orders_anew, with_ordering
 from adhere.train.recipe.spec import Lora, Recipe, uses_reward_model
 from adhere.train.recipe.tracking import JsonLines, Tracker
@@ -269,7 +269,7 @@ def _warn_of_repeats(recipe: Recipe, rows: RecipeRows) -> list[str]:
         ("rl", rows.rl),
     ]
     prompts = {f"{Path(recipe.data) / FILES[name]}": [row.prompt for row in found] for name, found in by_file}
-    return heed(repeated(prompts, [(name, suites.load(name)) for name in recipe.against]), recipe.guards)
+    return heed(find_repeats(prompts, [(name, suites.load(name)) for name in recipe.against]), recipe.guards)
 
 
 def _push(name: str, folder: Path) -> str:
