@@ -10,7 +10,7 @@
     summarize/     Responses and Verdicts of a Run -> its Summary: counts, rates, intervals
     compare/       two Runs -> a paired difference with its uncertainty; equal tokens, plain text, what must not be lost
     judge_model/   a model as the judge of what no program can decide
-    search.py      which text before its requests makes a model keep most constraints
+    prepare/       what some models need before they are asked, such as a searched prompt
     api.py         `adhere.judge`, `adhere.check`, `adhere.constraint` and their batch calls
 
 One judge, four users: evaluation, re-scoring, data building and rewards all call `judge_text`.
