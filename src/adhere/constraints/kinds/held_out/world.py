@@ -145,7 +145,7 @@ class Keeps(OfAnEpisode):
         broken = [one for one in judged.broken if one.rule == self.rule]
         if not broken:
             return found(ok=True, reason=f"{self.rule} was kept in every step")
-        more = f" and {len(broken) - 1} times more" if broken[1:] else ""
+        more = {1: "", 2: " and once more"}.get(len(broken), f" and {len(broken) - 1} times more")
         return failed(
             f"{self.rule}, action {broken[0].action}: {broken[0].reason}{more}"[:900], measured=broken[0].action
         )
