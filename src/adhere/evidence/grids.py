@@ -43,6 +43,7 @@ class _Grid:
         self.left: list[Value] = []
         self._columns: dict[int, tuple[Any, ...]] = {}
         self._kinds: dict[tuple[Any, ...], int] = {}
+        self._benchmarks: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
     def encoded(self, sheet: str, values: list[Value]) -> bytes:
         """The grid of a table's values, row by row."""
@@ -69,23 +70,30 @@ class _Grid:
         for value in values:
             verdict = self.claims.verdict(value)
             model = (value.model.name, value.model.tuning, value.model.guesses) if value.model else ("", "", ())
-            shown = value.benchmark.shown if value.benchmark else value.row_label
-            benchmark = (shown, metric_of(value), variant_of(value), value.direction, value.assumed)
+            benchmark = self._benchmark(value)
             row, column = (model, benchmark) if is_down else (benchmark, model)
             about = about or row
             text, number = value.printed.text, value.printed.value
+            short = number if text == repr(number) else _short(value)
             fits = about == row and self._columns.setdefault(value.column, column) == column and not value.is_part
-            is_plain = text == repr(number) or text == _plainly(value)
+            is_plain = short is number or text == _plainly(value)
             if not fits or not is_plain or (self.named and value.id in self.named):
                 self.left.append(value)
                 continue
             kind = (setting_of(value), verdict.status, verdict.basis, value.printed.unit)
             place = self._kinds.setdefault(kind, len(self._kinds))
-            cells.append((value.column, _short(value), place) if place else (value.column, _short(value)))
+            cells.append((value.column, short, place) if place else (value.column, short))
         if not cells or about is None:
             return b""
         head = {"row": values[0].row_label, "line": values[0].line, "n": values[0].row + 1}
         return encode(head | self._said(across, about))[:-1] + b',"cells":' + msgspec.json.encode(cells) + b"}"
+
+    def _benchmark(self, value: Value) -> tuple[Any, ...]:
+        known = (id(value.benchmark), id(value.assumed), value.role, value.direction)
+        if value.benchmark is None or known not in self._benchmarks:
+            shown = value.benchmark.shown if value.benchmark else value.row_label
+            self._benchmarks[known] = (shown, metric_of(value), variant_of(value), value.direction, value.assumed)
+        return self._benchmarks[known]
 
     def _said(self, names: tuple[str, ...], texts: tuple[Any, ...]) -> dict[str, Any]:
         said = {name: text for name, text in zip(names, texts, strict=True) if text not in {"", (), "higher"}}

@@ -193,8 +193,9 @@ def _compositions(axis: _Axis, position: int) -> list[tuple[tuple[int, ...], boo
 
 def _votes(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bool) -> tuple[int, int]:
     hits = asked = 0
+    wanted = {position, *members}
     for line in axis.lines:
-        if position in line.numbers and all(member in line.numbers for member in members):
+        if wanted <= line.numbers.keys():
             asked += 1
             values = [line.numbers[member].printed for member in members]
             hits += _off(line.numbers[position].printed, values, is_sum=is_sum) <= 0
@@ -220,12 +221,16 @@ def _combined(members: Sequence[Printed], *, is_sum: bool) -> float:
 
 def _off(printed: Printed, members: Sequence[Printed], *, is_sum: bool) -> float:
     """How far an aggregate lies beyond what rounding of itself and its members allows; ≤ 0 where it holds."""
-    halves = sum(member.half for member in members)
-    # Integers are counts, not rounded numbers.
-    if is_sum and all(member.decimals == 0 for member in members):
-        halves = 0.0
-    allowed = printed.half + (halves if is_sum else halves / len(members))
-    return abs(printed.value - _combined(members, is_sum=is_sum)) - allowed - EPSILON
+    total = halves = 0.0
+    is_count = is_sum
+    for member in members:
+        total += member.value
+        halves += member.half
+        is_count = is_count and not member.decimals
+    if is_count:
+        halves = 0.0  # integers are counts, not rounded numbers
+    count = 1 if is_sum else len(members)
+    return abs(printed.value - total / count) - printed.half - halves / count - EPSILON
 
 
 def _aggregate_check(line: _Line, position: int, members: tuple[int, ...], *, is_sum: bool) -> Check:

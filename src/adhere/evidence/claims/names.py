@@ -260,8 +260,8 @@ def is_length(label: str) -> bool:
 
 
 def said_of(*labels: str) -> frozenset[str]:
-    """What labels say of whether more is better."""
-    return frozenset(map(_said_of, labels))
+    """What labels say of whether more is better; empty where they say nothing."""
+    return frozenset(filter(None, map(_said_of, labels)))
 
 
 def direction_of(*labels: str, said: frozenset[str] = frozenset()) -> Literal["higher", "lower"]:

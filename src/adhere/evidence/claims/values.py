@@ -513,6 +513,7 @@ class _Context:
         self._parts: dict[tuple[BenchmarkName, str], tuple[BenchmarkName, str]] = {}
         self._columns: dict[int, tuple[str, list[str], list[str]]] = {}
         self._said: dict[int, frozenset[str]] = {}
+        self._row_said: dict[tuple[str, ...], frozenset[str]] = {}
         self._settings: dict[tuple[str, str], str] = {}
 
     def column(self, c: int, path: list[str]) -> tuple[str, list[str], list[str]]:
@@ -525,7 +526,10 @@ class _Context:
         """Whether more is better in a column, by the caption, its labels and those of the row."""
         if c not in self._said:
             self._said[c] = said_of(self.table.caption, *path)
-        return direction_of(*labels, said=self._said[c])
+        if labels not in self._row_said:
+            self._row_said[labels] = said_of(*labels)
+        said = self._said[c] | self._row_said[labels]
+        return direction_of(said=said) if said else "higher"
 
     def part(self, benchmark: BenchmarkName, said: str) -> tuple[BenchmarkName, str]:
         """The benchmark of one of several values of a cell that names a metric.

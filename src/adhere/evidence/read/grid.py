@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from adhere.evidence.claims.names import clean_label, is_role, label_kind
@@ -79,6 +80,8 @@ def _parts_of(text: str) -> tuple[str, tuple[Part, ...]]:
 
 def expand_breaks(row: RawRow) -> list[RawRow]:
     """One row for each of the lines that its cells are broken into: `AIME<br>MATH | 74.3<br>96.4` are two rows of one line."""
+    if not any("<" in text for text in row.cells):
+        return [row]
     broken = [_BREAK.split(text) for text in row.cells]
     count = max(map(len, broken), default=1)
     numbers = [pieces for pieces in broken[1:] if len(pieces) == count and all(map(_is_score, pieces))]
@@ -127,12 +130,12 @@ def build_tables(
     problems: list[Problem] = []
     raw = [piece for row in raw for piece in expand_breaks(row)]
     width = max(len(row.cells) for row in raw[: max(header_rows, 1)])
-    if middle := _begins_beside(raw, max(header_rows, 1), width):
-        halves = ([RawRow(row.line, row.cells[part]) for row in raw] for part in (slice(middle), slice(middle, None)))
+    if starts := _starts_beside(raw, max(header_rows, 1), width):
         several: list[Table] = []
-        for half in halves:
+        for start, end in pairwise([0, *starts, None]):
+            own = [RawRow(row.line, row.cells[start:end]) for row in raw]
             beside, more = build_tables(
-                [row for row in half if any(text.strip() for text in row.cells)],
+                [row for row in own if any(map(str.strip, row.cells))],
                 index=index + len(several),
                 document=document,
                 header_rows=header_rows,
@@ -189,30 +192,29 @@ def build_tables(
     return [first, *tables], problems
 
 
-def _begins_beside(raw: Sequence[RawRow], header_rows: int, width: int) -> int:
-    """The column in which a second table begins beside the first one, 0 where none does: `Model | Acc | Model | Acc`.
+def _starts_beside(raw: Sequence[RawRow], header_rows: int, width: int) -> list[int]:
+    """The columns in which further tables begin beside the first one: `Model | Acc | Model | Acc`.
 
-    It holds names as the first column does, numbers stand on both sides of it, and its header says the same again.
+    They hold names as the first column does, numbers stand behind each, and the header says the same again.
     """
     head = [clean_label(text).lower() for text in raw[header_rows - 1].cells]
     body = [row for row in raw[header_rows:] if len(row.cells) == width]
+    if len(body) < 2 or len(head) < width:
+        return []
+
+    def is_names_and_numbers(column: int) -> bool:
+        names = [row.cells[column] for row in body if row.cells[column].strip()]
+        numbers = [row.cells[column + 1].split("/")[0] for row in body]
+        return not any(map(_is_score, names)) and 2 * sum(number_of(text) is not None for text in numbers) >= len(body)
+
+    starts = [0]
     for middle in range(2, width - 1):
-        if len(body) < 2 or not head[middle : middle + 1] or not head[0]:
-            return 0
-        is_same = head[middle] == head[0] or (width == 2 * middle and head[1:middle] == head[middle + 1 :])
-        if is_same and all(
-            any(map(_is_score, names)) is False
-            and sum(number_of(cell) is not None for cell in numbers) >= len(body) / 2
-            for names, numbers in (
-                (
-                    [row.cells[c] for row in body if row.cells[c].strip()],
-                    [row.cells[c + 1].split("/")[0] for row in body],
-                )
-                for c in (0, middle)
-            )
-        ):
-            return middle
-    return 0
+        first = starts[-1]
+        is_same = bool(head[first]) and head[middle] == head[first]
+        is_same |= width - first == 2 * (middle - first) and head[first + 1 : middle] == head[middle + 1 :]
+        if is_same and middle - first > 1 and is_names_and_numbers(first) and is_names_and_numbers(middle):
+            starts.append(middle)
+    return starts[1:]
 
 
 def _header(row: RawRow, width: int) -> list[str]:

@@ -252,7 +252,9 @@ def _is_rule(line: str) -> bool:
 
 
 def _split_pipes(line: str) -> list[str]:
-    cells = [cell.strip() for cell in escapedSplit(line.strip())]
+    line = line.strip()
+    # Only a bar behind a backslash needs markdown-it's rule, which goes letter by letter.
+    cells = [cell.strip() for cell in (escapedSplit(line) if "\\|" in line else line.split("|"))]
     return cells[1 if cells and not cells[0] else 0 : -1 if len(cells) > 1 and not cells[-1] else None]
 
 
