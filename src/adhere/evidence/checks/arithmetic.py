@@ -69,7 +69,8 @@ def _axes(sheet: Sheet) -> Iterator[_Axis]:
     across = [
         _Line(r, {c: numbers[r, c] for c in columns if (r, c) in numbers})
         for r in rows
-        if sheet.row_roles[r] != "attribute" or not sheet.models_in
+        # A row of differences may print its signs as colours: their mean says nothing.
+        if sheet.row_roles[r] not in {"attribute", "delta"} or not sheet.models_in
     ]
     yield _Axis(sheet, sheet.column_labels, [str(role) for role in sheet.column_roles], upper, across, "row")
     down = [_Line(c, {r: numbers[r, c] for r in rows if (r, c) in numbers}) for c in columns]

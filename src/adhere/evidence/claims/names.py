@@ -186,9 +186,10 @@ def label_kind(label: str) -> Kind | Literal[""]:
 def is_attribute(label: str) -> bool:
     """Whether every word of a label is one that names an attribute: `Training Time (GPU hours)`, `词表大小`."""
     shown = clean_label(label)
-    if is_length(shown) or is_known(shown) or looks_like_model(shown):
+    is_spread = is_role("spread", shown)
+    if not is_spread and (is_length(shown) or is_known(shown) or looks_like_model(shown)):
         return False
-    if shown.startswith("#") or is_greek(shown) or is_role("spread", shown):
+    if is_spread or shown.startswith("#") or is_greek(shown):
         return True
     data = _data()["attributes"]
     inside = [(a or b).strip().lower() for a, b in _PAREN.findall(shown)]
@@ -557,14 +558,6 @@ def _confusable() -> dict[str, list[str]]:
     return found
 
 
-@functools.cache
-def _by_ends() -> dict[tuple[int, str, str], list[str]]:
-    found: dict[tuple[int, str, str], list[str]] = {}
-    for key in _benchmarks():
-        found.setdefault((len(key), key[:1], key[-1:]), []).append(key)
-    return found
-
-
 def _benchmark_row(text: str, guesses: list[str]) -> dict[str, Any] | None:
     key = benchmark_key(text)
     row = _benchmarks().get(key)
@@ -574,24 +567,7 @@ def _benchmark_row(text: str, guesses: list[str]) -> dict[str, Any] | None:
     if len(alike) == 1:
         guesses.append(f"{text!r} is taken as {_benchmarks()[alike[0]]['name']}: letters that scanners confuse")
         return _benchmarks()[alike[0]]
-    if len(key) >= 8:
-        alike = [
-            known for size in (len(key) - 1, len(key) + 1) for known in _by_ends().get((size, key[0], key[-1]), ())
-        ]
-        near = [known for known in alike if not known.endswith("+") and _one_letter_apart(key, known)]
-        # A capital inside begins a word: LongVBench is no misprint of LongBench.
-        words = sum(map(str.isupper, text))
-        near = [known for known in near if words <= max(2, sum(map(str.isupper, _benchmarks()[known]["name"])))]
-        if len(near) == 1:
-            guesses.append(f"{text!r} is taken as {_benchmarks()[near[0]]['name']}: one letter apart")
-            return _benchmarks()[near[0]]
     return None
-
-
-def _one_letter_apart(one: str, other: str) -> bool:
-    """Whether the longer is the shorter with one letter put in, not at either end (JMMLU is not MMLU)."""
-    short, long = sorted((one, other), key=len)
-    return any(long[:cut] + long[cut + 1 :] == short for cut in range(1, len(long) - 1))
 
 
 def is_split(label: str) -> bool:
