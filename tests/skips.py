@@ -18,7 +18,7 @@ ALLOWED = (
     r"no isolation here",  # the sandbox then refuses, which other tests assert
     r"does not work here",  # one of its fences; the others are tested
     r"(inspect-ai|lm-eval|evalscope) is (not )?installed here",  # other harnesses: no dependencies of ours
-    r"could not import '(ray|datatrove|moto.server|s3fs)'",  # engines: `make test-engines` installs them
+    r"could not import '(ray|datatrove|moto.server|s3fs|aiofiles)'",  # engines: `make test-engines` installs them
     r"could not import '(tensorboard|wandb|mlflow|trackio)'",  # `adhere[tracking]`: its packages are in no other extra
     # its dependency jericho is GPL-2.0 and compiled: in no extra (docs/guide/worlds.md)
     r"could not import 'textworld'",
