@@ -331,6 +331,7 @@ class TestTheIntentGate:
             episode.answer(text)
             assert episode.get_reward() == earned
 
+    @pytest.mark.slow
     def test_openenv(self, gated: Environment) -> None:
         openenv = pytest.importorskip("adhere.environments.openenv", exc_type=MissingExtra)
         for text, earned in ((HONEST, 1.0), ("No commas.", 0.0)):
@@ -338,6 +339,7 @@ class TestTheIntentGate:
             session.reset(prompt_id="p")
             assert session.step(openenv.AnswerAction(answer=text)).reward == earned
 
+    @pytest.mark.slow
     def test_verifiers(self) -> None:
         module = pytest.importorskip("adhere.environments.verifiers", exc_type=MissingExtra)
         for traps, earned in ((True, 0.0), (False, None)):
@@ -347,18 +349,18 @@ class TestTheIntentGate:
             assert earned is None or asyncio.run(task.obeys(trace)) == earned
             assert ("traps" in asyncio.run(task.instructions(trace))) is traps
 
-    @pytest.mark.parametrize("module", ["adhere.environments.openenv", "adhere.environments.verifiers"])
-    def test_episodes_refuse_it(self, module: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_served_episodes_refuse_it(self, capsys: pytest.CaptureFixture[str]) -> None:
         from adhere.environments.served import parse
 
-        if module.endswith("openenv"):
-            with pytest.raises(SystemExit):
-                parse(module, ["world:shop:x2", "--traps"], worlds=True)
-            assert "a program decides an episode" in capsys.readouterr().err
-        else:
-            found = pytest.importorskip(module, exc_type=MissingExtra)
-            with pytest.raises(UsageError, match="a program decides an episode"):
-                found.load_environment("world:shop:x2+text", traps=True)
+        with pytest.raises(SystemExit):
+            parse("adhere.environments.openenv", ["world:shop:x2", "--traps"], worlds=True)
+        assert "a program decides an episode" in capsys.readouterr().err
+
+    @pytest.mark.slow
+    def test_loaded_episodes_refuse_it(self) -> None:
+        module = pytest.importorskip("adhere.environments.verifiers", exc_type=MissingExtra)
+        with pytest.raises(UsageError, match="a program decides an episode"):
+            module.load_environment("world:shop:x2+text", traps=True)
 
 
 class TestSeveralTurns:

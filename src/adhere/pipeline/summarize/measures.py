@@ -35,7 +35,6 @@ from adhere.pipeline.summarize.estimates import (
     length_of_run,
 )
 from adhere.schema import Outcome, Prompt
-from adhere.stats import spread_of_variants
 from adhere.store.summary import Measure
 
 _FEWEST_SAME = 4  # letters that a word and its distorted form have in common at least
@@ -134,6 +133,8 @@ def _variants(answers: Answers) -> Iterator[Measure]:
 
 def _spread(sets: Mapping[tuple[str, str, int], Mapping[str, bool]], names: Sequence[str]) -> Measure:
     """The standard deviation of the variants' rates, with an interval of the true one; groups are what chance drew."""
+    from adhere.stats import spread_of_variants  # it brings scipy, and whoever counts answers comes through here
+
     of_group: dict[str, list[list[float]]] = defaultdict(list)
     for (group, _, _), found in sets.items():
         of_group[group].append([float(found[name]) for name in names])
