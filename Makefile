@@ -31,7 +31,7 @@ test-engines: build/engines/.installed  ## real Ray (two nodes, two network name
 	ADHERE_ENGINE_ROWS=$(ROWS) build/engines/bin/python -m pytest -m slow -s tests/engines
 
 wheel-test:  ## builds the wheel twice, looks into it, installs it in a bare environment of each Python found; needs PyPI
-	$(PYTHON) benchmarks/wheel.py
+	$(PYTHON) benchmarks/package/wheel.py
 
 dist:  ## a wheel that another machine builds to the same hash
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .

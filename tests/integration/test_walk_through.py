@@ -86,7 +86,7 @@ def test_following_the_guide(title: str, most: int, made: set[str], clone: Path,
     for path, how, text in steps:
         apply(text, how, clone / path)
     if made:
-        run("python benchmarks/constraints.py")
+        run("python -m benchmarks.pages.constraints")
     commands = COMMAND.findall(chapter(title))
     assert commands
     for command in commands:

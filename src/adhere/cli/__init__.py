@@ -115,7 +115,7 @@ def main() -> None:
     """Entry point. Users' mistakes print without a traceback; our own bugs keep it."""
     # Threads that spin while they wait make a busy laptop three times slower (docs/LOG.md, 2026-11-21). Torch reads
     # this once. With libgomp a spin of microseconds keeps what spinning buys on an idle machine
-    # (benchmarks/threads.py).
+    # (benchmarks/training/threads.py).
     if os.environ.setdefault("OMP_WAIT_POLICY", "passive").lower() == "passive":
         os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     try:

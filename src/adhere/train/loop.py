@@ -87,7 +87,7 @@ class OptimizerSettings(Record, frozen=True):
             tied). In a small model that leaves out a fifth of all weights (SmolLM2-135M: 28 of 135 million), whose rows
             for rare tokens would move by noise and whose gradient costs most. The ledger counts what was trained.
         tree_tokens: Micro-batches hold at most this many tree tokens. No effect on results beyond rounding; 384 to 768
-            are equally fast (benchmarks/train.py), smaller share less, larger pay for attention and memory.
+            are equally fast (benchmarks/training/trees.py), smaller share less, larger pay for attention and memory.
         gradient_checkpointing: Keep only each layer's input and compute the rest again for backward: a third more work
             for a fraction of the memory. Results are the same bits.
         precision: Of matrix products; weights, gradients and the optimizer's moments stay in fp32. None: as the study
@@ -381,7 +381,7 @@ def _shard(model: PreTrainedModel, settings: OptimizerSettings, stage: str) -> N
 def attention_for(model: PreTrainedModel, precision: Precision) -> str:
     """The attention that is fastest over trees.
 
-    Ours in bf16 on a CPU, else torch's, which is exact with a 4D mask (benchmarks/train.py).
+    Ours in bf16 on a CPU, else torch's, which is exact with a 4D mask (benchmarks/training/trees.py).
     """
     from adhere.train.batch.attention import register
 

@@ -6,7 +6,6 @@ Links and anchors lead somewhere, code runs, commands know their options, public
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import re
 import shlex
@@ -19,6 +18,7 @@ from types import FunctionType
 
 import click
 import pytest
+from benchmarks.pages import figures
 
 from adhere.cli import adhere
 from adhere.study.design.spec import load_study
@@ -183,14 +183,9 @@ def test_the_training_tutorial_trains(tiny_llama_dir: Path, tmp_path: Path) -> N
 
 
 def test_pictures_are_those_of_the_studies() -> None:
-    spec = importlib.util.spec_from_file_location("figures", ROOT / "benchmarks" / "figures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    figures = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(figures)
     drawn = dict(figures.pictures())
     assert [path.name for path, svg in drawn.items() if path.read_text(encoding="utf-8") != svg] == [], (
-        "python benchmarks/figures.py"
+        "python -m benchmarks.pages.figures"
     )
     assert {path.name for path in (DOCS / "_static").glob("*.svg")} == {path.name for path in drawn}
 
@@ -206,3 +201,17 @@ def test_public_names_are_explained() -> None:
             if isinstance(thing := getattr(module, name), type | FunctionType) and not (thing.__doc__ or "").strip()
         ]
         assert bare == [], module.__name__
+
+
+def test_every_benchmark_has_its_line() -> None:
+    """And every command there is of a file that is there; at most a dozen names lie in a folder."""
+    folder = ROOT / "benchmarks"
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    chapters = dict(re.findall(r"^## ([\w/]+): .*\n((?:(?!## ).*\n)*)", text, re.MULTILINE))
+    for chapter, lines in chapters.items():
+        said = set(re.findall(r"`(\w+\.py)`", "".join(re.findall(r"^\| (`.*?) \|", lines, re.MULTILINE))))
+        assert said == {path.name for path in (folder / chapter).glob("*.py")}, chapter
+        assert len(said) <= 12
+        for module in re.findall(r"python -m ([\w.]+)", lines):
+            assert (ROOT / (module.replace(".", "/") + ".py")).is_file(), module
+    assert set(chapters) == {str(path.parent.relative_to(folder)) for path in folder.glob("*/**/*.py")}

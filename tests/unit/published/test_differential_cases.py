@@ -1,4 +1,4 @@
-"""Texts on which ours once differed from the published code, found by `benchmarks/differential.py`.
+"""Texts on which ours once differed from the published code, found by `benchmarks/judge/differential/compare.py`.
 
 Verdicts are the reference's.
 """

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.pages import fixes as fixes_page
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -392,9 +389,8 @@ def test_findings_say_what_was_found_and_where() -> None:
     assert (title.measured, title.span) == ("a b", (6, 9))
 
 
-ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "reference" / "fixes.md"
-DATA = Path(os.environ.get("ADHERE_DATA", ROOT.parent / "shared" / "data"))
+PAGE = fixes_page.PAGE
+DATA = fixes_page.DATA
 
 
 def test_the_page_names_every_fix() -> None:
@@ -404,13 +400,7 @@ def test_the_page_names_every_fix() -> None:
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"needs ../shared/data: {DATA} is not there (set ADHERE_DATA)")
 def test_the_page_is_what_the_command_prints() -> None:
-    spec = importlib.util.spec_from_file_location("benchmark_of_fixes", ROOT / "benchmarks" / "fixes.py")
-    assert spec is not None
-    assert spec.loader is not None
-    benchmark = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = benchmark
-    spec.loader.exec_module(benchmark)
-    assert benchmark.page() == PAGE.read_text(encoding="utf-8"), "run: python benchmarks/fixes.py"
+    assert fixes_page.page() == PAGE.read_text(encoding="utf-8"), "run: python -m benchmarks.pages.fixes"
 
 
 def test_a_fix_compiles_to_a_check_with_itself_alone() -> None:

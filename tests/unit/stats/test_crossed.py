@@ -77,7 +77,7 @@ def test_more_seeds_and_prompts_find_less() -> None:
 @pytest.mark.parametrize("seeds", [1, 3, 5])
 def test_coverage(seeds: int) -> None:
     """The table of docs/reference/statistics.md, in small: 93 to 97.5 % of 95 % intervals hold the truth."""
-    from benchmarks.coverage import simulate
+    from benchmarks.studies.coverage import simulate
 
     row = simulate("aligned", seeds, 200, "none" if seeds == 1 else "large", effect=0.0, studies=1500, root=1)
     assert 0.93 <= row.covered <= 0.975

@@ -5,9 +5,7 @@ Its numbers are whoever runs it's.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -17,17 +15,12 @@ pytest.importorskip("torch")
 from adhere.schema import RlRow
 from adhere.train.batch.rollout import Answer
 
-FILE = Path(__file__).parents[3] / "benchmarks" / "reward_models.py"
-
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("reward_models", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    from benchmarks.studies import reward_models
+
+    return reward_models
 
 
 def drawn(bench: ModuleType, *scores: float) -> object:

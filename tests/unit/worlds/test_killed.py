@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.episodes import Found, check, kill_and_resume
+from benchmarks.runs.episodes import Found, check, kill_and_resume
 
 from adhere.models.fake.scripted import scripted
 from adhere.pipeline.evaluate import evaluate_sync

@@ -5,7 +5,8 @@ would grow with their square: each block of queries is put to the keys that it s
 again for the gradient, as FlashAttention does (arXiv 2205.14135). Both names do so where they are given `tree_runs`.
 
 torch's own kernel takes 10 ms a layer for 443 nodes (9 heads of 64), forward and backward, in bf16 as in fp32; plain
-products with the softmax in fp32 take 3 ms (benchmarks/attention.py). In fp32 torch's kernel is as fast and stays.
+products with the softmax in fp32 take 3 ms (benchmarks/training/attention.py). In fp32 torch's kernel is as fast and
+stays.
 
 Notation: K key heads, G query heads a key head, N nodes, D head size.
 """

@@ -23,7 +23,7 @@ __all__ = ["Estimate", "Shape", "Speed", "estimate", "shape_of"]
 
 
 class Speed(Record, frozen=True):
-    """What a machine does with one model. Defaults: 135M parameters on two AVX2 cores (benchmarks/train.py).
+    """What a machine does with one model. Defaults: 135M parameters on two AVX2 cores (benchmarks/training/trees.py).
 
     Attributes:
         trained_per_s: Tree tokens forward and backward a second.

@@ -6,7 +6,7 @@ can be measured alone, and with none switched on it judges as in reference mode.
 on.
 
 What counts as a defect, and what a mended rule says, is one careful reading of the published prompts, not a consensus;
-`docs/reference/fixes.md` shows what each changes on real answers (`benchmarks/fixes.py` makes that page).
+`docs/reference/fixes.md` shows what each changes on real answers (`benchmarks/pages/fixes.py` makes that page).
 """
 
 from __future__ import annotations

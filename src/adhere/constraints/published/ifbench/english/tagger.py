@@ -4,7 +4,7 @@ Source: Honnibal's averaged perceptron tagger as in NLTK's `PerceptronTagger`: w
 else the tag with the highest sum of feature weights wins, ties by name. NLTK runs it over the whole answer; the tag of
 token 0 depends on tokens 0 to 2 alone, so ours looks at these. Ours differs in its weights: those of
 textblob-aptagger's model (MIT), the one that NLTK's was ported from, because NLTK's own file is in no package and has
-no stated licence. `benchmarks/tagger.py` makes the file from that package, whose hash it checks.
+no stated licence. `benchmarks/package/tagger.py` makes the file from that package, whose hash it checks.
 
 So `words:start_verb` is the one rule of IFBench that is not bit for bit:
 
