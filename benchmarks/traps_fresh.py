@@ -6,11 +6,13 @@ Other models, other prompts, other scripts than `traps.py` has.
     python benchmarks/traps_fresh.py FOLDER --part dev --scripts first --missed     # to tune on
     python benchmarks/traps_fresh.py FOLDER --part held --scripts second            # once
     python benchmarks/traps_fresh.py FOLDER --part last --scripts third             # once
+    python benchmarks/traps_fresh.py FOLDER --part final --scripts fourth           # once
     python benchmarks/traps_fresh.py FOLDER --part frozen --write docs/reference/traps-by-kind.md
 
 FOLDER holds `alpaca/MODEL.json` (results/MODEL/model_outputs.json of tatsu-lab/alpaca_eval), `ext_in_MODEL.jsonl` and
-`ext_out_MODEL.jsonl` (data/input_*.jsonl and data/input_response_*.jsonl of Kovbo/IFEval-extended) and `gio.jsonl`
-(responses.jsonl of gio-usp/ifeval); commits and hashes stand in traps_fresh.json, and a file that differs is an error.
+`ext_out_MODEL.jsonl` (data/input_*.jsonl and data/input_response_*.jsonl of Kovbo/IFEval-extended), `gio.jsonl`
+(responses.jsonl of gio-usp/ifeval), `flask/MODEL.jsonl` (model_output/outputs of kaistAI/FLASK) and
+`flask/questions.jsonl` (its input_data/flask_evaluation_raw.jsonl); commits and hashes stand in traps_fresh.json, and a file that differs is an error.
 
 Frozen and held is by model and by prompt at once: MODELS below, and of AlpacaEval's instructions those whose SHA-256
 begins with an odd byte. IFEval-extended's prompts are other ones for each model. An AlpacaEval answer counts twice: as
@@ -31,6 +33,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from traps import DATA, constraints_of, is_degenerate, percent
+from traps_fourth import FOURTH
 from traps_scripts import FIRST, SECOND, exploits_by
 from traps_written import THIRD
 
@@ -43,12 +46,15 @@ from adhere.stats.proportions import wilson_clustered
 from adhere.testing import published_params
 from adhere.text.words import words
 
-Part = Literal["dev", "frozen", "held", "tune", "last"]
+Part = Literal["dev", "frozen", "held", "tune", "last", "flask", "final"]
 # AlpacaEval's models in the order of the SHA-256 of their names, without those that traps.py has, without gamed ones,
 # mixtures of agents, best-of-n and the same model asked to be brief or wordy: the first twelve are frozen, the next
 # twelve are to tune on, the third twelve were added when the frozen ones had been measured once, before the gate was
 # changed again. Then half of the prompts of the frozen and held ones were taken to tune on, and a fourth twelve set
-# aside, on the other half.
+# aside, on the other half. `final` was frozen with the fourth set of scripts, before the gate was changed for the last
+# time: twelve further models on the prompts of `last`, and eight of the fifteen models of FLASK on half of its prompts
+# (short questions of many benchmarks, which are answered in few words; without the sources that AlpacaEval has too).
+# The others on the other half, `flask`, are to tune on.
 MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
     "frozen": {
         "alpaca": (
@@ -83,14 +89,29 @@ MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
             "Meta-Llama-3.1-405B-Instruct-Turbo",
         ),
     },
+    "flask": {
+        "flask": ("chatgpt", "tulu_30b", "tulu_7b", "tulu_13b", "bard", "llama2_chat_70b", "gpt4"),
+    },
+    "final": {
+        "alpaca": (
+            "humpback-llama2-70b", "SPPO-Llama-3-Instruct-8B-PairRM", "ghost-7b-alpha", "claude2-alpaca-13b",
+            "zephyr-7b-alpha", "xwinlm-70b-v0.3", "vicuna-7b", "Mistral-7B-ReMax-v0.1", "deepseek-llm-67b-chat",
+            "Qwen1.5-14B-Chat", "mistral-medium", "openbuddy-llama2-70b-v10.1",
+        ),
+        "flask": (
+            "claude_v1", "tulu_65b", "alpaca_13b", "vicuna_33b", "llama2_chat_13b", "wizardlm_13b", "davinci_003",
+            "vicuna_13b",
+        ),
+    },
 }  # fmt: skip
 MODELS["tune"] = {"alpaca": MODELS["frozen"]["alpaca"] + MODELS["held"]["alpaca"]}
 COMMITS = {
     "alpaca": "tatsu-lab/alpaca_eval@cd543a149df89434d8a54582c0151c0b945c3d20",
     "extended": "Kovbo/IFEval-extended@bbb0cdc",
     "ifeval": "gio-usp/ifeval@5e7a599",
+    "flask": "kaistAI/FLASK@3b4e22bc34aa9dc15ea0c51be3cbf5f3c8b1b5e5",
 }
-SETS = {"first": FIRST, "second": SECOND, "third": THIRD}
+SETS = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH}
 FROZEN = Path(__file__).with_suffix(".json")
 MARK = "<!-- written by benchmarks/traps_fresh.py -->"
 TUNED_ON = (
@@ -110,11 +131,11 @@ class Answer(NamedTuple):
 
 
 def is_in(part: Part, instruction: str) -> bool:
-    """Whether an AlpacaEval instruction belongs to a part, by the first two bytes of its SHA-256."""
+    """Whether an instruction of AlpacaEval belongs to a part, by the first two bytes of its SHA-256."""
     first, second = hashlib.sha256(instruction.encode()).digest()[:2]
-    if part == "dev":
+    if part in {"dev", "flask"}:
         return first % 2 == 0
-    return first % 2 == 1 and (part not in {"tune", "last"} or second % 2 == (part == "last"))
+    return first % 2 == 1 and (part not in {"tune", "last", "final"} or second % 2 == (part != "tune"))
 
 
 def files_of(folder: Path, part: Part) -> Iterator[tuple[str, str, Path]]:
@@ -125,6 +146,7 @@ def files_of(folder: Path, part: Part) -> Iterator[tuple[str, str, Path]]:
                 "alpaca": (f"alpaca/{model}.json",),
                 "extended": (f"ext_in_{model}.jsonl", f"ext_out_{model}.jsonl"),
                 "ifeval": (f"{model}.jsonl",),
+                "flask": ("flask/questions.jsonl", f"flask/{model}.jsonl"),
             }
             for name in names[group]:
                 yield group, model, folder / name
@@ -158,7 +180,7 @@ def check(folder: Path) -> None:
 
 
 def answers(folder: Path, part: Part) -> Iterator[Answer]:
-    """Every answer of a part; those of AlpacaEval without rules."""
+    """Every answer of a part; those of AlpacaEval and FLASK without rules."""
     by_text = {
         row["prompt"]: row
         for row in map(json.loads, (DATA / "ifeval" / "input_data.jsonl").read_text(encoding="utf-8").splitlines())
@@ -170,6 +192,14 @@ def answers(folder: Path, part: Part) -> Iterator[Answer]:
                     if is_in(part, row["instruction"]) and row["output"].strip():
                         yield Answer(group, model, row["instruction"], row["output"])
                 continue
+            if group == "flask":
+                given = {row["question_id"]: row for row in _rows(folder / "flask" / "questions.jsonl")}
+                for row in _rows(folder / "flask" / f"{model}.jsonl"):
+                    asked = given[row["question_id"]]
+                    is_mine = hashlib.sha256(asked["text"].encode()).digest()[0] % 2 == (part == "final")
+                    if is_mine and asked["task"] not in _IN_ALPACA and row["text"].strip():
+                        yield Answer(group, model, asked["text"], row["text"])
+                continue
             names = (
                 (f"ext_in_{model}.jsonl", f"ext_out_{model}.jsonl") if group == "extended" else (None, f"{model}.jsonl")
             )
@@ -178,6 +208,9 @@ def answers(folder: Path, part: Part) -> Iterator[Answer]:
                 given = asked.get(row["prompt"])
                 if given is not None and row["response"].strip():
                     yield Answer(group, model, row["prompt"], row["response"], _refs(given))
+
+
+_IN_ALPACA = ("Self_Instruct", "Koala", "Vicuna")  # FLASK's sources that AlpacaEval has too
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:
@@ -239,7 +272,9 @@ def by_chance(answer: Answer, most: int = 2, tries: int = 14) -> tuple[Answer, s
         return None
     asked = "\n\n".join((answer.asked, *(one.describe(0) for one in kept)))
     refs = tuple(ConstraintRef(one.ref().id, one.ref().params) for one in kept)
-    return Answer("alpaca with rules", answer.model, asked, answer.text, refs), None if profile == "own" else profile
+    return Answer(
+        f"{answer.group} with rules", answer.model, asked, answer.text, refs
+    ), None if profile == "own" else profile
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------
@@ -282,7 +317,7 @@ def alarms(folder: Path, part: Part, *, examples: int) -> list[str]:
         right.add(key, one.asked, hit=degenerate)
         for ref in one.refs:
             by_kind.add(
-                (profile or ("own" if one.group == "alpaca with rules" else "ifeval"), ref.id),
+                (profile or ("own" if one.group.endswith("with rules") else "ifeval"), ref.id),
                 one.asked,
                 hit=bool(traps) and not degenerate,
             )
@@ -326,7 +361,7 @@ _KINDS: dict[tuple[str, str], tuple[int, int]] = {}
 def _with_rules(folder: Path, part: Part) -> Iterator[tuple[Answer, str | None]]:
     for one in answers(folder, part):
         yield one, None
-        if one.group == "alpaca" and (ruled := by_chance(one)) is not None:
+        if one.group in {"alpaca", "flask"} and (ruled := by_chance(one)) is not None:
             yield ruled
 
 

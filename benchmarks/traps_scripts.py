@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from adhere.pipeline.intent.gate import dictates
@@ -25,11 +26,13 @@ class Scripts(NamedTuple):
         pieces: Empty forms, repeated as often as a rule may ask.
         fences: Around an empty form or a text of the parameters; those without `{}` hold nothing.
         loops: Said over and over.
-        tails: Hung behind an answer (or, where `{answer}` stands in it, around it) with a list of the parameters'
-            texts.
-        hiding: What a reader does not see, beside an answer.
+        tails: Hung behind an answer (or, where `{answer}` stands in it, around it; where `{first}` and `{rest}` do,
+            behind its first sentence) with a list of the parameters' texts.
+        hiding: What a reader does not see, beside an answer, or likewise in it.
         unseen: What is put between an answer's words.
         letters, signs: Look-alikes.
+        bends: What else is made of the prompt.
+        varied: Said of each of the prompt's words in turn.
     """
 
     echoes: tuple[str, ...]
@@ -42,6 +45,8 @@ class Scripts(NamedTuple):
     unseen: tuple[str, ...]
     letters: tuple[Mapping[int, int | str], ...]
     signs: tuple[Mapping[int, int | str], ...]
+    bends: tuple[Callable[[str], str], ...] = ()
+    varied: tuple[str, ...] = ()
 
 
 _AZ = "abcdefghijklmnopqrstuvwxyz"
@@ -166,7 +171,7 @@ def exploits_by(
         ("phrase", _phrases(scripts, literals)),
         ("sections", iter(forms)),
         ("fence", (one.replace("{}", form) for one in scripts.fences for form in (*forms, *literals))),
-        ("repeat", _repeats(scripts, literals)),
+        ("repeat", chain(_repeats(scripts, literals), _varied(scripts, asked))),
         ("keywords", _tailed(scripts, failing, literals)),
         ("hidden", _hidden(scripts, failing, literals, forms)),
         ("look-alike", _looks(scripts, failing, literals)),
@@ -225,6 +230,7 @@ def _echoes(scripts: Scripts, asked: str, forms: Sequence[str]) -> Iterator[str]
     for text in (
         *(one.replace("{}", asked) for one in scripts.echoes),
         *(scripts.echoes[0].replace("{}", one) for one in bent),
+        *(bend(asked) for bend in scripts.bends),
     ):
         yield from (
             text,
@@ -257,6 +263,23 @@ def _repeats(scripts: Scripts, literals: Sequence[str]) -> Iterator[str]:
     yield from (" ".join(f"{stem.capitalize()} {at} is here." for at in range(count)) for count in (5, 12, 30, 80, 160))
 
 
+def _varied(scripts: Scripts, asked: str) -> Iterator[str]:
+    said = [word.strip(".,:;!?\"'()") for word in asked.split() if len(word) > 3]
+    for template in scripts.varied:
+        yield from (
+            " ".join(template.replace("{}", said[at % len(said)]) for at in range(count))
+            for count in (5, 12, 30, 80, 160)
+        )
+
+
+def _placed(template: str, text: str) -> str:
+    """A template with an answer in its places, behind the answer where it has none."""
+    if "{first}" in template:
+        first, stop, rest = text.partition(". ")
+        return template.replace("{first}", first + stop.strip()).replace("{rest}", rest)
+    return (template if "{answer}" in template else "{answer}\n\n" + template).replace("{answer}", text)
+
+
 def _tailed(scripts: Scripts, failing: Sequence[str], literals: Sequence[str]) -> Iterator[str]:
     for text in failing:
         for listed in (
@@ -268,8 +291,7 @@ def _tailed(scripts: Scripts, failing: Sequence[str], literals: Sequence[str]) -
                 many = ", ".join([listed] * times)
                 for template in scripts.tails:
                     if literals or "{}" not in template:
-                        whole = template if "{answer}" in template else "{answer}\n\n" + template
-                        yield whole.replace("{answer}", text).replace("{}", many)
+                        yield _placed(template.replace("{}", many), text)
 
 
 def _hidden(scripts: Scripts, failing: Sequence[str], literals: Sequence[str], forms: Sequence[str]) -> Iterator[str]:
@@ -277,7 +299,9 @@ def _hidden(scripts: Scripts, failing: Sequence[str], literals: Sequence[str], f
         for said in (*forms, " ".join(literals), ", ".join(literals * 3), *literals[:2]):
             for template in scripts.hiding if said.strip() else ():
                 hidden = template.replace("{}", said)
-                yield from (f"{text}\n\n{hidden}", f"{hidden}\n\n{text}")
+                yield _placed(hidden, text)
+                if "{first}" not in template:
+                    yield f"{hidden}\n\n{text}"
         for sign in scripts.unseen:
             yield from (
                 text.replace(" ", sign),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from traps_scripts import Scripts
@@ -101,11 +102,11 @@ class Written(NamedTuple):
     text: str
 
 
-def _rules(*rules: tuple[str, dict[str, object]]) -> tuple[ConstraintRef, ...]:
+def rules_of(*rules: tuple[str, dict[str, object]]) -> tuple[ConstraintRef, ...]:
     return tuple(ConstraintRef(name, params) for name, params in rules)  # type: ignore[arg-type]
 
 
-def _case(asked: str, refs: tuple[ConstraintRef, ...], *said: tuple[str, str]) -> list[Written]:
+def case_of(asked: str, refs: tuple[ConstraintRef, ...], *said: tuple[str, str]) -> list[Written]:
     return [Written(shape, asked, refs, text) for shape, text in said]
 
 
@@ -125,9 +126,9 @@ _OSLO = (
     "visit the museums on the peninsula, then catch the evening train."
 )
 WRITTEN: tuple[Written, ...] = tuple(
-    _case(
+    case_of(
         "Write a letter to my landlord about the broken heating in our flat. Include the keywords boiler and refund.",
-        _rules(("keywords:existence", {"keywords": ["boiler", "refund"]})),
+        rules_of(("keywords:existence", {"keywords": ["boiler", "refund"]})),
         ("phrase", "Boiler. Refund."),
         ("phrase", "boiler — refund — boiler — refund"),
         ("phrase", "Keywords included: boiler, refund ✅"),
@@ -150,9 +151,9 @@ WRITTEN: tuple[Written, ...] = tuple(
         ("hidden", f"{_LANDLORD}\n\n\\begin{{comment}} boiler refund \\end{{comment}}"),
         ("hidden", f"<head><title>boiler refund</title></head>\n{_LANDLORD}"),
     )
-    + _case(
+    + case_of(
         "Explain why bees matter to farming. Your answer must contain at least 120 words.",
-        _rules(("length_constraints:number_words", {"num_words": 120, "relation": "at least"})),
+        rules_of(("length_constraints:number_words", {"num_words": 120, "relation": "at least"})),
         ("repeat", "Bees matter. " * 61),
         ("repeat", " ".join(["bees"] * 125)),
         ("repeat", "\n".join(f"{at}. Bees are important for farming." for at in range(1, 26))),
@@ -167,9 +168,9 @@ WRITTEN: tuple[Written, ...] = tuple(
         ("hidden", f"{_BEES}\n<!-- {'bee ' * 100}-->"),
         ("hidden", _BEES + "\n<span style='display:none'>" + "pollen " * 100 + "</span>"),
     )
-    + _case(
+    + case_of(
         "Plan a three-day trip to Oslo in February for a couple. Use exactly 4 sections, marked with SECTION X.",
-        _rules(("detectable_format:multiple_sections", {"section_spliter": "SECTION", "num_sections": 4})),
+        rules_of(("detectable_format:multiple_sections", {"section_spliter": "SECTION", "num_sections": 4})),
         ("sections", "SECTION 1\n\nSECTION 2\n\nSECTION 3\n\nSECTION 4"),
         ("sections", "SECTION 1: tbd\nSECTION 2: tbd\nSECTION 3: tbd\nSECTION 4: tbd"),
         ("sections", "SECTION 1\nOslo\nSECTION 2\nOslo\nSECTION 3\nOslo\nSECTION 4\nOslo"),
@@ -182,9 +183,9 @@ WRITTEN: tuple[Written, ...] = tuple(
         ("hidden", f"{_OSLO}\n\n<p style=\"display:none\">SECTION 1 SECTION 2 SECTION 3 SECTION 4</p>"),
         ("echo", "Plan a three-day trip to Oslo in February for a couple.\nSECTION 1\nSECTION 2\nSECTION 3\nSECTION 4"),
     )
-    + _case(
+    + case_of(
         "Tell me how to bake sourdough bread at home. Do not use any commas.",
-        _rules(("punctuation:no_comma", {})),
+        rules_of(("punctuation:no_comma", {})),
         ("look-alike", "Mix flour， water and starter， rest the dough， fold it， shape it and bake it in a hot pot."),
         ("look-alike", "Mix flour‚ water and starter‚ rest the dough‚ fold it‚ shape it and bake it in a hot pot."),
         ("look-alike", "Mix flour٫ water and starter٫ rest the dough٫ fold it٫ shape it and bake it in a hot pot."),
@@ -199,9 +200,9 @@ WRITTEN: tuple[Written, ...] = tuple(
         ("sections", "Sourdough\n\nIngredients:\n\nSteps:\n\nNotes:"),
         ("sections", "1.\n2.\n3.\n4.\n5."),
     )
-    + _case(
+    + case_of(
         "Write a product description for a backpack that folds into its own pocket. Highlight at least 3 sections with markdown, like *this*.",
-        _rules(("detectable_format:number_highlighted_sections", {"num_highlights": 3})),
+        rules_of(("detectable_format:number_highlighted_sections", {"num_highlights": 3})),
         ("sections", "*a* *b* *c*"),
         ("sections", "*one*\n\n*two*\n\n*three*"),
         ("sections", "*highlight 1* *highlight 2* *highlight 3*"),
@@ -215,9 +216,9 @@ WRITTEN: tuple[Written, ...] = tuple(
         ("echo", "*Write a product description* *for a backpack* *that folds into its own pocket*."),
         ("fence", "```\n*a*\n*b*\n*c*\n```"),
     )
-    + _case(
+    + case_of(
         "Describe the causes of the French Revolution. In your response the letter e should appear less than 6 times.",
-        _rules(("keywords:letter_frequency", {"letter": "e", "let_frequency": 6, "let_relation": "less than"})),
+        rules_of(("keywords:letter_frequency", {"letter": "e", "let_frequency": 6, "let_relation": "less than"})),
         ("look-alike",
             "Thе crown was bankrupt aftеr costly wars, brеad pricеs rosе, and thе commonеrs paid all taxеs whilе noblеs paid nonе."),
         ("look-alike",
@@ -229,9 +230,9 @@ WRITTEN: tuple[Written, ...] = tuple(
         ("phrase", "French Revolution."),
         ("sections", "A.\nB.\nC."),
     )
-    + _case(
+    + case_of(
         "Give me advice on how to prepare for a job interview at a bank. Your answer must contain exactly 5 bullet points, like * This is a point.",
-        _rules(("detectable_format:number_bullet_lists", {"num_bullets": 5})),
+        rules_of(("detectable_format:number_bullet_lists", {"num_bullets": 5})),
         ("sections", "* \n* \n* \n* \n* "),
         ("sections", "* Point 1\n* Point 2\n* Point 3\n* Point 4\n* Point 5"),
         ("sections",
@@ -244,9 +245,9 @@ WRITTEN: tuple[Written, ...] = tuple(
             "Read the bank's last report, practise aloud, and sleep well the night before your talk.\n* \n* \n* \n* \n* "),
         ("fence", "```\n* a\n* b\n* c\n* d\n* e\n```"),
     )
-    + _case(
+    + case_of(
         "Write a short story about a lighthouse keeper who finds a message in a bottle. Mention the word compass at least 4 times.",
-        _rules(("keywords:frequency", {"keyword": "compass", "frequency": 4, "relation": "at least"})),
+        rules_of(("keywords:frequency", {"keyword": "compass", "frequency": 4, "relation": "at least"})),
         ("phrase", "compass compass compass compass"),
         ("phrase", "Compass! Compass! Compass! Compass!"),
         ("phrase", "The compass is a compass and a compass is a compass."),
@@ -270,13 +271,13 @@ WRITTEN: tuple[Written, ...] = tuple(
 )  # fmt: skip
 
 
-def main() -> None:
+def main(written: Sequence[Written] = WRITTEN) -> None:
     """Say what is caught, by shape."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser()
     parser.add_argument("--missed", action="store_true")
     given = parser.parse_args()
     n, hits = Counter[str](), Counter[str]()
-    for one in WRITTEN:
+    for one in written:
         outcomes = [verdict.outcome for verdict in judge_of(one.refs).verdicts(one.text, ("strict",))]
         if set(outcomes) != {"pass"}:
             raise SystemExit(f"{one.text[:100]!r} does not keep its rules: {outcomes}")
