@@ -75,9 +75,9 @@ def whole_sweep() -> dict[str, Any]:
     from adhere.models.http.options import EndpointOptions
     from adhere.schema import Sampling
     from adhere.sweep.spec import Filter, sweep_spec
-    from adhere.sweep.stages import Unwatched, sweep
+    from adhere.sweep.stages import NoWatcher, sweep
 
-    class Clock(Unwatched):
+    class Clock(NoWatcher):
         def __init__(self) -> None:
             self.began: dict[str, float] = {}
 

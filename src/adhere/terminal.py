@@ -54,7 +54,7 @@ def show(what: str | bytes, *, err: bool = False) -> None:
 def json_text(document: bytes) -> str:
     """A JSON document as text that a terminal cannot act on."""
     return "".join(
-        _escaped(char) if char != "\n" and unicodedata.category(char) in HIDDEN_CATEGORIES else char
+        _escape(char) if char != "\n" and unicodedata.category(char) in HIDDEN_CATEGORIES else char
         for char in document.decode("utf-8", "replace")
     )
 
@@ -64,7 +64,7 @@ def columns(*, least: int = 80, otherwise: int = 110) -> int:
     return max(least, shutil.get_terminal_size((otherwise, 24)).columns)
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     """As JSON writes it.
 
     `u` and four hexadecimal digits after a backslash, two such for a character beyond the first 65,536.

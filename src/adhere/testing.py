@@ -125,7 +125,7 @@ class ContractViolation(AssertionError):
     """A kind breaks its contract; the message names the kind, the question, the input and what to do."""
 
 
-class _Broken(Exception):
+class _Violation(Exception):
     """What a question found; `_question` makes a ContractViolation of it."""
 
 
@@ -146,7 +146,7 @@ def _question(remedy: str) -> Callable[[Q], Q]:
         def asked(kind: Any, *args: Any, **options: Any) -> None:
             try:
                 ask(kind, *args, **options)
-            except _Broken as broken:
+            except _Violation as broken:
                 raise ContractViolation(f"{kind.id}: {ask.__name__}: {broken}. {remedy}") from None
             except Exception as error:
                 what = f"raised {type(error).__name__}: {error}"
@@ -159,7 +159,7 @@ def _question(remedy: str) -> Callable[[Q], Q]:
 
 def _require(ok: object, what: str, *given: object) -> None:
     if not ok:
-        raise _Broken(what + "".join(f"; {_shorten(one)}" for one in given))
+        raise _Violation(what + "".join(f"; {_shorten(one)}" for one in given))
 
 
 def _shorten(given: object) -> str:
@@ -172,7 +172,7 @@ def _check(judge: Constraint | Published, text: str) -> Finding:
     try:
         return judge.check(text)
     except Exception as error:
-        raise _Broken(f"check raised {type(error).__name__}: {error}; {judge!r}; {_shorten(text)}") from error
+        raise _Violation(f"check raised {type(error).__name__}: {error}; {judge!r}; {_shorten(text)}") from error
 
 
 def _outcome(judge: Constraint, text: str, wanted: str) -> None:
@@ -321,7 +321,7 @@ def _refuse(kind: type[Constraint], params: Mapping[str, Any], start: str, held:
     except BadParameter as error:
         message = str(error)
     else:
-        raise _Broken(f"must refuse the parameters {_shorten(params)}")
+        raise _Violation(f"must refuse the parameters {_shorten(params)}")
     _require(message.startswith(start) and held in message, f"must say {start}…{held}…", message)
 
 
@@ -388,7 +388,7 @@ def _time(one: Constraint | Published, name: str, limit_s: float) -> None:
             _require(" raised " not in finding.reason or finding.outcome != "undecided", finding.reason, one)
         if took <= limit_s:
             return
-    raise _Broken(f"1 MB of {name} took {took:.2f} CPU seconds, allowed {limit_s}; {one!r}")
+    raise _Violation(f"1 MB of {name} took {took:.2f} CPU seconds, allowed {limit_s}; {one!r}")
 
 
 QUESTIONS: tuple[Callable[[type[Constraint]], None], ...] = (
@@ -549,7 +549,7 @@ def published_rejects_parameters(kind: Kind) -> None:
         except BadParameter as error:
             message = str(error)
         else:
-            raise _Broken(f"must refuse the parameters {_shorten(params)}")
+            raise _Violation(f"must refuse the parameters {_shorten(params)}")
         _require(
             message.startswith(f"{kind.id}: {start}") and held in message,
             f"must say {kind.id}: {start}…{held}…",

@@ -22,7 +22,7 @@ from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.store.run import Run
 from adhere.store.segments import Damage, read_segments
 from adhere.store.tables.compact import compact
-from adhere.store.tables.grouped import from_segments, grouped
+from adhere.store.tables.grouped import from_segments, group_counts
 from adhere.sweep.found import load_sweep
 from adhere.sweep.rows import Entry
 
@@ -122,8 +122,8 @@ def test_two_processes_run_the_same_sweep_at_once(tmp_path: Path):
         assert sum(endpoint.served.values()) == before, "everything is answered, so nobody is asked"
     _is_whole(directory)
     compact(directory)
-    assert grouped(directory).groups == from_segments(directory)
-    assert sum(group.ok for group in grouped(directory).groups) == WANTED
+    assert group_counts(directory).groups == from_segments(directory)
+    assert sum(group.ok for group in group_counts(directory).groups) == WANTED
 
 
 def _is_whole(directory: Path, torn: int = 0) -> None:

@@ -31,14 +31,14 @@ def command(directories: tuple[Path, ...], check: bool, groups: bool, as_json: b
     from adhere.report.tables.grouped import grouped_text
     from adhere.schema import encode
     from adhere.store.tables.compact import FOLDER, compact, made_from, whats_stale
-    from adhere.store.tables.grouped import grouped
+    from adhere.store.tables.grouped import group_counts
 
     if check and groups:
         raise UsageError("--check and --groups are two things: choose one")
     stale = []
     for directory in directories:
         if groups:
-            found = grouped(directory)
+            found = group_counts(directory)
             show(encode(found._asdict()) if as_json else grouped_text(found))
         elif check:
             reason = whats_stale(directory, made_from(directory), thoroughly=True)

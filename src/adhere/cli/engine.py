@@ -57,7 +57,7 @@ def emit_array(name: str, emit: str | None, parts: int | None) -> bool:
         raise UsageError(f"--emit {emit}: say how many jobs share the work with --parts N")
     if context.params.get("shard") is not None:
         raise UsageError(f"--emit {emit} gives each job a --shard of its own; leave yours out")
-    typed = shlex.join(["adhere", name, *_typed(context, {"emit", "parts"})])
+    typed = shlex.join(["adhere", name, *_arguments_of(context, {"emit", "parts"})])
     path = Path(f"{name}.slurm")
     path.write_text(
         "#!/usr/bin/env bash\n"
@@ -71,7 +71,7 @@ def emit_array(name: str, emit: str | None, parts: int | None) -> bool:
     return True
 
 
-def _typed(context: click.Context, without: set[str]) -> list[str]:
+def _arguments_of(context: click.Context, without: set[str]) -> list[str]:
     """The arguments that a person gave to a command."""
     words: list[str] = []
     for param in context.command.params:

@@ -85,10 +85,10 @@ def _constraints() -> list[dict[str, Any]]:
         }
         for cls in kinds
     ]
-    return ours + _published()
+    return ours + _list_published()
 
 
-def _published() -> list[dict[str, Any]]:
+def _list_published() -> list[dict[str, Any]]:
     """The kinds of published suites; their part says of which."""
     from adhere.constraints.published.shared import registry as published
 

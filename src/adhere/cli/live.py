@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from adhere.models.http.dispatch import Counts, Dispatcher, Waited
+from adhere.models.http.dispatch import Counts, Dispatcher, LaneWait
 from adhere.models.http.lane import lane_states, waiting_line
 from adhere.schema import encode
 from adhere.sweep.found import Sweep
-from adhere.sweep.stages import Unwatched, Watcher
+from adhere.sweep.stages import NoWatcher, Watcher
 from adhere.terminal import columns, json_text, one_line, plain
 
 LABELS = {"alive": "who answers", "ask": "asking"}
@@ -24,7 +24,7 @@ LABELS = {"alive": "who answers", "ask": "asking"}
 def watcher_for(shown: str, out: TextIO) -> Watcher:
     """The watcher of a `--progress` value: auto, lines, jsonl or none."""
     if shown == "none":
-        return Unwatched()
+        return NoWatcher()
     if shown == "jsonl":
         return _Json(out)
     return _Table(out) if shown == "auto" and out.isatty() else _Lines(out)
@@ -68,7 +68,7 @@ class _Watching:
             self.last, self._is_done = now, is_done
             self.show()
 
-    def waiting(self, found: Sweep, waited: Sequence[Waited]) -> None:
+    def waiting(self, found: Sweep, waited: Sequence[LaneWait]) -> None:
         """Show the leaderboard of what is done, and who is waited for."""
         from adhere.report.leaderboard.text import leaderboard_text
         from adhere.sweep.leaderboard import leaderboard
@@ -119,7 +119,7 @@ class _Json(_Watching):
     def show(self) -> None:
         self._print(self.state())
 
-    def waiting(self, found: Sweep, waited: Sequence[Waited]) -> None:
+    def waiting(self, found: Sweep, waited: Sequence[LaneWait]) -> None:
         self._print({"stage": "waiting", "models": [one._asdict() for one in waited], "done": len(found.runs)})
 
     def _print(self, state: dict[str, Any]) -> None:

@@ -186,7 +186,7 @@ def judge_episode(
             taken += traps_of(asked.text, said, asked.constraints, mode=mode, profile=prompt.tags.get("profile"))
         verdicts += check(prompt, response, cut_answers=cut_answers, mode=mode)
     judged = judged_of(prompt, verdicts, reward=reward, mode=mode)
-    return _gated(judged, taken) if traps else judged
+    return _gate(judged, taken) if traps else judged
 
 
 def judged_of(
@@ -201,7 +201,7 @@ def judged_of(
     )
 
 
-def _gated(judged: Judged, taken: Sequence[str]) -> Judged:
+def _gate(judged: Judged, taken: Sequence[str]) -> Judged:
     """What is left of it behind the intent gate: 0 where a trap was taken, and the metric `traps`."""
     return Judged(
         0.0 if taken and judged.score is not None else judged.score,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from adhere.harness.scoring import Scored, score_conversation
+from adhere.harness.scoring import ScoredConversation, score_conversation
 from adhere.schema import Prompt, Response, Verdict
 from adhere.store.run import Run
 
@@ -23,7 +23,7 @@ class Conversation(NamedTuple):
     prompt: Prompt
     draw: int
     responses: list[Response]
-    scored: Scored
+    scored: ScoredConversation
 
     @property
     def failed(self) -> Response | None:
@@ -48,5 +48,5 @@ def conversations(run: Run) -> Iterator[Conversation]:
             )
             whole = score_conversation(prompt, judged)
             if len(found) < len(keys) or any(response.status == "error" for response in found):
-                whole = Scored({}, whole.verdicts)
+                whole = ScoredConversation({}, whole.verdicts)
             yield Conversation(prompt, draw, found, whole)

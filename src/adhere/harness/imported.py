@@ -48,7 +48,7 @@ class ImportedAnswer(Record, frozen=True):
     calls: tuple[ToolCall, ...] = ()
 
 
-class Imported(NamedTuple):
+class HarnessAnswers(NamedTuple):
     """What a file of another harness holds.
 
     Attributes:
@@ -101,7 +101,7 @@ def number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and abs(value) < float("inf") else None
 
 
-def hashed(*parts: Any) -> str:
+def hash_of_values(*parts: Any) -> str:
     """A short hash of JSON values; what JSON cannot hold counts by its words."""
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

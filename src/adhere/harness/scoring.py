@@ -24,7 +24,7 @@ STATUS = "adhere_status"
 _VIEWS: tuple[tuple[View, str, str], ...] = (("strict", STRICT, INST_STRICT), ("loose", LOOSE, INST_LOOSE))
 
 
-class Said(NamedTuple):
+class SaidAnswer(NamedTuple):
     """One answer of a conversation: its text, what became of it, and the tools that it calls."""
 
     text: str
@@ -32,7 +32,7 @@ class Said(NamedTuple):
     calls: tuple[ToolCall, ...] = ()
 
 
-class Scored(NamedTuple):
+class ScoredConversation(NamedTuple):
     """What a conversation is worth.
 
     Attributes:
@@ -71,8 +71,8 @@ class Scored(NamedTuple):
 
 
 def score_answers(
-    prompt: Prompt, answers: Sequence[Said], *, cut_answers: CutAnswers = "judge", mode: Mode = "reference"
-) -> Scored:
+    prompt: Prompt, answers: Sequence[SaidAnswer], *, cut_answers: CutAnswers = "judge", mode: Mode = "reference"
+) -> ScoredConversation:
     """Judge the answers to the turns of a prompt; reasoning is no part of an answer (`text.reasoning.heard`).
 
     Args:
@@ -90,7 +90,7 @@ def score_answers(
     return score_conversation(prompt, verdicts)
 
 
-def score_conversation(prompt: Prompt, verdicts: Sequence[Verdict]) -> Scored:
+def score_conversation(prompt: Prompt, verdicts: Sequence[Verdict]) -> ScoredConversation:
     """The numbers of one conversation from its verdicts."""
     wanted = sum(len(turn.constraints) for turn in prompt.turns)
     scores: dict[str, float] = {}
@@ -102,7 +102,7 @@ def score_conversation(prompt: Prompt, verdicts: Sequence[Verdict]) -> Scored:
             scores[whole] = float(kept)
         if decided:
             scores[parts] = sum(decided) / len(decided)
-    return Scored({name: scores[name] for name in SCORES if name in scores}, list(verdicts))
+    return ScoredConversation({name: scores[name] for name in SCORES if name in scores}, list(verdicts))
 
 
 def columns(prompt: Prompt) -> dict[str, Any]:

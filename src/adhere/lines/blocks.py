@@ -97,7 +97,7 @@ class LineFile:
             file = self._open(stack)
             decompressor = _decompressor(self.name)
             if decompressor is not None:
-                file = io.BufferedReader(_Decompressed(file, decompressor, self), _CHUNK_BYTES)
+                file = io.BufferedReader(_StreamReader(file, decompressor, self), _CHUNK_BYTES)
             while lines := file.readlines(size):
                 self._hash.update(b"".join(lines))
                 if decompressor is None:
@@ -128,7 +128,7 @@ def _decompressor(name: str) -> Callable[[], _Decompressor] | None:
     return None
 
 
-class _Decompressed(io.RawIOBase):
+class _StreamReader(io.RawIOBase):
     """The data of one or several compressed streams behind each other, as `cat a.gz b.gz` makes them."""
 
     def __init__(self, file: BinaryIO, make: Callable[[], _Decompressor], source: LineFile) -> None:

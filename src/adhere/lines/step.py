@@ -21,7 +21,7 @@ from adhere.lines.places import write_place
 from adhere.schema import Record, encode
 
 
-class Broken(Record, frozen=True):
+class BrokenRow(Record, frozen=True):
     """A row that cannot be used, and why."""
 
     line: int
@@ -48,7 +48,7 @@ def _fields(counts: Counts) -> tuple[int, ...]:
     return tuple(msgspec.structs.astuple(counts))
 
 
-class Sorted(NamedTuple):
+class SortedBlock(NamedTuple):
     """What a step made of a block.
 
     Attributes:
@@ -62,7 +62,7 @@ class Sorted(NamedTuple):
     made: list[bytes] | None
     kept: list[int]
     dropped: Sequence[Any]
-    broken: list[Broken]
+    broken: list[BrokenRow]
     note: Any = None
 
     @property
@@ -115,7 +115,7 @@ class Step:
         """The columns that it looks at; None: all."""
         return None
 
-    def sort(self, block: Block) -> Sorted:
+    def sort(self, block: Block) -> SortedBlock:
         """What becomes of each line.
 
         Raises:

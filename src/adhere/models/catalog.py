@@ -65,7 +65,7 @@ def open_model(
         opened = partial(
             open_model, engine=engine, precision=precision, threads=threads, cache=cache, endpoint=endpoint, say=say
         )
-        steered = partial(_steered, engine=engine, precision=precision, threads=threads, cache=cache, say=say)
+        steered = partial(_steer, engine=engine, precision=precision, threads=threads, cache=cache, say=say)
         return _method_of(name, form, opened, steered)
     provider, _, rest = name.partition("/")
     if engine is not None and engine not in ENGINES:
@@ -80,7 +80,7 @@ def open_model(
         raise UsageError(f"{name} runs on this machine: endpoint options do not apply to it")
     match provider:
         case "local":
-            _embedded(name)
+            _require_embedded(name)
             if engine == "transformers":
                 return _transformers(model_dir(name, cache), name, precision, threads, say=say)
             if precision is not None:
@@ -99,7 +99,7 @@ def open_model(
 
             return scripted(name)
     known = ", ".join(f"{provider}/…" for provider in PROVIDERS)
-    raise UnknownName(f"Unknown provider {provider!r} in model {name!r}.{_meant(name)} Providers: {known}")
+    raise UnknownName(f"Unknown provider {provider!r} in model {name!r}.{_suggest(name)} Providers: {known}")
 
 
 def open_batched(
@@ -119,7 +119,7 @@ def open_batched(
     return model
 
 
-def _meant(name: str) -> str:
+def _suggest(name: str) -> str:
     """What a name that no provider takes most likely means; empty where nothing is near."""
     provider, slash, _ = name.partition("/")
     short = {embedded.removeprefix("local/"): embedded for embedded in EMBEDDED}
@@ -168,7 +168,7 @@ def _method_of(
     return open_wrapped(name, opened) if factor is None else steered(name, form[1], factor)
 
 
-def _steered(
+def _steer(
     name: str,
     inner: str,
     factor: int,
@@ -190,12 +190,12 @@ def _steered(
             f"{name}: attention is steered on the transformers engine; leave --engine out or give transformers"
         )
     if provider == "local":
-        _embedded(inner)
+        _require_embedded(inner)
     directory = model_dir(inner, cache) if provider == "local" else local_directory(rest)
     return _transformers(directory, name, precision, threads, say=say, factor=factor)
 
 
-def _embedded(name: str) -> None:
+def _require_embedded(name: str) -> None:
     if name not in EMBEDDED:
         raise UnknownName(f"Unknown embedded model {name!r}.{nearest(name, EMBEDDED)} Embedded: {', '.join(EMBEDDED)}")
 
@@ -227,7 +227,7 @@ def resolve_weights(name: str, cache: Path | None = None) -> tuple[Path, str]:
     """
     provider, _, rest = name.partition("/")
     if provider == "local":
-        _embedded(name)
+        _require_embedded(name)
         directory = model_dir(name, cache)
     elif provider == "hf":
         directory = local_directory(rest)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from adhere.schema import Prompt
 from adhere.suites.generated.core.queries import queries
-from adhere.suites.generated.core.templates import templated
+from adhere.suites.generated.core.templates import templated_queries
 from adhere.text.size import MOST_CHARACTERS
 from adhere.text.words import words
 
@@ -89,4 +89,4 @@ def _uses(said: set[str], word: str) -> bool:
 
 @cache
 def _topic_words() -> dict[str, tuple[str, ...]]:
-    return {query.id: query.words for query in (*queries(), *templated("train"), *templated("dev"))}
+    return {query.id: query.words for query in (*queries(), *templated_queries("train"), *templated_queries("dev"))}

@@ -70,7 +70,7 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_finalized,
+        finalize=_finalize,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -95,7 +95,7 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _finalized(value: object) -> object:
+def _finalize(value: object) -> object:
     if value is None:
         return numbers.DASH
     if isinstance(value, Markup):

@@ -21,7 +21,7 @@ from adhere.sweep.board import Leaderboard
 from adhere.sweep.found import Sweep, load_sweep
 
 
-class Stored:
+class StoredItem:
     """Something that can be shown."""
 
     def text(self, width: int) -> str:
@@ -70,7 +70,7 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class StoredRuns(Stored):
+class StoredRuns(StoredItem):
     """Runs; those on `profile` are drawn as profiles."""
 
     runs: Sequence[Run]
@@ -94,7 +94,7 @@ class StoredRuns(Stored):
 
 
 @dataclass(frozen=True)
-class StoredSweep(Stored):
+class StoredSweep(StoredItem):
     """A sweep and its leaderboard."""
 
     sweep: Sweep
@@ -120,7 +120,7 @@ class StoredSweep(Stored):
 
 
 @dataclass(frozen=True)
-class StoredStudy(Stored):
+class StoredStudy(StoredItem):
     """A study's result."""
 
     result: StudyResult
@@ -149,7 +149,7 @@ class StoredStudy(Stored):
         return encode(self.result)
 
 
-def stored_in(directories: Sequence[Path], *, as_stored: bool = False) -> Stored:
+def stored_in(directories: Sequence[Path], *, as_stored: bool = False) -> StoredItem:
     """What lies in one directory, or in those of several runs.
 
     Args:
@@ -193,4 +193,4 @@ def _sweep(directory: Path, *, as_stored: bool) -> StoredSweep:
     return StoredSweep(sweep, leaderboard(sweep))
 
 
-__all__ = ["Stored", "StoredRuns", "StoredStudy", "StoredSweep", "stored_in"]
+__all__ = ["StoredItem", "StoredRuns", "StoredStudy", "StoredSweep", "stored_in"]

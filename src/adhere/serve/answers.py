@@ -54,7 +54,7 @@ class Exchange(Record, frozen=True):
     sides: tuple[Side | None, ...]
 
 
-class Shown(Record, frozen=True):
+class ShownPrompt(Record, frozen=True):
     """A prompt with all that was answered."""
 
     at: int
@@ -98,7 +98,7 @@ class Headline(Record, frozen=True):
     note: str
 
 
-class Asked(NamedTuple):
+class RowQuery(NamedTuple):
     """Which rows are wanted. `words` stand in the prompt, an answer or a reason; `kind` failed in some Run."""
 
     words: str = ""
@@ -205,7 +205,9 @@ class Answers:
             return self._cut
         return np.ones(len(self._rows), bool) if way == "all" else self._way == self.ways.index(way)
 
-    def page(self, asked: Asked, *, start: int = 0, place_of: tuple[str, int] | None = None, version: str = "") -> Page:
+    def page(
+        self, asked: RowQuery, *, start: int = 0, place_of: tuple[str, int] | None = None, version: str = ""
+    ) -> Page:
         """The rows from `start` on that were asked for, with counts.
 
         `place_of` says where one prompt stands among them.
@@ -245,7 +247,7 @@ class Answers:
         prompt, draw = self._rows[at]
         return Row(at, prompt.id, draw, self.ways[self._way[at]], prompt.turns[-1].text[:_START])
 
-    def shown(self, prompt_id: str, draw: int) -> Shown | None:
+    def shown(self, prompt_id: str, draw: int) -> ShownPrompt | None:
         """One prompt with every answer; None where there is no such prompt or draw."""
         at = self._place.get((prompt_id, draw))
         if at is None:
@@ -255,7 +257,7 @@ class Answers:
             Exchange(turn.text, tuple(self._side((prompt.id, number, draw), run) for run in range(len(self.names))))
             for number, turn in enumerate(prompt.turns)
         )
-        return Shown(at, prompt.id, draw, self.ways[self._way[at]], self.names, prompt.system or "", turns)
+        return ShownPrompt(at, prompt.id, draw, self.ways[self._way[at]], self.names, prompt.system or "", turns)
 
     def _side(self, key: Key, run: int) -> Side | None:
         answer = self._answers[run].get(key)
@@ -304,4 +306,4 @@ def result_of(runs: Sequence[Run]) -> Headline:
     )
 
 
-__all__ = ["Answers", "Asked", "Headline", "Page", "Shown", "names_of", "result_of", "ways_of"]
+__all__ = ["Answers", "Headline", "Page", "RowQuery", "ShownPrompt", "names_of", "result_of", "ways_of"]

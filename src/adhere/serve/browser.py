@@ -23,7 +23,7 @@ from adhere.report.answers.html import answers_html
 from adhere.report.pages import stored_in
 from adhere.report.view.html import index_html, item_html, trouble_html
 from adhere.schema import encode
-from adhere.serve.answers import Answers, Asked, names_of, result_of, ways_of
+from adhere.serve.answers import Answers, RowQuery, names_of, result_of, ways_of
 from adhere.serve.watch import State, Watch, watch
 from adhere.store.sharded import load_run, manifest_of
 from adhere.store.shelf import Item, item_of, last_change, runs_in, shelf
@@ -164,7 +164,7 @@ class Browser:
             state = await self._read(lambda: self._watch(item).state())
             known = self._reports.get(item.id)
             if known is None or known[0] != state.changed:
-                known = (state.changed, await asyncio.to_thread(_built, item))
+                known = (state.changed, await asyncio.to_thread(_build_html, item))
                 self._reports = {item.id: known}  # only the last: a page of a large sweep takes 16 MB
         except (AdhereError, OSError) as error:
             return _page(trouble_html(item.name, str(error)), status=503)
@@ -218,7 +218,7 @@ class Browser:
             if request.match_info["what"] == "answer":
                 shown = answers.shown(*one) if one else None
                 return _json(shown) if shown is not None else _plain(404, "No prompt of this name was asked")
-            asked = Asked(query.get("words", ""), query.get("way", "all"), query.get("kind", ""))
+            asked = RowQuery(query.get("words", ""), query.get("way", "all"), query.get("kind", ""))
             start = _number(query, "start")
             page = await asyncio.to_thread(lambda: answers.page(asked, start=start, place_of=one, version=version))
             return _json(page)
@@ -246,7 +246,7 @@ def _number(query: Mapping[str, str], name: str) -> int:
     return int(found)
 
 
-def _built(item: Item) -> str:
+def _build_html(item: Item) -> str:
     return stored_in([item.directory], as_stored=True).html()
 
 

@@ -79,7 +79,7 @@ class ModelServer:
 
     def _application(self) -> web.Application:
         refuse = guard(lambda: self.port, lambda reason: _error(403, reason, code="forbidden_host"))
-        application = web.Application(client_max_size=16 << 20, middlewares=[refuse, _phrased])
+        application = web.Application(client_max_size=16 << 20, middlewares=[refuse, _phrase_error])
         application.router.add_get("/v1/models", self._models)
         application.router.add_get("/v1/models/{name:.+}", self._one_model)
         application.router.add_post("/v1/chat/completions", self._completion)
@@ -186,7 +186,7 @@ async def _closing(answers: AsyncIterator[Response]) -> AsyncIterator[AsyncItera
 
 
 @web.middleware
-async def _phrased(request: web.Request, handler: Any) -> web.StreamResponse:
+async def _phrase_error(request: web.Request, handler: Any) -> web.StreamResponse:
     """Errors in OpenAI's shape."""
     try:
         answer: web.StreamResponse = await handler(request)

@@ -26,7 +26,7 @@ from adhere.build.transforms.base import Refused, choose, each
 from adhere.constraints.resolve import resolve
 from adhere.errors import AdhereError, SpecError, UsageError
 from adhere.lines.blocks import Block, parse_line
-from adhere.lines.step import Broken, Sorted, Step
+from adhere.lines.step import BrokenRow, SortedBlock, Step
 from adhere.models.base import Model
 from adhere.models.catalog import is_endpoint, open_model
 from adhere.models.http.options import EndpointOptions
@@ -57,26 +57,26 @@ Row = dict[str, Any]
 class _RowStep(Step):
     """A step that makes rows of rows, one at a time; a row that is no JSON object is broken."""
 
-    def sort(self, block: Block) -> Sorted:
+    def sort(self, block: Block) -> SortedBlock:
         """See Step."""
         made: list[bytes] = []
         kept: list[int] = []
-        dropped: list[Broken] = []
-        broken: list[Broken] = []
+        dropped: list[BrokenRow] = []
+        broken: list[BrokenRow] = []
         decoder = decoder_of(Row)
         for number, line in block.lines():
             try:
                 rows = self.rows(parse_line(line, decoder), number)
             except Refused as reason:
-                dropped.append(Broken(number, str(reason)))
+                dropped.append(BrokenRow(number, str(reason)))
             except UsageError as problem:
-                broken.append(Broken(number, str(problem)))
+                broken.append(BrokenRow(number, str(problem)))
             except KeyError as column:
-                broken.append(Broken(number, f"no column {column}"))
+                broken.append(BrokenRow(number, f"no column {column}"))
             else:
                 kept.append(number)
                 made += [encode(row) + b"\n" for row in rows]
-        return Sorted(made, kept, dropped, broken)
+        return SortedBlock(made, kept, dropped, broken)
 
     def rows(self, row: Row, number: int) -> list[Row]:
         """What comes of a row."""
@@ -166,7 +166,7 @@ class Draw(Step):
         spec: DrawSpec = self.spec
         return open_model(spec.model, endpoint=spec.endpoint if is_endpoint(spec.model) else None)
 
-    def sort(self, block: Block) -> Sorted:
+    def sort(self, block: Block) -> SortedBlock:
         """See Step."""
         prompts, broken = [], []
         decoder = decoder_of(Row)
@@ -174,13 +174,13 @@ class Draw(Step):
             try:
                 prompts.append((number, prompt_of(parse_line(line, decoder), number)))
             except SpecError as problem:
-                broken.append(Broken(number, str(problem)))
+                broken.append(BrokenRow(number, str(problem)))
         unique = {prompt.id: prompt for _, prompt in prompts}
         answers = asyncio.run(self._ask(list(unique.values())))
         place = {prompt_id: n for n, prompt_id in enumerate(unique)}
         answers.sort(key=lambda one: (place[one.prompt_id], one.draw))
         made = [encode(answer_row(unique[one.prompt_id], one)) + b"\n" for one in answers]
-        return Sorted(made, [number for number, _ in prompts], [], broken)
+        return SortedBlock(made, [number for number, _ in prompts], [], broken)
 
     async def _ask(self, prompts: Sequence[Prompt]) -> list[Response]:
         spec: DrawSpec = self.spec

@@ -23,7 +23,7 @@ from adhere.steps.engines import EngineName, do_each
 from adhere.steps.shards import SHARD_BYTES, Plan, ShardDone, Source, Work, make_plan, record_of
 from adhere.suites.base import Suite
 from adhere.verify.answers import Verification, added_up
-from adhere.verify.rows import Desk, Tallied
+from adhere.verify.rows import Desk, TalliedBlock
 
 
 class Manifest(Record, frozen=True):
@@ -165,6 +165,6 @@ def count_verification(desk: Desk, suite: Suite, manifest: Manifest) -> Verifica
         at = bisect_left(starts, line) - 1
         return f"{places[at]}:{line - starts[at]}"
 
-    found = (note.judged(before[record.shard.place]) for record, note in notes(manifest, Tallied))
+    found = (note.judged(before[record.shard.place]) for record, note in notes(manifest, TalliedBlock))
     name = manifest.sources[0].place if len(manifest.sources) == 1 else f"{len(manifest.sources)} files"
     return added_up(desk, suite, found, name=name, sha256=sha256_of_sources(manifest), where=where)

@@ -26,7 +26,7 @@ from adhere.errors import RunMismatch, SpecError, UsageError
 from adhere.extras import need
 from adhere.lines.blocks import Block, LineFile, parse_line
 from adhere.lines.places import find, is_remote, open_place, read_if_there, write_place
-from adhere.lines.step import Counts, Sorted, Step, lines_of, rows_of
+from adhere.lines.step import Counts, SortedBlock, Step, lines_of, rows_of
 from adhere.schema import Json, Record, content_hash, decode, decoder_of, encode
 
 SHARD_BYTES = 32 << 20
@@ -254,7 +254,7 @@ def record_of(out: str, key: str, shard: Shard) -> ShardDone | None:
     return record if record.key == key else None
 
 
-class _Written:
+class _ShardFiles:
     """The files of a shard: opened when there is something to write, hashed as they are written."""
 
     def __init__(self, work: Work, shard: Shard, stack: ExitStack) -> None:
@@ -271,7 +271,7 @@ class _Written:
         write(data)
         digest.update(data)
 
-    def note(self, found: Sorted) -> None:
+    def note(self, found: SortedBlock) -> None:
         """Count a block, and write down what does not go on."""
         file = b'{"file":' + encode(self._shard.place) + b","
         for folder, records in (("dropped", found.dropped), ("broken", found.broken)):
@@ -304,7 +304,7 @@ def _of_lines(work: Work, shard: Shard) -> ShardDone:
     file, last = ShardFile(shard), shard.first_line - 1
     ending = ".jsonl" + next((one for one in (".gz", ".zst") if shard.place.endswith(one)), "")
     with ExitStack() as stack:
-        out = _Written(work, shard, stack)
+        out = _ShardFiles(work, shard, stack)
         for block in file.blocks():
             found = work.step.sort(block)
             out.write("rows", b"".join(found.lines(block)), ending)
@@ -318,7 +318,7 @@ def _of_parquet(work: Work, shard: Shard) -> ShardDone:
     parquet = need("pyarrow.parquet", extra="remote")
     digest, number, kept, writer = hashlib.sha256(), shard.first_line, io.BytesIO(), None
     with ExitStack() as stack:
-        out = _Written(work, shard, stack)
+        out = _ShardFiles(work, shard, stack)
         source = parquet.ParquetFile(stack.enter_context(open_place(shard.place)))
         for table in source.iter_batches(_BATCH_ROWS, row_groups=list(range(shard.begin, shard.end or 0))):
             block = Block(number, lines_of(rows_of(table, work.step.reads)))

@@ -132,13 +132,13 @@ class _Task:
         self.spec, self.directory = spec, directory.resolve()
 
     def __call__(self, name: str) -> None:
-        prepared = _prepared(encode(self.spec), self.directory)
+        prepared = _prepare_once(encode(self.spec), self.directory)
         task = next(task for task in prepared.tasks if task.name == name)
         Worker(prepared, shard=WHOLE, progress=Lines()).do(task)
 
 
 @lru_cache(maxsize=1)
-def _prepared(spec: bytes, directory: Path) -> Prepared:
+def _prepare_once(spec: bytes, directory: Path) -> Prepared:
     """Once a process: a worker of Ray does many tasks of one study."""
     return prepare(decode(spec, StudySpec), directory)
 

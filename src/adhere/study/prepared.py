@@ -56,11 +56,11 @@ class Prepared(StudyInputs):
         prompts = next(iter(self.inputs.values())).prompts
         with progress.step("measuring how fast this machine is with this model, for better minutes", None):
             found = probe(self.spec, self.directory, prompts, start=self.start, resolved=self.resolved, jobs=jobs)
-        return dataclasses.replace(self, estimate=_estimated(self, found, jobs))
+        return dataclasses.replace(self, estimate=_estimate(self, found, jobs))
 
     def shared(self, jobs: int) -> Prepared:
         """The same, shared by so many processes."""
-        return dataclasses.replace(self, estimate=_estimated(self, load_probe(self.directory, jobs=jobs), jobs))
+        return dataclasses.replace(self, estimate=_estimate(self, load_probe(self.directory, jobs=jobs), jobs))
 
     def run(self, *, shard: Shard = WHOLE, progress: Progress | None = None, command: str = "") -> StudyResult:
         """Do what the plan says and store the result. `command` is what a reader would type to get it again.
@@ -119,11 +119,11 @@ def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1) -> Prepared:
     need("torch", extra="train")
     need("transformers", extra="train")
     inputs = load_inputs(spec, directory)
-    cost = _estimated(inputs, load_probe(directory, jobs=jobs), jobs)
+    cost = _estimate(inputs, load_probe(directory, jobs=jobs), jobs)
     return Prepared(**vars(inputs), estimate=cost)
 
 
-def _estimated(study: StudyInputs, found: Probe | None, jobs: int) -> Estimate:
+def _estimate(study: StudyInputs, found: Probe | None, jobs: int) -> Estimate:
     state = State(study.directory, study.tasks)
     done = {task.name: state.is_done(task.name) for task in study.tasks}
     sizes = {name: _suite_size(study.spec, name, one) for name, one in study.suites.items()}

@@ -90,7 +90,7 @@ def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progre
         open_ = open_.probed(jobs=jobs, progress=progress)
         progress.say(open_.describe())
         result = run_jobs(open_, shard=WHOLE, jobs=jobs, progress=progress, command="")
-        write_atomic(directory / FILE, encode(_collected(spec, open_, apart, result.minutes)))
+        write_atomic(directory / FILE, encode(_collect(spec, open_, apart, result.minutes)))
     found = load_tuning(directory) if spec.tune is not None else None
     if found is None:
         return spec
@@ -101,7 +101,7 @@ def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progre
     return settled_by(spec, found)
 
 
-def _collected(spec: StudySpec, done: Prepared, apart: Apart, minutes: float) -> Tuning:
+def _collect(spec: StudySpec, done: Prepared, apart: Apart, minutes: float) -> Tuning:
     assert spec.tune is not None  # noqa: S101 - the caller asks only where something is tuned
     trials = {
         name: [_trial(done, f"{name}@{number}", settings) for number, settings in enumerate(grid_of(spec, name))]

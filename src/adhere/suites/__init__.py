@@ -110,7 +110,7 @@ def source_of(name: str) -> Source:
         return registry.get(name)
     families = _families()
     if name not in families:
-        raise UnknownName(f"Unknown suite {name!r}.{_meant(name) or nearest(name, names())} (adhere list suites)")
+        raise UnknownName(f"Unknown suite {name!r}.{_suggest(name) or nearest(name, names())} (adhere list suites)")
     family = families.get(name)
     levels = "; ".join(f"{level.name}: {level.meaning}" for level in family.levels)
     return Source(
@@ -123,7 +123,7 @@ def source_of(name: str) -> Source:
     )
 
 
-def _meant(name: str) -> str:
+def _suggest(name: str) -> str:
     """For a path: which name it goes behind."""
     if not (name.endswith((".jsonl", ".json", ".csv", ".gz", ".zst", ".parquet")) or Path(name).exists()):
         return ""
@@ -162,11 +162,11 @@ def describe() -> list[Description]:
 
     Of those that need a file, what is known without it.
     """
-    rows = (_described(name, source_of(name)) for name in names())
+    rows = (_describe(name, source_of(name)) for name in names())
     return sorted(rows, key=lambda row: (not row.generated, row.name))
 
 
-def _described(name: str, source: Source) -> Description:
+def _describe(name: str, source: Source) -> Description:
     size, tokens, sha256 = source.size, source.max_new_tokens, ""
     slices: tuple[str, ...] = ()
     if not source.needs_path:

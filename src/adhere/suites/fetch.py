@@ -30,7 +30,7 @@ _HUB = "https://huggingface.co"
 _CHUNK = 1 << 20
 
 
-class Stored(Record, frozen=True):
+class FetchRecord(Record, frozen=True):
     """What lies beside a fetched file."""
 
     suite: str
@@ -41,11 +41,11 @@ class Stored(Record, frozen=True):
     note: str
 
 
-class Fetched(NamedTuple):
+class FetchedSuite(NamedTuple):
     """A file, or a folder of several, that is there now; what is known of it, and whether this call got it."""
 
     path: Path
-    stored: Stored
+    stored: FetchRecord
     is_new: bool
 
 
@@ -80,7 +80,7 @@ def _origin(name: str) -> Origin:
     return source.origin
 
 
-def fetch_suite(name: str, folder: Path, *, say: Callable[[str], None] = lambda _line: None) -> Fetched:
+def fetch_suite(name: str, folder: Path, *, say: Callable[[str], None] = lambda _line: None) -> FetchedSuite:
     """Get the file of a suite into `folder`/NAME; what is there already is kept.
 
     Raises:
@@ -96,7 +96,7 @@ def fetch_suite(name: str, folder: Path, *, say: Callable[[str], None] = lambda 
     path = into / next(iter(files)) if len(files) == 1 else into
     record = into / "origin.json"
     if record.is_file() and all((into / file).is_file() for file in files):
-        return Fetched(path, decode(record.read_bytes(), Stored), is_new=False)
+        return FetchedSuite(path, decode(record.read_bytes(), FetchRecord), is_new=False)
     into.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{os.getpid()}.", dir=into) as scratch:
         hashes = {}
@@ -109,9 +109,9 @@ def fetch_suite(name: str, folder: Path, *, say: Callable[[str], None] = lambda 
     url, *more = map(address, origin.hub)
     sha256 = hashes[path.name] if not more else content_hash(hashes)
     note = str(suite.settings.get("note", ""))
-    stored = Stored(name, path.name, url.rpartition("/")[0] if more else url, origin.licence, sha256, note)
+    stored = FetchRecord(name, path.name, url.rpartition("/")[0] if more else url, origin.licence, sha256, note)
     write_atomic(record, encode(stored))
-    return Fetched(path, stored, is_new=True)
+    return FetchedSuite(path, stored, is_new=True)
 
 
 def address(file: HubFile) -> str:

@@ -21,7 +21,7 @@ WORST = 5
 LONGEST_PROMPT, LONGEST_ANSWER, LONGEST_REASON = 600, 1_000, 300
 
 
-class Measured(NamedTuple):
+class MeasuredRun(NamedTuple):
     """A Run's row without a rank, and what each prompt's conversations made.
 
     The share that passed, NaN if unmeasured.
@@ -57,7 +57,7 @@ def test_of(prompt: Prompt, constraint_id: str, noun: TestNoun) -> str:
     return _family(constraint_id) if noun == "family" else prompt.tags[noun]
 
 
-def measure_run(run: Readout, *, model: str, suite: str, noun: TestNoun) -> Measured:
+def measure_run(run: Readout, *, model: str, suite: str, noun: TestNoun) -> MeasuredRun:
     """What a leaderboard says about a Run.
 
     Raises:
@@ -77,7 +77,7 @@ def measure_run(run: Readout, *, model: str, suite: str, noun: TestNoun) -> Meas
     answers = list(run.responses.values())
     fine = [answer for answer in answers if answer.status == "ok"]
     scores = [mark.score for mark in run.strict.values() if mark.score is not None]
-    return Measured(
+    return MeasuredRun(
         Row(
             model=model,
             suite=suite,
@@ -225,10 +225,10 @@ def _failures(run: Readout, noun: TestNoun) -> tuple[Failure, ...]:
     if wrapped:
         count = sum(map(len, failed.values()))
         found.append(Failure("format wrapping", "", len(wrapped), count, _of_marks(run, asked, wrapped)))
-    return (*found, *_unfinished(run, asked))
+    return (*found, *_failures_of(run, asked))
 
 
-def _unfinished(run: Readout, asked: dict[str, Prompt]) -> Iterator[Failure]:
+def _failures_of(run: Readout, asked: dict[str, Prompt]) -> Iterator[Failure]:
     by_status: dict[tuple[ModeOfFailure, str], list[Response]] = defaultdict(list)
     for answer in run.responses.values():
         if answer.is_timeout:

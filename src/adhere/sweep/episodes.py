@@ -23,7 +23,7 @@ SEEN = 1_500
 """Characters that a world is taken to say to an action, for what an episode may cost: rather too many."""
 
 
-class Stepped(Record, frozen=True):
+class StepRow(Record, frozen=True):
     """One step of an episode: whose, of which suite (its place in the spec), and the step."""
 
     model: str
@@ -40,14 +40,14 @@ class Episodes:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory / "steps"
-        self.writer: SegmentWriter[Stepped] = SegmentWriter(self.directory)
+        self.writer: SegmentWriter[StepRow] = SegmentWriter(self.directory)
         self._stored: dict[Which, list[EpisodeStep]] = {}
         self._under_way: dict[Which, Play] = {}
 
     def read(self, damage: Damage) -> None:
         """Look up what earlier processes stored."""
         rows: dict[tuple[str, int], list[EpisodeStep]] = {}
-        for row in read_segments(self.directory, Stepped, damage):
+        for row in read_segments(self.directory, StepRow, damage):
             rows.setdefault((row.model, row.suite), []).append(row.step)
         self._stored = {
             (model, place, *key): steps for (model, place), own in rows.items() for key, steps in in_order(own).items()
@@ -72,11 +72,11 @@ class Episodes:
             play = self._under_way[which] = Play(prompt, which[3], self._stored.pop(which, ()))
         return play.request(sampling)
 
-    def take(self, which: Which, answer: Response) -> tuple[Stepped | None, Response | None]:
+    def take(self, which: Which, answer: Response) -> tuple[StepRow | None, Response | None]:
         """Act as the model answered: the step, where one was made, and the whole episode, where this ends it."""
         play = self._under_way[which]
         over = play.go_on(settle(answer), None)
-        stepped = None if answer.status == "error" else Stepped(which[0], which[1], play.steps[-1])
+        stepped = None if answer.status == "error" else StepRow(which[0], which[1], play.steps[-1])
         if over is not None:
             del self._under_way[which]
             if over.status == "error" and play.steps:  # it goes on from here, should it be asked for again
@@ -95,4 +95,4 @@ def longest(prompt: Prompt, sampling: Sampling) -> list[Request]:
     return [first._replace(messages=(*first.messages, *step * number)) for number in range(play.setting.limits.steps)]
 
 
-__all__ = ["Episodes", "Stepped", "Which", "longest"]
+__all__ = ["Episodes", "StepRow", "Which", "longest"]

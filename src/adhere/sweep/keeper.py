@@ -38,7 +38,7 @@ from adhere.store.tables.cells import Reader, Spot, at
 from adhere.suites.base import Suite, first_of_slices
 from adhere.sweep.episodes import Episodes, longest
 from adhere.sweep.found import Sweep
-from adhere.sweep.rows import Entry, Liveness, Snapshot, Spent, Trouble
+from adhere.sweep.rows import Entry, Liveness, Snapshot, SpentSoFar, Trouble
 from adhere.sweep.spec import SweepSpec
 
 FLUSH_S = 0.5
@@ -52,11 +52,11 @@ Name = tuple[int, str, int, int]
 """(place of the suite, prompt, turn, draw)."""
 
 
-class Halted(AdhereError):
+class JudgingStop(AdhereError):
     """Judging was interrupted; what was judged is stored."""
 
 
-class _Named:
+class _Identity:
     """What a Run's spec needs of a model."""
 
     def __init__(self, spec: SweepSpec, model: str) -> None:
@@ -116,7 +116,7 @@ class Keeper:
         self._journal: SegmentWriter[Entry] = SegmentWriter(directory / "journal")
         self._alive: SegmentWriter[Liveness] = SegmentWriter(directory / "liveness")
         self._troubles: SegmentWriter[Trouble] = SegmentWriter(directory / "attempts")
-        self._spending: SegmentWriter[Spent] = SegmentWriter(directory / "spend")
+        self._spending: SegmentWriter[SpentSoFar] = SegmentWriter(directory / "spend")
         self._episodes = Episodes(directory)
         self._judging = ThreadPoolExecutor(JUDGES, thread_name_prefix="judge")
         self._written: dict[str, Future[list[Path]]] = {}
@@ -316,14 +316,14 @@ class Keeper:
         folder = self.directory / "spend"
         total = 0.0
         for path in sorted(folder.glob("*.jsonl")):
-            rows = list(read_segment(path, Spent, self.damage))
+            rows = list(read_segment(path, SpentSoFar, self.damage))
             total += max(0.0, rows[-1].spent_usd) + max(0.0, rows[-1].reserved_usd) if rows else 0.0
         if not folder.exists() and (self.directory / "journal").exists():  # of a version that did not store it
             costs = (row.response.usage.cost_usd for row in read_segments(self.directory / "journal", Entry, Damage()))
             total = sum(cost for cost in costs if cost is not None and cost > 0)
             if total:
-                with SegmentWriter[Spent](folder) as writer:
-                    writer.append(Spent(time.time(), total, 0.0))
+                with SegmentWriter[SpentSoFar](folder) as writer:
+                    writer.append(SpentSoFar(time.time(), total, 0.0))
         return total
 
     def pay(self, dispatcher: Dispatcher | None) -> None:
@@ -392,7 +392,7 @@ class Keeper:
         reserved = at_work.reserved_usd if at_work is not None else 0.0
         if (spent, reserved) != self._last_spent:
             self._last_spent = (spent, reserved)
-            rows.insert(0, (self._spending, Spent(time.time(), spent, reserved)))
+            rows.insert(0, (self._spending, SpentSoFar(time.time(), spent, reserved)))
 
     def _stored(self, entry: Entry, path: Path, offset: int, length: int) -> None:
         """The text of an answer that is on disk need not stay in memory."""
@@ -426,7 +426,7 @@ class Keeper:
         """
         for model, future in self._written.items():
             is_new = future.done() and not future.cancelled() and (model, 0) not in self.runs
-            if is_new and not isinstance(future.exception(), Halted):
+            if is_new and not isinstance(future.exception(), JudgingStop):
                 self.runs |= {(model, place): path for place, path in enumerate(future.result())}
 
     @property
@@ -453,7 +453,7 @@ class Keeper:
             while pending and not self._halt.is_set():
                 done, pending = await asyncio.wait(pending, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
                 for one in done:
-                    if not isinstance(one.exception(), Halted):
+                    if not isinstance(one.exception(), JudgingStop):
                         one.result()
                     step.advance()
         if self._halt.is_set():
@@ -485,7 +485,7 @@ class Keeper:
     def _run(self, model: str, place: int, answers: Mapping[Name, Response]) -> Path:
         spec, suite = self.spec, self.suites[place]
         asked = EvalSpec(suite, spec.sampling_of(place), spec.draws, spec.mode)
-        own = msgspec.structs.replace(asked.run_spec(_Named(spec, model)), limit=spec.limit)
+        own = msgspec.structs.replace(asked.run_spec(_Identity(spec, model)), limit=spec.limit)
         directory = own.directory(self.directory / "runs")
         prompts = self._by_id[place]
         with alone(directory), Run.open(directory, own, self.prompts[place]) as run:
@@ -523,7 +523,7 @@ class _HaltableStep:
 
     def advance(self, amount: int = 1, note: str = "") -> None:
         if self.halt.is_set():
-            raise Halted("Judging was interrupted")
+            raise JudgingStop("Judging was interrupted")
 
 
 def _adds(stored: Response | None, response: Response) -> bool:
@@ -538,4 +538,4 @@ def _commonest(reasons: Mapping[str, str]) -> str:
     )
 
 
-__all__ = ["FLUSH_S", "Halted", "Keeper", "Name"]
+__all__ = ["FLUSH_S", "JudgingStop", "Keeper", "Name"]

@@ -22,7 +22,7 @@ from adhere.stats.ranks import rank_ranges, ranks_of
 from adhere.store.manifest import RunSpec
 from adhere.store.tables.readout import Readout, RunReader
 from adhere.sweep.board import Dead, Difficulty, Leaderboard, Row, SuiteFacts, TestNoun
-from adhere.sweep.board_run import Measured, measure_run, noun_of, tests_of
+from adhere.sweep.board_run import MeasuredRun, measure_run, noun_of, tests_of
 
 if TYPE_CHECKING:  # reports read a Leaderboard and never talk to an endpoint
     from adhere.sweep.found import Sweep
@@ -104,7 +104,7 @@ class _Group:
     def __init__(self, name: str, spec: RunSpec, prompts: tuple[Prompt, ...]) -> None:
         self.name, self.spec, self.prompts = name, spec, prompts
         self.noun: TestNoun = noun_of(prompts)
-        self.runs: list[Measured] = []
+        self.runs: list[MeasuredRun] = []
 
 
 def _suites_and_rows(
@@ -134,13 +134,13 @@ def _suites_and_rows(
         group.runs.append(one)
     suites, rows = [], []
     for group in groups.values():
-        facts, ranked = _ranked(group, min_coverage)
+        facts, ranked = _rank_group(group, min_coverage)
         suites.append(facts)
         rows += ranked
     return tuple(suites), tuple(rows)
 
 
-def _ranked(group: _Group, min_coverage: float) -> tuple[SuiteFacts, list[Row]]:
+def _rank_group(group: _Group, min_coverage: float) -> tuple[SuiteFacts, list[Row]]:
     sure = [one for one in group.runs if one.row.coverage >= min_coverage and one.row.prompt_strict.of_all is not None]
     values_M_P = np.array(
         [[one.passes[prompt.id] for prompt in group.prompts] for one in sure], dtype=np.float64

@@ -41,7 +41,7 @@ class Trouble(Record, frozen=True):
     reason: str
 
 
-class Spent(Record, frozen=True):
+class SpentSoFar(Record, frozen=True):
     """What one process spent until then, and what its requests under way may cost.
 
     Of each segment the last row counts.
@@ -52,4 +52,4 @@ class Spent(Record, frozen=True):
     reserved_usd: float
 
 
-__all__ = ["Entry", "Liveness", "Snapshot", "Spent", "Trouble"]
+__all__ = ["Entry", "Liveness", "Snapshot", "SpentSoFar", "Trouble"]

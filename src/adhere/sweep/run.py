@@ -20,7 +20,7 @@ from adhere.schema import Mode
 from adhere.sweep.cost import Estimate, estimate_line, refuse_dear
 from adhere.sweep.found import Sweep
 from adhere.sweep.spec import Filter, sweep_spec
-from adhere.sweep.stages import Control, Unwatched, Watcher, sweep
+from adhere.sweep.stages import Control, NoWatcher, Watcher, sweep
 
 SWITCH_S = 0.0005
 """How long a judging thread may keep the event loop waiting for the interpreter; Python's own 5 ms would be measured as
@@ -88,7 +88,7 @@ def run_sweep(
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, SWITCH_S))
     try:
-        return asyncio.run(_run(asked, watcher or Unwatched(), progress or Silent(), agree))
+        return asyncio.run(_run(asked, watcher or NoWatcher(), progress or Silent(), agree))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:

@@ -28,7 +28,7 @@ from adhere.lines.workers import WHOLE, Shard
 from adhere.models.base import Request
 from adhere.models.http.client import Endpoint, Unreachable
 from adhere.models.http.discover import parse_models
-from adhere.models.http.dispatch import Dispatcher, Lane, Policy, Waited
+from adhere.models.http.dispatch import Dispatcher, Lane, LaneWait, Policy
 from adhere.pipeline.respond import sampling_of, settle
 from adhere.progress import Progress, Silent
 from adhere.schema import Message, Response, Sampling
@@ -58,14 +58,14 @@ class Watcher(Protocol):
     def tick(self) -> None:
         """Something happened, or a second passed."""
 
-    def waiting(self, found: Sweep, waited: Sequence[Waited]) -> None:
+    def waiting(self, found: Sweep, waited: Sequence[LaneWait]) -> None:
         """Every other model is done, and its Run in `found`; these are waited for.
 
         Called in a thread, once for each set of them.
         """
 
 
-class Unwatched:
+class NoWatcher:
     """Nobody looks."""
 
     def stage(self, name: str, dispatcher: Dispatcher, total: int) -> None:
@@ -74,7 +74,7 @@ class Unwatched:
     def tick(self) -> None:
         """Drop it."""
 
-    def waiting(self, found: Sweep, waited: Sequence[Waited]) -> None:
+    def waiting(self, found: Sweep, waited: Sequence[LaneWait]) -> None:
         """Drop it."""
 
 
@@ -148,7 +148,7 @@ async def sweep(
             if not snapshot.wanted:
                 progress.say(f"Part {shard.number} of {shard.of} has no model: there are fewer models than parts")
             found = Sweep(directory, spec, snapshot, keeper.liveness())
-            stages = _Stages(keeper, endpoint, found, watcher or Unwatched(), control)
+            stages = _Stages(keeper, endpoint, found, watcher or NoWatcher(), control)
             await stages.run(policy or Policy(), confirm, shard.of)
         finally:
             keeper.close()
@@ -344,4 +344,4 @@ def _question() -> Request:
     return Request("liveness", 0, 0, (Message("user", QUESTION),), 0)
 
 
-__all__ = ["Control", "Unwatched", "Watcher", "sweep"]
+__all__ = ["Control", "NoWatcher", "Watcher", "sweep"]

@@ -30,7 +30,7 @@ from adhere.schema import STATUSES, Mode, Prompt, Record, Status
 from adhere.store.summary import Accounting, Rate, Tally
 from adhere.suites import Suite
 from adhere.verify.imports import ImportedFile, read_import
-from adhere.verify.rows import ANY_DRAW, OUTCOMES, BadRows, Desk, Judged, Occurrence, Problem, Settings
+from adhere.verify.rows import ANY_DRAW, OUTCOMES, BadRows, Desk, JudgedBlock, Occurrence, Problem, Settings
 
 BAR_AFTER_S = 1.0
 SENT_BYTES = 1 << 20  # of a block that is sent to a process; smaller ones cost more to send than to judge
@@ -183,7 +183,7 @@ def verify(
 
 
 def added_up(
-    desk: Desk, suite: Suite, judged: Iterable[Judged], *, name: str, sha256: str, where: Callable[[int], str]
+    desk: Desk, suite: Suite, judged: Iterable[JudgedBlock], *, name: str, sha256: str, where: Callable[[int], str]
 ) -> Verification:
     """What blocks that were judged elsewhere come to; arguments as in `Verification`.
 
@@ -228,7 +228,7 @@ class _Ledger:
 
     def __init__(self, desk: Desk, where: Callable[[int], str]) -> None:
         self._desk, self._where = desk, where
-        self._seen = _Seen(len(desk.units))
+        self._seen = _SeenAnswers(len(desk.units))
         self._statuses: Counter[Status] = Counter()
         self._outcomes: Counter[tuple[int, bool, str, int]] = Counter()
         self._failures: dict[str, Occurrence] = {}
@@ -236,7 +236,7 @@ class _Ledger:
         self._skipped: Counter[str] = Counter()
         self._problems: list[str] = []
 
-    def enter(self, judged: Judged, again: Callable[[frozenset[int]], Judged] | None = None) -> Judged:
+    def enter(self, judged: JudgedBlock, again: Callable[[frozenset[int]], JudgedBlock] | None = None) -> JudgedBlock:
         """Count a block and return what was counted.
 
         That is less where it repeats an answer that is skipped, because it is judged `again`.
@@ -264,7 +264,7 @@ class _Ledger:
             self._failures.setdefault(name, noted)
         return judged
 
-    def _repeated(self, judged: Judged) -> list[Problem]:
+    def _repeated(self, judged: JudgedBlock) -> list[Problem]:
         return [
             Problem(
                 line,
@@ -384,7 +384,7 @@ class _Ledger:
         return UndecidedRow(self._key(noted.unit), noted.position, id, noted.reason, self._undecided[noted], turn)
 
 
-class _Seen:
+class _SeenAnswers:
     """Which answers were met, and in which line: eight bytes an answer, where draws are numbered without large gaps."""
 
     def __init__(self, n_units: int) -> None:

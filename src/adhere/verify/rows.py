@@ -18,7 +18,7 @@ from adhere.calls import calls_of
 from adhere.constraints.base import Finding
 from adhere.errors import SpecError, nearest, one_of
 from adhere.lines.blocks import Block, WrongColumn, parse_line
-from adhere.lines.step import Broken, Sorted, Step
+from adhere.lines.step import BrokenRow, SortedBlock, Step
 from adhere.pipeline.check import CUT, TOO_LONG
 from adhere.pipeline.judge import judge_of
 from adhere.schema import (
@@ -149,7 +149,7 @@ class Occurrence(NamedTuple):
     reason: str
 
 
-class Judged(NamedTuple):
+class JudgedBlock(NamedTuple):
     """What came of one block.
 
     Attributes:
@@ -181,8 +181,8 @@ class Unusable(SpecError):
         self.what = what
 
 
-class Tallied(Record, frozen=True):
-    """`Judged` without its rows, as a shard stores it."""
+class TalliedBlock(Record, frozen=True):
+    """`JudgedBlock` without its rows, as a shard stores it."""
 
     answers: list[tuple[int, int, int]]
     statuses: dict[Status, int]
@@ -192,16 +192,16 @@ class Tallied(Record, frozen=True):
     problems: list[Problem]
 
     @classmethod
-    def of(cls, judged: Judged) -> Self:
+    def of(cls, judged: JudgedBlock) -> Self:
         """What a block, or several behind each other, came to."""
         outcomes = [(*key, times) for key, times in judged.outcomes.items()]
         statuses = {status: times for status, times in judged.statuses.items() if times}
         undecided = list(judged.undecided.items())
         return cls(judged.answers, statuses, outcomes, judged.failures, undecided, judged.problems)
 
-    def judged(self, lines_before: int) -> Judged:
+    def judged(self, lines_before: int) -> JudgedBlock:
         """The same again, its lines counted on from those of earlier files."""
-        return Judged(
+        return JudgedBlock(
             [(line + lines_before, unit, draw) for line, unit, draw in self.answers],
             Counter(self.statuses),
             Counter({tuple(key): times for *key, times in self.outcomes}),  # type: ignore[misc]
@@ -213,7 +213,7 @@ class Tallied(Record, frozen=True):
 
 
 class Desk(Step):
-    """Judges blocks of answers to one suite: the step `adhere.steps.Judge`, whose note is `Tallied`.
+    """Judges blocks of answers to one suite: the step `adhere.steps.Judge`, whose note is `TalliedBlock`.
 
     Args:
         suite: What was asked.
@@ -259,23 +259,23 @@ class Desk(Step):
         """What another process makes an equal desk of: judges and their indexes cost more to send than to make."""
         return type(self), self._made_of
 
-    def sort(self, block: Block) -> Sorted:
+    def sort(self, block: Block) -> SortedBlock:
         """See Step."""
         judged = self.judge(block)
         if judged.problems and self.settings.bad_rows == "error":
             raise SpecError(judged.problems[0].message)
-        broken = [Broken(problem.line, problem.message) for problem in judged.problems]
+        broken = [BrokenRow(problem.line, problem.message) for problem in judged.problems]
         kept = list(dict.fromkeys(line for line, _, _ in judged.answers))
-        return Sorted(judged.rows.splitlines(keepends=True), kept, [], broken, Tallied.of(judged))
+        return SortedBlock(judged.rows.splitlines(keepends=True), kept, [], broken, TalliedBlock.of(judged))
 
     def refs(self, unit: int) -> tuple[ConstraintRef, ...]:
         """The constraints of one turn."""
         number, turn = self.units[unit]
         return self.prompts[number].turns[turn].constraints
 
-    def judge(self, block: Block, without: frozenset[int] = frozenset()) -> Judged:
+    def judge(self, block: Block, without: frozenset[int] = frozenset()) -> JudgedBlock:
         """What came of a block, apart from the lines `without`."""
-        judged = Judged([], Counter(), Counter(), b"", {}, Counter(), [])
+        judged = JudgedBlock([], Counter(), Counter(), b"", {}, Counter(), [])
         rows: list[VerdictRow] = []
         for line, data in block.lines():
             if line in without:
@@ -289,7 +289,7 @@ class Desk(Step):
         judged.statuses["ok"] = len(judged.answers) - judged.statuses.total()
         return judged._replace(rows=self._encoded(rows)) if rows else judged
 
-    def _judge_row(self, line: int, data: bytes, judged: Judged, rows: list[VerdictRow]) -> None:
+    def _judge_row(self, line: int, data: bytes, judged: JudgedBlock, rows: list[VerdictRow]) -> None:
         """One row. What nearly every row needs stands here; what few need has a function of its own, for speed."""
         try:
             row = self._decode(data)
@@ -329,7 +329,7 @@ class Desk(Step):
         return [(row.turn, row)]
 
     def _judge_answer(
-        self, line: int, row: ResponseRow, unit: int, *, data: bytes, judged: Judged, rows: list[VerdictRow]
+        self, line: int, row: ResponseRow, unit: int, *, data: bytes, judged: JudgedBlock, rows: list[VerdictRow]
     ) -> None:
         """One answer to one turn."""
         prompt = self.units[unit].prompt
@@ -367,7 +367,7 @@ class Desk(Step):
             for index, both in enumerate(findings):
                 rows.append(_verdict_row(key, index, ids[index], both, draw=row.draw, turn=turn))
 
-    def _note(self, unit: int, findings: list[tuple[Finding, Finding]], judged: Judged) -> None:
+    def _note(self, unit: int, findings: list[tuple[Finding, Finding]], judged: JudgedBlock) -> None:
         """Keep what a reader will want to see of an answer that did not pass everything."""
         refs = self.refs(unit)
         for index, (strict, loose) in enumerate(findings):
@@ -416,7 +416,7 @@ class Desk(Step):
             and_key = "" if key is None else f"{self._no_such_key(key)}, and "
             raise Unusable(
                 "no such prompt",
-                f"{and_key}no prompt of {self.suite_name} has the text {_shortened(text)}. "
+                f"{and_key}no prompt of {self.suite_name} has the text {_shorten(text)}. "
                 "Is this the suite that was answered?",
             )
         return number
@@ -433,7 +433,7 @@ class Desk(Step):
             raise Unusable(
                 "an ambiguous prompt",
                 (
-                    f"several prompts of {self.suite_name} have the text {_shortened(text)}. "
+                    f"several prompts of {self.suite_name} have the text {_shorten(text)}. "
                     "Give the row the `key` of its prompt"
                 ),
             )
@@ -564,5 +564,5 @@ def _index(texts: Iterable[str]) -> dict[str, int]:
     return numbers
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return repr(text if len(text) <= 80 else f"{text[:77]}…")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from adhere.errors import UsageError, nearest
 from adhere.pipeline.compare.sides import CONFIDENCE, MARGIN, PERPLEXITY_MARGIN, Measure, SideTest, side_test
 from adhere.schema import Record
-from adhere.verify.imports import Imported, read_imports
+from adhere.verify.imports import HarnessAnswers, read_imports
 from adhere.verify.stored import whole_prompt_score
 
 
@@ -40,7 +40,7 @@ class SideOptions(Record, frozen=True):
     confidence: float = CONFIDENCE
 
 
-class Wanted(NamedTuple):
+class WantedModel(NamedTuple):
     """A model as we call it, and which of the harnesses' names fit it. Where none does, a sentence says what to do."""
 
     name: str
@@ -50,7 +50,7 @@ class Wanted(NamedTuple):
 
 class _File(NamedTuple):
     path: Path
-    found: Imported
+    found: HarnessAnswers
 
 
 class SideFiles:
@@ -60,7 +60,7 @@ class SideFiles:
         files: Path and content of each.
     """
 
-    def __init__(self, files: Iterable[tuple[Path, Imported]]) -> None:
+    def __init__(self, files: Iterable[tuple[Path, HarnessAnswers]]) -> None:
         self._files: dict[tuple[str, str], list[_File]] = {}
         for path, found in files:
             self._files.setdefault((found.harness, found.model), []).append(_File(path, found))
@@ -108,7 +108,7 @@ class SideFiles:
         return [_compare_task([tasks_a[task]], [tasks_b[task]], task, options) for task in shared]
 
     def compare_seeds(
-        self, a_S: Sequence[Wanted], b_S: Sequence[Wanted], options: SideOptions | None = None
+        self, a_S: Sequence[WantedModel], b_S: Sequence[WantedModel], options: SideOptions | None = None
     ) -> list[SideTest]:
         """Every task of the models of a against those of b, seed by seed (`_S`); b may be one model at every seed.
 
@@ -142,7 +142,7 @@ class SideFiles:
             for task in every
         ]
 
-    def used(self, wanted: Wanted, options: SideOptions | None = None) -> list[tuple[Path, str, str]]:
+    def used(self, wanted: WantedModel, options: SideOptions | None = None) -> list[tuple[Path, str, str]]:
         """The files of a model: path, harness, and what that harness calls it.
 
         Raises:
@@ -151,7 +151,7 @@ class SideFiles:
         found = self._of(wanted, options or SideOptions())
         return [(file.path, str(file.found.harness), file.found.model) for file in found]
 
-    def _of(self, wanted: Wanted, options: SideOptions) -> list[_File]:
+    def _of(self, wanted: WantedModel, options: SideOptions) -> list[_File]:
         """The files of a model, of all harnesses."""
         name = wanted.name
         if name in options.called:
@@ -174,8 +174,8 @@ class SideFiles:
         return found
 
 
-def _by_name(name: str) -> Wanted:
-    return Wanted(name, lambda model: is_alike(model, name))
+def _by_name(name: str) -> WantedModel:
+    return WantedModel(name, lambda model: is_alike(model, name))
 
 
 def _tasks(files: Sequence[_File], options: SideOptions) -> dict[tuple[str, str], list[_File]]:
@@ -221,7 +221,7 @@ def _compare_task(
     rows: list[dict[str, float]] = [{} for _ in every]
     left_out = sum(_items(of[one]) for of in every for one in of if one not in shared)
     for one in shared:
-        found, alone = _paired([of[one] for of in every], score)
+        found, alone = _pair_items([of[one] for of in every], score)
         left_out += alone
         for row, values in zip(rows, found, strict=True):
             row |= {f"{one} {item}": value for item, value in values.items()}
@@ -238,7 +238,7 @@ def _compare_task(
     )
 
 
-def _score(harness: str, task: str, files: Sequence[Imported], options: SideOptions) -> str:
+def _score(harness: str, task: str, files: Sequence[HarnessAnswers], options: SideOptions) -> str:
     """The score that counts.
 
     The one asked for, else that of whole items, else the first that all items of all files have.
@@ -256,7 +256,7 @@ def _score(harness: str, task: str, files: Sequence[Imported], options: SideOpti
     return chosen
 
 
-def _paired(files: Sequence[Imported], score: str) -> tuple[list[dict[str, float]], int]:
+def _pair_items(files: Sequence[HarnessAnswers], score: str) -> tuple[list[dict[str, float]], int]:
     """Of each file item -> mean over its measured answers, of the items that asked the same of all.
 
     And how many did not.
@@ -267,7 +267,7 @@ def _paired(files: Sequence[Imported], score: str) -> tuple[list[dict[str, float
     return [{item: value for item, value in one.items() if item not in other} for one in values], len(other)
 
 
-def _by_item(found: Imported, score: str) -> tuple[dict[str, float], dict[str, str]]:
+def _by_item(found: HarnessAnswers, score: str) -> tuple[dict[str, float], dict[str, str]]:
     answers: dict[str, list[float]] = {}
     asked: dict[str, str] = {}
     for answer in found.answers:
@@ -277,7 +277,7 @@ def _by_item(found: Imported, score: str) -> tuple[dict[str, float], dict[str, s
     return {item: sum(seen) / len(seen) for item, seen in answers.items()}, asked
 
 
-def _items(found: Imported) -> int:
+def _items(found: HarnessAnswers) -> int:
     return len({answer.item for answer in found.answers})
 
 
@@ -286,4 +286,4 @@ def _list_some(names: Iterable[object] | Mapping[tuple[str, str], object]) -> st
     return ", ".join(shown[:8]) + (" …" if len(shown) > 8 else "") if shown else "none"
 
 
-__all__ = ["SideFiles", "SideOptions", "Wanted", "is_alike", "name_parts"]
+__all__ = ["SideFiles", "SideOptions", "WantedModel", "is_alike", "name_parts"]

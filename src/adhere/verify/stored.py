@@ -17,7 +17,7 @@ from adhere.errors import SpecError, UsageError, nearest
 from adhere.schema import View
 from adhere.suites.base import Suite
 from adhere.verify.answers import verify
-from adhere.verify.imports import Imported, read_import
+from adhere.verify.imports import HarnessAnswers, read_import
 
 # Scores of a whole prompt, as harnesses name them; the first that a file has is taken.
 PROMPT_SCORES: Mapping[View, tuple[str, ...]] = {
@@ -61,7 +61,7 @@ def read_outcomes(
         raise UsageError(f"{path}: no such file. Give a Run's directory, a verdict file, or a file of another harness")
     imported = read_import(path)
     if imported is not None:
-        return _imported(path, imported, view=view, score=score)
+        return _outcomes_of(path, imported, view=view, score=score)
     first = next(rows_of(path), (0, {}))[1]
     if "instruction_id" in first:
         return Outcomes(path.stem, f"every instruction ({view})", _by_instruction(path, view))
@@ -127,7 +127,7 @@ def _means(values: Iterable[tuple[str, float | None]]) -> dict[str, float | None
     return {prompt: sum(seen) / len(seen) if seen else None for prompt, seen in found.items()}
 
 
-def _imported(path: Path, imported: Imported, *, view: View, score: str | None) -> Outcomes:
+def _outcomes_of(path: Path, imported: HarnessAnswers, *, view: View, score: str | None) -> Outcomes:
     names = dict.fromkeys(name for answer in imported.answers for name in answer.scores)
     chosen = _score_of(path, list(names), view=view, score=score)
     rates = _means(

@@ -68,7 +68,7 @@ class TrapScore(Record, frozen=True):
     examples: tuple[Example, ...]
 
 
-class Answered(NamedTuple):
+class AnsweredPrompt(NamedTuple):
     """One answer and what it answers."""
 
     key: str
@@ -79,7 +79,7 @@ class Answered(NamedTuple):
     step: int | None = None
 
 
-def score_traps(target: str, answers: Iterable[Answered], *, mode: Mode = "reference") -> TrapScore:
+def score_traps(target: str, answers: Iterable[AnsweredPrompt], *, mode: Mode = "reference") -> TrapScore:
     """Count the traps of some answers. Reasoning is set aside, and empty answers are left out.
 
     Raises:
@@ -119,7 +119,7 @@ def score_traps(target: str, answers: Iterable[Answered], *, mode: Mode = "refer
     )
 
 
-def answers_of_run(run: Run) -> Iterator[Answered]:
+def answers_of_run(run: Run) -> Iterator[AnsweredPrompt]:
     """The answers of a stored run that were not failed calls."""
     for part in run.parts():
         prompts = {prompt.id: prompt for prompt in part.prompts()}
@@ -127,7 +127,7 @@ def answers_of_run(run: Run) -> Iterator[Answered]:
             prompt = prompts[response.prompt_id]
             turn = prompt.turns[response.turn]
             if response.status != "error":
-                yield Answered(
+                yield AnsweredPrompt(
                     prompt.id, turn.text, response.text, tuple(turn.constraints), prompt.tags.get("profile"), None
                 )
 
@@ -141,7 +141,7 @@ def traps_of_run(run: Run, *, most: int = 500, seed: int = 0) -> TrapScore:
         UnknownName, BadParameter: A constraint cannot be judged.
     """
     rng = random.Random(seed)
-    drawn: list[tuple[int, Answered]] = []
+    drawn: list[tuple[int, AnsweredPrompt]] = []
     for number, one in enumerate(one for one in answers_of_run(run) if not _runs_code(one)):
         # Reservoir sampling: each answer is kept with the same chance, however many there are.
         place = number if number < most else rng.randrange(number + 1)
@@ -152,13 +152,13 @@ def traps_of_run(run: Run, *, most: int = 500, seed: int = 0) -> TrapScore:
     )
 
 
-def _runs_code(one: Answered) -> bool:
+def _runs_code(one: AnsweredPrompt) -> bool:
     return any(
         ref.id.startswith("agentif:") or (ref.id in registry and registry.get(ref.id).runs_code) for ref in one.refs
     )
 
 
-def answers_of_file(path: Path, suite: Suite | None = None) -> Iterator[Answered]:
+def answers_of_file(path: Path, suite: Suite | None = None) -> Iterator[AnsweredPrompt]:
     """The answers of JSON lines or a Parquet file, such as the completions that TRL logs (`log_completions=True`).
 
     A row has `response`, `completion` or `output` (a text, or messages), and `prompt` (likewise); with a suite `key` or
@@ -187,9 +187,11 @@ def answers_of_file(path: Path, suite: Suite | None = None) -> Iterator[Answered
         step = step if isinstance(step, int) else None
         if prompt is not None:
             turn = prompt.turns[-1]
-            yield Answered(str(prompt.key), turn.text, text, tuple(turn.constraints), prompt.tags.get("profile"), step)
+            yield AnsweredPrompt(
+                str(prompt.key), turn.text, text, tuple(turn.constraints), prompt.tags.get("profile"), step
+            )
         else:
-            yield Answered(
+            yield AnsweredPrompt(
                 str(row.get("key", number)), asked or "", text, _refs_of(path, number, row), row.get("profile"), step
             )
 

@@ -8,9 +8,9 @@ text/           worlds of other libraries: Gymnasium's, TextWorld's
 """
 
 from adhere.worlds.replay import Episode, Limits, replay
-from adhere.worlds.world import Action, Broken, Judgement, Step, World, open_world, registry, validate
+from adhere.worlds.world import Action, BrokenRule, Judgement, Step, World, open_world, registry, validate
 
 __all__ = [
-    "Action", "Broken", "Episode", "Judgement", "Limits", "Step", "World", "open_world", "registry", "replay",
+    "Action", "BrokenRule", "Episode", "Judgement", "Limits", "Step", "World", "open_world", "registry", "replay",
     "validate",
 ]  # fmt: skip

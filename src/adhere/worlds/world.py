@@ -28,7 +28,7 @@ class Step(NamedTuple):
     done: bool = False
 
 
-class Broken(NamedTuple):
+class BrokenRule(NamedTuple):
     """A rule that an action broke. `action` counts the actions of the episode, from 1."""
 
     rule: str
@@ -41,7 +41,7 @@ class Judgement(NamedTuple):
 
     outcome: Outcome
     reason: str
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[BrokenRule, ...] = ()
 
     @property
     def status(self) -> Outcome:
@@ -150,4 +150,4 @@ def validate(name: str, seeds: Sequence[int]) -> None:
             )
 
 
-__all__ = ["Action", "Broken", "Judgement", "Step", "World", "open_world", "registry", "validate"]
+__all__ = ["Action", "BrokenRule", "Judgement", "Step", "World", "open_world", "registry", "validate"]

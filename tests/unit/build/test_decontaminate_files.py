@@ -20,7 +20,7 @@ from adhere.build.decontaminate.rows import TestItem as Item
 from adhere.cli import adhere
 from adhere.errors import ResourceError, SpecError, UsageError
 from adhere.lines.blocks import LineFile
-from adhere.lines.step import Sorted
+from adhere.lines.step import SortedBlock
 
 LONG = "please explain to a new colleague in plain words how the old printer in the hall really works"
 OTHER = "write a friendly note to the neighbours about the noise that the builders will make next week"
@@ -165,7 +165,7 @@ def test_after_an_interruption_it_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     judged: list[int] = []
     real = Decontaminate.sort
 
-    def judge(desk: Decontaminate, block: object) -> Sorted:
+    def judge(desk: Decontaminate, block: object) -> SortedBlock:
         judged.append(block.first_line)
         if len(judged) == 8:
             raise KeyboardInterrupt
@@ -189,15 +189,15 @@ def test_another_rule_does_not_go_on_from_there(tmp_path: Path, monkeypatch: pyt
     train = many(tmp_path / "t.jsonl", 100)
     monkeypatch.setattr(files, "_SAVE_EVERY_S", 0.0)
     monkeypatch.setattr(files, "_BLOCK_BYTES", 2000)
-    real = Sorted.lines
+    real = SortedBlock.lines
     monkeypatch.setattr(
-        Sorted,
+        SortedBlock,
         "lines",
         lambda found, block: (_ for _ in ()).throw(KeyboardInterrupt) if block.first_line > 60 else real(found, block),
     )
     with pytest.raises(KeyboardInterrupt):
         decontaminate_file(train, ITEMS, out=tmp_path / "k.jsonl", drops=tmp_path / "d.jsonl")
-    monkeypatch.setattr(Sorted, "lines", real)
+    monkeypatch.setattr(SortedBlock, "lines", real)
     done = decontaminate_file(train, ITEMS, out=tmp_path / "k.jsonl", drops=tmp_path / "d.jsonl", rule="ngram")
     assert (done.rows, done.dropped) == (100, 10)
     assert len(rows(tmp_path / "d.jsonl")) == 10

@@ -17,7 +17,7 @@ from adhere.errors import MissingExtra, UsageError
 from adhere.harness import need_harness
 from adhere.harness.export import export
 from adhere.harness.lm_eval.task import process_results, refuse, share, task_name, write_task
-from adhere.harness.scoring import Said, columns, prompt_of, score_answers
+from adhere.harness.scoring import SaidAnswer, columns, prompt_of, score_answers
 from adhere.models.fake.scripted import ScriptedModel
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.pipeline.outcomes import pass_rates
@@ -147,7 +147,7 @@ def test_what_lm_eval_is_given_for_one_document(tmp_path: Path) -> None:
 
 def test_cut_answers_count_as_the_suite_says(tmp_path: Path) -> None:
     prompt = load(f"ifeval:{suite_file(tmp_path)}").prompts[1]
-    said = [Said(TEXTS[1001], "truncated")]
+    said = [SaidAnswer(TEXTS[1001], "truncated")]
     assert score_answers(prompt, said).scores["prompt_level_strict"] == 1.0
     assert score_answers(prompt, said, cut_answers="fail").scores["prompt_level_strict"] == 0.0
     assert score_answers(prompt, []).scores == {}

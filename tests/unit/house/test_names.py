@@ -20,24 +20,19 @@ IRREGULAR = frozenset(
 NO_PARTICIPLES = frozenset("bleed embed exceed feed need proceed red seed shed speed".split())
 KEPT = frozenset(
     """
-    _adjusted _agreed _Asked _asked _bootstrapped _Bounded _boxed _Broken _built _Called _cased _closed _collected
-    _combined _compared _completed _contained _converted _copied _Counted _decided _decoded _Decompressed
-    _decontaminated _described _divided _Drawn _embedded _ended _escaped _estimated _examined _expected _filled
-    _filtered _finalized _finished _Frozen _gated _guessed _Hidden _hyphenated _imported _kept _limited _lowered _Made
-    _meant _measured _merged _mixed _moved _Named _named _needed _noted _Opened _padded _paired _passed _phrased _Placed
-    _planned _pooled _prepared _printed _probed _proposed _published _quoted _ranked _rated _Recomputed _rejoined
-    _relabelled _related _repaired _repeated _Rewarded _rewarded _rounded _ruled _sampled _scaled _Scoped _sealed
-    _searched _seeded _Seen _served _shared _shifted _shortened _Shown _shuffled _signed _skipped _steered _Stored
-    _stored _supported _tested _thinned _trained _typed _Unbounded _Undecided _undecided _unfenced _unfinished _unjudged
-    _unmeasured _unranked _validated _Varied _Versioned _Wanted _wanted _watched _weighted _Written Answered Asked
-    Batched braced Broken Checked Chosen Compacted Counted counted Crossed decided Decoded Deferred Died Diverged Done
-    Drawn Dropped Embedded encoded Examined failed Fenced Fetched Filtered Found found Frozen gated Given granted
-    Grouped grouped guarded Halted hashed Heard heard heed Imported JsonNested Judged Kept Labelled Listed Made marked
-    masked Matched Measured Named Nested normalised Numbered packed paired passed Picked picked Planned Prepared Printed
-    Published published Reconciled Refused repaired Repeated repeated rescaled Resolved Reversed rounded Said sampled
-    sandboxed Scored scripted Searched Seen Served shared Shown shuffled Solved solved Sorted Spelled Spent Stepped
-    Stored summed Tallied templated Tested Touched Trained Undecided unexplained Unmeasured unpacked unprefixed
-    untrained untuned Unwatched Waited Wanted Wasted Weighted Wrapped Written
+    _agreed _Asked _asked _bootstrapped _boxed _Called _cased _closed _combined _compared _completed _contained
+    _copied _Counted _decided _decoded _decontaminated _divided _Drawn _ended _examined _filled _filtered _finished
+    _Frozen _hyphenated _kept _lowered _Made _measured _merged _mixed _moved _needed _noted _Opened _padded _paired
+    _passed _Placed _printed _proposed _quoted _rated _rejoined _relabelled _related _repaired _repeated _Rewarded
+    _rewarded _rounded _ruled _sampled _scaled _Scoped _searched _seeded _shared _shifted _shortened _shuffled
+    _signed _stored _supported _tested _trained _typed _Unbounded _Undecided _unfenced _unjudged _unmeasured
+    _validated _Varied _Wanted _wanted _watched _weighted Asked Batched braced Checked Chosen Counted counted
+    Crossed decided Decoded Deferred Died Diverged Done Drawn Dropped Embedded Examined failed Fenced Filtered Found
+    found Frozen gated Given granted guarded Heard heard heed JsonNested Judged Kept Labelled marked masked Matched
+    Measured Named Nested normalised Numbered packed paired passed Picked picked Planned Prepared Printed Published
+    published Reconciled Refused repaired Repeated repeated rescaled Resolved Reversed rounded sampled sandboxed
+    Scored scripted Searched Seen Served shared Solved solved Sorted Spelled summed Tested Touched Trained Undecided
+    unexplained Unmeasured unpacked unprefixed untuned Wasted Weighted Wrapped Written
     """.split()
 )
 

@@ -6,7 +6,7 @@ import pytest
 
 from adhere.environments.environment import env
 from adhere.errors import UsageError
-from adhere.harness.scoring import STRICT, Said, score_answers
+from adhere.harness.scoring import STRICT, SaidAnswer, score_answers
 from adhere.pipeline.respond import settle
 from adhere.rewards.rows import answer_of, reward_of
 from adhere.schema import ConstraintRef, Prompt, Response, Turn
@@ -52,7 +52,7 @@ def test_lighteval_869_reasoning_is_set_aside_for_every_suite_and_door(form, tmp
     assert verified(tmp_path, response=text).prompt_strict == 1.0
     assert env(SUITE).score("1", text) == 1.0
     assert reward_of(text, (NO_COMMA,), kind="dense", mode="reference") == 1.0
-    assert score_answers(PROMPT, [Said(text)]).scores[STRICT] == 1.0
+    assert score_answers(PROMPT, [SaidAnswer(text)]).scores[STRICT] == 1.0
 
 
 @pytest.mark.parametrize("form", CUT)

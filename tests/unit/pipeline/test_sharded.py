@@ -31,7 +31,7 @@ from adhere.store.sharded import ShardedRun, load_run
 from adhere.store.shelf import kind_of, shelf
 from adhere.store.summary import Summary
 from adhere.store.tables.compact import compact
-from adhere.store.tables.grouped import from_segments, grouped
+from adhere.store.tables.grouped import from_segments, group_counts
 from adhere.verify.traps import answers_of_run, score_traps
 
 DRAWS = 3
@@ -109,13 +109,13 @@ def test_compact_and_groups_read_shards(both: tuple[Run, ShardedRun], tmp_path: 
         assert [msgspec.structs.replace(one, run="one") for one in found] == expected
     made = compact(in_shards.directory)
     assert (made.responses, len(made.cells), made.cells[0].asked) == (70 * DRAWS, 1, 70 * DRAWS)
-    of_parquet = grouped(in_shards.directory)
+    of_parquet = group_counts(in_shards.directory)
     assert (of_parquet.source, of_parquet.groups) == ("parquet", found)
     compact(tmp_path)  # the directory above holds both
-    assert [one.run for one in grouped(tmp_path).groups] == ["one", "shards"]
-    assert grouped(tmp_path).source == "parquet"
+    assert [one.run for one in group_counts(tmp_path).groups] == ["one", "shards"]
+    assert group_counts(tmp_path).source == "parquet"
     (in_shards.shards[1] / "responses/9.jsonl").write_text("")
-    assert grouped(tmp_path).source == grouped(in_shards.directory).source == "segments"
+    assert group_counts(tmp_path).source == group_counts(in_shards.directory).source == "segments"
 
 
 def test_traps_are_counted_a_shard_at_a_time(

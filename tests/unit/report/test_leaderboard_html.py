@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from adhere.report.leaderboard.charts import Point, front, interval_bar, scatter, usd
-from adhere.report.leaderboard.drilldown import encoded, islands
+from adhere.report.leaderboard.drilldown import encode_for_script, islands
 from adhere.report.leaderboard.html import leaderboard_html
 from adhere.schema import ConstraintRef, Prompt, Turn
 from adhere.sweep.board import Leaderboard
@@ -224,7 +224,7 @@ def test_an_empty_board_is_a_page_too() -> None:
 
 def test_encoded_text_cannot_leave_a_script() -> None:
     hostile = "</script><!--<script>&\u2028\u2029\ud800"
-    written = encoded({"a": hostile})
+    written = encode_for_script({"a": hostile})
     assert not set("<>&\u2028\u2029") & set(written)
     assert json.loads(written) == {"a": hostile.replace("\ud800", "?")}
 

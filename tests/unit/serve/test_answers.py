@@ -17,7 +17,7 @@ from adhere.models.fake.scripted import ScriptedModel
 from adhere.pipeline.compare import compare_runs
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import ConstraintRef, EngineInfo, Prompt, Response, Sampling, Turn, Verdict
-from adhere.serve.answers import WAYS_OF_TWO, Answers, Asked, Headline, result_of
+from adhere.serve.answers import WAYS_OF_TWO, Answers, Headline, RowQuery, result_of
 from adhere.store.run import Run, RunSpec
 from adhere.suites.generated.family import registry
 
@@ -31,22 +31,22 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run]:
 
 
 def ids(answers: Answers, **asked: str) -> list[str]:
-    return [row.id for row in answers.page(Asked(**asked)).rows]
+    return [row.id for row in answers.page(RowQuery(**asked)).rows]
 
 
 def test_every_flip_that_the_statistics_count_is_there(pair: tuple[Run, Run]) -> None:
     found = compare_runs(pair[1], pair[0]).overall
-    page = Answers(pair).page(Asked())
+    page = Answers(pair).page(RowQuery())
     assert (page.ways["gained"], page.ways["lost"]) == (found.gained, found.lost)
     assert found.gained > 2
     assert result_of(pair).number == f"{100 * (found.difference or 0):+.1f}"
-    back = Answers((pair[1], pair[0])).page(Asked())
+    back = Answers((pair[1], pair[0])).page(RowQuery())
     assert (back.ways["gained"], back.ways["lost"]) == (found.lost, found.gained)
     assert page.ways["all"] == page.total == 24 == sum(page.ways[way] for way in WAYS_OF_TWO[1:])
 
 
 def test_one_run_s_ways_agree_with_its_rate(pair: tuple[Run, Run]) -> None:
-    page = Answers(pair[:1]).page(Asked())
+    page = Answers(pair[:1]).page(RowQuery())
     rate = pair[0].summary().overall.prompt_strict
     assert (page.ways["kept"], page.ways["kept"] + page.ways["failed"]) == (rate.passed, rate.n)
     assert page.ways["undecided"] == 24 - rate.n
@@ -69,9 +69,9 @@ def test_words_are_looked_for_in_prompts_answers_and_reasons(pair: tuple[Run, Ru
 
 def test_a_kind_keeps_those_that_failed_it(pair: tuple[Run, Run]) -> None:
     answers = Answers(pair)
-    page = answers.page(Asked(way="gained"))
+    page = answers.page(RowQuery(way="gained"))
     for one in page.kinds:
-        held = answers.page(Asked(way="gained", kind=one.name))
+        held = answers.page(RowQuery(way="gained", kind=one.name))
         assert max(one.failed) <= held.matched <= sum(one.failed)
         assert one.n >= held.matched
         for row in held.rows:
@@ -80,17 +80,17 @@ def test_a_kind_keeps_those_that_failed_it(pair: tuple[Run, Run]) -> None:
             marks = [mark for turn in shown.turns for side in turn.sides if side for mark in side.marks]
             assert any(mark.kind == one.name and mark.outcome == "fail" for mark in marks)
     assert len(page.kinds) >= 2
-    assert answers.page(Asked(kind="no:such")).matched == 0
+    assert answers.page(RowQuery(kind="no:such")).matched == 0
     with pytest.raises(UsageError, match="No way 'kept'"):
-        answers.page(Asked(way="kept"))
+        answers.page(RowQuery(way="kept"))
 
 
 def test_a_prompt_is_found_among_what_is_shown(pair: tuple[Run, Run]) -> None:
     answers = Answers(pair)
     gained = ids(answers, way="gained")
-    assert answers.page(Asked(way="gained"), place_of=(gained[2], 0)).place == 2
-    assert answers.page(Asked(way="lost"), place_of=(gained[2], 0)).place is None
-    assert [row.id for row in answers.page(Asked(way="gained"), start=2).rows] == gained[2:]
+    assert answers.page(RowQuery(way="gained"), place_of=(gained[2], 0)).place == 2
+    assert answers.page(RowQuery(way="lost"), place_of=(gained[2], 0)).place is None
+    assert [row.id for row in answers.page(RowQuery(way="gained"), start=2).rows] == gained[2:]
     assert answers.shown("p99", 0) is None
     shown = answers.shown("p23", 0)
     assert shown is not None
@@ -107,7 +107,7 @@ def test_of_several_turns_and_draws_each_is_shown(tmp_path: Path) -> None:
     suite = registry.get("multi-turn").suite(0, 1)
     run = evaluate_sync(ScriptedModel(lambda _: "no, no"), suite, tmp_path / "run", draws=2)
     answers = Answers([run])
-    assert answers.page(Asked()).total == 2 * len(suite.prompts)
+    assert answers.page(RowQuery()).total == 2 * len(suite.prompts)
     prompt = max(suite.prompts, key=lambda one: len(one.turns))
     shown = answers.shown(prompt.id, 1)
     assert shown is not None
@@ -120,7 +120,7 @@ def test_an_unfinished_run_shows_what_is_there(tmp_path: Path) -> None:
     (run.directory / "summary.json").unlink()
     again = Run.load(run.directory)
     assert result_of([again]) == Headline("", "not finished: what is here so far")
-    assert Answers([again]).page(Asked()).total == 24
+    assert Answers([again]).page(RowQuery()).total == 24
 
 
 @pytest.mark.slow
@@ -144,11 +144,11 @@ def test_a_hundred_thousand_prompts_are_asked_without_delay(tmp_path: Path) -> N
         run.flush()
     answers = Answers([Run.load(tmp_path / "run")])
     for question, matched in (
-        (Asked(), count),
-        (Asked(words="of no meaning"), count),
-        (Asked(words="found 8", way="failed"), 0),
-        (Asked(words="found 3", way="failed", kind="case:lower"), 11_111),
-        (Asked(words="answer 99999 in"), 1),
+        (RowQuery(), count),
+        (RowQuery(words="of no meaning"), count),
+        (RowQuery(words="found 8", way="failed"), 0),
+        (RowQuery(words="found 3", way="failed", kind="case:lower"), 11_111),
+        (RowQuery(words="answer 99999 in"), 1),
     ):
         begun = time.process_time()
         page = answers.page(question, start=0)

@@ -23,7 +23,7 @@ from adhere.schema import ConstraintRef, EngineInfo, Prompt, Response, Sampling,
 from adhere.store.run import Run, RunSpec
 from adhere.store.segments import SegmentWriter
 from adhere.store.tables.compact import FILES, FOLDER, compact, made_from, whats_stale
-from adhere.store.tables.grouped import Group, Share, from_segments, grouped
+from adhere.store.tables.grouped import Group, Share, from_segments, group_counts
 from adhere.sweep.rows import Entry
 from adhere.sweep.spec import Filter, SweepSpec
 
@@ -168,7 +168,7 @@ def test_verdicts_about_a_replaced_answer_are_left_out(tmp_path: Path):
         run.append_response(_answer("p0", text="after that one"))
     made = compact(tmp_path)
     assert (made.responses, made.verdicts, made.stale) == (1, 0, 2)
-    (group,) = grouped(tmp_path).groups
+    (group,) = group_counts(tmp_path).groups
     assert group.instruction_strict == Share(0, 0)
     assert from_segments(tmp_path) == [group], "rows without texts must not take the old verdicts for new ones"
 
@@ -184,15 +184,15 @@ def test_damage_is_counted_and_changes_nothing_else(tmp_path: Path):
     assert [row[0] for row in _read(tmp_path, FILES[0], "prompt_id")] == [one.prompt_id for one in run.responses()]
     assert made.damage == run.damage.rows == 5
     assert made.verdicts == len(run.verdicts()) == 6
-    assert grouped(tmp_path).groups == from_segments(tmp_path, use_summaries=False)
+    assert group_counts(tmp_path).groups == from_segments(tmp_path, use_summaries=False)
 
 
 def test_what_was_counted_three_ways_agrees(tmp_path: Path):
     root = _three_runs(tmp_path)
-    plain = grouped(root)
+    plain = group_counts(root)
     assert (plain.source, plain.reason) == ("segments", f"there is no usable Parquet in {root / FOLDER}")
     compact(root)
-    fast = grouped(root)
+    fast = group_counts(root)
     assert (fast.source, fast.reason) == ("parquet", "")
     assert fast.groups == plain.groups == from_segments(root, use_summaries=False)
     # a: p0 "no" fails; p1 "a, b, c" keeps at_least and breaks no_comma, its second turn keeps no_comma; p2 has no
@@ -214,7 +214,7 @@ def test_what_was_counted_three_ways_agrees(tmp_path: Path):
 def test_a_run_without_answers_is_a_group(tmp_path: Path):
     _run(tmp_path, [], seal=False)
     compact(tmp_path)
-    found = grouped(tmp_path)
+    found = group_counts(tmp_path)
     assert found.source == "parquet"
     assert (found.groups[0].ok, found.groups[0].missing) == (0, 4)
     assert found.groups == from_segments(tmp_path)
@@ -256,11 +256,11 @@ def test_what_is_out_of_date_is_named_and_not_used(tmp_path: Path, change: Any):
     compact(root)
     assert whats_stale(root, made_from(root), thoroughly=True) == ""
     expected = change(root)
-    found = grouped(root)
+    found = group_counts(root)
     assert found.source == "segments"
     assert expected in found.reason
     compact(root)
-    assert grouped(root).reason == ""
+    assert group_counts(root).reason == ""
 
 
 def test_a_copy_with_other_times_is_current(tmp_path: Path):
@@ -278,7 +278,7 @@ def test_files_of_two_makings_are_not_used(tmp_path: Path):
     compact(root)
     (root / FOLDER / FILES[1]).write_bytes(before)
     assert made_from(root) is None
-    assert grouped(root).source == "segments"
+    assert group_counts(root).source == "segments"
     (root / FOLDER / FILES[1]).write_bytes(b"PAR1 rubbish")
     assert made_from(root) is None
 
@@ -330,21 +330,21 @@ def _sweep(root: Path) -> Path:
 
 def test_a_sweep_is_its_journal_and_its_runs(tmp_path: Path):
     root = _sweep(tmp_path / "sweep")
-    before = grouped(root)
+    before = group_counts(root)
     compact(root)
     assert _read(root, FILES[0], "model, run, prompt_id, text, status, constraints") == [
         ("http://127.0.0.1:1/v1#m/a", "a", "p0", GOOD, "ok", 1),
         ("http://127.0.0.1:1/v1#m/a", "a", "p2", GOOD, "ok", 0),
         ("http://127.0.0.1:1/v1#m/b", "", "p0", "at last", "ok", None),
     ]
-    found = grouped(root)
+    found = group_counts(root)
     assert (found.source, before.source) == ("parquet", "segments")
     assert found.groups == before.groups == from_segments(root, use_summaries=False)
     assert [(group.ok, group.error, group.missing) for group in found.groups] == [(2, 0, 2), (1, 0, None)]
     assert found.groups[0].prompt_strict == Share(1, 1)
     with SegmentWriter(root / "journal") as journal:
         journal.append(Entry("m/b", 0, _answer("p1")))
-    assert "journal/" in grouped(root).reason
+    assert "journal/" in group_counts(root).reason
 
 
 def test_the_answer_that_a_run_judged_goes_before_a_later_one_of_the_journal(tmp_path: Path):
@@ -352,7 +352,7 @@ def test_the_answer_that_a_run_judged_goes_before_a_later_one_of_the_journal(tmp
     with SegmentWriter(root / "journal") as journal:
         journal.append(Entry("m/a", 0, _answer("p0", text="got by another process")))
     compact(root)
-    found = grouped(root)
+    found = group_counts(root)
     assert _read(root, FILES[0], "text, strict_passed")[0] == (GOOD, 1)
     assert found.groups == from_segments(root)
     assert found.groups[0].prompt_strict == Share(1, 1)
@@ -365,7 +365,7 @@ def test_a_torn_journal_counts_its_whole_lines(tmp_path: Path):
     plain = from_segments(root)
     made = compact(root)
     assert made.damage == 1
-    assert grouped(root).groups == plain
+    assert group_counts(root).groups == plain
     assert plain[1].ok == 1
 
 
@@ -382,7 +382,7 @@ def test_without_duckdb_counts_come_from_segments(tmp_path: Path, monkeypatch: p
     import sys
 
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    found = grouped(root)
+    found = group_counts(root)
     assert found.source == "segments"
     assert "pip install 'adhere[parquet]'" in found.reason
     assert len(found.groups) == 3
@@ -431,7 +431,7 @@ def test_a_known_fail_beside_an_undecided_constraint_is_a_fail_however_it_is_cou
     summary = Run.load(tmp_path).summary().overall.prompt_strict
     assert (summary.passed, summary.n) == (0, 1)
     compact(tmp_path)
-    found = grouped(tmp_path)
+    found = group_counts(tmp_path)
     assert found.source == "parquet"
     assert found.groups[0].prompt_strict == Share(0, 1)
     assert found.groups == from_segments(tmp_path) == from_segments(tmp_path, use_summaries=False)

@@ -21,7 +21,7 @@ from adhere.store.tables.cells import Reader
 from adhere.suites.base import Suite
 from adhere.sweep.found import load_sweep
 from adhere.sweep.keeper import Keeper
-from adhere.sweep.rows import Entry, Liveness, Snapshot, Spent
+from adhere.sweep.rows import Entry, Liveness, Snapshot, SpentSoFar
 from adhere.sweep.spec import Filter, SweepSpec
 
 URL = "http://127.0.0.1:1/v1"
@@ -40,7 +40,7 @@ FILES = {
     "models.json": encode(SNAPSHOT),
     "journal/1.jsonl": ENTRIES,
     "liveness/1.jsonl": encode(Liveness("a", True, "", Response("liveness", 0, 0, "Paris", "ok"))) + b"\n",
-    "spend/1.jsonl": encode(Spent(0.0, 1.0, 0.5)) + b"\n",
+    "spend/1.jsonl": encode(SpentSoFar(0.0, 1.0, 0.5)) + b"\n",
 }
 
 

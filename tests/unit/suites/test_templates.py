@@ -14,7 +14,7 @@ from adhere.build.decontaminate.parts import decontaminate
 from adhere.errors import AdhereError, UsageError
 from adhere.suites.generated.core.queries import queries
 from adhere.suites.generated.core.slices import Sizes, audit, dev_suite, study_prompts, study_suite
-from adhere.suites.generated.core.templates import SEEDS, queries_of_seed, templated
+from adhere.suites.generated.core.templates import SEEDS, queries_of_seed, templated_queries
 from adhere.text.words import words
 
 KINDS = ["case:lower", "case:upper", "keywords:times", "length:at_most", "punctuation:no_commas", "startend:end_phrase",
@@ -26,25 +26,25 @@ def test_ten_seeds_have_queries_of_their_own_and_resampling_has_others_than_sft(
     assert all(len(one) > 230 and len(two) > 115 for one, two in pairwise(parts) if len(one) > len(two))
     ids = [query.id for part in parts for query in part]
     assert len(set(ids)) == len(ids)
-    texts = [query.text for query in (*queries(), *templated("train"), *templated("dev"))]
+    texts = [query.text for query in (*queries(), *templated_queries("train"), *templated_queries("dev"))]
     assert len(set(texts)) == len(texts)
     assert queries_of_seed(3, first=2, second=1) == queries_of_seed(3 + SEEDS, first=2, second=1)
 
 
 def test_the_parts_share_no_topic_and_no_template() -> None:
     topics = {
-        "train": {query.topic for query in (*queries("train"), *templated("train"))},
-        "dev": {query.topic for query in templated("dev")},
+        "train": {query.topic for query in (*queries("train"), *templated_queries("train"))},
+        "dev": {query.topic for query in templated_queries("dev")},
         "held-out": {query.topic for query in queries("held-out")},
     }
     assert topics["dev"].isdisjoint(topics["train"] | topics["held-out"])
     assert topics["train"].isdisjoint(topics["held-out"])
-    frames = [{query.id.rpartition("-")[2] for query in templated(part)} for part in ("train", "dev")]  # type: ignore[arg-type]
+    frames = [{query.id.rpartition("-")[2] for query in templated_queries(part)} for part in ("train", "dev")]  # type: ignore[arg-type]
     assert frames[0].isdisjoint(frames[1])
 
 
 def test_they_ask_for_short_answers_in_one_unit_and_keep_their_words_to_themselves() -> None:
-    for query in (*templated("train"), *templated("dev")):
+    for query in (*templated_queries("train"), *templated_queries("dev")):
         in_words = re.findall(r"(?:under|about) (\d+) words", query.text)
         assert bool(in_words) != bool(re.search(r"\bsentences?\b", query.text)), query.text
         assert query.asks == ("words" if in_words else "sentences")

@@ -31,7 +31,7 @@ from adhere.schema import Message, ToolCall
 from adhere.store.run import Run
 from adhere.store.segments import Damage, read_segments
 from adhere.suites.base import Suite
-from adhere.sweep.episodes import Stepped
+from adhere.sweep.episodes import StepRow
 from adhere.sweep.leaderboard import leaderboard
 from adhere.sweep.run import SweepRequest, run_sweep
 
@@ -155,7 +155,7 @@ def test_a_killed_sweep_loses_no_episode_and_asks_no_stored_step_again(tmp_path:
             fresh = Counter(_step_of(body, by_wants) for body in endpoint.seen[seen:])
             assert not {key for key in fresh if key in stored}, "a stored step was asked again"
             (folder,) = tmp_path.iterdir()
-            rows = read_segments(folder / "steps", Stepped, Damage())
+            rows = read_segments(folder / "steps", StepRow, Damage())
             stored = Counter((row.model, row.step.answer.prompt_id, row.step.answer.turn) for row in rows)
         assert set(stored.values()) == {1}
     whole = evaluate_sync(scripted("scripted/solver"), loaded[0], tmp_path.parent / f"{tmp_path.name}-whole")

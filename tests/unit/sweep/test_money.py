@@ -15,7 +15,7 @@ from adhere.models.http.wire import Prices
 from adhere.store.segments import Damage, read_segments
 from adhere.sweep.found import Sweep
 from adhere.sweep.leaderboard import leaderboard
-from adhere.sweep.rows import Entry, Spent
+from adhere.sweep.rows import Entry, SpentSoFar
 from adhere.sweep.run import SweepRequest, run_sweep
 
 PRICED = {"pricing": {"prompt": "0", "completion": "0.001"}}  # 64 tokens: at most $0.064 an answer
@@ -48,7 +48,7 @@ def test_three_runs_spend_no_more_than_one_cap(tmp_path: Path, monkeypatch: pyte
         assert kept[0] > 2
         assert kept[1] == kept[2] == kept[0]
         assert found.stopped_for == "cost"
-        spent = list(read_segments(found.directory / "spend", Spent, Damage()))
+        spent = list(read_segments(found.directory / "spend", SpentSoFar, Damage()))
         assert max(row.spent_usd for row in spent) == pytest.approx(endpoint.served["m"] * 0.05)
         more = run_sweep(replace(request, options=replace(request.options, max_cost_usd=100.0)))
         assert len(answers(more)) == 40

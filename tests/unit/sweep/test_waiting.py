@@ -15,14 +15,14 @@ import pytest
 from adhere.cli.live import watcher_for
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.models.http.client import Unreachable
-from adhere.models.http.dispatch import Waited
+from adhere.models.http.dispatch import LaneWait
 from adhere.models.http.options import EndpointOptions
 from adhere.progress import Lines
 from adhere.report.leaderboard.text import leaderboard_text
 from adhere.sweep.found import Sweep
 from adhere.sweep.leaderboard import leaderboard
 from adhere.sweep.run import SweepRequest, run_sweep
-from adhere.sweep.stages import Unwatched
+from adhere.sweep.stages import NoWatcher
 
 FRANCE = "capital of France"
 
@@ -43,15 +43,15 @@ def fails_later(fault: str) -> FakeModel:
     return FakeModel(fault_of=lambda text: None if FRANCE in text else fault)
 
 
-class Seen(Unwatched):
+class Seen(NoWatcher):
     def __init__(self) -> None:
         self.ticks = 0
-        self.boards: list[tuple[dict[str, int], list[Waited]]] = []
+        self.boards: list[tuple[dict[str, int], list[LaneWait]]] = []
 
     def tick(self) -> None:
         self.ticks += 1
 
-    def waiting(self, found: Sweep, waited: Sequence[Waited]) -> None:
+    def waiting(self, found: Sweep, waited: Sequence[LaneWait]) -> None:
         rows = leaderboard(found).rows
         self.boards.append(({row.model: row.accounting.ok for row in rows}, list(waited)))
 

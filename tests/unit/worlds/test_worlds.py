@@ -22,7 +22,7 @@ from adhere.pipeline.episodes import Setting
 from adhere.pipeline.evaluate import EvalSpec, evaluate, evaluate_sync, rescore
 from adhere.report.pages import stored_in
 from adhere.schema import Message, ToolCall
-from adhere.serve.answers import Answers, Asked
+from adhere.serve.answers import Answers, RowQuery
 from adhere.store.run import Run
 from adhere.store.tables.compact import compact
 from adhere.suites.generated.world import played_by, world_suite
@@ -171,7 +171,7 @@ def test_limits_end_an_episode_and_a_lazy_model_fails(tmp_path: Path):
     browsed = Answers([run])
     shown = browsed.shown(run.prompts()[0].id, 0)
     assert "calls describe" in shown.turns[0].sides[0].answer
-    assert browsed.page(Asked(words="calls describe")).matched == 2, "an episode is searched, too"
+    assert browsed.page(RowQuery(words="calls describe")).matched == 2, "an episode is searched, too"
     assert Limits(9, tokens=5).reached(1, 5, 0.0) == "limit of 5 tokens"
     assert Limits(9, seconds=2.0).reached(1, 5, 2.5) == "limit of 2 seconds"
 

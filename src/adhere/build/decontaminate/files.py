@@ -20,7 +20,7 @@ from adhere.build.decontaminate.counts import Done, count_up
 from adhere.build.decontaminate.rows import Decontaminate, Rule, Settings, TestItem, default_columns
 from adhere.errors import ResourceError, SpecError, UsageError
 from adhere.lines.blocks import Block, LineFile, parse_line
-from adhere.lines.step import Sorted
+from adhere.lines.step import SortedBlock
 from adhere.lines.workers import in_order
 from adhere.progress import Progress, Silent
 from adhere.schema import Record, content_hash, decode, decoder_of, encode, write_atomic
@@ -193,7 +193,7 @@ class _Pass:
                 read = self.file.bytes_read >> 10
         return state
 
-    def _compare_blocks(self, lines_done: int) -> Generator[tuple[Block, Sorted]]:
+    def _compare_blocks(self, lines_done: int) -> Generator[tuple[Block, SortedBlock]]:
         blocks = _behind(self.file.blocks(_BLOCK_BYTES), lines_done)
         jobs = 1 if (self.file.size or _SMALL) < _SMALL else self.jobs
         return in_order(Decontaminate(self.settings).sort, blocks, jobs=jobs, purpose="comparing")

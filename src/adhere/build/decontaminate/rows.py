@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from adhere.errors import SpecError, UsageError, nearest
 from adhere.lines.blocks import Block, parse_line
-from adhere.lines.step import Broken, Sorted, Step
+from adhere.lines.step import BrokenRow, SortedBlock, Step
 from adhere.schema import Record, decoder_of, encode
 from adhere.suites.base import Suite
 from adhere.text.repeats import NgramRule, SubsequenceRule
@@ -96,7 +96,7 @@ class Decontaminate(Step):
         """See Step."""
         return self.settings.columns
 
-    def sort(self, block: Block) -> Sorted:
+    def sort(self, block: Block) -> SortedBlock:
         """See Step."""
         numbers, texts, broken = [], [], []
         for number, line in block.lines():
@@ -106,11 +106,11 @@ class Decontaminate(Step):
             except SpecError as problem:
                 if self.settings.bad_rows == "error":
                     raise SpecError(f"{self.file}:{number}: {problem}") from problem
-                broken.append(Broken(number, str(problem)))
+                broken.append(BrokenRow(number, str(problem)))
         drops, touched = self.drops(numbers, texts)
         gone = {drop.line for drop in drops}
         note = Touched(tuple(sorted(touched)), dict(Counter(drop.against for drop in drops)))
-        return Sorted(None, [number for number in numbers if number not in gone], drops, broken, note)
+        return SortedBlock(None, [number for number in numbers if number not in gone], drops, broken, note)
 
     def drops(self, numbers: Sequence[int], texts: Sequence[str]) -> tuple[list[LcsDrop | NgramDrop], set[int]]:
         """The drops among some texts, each with its number, and the items that any of them touches."""

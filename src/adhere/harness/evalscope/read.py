@@ -15,13 +15,13 @@ import msgspec
 from adhere.calls import calls_of
 from adhere.errors import SpecError
 from adhere.harness.imported import (
-    Imported,
+    HarnessAnswers,
     ImportedAnswer,
     a_key,
     a_mapping,
     a_status,
     a_text,
-    hashed,
+    hash_of_values,
     number,
     rows,
 )
@@ -36,7 +36,7 @@ def is_row(row: Mapping[str, Any]) -> bool:
     return "sample_score" in row or ("model_output" in row and "messages" in row and "index" in row)
 
 
-def read(path: Path) -> Imported:
+def read(path: Path) -> HarnessAnswers:
     """All items of a file; the model is the folder's name, the task the file's.
 
     Raises:
@@ -55,7 +55,7 @@ def read(path: Path) -> Imported:
         draw = draws.get(answer.item, 0)
         draws[answer.item] = draw + 1
         answers.append(msgspec.structs.replace(answer, draw=draw))
-    return Imported("EvalScope", path.resolve().parent.name, path.name.partition(".json")[0], answers)
+    return HarnessAnswers("EvalScope", path.resolve().parent.name, path.name.partition(".json")[0], answers)
 
 
 def _review(row: Mapping[str, Any]) -> ImportedAnswer:
@@ -73,7 +73,7 @@ def _review(row: Mapping[str, Any]) -> ImportedAnswer:
         status=a_status(a_mapping(score.get("metadata")).get("adhere_status")),
         draw=0,
         scores=dict(_main_first(score["value"], score.get("main_score_name"))) if usable else {},
-        asked=hashed(asked, row.get("target")) if asked is not None else "",
+        asked=hash_of_values(asked, row.get("target")) if asked is not None else "",
         calls=_calls(row),
     )
 

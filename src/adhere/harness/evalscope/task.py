@@ -20,7 +20,7 @@ from adhere.harness.lm_eval.task import refuse
 from adhere.harness.scoring import (
     SCORES,
     STRICT,
-    Said,
+    SaidAnswer,
     columns,
     prompt_of,
     score_answers,
@@ -107,7 +107,7 @@ class AdhereAdapter(DefaultDataAdapter):
     def match_score(self, original_prediction: str, filtered_prediction: str, reference: Any, task_state: Any) -> Any:
         """IFEval's four numbers; a prompt that is undecided is excluded, not zero."""
         stopped = task_state.output.stop_reason if task_state.output is not None else None
-        said = Said(original_prediction, STOPS.get(str(stopped), "ok"))
+        said = SaidAnswer(original_prediction, STOPS.get(str(stopped), "ok"))
         found = score_answers(
             prompt_of(task_state.metadata), [said], cut_answers=self._cut_answers, mode=self.extra_params["mode"]
         )

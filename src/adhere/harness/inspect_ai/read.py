@@ -14,7 +14,16 @@ from typing import Any, BinaryIO
 
 from adhere.calls import calls_of
 from adhere.errors import AdhereError, SpecError, UsageError
-from adhere.harness.imported import MOST_BYTES, Imported, ImportedAnswer, a_key, a_mapping, a_text, an_object, hashed
+from adhere.harness.imported import (
+    MOST_BYTES,
+    HarnessAnswers,
+    ImportedAnswer,
+    a_key,
+    a_mapping,
+    a_text,
+    an_object,
+    hash_of_values,
+)
 from adhere.schema import Status
 
 _ZSTANDARD = 93
@@ -28,7 +37,7 @@ _MARKS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What inspect writes for correct, incorrect, partial and no answer."""
 
 
-def read_zip(path: Path) -> Imported | None:
+def read_zip(path: Path) -> HarnessAnswers | None:
     """The samples of an .eval log; None for another zip file.
 
     Raises:
@@ -99,7 +108,7 @@ def _member(log: zipfile.ZipFile, raw: BinaryIO, name: str) -> bytes:
     return data
 
 
-def read_document(path: Path, document: Mapping[str, Any]) -> Imported:
+def read_document(path: Path, document: Mapping[str, Any]) -> HarnessAnswers:
     """The samples of a .json log.
 
     Raises:
@@ -113,10 +122,10 @@ def read_document(path: Path, document: Mapping[str, Any]) -> Imported:
     return _inspect(document, [_inspect_sample(sample, at) for sample, at in zip(samples, where, strict=True)])
 
 
-def _inspect(header: Mapping[str, Any], answers: list[ImportedAnswer]) -> Imported:
+def _inspect(header: Mapping[str, Any], answers: list[ImportedAnswer]) -> HarnessAnswers:
     about = header.get("eval")
     about = about if isinstance(about, dict) else {}
-    return Imported("inspect", a_text(about.get("model")), a_text(about.get("task")), answers)
+    return HarnessAnswers("inspect", a_text(about.get("model")), a_text(about.get("task")), answers)
 
 
 def _inspect_sample(sample: Any, where: str) -> ImportedAnswer:
@@ -143,7 +152,7 @@ def _inspect_sample(sample: Any, where: str) -> ImportedAnswer:
         status="error" if failed else STOPS.get(choice.get("stop_reason"), "ok"),
         draw=epoch - 1 if isinstance(epoch, int) and epoch > 0 else 0,
         scores=_inspect_scores(sample.get("scores")),
-        asked=hashed(sample["input"], sample.get("target")) if "input" in sample else "",
+        asked=hash_of_values(sample["input"], sample.get("target")) if "input" in sample else "",
         calls=calls_of(a_mapping(message)),
     )
 

@@ -17,7 +17,7 @@ from adhere.calls import calls_of
 from adhere.harness import need_harness
 from adhere.harness.inspect_ai.read import STOPS
 from adhere.harness.messages import messages_for
-from adhere.harness.scoring import SCORES, Said, columns, prompt_of, score_answers, verdict_rows
+from adhere.harness.scoring import SCORES, SaidAnswer, columns, prompt_of, score_answers, verdict_rows
 from adhere.schema import CutAnswers, Mode, Prompt, Status, Tool
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ def _last(state: Any) -> tuple[str, Status, list[dict[str, Any]]]:
     return output.completion, STOPS.get(output.stop_reason, "ok"), calls
 
 
-def _as_said(text: str, status: Status, calls: Sequence[Any] = ()) -> Said:
-    return Said(text, status, calls_of({"tool_calls": list(calls)}))
+def _as_said(text: str, status: Status, calls: Sequence[Any] = ()) -> SaidAnswer:
+    return SaidAnswer(text, status, calls_of({"tool_calls": list(calls)}))
 
 
 def _sample(prompt: Prompt) -> Any:

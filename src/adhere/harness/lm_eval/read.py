@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import SpecError, UsageError
-from adhere.harness.imported import Imported, ImportedAnswer, a_key, a_mapping, a_status, a_text, number, rows
+from adhere.harness.imported import HarnessAnswers, ImportedAnswer, a_key, a_mapping, a_status, a_text, number, rows
 
 _PER_UNIT = ("word_perplexity", "byte_perplexity", "bits_per_byte")
 """Stored for each text as [log-likelihood, words or bytes]."""
@@ -25,7 +25,7 @@ def is_row(row: Mapping[str, Any]) -> bool:
     return "doc" in row and "resps" in row
 
 
-def read(path: Path) -> Imported:
+def read(path: Path) -> HarnessAnswers:
     """All documents of a file.
 
     A score is named `METRIC`, or `METRIC,FILTER` where the task has filters, as lm-eval prints it.
@@ -50,7 +50,7 @@ def read(path: Path) -> Imported:
     task = _task(path)
     better = a_mapping(a_mapping(summary.get("higher_is_better")).get(task))
     names = {name for answer in answers for name in answer.scores}
-    return Imported(
+    return HarnessAnswers(
         "lm-eval",
         _model(path, summary),
         task,

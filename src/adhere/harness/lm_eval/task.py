@@ -18,7 +18,7 @@ from typing import Any
 from adhere import suites
 from adhere.errors import UsageError
 from adhere.harness import need_harness
-from adhere.harness.scoring import INST_LOOSE, INST_STRICT, LOOSE, STRICT, Said, columns, prompt_of, score_answers
+from adhere.harness.scoring import INST_LOOSE, INST_STRICT, LOOSE, STRICT, SaidAnswer, columns, prompt_of, score_answers
 from adhere.schema import Prompt, write_atomic
 from adhere.suites.base import Suite
 
@@ -95,7 +95,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
 
     lm-eval does not say whether an answer was cut at the token limit, so it is judged as it stands.
     """
-    found = score_answers(prompt_of(doc), [Said(results[0])])
+    found = score_answers(prompt_of(doc), [SaidAnswer(results[0])])
     numbers: dict[str, Any] = {f"{name}_acc": value for name, value in found.scores.items() if name in {STRICT, LOOSE}}
     strict, loose = found.instructions("strict"), found.instructions("loose")
     numbers |= {f"{INST_STRICT}_acc": strict} if strict else {}

@@ -16,7 +16,7 @@ from typing import Any
 from adhere.errors import UsageError
 from adhere.harness.conversations import Conversation, conversations
 from adhere.harness.lm_eval.task import share, task_name
-from adhere.harness.scoring import INST_LOOSE, INST_STRICT, LOOSE, STATUS, STRICT, Scored, columns
+from adhere.harness.scoring import INST_LOOSE, INST_STRICT, LOOSE, STATUS, STRICT, ScoredConversation, columns
 from adhere.schema import View, write_atomic
 from adhere.store.run import Run
 
@@ -87,7 +87,7 @@ def _row(number: int, one: Conversation) -> dict[str, Any]:
     }
 
 
-def _numbers(found: Scored) -> dict[str, Any]:
+def _numbers(found: ScoredConversation) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for whole, parts, view in _METRICS:
         decided = found.instructions(view)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import SpecError, UsageError
-from adhere.harness.imported import Imported, ImportedAnswer, a_key, a_mapping, hashed, number
+from adhere.harness.imported import HarnessAnswers, ImportedAnswer, a_key, a_mapping, hash_of_values, number
 
 _VERDICTS = ("correct", "is_correct", "cascade_correct")
 """The fields that OpenCompass itself takes as the verdict of an item, in its order."""
@@ -22,7 +22,7 @@ _GOLD = ("answer", "answers", "references", "reference", "refr", "refer", "gold"
 _OWN = frozenset({"predictions", "example_abbr", "prompt", "pred", "origin_prediction", *_GOLD})
 
 
-def read(path: Path, document: Mapping[str, Any]) -> Imported | None:
+def read(path: Path, document: Mapping[str, Any]) -> HarnessAnswers | None:
     """The items of a file; None where it is not OpenCompass'. Model and dataset are the names of folder and file.
 
     Raises:
@@ -32,9 +32,9 @@ def read(path: Path, document: Mapping[str, Any]) -> Imported | None:
     model, dataset = path.resolve().parent.name, path.stem
     details = document.get("details")
     if isinstance(details, list | dict):
-        return Imported("OpenCompass", model, dataset, list(_details(path, details)))
+        return HarnessAnswers("OpenCompass", model, dataset, list(_details(path, details)))
     if _is_predictions(document):
-        return Imported("OpenCompass", model, dataset, list(_predictions(path, document)))
+        return HarnessAnswers("OpenCompass", model, dataset, list(_predictions(path, document)))
     if _has_predictions(path) and all(number(value) is not None for value in document.values()):
         raise UsageError(
             f"{path}: OpenCompass' summary of {dataset} without its items. Run the evaluation again with "
@@ -60,7 +60,7 @@ def _details(path: Path, details: list[Any] | dict[str, Any]) -> Iterator[Import
             status="ok",
             draw=0,
             scores=_scores(entry),
-            asked=hashed(gold) if gold is not None else "",
+            asked=hash_of_values(gold) if gold is not None else "",
         )
 
 

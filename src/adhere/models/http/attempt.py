@@ -48,7 +48,7 @@ def response_to(request: Request, **fields: Any) -> Response:
     return Response(request.prompt_id, request.turn, request.draw, seed=request.seed, **fields)
 
 
-def failed(
+def failed_attempt(
     kind: Kind, request: Request, reason: str, *, latency_s: float, may_cost: bool, evidence: str | None = None
 ) -> Attempt:
     """An attempt that brought no reply: a time-out, a refused connection, a reply beyond the size that is read."""
@@ -64,4 +64,4 @@ def failed(
     return Attempt(kind, response, reason, may_cost=may_cost)
 
 
-__all__ = ["FAILURES", "Attempt", "Denied", "Kind", "failed", "response_to"]
+__all__ = ["FAILURES", "Attempt", "Denied", "Kind", "failed_attempt", "response_to"]

@@ -28,7 +28,7 @@ import msgspec
 
 from adhere.errors import AdhereError, Incomplete
 from adhere.models.base import Request
-from adhere.models.http.attempt import Attempt, failed
+from adhere.models.http.attempt import Attempt, failed_attempt
 from adhere.models.http.client import EndpointModel, Unreachable
 from adhere.models.http.cost import most_cost_usd, text_of
 from adhere.models.http.values import json_of, mapping_of
@@ -299,7 +299,7 @@ def _of_no_answer(row: Mapping[str, Any]) -> str:
 
 
 def _not_answered(request: Request, reason: str) -> Attempt:
-    return failed("transient", request, f"batch: {reason}", latency_s=0.0, may_cost=False)
+    return failed_attempt("transient", request, f"batch: {reason}", latency_s=0.0, may_cost=False)
 
 
 def _why(found: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ import adhere
 from adhere.calls import without
 from adhere.errors import AdhereError, Incomplete, OutOfCredit, UsageError
 from adhere.models.base import Request
-from adhere.models.http.attempt import Attempt, Kind, failed
+from adhere.models.http.attempt import Attempt, Kind, failed_attempt
 from adhere.models.http.cost import most_cost_usd, most_tokens, text_of
 from adhere.models.http.dialects import DIALECTS, GENERIC, guess
 from adhere.models.http.dialects import dialect as dialect_of
@@ -152,7 +152,7 @@ class Endpoint:
         def ended(kind: Kind, reason: str, *, may_cost: bool, evidence: str) -> Attempt:
             reason = fit_to_show(self._redacted(reason)) or ""
             seconds = time.perf_counter() - start
-            return failed(kind, request, reason, latency_s=seconds, may_cost=may_cost, evidence=evidence)
+            return failed_attempt(kind, request, reason, latency_s=seconds, may_cost=may_cost, evidence=evidence)
 
         try:
             async with asyncio.timeout(total_s) as limit:

@@ -12,7 +12,7 @@ from adhere.errors import UsageError, nearest
 from adhere.models.http.wire import Prices
 
 
-class Listed(NamedTuple):
+class ListedModel(NamedTuple):
     """One row of `/models`.
 
     Attributes:
@@ -33,14 +33,14 @@ class Listed(NamedTuple):
     row: Mapping[str, Any]
 
 
-def parse_models(rows: Iterable[Mapping[str, Any]]) -> list[Listed]:
+def parse_models(rows: Iterable[Mapping[str, Any]]) -> list[ListedModel]:
     """The rows of `/models`, read: by id, without repeats. Fields that are missing or odd are not said."""
     found = {}
     for row in rows:
         architecture = row.get("architecture")
         architecture = architecture if isinstance(architecture, Mapping) else {}
         context = row.get("context_length") or row.get("max_model_len")
-        found[str(row["id"])] = Listed(
+        found[str(row["id"])] = ListedModel(
             str(row["id"]),
             str(row.get("canonical_slug") or row["id"]),
             context if isinstance(context, int) and not isinstance(context, bool) else None,
@@ -53,13 +53,13 @@ def parse_models(rows: Iterable[Mapping[str, Any]]) -> list[Listed]:
 
 
 def select(
-    models: Sequence[Listed],
+    models: Sequence[ListedModel],
     *,
     globs: Sequence[str] = (),
     max_price: float | None = None,
     min_context: int | None = None,
     modality: str | None = None,
-) -> tuple[list[Listed], dict[str, str]]:
+) -> tuple[list[ListedModel], dict[str, str]]:
     """(the wanted models, why each of the others is not).
 
     Args:
@@ -89,13 +89,13 @@ def select(
     return kept, left
 
 
-def _left_out_because(model: Listed, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
+def _left_out_because(model: ListedModel, wanted: Sequence[str], unwanted: Sequence[str]) -> str | None:
     if wanted and not any(fnmatchcase(model.id, glob) for glob in wanted):
         return "not asked for"
     return "left out by name" if any(fnmatchcase(model.id, glob) for glob in unwanted) else None
 
 
-def _reason(model: Listed, max_price: float | None, min_context: int | None, modality: str | None) -> str | None:
+def _reason(model: ListedModel, max_price: float | None, min_context: int | None, modality: str | None) -> str | None:
     if max_price is not None and model.prices is None:
         return "its price is not said"
     if max_price is not None and model.prices is not None and model.prices.completion * 1e6 > max_price:

@@ -25,8 +25,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import Literal
 
 from adhere.models.base import Request
-from adhere.models.http.attempt import Attempt, failed, response_to
-from adhere.models.http.lane import Answered, Counts, Job, Lane, Policy, Waited
+from adhere.models.http.attempt import Attempt, failed_attempt, response_to
+from adhere.models.http.lane import Counts, Job, Lane, LaneWait, Policy, RequestEnd
 from adhere.models.http.limiter import Breaker, Bucket, Limiter, backoff_s
 from adhere.schema import Response
 
@@ -95,7 +95,7 @@ class Dispatcher:
         self._ticket = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._ended: asyncio.Queue[tuple[Lane, Job, Attempt, tuple[int, int], float]] = asyncio.Queue()
-        self._out: deque[Answered] = deque()
+        self._out: deque[RequestEnd] = deque()
         self._drained_at: float | None = None
         self._denials: set[str] = set()
         self._suspicion: Attempt | None = None
@@ -156,7 +156,7 @@ class Dispatcher:
         else:
             self._take_turn(found)
 
-    async def answers(self) -> AsyncGenerator[Answered, None]:
+    async def answers(self) -> AsyncGenerator[RequestEnd, None]:
         """The end of every request, in the order in which they are known."""
         try:
             while True:
@@ -183,7 +183,7 @@ class Dispatcher:
             self.counts.spent_usd += self.reserved_usd
             self._reserved_usd = 0.0
 
-    def waited_for(self) -> list[Waited]:
+    def waited_for(self) -> list[LaneWait]:
         """The lanes that have requests left and cannot send one now; those that are tried soonest first."""
         now = self._now()
         found = []
@@ -199,7 +199,7 @@ class Dispatcher:
             next_s = min(times, default=now) - now
             if next_s > 0:
                 left = self._patience_left(lane, now)
-                found.append(Waited(lane.name, lane.trouble or "a pause was asked for", min(next_s, left), left))
+                found.append(LaneWait(lane.name, lane.trouble or "a pause was asked for", min(next_s, left), left))
         return sorted(found, key=lambda one: one.next_s)
 
     def _patience_left(self, lane: Lane, now: float) -> float:
@@ -310,7 +310,7 @@ class Dispatcher:
             attempt = await self.call(lane.name, job.request)
         except Exception as error:  # noqa: BLE001 - the boundary of one model call: whatever it raises is a failed attempt
             reason = f"{type(error).__name__}: {error}"
-            attempt = failed("transient", job.request, reason, latency_s=0.0, may_cost=True)
+            attempt = failed_attempt("transient", job.request, reason, latency_s=0.0, may_cost=True)
         self._ended.put_nowait((lane, job, attempt, epochs, cost_usd))
 
     async def _wait(self) -> None:
@@ -510,7 +510,7 @@ class Dispatcher:
         try:
             attempt = await self.call(lane, request)
         except Exception as error:  # noqa: BLE001 - as in `_run`
-            attempt = failed("transient", request, str(error), latency_s=0.0, may_cost=True)
+            attempt = failed_attempt("transient", request, str(error), latency_s=0.0, may_cost=True)
         self.counts.spent_usd += _charged_usd(attempt, self.cost_of(lane, request))
         if attempt.kind == "denied":
             self.stop(suspicion.reason, suspicion.denied or "key")
@@ -565,7 +565,7 @@ class Dispatcher:
         for counts in (self.counts, lane.counts):
             counts.failed += response.status == "error"
             counts.answered += response.status != "error"
-        self._out.append(Answered(lane.name, request, response))
+        self._out.append(RequestEnd(lane.name, request, response))
 
     def _at(self, when: float, lane: Lane, job: Job | None) -> None:
         self._ticket += 1
@@ -593,4 +593,4 @@ _NOTHING = Request("", 0, 0, (), 0)
 _WAKE = (_NOBODY, Job(_NOTHING), Attempt("answered", response_to(_NOTHING, text="", status="error")), (0, 0), 0.0)
 
 
-__all__ = ["Answered", "Counts", "Dispatcher", "Lane", "Policy", "Stop", "Waited"]
+__all__ = ["Counts", "Dispatcher", "Lane", "LaneWait", "Policy", "RequestEnd", "Stop"]

@@ -63,7 +63,7 @@ class Counts:
         return self.limited / ended if ended else 0.0
 
 
-class Answered(NamedTuple):
+class RequestEnd(NamedTuple):
     """The end of one request."""
 
     lane: str
@@ -71,7 +71,7 @@ class Answered(NamedTuple):
     response: Response
 
 
-class Waited(NamedTuple):
+class LaneWait(NamedTuple):
     """A lane that others wait for: why, when it is tried again, and when it is set aside, in seconds from now."""
 
     lane: str
@@ -158,7 +158,7 @@ def lane_states(lanes: Iterable[Lane]) -> Mapping[str, int]:
     return states
 
 
-def waiting_line(waited: Sequence[Waited], most: int = 3) -> str:
+def waiting_line(waited: Sequence[LaneWait], most: int = 3) -> str:
     """Who is waited for and until when, in one line; empty where nobody is."""
     if not waited:
         return ""
@@ -170,4 +170,4 @@ def waiting_line(waited: Sequence[Waited], most: int = 3) -> str:
     return f"waiting for {', '.join(shown)}{more}"
 
 
-__all__ = ["Answered", "Counts", "Job", "Lane", "Policy", "Waited", "lane_states", "waiting_line"]
+__all__ = ["Counts", "Job", "Lane", "LaneWait", "Policy", "RequestEnd", "lane_states", "waiting_line"]

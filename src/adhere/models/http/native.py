@@ -57,7 +57,7 @@ def _to_anthropic(model: str, request: Request, sampling: Sampling, sent: Mappin
     body: dict[str, Any] = {
         "model": model,
         "max_tokens": sampling.max_new_tokens,
-        "messages": _merged(
+        "messages": _merge_neighbours(
             [
                 ("assistant" if message.role == "assistant" else "user", _blocks(message))
                 for message in request.messages
@@ -140,7 +140,7 @@ def _to_gemini(model: str, request: Request, sampling: Sampling, sent: Mapping[s
         for message in request.messages
         if message.role != "system"
     ]
-    body: dict[str, Any] = {"contents": _merged(said, "parts"), "generationConfig": settings}
+    body: dict[str, Any] = {"contents": _merge_neighbours(said, "parts"), "generationConfig": settings}
     system = [{"text": message.content} for message in request.messages if message.role == "system"]
     if system:
         body["systemInstruction"] = {"parts": system}
@@ -193,7 +193,7 @@ def _schema_of(sent: Mapping[str, Json]) -> Any:
     return mapping_of(mapping_of(sent.get("response_format")).get("json_schema")).get("schema")
 
 
-def _merged(said: Sequence[tuple[str, list[dict[str, Any]]]], name: str) -> list[dict[str, Any]]:
+def _merge_neighbours(said: Sequence[tuple[str, list[dict[str, Any]]]], name: str) -> list[dict[str, Any]]:
     """Messages by role; neighbours of one role (several results of tools) are one message."""
     found: list[dict[str, Any]] = []
     for role, blocks in said:

@@ -95,7 +95,7 @@ def before(text: str) -> Method:
 prefix = before(PREFIX)
 
 
-def _planned(plan: str, use: str, *, change: Callable[[str, Request], str] = lambda text, _: text) -> Method:
+def _plan_first(plan: str, use: str, *, change: Callable[[str, Request], str] = lambda text, _: text) -> Method:
     """First a plan, then the answer with the plan at hand."""
 
     def method(request: Request, _: Checker | None) -> Steps:
@@ -106,16 +106,16 @@ def _planned(plan: str, use: str, *, change: Callable[[str, Request], str] = lam
     return method
 
 
-def _shuffled(text: str, request: Request) -> str:
+def _shuffle_lines(text: str, request: Request) -> str:
     """The lines in another order, the same for the same request."""
     rows = [row for row in text.splitlines() if row.strip()]
     random.Random(request.seed).shuffle(rows)
     return "\n".join(rows)
 
 
-helper_functions = _planned(_HELPERS, _USE_HELPERS)
-step_by_step = _planned(_STEPS, _FOLLOW)
-shuffled_steps = _planned(_STEPS, _FOLLOW, change=_shuffled)
+helper_functions = _plan_first(_HELPERS, _USE_HELPERS)
+step_by_step = _plan_first(_STEPS, _FOLLOW)
+shuffled_steps = _plan_first(_STEPS, _FOLLOW, change=_shuffle_lines)
 
 
 def self_check(request: Request, _: Checker | None) -> Steps:

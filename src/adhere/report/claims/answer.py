@@ -59,18 +59,16 @@ def difference(effect: Effect) -> str:
     """`+13.5`, or both ends where documents differ."""
     if effect.low_effect is None or effect.high_effect is None:
         return DASH
-    low, high = _signed(effect.low_effect), _signed(effect.high_effect)
+    low, high = _sign(effect.low_effect), _sign(effect.high_effect)
     return low if low == high else f"{low} … {high}"
 
 
 def interval(effect: Effect) -> str:
     """`+7.8 … +19.2`."""
-    return (
-        DASH if effect.low is None or effect.high is None else f"{_signed(effect.low, 1)} … {_signed(effect.high, 1)}"
-    )
+    return DASH if effect.low is None or effect.high is None else f"{_sign(effect.low, 1)} … {_sign(effect.high, 1)}"
 
 
-def _signed(number: float, digits: int | None = None) -> str:
+def _sign(number: float, digits: int | None = None) -> str:
     shown = digits if digits is not None else 1 if abs(number * 10 - round(number * 10)) < 1e-6 else 2
     return f"{number:+.{shown}f}".replace("-", "−")
 
@@ -156,8 +154,8 @@ def runs_text(tested: Sequence[Tested], *, width: int = 100) -> str:
     rows = [["claim", "metric", "printed", "measured", "difference", "95 % interval", "standing"]]
     for item in tested:
         measured = decimal(item.measured)
-        gap = DASH if item.difference is None else _signed(round(item.difference, 1), 1)
-        reach = DASH if item.low is None or item.high is None else f"{_signed(item.low, 1)} … {_signed(item.high, 1)}"
+        gap = DASH if item.difference is None else _sign(round(item.difference, 1), 1)
+        reach = DASH if item.low is None or item.high is None else f"{_sign(item.low, 1)} … {_sign(item.high, 1)}"
         rows.append([item.claim, item.metric, f"{item.printed:g}", measured, gap, reach, item.standing])
     lines = [heading("Against our own Runs"), text_table(rows, width=width, left=2)]
     reasons = dict.fromkeys(f"{item.run}: {item.reason}" for item in tested)

@@ -114,7 +114,7 @@ def islands(
         parts.append(
             _element(
                 f"prompts-{places[name]}",
-                encoded(
+                encode_for_script(
                     {
                         "noun": suite.noun,
                         "tests": [test.test for test in suite.tests],
@@ -133,14 +133,14 @@ def islands(
     return Islands(Markup("\n").join(parts), shown, total, longest, unreadable)
 
 
-def encoded(value: object) -> str:
+def encode_for_script(value: object) -> str:
     """JSON that stays JSON inside a `<script>` element; lone surrogates become U+FFFD."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_TABLE)
     return text.encode("utf-8", "replace").decode()
 
 
 def _element(name: str, data: str) -> Markup:
-    return Markup('<script type="application/json" id="{}">{}</script>').format(name, Markup(data))  # noqa: S704 -- `encoded`
+    return Markup('<script type="application/json" id="{}">{}</script>').format(name, Markup(data))  # noqa: S704 -- `encode_for_script`
 
 
 def _prompt_limit(prompts: Mapping[str, Sequence[Prompt]], most_bytes: int) -> int:
@@ -158,7 +158,7 @@ def _row(row: Row, run: Readout, suite: SuiteFacts, room: _Room) -> tuple[str, i
     for key in _order(answers, examples, len(suite.tests), room.most_per_cell):
         if key in picked:
             continue
-        data = encoded(_plain(answers[key], places, room.longest))
+        data = encode_for_script(_plain(answers[key], places, room.longest))
         size += len(data.encode()) + 1
         if size > room.most_bytes and written:
             break
@@ -174,7 +174,7 @@ def _row(row: Row, run: Readout, suite: SuiteFacts, room: _Room) -> tuple[str, i
         ]
         for mode in row.failures
     ]
-    head = encoded({"model": row.model, "suite": suite.name, "total": len(answers), "modes": modes})
+    head = encode_for_script({"model": row.model, "suite": suite.name, "total": len(answers), "modes": modes})
     return f'{head[:-1]},"answers":[{",".join(written)}]}}', len(written)
 
 
@@ -233,4 +233,4 @@ def _plain(answer: _Answer, places: Mapping[str, int], longest: int) -> list[obj
     ]
 
 
-__all__ = ["MOST_BYTES", "MOST_PER_CELL", "Islands", "encoded", "islands"]
+__all__ = ["MOST_BYTES", "MOST_PER_CELL", "Islands", "encode_for_script", "islands"]

@@ -28,7 +28,7 @@ _NAMES = {"truncated": "cut at a limit", "refused": "refused", "empty": "empty a
           "format wrapping": "right but wrapped (passes the loose view)"}  # fmt: skip
 
 
-class _Shown(NamedTuple):
+class _TableRow(NamedTuple):
     """One row of the table: its place in the data, the record, its picture and what the script sorts by."""
 
     number: int
@@ -58,7 +58,7 @@ class _Section(NamedTuple):
     """Everything about one suite; `first` are the ranked models with the highest rate."""
 
     suite: SuiteFacts
-    rows: tuple[_Shown, ...]
+    rows: tuple[_TableRow, ...]
     first: tuple[Row, ...]
     accounting: Accounting
     difficulty: Markup
@@ -95,7 +95,7 @@ def leaderboard_html(directory: Path, board: Leaderboard, *, most_bytes: int = M
         answers=sum(row.accounting.n for row in board.rows),
         usd=usd,
         seconds=_seconds,
-        ranked=_ranked,
+        ranked=_rank_text,
         accounting_line=accounting_line,
         interval=percent_interval,
     )
@@ -132,7 +132,7 @@ def _first(records: list[Row]) -> tuple[Row, ...]:
     return tuple(row for row in ranked if row.prompt_strict.of_all == best)
 
 
-def _show_row(number: int, row: Row) -> _Shown:
+def _show_row(number: int, row: Row) -> _TableRow:
     rate = row.prompt_strict
     is_ranked = row.rank is not None
     bar = (
@@ -140,7 +140,7 @@ def _show_row(number: int, row: Row) -> _Shown:
         if is_ranked
         else interval_bar(rate.of_all, row.bound_low, row.bound_high, is_bound=True)
     )
-    return _Shown(
+    return _TableRow(
         number,
         row,
         bar,
@@ -159,7 +159,7 @@ def _show_row(number: int, row: Row) -> _Shown:
     )
 
 
-def _ranked(row: Row) -> str:
+def _rank_text(row: Row) -> str:
     """`3 (2–7)`."""
     if row.rank is None:
         return DASH

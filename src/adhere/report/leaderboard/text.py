@@ -136,18 +136,18 @@ def _suite(board: Leaderboard, suite: SuiteFacts, width: int, most_rows: int) ->
     unranked = [row for row in rows if row.rank is None]
     lines = [heading(one_line(f"{suite.name}: {counted(suite.n_prompts, 'prompt')}, {counted(len(rows), 'model')}"))]
     if ranked:
-        lines.append(_ranked(ranked[:most_rows], width))
+        lines.append(_ranked_lines(ranked[:most_rows], width))
         if len(ranked) > most_rows:
             lines.append(paragraph(f"… and {count(len(ranked) - most_rows)} more, in leaderboard.json", width=width))
     if unranked:
         title = f"without a rank (less than {board.min_coverage:.0%} of their answers were measured)"
-        lines += ["", paragraph(title, width=width), _unranked(unranked[:most_rows], width)]
+        lines += ["", paragraph(title, width=width), _unranked_lines(unranked[:most_rows], width)]
     lines += ["", *_tests(suite, width)]
     lines += [paragraph(note, width=width, label="!", hang=2) for note in caveats(board, suite)]
     return lines
 
 
-def _ranked(rows: Sequence[Row], width: int) -> str:
+def _ranked_lines(rows: Sequence[Row], width: int) -> str:
     table = [["model", "rank (range)", "pass", "interval", "of finished", "coverage", "cost", "per correct", "median"]]
     are_finished = all(lacking(row) == "none" for row in rows)
     table[0] += [] if are_finished else ["not finished"]
@@ -172,7 +172,7 @@ def _ranked(rows: Sequence[Row], width: int) -> str:
     return "\n".join([text_table(table, width=width), *notes])
 
 
-def _unranked(rows: Sequence[Row], width: int) -> str:
+def _unranked_lines(rows: Sequence[Row], width: int) -> str:
     table = [["model", "passed/n", "of measured", "if the rest failed…passed", "coverage", "not finished"]]
     for row in rows:
         rate = row.prompt_strict

@@ -185,7 +185,7 @@ def _details(run: Readout, model: str) -> list[tuple[str, list[object]]]:
                     mark = run.strict.get((prompt.id, turn, draw, index))
                     why = (answer.error or answer.evidence or "") if answer is not None else "it was not answered"
                     detail: list[object] = [
-                        model, prompt.id, prompt.shown(turn), ref.id, _expected(ref),
+                        model, prompt.id, prompt.shown(turn), ref.id, _expected_answer(ref),
                         answer.said if answer is not None else "",
                         answer.status if answer is not None else "missing", mark.outcome if mark else "not measured",
                         mark.reason if mark else why, mark.score if mark else None,
@@ -198,7 +198,7 @@ def _details(run: Readout, model: str) -> list[tuple[str, list[object]]]:
     return found
 
 
-def _expected(ref: ConstraintRef) -> str:
+def _expected_answer(ref: ConstraintRef) -> str:
     """The answer that the constraint wants, where it has one in its parameters."""
     value: Json = ref.params.get("expected", ref.params.get("answer", ""))
     return value if isinstance(value, str) else encode(value).decode()

@@ -377,7 +377,7 @@ def curve(lines: Sequence[Line], *, name: str, is_rate: bool) -> Markup:
     drawn = [
         element(
             "path",
-            d=_path(_thinned(line.values), across, down),
+            d=_path(_thin_out(line.values), across, down),
             class_=f"line t{line.tone}",
             vector_effect="non-scaling-stroke",
         )
@@ -410,7 +410,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     return (low if low == 0 else low - margin), high + margin
 
 
-def _thinned(values: Sequence[float | None]) -> list[tuple[int, float | None]]:
+def _thin_out(values: Sequence[float | None]) -> list[tuple[int, float | None]]:
     """(step, value), long curves reduced to the lowest and highest value of each stretch, in their order."""
     indexed = list(enumerate(values))
     if len(indexed) <= _CURVE_POINTS:

@@ -122,11 +122,11 @@ def _style(theme: Theme) -> str:
     )
     rules = re.sub(r"\.chart\.(curve|spots) \{[^}]*\}", "", rules)  # their margins on a page
     if theme == "auto":
-        return f"{_filled(rules, light)} @media (prefers-color-scheme: dark) {{ {_filled(rules, dark, only=True)} }}"
-    return _filled(rules, light if theme == "light" else dark)
+        return f"{_fill_in(rules, light)} @media (prefers-color-scheme: dark) {{ {_fill_in(rules, dark, only=True)} }}"
+    return _fill_in(rules, light if theme == "light" else dark)
 
 
-def _filled(rules: str, colours: str, *, only: bool = False) -> str:
+def _fill_in(rules: str, colours: str, *, only: bool = False) -> str:
     """Every variable replaced by its colour; `only`: nothing but the declarations that have one."""
     values = dict(re.findall(r"(--[\w-]+): (#\w+)", colours))
     written = []

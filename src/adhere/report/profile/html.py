@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from adhere.constraints import make, registry
 from adhere.report.page import render
-from adhere.report.run.failures import Drawn, draw_failures, pick_examples
+from adhere.report.run.failures import DrawnFailures, draw_failures, pick_examples
 from adhere.report.run.view import Group, RunFacts, groups, run_facts, sampling_line
 from adhere.store.run import Run
 from adhere.store.summary import Rate
@@ -25,7 +25,7 @@ class Column(NamedTuple):
     label: str
     tone: int
     run: RunFacts
-    failed: dict[str, Drawn]
+    failed: dict[str, DrawnFailures]
 
 
 class FamilyRow(NamedTuple):
@@ -98,5 +98,5 @@ def _rate(facts: RunFacts, name: str, measure: Literal["prompt_strict", "instruc
     return None if score is None else getattr(score, measure)
 
 
-def _failures(run: Run) -> dict[str, Drawn]:
+def _failures(run: Run) -> dict[str, DrawnFailures]:
     return draw_failures(run, lambda prompt, _: prompt.tags.get("slice", ""), most=SHOWN)

@@ -36,14 +36,14 @@ class JudgedAnswer(NamedTuple):
     marks: tuple[Mark, ...]
 
 
-class Drawn(NamedTuple):
+class DrawnFailures(NamedTuple):
     """Some failing answers of a group, and how many there are."""
 
     total: int
     answers: tuple[JudgedAnswer, ...]
 
 
-def draw_failures(run: Run, group_of: Callable[[Prompt, Verdict], str], *, most: int) -> dict[str, Drawn]:
+def draw_failures(run: Run, group_of: Callable[[Prompt, Verdict], str], *, most: int) -> dict[str, DrawnFailures]:
     """At most `most` failing answers of each group of failed verdicts; the group with most of them first."""
     prompts = {prompt.id: prompt for prompt in run.prompts()}
     responses = {response.key: response for response in run.responses()}
@@ -57,7 +57,7 @@ def draw_failures(run: Run, group_of: Callable[[Prompt, Verdict], str], *, most:
     for name, keys in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         rng = random.Random(derive_seed("shown failures", run.spec.sha256, name))
         chosen = rng.sample(sorted(keys), min(most, len(keys)))
-        found[name] = Drawn(
+        found[name] = DrawnFailures(
             len(keys), tuple(_judge_view(prompts[key[0]], responses[key], marks[key]) for key in chosen)
         )
     return found
@@ -85,7 +85,7 @@ def answer_of(
     return _judge_view(prompt, responses[key], marks.get(key, ())) if key in responses else None
 
 
-def pick_examples(groups: Mapping[str, Drawn], most: int = 3) -> tuple[JudgedAnswer, ...]:
+def pick_examples(groups: Mapping[str, DrawnFailures], most: int = 3) -> tuple[JudgedAnswer, ...]:
     """A few answers to begin with.
 
     To different prompts, of the groups that fail most, with a text where there is one.

@@ -12,7 +12,7 @@ _COUNTS = frozenset({"consistent levels", "steps", "tokens", "first broken at ac
 _GRID = "depth"
 
 
-class Shown(NamedTuple):
+class ShownMeasure(NamedTuple):
     """One number in words; `heat` is its share, for a colour, where it is one.
 
     `why` says why there is no number or no interval.
@@ -30,24 +30,26 @@ class MeasureRow(NamedTuple):
 
     name: str
     scope: str
-    cells: tuple[Shown | None, ...]
+    cells: tuple[ShownMeasure | None, ...]
 
 
 class Grid(NamedTuple):
     """The heat map of one Run: a column a length, a row a depth."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Shown | None, ...]], ...]
+    rows: tuple[tuple[str, tuple[ShownMeasure | None, ...]], ...]
 
 
-def in_words(measure: Measure) -> Shown:
+def in_words(measure: Measure) -> ShownMeasure:
     """A measure in words."""
     n = f"{count(measure.n)} {measure.what}"
     if measure.name in _COUNTS:
         ends = (decimal(measure.low, digits=2), decimal(measure.high, digits=2))
         interval = "–" if measure.low is None or measure.high is None else "…".join(ends)
-        return Shown(decimal(measure.value, digits=2), interval, n, None, measure.reason)
-    return Shown(percent(measure.value), percent_interval(measure.low, measure.high), n, measure.value, measure.reason)
+        return ShownMeasure(decimal(measure.value, digits=2), interval, n, None, measure.reason)
+    return ShownMeasure(
+        percent(measure.value), percent_interval(measure.low, measure.high), n, measure.value, measure.reason
+    )
 
 
 def measure_rows(summaries: Sequence[Summary]) -> tuple[MeasureRow, ...]:

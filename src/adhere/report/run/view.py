@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from adhere.report.pieces.numbers import count, counted, decimal
-from adhere.report.run.failures import Drawn, draw_failures
+from adhere.report.run.failures import DrawnFailures, draw_failures
 from adhere.report.run.troubles import Troubles, troubles_of
 from adhere.schema import Sampling
 from adhere.store.manifest import Manifest, RunSpec
@@ -27,7 +27,7 @@ class RunFacts(NamedTuple):
     directory: str
     manifest: Manifest
     summary: Summary
-    failures: dict[str, Drawn]
+    failures: dict[str, DrawnFailures]
     troubles: Troubles
     shards: int = 1
 

@@ -13,7 +13,14 @@ from adhere.report.pieces.guards import GUARDS
 from adhere.report.pieces.numbers import counted
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.wording import not_measured
-from adhere.report.study.pictures import contrast_forest, gain_chart, growth_charts, kind_chart, rate_charts, untrained
+from adhere.report.study.pictures import (
+    contrast_forest,
+    gain_chart,
+    growth_charts,
+    kind_chart,
+    rate_charts,
+    untrained_rate,
+)
 from adhere.report.study.threats import threats
 from adhere.report.study.view import (
     GROWTH_HEADINGS,
@@ -66,7 +73,7 @@ def study_html(result: StudyResult) -> str:
         result=result,
         slices=slices,
         rate_charts=rate_charts(result, slices),
-        has_reference=any(untrained(result, part) is not None for part in slices),
+        has_reference=any(untrained_rate(result, part) is not None for part in slices),
         missing_reasons=missing_reasons(slices),
         guards=GUARDS,
         contrasts=contrasts,

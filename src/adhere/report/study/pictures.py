@@ -24,7 +24,7 @@ def rate_charts(result: StudyResult, slices: list[SliceScores]) -> dict[str, Mar
             name=f"Pass rates with intervals. {part.title}. "
             + "; ".join(f"{r.arm}: {_bar(r).text}" for r in part.arms),
             top=top,
-            reference=untrained(result, part),
+            reference=untrained_rate(result, part),
         )
         for part in slices
     }
@@ -40,7 +40,7 @@ def _bar(row: ArmRows) -> Bar:
     return Bar(row.arm, rate.rate, rate.low, rate.high, text, row.tone, dots)
 
 
-def untrained(result: StudyResult, part: SliceScores) -> float | None:
+def untrained_rate(result: StudyResult, part: SliceScores) -> float | None:
     """The rate of the untrained start, where it is an arm of the study."""
     found = [row for row in part.arms if not result.arm_stages.get(row.arm) and row.score]
     return found[0].score.prompt_strict.rate if len(found) == 1 and found[0].score else None
@@ -74,7 +74,7 @@ def contrast_forest(
 def gain_chart(result: StudyResult, part: SliceScores, *, is_wide: bool = False) -> Markup | None:
     """Each arm's pass rate over the compute that it was charged, mean over seeds; None where no arm was trained."""
     spots = []
-    base = untrained(result, part)
+    base = untrained_rate(result, part)
     for row in part.arms:
         costs = [cost.petaflops for cost in result.arm_costs if cost.arm == row.arm]
         rate = row.score.prompt_strict if row.score else None

@@ -585,13 +585,13 @@ def stage_panels(result: StudyResult) -> list[StagePanels]:
 def _stage_panels(result: StudyResult, stage: str, method: str) -> StagePanels:
     curves = [curve for curve in result.curves if (curve.stage, curve.method) == (stage, method)]
     served = {cost.cell: cost.arms for cost in result.stage_costs}
-    labels = list(dict.fromkeys(_served(served.get(curve.cell), curve) for curve in curves))
+    labels = list(dict.fromkeys(_recipe_label(served.get(curve.cell), curve) for curve in curves))
     tracks = {label: Track(label, 1 + index % 7) for index, label in enumerate(labels)}
     known = [name for name in _COLUMNS if any(name in curve.columns for curve in curves)]
     panels = []
     for column in known:
         lines = tuple(
-            (tracks[_served(served.get(curve.cell), curve)], curve)
+            (tracks[_recipe_label(served.get(curve.cell), curve)], curve)
             for curve in curves
             if any(value is not None for value in curve.columns.get(column, []))
         )
@@ -603,6 +603,6 @@ def _stage_panels(result: StudyResult, stage: str, method: str) -> StagePanels:
     return StagePanels(stage, method, tuple(tracks.values()), seeds, tuple(panels), notes)
 
 
-def _served(arms: list[str] | None, curve: Curve) -> str:
+def _recipe_label(arms: list[str] | None, curve: Curve) -> str:
     """A label that cells of one recipe share across seeds: the arms they are part of."""
     return "for " + ", ".join(arms) if arms else curve.cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adhere.report.pieces.numbers import count, percent
 from adhere.report.pieces.text_table import paragraph, text_table
-from adhere.store.tables.grouped import Group, Grouped
+from adhere.store.tables.grouped import Group, GroupedCounts
 
 _HEADING = (
     "model", "suite", "ok", "cut", "empty", "refused", "failed", "missing", "prompts, strict", "loose",
@@ -12,7 +12,7 @@ _HEADING = (
 )  # fmt: skip
 
 
-def grouped_text(found: Grouped, *, width: int = 160) -> str:
+def grouped_text(found: GroupedCounts, *, width: int = 160) -> str:
     """One line a model, suite and run; rates are of what was measured, failed calls and missing answers excluded."""
     table = text_table([_HEADING, *map(_cells, found.groups)], width=width, left=2)
     said = "Counted from the Parquet." if not found.reason else f"Counted from the segments: {found.reason}."

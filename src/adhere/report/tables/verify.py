@@ -25,7 +25,7 @@ _HANG = 14
 def verify_text(found: Verification, *, width: int = 100) -> str:
     """All of it in at most `width` columns where words allow it; safe to print."""
     sections = [_facts(found, width), _rates(found, width), _means(found, width), _worst(found, width)]
-    sections += [_undecided(found, width), _skipped(found, width)]
+    sections += [_undecided_lines(found, width), _skipped_lines(found, width)]
     title = heading(one_line(f"{found.responses} on {found.suite}"))
     return title + "\n" + "\n\n".join("\n".join(section) for section in sections if section)
 
@@ -95,7 +95,7 @@ def _worst(found: Verification, width: int) -> list[str]:
     return lines
 
 
-def _undecided(found: Verification, width: int) -> list[str]:
+def _undecided_lines(found: Verification, width: int) -> list[str]:
     if not found.undecided:
         return []
     answers = sum(row.answers for row in found.undecided)
@@ -114,7 +114,7 @@ def _turn(turn: int) -> str:
     return f" (turn {turn})" if turn else ""
 
 
-def _skipped(found: Verification, width: int) -> list[str]:
+def _skipped_lines(found: Verification, width: int) -> list[str]:
     rows = found.accounting.rows
     if not rows.skipped:
         return []

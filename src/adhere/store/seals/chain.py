@@ -64,7 +64,7 @@ def add_seal(directory: Path, summary: bytes) -> None:
     """
     file = directory / FILE
     before = read_regular(file) if file.exists() else b""
-    files = [_sealed(directory, path) for path in run_files(directory) if path.name != SUMMARY]
+    files = [_seal_file(directory, path) for path in run_files(directory) if path.name != SUMMARY]
     files.append(SealedFile(SUMMARY, len(summary), hashlib.sha256(summary).hexdigest()))
     now = datetime.now(UTC).isoformat(timespec="seconds")
     lines = before.splitlines()
@@ -150,7 +150,7 @@ def _readable(line: bytes) -> Seal | None:
         return None
 
 
-def _sealed(directory: Path, path: Path) -> SealedFile:
+def _seal_file(directory: Path, path: Path) -> SealedFile:
     size = path.stat().st_size
     return SealedFile(path.relative_to(directory).as_posix(), size, _sha256_of_start(path, size))
 

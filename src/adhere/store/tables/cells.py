@@ -63,7 +63,7 @@ class Found(NamedTuple):
     journal: Path | None
 
 
-class _Asked(Record, frozen=True, forbid_unknown_fields=False):
+class _SweepSpec(Record, frozen=True, forbid_unknown_fields=False):
     """What is needed of `sweep.json`; `suites` are (name, version, sha256)."""
 
     base_url: str
@@ -128,7 +128,7 @@ class Reader:
         if (self.root / "manifest.json").is_file() or (self.root / SHARDED).is_file():
             return Found(self._cells(self.root, None), None)
         sweep = self.root / "sweep.json"
-        asked = decode(self._file(sweep), _Asked) if sweep.is_file() else None
+        asked = decode(self._file(sweep), _SweepSpec) if sweep.is_file() else None
         folder = self.root / "runs" if asked is not None else self.root
         runs = {file.parent for name in ("manifest.json", SHARDED) for file in folder.glob(f"*/{name}")}
         cells = [cell for run in sorted(runs) for cell in self._cells(run, asked)]
@@ -140,7 +140,7 @@ class Reader:
         """The cells, with those that only the journal has."""
         if found.journal is None:
             return found.cells
-        asked = decode((self.root / "sweep.json").read_bytes(), _Asked)
+        asked = decode((self.root / "sweep.json").read_bytes(), _SweepSpec)
         known = {cell.place for cell in found.cells}
         more = []
         for model, place in journal:
@@ -233,14 +233,14 @@ class Reader:
             return None
         return frozenset(all_keys(self.prompts(cell), cell.manifest.spec.draws))
 
-    def _cells(self, directory: Path, asked: _Asked | None) -> list[Cell]:
+    def _cells(self, directory: Path, asked: _SweepSpec | None) -> list[Cell]:
         """A Run's one cell, or one a shard."""
         if not (directory / SHARDED).is_file():
             return [self._cell(directory, asked)]
         self._file(directory / SHARDED)
         return [self._cell(shard, asked)._replace(whole=directory) for shard in ShardedRun.load(directory).shards]
 
-    def _cell(self, directory: Path, asked: _Asked | None) -> Cell:
+    def _cell(self, directory: Path, asked: _SweepSpec | None) -> Cell:
         try:
             manifest = decode(self._file(directory / "manifest.json"), Manifest)
         except IntegrityError as error:

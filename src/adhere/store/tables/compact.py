@@ -89,7 +89,7 @@ _VERDICTS: tuple[Column, ...] = (
 )
 
 
-class Compacted(Record, frozen=True):
+class CompactedCell(Record, frozen=True):
     """A cell of which there are rows, or could be; `asked` is how many answers it should have, where that is known."""
 
     model: str
@@ -98,7 +98,7 @@ class Compacted(Record, frozen=True):
     asked: int | None
 
 
-class Made(Record, frozen=True):
+class Origin(Record, frozen=True):
     """What both files say about where they come from.
 
     `sources` are paths below the directory; `made` tells two makings apart. `damage` counts stored lines that could not
@@ -107,7 +107,7 @@ class Made(Record, frozen=True):
 
     version: int
     made: str
-    cells: tuple[Compacted, ...]
+    cells: tuple[CompactedCell, ...]
     responses: int
     verdicts: int
     damage: int
@@ -130,7 +130,7 @@ class Tally(NamedTuple):
     loose_undecided: int
 
 
-def compact(directory: Path, *, progress: Progress | None = None) -> Made:
+def compact(directory: Path, *, progress: Progress | None = None) -> Origin:
     """Write both files anew.
 
     The new files take the place of the old ones only when both are complete.
@@ -169,7 +169,7 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Made:
                         prompts = reader.prompts(cell) if cell.run is not None else None
                         writer.add(cell, responses, verdicts, prompts)
                         step.advance()
-                made = Made(
+                made = Origin(
                     VERSION,
                     os.urandom(8).hex(),
                     tuple(writer.cells),
@@ -194,7 +194,7 @@ def compact(directory: Path, *, progress: Progress | None = None) -> Made:
     return made
 
 
-def made_from(directory: Path) -> Made | None:
+def made_from(directory: Path) -> Origin | None:
     """What the files in `directory` were made from; None where there are none, or they are not of one making."""
     duckdb = need("duckdb", extra="parquet")
     found = []
@@ -206,13 +206,13 @@ def made_from(directory: Path) -> Made | None:
             rows = duckdb.execute(
                 "SELECT value FROM parquet_kv_metadata(?) WHERE key = 'adhere'::BLOB", [str(file)]
             ).fetchall()
-            found.append(decode(rows[0][0], Made))
+            found.append(decode(rows[0][0], Origin))
         except (duckdb.Error, IndexError, IntegrityError):
             return None
     return found[0] if found[0].made == found[1].made and found[0].version == VERSION else None
 
 
-def whats_stale(directory: Path, made: Made | None, *, thoroughly: bool = False) -> str:
+def whats_stale(directory: Path, made: Origin | None, *, thoroughly: bool = False) -> str:
     """Why the files in `directory` cannot be used; empty: they are what the segments hold.
 
     A segment is only ever appended to, so one with the same size and time is taken for the same; where only the time
@@ -246,13 +246,13 @@ class _Writer:
     def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
         self.database = database
         self.responses = self.verdicts = 0
-        self.cells: list[Compacted] = []
+        self.cells: list[CompactedCell] = []
         head = "model VARCHAR, suite VARCHAR, run VARCHAR"
         database.execute(
-            f"CREATE TABLE responses ({head}, {_typed(_RESPONSES)}, "
+            f"CREATE TABLE responses ({head}, {_column_types(_RESPONSES)}, "
             f"{', '.join(f'{name} INTEGER' for name in _TALLIES)})"
         )
-        database.execute(f"CREATE TABLE verdicts ({head}, {_typed(_VERDICTS)})")
+        database.execute(f"CREATE TABLE verdicts ({head}, {_column_types(_VERDICTS)})")
 
     def add(
         self,
@@ -278,7 +278,7 @@ class _Writer:
             known = None if asked is None or before.asked is None else before.asked + asked
             self.cells[-1] = msgspec.structs.replace(before, asked=known)
         else:
-            self.cells.append(Compacted(cell.model, cell.suite, cell.name, asked))
+            self.cells.append(CompactedCell(cell.model, cell.suite, cell.name, asked))
         self.responses += len(rows)
         self.verdicts += len(verdicts)
 
@@ -293,7 +293,7 @@ class _Writer:
         )
         self.database.unregister("incoming")
 
-    def save(self, folder: Path, made: Made) -> None:
+    def save(self, folder: Path, made: Origin) -> None:
         """Write both tables, in the order in which rows came."""
         about = encode(made).decode().replace("'", "''")
         for name in FILES:
@@ -369,7 +369,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _typed(columns: Iterable[Column]) -> str:
+def _column_types(columns: Iterable[Column]) -> str:
     return ", ".join(f'"{name}" {kind}' for name, kind, _ in columns)
 
 
@@ -390,4 +390,4 @@ def _json(value: object) -> str | None:
     return None if value is None else msgspec.json.encode(value).decode()
 
 
-__all__ = ["FILES", "FOLDER", "Made", "compact", "made_from", "tally", "whats_stale"]
+__all__ = ["FILES", "FOLDER", "Origin", "compact", "made_from", "tally", "whats_stale"]

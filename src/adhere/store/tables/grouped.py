@@ -18,7 +18,7 @@ from adhere.store.files import read_regular
 from adhere.store.run import Key
 from adhere.store.summary import Rate, Summary
 from adhere.store.tables.cells import Cell, Journal, Reader
-from adhere.store.tables.compact import FILES, FOLDER, Made, Tally, made_from, tally, whats_stale
+from adhere.store.tables.compact import FILES, FOLDER, Origin, Tally, made_from, tally, whats_stale
 
 
 class Share(Record, frozen=True):
@@ -54,7 +54,7 @@ class Group(Record, frozen=True):
     instruction_loose: Share
 
 
-class Grouped(NamedTuple):
+class GroupedCounts(NamedTuple):
     """All groups, sorted by model, suite and run.
 
     Attributes:
@@ -71,7 +71,7 @@ class Grouped(NamedTuple):
 _STATUSES: tuple[Status, ...] = ("ok", "truncated", "empty", "refused", "error")
 
 
-def grouped(directory: Path) -> Grouped:
+def group_counts(directory: Path) -> GroupedCounts:
     """Counts by model, suite and Run.
 
     Args:
@@ -85,10 +85,10 @@ def grouped(directory: Path) -> Grouped:
         made = made_from(directory)
         reason = whats_stale(directory, made)
     except MissingExtra as error:
-        return Grouped(from_segments(directory), "segments", str(error))
+        return GroupedCounts(from_segments(directory), "segments", str(error))
     if made is None or reason:
-        return Grouped(from_segments(directory), "segments", reason)
-    return Grouped(_from_parquet(directory, made), "parquet", "")
+        return GroupedCounts(from_segments(directory), "segments", reason)
+    return GroupedCounts(_from_parquet(directory, made), "parquet", "")
 
 
 def from_segments(directory: Path, *, use_summaries: bool = True) -> list[Group]:
@@ -130,7 +130,7 @@ def _together(one: Group, other: Group) -> Group:
     return Group(*_name(one), *counts, *(Share(a.passed + b.passed, a.n + b.n) for a, b in pairs))
 
 
-def _from_parquet(directory: Path, made: Made) -> list[Group]:
+def _from_parquet(directory: Path, made: Origin) -> list[Group]:
     """One question to DuckDB. Answers of one conversation are one trial of `prompt_…`, and several of `instruction_…`.
 
     As in `pipeline.outcomes`: a known fail is a fail; without one every constraint must be decided.
@@ -263,4 +263,4 @@ def _whole(reader: Reader, cell: Cell, spots: Journal) -> tuple[dict[Key, Status
     return {key: response.status for key, response in responses.items()}, outcomes
 
 
-__all__ = ["Group", "Grouped", "Share", "from_segments", "grouped"]
+__all__ = ["Group", "GroupedCounts", "Share", "from_segments", "group_counts"]

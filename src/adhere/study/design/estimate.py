@@ -176,9 +176,9 @@ def estimate(
     device = resolve_device(spec.device)
     if probe is None:
         gflops = measured_gflops(spec.threads)
-        pace, source = _guessed(start, gflops / jobs, device), f"guessed from {gflops:.0f} GFLOPS"
+        pace, source = _guess_pace(start, gflops / jobs, device), f"guessed from {gflops:.0f} GFLOPS"
     else:
-        pace = _probed(start, probe, device)
+        pace = _pace_of_probe(start, probe, device)
         source = (
             f"measured on this machine, as busy as it is now, for answers as long as the start model's: "
             f"{probe.answer_tokens:.0f} tokens drawn, {probe.evaluated_tokens:.0f} greedy"
@@ -284,7 +284,7 @@ def _rows(spec: StudySpec, eats: str) -> int:
     return sum(most.get(part, prompts) for part in eats.split("+"))
 
 
-def _guessed(start: Path, gflops: float, device: str) -> Pace:
+def _guess_pace(start: Path, gflops: float, device: str) -> Pace:
     """The default speeds, scaled to this machine and this model."""
     default, sizes = Speed(), sizes_of(start)
     scale = gflops / REFERENCE_GFLOPS * default.sizes.parameters / sizes.parameters
@@ -299,7 +299,7 @@ def _guessed(start: Path, gflops: float, device: str) -> Pace:
     return Pace(speed, drawn, drawn)
 
 
-def _probed(start: Path, probe: Probe, device: str) -> Pace:
+def _pace_of_probe(start: Path, probe: Probe, device: str) -> Pace:
     """The speeds that a probe measured; a pass without gradient is in proportion to one with."""
     default = Speed()
     speed = msgspec.structs.replace(

@@ -73,7 +73,7 @@ def load_frozen(directory: Path) -> Frozen | None:
     file = directory / FILE
     if not file.exists():
         return None
-    version = decoder_of(_Versioned).decode(file.read_bytes()).version
+    version = decoder_of(_Version).decode(file.read_bytes()).version
     if version != VERSION:
         raise RunMismatch(
             f"{directory} holds a study of format {version}, this adhere writes {VERSION}. Use another --out"
@@ -81,7 +81,7 @@ def load_frozen(directory: Path) -> Frozen | None:
     return decode(file.read_bytes(), Frozen)
 
 
-class _Versioned(msgspec.Struct):
+class _Version(msgspec.Struct):
     version: int
 
 

@@ -103,12 +103,12 @@ def source_hash(roots: tuple[str, ...], package: Path | None = None) -> str:
     """The hash of the code of `roots` and of everything that they import, within `package` [this one]."""
     package = package or Path(adhere.__file__).parent
     digest = hashlib.sha256()
-    for name in sorted(_imported(roots, package)):
+    for name in sorted(_follow_imports(roots, package)):
         digest.update(f"{name}\0{_file_hash((package / name).read_bytes(), name)}\0".encode())
     return digest.hexdigest()
 
 
-def _imported(roots: tuple[str, ...], package: Path) -> set[str]:
+def _follow_imports(roots: tuple[str, ...], package: Path) -> set[str]:
     """`roots` and the files that they import, and those that these import, with the data files beside them."""
     found: set[str] = set()
     open_ = [package / root for root in roots]

@@ -142,7 +142,7 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved
         ways.append(_time_draws(engine, prompts, temperature=temperature, longest=longest))
         engine.close()
     drawn, evaluated = ways
-    trained = _trained(model, tokenizer, prompts, resolved)
+    trained = _time_training(model, tokenizer, prompts, resolved)
     return Probe(
         VERSION,
         jobs,
@@ -187,7 +187,7 @@ def _time_draws(model: TransformersModel, prompts: Sequence[Prompt], *, temperat
     return Drawn(read / first_s, max(1, whole - first) / more_s, read / ROWS, whole / ROWS)
 
 
-def _trained(model: object, tokenizer: object, prompts: Sequence[Prompt], resolved: Resolved) -> float:
+def _time_training(model: object, tokenizer: object, prompts: Sequence[Prompt], resolved: Resolved) -> float:
     """One step is taken to warm up; the second is what counts. The model is not used again."""
     text = "The answer to this takes about as many words as most answers of the study have, some thirty of them in all."
     rows = [SftRow(f"{i}", prompts[i % len(prompts)].text, text, "sampled", (), ()) for i in range(8)]

@@ -55,7 +55,7 @@ PACKAGES = ("torch", "transformers", "numpy", "scipy", "msgspec")
 WITHIN = 0.1  # equal compute means: trained tokens and drawn answers differ by at most this share
 
 
-class _Stored:
+class _Records:
     """All records of a study that are there."""
 
     def __init__(self, study: StudyInputs) -> None:
@@ -121,7 +121,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         command: What a reader would type to get it again.
     """
     spec, suite, plan = study.spec, study.suite, study.plan
-    stored = _Stored(study)
+    stored = _Records(study)
     evaluations = Evaluations(stored.runs, suite.prompts, spec.seeds)
     found = contrasts(spec, evaluations)
     finished = [seed for seed in spec.seeds if not stored.left.get(seed)] if not stored.left.get(None) else []
@@ -245,7 +245,7 @@ def _failed_of(study: StudyInputs, failures: Sequence[Failure]) -> list[str]:
 
 
 def _withheld(
-    spec: StudySpec, stored: _Stored, primary: Contrast, matched: Sequence[Matched], *, failed: Sequence[str]
+    spec: StudySpec, stored: _Records, primary: Contrast, matched: Sequence[Matched], *, failed: Sequence[str]
 ) -> list[str]:
     """What forbids an answer, whatever the interval says. `failed`: what failed of what the compared arms need."""
     found = []
@@ -388,7 +388,7 @@ def _stage_cost(plan: Plan, record: CellRecord, pools: Mapping[str, Manifest], p
     )
 
 
-def _arm_costs(spec: StudySpec, plan: Plan, stored: _Stored, parameters: int) -> list[ArmCost]:
+def _arm_costs(spec: StudySpec, plan: Plan, stored: _Records, parameters: int) -> list[ArmCost]:
     """What each arm would cost alone: its cells, those it shares, and the pools that they learn from."""
     costs = []
     for seed in spec.seeds:
@@ -479,7 +479,7 @@ def _is_same_number(one: str, other: str) -> bool:
         return one == other
 
 
-def _warnings(stored: _Stored) -> list[str]:
+def _warnings(stored: _Records) -> list[str]:
     """What a reader must know before trusting the numbers."""
     found = []
     for (arm, seed), run in stored.runs.items():

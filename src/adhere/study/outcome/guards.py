@@ -78,10 +78,10 @@ def _over_prompts(
         for arm in (rule.treatment, rule.control)
     ]
     if not seeds or not all(row for side in sides for row in side):
-        return _unmeasured(name, rule, margin)
+        return _test_without_measure(name, rule, margin)
     kept = [i for i in range(len(places)) if all(row[i] is not None for side in sides for row in side)]
     if not kept:
-        return _unmeasured(name, rule, margin)
+        return _test_without_measure(name, rule, margin)
     queries = queries_of(evaluations, places)
     t_SP, c_SP = (np.asarray([[row[i] for i in kept] for row in side], dtype=np.float64) for side in sides)
     has = float(c_SP.mean())
@@ -89,7 +89,7 @@ def _over_prompts(
         margin = min(margin, margins.of_its_own * has)
     unit = has or 1.0 if name == "words" else 1.0
     fit = fit_crossed(guard.worse * (t_SP - c_SP) / unit, clusters_P=[queries[i] for i in kept], rates=name != "words")
-    return _tested(name, rule, margin, fit, (float(t_SP.mean()), has))
+    return _test_guard(name, rule, margin, fit, (float(t_SP.mean()), has))
 
 
 def tax_tests(spec: StudySpec, evaluations: Evaluations) -> list[GuardTest]:
@@ -121,15 +121,15 @@ def _perplexity(rule: VerdictSpec, margin: float, evaluations: Evaluations) -> G
         for arm in (rule.treatment, rule.control)
     ]
     if not seeds or any(plain is None for side in sides for plain in side):
-        return _unmeasured("perplexity", rule, margin)
+        return _test_without_measure("perplexity", rule, margin)
     rows = [[[n / t for n, t in zip(p.nats, p.tokens, strict=True)] for p in side if p is not None] for side in sides]
     t_SP, c_SP = (np.asarray(side) for side in rows)
     fit = fit_crossed(t_SP - c_SP, rates=False)
     means = [float(np.exp(np.mean([math.log(p.perplexity) for p in side if p is not None]))) for side in sides]
-    return _tested("perplexity", rule, margin, fit, (means[0], means[1]), share=math.expm1)
+    return _test_guard("perplexity", rule, margin, fit, (means[0], means[1]), share=math.expm1)
 
 
-def _tested(
+def _test_guard(
     name: str,
     rule: VerdictSpec,
     margin: float,
@@ -139,12 +139,12 @@ def _tested(
     share: Callable[[float], float] = float,
 ) -> GuardTest:
     if fit is None:
-        return _unmeasured(name, rule, margin)
+        return _test_without_measure(name, rule, margin)
     half = fit.half_width(rule.confidence)
     low, high = share(fit.value - half), share(fit.value + half)
     outcome = "holds" if high < margin else "violated" if low > margin else "undecided"
     return GuardTest(name, rule.treatment, rule.control, *means, share(fit.value), low, high, margin, outcome)  # type: ignore[arg-type]
 
 
-def _unmeasured(name: str, rule: VerdictSpec, margin: float) -> GuardTest:
+def _test_without_measure(name: str, rule: VerdictSpec, margin: float) -> GuardTest:
     return GuardTest(name, rule.treatment, rule.control, None, None, None, None, None, margin, "undecided")

@@ -42,7 +42,7 @@ FRAGILITY_SINCE = 3  # version of the result from which the rule asks what an an
 TOLERANCE = 1e-9  # relative and absolute: another processor's last bits
 
 
-class _Recomputed(NamedTuple):
+class _Recomputation(NamedTuple):
     parts: dict[str, Json]  # as in result.json
     verdict: StudyVerdict  # by today's rule
     hangs_on: Fragility | None
@@ -102,7 +102,7 @@ def reproduce(directory: Path) -> Reproduction:
     )
 
 
-def _recompute(result: StudyResult, records: Path) -> _Recomputed:
+def _recompute(result: StudyResult, records: Path) -> _Recomputation:
     spec = msgspec.structs.replace(convert(result.spec, StudySpec), seeds=result.seeds)
     asked = load_asked(records, sha256=result.suite_sha256)
     runs = stored_evaluations(records, result.runs)
@@ -136,7 +136,7 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputed:
         "suites": suites_found(spec, on_suites, runs),
         "growth": growth(spec, evaluations, result.arm_costs),
     }
-    return _Recomputed(msgspec.to_builtins(parts), rule(on), on)
+    return _Recomputation(msgspec.to_builtins(parts), rule(on), on)
 
 
 def _guards(

@@ -29,7 +29,7 @@ def scores_of(spec: StudySpec, slices: Sequence[str], runs: Mapping[RunKey, Meas
             parts = [summary.overall if name == "all" else summary.slices[name] for summary in by_seed]
             one_each = [_arm_score(arm, seed, name, part) for seed, part in zip(seeds, parts, strict=True)]
             pooled = (
-                _pooled(one_each, spec.verdict.confidence)
+                _pool_arm(one_each, spec.verdict.confidence)
                 if len(one_each) > 1
                 else msgspec.structs.replace(one_each[0], seed=None)
             )
@@ -56,7 +56,7 @@ def _tallies(tallies: Mapping[str, Tally]) -> dict[str, Share]:
     return {name: tally.strict.share for name, tally in tallies.items()}
 
 
-def _pooled(scores: Sequence[ArmScore], confidence: float) -> ArmScore:
+def _pool_arm(scores: Sequence[ArmScore], confidence: float) -> ArmScore:
     """Over seeds: counts added, rates averaged, intervals from the spread between seeds; guards averaged."""
 
     def over(rates: Sequence[Share]) -> Share:

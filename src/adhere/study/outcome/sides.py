@@ -24,7 +24,7 @@ from adhere.study.design.frozen import Frozen, freeze, load_frozen, spec_hash
 from adhere.study.design.spec import GuardSpec, StudySpec
 from adhere.study.outcome.result import SpecChange, StudyResult, StudySides
 from adhere.study.run.cells import CellRecord
-from adhere.verify.sides import SideFiles, SideOptions, Wanted, is_alike, name_parts
+from adhere.verify.sides import SideFiles, SideOptions, WantedModel, is_alike, name_parts
 
 VERSION = 1
 FILE = "sides.json"
@@ -102,7 +102,7 @@ def join_sides(result: StudyResult, directory: Path, files: SideFiles, options: 
     options = msgspec.structs.replace(
         options, margin=margins.side, perplexity_margin=margins.side_perplexity, confidence=primary.confidence
     )
-    wanted = {label: _wanted(label, folders, result, directory) for label in known}
+    wanted = {label: _checkpoint_name(label, folders, result, directory) for label in known}
     tests = files.compare_seeds(
         [wanted[label] for label in labels[primary.treatment]],
         [wanted[label] for label in labels[primary.control]],
@@ -212,14 +212,14 @@ def cells_of(result: StudyResult, directory: Path) -> dict[str, str]:
     return found
 
 
-def _wanted(label: str, folders: Mapping[str, str], result: StudyResult, directory: Path) -> Wanted:
+def _checkpoint_name(label: str, folders: Mapping[str, str], result: StudyResult, directory: Path) -> WantedModel:
     """How a checkpoint is recognised by a harness's name of it."""
     if label in folders:
         folder = folders[label]
         where = directory / "cells" / folder / "model"
-        return Wanted(label, lambda model: folder.lower() in name_parts(model), f" Measure {where}.")
+        return WantedModel(label, lambda model: folder.lower() in name_parts(model), f" Measure {where}.")
     start, trained = result.start_model.partition("/")[2], {folder.lower() for folder in folders.values()}
-    return Wanted(
+    return WantedModel(
         label,
         lambda model: is_alike(model, start) and not trained & set(name_parts(model)),
         f" Measure the start model, {result.start_model}.",

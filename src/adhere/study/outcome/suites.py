@@ -37,8 +37,8 @@ def suites_found(
     pairs = _pairs(spec)
     primary = [_contrast(spec, pairs[0], one, primary=True) for one in suites.values()]
     others = [[_contrast(spec, pair, one, primary=False) for pair in pairs[1:]] for one in suites.values()]
-    primary = _adjusted(primary)
-    flat = iter(_adjusted([one for of_suite in others for one in of_suite]))
+    primary = _adjust(primary)
+    flat = iter(_adjust([one for of_suite in others for one in of_suite]))
     others = [[next(flat) for _ in of_suite] for of_suite in others]
     return [
         SuiteFound(
@@ -73,7 +73,7 @@ def _contrast(spec: StudySpec, pair: Pair, evaluations: Evaluations, *, primary:
     return contrast(ContrastSpec(*pair), evaluations, spec.verdict, role="primary" if primary else "secondary")
 
 
-def _adjusted(found: Sequence[Contrast]) -> list[Contrast]:
+def _adjust(found: Sequence[Contrast]) -> list[Contrast]:
     values = holm([one.p_value for one in found])
     return [msgspec.structs.replace(one, p_adjusted=value) for one, value in zip(found, values, strict=True)]
 
@@ -86,7 +86,7 @@ def _scores(spec: StudySpec, runs: Mapping[RunKey, Measured]) -> list[SuiteScore
         if len(each) == 1:
             found.append(msgspec.structs.replace(each[0], seed=None))
         elif each:
-            found += [_pooled(each, spec.verdict.confidence), *each]
+            found += [_pool_suite(each, spec.verdict.confidence), *each]
     return found
 
 
@@ -98,7 +98,7 @@ def _score(arm: str, seed: int | None, of: SliceScore) -> SuiteScore:
     return SuiteScore(arm, seed, strict, loose, each_strict, each_loose, of.guard)
 
 
-def _pooled(each: Sequence[SuiteScore], confidence: float) -> SuiteScore:
+def _pool_suite(each: Sequence[SuiteScore], confidence: float) -> SuiteScore:
     strict, loose, each_strict, each_loose = (
         pooled_share([getattr(one, name) for one in each], confidence) for name in _RATES
     )

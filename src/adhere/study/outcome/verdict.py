@@ -43,7 +43,7 @@ def verdict(
         if fragile:
             answer, because = "INCONCLUSIVE", _hangs_on_seeds(because, hangs_on)
         elif these_kinds:
-            because = f"{because}; {_limited(hangs_on.kinds)}"
+            because = f"{because}; {_limit_to_kinds(hangs_on.kinds)}"
     decides = ""
     if answer == "INCONCLUSIVE" and not withheld:
         pairs = pairs_of(ContrastSpec(rule.treatment, rule.control, rule.slice), evaluations)
@@ -97,7 +97,7 @@ def _hangs_on_seeds(because: str, hangs_on: Fragility) -> str:
     )
 
 
-def _limited(kinds: OverKinds) -> str:
+def _limit_to_kinds(kinds: OverKinds) -> str:
     if kinds.low is None or kinds.high is None:
         return f"nothing is known of other kinds of constraint ({kinds.reason})"
     return (

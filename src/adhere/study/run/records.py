@@ -117,7 +117,7 @@ def unpack(file: Path, directory: Path) -> int:
         IntegrityError: The file is damaged, or holds something that is no record of a study.
     """
     try:
-        with lzma.open(file) as unfolded, tarfile.open(fileobj=_Bounded(unfolded, file), mode="r|") as archive:
+        with lzma.open(file) as unfolded, tarfile.open(fileobj=_BoundedReader(unfolded, file), mode="r|") as archive:
             entries = {entry.name: _content(archive, entry, file) for entry in archive}
     except (tarfile.TarError, lzma.LZMAError, OSError, EOFError, ValueError) as error:
         raise IntegrityError(
@@ -131,7 +131,7 @@ def unpack(file: Path, directory: Path) -> int:
     return len(entries)
 
 
-class _Bounded(io.RawIOBase):
+class _BoundedReader(io.RawIOBase):
     """Reads what a packed file unfolds to, and refuses to go on beyond MOST_BYTES.
 
     Headers count as well as contents.

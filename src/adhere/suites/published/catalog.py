@@ -42,7 +42,7 @@ class Origin(NamedTuple):
         return f"{'GitHub' if place == 'github.com' else 'hub'}: {name.removeprefix('datasets/')}" if slash else place
 
 
-class Listed(NamedTuple):
+class ListedSuite(NamedTuple):
     """One published suite; fields as in `suites.Source`.
 
     Its loader is `function` of `module`, or reads rows as `constant` says.
@@ -71,7 +71,7 @@ _IFBENCH = Origin(f"{_GITHUB}allenai/IFBench", "data/IFBench_test.jsonl", "ODC-B
 _FOLLOWBENCH = Origin(f"{_GITHUB}YJiangcm/FollowBench", "data/*_constraints.json", "Apache-2.0", "data")
 
 CATALOG = (
-    Listed(
+    ListedSuite(
         "ifeval",
         "ifeval:PATH (JSON lines in IFEval's format)",
         541,
@@ -89,7 +89,7 @@ CATALOG = (
         "ifeval_rows.ifeval",
         "IFEVAL",
     ),
-    Listed(
+    ListedSuite(
         "ifbench",
         "ifbench:PATH (JSON lines in IFEval's format)",
         300,
@@ -101,7 +101,7 @@ CATALOG = (
         "ifeval_rows.ifbench",
         "IFBENCH",
     ),
-    Listed(
+    ListedSuite(
         "ifbench-2025",
         "ifbench-2025:PATH (JSON lines in IFEval's format)",
         294,
@@ -113,7 +113,7 @@ CATALOG = (
         "ifeval_rows.ifbench_2025",
         "IFBENCH_2025",
     ),
-    Listed(
+    ListedSuite(
         "iftrain",
         "iftrain:PATH (JSON lines in IFEval's format)",
         None,
@@ -130,7 +130,7 @@ CATALOG = (
         "ifeval_rows.iftrain",
         "IFTRAIN",
     ),
-    Listed(
+    ListedSuite(
         "m-ifeval",
         "m-ifeval:PATH (es_, fr_, ja_ or en_input_data.jsonl)",
         None,
@@ -147,7 +147,7 @@ CATALOG = (
         "ifeval_rows.mifeval",
         "M_IFEVAL",
     ),
-    Listed(
+    ListedSuite(
         "multi-if",
         "multi-if:FILE (the CSV, or its rows as JSON lines), multi-if:FILE@Hindi+Thai",
         4501,
@@ -167,7 +167,7 @@ CATALOG = (
         ),
         "decided.multiif",
     ),
-    Listed(
+    ListedSuite(
         "followbench",
         "followbench:FOLDER (with its *_constraints.json), or one of these files",
         350,
@@ -181,7 +181,7 @@ CATALOG = (
         _FOLLOWBENCH,
         "decided.followbench",
     ),
-    Listed(
+    ListedSuite(
         "ruler",
         "ruler:FOLDER (with TASK/*.jsonl)",
         None,
@@ -192,7 +192,7 @@ CATALOG = (
         Origin(f"{_GITHUB}NVIDIA/RULER", "what scripts/data/prepare.py writes for one length", "Apache-2.0", "FOLDER"),
         "decided.ruler",
     ),
-    Listed(
+    ListedSuite(
         "ifscale",
         "ifscale:FOLDER (src of its repository), ifscale:FOLDER@10+50+100+250+500 (words asked for)",
         250,
@@ -203,7 +203,7 @@ CATALOG = (
         Origin(f"{_GITHUB}DistylAI/distylai.github.io", "src/inputs/pruned_rules.csv and src/runner.py", "MIT", "src"),
         "decided.ifscale",
     ),
-    Listed(
+    ListedSuite(
         "needlebench",
         (
             "needlebench:FOLDER, needlebench:FOLDER@32k+single-retrieval+en (size, tasks, languages, lengths), "
@@ -227,7 +227,7 @@ CATALOG = (
         ),
         "needlebench.suite",
     ),
-    Listed(
+    ListedSuite(
         "mathif",
         "mathif:FOLDER (with SOURCE_LEVEL.jsonl), or one of these files",
         420,
@@ -248,7 +248,7 @@ CATALOG = (
         ),
         "decided.mathif",
     ),
-    Listed(
+    ListedSuite(
         "reasonif",
         "reasonif:FILE (reasonIF_dataset.json)",
         300,
@@ -265,7 +265,7 @@ CATALOG = (
         ),
         "decided.reasonif",
     ),
-    Listed(
+    ListedSuite(
         "logicif",
         "logicif:FILE (logic-if-eval.jsonl or logic-if-eval-mini.jsonl)",
         None,
@@ -281,7 +281,7 @@ CATALOG = (
         ),
         "decided.logicif",
     ),
-    Listed(
+    ListedSuite(
         "structeval",
         "structeval:FILE (its rows; rendered tasks are left out)",
         None,
@@ -297,7 +297,7 @@ CATALOG = (
         ),
         "decided.structeval",
     ),
-    Listed(
+    ListedSuite(
         "jsonschemabench",
         "jsonschemabench:FILE (rows with json_schema and unique_id), or a FOLDER of schemas",
         None,
@@ -313,7 +313,7 @@ CATALOG = (
         ),
         "decided.jsonschemabench",
     ),
-    Listed(
+    ListedSuite(
         "iheval",
         "iheval:FOLDER (benchmark of its repository, or a folder in it), or one input_data.json in these folders",
         None,
@@ -332,7 +332,7 @@ CATALOG = (
         ),
         "decided.iheval",
     ),
-    Listed(
+    ListedSuite(
         "mmifeval",
         "mmifeval:FILE (JSON lines with their pictures beside them, or in them as base64)",
         400,
@@ -351,7 +351,7 @@ CATALOG = (
         ),
         "judged.mmifeval",
     ),
-    Listed(
+    ListedSuite(
         "followbench-judged",
         "followbench-judged:FOLDER (with its *_constraints.json), or one of these files",
         820,
@@ -363,7 +363,7 @@ CATALOG = (
         "decided.followbench",
         function="load_all",
     ),
-    Listed(
+    ListedSuite(
         "sysbench",
         "sysbench:FILE (system_benchmark_eval_datas.json)",
         500,
@@ -379,7 +379,7 @@ CATALOG = (
         ),
         "judged.sysbench",
     ),
-    Listed(
+    ListedSuite(
         "complexbench",
         "complexbench:FILE (data_final.json), complexbench:FILE@en",
         1150,
@@ -395,7 +395,7 @@ CATALOG = (
         ),
         "judged.complexbench",
     ),
-    Listed(
+    ListedSuite(
         "codeif",
         "codeif:FILE (final_release_1200.jsonl, or its easy or hard half)",
         1200,
@@ -411,7 +411,7 @@ CATALOG = (
         ),
         "judged.codeif",
     ),
-    Listed(
+    ListedSuite(
         "wildifeval",
         "wildifeval:FILE (rows with conversation_id, task, decomposition)",
         7523,
@@ -430,7 +430,7 @@ CATALOG = (
         ),
         "judged.wildifeval",
     ),
-    Listed(
+    ListedSuite(
         "agentif",
         "agentif:FILE (eval.json)",
         707,
@@ -446,7 +446,7 @@ CATALOG = (
         ),
         "judged.agentif",
     ),
-    Listed(
+    ListedSuite(
         "multichallenge",
         "multichallenge:FILE (benchmark_questions.jsonl)",
         273,
@@ -462,7 +462,7 @@ CATALOG = (
         ),
         "judged.multichallenge",
     ),
-    Listed(
+    ListedSuite(
         "advancedif",
         "advancedif:FILE (rows with conversation_history, prompt_metadata, benchmark_name)",
         None,
@@ -478,7 +478,7 @@ CATALOG = (
         ),
         "judged.advancedif",
     ),
-    Listed(
+    ListedSuite(
         "inverse-ifeval",
         "inverse-ifeval:FILE (Inverse_IFEval_Dataset.json)",
         1012,

@@ -6,10 +6,10 @@ import importlib
 from collections.abc import Callable
 
 from adhere.suites.base import Suite
-from adhere.suites.published.catalog import Listed
+from adhere.suites.published.catalog import ListedSuite
 
 
-def loader(known: Listed) -> Callable[[str | None, int | None], Suite]:
+def loader(known: ListedSuite) -> Callable[[str | None, int | None], Suite]:
     """The loader of one suite. Its seed is ignored: published suites draw nothing."""
 
     def load_file(argument: str | None, seed: int | None) -> Suite:  # noqa: ARG001 - the protocol of `Source.load`

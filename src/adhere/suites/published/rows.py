@@ -81,7 +81,7 @@ def load(published: PublishedFile, argument: str | None) -> Suite:
     file = None if is_table else LineFile(path)
     if file is not None and file.size is None:
         raise UsageError(f"{published.name}:{argument}: a suite is a file (plain, .gz or .zst), not the standard input")
-    prompts = tuple(_prompts(_lines(file) if file is not None else _converted(rows), published, path.parent))
+    prompts = tuple(_prompts(_lines(file) if file is not None else _convert(rows), published, path.parent))
     if not prompts:
         raise SpecError(f"{argument}: no rows. Suite {published.name!r} is published as {where(published.name)}")
     sha256 = sha256 if file is None else file.sha256
@@ -131,7 +131,7 @@ def _lines(file: LineFile) -> Iterator[tuple[str, PromptRow]]:
                 raise SpecError(f"{file.name}:{number}: {error}") from error
 
 
-def _converted(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, PromptRow]]:
+def _convert(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, PromptRow]]:
     """(where it stands, row) of each row of a table."""
     for at, row in rows:
         try:

@@ -21,7 +21,7 @@ from typing import Any
 
 from adhere.errors import UsageError
 from adhere.harness.evalscope import read as evalscope
-from adhere.harness.imported import MOST_BYTES, Harness, Imported, ImportedAnswer
+from adhere.harness.imported import MOST_BYTES, Harness, HarnessAnswers, ImportedAnswer
 from adhere.harness.inspect_ai import read as inspect_ai
 from adhere.harness.lm_eval import read as lm_eval
 from adhere.harness.opencompass import read as opencompass
@@ -29,9 +29,9 @@ from adhere.lines.blocks import LineFile
 from adhere.verify.imports import plain
 from adhere.verify.imports.lines import ImportedFile
 
-__all__ = ["Harness", "Imported", "ImportedAnswer", "ImportedFile", "read_import", "read_imports"]
+__all__ = ["Harness", "HarnessAnswers", "ImportedAnswer", "ImportedFile", "read_import", "read_imports"]
 
-_BY_ROW: tuple[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Path], Imported]], ...] = (
+_BY_ROW: tuple[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Path], HarnessAnswers]], ...] = (
     (lm_eval.is_row, lm_eval.read),
     (evalscope.is_row, evalscope.read),
     (plain.is_row, plain.read),
@@ -39,7 +39,7 @@ _BY_ROW: tuple[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Path], Impor
 _ENDINGS = (".jsonl", ".json", ".eval", ".gz", ".zst")
 
 
-def read_import(path: Path) -> Imported | None:
+def read_import(path: Path) -> HarnessAnswers | None:
     """What a file of another harness holds; None where it is another kind of file, or the standard input.
 
     Raises:
@@ -62,7 +62,7 @@ def read_import(path: Path) -> Imported | None:
     return None
 
 
-def read_imports(paths: list[Path]) -> Iterator[tuple[Path, Imported]]:
+def read_imports(paths: list[Path]) -> Iterator[tuple[Path, HarnessAnswers]]:
     """Every file of another harness among `paths` and inside the folders among them, in order of their names.
 
     Files of a folder that hold no items (summaries, predictions without scores, anything else) are passed over; a file
@@ -86,7 +86,7 @@ def read_imports(paths: list[Path]) -> Iterator[tuple[Path, Imported]]:
         yield path, found
 
 
-def _in_folder(folder: Path) -> Iterator[tuple[Path, Imported]]:
+def _in_folder(folder: Path) -> Iterator[tuple[Path, HarnessAnswers]]:
     for file in sorted(one for one in folder.rglob("*") if one.suffix in _ENDINGS and one.is_file()):
         if file.suffix == ".json" and not _has_items(file):
             continue
@@ -112,7 +112,7 @@ def _document(path: Path) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def _of_document(path: Path, document: dict[str, Any]) -> Imported | None:
+def _of_document(path: Path, document: dict[str, Any]) -> HarnessAnswers | None:
     lm_eval.refuse_summary(path, document)
     if isinstance(document.get("eval"), dict):
         return inspect_ai.read_document(path, document)

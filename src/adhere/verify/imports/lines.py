@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from adhere.errors import SpecError
-from adhere.harness.imported import Imported, ImportedAnswer
+from adhere.harness.imported import HarnessAnswers, ImportedAnswer
 from adhere.lines.blocks import Block, LineFile
 from adhere.verify.rows import ResponseRow
 
@@ -25,7 +25,7 @@ class ImportedFile(LineFile):
         SpecError: An answer has no text that could be judged.
     """
 
-    def __init__(self, path: Path, found: Imported) -> None:
+    def __init__(self, path: Path, found: HarnessAnswers) -> None:
         super().__init__(path)
         self.size = None
         self._found = found

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import SpecError
-from adhere.harness.imported import Imported, ImportedAnswer, a_text, hashed, rows
+from adhere.harness.imported import HarnessAnswers, ImportedAnswer, a_text, hash_of_values, rows
 
 TOKENS, WORDS = "token_perplexity", "word_perplexity"
 
@@ -17,7 +17,7 @@ def is_row(row: Mapping[str, Any]) -> bool:
     return "nats" in row and "ids_sha256" in row and "text_sha256" in row
 
 
-def read(path: Path) -> Imported:
+def read(path: Path) -> HarnessAnswers:
     """All texts of a file: nats a token, under a name that holds which tokens these are, then nats a word.
 
     Two models with one tokenizer so share the first score, and two with different ones the second.
@@ -37,7 +37,7 @@ def read(path: Path) -> Imported:
             raise SpecError(f"{where}: not a row of adhere perplexity: {error!r}") from error
     if len(models) > 1:
         raise SpecError(f"{path}: rows of several models ({', '.join(sorted(models))}). Write one file for each")
-    by_token = f"{TOKENS} {hashed(sorted(ids))[:8]}"
+    by_token = f"{TOKENS} {hash_of_values(sorted(ids))[:8]}"
     answers = [
         ImportedAnswer(
             item=digest,
@@ -52,4 +52,4 @@ def read(path: Path) -> Imported:
         )
         for digest, token, word in found
     ]
-    return Imported("adhere", next(iter(models), ""), "plain text", answers, nats=frozenset({by_token, WORDS}))
+    return HarnessAnswers("adhere", next(iter(models), ""), "plain text", answers, nats=frozenset({by_token, WORDS}))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from adhere.schema import Json, Tool, ToolCall, derive_seed
 from adhere.worlds.simulated import STOP, User
-from adhere.worlds.world import Action, Broken, Judgement, Step
+from adhere.worlds.world import Action, BrokenRule, Judgement, Step
 
 F = TypeVar("F", bound=Callable[..., Any])
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
@@ -22,7 +22,7 @@ MOST_SHOWN = 20_000
 """Characters of one observation."""
 
 
-class Refused(Exception):
+class ToolRefusal(Exception):
     """A tool cannot do what it was asked; the message is what the model is told."""
 
 
@@ -93,7 +93,7 @@ class ToolWorld(ABC):
     def _clear(self) -> None:
         self.calls: list[ToolCall] = []
         self.talk: list[tuple[str, str]] = []
-        self.broken: list[Broken] = []
+        self.broken: list[BrokenRule] = []
         self._actions, self._statements, self._is_over = 0, 0, False
 
     def reset(self, seed: int) -> str:
@@ -150,11 +150,11 @@ class ToolWorld(ABC):
         if problem is not None:
             return f"error: {problem.json_path}: {problem.message[:500]}"
         for rule, reason in self.breaks(call.name, call.arguments):
-            self.broken.append(Broken(rule, self._actions, reason))
+            self.broken.append(BrokenRule(rule, self._actions, reason))
         self.calls.append(call)
         try:
             found = self._methods[call.name](**call.arguments)
-        except Refused as refused:
+        except ToolRefusal as refused:
             return f"error: {refused}"
         return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 
@@ -195,7 +195,7 @@ class ToolWorld(ABC):
         """
         rows = self.rows(query, *values)
         if not rows:
-            raise Refused(f"nothing found for {', '.join(map(str, values))}")
+            raise ToolRefusal(f"nothing found for {', '.join(map(str, values))}")
         return rows[0]
 
     def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:

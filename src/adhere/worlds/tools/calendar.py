@@ -8,7 +8,7 @@ from typing import Any
 
 from adhere.schema import Json
 from adhere.worlds.simulated import User
-from adhere.worlds.tools.base import Refused, Task, ToolWorld, call, tool
+from adhere.worlds.tools.base import Task, ToolRefusal, ToolWorld, call, tool
 from adhere.worlds.tools.names import PEOPLE
 from adhere.worlds.world import Action, registry
 
@@ -41,14 +41,14 @@ class Calendar(ToolWorld):
     def list_meetings(self, person: str, day: str) -> Json:
         """All meetings of a person, as owner or guest, on a day."""
         if day not in DAYS:
-            raise Refused(f"day must be one of {', '.join(DAYS)}")
+            raise ToolRefusal(f"day must be one of {', '.join(DAYS)}")
         return self.rows("SELECT * FROM meetings WHERE day = ? AND ? IN (owner, guest) ORDER BY start", day, person)
 
     @tool
     def create_meeting(self, title: str, day: str, start: int, hours: int, owner: str, guest: str) -> Json:  # noqa: PLR0917 - called by name
         """Put a meeting into the calendar."""
         if day not in DAYS or not (0 <= start < 24 and 1 <= hours <= 24 - start):
-            raise Refused("there is no such day or time")
+            raise ToolRefusal("there is no such day or time")
         self.insert("meetings", title=title, day=day, start=start, hours=hours, owner=owner, guest=guest)
         return self.one("SELECT * FROM meetings WHERE id = last_insert_rowid()")
 
@@ -57,7 +57,7 @@ class Calendar(ToolWorld):
         """Move a meeting."""
         self.one("SELECT * FROM meetings WHERE id = ?", meeting)
         if day not in DAYS or not 0 <= start < 24:
-            raise Refused("there is no such day or time")
+            raise ToolRefusal("there is no such day or time")
         self.db.execute("UPDATE meetings SET day = ?, start = ? WHERE id = ?", (day, start, meeting))
         return self.one("SELECT * FROM meetings WHERE id = ?", meeting)
 

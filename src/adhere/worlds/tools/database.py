@@ -10,7 +10,7 @@ from typing import Any
 
 from adhere.schema import Json
 from adhere.worlds.simulated import User
-from adhere.worlds.tools.base import Refused, Task, ToolWorld, call, tool
+from adhere.worlds.tools.base import Task, ToolRefusal, ToolWorld, call, tool
 from adhere.worlds.tools.names import GOODS, PEOPLE
 from adhere.worlds.world import registry
 
@@ -66,7 +66,7 @@ class Database(ToolWorld):
             rows: list[Json] = [list(row) for row in cursor.fetchmany(MOST_ROWS)]
             return rows if cursor.description else f"{max(cursor.rowcount, 0)} rows changed"
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
-            raise Refused(str(error)) from None
+            raise ToolRefusal(str(error)) from None
         finally:
             self.db.set_authorizer(None)
             self.db.set_progress_handler(None, 0)

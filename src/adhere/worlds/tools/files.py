@@ -8,7 +8,7 @@ from typing import Any
 
 from adhere.schema import Json
 from adhere.worlds.simulated import User
-from adhere.worlds.tools.base import Refused, Task, ToolWorld, call, tool
+from adhere.worlds.tools.base import Task, ToolRefusal, ToolWorld, call, tool
 from adhere.worlds.tools.names import GOODS, PEOPLE
 from adhere.worlds.world import Action, registry
 
@@ -42,7 +42,7 @@ class Files(ToolWorld):
     def write_file(self, path: str, text: str) -> Json:
         """Write a file, whether it is there already or not."""
         if path.count("/") != 2 or not path.startswith("/") or path.endswith("/"):
-            raise Refused("a path is /FOLDER/NAME")
+            raise ToolRefusal("a path is /FOLDER/NAME")
         self.db.execute("INSERT OR REPLACE INTO files VALUES (?, ?)", (path, text))
         return "written"
 
@@ -51,7 +51,7 @@ class Files(ToolWorld):
         """Give a file another path, which must be free."""
         text = self.one("SELECT text FROM files WHERE path = ?", path)["text"]
         if self.rows("SELECT 1 FROM files WHERE path = ?", to):
-            raise Refused(f"{to} is there already")
+            raise ToolRefusal(f"{to} is there already")
         self.write_file(to, text)
         self.db.execute("DELETE FROM files WHERE path = ?", (path,))
         return "moved"

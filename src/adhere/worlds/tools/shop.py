@@ -8,7 +8,7 @@ from typing import Any
 
 from adhere.schema import Json
 from adhere.worlds.simulated import User
-from adhere.worlds.tools.base import Refused, Task, ToolWorld, call, tool
+from adhere.worlds.tools.base import Task, ToolRefusal, ToolWorld, call, tool
 from adhere.worlds.tools.names import GOODS, PEOPLE, STREETS
 from adhere.worlds.world import Action, registry
 
@@ -57,7 +57,7 @@ class Shop(ToolWorld):
     def ask_manager(self, order: int, amount: int) -> Json:
         """Ask the manager to approve a refund."""
         if amount > self.one("SELECT price FROM orders WHERE id = ?", order)["price"]:
-            raise Refused("not approved: that is more than was paid")
+            raise ToolRefusal("not approved: that is more than was paid")
         self.insert("approvals", order_id=order, amount=amount)
         return "approved"
 
@@ -66,7 +66,7 @@ class Shop(ToolWorld):
         """Pay an amount back."""
         found = self.one("SELECT * FROM orders WHERE id = ?", order)
         if found["status"] in {"cancelled", "refunded"} or not 0 < amount <= found["price"]:
-            raise Refused(f"order {order} is {found['status']} and cost {found['price']}")
+            raise ToolRefusal(f"order {order} is {found['status']} and cost {found['price']}")
         self.insert("refunds", order_id=order, amount=amount)
         self.db.execute("UPDATE orders SET status = 'refunded' WHERE id = ?", (order,))
         return "refunded"

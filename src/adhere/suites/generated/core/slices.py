@@ -24,7 +24,7 @@ from adhere.suites.base import Suite
 from adhere.suites.generated.core.compose import Manner
 from adhere.suites.generated.core.deal import Dealer, kinds_of
 from adhere.suites.generated.core.queries import Query, StudyPart, queries
-from adhere.suites.generated.core.templates import templated
+from adhere.suites.generated.core.templates import templated_queries
 from adhere.suites.generated.core.wordings import FREE, contents, draw_for, wordings_of
 
 VERSION = "1"
@@ -187,7 +187,7 @@ def dev_suite(
             "[data] wordings, e.g. to 2"
         )
     dealer = Dealer(
-        templated("dev"), seed=seed, manner=StudyManner("dev", new=False, most=wordings), source="study-dev"
+        templated_queries("dev"), seed=seed, manner=StudyManner("dev", new=False, most=wordings), source="study-dev"
     )
     chosen = kinds_of("train", kinds)
     prompts: list[Prompt] = []

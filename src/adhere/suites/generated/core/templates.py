@@ -111,7 +111,7 @@ def _topics() -> tuple[Topic, ...]:
 
 
 @cache
-def templated(part: Literal["train", "dev"]) -> tuple[Query, ...]:
+def templated_queries(part: Literal["train", "dev"]) -> tuple[Query, ...]:
     """The queries of one part: topics in the order of the file, templates in theirs.
 
     Words of `dev` belong to no other part.
@@ -151,7 +151,10 @@ def longer() -> tuple[Query, ...]:
 @cache
 def query_texts() -> dict[str, str]:
     """Query id -> text, of all parts."""
-    return {query.id: query.text for query in (*queries(), *templated("train"), *templated("dev"), *longer())}
+    return {
+        query.id: query.text
+        for query in (*queries(), *templated_queries("train"), *templated_queries("dev"), *longer())
+    }
 
 
 def queries_of_seed(seed: int, *, first: int, second: int) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
@@ -159,7 +162,7 @@ def queries_of_seed(seed: int, *, first: int, second: int) -> tuple[tuple[Query,
 
     Seeds that differ modulo SEEDS share none either.
     """
-    return _of_seed((*queries("train"), *templated("train")), seed, first, second)
+    return _of_seed((*queries("train"), *templated_queries("train")), seed, first, second)
 
 
 def longer_queries_of_seed(seed: int, *, first: int, second: int) -> tuple[tuple[Query, ...], tuple[Query, ...]]:

@@ -18,7 +18,7 @@ from adhere.constraints import Constraint, make
 from adhere.constraints.base import Choice, ListOf
 from adhere.schema import Part
 from adhere.suites.generated.core.queries import StudyPart, queries
-from adhere.suites.generated.core.templates import templated
+from adhere.suites.generated.core.templates import templated_queries
 
 
 class Wordings(NamedTuple):
@@ -414,7 +414,7 @@ def _of_dev() -> frozenset[str]:
     Its own lists and the words of its topics, without what the other parts have.
     """
     keys = [key for group in _KEYS["dev"] for key in group]
-    words = [word for query in templated("dev") for word in query.words]
+    words = [word for query in templated_queries("dev") for word in query.words]
     found = {content.casefold() for content in (*_OPENINGS["dev"], *_ENDINGS["dev"], *keys, *words)}
     return frozenset(found - _parts().keys())
 

@@ -16,7 +16,7 @@ _MASS = (("stones", "6350.29318"), ("pounds", "453.59237"), ("ounces", "28.34952
 _HALVES = "a digit 5 to 9 after the last kept decimal rounds up, 0 to 4 rounds down"
 
 
-def rounded(value: Fraction, decimals: int) -> str:
+def round_half_up(value: Fraction, decimals: int) -> str:
     """A value from 0 with so many decimals, halves up."""
     scaled = (2 * value.numerator * 10**decimals + value.denominator) // (2 * value.denominator)
     digits = f"{scaled:0{decimals + 1}d}"
@@ -54,7 +54,7 @@ def ordered_arithmetic(rng: random.Random) -> Item:
         "Output only the resulting number, with exactly two decimals and a point as decimal "
         "separator, and nothing else."
     )
-    return Item(text, Number(rounded(value, 2), "number"))
+    return Item(text, Number(round_half_up(value, 2), "number"))
 
 
 def in_base(number: int, base: int) -> str:
@@ -116,7 +116,7 @@ def unit_change(rng: random.Random) -> Item:
         f"Output only the number of {thousand}, with exactly three decimals and a point as decimal separator, "
         "without the unit and without anything else."
     )
-    return Item(text, Number(rounded(total / 1000, 3), "number"))
+    return Item(text, Number(round_half_up(total / 1000, 3), "number"))
 
 
 _SINGULAR = {

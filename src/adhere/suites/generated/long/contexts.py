@@ -25,7 +25,7 @@ _ONE = ' Write one line, "Answer: " and the answer.'
 
 def draw(rng: random.Random, level: int) -> list[Item]:
     """Every task once, the needle at every depth; the same things are hidden at every length."""
-    hidden = _Hidden(rng)
+    hidden = _HiddenFacts(rng)
     tokens = _LENGTHS[level] * 1000
     items = [_item(rng, tokens, f"needle {depth}", hidden.needle(depth / 100), depth=str(depth)) for depth in DEPTHS]
     tasks = ("multi-needle", "multi-key", "pass-key", "tracking", "counting", "recall")
@@ -42,7 +42,7 @@ class Task(NamedTuple):
     answer: str
 
 
-class _Hidden:
+class _HiddenFacts:
     """What a group hides; each method gives one task."""
 
     def __init__(self, rng: random.Random) -> None:

@@ -256,7 +256,7 @@ class _Builder:
         for length in self.part.lengths:
             chosen = self._needles.several(language, len(DEPTHS), length)
             for repeat in range(REPEATS_OF_MANY):
-                needles = texts.shuffled(chosen, repeat)
+                needles = texts.shuffle_needles(chosen, repeat)
                 encoded = self._encoded([needle.text for needle in needles])
                 hay = self._hay[language].first(repeat, self._room(language, length, encoded))
                 gaps = {

@@ -85,7 +85,7 @@ class Haystack:
         return self._encoded[at]
 
 
-def shuffled(needles: Sequence[T], seed: int) -> list[T]:
+def shuffle_needles(needles: Sequence[T], seed: int) -> list[T]:
     """The same in the published order of a repeat."""
     order = list(needles)
     random.Random(seed).shuffle(order)
