@@ -313,7 +313,7 @@ _STEM = 4
 def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterable[Trap]:
     exempt = _asked_for(refs)
     listed = params_of(refs) | names_of(refs)
-    plain = plain_of(seen_of(text, asked=asked))
+    plain = _TAG.sub(" ", _FENCE.sub("", plain_of(seen_of(text, asked=asked))))
     said = [word.lower() for word in words(plain)]
     prompt = [word.lower() for word in words(asked)]
     need, is_drawn = need_of(asked, refs), is_signs(asked)
@@ -321,13 +321,14 @@ def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterabl
     if "echo" not in exempt and _is_echo(asked, text, prompt, said, listed, need=need if is_open else 1):
         yield "echo"
     known = (frozenset(prompt) if is_open and not is_about_a_text(asked) else frozenset()) | listed
-    own = _own_words(asked, plain, known, need)
+    own = _own_words(asked, plain, listed, need)
     if "echo" in exempt or not is_about_a_text(asked):
         own &= _not_copied(said, prompt)
+    n = len(own - known) + len(own & known) // _PER_WORD
     is_latin_text = _LATIN.fullmatch("".join(said)) is not None
-    if "empty" not in exempt and is_latin_text and not is_drawn and len(own) < need:
+    if "empty" not in exempt and is_latin_text and not is_drawn and n < need:
         yield "empty"
-    if "repeat" not in exempt and not (is_drawn and len(said) < 20) and _is_repetitive(said):
+    if "repeat" not in exempt and not (is_drawn and len(said) < 20) and _is_repetitive(said, listed):
         yield "repeat"
     if "off-topic" not in exempt and not is_free(asked) and _is_off_topic(prompt, said, params_of(refs)):
         yield "off-topic"
@@ -342,25 +343,26 @@ def _is_echo(
     """
     runs = {tuple(prompt[at : at + 4]) for at in range(len(prompt) - 3)}
     held = runs & {tuple(said[at : at + 4]) for at in range(len(said) - 3)}
-    own = {word for word in said if word not in prompt}
+    own = {word for word in said if word not in prompt and not word.isdecimal()}
     if len(held) >= 5 and len(held) * 10 >= len(runs) * 7:
         # From its first words to its last: who is asked about a text repeats the text, or the question, not both.
         is_whole = {tuple(prompt[:4]), tuple(prompt[-4:])} <= held
         if len(own) < (max(need, 3) if need > 1 else 1) and (is_whole or not is_about_a_text(asked)):
             return True
-        if is_whole and len(own - listed - _GLUE - _FILLERS) <= max(4, len(prompt) // 6):
+        if is_whole and len(own - listed - _GLUE - _FILLERS) <= max(8, len(prompt) // 6):
             return True
     if _is_the_prompt(asked, text):
         return True
     if is_about_a_text(asked):
         return False
-    if _is_its_question(asked, text) or _is_made_of(said, prompt, runs):
+    if _is_its_question(asked, text) or (need > 1 and _is_made_of(said, prompt, runs)):
         return True
     is_bag = len(held) < 3  # the prompt's words in another order
     return not is_closed(asked) and _has_its_words(prompt, own - listed, said, need=need, is_bag=is_bag)
 
 
 _COPY = 6
+_PER_WORD = 3  # so many words of the prompt, in an order of its own, are worth a word that it does not have
 
 
 def _not_copied(said: Sequence[str], prompt: Sequence[str]) -> set[str]:
@@ -388,28 +390,35 @@ _NUMBERED = re.compile(
 _TAG = re.compile(r"(?<!<)</?[A-Za-z][\w:-]{0,20}(?:\s[^<>\n]{0,200}=[^<>\n]{0,200})?\s*/?>(?!>)")
 
 
-def _own_words(asked: str, plain: str, known: frozenset[str], need: int) -> set[str]:
+def _own_words(asked: str, plain: str, listed: frozenset[str], need: int) -> set[str]:
     """The different words of an answer that tell something.
 
-    No filler, no number of a list, none that the prompt gave it.
+    No filler, no label, no number of a list, none that the rules name.
     """
-    said = [word.lower() for word in words(_NUMBERED.sub("", _TAG.sub(" ", _FENCE.sub("", plain))))]
+    told = words(_LABELS.sub("", _NUMBERED.sub("", plain)))
+    said = [word.lower() for word in told]
     # A closed question is answered by a filler.
-    empty = (_FILLERS - {"yes", "no"} if is_closed(asked) else _FILLERS) | _GLUE | known
+    empty = (_FILLERS - {"yes", "no"} if is_closed(asked) else _FILLERS) | _GLUE | listed
     shortest = 2 if class_of(asked) in {"some", "brief"} else 3
     takes_numbers = need == 1 and not _counts_up([word for word in said if word.isdecimal()])
     numbers = {
-        word for before, word in pairwise(["", *said]) if word.isdigit() and takes_numbers and before not in known
+        word for before, word in pairwise(["", *said]) if word.isdigit() and takes_numbers and before not in listed
     }
     found = numbers | {word for word in said if word not in empty and not word.isdigit() and len(word) >= shortest}
+    found |= {word.lower() for word in told if word in _CHOICE.findall(asked)} if need == 1 else set()
     glued = (
-        "|".join(map(re.escape, sorted(word for word in known if len(word) >= 3))) if len(known) <= _FEW_KNOWN else ""
+        "|".join(map(re.escape, sorted(word for word in listed if len(word) >= 3)))
+        if len(listed) <= _FEW_LISTED
+        else ""
     )
     return {word for word in found if re.fullmatch(rf"(?:{glued}){{2,}}", word) is None} if glued else found
 
 
+# What stands before a colon, and a heading, name what ought to follow.
+_LABELS = re.compile(r"^[^\w\n]*\w[\w ]{0,30}:(?=\s|$)|\"[^\"\n]*\"\s*:|^#{1,6}[ \t].*\n", re.MULTILINE)
+_CHOICE = re.compile(r"\b[A-Z](?=[).:,]|\s(?:if|for|or|and)\b)")  # the letter of a choice that the prompt gives
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*$", re.MULTILINE)
-_FEW_KNOWN = 40
+_FEW_LISTED = 40
 
 
 def _counts_up(numbers: Sequence[str]) -> bool:
@@ -440,7 +449,7 @@ def _has_its_words(prompt: Sequence[str], own: set[str], said: Sequence[str], *,
     """Whether a text is the prompt's words in any order, most of them, and hardly others."""
     wanted = {word for word in prompt if len(word) >= 3}
     own = {word for word in own if len(word) >= 3} - _GLUE - _FILLERS - _REPORTS
-    most = max(2, len(wanted) // 6) if need > 1 else 2 if is_bag and len(wanted) >= 12 else 0
+    most = max(2, len(wanted) // 6) if need > 1 else 4 if is_bag and len(wanted) >= 12 else 0
     return len(wanted) >= 6 and len(own) <= most and len(wanted & set(said)) * 5 >= len(wanted) * 4
 
 
@@ -459,12 +468,12 @@ def _is_the_prompt(asked: str, text: str) -> bool:
     return len(one) >= 30 and len(other) < len(one) * 1.4 and one in other
 
 
-def _is_repetitive(said: Sequence[str]) -> bool:
+def _is_repetitive(said: Sequence[str], listed: frozenset[str]) -> bool:
     """Whether most of a text's runs of four words occurred before, or it has hardly any different words.
 
     Its numbers are left aside.
     """
-    if _is_said_again(said):
+    if _is_said_again(said) or _is_said_again([word for word in said if word not in listed]):
         return True
     if len(said) < 20:
         return len(set(said)) * (3 if len(said) >= 9 else 4 if len(said) == 8 else 5) <= len(said) and len(said) >= 5

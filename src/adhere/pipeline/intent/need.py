@@ -31,9 +31,15 @@ _OPEN = re.compile(
     r"\b(?:ways|tips|steps|ideas|recipe|instructions) (?:to|for|on)\b",
     re.IGNORECASE,
 )
+_WORD_OR_TWO = (
+    r"(?:who|when|where|which|what(?:'s| is| was| were)?(?! are\b| an?\b| if\b)|how (?:many|much|old|long|far|tall|big|"
+    r"often))\b"
+)
+# Where a sentence or what stands behind a label begins; some tables and transcripts write their line breaks out.
+_BEGIN = r"(?:\A|[.!?:,\n]\s*|\\n)[^\w\n]*"
+_TO_ITS_END = r"[^.?!\n]*(?:\.\d[^.?!\n]*)*\?"
 _TERSE = re.compile(
-    r"^\W*(?:who|when|where|which|what(?:'s| is| was| were)?(?! are\b| an?\b| if\b)|how (?:many|much|old|long|"
-    r"far|tall|big|often))\b|"
+    rf"\A\W*{_WORD_OR_TWO}|{_BEGIN}{_WORD_OR_TWO}{_TO_ITS_END}|"
     r"\b(?:give|write|name|tell|provide|suggest|pick|choose|create|generate|make|find|"
     r"come up)\b[^.?!\n]{0,40}\b(?:names?|number|synonyms?|antonyms?|category|"
     r"label|tagline|slogan|year|date|haiku|riddle|hashtags?|score|rating|emojis?|url|code|function|query|formula|"
@@ -48,8 +54,10 @@ _BRIEF = re.compile(
     r"belongs? to|guess|calculate|compute|solve|evaluate|convert|translate|rhymes?|pronunciation|alternatives|extract|"
     r"one word|call you|predict|identify|"
     r"multiple choice|correct option|true or false|fill in|complet(?:e|ing) the|maths?|percentage|probability|"
-    r"title for|answer (?:is|with)|in short|briefly)\b|[\"“][^\"”\n]{1,20}[\"”]\s*$|"
-    r"\bw(?:ho|hich|hen|here)\b[^.?!\n]{3,200}(?:\?|$)|\d\s*[-+*/×^=]\s*\d|\\$\d|\b(?:how many|"
+    r"title for|answer (?:is|with)|in short|briefly|unscramble|repeat|algebra|find (?:an?|the)|"
+    r"[TF] (?:if|for))\b|[\"“][^\"”\n]{1,20}[\"”]\s*$|"
+    r"\b(?:who|which|when|where|what(?! are\b| an?\b| if\b))\b[^.?!\n]{3,200}(?:\?|$)|"
+    r"[:,=]\s*(?:\n\n|\Z)|\d\s*[-+*/×^=]\s*\d|\\$\d|\b(?:how many|"
     r"how much|how old|how long)\b",
     re.IGNORECASE,
 )
@@ -63,7 +71,8 @@ _ABOUT_A_TEXT = re.compile(
     r"sound|following|given the|the given|this (?:text|sentence|paragraph|passage|email|article)|turn|make the|rubric|"
     r"headline|title for|extract|retrieve|capitali[sz]e|"
     r"classify|categori[sz]e|identify|predict|rank|sort|reorder|given information|change the|conversation|"
-    r"review\b[^.?!]{0,20}:)|[\"“][^\"”]{25,}[\"”]",
+    r"review\b[^.?!]{0,20}:)|[\"“][^\"”]{25,}[\"”]|\b_{1,}(?!\w)|"
+    r"(?:(?:\A|\n|\\n|[.?!]\s)[\w][\w ]{0,20}:\s(?s:.*?)){2}",  # a blank to fill, or several parts with labels
     re.IGNORECASE,
 )
 # What is answered by signs, and what by yes or no.
@@ -71,8 +80,9 @@ _IS_SIGNS = re.compile(
     r"\b(?:ascii art|regex|regular expression|sudoku|abc notation|sheet music|chords|crossword)\b", re.IGNORECASE
 )
 _IS_CLOSED = re.compile(
-    r"\byes\b.{0,30}\bno\b|\btrue\b.{0,20}\bfalse\b|"
-    r"(?:^|[.!?\n]\s*)(?:(?:is|are|was|were|do|does|did|has|have|should)\b|(?:can|could|will|"
+    r"\byes\b.{0,30}\bno\b|\btrue\b.{0,20}\bfalse\b|\b(?:decide|determine|check) (?:if|whether)\b|_{3,}|"
+    r"\beither ['\"]?\w{1,20}['\"]? or ['\"]?\w{1,20}['\"]?|\b[Aa][).:]\s(?s:.{1,300}?)\b[Bb][).:]\s|"
+    rf"{_BEGIN}(?:(?:is|are|was|were|do|does|did|has|have|should)\b|(?:can|could|will|"
     r"would)\b(?! you))[^.?!\n]{3,200}\?",
     re.IGNORECASE,
 )
@@ -88,13 +98,19 @@ _IS_FREE = re.compile(
 
 def class_of(asked: str) -> Wanted:
     """What kind of answer a prompt wants; brief where a word or two may do."""
-    long = _LONG.search(asked)
-    if long is not None and not (_ASKS_WHO.match(asked) or _OF_EACH.search(long[0])):
+    long, closed = _LONG.search(asked), _last(asked, _TERSE, _IS_CLOSED, _IS_SIGNS)
+    if long is not None and not (
+        _ASKS_WHO.match(asked) or _OF_EACH.search(long[0]) or (closed > long.start() and is_about_a_text(asked))
+    ):
         return "long"
-    closed = any(one.search(asked) for one in (_TERSE, _IS_CLOSED, _IS_SIGNS))
-    if _OPEN.search(asked) and not (closed or _ABOUT_A_TEXT.search(asked)):
+    if _last(asked, _OPEN) > closed and not is_about_a_text(asked):
         return "open"
-    return "brief" if closed or _BRIEF.search(asked) else "some"
+    return "brief" if closed >= 0 or _BRIEF.search(asked) else "some"
+
+
+def _last(asked: str, *patterns: re.Pattern[str]) -> int:
+    """Where the last match of any pattern begins, -1 without one."""
+    return max((match.start() for one in patterns for match in one.finditer(asked)), default=-1)
 
 
 def need_of(asked: str, refs: Sequence[ConstraintRef] = ()) -> int:

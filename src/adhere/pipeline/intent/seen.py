@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Iterator
 _COMMENT = re.compile(
     r"<!--(?:(?!-->)[\s\S])*+(?:-->)?|"
     # a link's definition with a title
-    r"^\[[^\]\n]*\]:[ \t]*(?:(?:#|<>)[ \t]*|\S+[ \t]+)(?:\([^()]*\)|[(\"'][^\n]*)[ \t]*$",
+    r"^\[[^\]\n]*\]:[ \t]*(?:(?:#|<>)[ \t]*|\S+[ \t]+)(?:\([^()]*\)|\"[^\"]*\"|'[^']*'|[(\"'][^\n]*)[ \t]*$",
     re.MULTILINE,
 )
 # Elements that HTML never draws, or draws only where something else cannot be; one never closed goes to the end.
 _NEVER = (
     "script|style|template|noscript|datalist|title|head|audio|video|canvas|iframe|object|dialog|"
-    "rp|optgroup|map|param|frameset|noframes"
+    "rp|optgroup|map|param|frameset|noframes|details"
 )
 # Elements whose own attributes say that they are not to be seen. A style at all says it where nobody asked for markup.
 _HIDES = (
@@ -42,7 +42,16 @@ _UNDRAWN, _STYLED = _undrawn(_HIDES), _undrawn(rf"{_HIDES}|\bstyle\s*=")
 _ATTRIBUTES = re.compile(
     r"<(/?[A-Za-z][\w:-]{0,20})\s(?:[^<>\"']|\"[^\"]*\"|'[^']*')*=(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>"
 )
-_DECLARED = re.compile(r"<[?!%](?!\[)[^<>]*>")
+_DECLARED = re.compile(
+    r"<[?!%](?!\[)[^<>]*>|"
+    # comments of templates and TeX, and TeX that is set in no ink
+    r"\{{1,2}[#!](?:(?![#!]?\}{1,2})[\s\S])*+(?:[#!]?\}{1,2})?|^[ \t]*%(?!\w)[^\n]*$|"
+    r"\\iffalse\b(?:(?!\\fi\b)[\s\S])*+(?:\\fi\b)?|\\[hv]?phantom\{+[^{}]*\}+",
+    re.MULTILINE,
+)
+# A footnote, which is drawn where something refers to it.
+_NOTE = re.compile(r"^(\[\^\w{1,20}\]):[^\n]*\n?", re.MULTILINE)
+_REFERENCE = re.compile(r"\[\^\w{1,20}\]")
 _UNSAID = re.compile(
     r"!?\[[ \t]*\]\([^()\n]*\)|(?<=\S)[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*')(?=\))"
 )  # links without a text, their titles
@@ -98,6 +107,8 @@ def _without_undrawn(text: str) -> str:
 def _without_markup(text: str) -> str:
     for pattern in (_COMMENT, _DECLARED, _STYLED, _UNSAID):
         text = pattern.sub("", text)
+    named = Counter(_REFERENCE.findall(text))
+    text = _NOTE.sub(lambda note: note[0] if named[note[1]] > 1 else "", text)
     return _ATTRIBUTES.sub(r"<\1>", text)
 
 
@@ -116,8 +127,8 @@ _LOOKS = str.maketrans(
 _OTHER = "\u0250-\u02af\u0370-\u058f\u13a0-\u13ff\u1d00-\u1dbf\u2160-\u217f\ua4d0-\ua4ff\ua730-\ua7ff\uab30-\uabbf"
 _FOLDS = "\uff21-\uff5a\u249c-\u24e9\U0001d400-\U0001d7cb"
 _OTHER_WORD = re.compile(rf"[^\W\d_]*[\u0131{_OTHER}{_FOLDS}](?:[^\W\d_]|[\u249c-\u24e9])*")
-# A word of Latin letters and others: no language has them, units of one or two letters aside.
-_MIXED = re.compile(rf"(?=[^\W\d_]*[a-zA-Z])[^\W\d_]*[{_OTHER}{_FOLDS}][^\W\d_]*")
+# A word of Latin letters and others: no language has them, units of one or two letters aside. Or of enclosed letters.
+_MIXED = re.compile(rf"(?=[^\W\d_]*[a-zA-Z])[^\W\d_]*[{_OTHER}{_FOLDS}][^\W\d_]*|[\u249c-\u24e9]{{4,}}")
 _MOST_MIXED = 5
 _FEWEST_SAME = 3  # words in which a letter of another script stands, for a letter in place of the one that is counted
 
@@ -197,7 +208,7 @@ def is_mixed(text: str) -> bool:
 
 # Signs at the end of a Latin word that no Latin text has there: letters without case, signs of another script, nothing
 # to be seen.
-_AT_END = re.compile(r"(?<=[A-Za-z0-9\u00c0-\u024f)])([\u00ad\u0250-\U0010ffff]+)(?=[\s\"'”’)]|\Z)")
+_AT_END = re.compile(r"(?<=[A-Za-z0-9\u00c0-\u024f)])([\u00a0\u00ad\u00b7\u0250-\U0010ffff]+)(?=[\s\"'”’)]|\Z)")
 _IS_STRANGE = frozenset(("Lo", "Lm", "Po", "Cf", "Sk"))
 _USUAL = frozenset(
     "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u2020\u2021\u2022\u2026\u2030\u2032\u2033\u2034\u2039\u203a"
@@ -211,7 +222,12 @@ def with_stops(text: str) -> Iterator[str]:
     """
     if text.isascii() or not is_latin(text):
         return
-    found = Counter(one for run in _AT_END.findall(text) for one in run[:1] if unicodedata.category(one) in _IS_STRANGE)
+    found = Counter(
+        one
+        for run in _AT_END.findall(text)
+        for one in run.lstrip()[:1]
+        if unicodedata.category(one) in _IS_STRANGE or _UNSEEN.match(one)
+    )
     scripts = Counter(map(_script_of, text))
     # A letter of a script of which there are words is a letter.
     strange = [

@@ -1,4 +1,4 @@
-"""Exploits in other words than `adhere.pipeline.intent.exploits` has, for the measurement of `traps_fresh.py`.
+"""Exploits in other words than `adhere.pipeline.intent.exploits` has, for the measurement of `fresh.py`.
 
 The shapes are those that issue 26 names. A script is a set of templates; `{}` takes a word of the rule's parameters,
 the prompt or an empty form. Two sets: the gate was changed after the first was written and before it was run on it, and

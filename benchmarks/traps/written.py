@@ -1,8 +1,8 @@
 """Exploits written by hand, each for its own prompt, and one more set of scripts.
 
-Written before the gate was changed for the last time. `THIRD` has the form of `traps_scripts.SETS`; `WRITTEN` are
-answers as a policy finds them, that keep every rule of their prompt. Nothing was tuned on either. `python
-benchmarks/traps_written.py` says for each shape how many the gate catches; `--missed` shows the others.
+Written before the gate was changed for the last time. `THIRD` has the form of `scripts.SETS`; `WRITTEN` are
+answers as a policy finds them, that keep every rule of their prompt. Nothing was tuned on either, when
+they were measured first. `python -m benchmarks.traps.written` says for each shape how many the gate catches; `--missed` shows the others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from traps_scripts import Scripts
+from benchmarks.traps.scripts import Scripts
 
 from adhere.pipeline.intent.gate import traps_of
 from adhere.pipeline.judge import judge_of

@@ -1,18 +1,18 @@
 """The intent gate on answers and exploits that no rule was set on.
 
-Other models, other prompts, other scripts than `traps.py` has.
+Other models, other prompts, other scripts than `ifeval.py` has.
 
-    python benchmarks/traps_fresh.py FOLDER --freeze                                # writes traps_fresh.json: whose answers, their hashes
-    python benchmarks/traps_fresh.py FOLDER --part dev --scripts first --missed     # to tune on
-    python benchmarks/traps_fresh.py FOLDER --part held --scripts second            # once
-    python benchmarks/traps_fresh.py FOLDER --part last --scripts third             # once
-    python benchmarks/traps_fresh.py FOLDER --part final --scripts fourth           # once
-    python benchmarks/traps_fresh.py FOLDER --part frozen --write docs/reference/traps-by-kind.md
+    python -m benchmarks.traps.fresh FOLDER --freeze                                # writes fresh.json: whose answers, their hashes
+    python -m benchmarks.traps.fresh FOLDER --part dev --scripts first --missed     # to tune on
+    python -m benchmarks.traps.fresh FOLDER --part held --scripts second            # once
+    python -m benchmarks.traps.fresh FOLDER --part last --scripts third             # once
+    python -m benchmarks.traps.fresh FOLDER --part final --scripts fourth           # once
+    python -m benchmarks.traps.fresh FOLDER --part frozen --write docs/reference/traps-by-kind.md
 
 FOLDER holds `alpaca/MODEL.json` (results/MODEL/model_outputs.json of tatsu-lab/alpaca_eval), `ext_in_MODEL.jsonl` and
 `ext_out_MODEL.jsonl` (data/input_*.jsonl and data/input_response_*.jsonl of Kovbo/IFEval-extended), `gio.jsonl`
 (responses.jsonl of gio-usp/ifeval), `flask/MODEL.jsonl` (model_output/outputs of kaistAI/FLASK) and
-`flask/questions.jsonl` (its input_data/flask_evaluation_raw.jsonl); commits and hashes stand in traps_fresh.json, and a file that differs is an error.
+`flask/questions.jsonl` (its input_data/flask_evaluation_raw.jsonl); commits and hashes stand in fresh.json, and a file that differs is an error.
 
 Frozen and held is by model and by prompt at once: MODELS below, and of AlpacaEval's instructions those whose SHA-256
 begins with an odd byte. IFEval-extended's prompts are other ones for each model. An AlpacaEval answer counts twice: as
@@ -32,10 +32,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from traps import DATA, constraints_of, is_degenerate, percent
-from traps_fourth import FOURTH
-from traps_scripts import FIRST, SECOND, exploits_by
-from traps_written import THIRD
+from benchmarks.sources import DATA
+from benchmarks.traps.fourth import FOURTH
+from benchmarks.traps.ifeval import constraints_of, is_degenerate, percent
+from benchmarks.traps.scripts import FIRST, SECOND, exploits_by
+from benchmarks.traps.written import THIRD
 
 from adhere.constraints.base import registry
 from adhere.constraints.published.shared.registry import PROFILES, fill, kinds
@@ -47,7 +48,7 @@ from adhere.testing import published_params
 from adhere.text.words import words
 
 Part = Literal["dev", "frozen", "held", "tune", "last", "flask", "final"]
-# AlpacaEval's models in the order of the SHA-256 of their names, without those that traps.py has, without gamed ones,
+# AlpacaEval's models in the order of the SHA-256 of their names, without those that ifeval.py has, without gamed ones,
 # mixtures of agents, best-of-n and the same model asked to be brief or wordy: the first twelve are frozen, the next
 # twelve are to tune on, the third twelve were added when the frozen ones had been measured once, before the gate was
 # changed again. Then half of the prompts of the frozen and held ones were taken to tune on, and a fourth twelve set
@@ -113,7 +114,7 @@ COMMITS = {
 }
 SETS = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH}
 FROZEN = Path(__file__).with_suffix(".json")
-MARK = "<!-- written by benchmarks/traps_fresh.py -->"
+MARK = "<!-- written by benchmarks/traps/fresh.py -->"
 TUNED_ON = (
     "own",
     *PROFILES[: PROFILES.index("mmifeval")],

@@ -2,9 +2,9 @@
 
 Scripted exploits of every kind, stored answers of 18 models.
 
-    python benchmarks/traps.py --answers ../shared/data/ifeval/responses --answers EVALUATIONS --half frozen --write docs/reference/traps.md
+    python -m benchmarks.traps.ifeval --answers ../shared/data/ifeval/responses --answers EVALUATIONS --half frozen --write docs/reference/traps.md
 
-What no rule was set on is `traps_fresh.py`. The halves are by prompt: the first byte of the SHA-256 of its key is even
+What no rule was set on is `fresh.py`. The halves are by prompt: the first byte of the SHA-256 of its key is even
 (tune) or odd (frozen, until its alarms were read). EVALUATIONS is the folder `evaluations` of shisa-ai/M-IFEval (at
 06f08ff), whose files en_…/eval_results_strict.jsonl hold the answers. An exploit is asked on one of these prompts with
 the kind's own sentence behind it, and bends a stored answer to it.
@@ -15,15 +15,17 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import random
 import sys
 import tarfile
+import unicodedata
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from benchmarks.sources import DATA, ROOT
 
 from adhere.constraints.base import registry
 from adhere.constraints.published.shared.registry import PROFILES, fill, kinds
@@ -33,7 +35,6 @@ from adhere.schema import ConstraintRef, Prompt, convert
 from adhere.suites import load
 from adhere.testing import published_params
 
-DATA = Path(os.environ.get("ADHERE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 HONEST = (
     "claude-3-5-sonnet-20240620",
     "gpt-4o-2024-08-06",
@@ -41,7 +42,7 @@ HONEST = (
     "gpt-4-20231107",
 )
 TOPICS = ("budget", "travel", "music")
-MARK = "<!-- written by benchmarks/traps.py -->"
+MARK = "<!-- written by benchmarks/traps/ifeval.py -->"
 
 
 def half_of(key: object) -> str:
@@ -69,10 +70,14 @@ def answers_in(folders: list[Path], prompts: dict[str, Prompt]) -> dict[str, lis
 def is_degenerate(asked: str, text: str) -> bool:
     """Whether an answer is no answer, by rules that the gate does not have.
 
-    A loop (it shrinks to a fifth), or a piece of the prompt.
+    A loop (it shrinks to a fifth), a piece of the prompt, or nothing that is a letter, a digit or a sign.
     """
     data = text.encode()
-    return len(data) > 5 * len(zlib.compress(data, 9)) or text.strip(' \n"*') in asked
+    return (
+        len(data) > 5 * len(zlib.compress(data, 9))
+        or text.strip(' \n"*') in asked
+        or all(unicodedata.category(one)[0] in "CZ" for one in text)
+    )
 
 
 def constraints_of(profile: str, seed: int) -> Iterator[tuple[str, Any, str | None]]:
@@ -120,7 +125,7 @@ def main() -> None:
     answers = answers_in(given.answers, prompts)
     lines = [MARK, "", *false_alarms(answers, given.half)]
     lines += ["", *caught(given, prompts, answers)]
-    for records in sorted((Path(__file__).parents[1] / "docs" / "studies").glob("*/records.tar.xz")):
+    for records in sorted((ROOT / "docs" / "studies").glob("*/records.tar.xz")):
         lines += [
             "",
             f"### Answers that `docs/studies/{records.parent.name}` holds",

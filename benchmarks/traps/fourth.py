@@ -2,14 +2,13 @@
 
 The same classes as the sets before, in other ways: hiding by classes, templates' comments and boxes without a size;
 keywords woven into an answer; loops with one word in them that changes; the prompt retold. Nothing was tuned on them.
-`python benchmarks/traps_fourth.py` says what the gate
-catches of those by hand, `--missed` shows the others.
+`python -m benchmarks.traps.fourth` says what the gate catches of those by hand, `--missed` shows the others.
 """
 
 from __future__ import annotations
 
-from traps_scripts import Scripts
-from traps_written import Written, case_of, main, rules_of
+from benchmarks.traps.scripts import Scripts
+from benchmarks.traps.written import Written, case_of, main, rules_of
 
 _AZ = "abcdefghijklmnopqrstuvwxyz"
 
