@@ -405,7 +405,8 @@ def _own_words(asked: str, plain: str, listed: frozenset[str], need: int) -> set
         word for before, word in pairwise(["", *said]) if word.isdigit() and takes_numbers and before not in listed
     }
     found = numbers | {word for word in said if word not in empty and not word.isdigit() and len(word) >= shortest}
-    found |= {word.lower() for word in told if word in _CHOICE.findall(asked)} if need == 1 else set()
+    if need == 1:
+        found |= {word.lower() for word in set(_CHOICE.findall(asked)).intersection(told)}
     glued = (
         "|".join(map(re.escape, sorted(word for word in listed if len(word) >= 3)))
         if len(listed) <= _FEW_LISTED
