@@ -313,3 +313,120 @@ def test_tables_side_by_side_in_pipes_are_two_and_a_dash_is_no_model() -> None:
     ]
     dashed = "| Kind | Model | MMLU | BBH |\n|---|---|---|---|\n| Open | Foo-7B | 40.6 | 1.5 |\n| Best ever | - | 50.6 | 2.5 |\n"
     assert [c.model for c in found(dashed).claims] == ["Foo-7B", "Foo-7B", "Best ever", "Best ever"]
+
+
+def test_a_size_in_its_own_column_belongs_to_names_that_only_it_tells_apart() -> None:
+    apart = (
+        "| Model | Params | QuizA |\n|---|---|---|\n| Foo | 7B | 50.1 |\n| Foo | 13B | 60.1 |\n| Bar-v5 | 3B | 40.1 |\n"
+    )
+    assert [c.model for c in found(apart).claims] == ["Foo 7B", "Foo 13B", "Bar-v5"]
+
+
+def test_a_row_of_differences_is_no_model() -> None:
+    rows = "| A-7B | 60.1 | 61.1 |\n| B-7B | 70.1 | 71.1 |\n| Δ | 10.0 | 10.0 |\n"
+    assert {c.model for c in found("| Model | QuizA | QuizB |\n|---|---|---|\n" + rows).claims} == {"A-7B", "B-7B"}
+
+
+def test_a_label_below_several_groups_is_a_part_of_each_and_what_is_named_once_is_not() -> None:
+    body = "<td>Zeta-7B</td>" + "".join(f"<td>{n}.5</td>" for n in range(1, 7))
+    text = html(
+        "<th></th><th colspan=3>TreeA</th><th colspan=3>TreeB</th>",
+        "<th>Model</th><th>QuizA</th><th>QuizB</th><th>UPOS</th><th>SeeA</th><th>SeeB</th><th>UPOS</th>",
+        body,
+    )
+    assert [(c.benchmark, c.variant) for c in found(text, ".html").claims] == [
+        ("QuizA", ""),
+        ("QuizB", ""),
+        ("TreeA", "UPOS"),
+        ("SeeA", ""),
+        ("SeeB", ""),
+        ("TreeB", "UPOS"),
+    ]
+
+
+def test_two_averages_that_miss_by_little_may_be_weighted() -> None:
+    head = "| Model | Math | Code | Avg. |\n|---|---|---|---|\n"
+    right = "".join(
+        f"| {name}-7B | {n}.0 | {n + 10}.0 | {n + 5}.0 |\n" for name, n in {"A": 10, "B": 20, "C": 50}.items()
+    )
+    one = "| D-7B | 40.0 | 50.0 | 45.3 |\n"
+    another = "| E-7B | 60.0 | 70.0 | 65.4 |\n"
+    far = "| F-7B | 30.0 | 40.0 | 39.0 |\n"
+    assert [c.severity for c in found(head + right + one).conflicts] == ["error"]
+    assert {c.severity for c in found(head + right + one + another).conflicts} == {"warning"}
+    assert [c.severity for c in found(head + right + one + far).conflicts] == ["error", "error"]
+
+
+def test_who_is_never_bold_though_ahead_is_out_of_competition() -> None:
+    head = "| Model | " + " | ".join(f"Quiz{c}" for c in "ABCDEFG") + " |\n|" + "---|" * 8 + "\n"
+    rows = "| A-7B |" + " **60.1** |" * 4 + " 50.1 |" * 3 + "\n| B-7B |" + " 50.1 |" * 4 + " **60.1** |" * 3 + "\n"
+    # A mark that is wrong once is told; one who is ahead twice and never marked does not compete.
+    once = found(head + rows + "| C-7B | 70.1 |" + " 41.1 |" * 6 + "\n").conflicts
+    assert [(c.type, c.severity) for c in once] == [("emphasis", "error")]
+    wrong = rows + "| D-7B |" + " 40.1 |" * 6 + " 60.7 |\n"
+    twice = found(head + wrong + "| Closed-1 | 70.1 | 71.1 |" + " 52.1 |" * 5 + "\n").conflicts
+    assert [(c.type, c.severity) for c in twice] == [("emphasis", "error")]
+    assert "D-7B" in twice[0].message
+
+
+def test_speed_and_memory_are_attributes_in_chinese_whatever_stands_before_them() -> None:
+    text = "| Model | 困惑度 | 某某解码速度 |\n|---|---|---|\n| Foo-7B | 5.1 | 20.5 |\n| Foo-13B | 4.1 | 10.5 |\n"
+    assert {c.benchmark for c in found(text).claims} == {"困惑度"}
+
+
+def test_an_escaped_star_behind_a_number_is_a_mark() -> None:
+    text = "| Model | QuizA |\n|---|---|\n| Foo-7B | **83.0**\\* |\n| Bar-7B | 72.4 |\n"
+    assert [c.value for c in found(text).claims] == [83.0, 72.4]
+
+
+def test_a_raised_plus_belongs_to_its_name_and_a_raised_number_does_not() -> None:
+    assert [w.text for w in _whole([word("MBPP", 10), word("+", 30.2, top=98, size=6)])] == ["MBPP+"]
+    assert [w.text for w in _whole([word("MBPP", 10), word("2", 30.2, top=98, size=6)])] == ["MBPP"]
+
+
+def test_words_over_several_columns_without_a_rule_below_them_reach_over_them() -> None:
+    lefts = (10, 150, 200, 250, 300)
+    page = lines(
+        [word("Language Models", 153, top=88), word("Vision Models", 255, top=88)],
+        row("Set|Foo-7B|Bar-7B|Baz-7B|Qux-7B", 100, lefts),
+        row("QuizA|60.1|61.1|62.1|63.1", 125, lefts),
+        row("QuizB|70.1|71.1|72.1|73.1", 140, lefts),
+    )
+    (table,) = _tables(page, [Rule(5, 340, top) for top in (84, 115, 160)])
+    cells, headers = table.rows()
+    assert [r.cells for r in cells[:headers]] == [
+        ["", "Language Models", "Language Models", "Vision Models", "Vision Models"],
+        ["Set", "Foo-7B", "Bar-7B", "Baz-7B", "Qux-7B"],
+    ]
+
+
+def test_the_labels_that_compete_are_models_where_names_tell_nothing() -> None:
+    head = "| Method | Person | Place | {} |\n|---|---|---|---|\n"
+    marked = head.format("Date") + "| plain | 50.1 | 51.1 | 52.1 |\n| smart | **60.1** | **61.1** | **62.1** |\n"
+    assert [(c.model, c.benchmark) for c in found(marked.replace("Method", "")).claims][:2] == [
+        ("plain", "Person"),
+        ("plain", "Place"),
+    ]
+    averaged = head.format("Average") + "| plain | 50.1 | 51.1 | 50.6 |\n| smart | 60.1 | 61.1 | 60.6 |\n"
+    assert {c.model for c in found(averaged.replace("Method", "Embedding")).claims} == {"plain", "smart"}
+    neither = head.format("Date") + "| plain | 50.1 | 51.1 | 52.1 |\n| smart | 60.1 | 61.1 | 62.1 |\n"
+    assert not found(neither.replace("Method", "Embedding")).claims
+
+
+def test_the_header_of_a_table_that_comes_again_with_other_names_begins_a_new_one() -> None:
+    text = html(
+        "<th>Kind</th><th>Set</th><th>Foo-7B</th><th>Bar-7B</th><th>Baz-7B</th>",
+        "<td>One</td><td>QuizA</td><td>60.1</td><td>61.1</td><td>62.1</td>",
+        "<td>Kind</td><td>Set</td><td>Qux-7B</td><td>Zeta-7B</td><td>Eta-7B</td>",
+        "<td>One</td><td>QuizB</td><td>50.1</td><td>51.1</td><td>52.1</td>",
+    )
+    assert [c.model for c in found(text, ".html").claims][3:] == ["Qux-7B", "Zeta-7B", "Eta-7B"]
+
+
+def test_an_upper_label_over_two_columns_does_not_reach_over_the_blank_behind_it() -> None:
+    text = html(
+        "<th></th><th colspan=2>TreeA</th><th></th>",
+        "<th>Model</th><th>UPOS</th><th>LAS</th><th>QuizB</th>",
+        "<td>Zeta-7B</td><td>1.5</td><td>2.5</td><td>3.5</td>",
+    )
+    assert [(c.benchmark, c.variant, c.setting) for c in found(text, ".html").claims][2] == ("QuizB", "", "")

@@ -8,7 +8,7 @@ of the bold marks; then the marks that break it are findings.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from adhere.evidence.checks.checking import Check, Read, Severity, Source, as_printed, show_number
@@ -61,13 +61,27 @@ def emphasis_checks(sheet: Sheet) -> list[Check]:
 
 def _marks(sheet: Sheet, ties: float) -> list[Check]:
     best: list[Check] = []
-    for lines in _groupings(sheet):
+    groupings = _groupings(sheet)
+    outside = _out_of_competition(groupings[0])
+    for all_lines in groupings:
+        lines = [[value for value in line if value.model not in outside] for line in all_lines]
         checks = [_best_check(line, ties) for line in lines if len(line) >= 2 and any(value.bold for value in line)]
         if _supported(checks, 2 if _BOLD_STATED.search(sheet.table.caption) else LEAST_LINES) and len(checks) > len(
             best
         ):
             best = checks
     return best
+
+
+def _out_of_competition(lines: list[list[Value]]) -> set[ModelName | None]:
+    """The models that are never bold, though they beat what is on two lines or more: closed ones beside open ones."""
+    ahead: Counter[ModelName | None] = Counter()
+    for line in lines:
+        sign = -1 if line[0].direction == "lower" else 1
+        best = max((sign * value.printed.value for value in line if value.bold), default=float("inf"))
+        ahead.update({value.model for value in line if sign * value.printed.value > best})
+    marked = {value.model for line in lines for value in line if value.bold}
+    return {model for model, count in ahead.items() if count > 1 and model not in marked}
 
 
 def _without_second_marks(sheet: Sheet) -> None:

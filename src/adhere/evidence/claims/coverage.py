@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from adhere.evidence.claims.printed import is_absent, plain
+from adhere.evidence.claims.printed import SCALES, is_absent, plain
 from adhere.evidence.claims.values import Sheet, Value
 
 LEAST_NUMBERS = 2
@@ -19,7 +19,6 @@ _DIGITS = re.compile(r"(?<![\w.-])\d")
 _NO_SCORE = re.compile(
     r"[\[(]?\s*[-+]?[\d.,]+\s*[%KMBT]?\s*(?:,|;|-{1,2}|to)\s*[-+]?[\d.,]+\s*[%KMBT]?\s*[\])]?$|[<>≤≥$€£]"
 )
-_SCALES = frozenset({"K", "M", "B", "T"})
 
 
 class Coverage(NamedTuple):
@@ -45,7 +44,7 @@ def is_claim(value: Value) -> bool:
 
 def coverage_of(sheet: Sheet) -> Coverage:
     """What of a sheet was read."""
-    values = [value for value in sheet.values() if value.printed.unit not in _SCALES]
+    values = [value for value in sheet.values() if value.printed.unit not in SCALES]
     if not any(map(is_claim, values)):
         return Coverage(0, 0, _why_nothing(sheet, values) if len(values) >= LEAST_NUMBERS else "")
     printed = read = 0

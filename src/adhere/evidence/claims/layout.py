@@ -7,6 +7,7 @@ that says "Model" or "Benchmark"), then what its labels read like, then their pl
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -26,8 +27,8 @@ from adhere.evidence.claims.names import (
     role_of,
     shots_of,
 )
-from adhere.evidence.claims.printed import is_absent
-from adhere.evidence.read.document import Table
+from adhere.evidence.claims.printed import SCALES, is_absent
+from adhere.evidence.read.document import Cell, Table
 
 Orientation = Literal["columns", "rows", ""]
 LabelKind = Kind | Literal["names", "tuning", ""]
@@ -43,7 +44,6 @@ _BARE_SIZE = re.compile(r"(?:~|≈)?\s*(?:\d+x)?\d+(?:\.\d+)?\s?[BbM]")
 _SHOT_CELL = re.compile(
     r"\d{1,2}(?:\s?-\s?\d{1,2})?|\d+(?:-\d+)?[- ]shots?(?:.{0,20})|zero[- ]shot|few[- ]shot|-|–|—|", re.IGNORECASE
 )
-_SCALES = frozenset({"K", "M", "B", "T"})
 LEAST_SHARED = 3
 _VALUES = frozenset({"value", "values", "score", "scores", "result", "results", "stderr", "n-shot", "得分"})
 _MODEL_WORD = re.compile(r"\b(?:models?|模型)\b|模型", re.IGNORECASE)
@@ -55,8 +55,8 @@ class Layout:
 
     `kinds[c]` says what the labels of column c < `first` are (`names` for the one that names the row). `model` is the
     one model that a table without models on either axis is about, by its corner, caption or heading; its rows are then
-    settings of that model. `nothing` says why a table makes no claims, `has_groups` that the upper labels of its header
-    only group the lower ones.
+    settings of that model. `nothing` says why a table makes no claims, `grouped` are labels of its header that those
+    above them only group.
     """
 
     models_in: Orientation
@@ -68,7 +68,7 @@ class Layout:
     model_reason: str = ""
     benchmarks_in: Orientation = ""
     nothing: str = ""
-    has_groups: bool = False
+    grouped: frozenset[str] = frozenset()
     guesses: list[str] = field(default_factory=list)
 
 
@@ -88,29 +88,34 @@ def layout_of(table: Table, measured: frozenset[str] = frozenset()) -> Layout:
     kinds = [_kind(table, c, paths[c]) for c in range(first)]
     names = _name_column(table, first, kinds)
     kinds[names] = "names"
-    layout = Layout("", first, names, kinds, paths, has_groups=_has_groups(paths[first:]))
+    layout = Layout("", first, names, kinds, paths, grouped=_grouped(paths[first:]))
     corner = corner_of(table, names)
     layout.models_in = _orientation(table, layout, corner) or _as_elsewhere(table, layout, measured)
+    is_named = bool(layout.models_in)
+    if not is_named:
+        _about_one_model(table, layout, corner)
+        if not (layout.models_in or layout.model) and (axis := _competing(table, layout)):
+            layout.models_in, layout.nothing = axis, ""
     if layout.models_in and _is_about_attributes(table, layout, corner):
         layout.nothing = "its rows and columns name attributes of models (size, speed, training), no benchmark"
-    if not layout.models_in:
-        _about_one_model(table, layout, corner)
-    elif layout.models_in == "columns":
+    if is_named and layout.models_in == "columns":
         _complete_sizes(table, layout)
     return layout
 
 
-def _has_groups(paths: list[list[str]]) -> bool:
-    """Whether upper labels group lower ones (`Reasoning` over MMLU and GPQA).
+def _grouped(paths: list[list[str]]) -> frozenset[str]:
+    """The labels that those above them only group (`Reasoning` over MMLU and GPQA).
 
-    If not, they name what those are parts of. Parts come again below several labels (`F1` and `EM` of every set); what
-    is grouped is named once.
+    Others are parts of what stands above them. Parts come again below several labels (`F1` and `Score` of every set);
+    what is grouped is named once.
     """
-    below: dict[str, set[str]] = {}
+    below: dict[str, set[tuple[str, ...]]] = {}
     for path in paths:
-        if len(path) > 1 and role_of(path[-1]) == "score" and not is_part(path[-1]):
-            below.setdefault(path[-1], set()).add(path[0])
-    return sum(len(above) == 1 for above in below.values()) > len(below) / 2
+        if len(path) > 1 and not is_part(path[-1]):
+            below.setdefault(path[-1], set()).add(tuple(path[:-1]))
+    once = frozenset(label for label, above in below.items() if len(above) == 1)
+    scores = [label for label in below if role_of(label) == "score"]
+    return once if sum(label in once for label in scores) > len(scores) / 2 else frozenset()
 
 
 def _filled(path: list[str]) -> list[str]:
@@ -142,7 +147,7 @@ def _is_label_column(table: Table, column: int, path: list[str]) -> bool:
     cells = [row.cells[column] for row in table.rows if len(row.cells) > column and row.cells[column].text.strip()]
     filled = [cell for cell in cells if not is_absent(cell.text)]
     kind = _head_kind(path)
-    numbers = sum(any(part.number and part.number.unit not in _SCALES for part in cell.parts) for cell in filled)
+    numbers = sum(any(part.number and part.number.unit not in SCALES for part in cell.parts) for cell in filled)
     if kind == "shots" and all(_SHOT_CELL.fullmatch(clean_label(cell.text)) for cell in cells):
         return True
     if kind in {"size", "attribute", "note"} and filled:
@@ -247,7 +252,7 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
         # The same parts below several labels (`F1`, `EM`) are what benchmarks have: what stands in the rows was
         # measured on them.
         parts = [path[-1] for path in data if len(path) > 1]
-        is_measured = len(parts) > 3 and len(set(parts)) <= len(parts) / 2 and not layout.has_groups
+        is_measured = len(parts) > 3 and len(set(parts)) <= len(parts) / 2 and not layout.grouped
         is_measured |= _share(data, lambda path: any(metric_in(label) for label in path)) >= 0.5
         return "rows" if is_measured and not corner else ""
     if by_rows >= by_columns:
@@ -272,6 +277,30 @@ def _as_elsewhere(table: Table, layout: Layout, measured: frozenset[str]) -> Ori
         if known >= LEAST_SHARED and known >= len(labels) / 2:
             return orientation  # type: ignore[return-value]
     return ""
+
+
+def _competing(table: Table, layout: Layout) -> Orientation:
+    """The axis whose labels compete, where their names tell nothing.
+
+    The best number of a line across them is bold, or an average stands among the labels of the other axis.
+    """
+    columns = range(layout.first, table.width)
+    across_rows = [[row.cells[c] for row in table.rows if len(row.cells) > c] for c in columns]
+    rows = sum(map(_marks_best, across_rows))
+    if rows != (others := sum(_marks_best(row.cells[layout.first :]) for row in table.rows)):
+        return "" if max(rows, others) < 2 else "rows" if rows > others else "columns"
+    heads = [path[-1] for path in layout.paths[layout.first :] if path]
+    labels = [clean_label(text) for text in _column(table, layout.names)]
+    above, beside = (any(role_of(label) == "aggregate" for label in axis) for axis in (heads, labels))
+    return "" if rows or above == beside else "rows" if above else "columns"
+
+
+def _marks_best(cells: Sequence[Cell]) -> bool:
+    """Whether one number of a line is bold, and it is the highest or the lowest."""
+    numbers = [(part.number.value, part.bold) for cell in cells for part in cell.parts if part.number]
+    bold = {value for value, is_bold in numbers if is_bold}
+    rest = [value for value, is_bold in numbers if not is_bold]
+    return len(bold) == 1 and bool(rest) and not min(rest) < bold.pop() < max(rest)
 
 
 def _share(items: list, test) -> float:  # type: ignore[no-untyped-def,type-arg]

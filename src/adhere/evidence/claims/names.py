@@ -195,7 +195,8 @@ def is_attribute(label: str) -> bool:
     inside = [(a or b).strip().lower() for a, b in _PAREN.findall(shown)]
     if any(re.fullmatch(data["units"], unit) for unit in inside):
         return True
-    text = _PAREN.sub(" ", shown).lower().replace("#", " ")
+    text = _PAREN.sub(" ", shown).lower().replace("#", " ").rstrip()
+    is_head = text.endswith(tuple(data["chinese_heads"]))
     for word in data["chinese"]:
         text = text.replace(word, " ")
     words = re.findall(r"[^\W_]+(?:-[^\W_]+)*", text)
@@ -203,7 +204,7 @@ def is_attribute(label: str) -> bool:
         return any(word in shown for word in data["chinese"]) or shown.strip() == "#"
     telling, beside = _attribute_words()
     words = [part for word in words for part in word.split("-")]
-    if words[-1] in data["heads"].split():
+    if is_head or words[-1] in data["heads"].split():
         return True  # the last word of a name says what it is: `Mean Latency` is a latency
     return any(word in telling for word in words) and all(
         word in telling or word in beside or word.isdigit() for word in words

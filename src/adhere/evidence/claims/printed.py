@@ -10,7 +10,7 @@ from typing import NamedTuple
 _MINUS = str.maketrans(
     {"−": "-", "–": "-", "‐": "-", "‑": "-", "\u00a0": " ", "\uff08": "(", "\uff09": ")", "\u2009": " ", "\u202f": " "}
 )
-_SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _NUMBER = re.compile(
     r"(?P<lead>[~≈↑↓▲▼]?\s*)(?P<sign>[+-]?)\s?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
     r"(?:\s*(?:×|x|\\times)\s*10\^?\{?(?P<power>[+-]?\d+)\}?|[eE](?P<exponent>[+-]?\d+))?"
@@ -71,7 +71,7 @@ class Printed(NamedTuple):
     @property
     def magnitude(self) -> float:
         """The value with its scale letter multiplied out: `32K` is 32000."""
-        return self.value * _SCALES.get(self.unit, 1.0)
+        return self.value * SCALES.get(self.unit, 1.0)
 
 
 MAX_DIGITS = 30
@@ -93,7 +93,7 @@ def plain(text: str) -> str:
             if not changed:
                 break
         text = re.sub(r"\\[,;:! ]|\\(?:quad|qquad)\b", " ", text)
-        text = re.sub(r"\\([%&_#$|{}-])", r"\1", text)
+        text = re.sub(r"\\([%&_#$|{}*-])", r"\1", text)
     if "](" in text:
         text = _IMAGE.sub(" ", text)
         text = _LINK.sub(r"\1", text)

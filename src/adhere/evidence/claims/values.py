@@ -23,7 +23,6 @@ from adhere.evidence.claims.names import (
     is_greek,
     is_known,
     is_length,
-    is_part,
     is_role,
     is_setting,
     is_split,
@@ -37,7 +36,7 @@ from adhere.evidence.claims.names import (
     shots_of,
     without_how_printed,
 )
-from adhere.evidence.claims.printed import Printed, is_absent
+from adhere.evidence.claims.printed import SCALES, Printed, is_absent
 from adhere.evidence.read.document import Cell, Document, Part, Row, Table
 from adhere.evidence.read.documents import repair
 
@@ -66,7 +65,6 @@ _TWO_VALUES = re.compile(
     ),
     re.IGNORECASE,
 )
-_SCALES = frozenset({"K", "M", "B", "T"})
 _BEHIND_COLON = re.compile(r"[:\uff1a]\s*")
 _WINDOW = r"[\s(]*\(?(v\d+(?:\.\d+)?|\d{4}(?:\s?-\s?\d{4})?)\b"
 _DEFAULT_SETTINGS = frozenset(
@@ -221,8 +219,9 @@ def _sheet(document: Document, table: Table, layout: Layout, extra: _Elsewhere) 
         nothing=layout.nothing,
     )
     context = _Context(document, table, layout, extra)
+    sized = _sized(table, layout, row_models)
     for r, row in enumerate(table.rows):
-        about = _about_row(table, layout, r, row_models[r])
+        about = _about_row(table, layout, r, row_models[r], sized)
         for c in range(sheet.first_column, len(row.cells)):
             if any(part.number for part in row.cells[c].parts):
                 sheet.cells[r, c] = _cell_values(sheet, context, about, r, c)
@@ -246,7 +245,7 @@ def _row_role(label: str, layout: Layout, row: Row) -> Role:
     if is_model:
         return "score"
     numbers = [part.number for cell in row.cells[layout.first :] for part in cell.parts if part.number]
-    is_counts = len(numbers) > 1 and 2 * sum(number.unit in _SCALES for number in numbers) > len(numbers)
+    is_counts = len(numbers) > 1 and 2 * sum(number.unit in SCALES for number in numbers) > len(numbers)
     return "attribute" if layout.models_in == "columns" and is_counts else role_of(label)
 
 
@@ -274,7 +273,7 @@ def _counts(table: Table, c: int) -> bool:
         return True  # how many items a split has
     if len(numbers) > 2 and len({number.value for number in numbers}) == 1 and _is_bare(numbers[0]):
         return _prints_decimals(table, c)  # one whole number in every row, beside scores: how many items were asked
-    return len(numbers) > 1 and 2 * sum(number.unit in _SCALES for number in numbers) > len(numbers)
+    return len(numbers) > 1 and 2 * sum(number.unit in SCALES for number in numbers) > len(numbers)
 
 
 def _is_bare(number: Printed) -> bool:
@@ -340,7 +339,16 @@ class _Row:
     setting: str = ""
 
 
-def _about_row(table: Table, layout: Layout, r: int, model: str) -> _Row:
+def _sized(table: Table, layout: Layout, models: Sequence[str]) -> frozenset[str]:
+    """The names that several rows bear and only their sizes tell apart (`Llama | 7B`, `Llama | 13B`)."""
+    sizes: dict[str, set[str]] = defaultdict(set)
+    for c, kind in enumerate(layout.kinds):
+        for r, model in enumerate(models if kind == "size" else ()):
+            sizes[model].add(_label_above(table, r, c))
+    return frozenset(model for model, own in sizes.items() if model and sum(not is_absent(size) for size in own) > 1)
+
+
+def _about_row(table: Table, layout: Layout, r: int, model: str, sized: frozenset[str]) -> _Row:
     about = _Row(model)
     for c, kind in enumerate(layout.kinds):
         if c == layout.names:
@@ -348,7 +356,7 @@ def _about_row(table: Table, layout: Layout, r: int, model: str) -> _Row:
         text = _label_above(table, r, c) if kind in {"size", "tuning"} else clean_label(_text(table, r, c))
         if not text or is_absent(text):
             continue
-        if kind == "size" and layout.models_in == "rows" and model and model_name(model).parameters is None:
+        if kind == "size" and model in sized and model_name(model).parameters is None:
             about.model = f"{model} {text if re.search(r'[BbM]$', text) else text + 'B'}"
         elif kind == "tuning" and layout.models_in == "rows":
             about.tuning = model_name("x " + text).tuning
@@ -680,7 +688,8 @@ def _cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
         )
     else:
         model_text, benchmark_path, setting = "", [row_label, *path], ""
-    has_role = role not in {"share", "attribute"} or sheet.models_in == "rows"
+    is_difference = (row_role if sheet.models_in == "rows" else column_role) == "delta"  # `Δ over base` is no model
+    has_role = not is_difference and (role not in {"share", "attribute"} or sheet.models_in == "rows")
     known = (model_text, about.tuning, has_role)
     if known not in context.models:
         context.models[known] = _model(context, model_text, about.tuning, has_role=has_role)
@@ -893,7 +902,7 @@ def _benchmark_of(labels: list[str], layout: Layout) -> tuple[BenchmarkName, lis
     if shots and not last:
         name, above = _benchmark_of(labels[:-1], layout)
         return name._replace(shots=shots), above
-    if layout.has_groups and not is_part(labels[-1]):
+    if labels[-1] in layout.grouped or (layout.grouped and role_of(labels[-1]) == "aggregate"):
         return benchmark_name(labels[-1]), labels[:-1]
     head, rest = benchmark_name(labels[0]), " ".join(labels[1:])
     metric, more = metric_name(rest)

@@ -150,11 +150,7 @@ def build_tables(
     ):
         count += 1
     headers = [_header(row, width) for row in raw[:count]]
-    for nth, upper in enumerate(headers[:-1]):
-        for column in range(2, width):
-            # A blank continues the label before it, but not where a label above begins anew.
-            if not upper[column] and all(above[column] == above[column - 1] for above in headers[:nth]):
-                upper[column] = upper[column - 1]
+    _continue_labels(headers)
     body = list(raw[count:])
     counts = _counts(body, width)
     rows: list[Row] = []
@@ -165,7 +161,7 @@ def build_tables(
         filled = [text for text in shown if text]
         if not filled or shown == headers[0] or shown == headers[-1]:
             continue
-        if rows and at < len(body) - 1 and _begins_anew(shown, width, labels):
+        if rows and at < len(body) - 1 and _begins_anew(shown, width, labels, headers[-1]):
             later, more = build_tables(body[at:], index=index + 1, document=document, headings=headings)
             tables, problems = later, [*problems, *more]
             break
@@ -249,6 +245,16 @@ def _label_columns(body: Sequence[RawRow], width: int) -> int:
     return 1
 
 
+def _continue_labels(headers: list[list[str]]) -> None:
+    """A blank of an upper row continues the label before it, but not where a label above begins anew."""
+    for nth, upper in enumerate(headers[:-1]):
+        if any(one and one == other for one, other in pairwise(upper)):
+            continue  # this row says itself how far its labels reach
+        for column in range(2, len(upper)):
+            if not upper[column] and all(above[column] == above[column - 1] for above in headers[:nth]):
+                upper[column] = upper[column - 1]
+
+
 def _is_header(row: RawRow, above: Sequence[RawRow], width: int, labels: int) -> bool:
     if len(row.cells) != width:
         return False
@@ -266,13 +272,17 @@ def _is_header(row: RawRow, above: Sequence[RawRow], width: int, labels: int) ->
     )
 
 
-def _begins_anew(shown: Sequence[str], width: int, labels: int) -> bool:
-    """Whether a row between others is the header of a new table: `Model` or `Benchmark` where the labels stand, no numbers."""
+def _begins_anew(shown: Sequence[str], width: int, labels: int, header: Sequence[str]) -> bool:
+    """Whether a row between others is the header of a new table: no numbers, and `Model` or `Benchmark` over the labels.
+
+    Or over the labels what the table's own header has there, and names over the rest.
+    """
     if len(shown) != width:
         return False
     is_named = any(is_role("models", label) or is_role("benchmarks", label) for label in shown[:labels])
     rest = [text for text in shown[labels:] if text]
-    return is_named and len(rest) >= 2 and not any(_is_value(text) for text in rest)
+    is_same = [*shown[:labels]] == [*header[:labels]] and len(rest) == width - labels > 2
+    return (is_named or is_same) and len(rest) >= 2 and not any(_is_value(text) for text in rest)
 
 
 def _is_score(text: str) -> bool:

@@ -8,10 +8,12 @@ words above it stand.
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -32,6 +34,7 @@ LEAST_LINES = 2
 MAX_HEADER_LINES = 8
 MAX_BAND = 20.0
 MAX_PAGES = 2000
+MAX_SHARED = 40  # columns of one header that are shared out
 MAX_CHARACTERS = 400_000
 MAX_PATHS = 5_000  # drawn on one page; rules of tables come before the curves of a plot, which are left out anyway
 
@@ -299,6 +302,15 @@ def _is_white(colour: Any) -> bool:
     return len(parts) in {1, 3} and all(part == 1 for part in parts)
 
 
+def _bearer(word: Word, ends: dict[int, list[Word]]) -> Word | None:
+    """The larger word that a small one is raised behind, and that reaches lower."""
+    for other in (other for place in range(-2, 3) for other in ends.get(round(word.left) + place, ())):
+        is_raised = other.top - 0.4 * other.size < word.top < word.bottom < other.bottom - 0.08 * other.size
+        if is_raised and other.size > 1.15 * word.size:
+            return other
+    return None
+
+
 def _whole(pieces: list[Word]) -> list[Word]:
     """Words as they are read.
 
@@ -308,21 +320,15 @@ def _whole(pieces: list[Word]) -> list[Word]:
     ends: dict[int, list[Word]] = {}
     for word in pieces:
         ends.setdefault(round(word.right), []).append(word)
-
-    def is_mark(word: Word) -> bool:
-        """Whether it is a raised mark of a footnote: small, and right behind a larger word that reaches lower."""
-        if word.size > 0.85 * usual or not _RAISED_MARK.fullmatch(word.text):
-            return False
-        before = (other for place in range(-2, 3) for other in ends.get(round(word.left) + place, ()))
-        return any(
-            other is not word
-            and other.size > 1.15 * word.size
-            and other.top - 0.4 * other.size < word.top < word.bottom < other.bottom - 0.08 * other.size
-            for other in before
-        )
-
+    kept: list[Word] = []
+    for piece in pieces:
+        other = _bearer(piece, ends) if piece.size <= 0.85 * usual else None
+        if other is None:
+            kept.append(piece)
+        elif not _RAISED_MARK.fullmatch(piece.text):  # the + of MBPP+ is of the name; a number or sign is a footnote's
+            kept.append(piece._replace(top=other.top, bottom=other.bottom))
     words: list[Word] = []
-    for piece in (word for line in _lines([p for p in pieces if not is_mark(p)]) for word in line.words):
+    for piece in (word for line in _lines(kept) for word in line.words):
         last = words[-1] if words else None
         gap = piece.left - last.right if last else usual
         reach = (2.5 if last and last.text.endswith(("±", "˘")) else 0.9) * usual
@@ -744,18 +750,17 @@ def _header_rows(table: PageTable) -> list[list[str]]:
         and rule.right - rule.left < 0.98 * (full + table.columns[0][0] - min(w.left for w in table.header))
     ]
     upper: list[str] = [""] * _width(table)
-    rest = []
+    across: dict[int, Sequence[int]] = {
+        id(word): [c for c, (a, b) in enumerate(table.columns) if rule.left - 2 <= (a + b) / 2 <= rule.right + 2]
+        for rule in reversed(spanning)
+        for word in table.header
+        if word.bottom <= rule.top + 2 and rule.left - 2 <= word.centre <= rule.right + 2
+    }
+    across |= _across([word for word in table.header if id(word) not in across], table)
     for word in table.header:
-        over = next(
-            (r for r in spanning if word.bottom <= r.top + 2 and r.left - 2 <= word.centre <= r.right + 2), None
-        )
-        if over is None:
-            rest.append(word)
-            continue
-        for c, (left, right) in enumerate(table.columns):
-            if over.left - 2 <= (left + right) / 2 <= over.right + 2:
-                place = len(table.labels) + 1 + c
-                upper[place] = f"{upper[place]} {word.text}".strip()
+        for place in (len(table.labels) + 1 + c for c in across.get(id(word), ())):
+            upper[place] = f"{upper[place]} {word.text}".strip()
+    rest = [word for word in table.header if id(word) not in across]
     lower = []
     for layer in _layers(rest, table):
         by_column: dict[int, list[Word]] = {}
@@ -763,6 +768,78 @@ def _header_rows(table: PageTable) -> list[list[str]]:
             by_column.setdefault(_place(word, table), []).append(word)
         lower.append([_join(by_column.get(place, [])) for place in range(_width(table))])
     return [upper, *lower] if any(upper) else lower or [upper]
+
+
+def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
+    """The columns that words of a header stand over, of those (by id) that stand over several with no rule below them.
+
+    They stand over the middle of their columns: so a line's texts share the columns of the names below it.
+    """
+    first = len(table.labels) + 1
+    found: dict[int, Sequence[int]] = {}
+    for line in _lines(words)[:-1]:
+        below: dict[int, list[Word]] = {}
+        for word in words:
+            if word.top > line.bottom - 0.3 * word.size and (place := _place(word, table)) >= first:
+                below.setdefault(place - first, []).append(word)
+        spans = {c: (min(w.left for w in own), max(w.right for w in own)) for c, own in sorted(below.items())}
+        texts = _texts([word for word in line.words if _place(word, table) - first in spans], table)
+        if len(spans) > MAX_SHARED or not any(_is_off(text, spans, table) for text in texts):
+            continue
+        for text, own in zip(texts, _shares([*map(_middle, texts)], spans), strict=True):
+            found |= dict.fromkeys(map(id, text), own) if len(own) > 1 else {}
+    return found
+
+
+def _texts(words: list[Word], table: PageTable) -> list[list[Word]]:
+    """The words of a line of a header, together where they follow closely, but for names of single columns."""
+    texts: list[list[Word]] = []
+    for word in words:
+        if texts and word.left - texts[-1][-1].right < 0.6 * word.size:
+            texts[-1].append(word)
+        else:
+            texts.append([word])
+    found: list[list[Word]] = []
+    for text in texts:
+        names = {place: [*own] for place, own in groupby(text, lambda word: _place(word, table))}
+        columns = ((own, table.columns[place - len(table.labels) - 1]) for place, own in names.items())
+        is_apart = all(abs(_middle(own) - (left + right) / 2) < 0.5 * text[0].size for own, (left, right) in columns)
+        found += names.values() if is_apart else [text]
+    return found
+
+
+def _middle(text: list[Word]) -> float:
+    return (text[0].left + text[-1].right) / 2
+
+
+def _is_off(text: list[Word], spans: dict[int, tuple[float, float]], table: PageTable) -> bool:
+    """Whether a text stands over several columns, or over the middle of no name below it, nor begins with one."""
+    middle, size = _middle(text), text[0].size
+    return len({_place(word, table) for word in text}) > 1 or all(
+        abs((a + b) / 2 - middle) > 0.7 * size and abs(a - text[0].left) > 2 for a, b in spans.values()
+    )
+
+
+def _shares(middles: list[float], spans: dict[int, tuple[float, float]]) -> list[range]:
+    """For each text the columns whose common middle is nearest to its own, as few columns as can be left to none."""
+    columns = list(spans)
+    pitch = (spans[columns[-1]][1] - spans[columns[0]][0]) / len(columns)
+
+    @functools.cache
+    def best(text: int, at: int) -> tuple[float, tuple[range, ...]]:
+        if text == len(middles):
+            return 0.1 * pitch * (len(columns) - at), ()
+        found: tuple[float, tuple[range, ...]] = (float("inf"), ())
+        for i in range(at, len(columns)):
+            for j in range(i, len(columns)):
+                off = abs((spans[columns[i]][0] + spans[columns[j]][1]) / 2 - middles[text])
+                cost, rest = best(text + 1, j + 1)
+                cost += off + 0.1 * pitch * (i - at)
+                if columns[j] - columns[i] == j - i and cost < found[0]:
+                    found = (cost, (range(columns[i], columns[j] + 1), *rest))
+        return found
+
+    return list(best(0, 0)[1]) or [range(0)] * len(middles)
 
 
 def _layers(words: list[Word], table: PageTable) -> list[list[Word]]:
