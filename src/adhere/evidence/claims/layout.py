@@ -88,13 +88,13 @@ def layout_of(table: Table, measured: frozenset[str] = frozenset()) -> Layout:
     kinds = [_kind(table, c, paths[c]) for c in range(first)]
     names = _name_column(table, first, kinds)
     kinds[names] = "names"
-    layout = Layout("", first, names, kinds, paths, grouped=_grouped(paths[first:]))
+    layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     corner = corner_of(table, names)
     layout.models_in = _orientation(table, layout, corner) or _as_elsewhere(table, layout, measured)
     is_named = bool(layout.models_in)
     if not is_named:
         _about_one_model(table, layout, corner)
-        if not (layout.models_in or layout.model) and (axis := _competing(table, layout)):
+        if not (layout.models_in or layout.model) and (axis := _competition(table, layout)):
             layout.models_in, layout.nothing = axis, ""
     if layout.models_in and _is_about_attributes(table, layout, corner):
         layout.nothing = "its rows and columns name attributes of models (size, speed, training), no benchmark"
@@ -103,7 +103,7 @@ def layout_of(table: Table, measured: frozenset[str] = frozenset()) -> Layout:
     return layout
 
 
-def _grouped(paths: list[list[str]]) -> frozenset[str]:
+def _labels_in_groups(paths: list[list[str]]) -> frozenset[str]:
     """The labels that those above them only group (`Reasoning` over MMLU and GPQA).
 
     Others are parts of what stands above them. Parts come again below several labels (`F1` and `Score` of every set);
@@ -279,7 +279,7 @@ def _as_elsewhere(table: Table, layout: Layout, measured: frozenset[str]) -> Ori
     return ""
 
 
-def _competing(table: Table, layout: Layout) -> Orientation:
+def _competition(table: Table, layout: Layout) -> Orientation:
     """The axis whose labels compete, where their names tell nothing.
 
     The best number of a line across them is bold, or an average stands among the labels of the other axis.

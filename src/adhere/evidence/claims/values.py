@@ -219,7 +219,7 @@ def _sheet(document: Document, table: Table, layout: Layout, extra: _Elsewhere) 
         nothing=layout.nothing,
     )
     context = _Context(document, table, layout, extra)
-    sized = _sized(table, layout, row_models)
+    sized = _names_of_sizes(table, layout, row_models)
     for r, row in enumerate(table.rows):
         about = _about_row(table, layout, r, row_models[r], sized)
         for c in range(sheet.first_column, len(row.cells)):
@@ -339,7 +339,7 @@ class _Row:
     setting: str = ""
 
 
-def _sized(table: Table, layout: Layout, models: Sequence[str]) -> frozenset[str]:
+def _names_of_sizes(table: Table, layout: Layout, models: Sequence[str]) -> frozenset[str]:
     """The names that several rows bear and only their sizes tell apart (`Llama | 7B`, `Llama | 13B`)."""
     sizes: dict[str, set[str]] = defaultdict(set)
     for c, kind in enumerate(layout.kinds):
