@@ -411,6 +411,8 @@ def test_the_labels_that_compete_are_models_where_names_tell_nothing() -> None:
     assert {c.model for c in found(averaged.replace("Method", "Embedding")).claims} == {"plain", "smart"}
     neither = head.format("Date") + "| plain | 50.1 | 51.1 | 52.1 |\n| smart | 60.1 | 61.1 | 62.1 |\n"
     assert not found(neither.replace("Method", "Embedding")).claims
+    counts = "| Category | Items | Share (%) |\n|---|---|---|\n| Maths | 30 | 30.0 |\n| Code | 70 | 70.0 |\n| Total | 100 | 100.0 |\n"
+    assert not found(counts).claims
 
 
 def test_the_header_of_a_table_that_comes_again_with_other_names_begins_a_new_one() -> None:

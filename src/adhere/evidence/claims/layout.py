@@ -291,7 +291,7 @@ def _competition(table: Table, layout: Layout) -> Orientation:
         return "" if max(rows, others) < 2 else "rows" if rows > others else "columns"
     heads = [path[-1] for path in layout.paths[layout.first :] if path]
     labels = [clean_label(text) for text in _column(table, layout.names)]
-    above, beside = (any(role_of(label) == "aggregate" for label in axis) for axis in (heads, labels))
+    above, beside = (any(role_of(x) == "aggregate" and not is_role("sum", x) for x in axis) for axis in (heads, labels))
     return "" if rows or above == beside else "rows" if above else "columns"
 
 
