@@ -432,14 +432,14 @@ import resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_AS, (1_500 << 20, 1_500 << 20))
 from adhere.errors import AdhereError
-from adhere.serve.browser import _built
+from adhere.serve.browser import _build_html
 from adhere.serve.watch import watch
 from adhere.store.run import Run
 from adhere.store.shelf import shelf
 for item in sorted(shelf(Path(sys.argv[1])), key=lambda item: item.name):
     for what in ("state", "report"):
         try:
-            found = watch(item).state(with_models=True).done if what == "state" else "nobody" in _built(item)
+            found = watch(item).state(with_models=True).done if what == "state" else "nobody" in _build_html(item)
         except (AdhereError, OSError) as error:
             found = type(error).__name__
         print(item.name, what, found)

@@ -139,7 +139,7 @@ def test_published_suites_are_measured_for_every_arm_and_seed(
 ) -> None:
     directory, _ = finished
     prepared = prepare(spec, directory)
-    (found,) = collect._Stored(prepared).on_suites(prepared).items()
+    (found,) = collect._Records(prepared).on_suites(prepared).items()
     name, evaluations = found
     assert name == "ifeval"
     assert len(evaluations.prompts) == 4

@@ -102,7 +102,7 @@ def test_a_cluster_does_every_task_once_after_what_it_needs(
 
     study.begin, study.result = lambda: None, lambda **_: "the result"
     monkeypatch.setattr(jobs, "on_ray", on_ray)
-    monkeypatch.setattr(jobs, "_prepared", lambda spec, directory: study)
+    monkeypatch.setattr(jobs, "_prepare_once", lambda spec, directory: study)
     how = {"jobs": 1, "progress": Silent(), "command": ""}
     assert jobs.run_ray(study, shard=WHOLE, **how) == "the result"
     assert sorted(study.ran) == sorted(task.name for task in study.tasks)
