@@ -8,8 +8,8 @@ length of the document nor a changed word in each line matters.
 1. Of each item its rarest runs of four tokens are indexed, as 64-bit hashes. A table of bits tells for nearly all runs
    of a text that no item has them.
 2. An item is looked at where a text has two of its runs (one, where the item has few) near each other.
-3. There the longest common subsequence of real tokens decides: half of the shorter text, or all of it where that has
-   fewer than 13 tokens.
+3. There the longest common subsequence, of tokens' slots first and then of real tokens, decides: half of the shorter
+   text, or all of it where that has fewer than 13 tokens.
 
 Unlike the other two rules this one may miss a match that a scan of all windows would find: one that has no two of the
 runs. How often is measured (docs/reference/decontaminate.md).
@@ -17,6 +17,7 @@ runs. How often is measured (docs/reference/decontaminate.md).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,6 +29,7 @@ RUN = 4
 FEWEST = 5
 """Tokens of the shorter text; below, nothing matches."""
 _INDEXED = 24  # runs of an item; more cost memory and find no more (measured)
+_SLOT_BITS = 18  # of a token's number where windows are compared roughly
 _MOST_OWNERS = 64  # items of a run that is looked at; a run of more says nothing
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64)
 
@@ -46,7 +48,10 @@ class SpanRule(BlockRule):
             [self._vocabulary.setdefault(one, len(self._vocabulary) + 1) for one in text.split()] for text in texts
         ]
         self._slack = np.array([max(8, len(item) // 4) for item in self._items], dtype=np.int64)
-        hashes, places, begins = _runs(texts)
+        hashes, places, begins, numbers = _runs(texts)
+        self._numbered = [numbers[start:end].tolist() for start, end in itertools.pairwise(begins)]
+        self._has_slot = np.zeros(1 << _SLOT_BITS, dtype=bool)
+        self._has_slot[numbers] = True
         owners = np.searchsorted(begins, places, side="right") - 1
         _, inverse, spread = np.unique(hashes, return_inverse=True, return_counts=True)
         # Of each item the runs that fewest items have; of equals the first.
@@ -65,13 +70,14 @@ class SpanRule(BlockRule):
     @property
     def memory_bytes(self) -> int:
         """What the index holds, without the interpreter's own objects."""
-        arrays = (self._hashes, self._owners, self._offsets, self._table, self._slack)
-        places = 8 * sum(map(len, self._items))
+        arrays = (self._hashes, self._owners, self._offsets, self._table, self._slack, self._has_slot)
+        places = 16 * sum(map(len, self._items))
         return sum(int(array.nbytes) for array in arrays) + places + sum(map(len, self._vocabulary))
 
     def _of_block(self, texts: list[bytes]) -> list[Match | None]:
         found: list[Match | None] = [None] * len(texts)
-        hashes, places, begins = _runs(texts)
+        hashes, places, begins, numbers = _runs(texts)
+        has_slot = self._has_slot[numbers]
         likely = np.flatnonzero(self._table[hashes >> self._shift])
         hashes, places = hashes[likely], places[likely]
         first = np.searchsorted(self._hashes, hashes)
@@ -90,6 +96,13 @@ class SpanRule(BlockRule):
             needed = shorter if shorter < FEWEST_TOKENS else -(-shorter // 2)
             slack = int(self._slack[item])
             begin = max(0, start - int(begins[row]) - slack)
+            # By numbers of few bits first: two tokens may share one, so this lets too much in and leaves nothing out.
+            there = slice(
+                int(begins[row]) + begin, min(int(begins[row]) + begin + len(sought) + 2 * slack, int(begins[row + 1]))
+            )
+            rough = numbers[there][has_slot[there]].tolist()
+            if len(rough) < needed or LCSseq.similarity(rough, self._numbered[item], score_cutoff=needed) < needed:
+                continue
             if row not in known:
                 known[row] = [self._vocabulary.get(one, 0) for one in texts[row].split()]
             window = [*filter(None, known[row][begin : begin + len(sought) + 2 * slack])]
@@ -116,8 +129,8 @@ class SpanRule(BlockRule):
         return list(zip(rows[middle].tolist(), items[middle].tolist(), starts[middle].tolist(), strict=True))
 
 
-def _runs(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(hash of every run of tokens, its first token's place among all tokens, where each text's tokens begin)."""
+def _runs(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(hash of every run of tokens, its first token's place among all, where each text's begin, each token's slot)."""
     keys, begins = token_keys(texts)
     n = max(0, len(keys) - RUN + 1)
     keys ^= keys >> np.uint64(31)
@@ -129,4 +142,4 @@ def _runs(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     for begin in begins[1:-1]:
         inside[max(0, begin - RUN + 1) : begin] = False
     places = np.flatnonzero(inside)
-    return total[places], places, begins
+    return total[places], places, begins, ((keys * _ODD[0]) >> np.uint64(64 - _SLOT_BITS)).view(np.int64)

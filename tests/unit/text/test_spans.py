@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from adhere.text import spans
 from adhere.text.spans import SpanRule
 
 WORDS = [f"w{n}" for n in range(3000)]
@@ -73,3 +74,16 @@ def test_the_order_of_items_and_blocks_changes_nothing(monkeypatch: pytest.Monke
     assert [match and (49 - match.item, match.common) for match in other] == [
         match and (match.item, match.common) for match in found
     ]
+
+
+def test_tokens_that_share_a_slot_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows are compared by few bits first; with four slots for all tokens that filter lets nearly everything in."""
+    rng = random.Random(3)
+    words = [f"word{number}" for number in range(40)]
+    items = [" ".join(rng.choices(words, k=rng.randrange(5, 30))) for _ in range(60)]
+    kept = [" ".join(word for word in item.split() if rng.random() < 0.8) for item in items]
+    texts = [*kept, *(f"{' '.join(rng.choices(words, k=50))} {one}" for one in kept)]
+    usual = SpanRule(items).matches(texts)
+    monkeypatch.setattr(spans, "_SLOT_BITS", 2)
+    assert SpanRule(items).matches(texts) == usual
+    assert 20 < sum(match is not None for match in usual) < len(texts)

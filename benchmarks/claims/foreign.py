@@ -2,7 +2,7 @@
 
 How many are found, and what is reported of the documents as they are.
 
-    python benchmarks/claims_foreign.py DOC… [--json]
+    python -m benchmarks.claims.foreign DOC… [--json]
 
 Every document is checked as it stands; then one error at a time is put into its text, and the document is checked
 again. An error is found by a conflict that the clean document does not have and that names a line of it. Only errors

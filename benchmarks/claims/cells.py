@@ -2,7 +2,7 @@
 
 Recall and precision per document, format and set.
 
-    python benchmarks/claims_cells.py SET… [--verbose] [--doc NAME]
+    python -m benchmarks.claims.cells SET… [--verbose] [--doc NAME]
 
 A SET is a directory with `docs/`, `cells.json` and, in one of them, `score.py` (`judge`), as
 `../shared/data/claims_fresh` has them. Every error that is reported is printed, so that it can be held against its
