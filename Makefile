@@ -7,6 +7,9 @@ QUICK  := $(addprefix tests/unit/,cli constraints docs house lines pipeline repo
 ROWS   ?= 1000000
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# The program is started hundreds of times by the tests: compiled once, even where the environment forbids it.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: quickstart study test test-unit test-slow test-engines wheel-test dist check format docs clean
 
 quickstart: $(STAMPS)/train  ## train and compare five arms from one small model; prints the report's path. "SEEDS=3,": seed 3; SEEDS=3: three seeds

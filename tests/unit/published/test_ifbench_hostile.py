@@ -112,6 +112,14 @@ def judge(text: str, profile: str, *, views: bool, limit_s: float = MEGABYTE_S) 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("name", HOSTILE)
+def test_a_part_of_a_megabyte_keeps_the_pace_of_two_seconds_a_megabyte(name: str, profile: str) -> None:
+    text = HOSTILE[name]
+    judge(text[: len(text) // PART], profile, views=False, limit_s=MEGABYTE_S / PART)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("name", HOSTILE)
 def test_one_megabyte_takes_under_two_seconds(name: str, profile: str) -> None:
     judge(HOSTILE[name], profile, views=False)
 

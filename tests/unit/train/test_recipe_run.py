@@ -103,8 +103,12 @@ def test_no_second_model_stays_loaded(tmp_path: Path) -> None:
     judge = StageSpec("reward-model", {"epochs": 1, "learning_rate": 1e-3})
     few = {"steps": 1, "prompts_per_step": 2, "answers_per_prompt": 2, "max_new_tokens": 4}
     online = [StageSpec("grpo", few), StageSpec("online-dpo", few), StageSpec("rloo", few | {"kl_beta": 0.1})]
-    counts = Counts()
-    run_recipe(recipe(SFT, DPO, judge, *online, reward="model"), tmp_path, base=ROOT, trackers=[counts])
+    gc.freeze()  # what other tests left, which would be searched at every step
+    try:
+        counts = Counts()
+        run_recipe(recipe(SFT, DPO, judge, *online, reward="model"), tmp_path, base=ROOT, trackers=[counts])
+    finally:
+        gc.unfreeze()
     assert counts.most == {
         "sft": 1, "dpo": 1,  # its reference is log-probs, not a model
         "reward-model": 2,  # and the policy that it is a copy of
@@ -438,6 +442,7 @@ def _losses(out: Path) -> list[float]:
     return [row["loss"] for row in map(json.loads, (out / "log.jsonl").read_text().splitlines())]
 
 
+@pytest.mark.slow  # by default an emitted file does it, and test_sharding compares the losses
 def test_two_processes_follow_the_losses_of_one(tmp_path: Path) -> None:
     """torchrun's variables by hand, gloo on 127.0.0.1: the same loss trajectory as one process, up to rounding."""
     with socket.socket() as probe:

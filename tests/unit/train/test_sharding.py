@@ -9,7 +9,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -139,22 +138,13 @@ def assert_resumed(out: Path, kind: str, name: str) -> None:
     assert all(torch.equal(value, resumed["state"][key]) for key, value in whole["state"].items()), (kind, name)
 
 
-def ran(model: Path, out: Path, names: Sequence[str], *, ways: Sequence[tuple[str, str]]) -> None:
-    """Each method in one process and in two, undisturbed, killed and resumed.
-
-    `ways` are pairs of the two, such as (one, shard).
-    """
-    kinds = [
-        f"{each}:{name}"
-        for name in names
-        for one, two in ways
-        for each in (one, two, f"killed-{two}", f"resumed-{two}")
-    ]
+def ran(model: Path, out: Path, *runs: tuple[str, str, str]) -> None:
+    """Each (method, way of one process, way of two), such as (dpo, one, shard): undisturbed, killed and resumed."""
+    kinds = [f"{each}:{name}" for name, one, two in runs for each in (one, two, f"killed-{two}", f"resumed-{two}")]
     assert len(forked(model, out, *kinds)) == len(kinds)
-    for name in names:
-        for one, two in ways:
-            assert_same(out, one, two, name)
-            assert_resumed(out, two, name)
+    for name, one, two in runs:
+        assert_same(out, one, two, name)
+        assert_resumed(out, two, name)
 
 
 def test_methods_in_two_processes_do_what_one_does(tiny_llama_dir: Path, tmp_path: Path) -> None:
@@ -163,15 +153,14 @@ def test_methods_in_two_processes_do_what_one_does(tiny_llama_dir: Path, tmp_pat
     A tensor of the CPU or of the other's that gets in fails (`devices`). Drawing, judging and reference passes are
     divided, so equal losses and counts say that what was gathered is whole and in order.
     """
-    ran(tiny_llama_dir, tmp_path, ["dpo"], ways=[("one", "shard")])
-    ran(tiny_llama_dir, tmp_path, ["grpo"], ways=[("one-lora", "two-lora")])
+    ran(tiny_llama_dir, tmp_path, ("dpo", "one", "shard"), ("grpo", "one-lora", "two-lora"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("one", "two"), [("one", "two"), ("one-lora", "two-lora")], ids=["full", "lora"])
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method(tiny_llama_dir: Path, tmp_path: Path, name: str, one: str, two: str) -> None:
-    ran(tiny_llama_dir, tmp_path, [name], ways=[(one, two)])
+    ran(tiny_llama_dir, tmp_path, (name, one, two))
 
 
 @pytest.mark.slow
@@ -186,7 +175,7 @@ def test_every_method_with_sharded_weights(
     with serving(tiny_llama_dir) as stand_in:
         monkeypatch.setenv(client.URL, stand_in.url)
         monkeypatch.setenv(client.WEIGHTS, str(tmp_path / "shared"))
-        ran(tiny_llama_dir, tmp_path, [name], ways=[("one", "shard"), ("one-lora", "shard-lora")])
+        ran(tiny_llama_dir, tmp_path, (name, "one", "shard"), (name, "one-lora", "shard-lora"))
 
 
 def test_a_fake_device_refuses_what_a_gpu_would() -> None:
