@@ -110,8 +110,8 @@ def test_shots_over_columns_are_of_the_benchmark_that_the_caption_names() -> Non
         "---|---|---|---\n Gopher | 280B | 43.5 | 57.2\n LLaMA | 7B | 50.0 | 57.6\n"
     )
     assert cells(text)[:2] == [
-        ("Gopher", "TriviaQA", "0-shot", 43.5),
-        ("Gopher", "TriviaQA", "64-shot", 57.2),
+        ("Gopher 280B", "TriviaQA", "0-shot", 43.5),
+        ("Gopher 280B", "TriviaQA", "64-shot", 57.2),
     ]
 
 

@@ -181,6 +181,31 @@ def test_a_header_between_double_rules_above_a_title_of_rows() -> None:
     assert cells[2].cells == ["A-7B", "60.1", "61.1", "62.1"]
 
 
+def test_a_title_in_the_middle_under_a_rule_may_name_a_size() -> None:
+    page = lines(
+        row("Model|QuizA|QuizB|QuizC", 100),
+        [word("~8B", 125, top=125), word("Models", 142, top=125)],
+        row("A-7B|60.1|61.1|62.1", 150),
+        row("B-7B|70.1|71.1|72.1", 165),
+        [word("13B+", 122, top=190), word("Models", 144, top=190)],
+        row("C-14B|60.1|61.1|62.1", 215),
+    )
+    (table,) = _tables(page, rules(95, 118, 142, 183, 207, 230))
+    cells, headers = table.rows()
+    assert headers == 1
+    assert [r.cells[0] for r in cells] == ["Model", "~8B Models", "A-7B", "B-7B", "13B+ Models", "C-14B"]
+
+
+def test_numbers_that_go_on_a_name_are_no_column() -> None:
+    page = lines(
+        row("Model|QuizA|QuizB", 100, (40, 150, 200)),
+        [word("Foo1.5", 20), word("72B", 53), *row("|60.1|61.1", 125, (0, 150, 200))],
+        [word("Bar", 22), word("2", 40), word("70B", 48), *row("|70.1|71.1", 140, (0, 150, 200))],
+    )
+    (table,) = _tables(page, rules(95, 118, 160))
+    assert [r.cells for r in table.rows()[0][1:]] == [["Foo1.5 72B", "60.1", "61.1"], ["Bar 2 70B", "70.1", "71.1"]]
+
+
 def test_a_line_of_sizes_below_the_names_is_a_row_of_the_header() -> None:
     page = lines(
         row("|Foo-|Bar|Baz", 100),
@@ -315,11 +340,13 @@ def test_tables_side_by_side_in_pipes_are_two_and_a_dash_is_no_model() -> None:
     assert [c.model for c in found(dashed).claims] == ["Foo-7B", "Foo-7B", "Best ever", "Best ever"]
 
 
-def test_a_size_in_its_own_column_belongs_to_names_that_only_it_tells_apart() -> None:
-    apart = (
-        "| Model | Params | QuizA |\n|---|---|---|\n| Foo | 7B | 50.1 |\n| Foo | 13B | 60.1 |\n| Bar-v5 | 3B | 40.1 |\n"
-    )
-    assert [c.model for c in found(apart).claims] == ["Foo 7B", "Foo 13B", "Bar-v5"]
+def test_a_column_of_sizes_completes_names_unless_it_contradicts_the_sizes_that_they_state() -> None:
+    head = "| Model | Params | QuizA |\n|---|---|---|\n| Foo | 7B | 50.1 |\n| Foo | 13B | 60.1 |\n"
+    assert [c.model for c in found(head + "| Bar-v5 | 3B | 40.1 |\n").claims] == ["Foo 7B", "Foo 13B", "Bar-v5 3B"]
+    counted = head + "| Bar-v5 | 3B | 40.1 |\n| Baz-8B | 7.6B | 55.1 |\n"
+    assert [c.model for c in found(counted).claims] == ["Foo 7B", "Foo 13B", "Bar-v5", "Baz-8B"]
+    files = "| Model | Size | MMLU |\n|---|---|---|\n| FooBERT | 417M | 50.1 |\n| BarBERT | 1.2G | 60.1 |\n"
+    assert [c.model for c in found(files).claims] == ["FooBERT", "BarBERT"]
 
 
 def test_a_row_of_differences_is_no_model() -> None:
@@ -400,21 +427,6 @@ def test_words_over_several_columns_without_a_rule_below_them_reach_over_them() 
     ]
 
 
-def test_the_labels_that_compete_are_models_where_names_tell_nothing() -> None:
-    head = "| Method | Person | Place | {} |\n|---|---|---|---|\n"
-    marked = head.format("Date") + "| plain | 50.1 | 51.1 | 52.1 |\n| smart | **60.1** | **61.1** | **62.1** |\n"
-    assert [(c.model, c.benchmark) for c in found(marked.replace("Method", "")).claims][:2] == [
-        ("plain", "Person"),
-        ("plain", "Place"),
-    ]
-    averaged = head.format("Average") + "| plain | 50.1 | 51.1 | 50.6 |\n| smart | 60.1 | 61.1 | 60.6 |\n"
-    assert {c.model for c in found(averaged.replace("Method", "Embedding")).claims} == {"plain", "smart"}
-    neither = head.format("Date") + "| plain | 50.1 | 51.1 | 52.1 |\n| smart | 60.1 | 61.1 | 62.1 |\n"
-    assert not found(neither.replace("Method", "Embedding")).claims
-    counts = "| Category | Items | Share (%) |\n|---|---|---|\n| Maths | 30 | 30.0 |\n| Code | 70 | 70.0 |\n| Total | 100 | 100.0 |\n"
-    assert not found(counts).claims
-
-
 def test_the_header_of_a_table_that_comes_again_with_other_names_begins_a_new_one() -> None:
     text = html(
         "<th>Kind</th><th>Set</th><th>Foo-7B</th><th>Bar-7B</th><th>Baz-7B</th>",
@@ -432,3 +444,54 @@ def test_an_upper_label_over_two_columns_does_not_reach_over_the_blank_behind_it
         "<td>Zeta-7B</td><td>1.5</td><td>2.5</td><td>3.5</td>",
     )
     assert [(c.benchmark, c.variant, c.setting) for c in found(text, ".html").claims][2] == ("QuizB", "", "")
+
+
+def test_a_title_of_rows_below_the_header_is_no_row_of_it() -> None:
+    claims = latex(
+        " & \\multicolumn{2}{c}{Maths} & \\multirow{2}{*}{} \\\\ Method & GSM8K & MATH & AVG",
+        "\\multicolumn{4}{l}{\\textbf{Baseline}} \\\\ Plain & 0.95 & 0.63 & 0.79",
+        "\\multicolumn{4}{l}{\\textbf{Pruning}} \\\\ Random & 0.91 & 0.47 & 0.69",
+        "Saved & 18.8\\% & 22.6\\% & 20.7\\%",
+        "Greedy & 0.92 & 0.48 & 0.70",
+    ).claims
+    assert {c.model for c in claims} == {"Plain", "Random", "Greedy"}  # what is saved is no score
+    assert [c.value for c in claims][:3] == [0.95, 0.63, 0.79]
+
+
+def test_rows_in_percent_are_scores_where_all_are() -> None:
+    text = "| Model | QuizA | QuizB |\n|---|---|---|\n| Foo-7B | 50.1% | 51.1% |\n| Bar-7B | 60.1% | 61.1% |\n"
+    assert len(found(text).claims) == 4
+
+
+def test_a_cell_over_several_rows_may_be_written_in_the_last_of_them() -> None:
+    rows = [
+        " & Zeta-7B & 50.1",
+        "\\multirow{-2}{*}{Maths} & Eta-7B & 60.1",
+        " & Zeta-7B & 51.1",
+        "\\multirow{-2}{*}{Code} & Eta-7B & 61.1",
+    ]
+    claims = latex("Field & Model & QuizA", *rows).claims
+    assert [(c.model, c.setting) for c in claims] == [
+        ("Zeta-7B", "Maths"),
+        ("Eta-7B", "Maths"),
+        ("Zeta-7B", "Code"),
+        ("Eta-7B", "Code"),
+    ]
+
+
+def test_a_stage_whose_numbers_have_decimals_is_a_row_of_scores_and_shots_are_not() -> None:
+    text = (
+        "| Checkpoint | MMLU | DROP |\n|---|---|---|\n| N-shot | 5 | 0 |\n| Pretraining | 31.9 | 26.9 |\n"
+        "| Pretraining & mid-training | 43.7 | 44.3 |\n"
+    )
+    assert {c.model for c in found(text).claims} == {"Pretraining", "Pretraining & mid-training"}
+
+
+def test_a_scale_of_the_caption_that_several_rows_break_is_not_the_tables() -> None:
+    head = (
+        "Table 1: Results; QuizA is rated on a scale from 1 to 5.\n\n| Benchmark | Foo-7B | Bar-7B |\n|---|---|---|\n"
+    )
+    of_one = head + "| QuizA | 4.4 | 3.6 |\n| QuizB | 36.6 | 46.6 |\n| QuizC | 0.6 | 0.9 |\n"
+    assert not found(of_one).conflicts
+    of_all = head + "| QuizA | 4.4 | 3.6 |\n| QuizB | 3.6 | 46.6 |\n| QuizC | 2.6 | 1.9 |\n"
+    assert [(c.type, c.severity) for c in found(of_all).conflicts] == [("invariant", "error")]

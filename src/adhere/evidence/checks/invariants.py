@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from adhere.evidence.checks.checking import Check, Read, Source, show_number
+from adhere.evidence.checks.checking import Check, Read, Source, as_printed, show_number
 from adhere.evidence.claims.names import ceiling_of, is_length, looks_like_model, model_name
 from adhere.evidence.claims.printed import EPSILON, agree, number_of
 from adhere.evidence.claims.values import Sheet, Value
@@ -171,30 +171,31 @@ def _loose_check(strict: Value, loose: Value) -> Check:
 
 
 def _scales(sheet: Sheet) -> list[Check]:
-    stated = _stated_scale(sheet)
-    caption = Source(sheet.document.name, sheet.table.caption_line or sheet.table.line)
-    checks = []
-    for value in sheet.values():
-        if (
-            not value.is_firm
-            or value.role not in {"score", "aggregate"}
-            or value.printed.unit[:1] in {"K", "M", "B", "T", "/"}
-        ):
-            continue
-        if stated:
-            checks.append(_scale_check(value, *stated, "the caption's scale", (caption,)))
-            continue
+    scores = [
+        value
+        for value in sheet.values()
+        if value.is_firm
+        and value.role in {"score", "aggregate"}
+        and value.printed.unit[:1] not in {"K", "M", "B", "T", "/"}
+    ]
+    if stated := _stated_scale(sheet):
+        caption = Source(sheet.document.name, sheet.table.caption_line or sheet.table.line)
+        checks = [_scale_check(value, *stated, "the caption's scale", (caption,)) for value in scores]
+        broken = (check.values[0] for check in checks if not check.holds(as_printed))
+        # One benchmark outside may be a slip. A scale that several break is not the table's, but that of a few rows.
+        if len({v.row_label if sheet.models_in == "columns" else v.column_label for v in broken}) <= 1:
+            return checks
+    return [
+        _scale_check(value, 0.0, value.benchmark.top, f"the scale of {value.benchmark.name}", ())
+        for value in scores
         # "MMLU Length" is no score on MMLU's scale.
-        if (
-            value.benchmark is None
-            or not value.benchmark.has_scale
-            or value.direction == "lower"
-            or value.benchmark.variant
-        ):
-            continue
-        if value.model and (value.printed.value > value.benchmark.top + EPSILON or value.printed.value < 0):
-            checks.append(_scale_check(value, 0.0, value.benchmark.top, f"the scale of {value.benchmark.name}", ()))
-    return checks
+        if value.model
+        and value.benchmark
+        and value.benchmark.has_scale
+        and value.direction != "lower"
+        and not value.benchmark.variant
+        and (value.printed.value > value.benchmark.top + EPSILON or value.printed.value < 0)
+    ]
 
 
 def _stated_scale(sheet: Sheet) -> tuple[float, float] | None:

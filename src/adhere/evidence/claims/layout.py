@@ -7,7 +7,6 @@ that says "Model" or "Benchmark"), then what its labels read like, then their pl
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,7 +27,7 @@ from adhere.evidence.claims.names import (
     shots_of,
 )
 from adhere.evidence.claims.printed import SCALES, is_absent
-from adhere.evidence.read.document import Cell, Table
+from adhere.evidence.read.document import Table
 
 Orientation = Literal["columns", "rows", ""]
 LabelKind = Kind | Literal["names", "tuning", ""]
@@ -94,8 +93,6 @@ def layout_of(table: Table, measured: frozenset[str] = frozenset()) -> Layout:
     is_named = bool(layout.models_in)
     if not is_named:
         _about_one_model(table, layout, corner)
-        if not (layout.models_in or layout.model) and (axis := _competition(table, layout)):
-            layout.models_in, layout.nothing = axis, ""
     if layout.models_in and _is_about_attributes(table, layout, corner):
         layout.nothing = "its rows and columns name attributes of models (size, speed, training), no benchmark"
     if is_named and layout.models_in == "columns":
@@ -277,30 +274,6 @@ def _as_elsewhere(table: Table, layout: Layout, measured: frozenset[str]) -> Ori
         if known >= LEAST_SHARED and known >= len(labels) / 2:
             return orientation  # type: ignore[return-value]
     return ""
-
-
-def _competition(table: Table, layout: Layout) -> Orientation:
-    """The axis whose labels compete, where their names tell nothing.
-
-    The best number of a line across them is bold, or an average stands among the labels of the other axis.
-    """
-    columns = range(layout.first, table.width)
-    across_rows = [[row.cells[c] for row in table.rows if len(row.cells) > c] for c in columns]
-    rows = sum(map(_marks_best, across_rows))
-    if rows != (others := sum(_marks_best(row.cells[layout.first :]) for row in table.rows)):
-        return "" if max(rows, others) < 2 else "rows" if rows > others else "columns"
-    heads = [path[-1] for path in layout.paths[layout.first :] if path]
-    labels = [clean_label(text) for text in _column(table, layout.names)]
-    above, beside = (any(role_of(x) == "aggregate" and not is_role("sum", x) for x in axis) for axis in (heads, labels))
-    return "" if rows or above == beside else "rows" if above else "columns"
-
-
-def _marks_best(cells: Sequence[Cell]) -> bool:
-    """Whether one number of a line is bold, and it is the highest or the lowest."""
-    numbers = [(part.number.value, part.bold) for cell in cells for part in cell.parts if part.number]
-    bold = {value for value, is_bold in numbers if is_bold}
-    rest = [value for value, is_bold in numbers if not is_bold]
-    return len(bold) == 1 and bool(rest) and not min(rest) < bold.pop() < max(rest)
 
 
 def _share(items: list, test) -> float:  # type: ignore[no-untyped-def,type-arg]

@@ -26,6 +26,7 @@ from adhere.evidence.claims.names import (
     is_role,
     is_setting,
     is_split,
+    label_kind,
     looks_like_model,
     metric_in,
     metric_name,
@@ -65,6 +66,7 @@ _TWO_VALUES = re.compile(
     ),
     re.IGNORECASE,
 )
+_BILLIONS = re.compile(r"\d+(?:\.\d+)?[Bb]")
 _BEHIND_COLON = re.compile(r"[:\uff1a]\s*")
 _WINDOW = r"[\s(]*\(?(v\d+(?:\.\d+)?|\d{4}(?:\s?-\s?\d{4})?)\b"
 _DEFAULT_SETTINGS = frozenset(
@@ -218,6 +220,9 @@ def _sheet(document: Document, table: Table, layout: Layout, extra: _Elsewhere) 
         is_private=bool(_PRIVATE.search(table.caption)),
         nothing=layout.nothing,
     )
+    if layout.models_in == "rows":
+        for r in _percent_rows(table, layout):
+            sheet.row_roles[r] = "share"
     context = _Context(document, table, layout, extra)
     sized = _names_of_sizes(table, layout, row_models)
     for r, row in enumerate(table.rows):
@@ -240,13 +245,27 @@ def _first_number(table: Table, layout: Layout) -> int:
     return first
 
 
+def _numbers(cell: Cell) -> list[Printed]:
+    return [part.number for part in cell.parts if part.number]
+
+
 def _row_role(label: str, layout: Layout, row: Row) -> Role:
-    is_model = layout.models_in == "rows" and (looks_like_model(label) or is_greek(label))
-    if is_model:
-        return "score"
-    numbers = [part.number for cell in row.cells[layout.first :] for part in cell.parts if part.number]
+    numbers = [number for cell in row.cells[layout.first :] for number in _numbers(cell)]
+    if layout.models_in == "rows":
+        if looks_like_model(label) or is_greek(label):
+            return "score"
+        is_score = role_of(label) == "attribute" and 2 * sum(number.decimals > 0 for number in numbers) > len(numbers)
+        # A stage (`Pretraining`) whose numbers have decimals was measured; `N-shot` says how.
+        return "score" if is_score else "attribute" if label_kind(label) == "shots" else role_of(label)
     is_counts = len(numbers) > 1 and 2 * sum(number.unit in SCALES for number in numbers) > len(numbers)
     return "attribute" if layout.models_in == "columns" and is_counts else role_of(label)
+
+
+def _percent_rows(table: Table, layout: Layout) -> list[int]:
+    """The rows that print nothing but percentages where no other row has one: what a row of scores saved or gained."""
+    signs = [{n.unit == "%" for cell in row.cells[layout.first :] for n in _numbers(cell)} for row in table.rows]
+    found = [r for r, own in enumerate(signs) if own == {True}]
+    return found if 2 * len(found) < len(signs) and all(len(own) < 2 for own in signs) else []
 
 
 def _column_roles(table: Table, layout: Layout) -> list[Role]:
@@ -340,12 +359,20 @@ class _Row:
 
 
 def _names_of_sizes(table: Table, layout: Layout, models: Sequence[str]) -> frozenset[str]:
-    """The names that several rows bear and only their sizes tell apart (`Llama | 7B`, `Llama | 13B`)."""
+    """The names that the column of sizes completes.
+
+    Those that several rows bear (`Llama | 7B`, `Llama | 13B`); and all where it has billions (`Gopher | 280B`), and
+    says of no name with a size another one: then it counts parameters, which names leave out.
+    """
     sizes: dict[str, set[str]] = defaultdict(set)
     for c, kind in enumerate(layout.kinds):
         for r, model in enumerate(models if kind == "size" else ()):
-            sizes[model].add(_label_above(table, r, c))
-    return frozenset(model for model, own in sizes.items() if model and sum(not is_absent(size) for size in own) > 1)
+            if not is_absent(size := _label_above(table, r, c)):
+                sizes[model].add(size)
+    stated = [(model_name(model).parameters, size) for model, own in sizes.items() for size in own]
+    if all(_BILLIONS.fullmatch(size) and named in {None, float(size[:-1])} for named, size in stated):
+        return frozenset(filter(None, sizes))
+    return frozenset(model for model, own in sizes.items() if model and len(own) > 1)
 
 
 def _about_row(table: Table, layout: Layout, r: int, model: str, sized: frozenset[str]) -> _Row:

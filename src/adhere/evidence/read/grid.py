@@ -146,7 +146,7 @@ def build_tables(
     labels = _label_columns(raw[max(header_rows, 1) :], width)
     count = max(header_rows, 1)
     while count < min(len(raw) - 1, MAX_HEADER_ROWS) and (
-        _is_title(raw[count - 1]) or _is_header(raw[count], raw[:count], width, labels)
+        (count == 1 and _is_title(raw[0])) or _is_header(raw[count], raw[:count], width, labels)
     ):
         count += 1
     headers = [_header(row, width) for row in raw[:count]]
@@ -256,8 +256,8 @@ def _continue_labels(headers: list[list[str]]) -> None:
 
 
 def _is_header(row: RawRow, above: Sequence[RawRow], width: int, labels: int) -> bool:
-    if len(row.cells) != width:
-        return False
+    if len(row.cells) != width or (_is_title(row) and row.cells[0] == row.cells[-1]):
+        return False  # one text over all columns, below the header, is a section
     over = [{clean_label(head.cells[column]) for head in above if len(head.cells) > column} for column in range(labels)]
     own = [label for c in range(labels) if (label := clean_label(row.cells[c])) and label not in over[c]]
     kinds = {label_kind(label) for label in own}

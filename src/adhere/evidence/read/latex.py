@@ -31,7 +31,7 @@ _MARK = re.compile(r"\\begin\{|\\end\{|\\\\|\\.|[{}&]", re.DOTALL)
 _ROW_OPTION = re.compile(r"\*?\s*\[[^\[\]&]*\]")
 _ACROSS = re.compile(r"\\multicolumn\s*\{\s*(\d+)\s*\}\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}\s*")
 _BELOW = re.compile(
-    r"\\multirow\s*(?:\[[^\[\]]*\])?\s*\{\s*-?(\d+)\s*\}\s*(?:\[[^\[\]]*\])?\s*\{[^{}]*\}\s*(?:\[[^\[\]]*\])?\s*"
+    r"\\multirow\s*(?:\[[^\[\]]*\])?\s*\{\s*(-?\d+)\s*\}\s*(?:\[[^\[\]]*\])?\s*\{[^{}]*\}\s*(?:\[[^\[\]]*\])?\s*"
 )
 _COLOUR = re.compile(r"^(?:\s*\\(?:cellcolor|rowcolor|color)\s*(?:\[[^\[\]]*\])?\s*\{[^{}]*\})+\s*")
 _CAPTION = re.compile(r"\\caption(?:of\{table\})?\*?(?:\[[^\[\]]*\])?(?=\s*\{)")
@@ -176,7 +176,7 @@ def _table(
         if not stripped.strip():
             continue
         # Rules are blanked in place, so that lines are counted to the text.
-        row = _row(stripped, source.line(start + len(stripped) - len(stripped.lstrip())), spans, macros)
+        row = _row(stripped, source.line(start + len(stripped) - len(stripped.lstrip())), spans, macros, rows)
         if any(cell.strip() for cell in row.cells):
             rows.append(row)
     low, high = (around.inside, around.close) if around else (span.inside, span.close)
@@ -211,7 +211,9 @@ def _split(text: str, start: int, end: int, mark: str) -> Iterator[tuple[str, in
     yield text[begin:end], begin
 
 
-def _row(source: str, line: int, spans: dict[int, tuple[int, str]], macros: Mapping[str, Macro]) -> RawRow:
+def _row(
+    source: str, line: int, spans: dict[int, tuple[int, str]], macros: Mapping[str, Macro], above: list[RawRow]
+) -> RawRow:
     row: list[str] = []
     for part, _ in _split(source, 0, len(source), "&"):
         piece = _COLOUR.sub("", part).strip() if "\\" in part else part.strip()
@@ -225,6 +227,9 @@ def _row(source: str, line: int, spans: dict[int, tuple[int, str]], macros: Mapp
             down = min(int(below[1]), MAX_SPAN)
             piece = (braced(piece, below.end())[0] or "").strip()
         text = latex_text(piece, macros)
+        for cells in (upper.cells for upper in above[down + 1 :] if -MAX_SPAN < down < 0):
+            if len(cells) > len(row) and not cells[len(row)]:
+                cells[len(row)] = text  # a negative count: the cell began in a row above
         for _ in range(columns if len(row) < MAX_COLUMNS else 1):
             held = spans.pop(len(row), None)
             if held and not text:

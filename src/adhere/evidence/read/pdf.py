@@ -13,7 +13,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -477,15 +477,17 @@ def _lines(words: list[Word]) -> list[PageLine]:
 def _numbers(line: PageLine) -> list[Word]:
     """The words of a line that are numbers, or print one with more (`1564/1580`, `$1.29`).
 
-    Not those that end a name (`Opus 4.7`).
+    Not those that go on a name (`Opus 4.7`, `LLaMA 2 70B`).
     """
     found = []
+    is_name = False
     for before, word in zip([None, *line.words], line.words, strict=False):
         text = word.text.strip("*†‡()")
         if number_of(text) is None and not _AMOUNT.fullmatch(text):
+            is_name = any(map(str.isalpha, text))
             continue
-        is_near = before is not None and word.left - before.right < 0.4 * word.size
-        if not (is_near and before and before.text[-1:].isalpha() and number_of(before.text) is None):
+        is_name = is_name and before is not None and word.left - before.right < 0.4 * word.size
+        if not is_name:
             found.append(word)
     return found
 
@@ -571,7 +573,7 @@ def _table(lines: list[PageLine], first: int, last: int, rows: list[int], rules:
     if not columns:
         return None
     first = _under_rule(lines, first, columns, rules)
-    while first > 0 and _is_section(lines[first - 1], columns) and _has_rule_above(lines[first - 1], columns, rules):
+    while first > 0 and _is_section(lines[first - 1], columns, rules) and _rule_above(lines[first - 1], columns, rules):
         first -= 1
     body = lines[first : last + 1]
     header, start = _header(lines, first, columns, rules)
@@ -636,25 +638,31 @@ def _apart(tops: list[float]) -> list[float]:
     return found
 
 
-def _is_section(line: PageLine, columns: Sequence[tuple[float, float]]) -> bool:
+def _is_section(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
     """Whether a line is one text that stands over columns of numbers.
 
-    `Closed-Source Models` between the header and the rows.
+    `Closed-Source Models` between the header and the rows; in the middle under a rule also `~8B Models`.
     """
-    if _numbers(line) or _CAPTION.match(line.text) or len(line.words) > 8 or line.words[-1].right < columns[0][0] - 2:
+    words = line.words
+    if _CAPTION.match(line.text) or len(words) > 8:
         return False
-    gaps = [b.left - a.right for a, b in zip(line.words, line.words[1:], strict=False)]
-    covered = sum(line.words[0].left < right and line.words[-1].right > left for left, right in columns)
-    return (
-        max(gaps, default=0.0) < 0.6 * line.words[0].size
-        and (covered >= 2 or len(columns) <= 2)
-        and covered < len(columns)
-    )
+    if max((b.left - a.right for a, b in pairwise(words)), default=0.0) >= 0.6 * words[0].size:
+        return False
+    rule = _rule_above(line, columns, rules)
+    if len(words) > 1 and rule and abs(_middle(words) - (rule.left + rule.right) / 2) < words[0].size:
+        return any(word.text.isalpha() for word in words)
+    covered = sum(words[0].left < right and words[-1].right > left for left, right in columns)
+    is_over = words[-1].right >= columns[0][0] - 2 and (covered >= 2 or len(columns) <= 2)
+    return is_over and not _numbers(line) and covered < len(columns)
 
 
-def _has_rule_above(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
+def _rule_above(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> Rule | None:
+    """The rule over all columns that a line stands right under."""
     left, right = columns[0][0], columns[-1][1]
-    return any(r.left <= left + 2 and r.right >= right - 2 and 0 <= line.top - r.top < 1.5 * line.height for r in rules)
+    return next(
+        (r for r in rules if r.left <= left + 2 and r.right >= right - 2 and 0 <= line.top - r.top < 1.5 * line.height),
+        None,
+    )
 
 
 def _columns(rows: list[PageLine]) -> list[tuple[float, float]]:
@@ -761,12 +769,15 @@ def _header_rows(table: PageTable) -> list[list[str]]:
         for place in (len(table.labels) + 1 + c for c in across.get(id(word), ())):
             upper[place] = f"{upper[place]} {word.text}".strip()
     rest = [word for word in table.header if id(word) not in across]
-    lower = []
+    lower: list[list[str]] = []
     for layer in _layers(rest, table):
         by_column: dict[int, list[Word]] = {}
         for word in layer:
             by_column.setdefault(_place(word, table), []).append(word)
-        lower.append([_join(by_column.get(place, [])) for place in range(_width(table))])
+        texts = [_join(by_column.get(place, [])) for place in range(_width(table))]
+        if lower and not any(map(all, zip(lower[-1], texts, strict=True))):
+            texts = [*map("".join, zip(lower.pop(), texts, strict=True))]  # `Model`, half a line above the others
+        lower.append(texts)
     return [upper, *lower] if any(upper) else lower or [upper]
 
 
@@ -873,7 +884,7 @@ def _body_rows(table: PageTable) -> list[RawRow]:
     labels = len(table.labels) + 1
     placed = []
     for line in table.body:
-        if _is_section(line, table.columns):
+        if _is_section(line, table.columns, table.rules):
             placed.append([line.text, *[""] * (_width(table) - 1)])
             continue
         cells: dict[int, list[Word]] = {}
