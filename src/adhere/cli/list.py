@@ -47,7 +47,7 @@ def command(what: str, directory: Path, problems_of: str | None, as_json: bool) 
 
     listings: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "constraints": _constraints,
-        "suites": _suites,
+        "suites": lambda: _suites(hashes=as_json),
         "models": _models,
         "stages": _stages,
         "transforms": _transforms,
@@ -108,12 +108,12 @@ def _list_published() -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _suites() -> list[dict[str, Any]]:
+def _suites(*, hashes: bool) -> list[dict[str, Any]]:
     from msgspec import to_builtins
 
     from adhere.suites import describe
 
-    return [to_builtins(row) | {"made": row.made} for row in describe()]
+    return [to_builtins(row) | {"made": row.made} for row in describe(hashes=hashes)]
 
 
 def _problems(name: str) -> list[dict[str, Any]]:

@@ -157,19 +157,24 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
     return source_of(prefix).load(argument if colon else None, seed).cut(limit)
 
 
-def describe() -> list[Description]:
+def describe(*, hashes: bool = True) -> list[Description]:
     """Every suite with its default settings, generated ones first.
 
-    Of those that need a file, what is known without it.
+    Of those that need a file, what is known without it. A hash takes all prompts; without hashes a family draws one
+    group of its default ones.
     """
-    rows = (_describe(name, source_of(name)) for name in names())
+    rows = (_describe(name, source_of(name), hashes=hashes) for name in names())
     return sorted(rows, key=lambda row: (not row.generated, row.name))
 
 
-def _describe(name: str, source: Source) -> Description:
+def _describe(name: str, source: Source, *, hashes: bool) -> Description:
     size, tokens, sha256 = source.size, source.max_new_tokens, ""
     slices: tuple[str, ...] = ()
-    if not source.needs_path:
+    if not hashes and name in (families := _families()):
+        family = families.get(name)
+        with contextlib.suppress(MissingExtra):
+            size, tokens, slices = family.size, family.max_new_tokens, tuple(family.level_names[: family.usual_levels])
+    elif not source.needs_path:
         with contextlib.suppress(
             MissingExtra
         ):  # without Pillow the suite `visual` cannot be made, but it can be listed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import msgspec
 import pytest
 
 from adhere.errors import UnknownName, UsageError
@@ -61,6 +62,12 @@ def test_a_bare_file_is_no_suite_but_says_what_it_lacks() -> None:
         match=r"such as ifeval:input_data\.jsonl; suites that take one: advancedif, agentif, codeif, complexbench, followbench, ",
     ):
         load("input_data.jsonl")
+
+
+def test_the_quick_listing_differs_in_nothing_but_the_hash() -> None:
+    """A family counts one group of its default ones."""
+    for quick, whole in zip(describe(hashes=False), describe(), strict=True):
+        assert quick == msgspec.structs.replace(whole, sha256=quick.sha256), whole.name
 
 
 def test_the_listing_says_who_made_a_suite_whom_it_cites_and_what_it_needs() -> None:

@@ -125,6 +125,11 @@ class Family:
         """In order."""
         return tuple(level.name for level in self.levels)
 
+    @property
+    def size(self) -> int:
+        """Prompts of the default suite: every group has as many as the first."""
+        return self.groups * len(self._group(PUBLIC_SEED, 1, self._numbers(None), set()))
+
     def stream(
         self, seed: int = PUBLIC_SEED, groups: int | None = None, levels: Sequence[str] | None = None
     ) -> Iterator[Drawn]:
