@@ -7,6 +7,7 @@ Other models, other prompts, other scripts than `ifeval.py` has.
     python -m benchmarks.traps.fresh FOLDER --part held --scripts second            # once
     python -m benchmarks.traps.fresh FOLDER --part last --scripts third             # once
     python -m benchmarks.traps.fresh FOLDER --part final --scripts fourth           # once
+    python -m benchmarks.traps.fresh FOLDER --part fifth --scripts fifth            # once
     python -m benchmarks.traps.fresh FOLDER --part frozen --write docs/reference/traps-by-kind.md
 
 FOLDER holds `alpaca/MODEL.json` (results/MODEL/model_outputs.json of tatsu-lab/alpaca_eval), `ext_in_MODEL.jsonl` and
@@ -33,6 +34,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from benchmarks.sources import DATA
+from benchmarks.traps.fifth import FIFTH
 from benchmarks.traps.fourth import FOURTH
 from benchmarks.traps.ifeval import constraints_of, is_degenerate, percent
 from benchmarks.traps.scripts import FIRST, SECOND, exploits_by
@@ -47,7 +49,7 @@ from adhere.stats.proportions import wilson_clustered
 from adhere.testing import published_params
 from adhere.text.words import words
 
-Part = Literal["dev", "frozen", "held", "tune", "last", "flask", "final"]
+Part = Literal["dev", "frozen", "held", "tune", "last", "flask", "final", "fifth"]
 # AlpacaEval's models in the order of the SHA-256 of their names, without those that ifeval.py has, without gamed ones,
 # mixtures of agents, best-of-n and the same model asked to be brief or wordy: the first twelve are frozen, the next
 # twelve are to tune on, the third twelve were added when the frozen ones had been measured once, before the gate was
@@ -55,7 +57,8 @@ Part = Literal["dev", "frozen", "held", "tune", "last", "flask", "final"]
 # aside, on the other half. `final` was frozen with the fourth set of scripts, before the gate was changed for the last
 # time: twelve further models on the prompts of `last`, and eight of the fifteen models of FLASK on half of its prompts
 # (short questions of many benchmarks, which are answered in few words; without the sources that AlpacaEval has too).
-# The others on the other half, `flask`, are to tune on.
+# The others on the other half, `flask`, are to tune on. `fifth` was frozen with the fifth set of scripts: twelve
+# further models on the same prompts, which nothing was tuned on.
 MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
     "frozen": {
         "alpaca": (
@@ -104,6 +107,14 @@ MODELS: dict[Part, dict[str, tuple[str, ...]]] = {
             "vicuna_13b",
         ),
     },
+    "fifth": {
+        "alpaca": (
+            "cut-13b", "Qwen1.5-72B-Chat", "vicuna-13b-v1.5", "FuseChat-Llama-3.1-8B-Instruct",
+            "Infinity-Instruct-3M-0613-Llama3-70B", "openbuddy-llama2-13b-v11.1", "evo-7b", "minotaur-13b",
+            "Meta-Llama-3.1-70B-Instruct-Turbo", "Starling-LM-7B-beta-ExPO", "wizardlm-70b",
+            "Infinity-Instruct-3M-0625-Llama3-8B",
+        ),
+    },
 }  # fmt: skip
 MODELS["tune"] = {"alpaca": MODELS["frozen"]["alpaca"] + MODELS["held"]["alpaca"]}
 COMMITS = {
@@ -112,7 +123,7 @@ COMMITS = {
     "ifeval": "gio-usp/ifeval@5e7a599",
     "flask": "kaistAI/FLASK@3b4e22bc34aa9dc15ea0c51be3cbf5f3c8b1b5e5",
 }
-SETS = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH}
+SETS = {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH}
 FROZEN = Path(__file__).with_suffix(".json")
 MARK = "<!-- written by benchmarks/traps/fresh.py -->"
 TUNED_ON = (
@@ -136,7 +147,7 @@ def is_in(part: Part, instruction: str) -> bool:
     first, second = hashlib.sha256(instruction.encode()).digest()[:2]
     if part in {"dev", "flask"}:
         return first % 2 == 0
-    return first % 2 == 1 and (part not in {"tune", "last", "final"} or second % 2 == (part != "tune"))
+    return first % 2 == 1 and (part not in {"tune", "last", "final", "fifth"} or second % 2 == (part != "tune"))
 
 
 def files_of(folder: Path, part: Part) -> Iterator[tuple[str, str, Path]]:
