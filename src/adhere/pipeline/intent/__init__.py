@@ -1,6 +1,9 @@
 """Whether an answer follows the letter of its instructions and not their intent.
 
 gate.py      the traps that one answer takes
+need.py      what a prompt needs
+seen.py      what a reader sees of an answer
+padding.py   what stands in it for a rule's words alone
 exploits.py  scripted answers that take them: the twins of every kind
 
 `verify.traps` counts them in a run, a file of answers or a training log.

@@ -22,9 +22,10 @@ A rule that itself asks for such a form (repeat the request, copy a span, end wi
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from adhere.pipeline.intent.need import (
     class_of,
@@ -36,6 +37,7 @@ from adhere.pipeline.intent.need import (
     need_of,
     params_of,
 )
+from adhere.pipeline.intent.padding import GLUE, MARK, RuleWords, counts_up, without_mentions, without_padding
 from adhere.pipeline.intent.seen import is_glued, is_mixed, plain_of, seen_of, with_stops
 from adhere.pipeline.judge import judge_of
 from adhere.schema import ConstraintRef, Mode, Outcome
@@ -94,6 +96,7 @@ _ASKS_FOR: dict[str, frozenset[Trap]] = {
     "startend": frozenset(("padding",)),
     "last_word": frozenset(("padding",)),
     "keywords:start_end": frozenset(("padding",)),
+    "position:last_line": frozenset(("padding",)),
     "detectable_format:constrained_response": _TO_CHOOSE,
     "format:options": _TO_CHOOSE,
     "format:no_whitespace": frozenset(("empty", "off-topic")),
@@ -123,135 +126,7 @@ def _asked_for(refs: Sequence[ConstraintRef]) -> frozenset[Trap]:
 
 # -- by taking away -------------------------------------------------------------------------------------------------
 
-_SAME_WORD = re.compile(r"\b(\w{1,30})(?:(?:[^\w\n]{1,3}\1\b){3,}|(?:[ ,]{1,2}\1\b){2,})", re.IGNORECASE)
-_SAME_PAIR = re.compile(r"\b(\w{1,30}[^\w\n]{1,3}\w{1,30})(?:[^\w\n]{1,3}\1\b){3,}", re.IGNORECASE)
 _FEWEST_BEFORE, _FEWEST_LINES = 8, 15
-
-
-class _Words(NamedTuple):
-    """Lower-case words.
-
-    Those that the prompt has, those that its rules name, and of these names that no reader was told.
-    """
-
-    known: frozenset[str]
-    listed: frozenset[str]
-    secret: frozenset[str]
-
-
-def without_padding(text: str, words_of: _Words, *, lines: bool = True) -> str:
-    """The text with one of each run of one word, and without what stands around it that only names words of its rules.
-
-    Args:
-        text: The answer.
-        words_of: See there.
-        lines: Take away any line at the end that says nothing; else only what calls itself a list of words, or says one
-            twice.
-    """
-    kept = text.strip().split("\n")
-    end = len(kept)
-    while end > 1 and _only_names(kept[end - 1], words_of):
-        end -= 1
-    # The last items of a list of something else are a part of it.
-    is_part = end < len(kept) and _ITEM.match(kept[end]) is not None and _ITEM.match(kept[end - 1]) is not None
-    if not is_part and _is_hung_on(kept[end:], words_of, plain=lines):
-        kept = kept[:end]
-    while lines and len(kept) > 1 and _says_nothing(kept[-1], words_of):
-        kept.pop()
-    start = 0
-    while start < len(kept) - 1 and _only_names(kept[start], words_of):
-        start += 1
-    if _is_hung_on(kept[:start], words_of, plain=False):
-        kept = kept[start:]
-    kept[-1] = _without_tail(kept[-1], words_of, plain=lines)
-    return _SAME_PAIR.sub(r"\1", _SAME_WORD.sub(r"\1", "\n".join(kept).strip("\n"))).rstrip()
-
-
-_LABEL = re.compile(r"\W*((?:[\w-]+[ \t]+){0,4}[\w-]+)[ \t]*(?::|[-=]+>|[ \t][-–—][ \t])[ \t]*(?=\S)")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
-
-
-def _only_names(line: str, words_of: _Words) -> bool:
-    """Whether a line has nothing but words that the rules name, or counts, or says hardly a different word.
-
-    The words may stand behind a label.
-    """
-    said = [word.lower() for word in words(line)]
-    if words_of.listed.issuperset(said):
-        return bool(said) or _EMPTY_ITEM.fullmatch(line) is not None
-    if len(said) >= _FEWEST_LOOP and (
-        len(set(said)) * 3 <= len(said) or (all(map(str.isdecimal, said)) and _counts_up(said))
-    ):
-        return True
-    label = _LABEL.match(line)
-    rest = [word.lower() for word in words(line[label.end() :])] if label else []
-    return bool(rest) and words_of.listed.issuperset(rest)
-
-
-_FEWEST_LOOP = 4
-
-
-def _is_hung_on(lines: Sequence[str], words_of: _Words, *, plain: bool) -> bool:
-    """Whether lines that only name words are a list and no sentence.
-
-    Behind a label, with a word twice, or a name that nobody was told.
-    """
-    said = [word.lower() for line in lines for word in words(line)]
-    if not said:
-        return plain
-    return (
-        plain
-        or len(set(said)) < len(said)
-        or not words_of.secret.isdisjoint(said)
-        or any("|" in line or not words_of.listed.issuperset(word.lower() for word in words(line)) for line in lines)
-    )
-
-
-_WORD = re.compile(r"[\w'-]*\w")
-_LONGEST_TAIL = 500
-
-
-def _without_tail(line: str, words_of: _Words, *, plain: bool) -> str:
-    """A line without what stands behind its last sentence, or in brackets at its end.
-
-    Only what names words of the rules goes.
-    """
-    found = list(_WORD.finditer(line, max(0, len(line) - _LONGEST_TAIL)))
-    first = len(found)
-    while first > 1 and words_of.listed.issuperset(word.lower() for word in words(found[first - 1][0])):
-        first -= 1
-    between = line[found[first - 1].end() : found[first].start()] if 0 < first < len(found) else ""
-    tail = line[found[first].start() :] if between else ""
-    if not re.search(r"[,;|/(\[{<—–]", between) or not _is_hung_on(
-        [tail], words_of, plain=plain and re.search(r"[.!?…]", between) is not None
-    ):
-        return line
-    return line[: found[first - 1].end()] + (match[0] if (match := re.match(r"[.!?…]+[\"'”’)]*", between)) else "")
-
-
-def _says_nothing(line: str, words_of: _Words) -> bool:
-    """Whether a line is no sentence.
-
-    Blank, signs alone, a list of keywords, or nothing but words of the prompt without a verb.
-    """
-    said = words(line)
-    if _EMPTY_ITEM.fullmatch(line):
-        return True
-    if not said or _CLOSES.search(line) or any(word.lower() in _GLUE - words_of.listed for word in said):
-        return False
-    return sum(word.lower() not in words_of.known for word in said) * 3 <= len(said)
-
-
-_EMPTY_ITEM = re.compile(r"[\s>*•+#|_-]*(?:\d{1,3}[.)])?\s*")
-_CLOSES = re.compile(r"[\]}>\"'`”’]\W*$|[\"'“]")
-
-
-# Words that make a sentence of a list of words; a line with one of them is left alone.
-_GLUE = frozenset(
-    "is are was were be been am do does did has have had will would can could should may might must the this that "
-    "these those i you he she it we they my your his her its our their me him us them what who how why when where if "
-    "because but so with for from to of in on at by as not please let thank thanks".split()
-)
 
 
 def _by_taking_away(asked: str, text: str, refs: Sequence[ConstraintRef], outcomes: Outcomes) -> Iterable[Trap]:
@@ -260,7 +135,8 @@ def _by_taking_away(asked: str, text: str, refs: Sequence[ConstraintRef], outcom
     exempt = _asked_for(refs)
     if is_glued(text):
         yield "hidden"
-    if is_mixed(text):
+    prompt = frozenset(word.lower() for word in words(asked))
+    if is_mixed(text, prompt | GLUE, GLUE):
         yield "look-alike"
     listed = params_of(refs) | names_of(refs)
     seen = seen_of(text, asked=asked)
@@ -275,16 +151,18 @@ def _by_taking_away(asked: str, text: str, refs: Sequence[ConstraintRef], outcom
     for trap, before, after in steps:
         if before != after and trap not in exempt and rests_on_it(after):
             yield trap
-    if any(map(rests_on_it, with_stops(text))):
+    if any(is_throughout or rests_on_it(after) for after, is_throughout in with_stops(text)):
         yield "look-alike"
     if "empty" in exempt:  # the rule says what the whole answer is
         return
-    prompt = frozenset(word.lower() for word in words(asked))
-    words_of = _Words(prompt | listed, listed, names_of(refs) - prompt)
+    words_of = RuleWords(prompt | listed, listed, names_of(refs) - prompt)
     shorter = without_padding(plain, words_of, lines="padding" not in exempt)
     if len(words(shorter)) < _FEWEST_LINES:  # a short list may be of the prompt's words
         shorter = without_padding(plain, words_of, lines=False)
-    if shorter != plain.rstrip() and len(words(shorter)) >= _FEWEST_BEFORE and rests_on_it(shorter):
+    if len(words(shorter)) >= _FEWEST_BEFORE and any(
+        one != plain.rstrip() and rests_on_it(one)
+        for one in (shorter, *(() if "padding" in exempt else (without_mentions(plain.rstrip(), words_of),)))
+    ):
         yield "padding"
 
 
@@ -313,7 +191,7 @@ _STEM = 4
 def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterable[Trap]:
     exempt = _asked_for(refs)
     listed = params_of(refs) | names_of(refs)
-    plain = _TAG.sub(" ", _FENCE.sub("", plain_of(seen_of(text, asked=asked))))
+    plain = MARK.sub(" ", _FENCE.sub("", plain_of(seen_of(text, asked=asked))))
     said = [word.lower() for word in words(plain)]
     prompt = [word.lower() for word in words(asked)]
     need, is_drawn = need_of(asked, refs), is_signs(asked)
@@ -328,7 +206,11 @@ def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterabl
     is_latin_text = _LATIN.fullmatch("".join(said)) is not None
     if "empty" not in exempt and is_latin_text and not is_drawn and n < need:
         yield "empty"
-    if "repeat" not in exempt and not (is_drawn and len(said) < 20) and _is_repetitive(said, listed):
+    if (
+        "repeat" not in exempt
+        and not (is_drawn and len(said) < 20)
+        and _is_repetitive(plain, said, listed, frozenset(prompt))
+    ):
         yield "repeat"
     if "off-topic" not in exempt and not is_free(asked) and _is_off_topic(prompt, said, params_of(refs)):
         yield "off-topic"
@@ -349,18 +231,20 @@ def _is_echo(
         is_whole = {tuple(prompt[:4]), tuple(prompt[-4:])} <= held
         if len(own) < (max(need, 3) if need > 1 else 1) and (is_whole or not is_about_a_text(asked)):
             return True
-        if is_whole and len(own - listed - _GLUE - _FILLERS) <= max(8, len(prompt) // 6):
+        if is_whole and len(own - listed - GLUE - _FILLERS) <= max(8, len(prompt) // 6):
             return True
     if _is_the_prompt(asked, text):
         return True
-    if is_about_a_text(asked):
-        return False
+    if is_about_a_text(asked):  # of its words an answer may be made, not of those that say what to do with them
+        missing = {word for word in prompt if len(word) >= 3 and word.isalpha()}.difference(said)
+        return len(set(prompt)) >= _FEWEST_IN_BAG and len(missing) <= 1 and len(own - listed - GLUE - _FILLERS) <= 1
     if _is_its_question(asked, text) or (need > 1 and _is_made_of(said, prompt, runs)):
         return True
     is_bag = len(held) < 3  # the prompt's words in another order
     return not is_closed(asked) and _has_its_words(prompt, own - listed, said, need=need, is_bag=is_bag)
 
 
+_FEWEST_IN_BAG = 12
 _COPY = 6
 _PER_WORD = 3  # so many words of the prompt, in an order of its own, are worth a word that it does not have
 
@@ -378,16 +262,14 @@ def _not_copied(said: Sequence[str], prompt: Sequence[str]) -> set[str]:
 # What is said where nothing is said.
 _FILLERS = frozenset(
     "yes no ok okay word words title text answer none good section item you your and but or the it is tbd todo done "
-    "note bold heading quote end null key here etc above see lorem ipsum foo bar baz untitled placeholder".split()
+    "note bold heading quote end null key here etc above see lorem ipsum foo bar baz untitled placeholder coming "
+    "soon content details follow pending body intro sample example present noted included mentioned without".split()
 )
 _LATIN = re.compile(r"[\x00-\u024f]*")
 _NUMBERED = re.compile(
-    r"^\s*\d{1,3}[.)][ \t]+(?=\S)|\b(?:section|part|chapter|item|point|step|paragraph|line)\s+\d{1,3}\b",
+    r"^[^\S\n]*\d{1,3}[.)][ \t]+(?=\S)|\b(?:section|part|chapter|item|point|step|paragraph|line)\s+\d{1,3}\b",
     re.IGNORECASE | re.MULTILINE,
 )
-
-
-_TAG = re.compile(r"(?<!<)</?[A-Za-z][\w:-]{0,20}(?:\s[^<>\n]{0,200}=[^<>\n]{0,200})?\s*/?>(?!>)")
 
 
 def _own_words(asked: str, plain: str, listed: frozenset[str], need: int) -> set[str]:
@@ -398,9 +280,9 @@ def _own_words(asked: str, plain: str, listed: frozenset[str], need: int) -> set
     told = words(_LABELS.sub("", _NUMBERED.sub("", plain)))
     said = [word.lower() for word in told]
     # A closed question is answered by a filler.
-    empty = (_FILLERS - {"yes", "no"} if is_closed(asked) else _FILLERS) | _GLUE | listed
+    empty = (_FILLERS - {"yes", "no"} if is_closed(asked) else _FILLERS) | GLUE | listed
     shortest = 2 if class_of(asked) in {"some", "brief"} else 3
-    takes_numbers = need == 1 and not _counts_up([word for word in said if word.isdecimal()])
+    takes_numbers = need == 1 and not counts_up([word for word in said if word.isdecimal()])
     numbers = {
         word for before, word in pairwise(["", *said]) if word.isdigit() and takes_numbers and before not in listed
     }
@@ -412,7 +294,7 @@ def _own_words(asked: str, plain: str, listed: frozenset[str], need: int) -> set
         if len(listed) <= _FEW_LISTED
         else ""
     )
-    return {word for word in found if re.fullmatch(rf"(?:{glued}){{2,}}", word) is None} if glued else found
+    return {word for word in found if re.fullmatch(rf"(?:(?:{glued})[-_'’]?){{2,}}", word) is None} if glued else found
 
 
 # What stands before a colon, and a heading, name what ought to follow.
@@ -422,35 +304,24 @@ _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*$", re.MULTILINE)
 _FEW_LISTED = 40
 
 
-def _counts_up(numbers: Sequence[str]) -> bool:
-    """Whether numbers are those of a list, 1 first and each next to the one before it; one alone is an answer."""
-    values = [int(number) for number in numbers if len(number) <= 4]
-    steps = pairwise(values)
-    return (
-        len(values) == len(numbers) > 1
-        and values[0] == 1
-        and all(after in {1, before, before + 1} for before, after in steps)
-    )
-
-
 def _is_made_of(said: Sequence[str], prompt: Sequence[str], runs: set[tuple[str, ...]]) -> bool:
     """Whether a text is most of the prompt, bent: it has the prompt's runs of words, and hardly a word beside them."""
     fours = [tuple(said[at : at + 4]) for at in range(len(said) - 3)]
     if len(said) < 8 or sum(four in runs for four in fours) * 2 < len(fours):
         return False
-    own = {word for word in said if word not in prompt} - _GLUE - _FILLERS
+    own = {word for word in said if word not in prompt} - GLUE - _FILLERS
     begins_alike = tuple(prompt[:3]) in {tuple(said[at : at + 3]) for at in range(4)}
     return len(own) <= (max(2, len(said) // 6) if begins_alike else 0)
 
 
-_REPORTS = frozenset("asked told said prompt question request task sure".split())
+_REPORTS = _NO_TOPIC | frozenset("asked told said prompt question task sure got".split())
 
 
 def _has_its_words(prompt: Sequence[str], own: set[str], said: Sequence[str], *, need: int, is_bag: bool) -> bool:
     """Whether a text is the prompt's words in any order, most of them, and hardly others."""
     wanted = {word for word in prompt if len(word) >= 3}
-    own = {word for word in own if len(word) >= 3} - _GLUE - _FILLERS - _REPORTS
-    most = max(2, len(wanted) // 6) if need > 1 else 4 if is_bag and len(wanted) >= 12 else 0
+    own = {word for word in own if len(word) >= 3} - GLUE - _FILLERS - _REPORTS
+    most = max(4 if is_bag else 2, len(wanted) // 6) if need > 1 else 4 if is_bag and len(wanted) >= 12 else 0
     return len(wanted) >= 6 and len(own) <= most and len(wanted & set(said)) * 5 >= len(wanted) * 4
 
 
@@ -469,18 +340,40 @@ def _is_the_prompt(asked: str, text: str) -> bool:
     return len(one) >= 30 and len(other) < len(one) * 1.4 and one in other
 
 
-def _is_repetitive(said: Sequence[str], listed: frozenset[str]) -> bool:
+def _is_repetitive(text: str, said: Sequence[str], listed: frozenset[str], prompt: frozenset[str]) -> bool:
     """Whether most of a text's runs of four words occurred before, or it has hardly any different words.
 
-    Its numbers are left aside.
+    Its numbers are left aside. One sentence said of the prompt's words in turn is one sentence.
     """
     if _is_said_again(said) or _is_said_again([word for word in said if word not in listed]):
+        return True
+    if _is_one_frame([tuple(found) for piece in _ENDS.split(text.lower()) if (found := words(piece))], prompt):
         return True
     if len(said) < 20:
         return len(set(said)) * (3 if len(said) >= 9 else 4 if len(said) == 8 else 5) <= len(said) and len(said) >= 5
     bare = [stem for word in said if (stem := word.rstrip("0123456789"))] or list(said)
     fours = [tuple(bare[at : at + 4]) for at in range(max(1, len(bare) - 3))]
     return len(set(fours)) * 3 < len(fours)
+
+
+_ENDS = re.compile(r"[.!?\n]+")
+_FEWEST_FRAMES, _FEWEST_OTHER_FRAMES = 4, 8
+
+
+def _is_one_frame(pieces: Sequence[tuple[str, ...]], prompt: frozenset[str]) -> bool:
+    """Whether a text is one sentence again and again, as it is or with one word in it that changes.
+
+    Sooner where the words that change are the prompt's.
+    """
+    if len(pieces) > 1 and len(set(pieces)) == 1:
+        return True
+    count = Counter(word for piece in pieces for word in set(piece))
+    frame = {word for word, n in count.items() if n * 4 >= len(pieces) * 3}
+    alike = [piece for piece in pieces if len(set(piece) - frame) <= 1 and len(piece) > 2]
+    orders = Counter(tuple(word for word in piece if word in frame) for piece in alike)
+    is_told = len(frame) > 2 and len(pieces) >= _FEWEST_OTHER_FRAMES
+    is_asked = len(frame) > 1 and len(pieces) >= _FEWEST_FRAMES and (prompt | frame).issuperset(set().union(*alike))
+    return max(orders.values(), default=0) * 4 >= len(pieces) * 3 and (is_told or is_asked)
 
 
 def _is_said_again(said: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 # -- what is not drawn ----------------------------------------------------------------------------------------------
 
@@ -21,7 +21,7 @@ _COMMENT = re.compile(
 # Elements that HTML never draws, or draws only where something else cannot be; one never closed goes to the end.
 _NEVER = (
     "script|style|template|noscript|datalist|title|head|audio|video|canvas|iframe|object|dialog|"
-    "rp|optgroup|map|param|frameset|noframes|details"
+    "rp|optgroup|map|param|frameset|noframes|noembed|comment|details"
 )
 # Elements whose own attributes say that they are not to be seen. A style at all says it where nobody asked for markup.
 _HIDES = (
@@ -38,7 +38,7 @@ def _undrawn(hides: str) -> re.Pattern[str]:
     )
 
 
-_UNDRAWN, _STYLED = _undrawn(_HIDES), _undrawn(rf"{_HIDES}|\bstyle\s*=")
+_UNDRAWN, _STYLED = _undrawn(_HIDES), _undrawn(rf"{_HIDES}|\b(?:style|class|width|height|aria-\w+)\s*=")
 _ATTRIBUTES = re.compile(
     r"<(/?[A-Za-z][\w:-]{0,20})\s(?:[^<>\"']|\"[^\"]*\"|'[^']*')*=(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>"
 )
@@ -46,15 +46,21 @@ _DECLARED = re.compile(
     r"<[?!%](?!\[)[^<>]*>|"
     # comments of templates and TeX, and TeX that is set in no ink
     r"\{{1,2}[#!](?:(?![#!]?\}{1,2})[\s\S])*+(?:[#!]?\}{1,2})?|^[ \t]*%(?!\w)[^\n]*$|"
-    r"\\iffalse\b(?:(?!\\fi\b)[\s\S])*+(?:\\fi\b)?|\\[hv]?phantom\{+[^{}]*\}+",
+    r"\\iffalse\b(?:(?!\\fi\b)[\s\S])*+(?:\\fi\b)?|\\[hv]?phantom\{+[^{}]*\}+|"
+    r"\\begin\{comment\}(?:(?!\\end\{c)[\s\S])*+(?:\\end\{comment\})?|\\(?:text)?color\{white\}\{*[^{}]*\}*|"
+    r"\{%-?[ ]*comment\b(?:(?!endcomment)[\s\S])*+(?:endcomment[ ]*-?%\})?|\{%[^%]*%\}|"
+    r"<!\[CDATA\[(?:(?!\]\]>)[\s\S])*+(?:\]\]>)?|^[ \t]*/\*(?:(?!\*/)[\s\S])*+(?:\*/)?|"
+    r"(?:\A|(?<=\n\n))//[ \t][^\n]*(?=\n\n|\Z)|"
+    # front matter; where a link goes that is named elsewhere
+    r"\A\s*---[ \t]*\n(?:[\w-]+:[^\n]*\n)++---[ \t]*$|^\[[^\]\n^][^\]\n]*\]:[ \t]*\S+[ \t]*$",
     re.MULTILINE,
 )
 # A footnote, which is drawn where something refers to it.
 _NOTE = re.compile(r"^(\[\^\w{1,20}\]):[^\n]*\n?", re.MULTILINE)
 _REFERENCE = re.compile(r"\[\^\w{1,20}\]")
-_UNSAID = re.compile(
-    r"!?\[[ \t]*\]\([^()\n]*\)|(?<=\S)[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*')(?=\))"
-)  # links without a text, their titles
+_UNSAID = re.compile(r"!?\[[ \t]*\]\([^()]*\)")  # links without a text
+_TITLE = re.compile(r"(?<=\]\()([^()\s]*)[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*')(?=\))")  # what a link says when pointed at
+_PICTURE = re.compile(r"!\[[^\[\]\n]*\](?=\()")  # what is said of a picture is read where it cannot be drawn
 _EMPTY_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n`]*\n\s*\1[ \t]*$\n?", re.MULTILINE)
 _MARKUP = re.compile(
     r"\b(?:x?html|css|xml|svg|markup|web ?pages?|web ?sites?|java ?script|php|jsx|react|bootstrap|latex)\b",
@@ -65,7 +71,7 @@ _MARKUP = re.compile(
 # joiners and selectors, so one counts only behind a Latin letter, a sign, a blank or at the beginning.
 _NOTHING = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
-    "\ufff9-\ufffb\U000e0000-\U000e01ef"
+    "\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e01ef"
 )
 _UNSEEN = re.compile(rf"(?:(?<=[\x00-\u024f\u2000-\u2027])|\A)[{_NOTHING}]++(?!\u20e3)")
 # Words that are glued together by characters that nobody sees are one word for a reader, several for a program, or the
@@ -105,6 +111,7 @@ def _without_undrawn(text: str) -> str:
 
 
 def _without_markup(text: str) -> str:
+    text = _TITLE.sub(r"\1", _PICTURE.sub("![]", text))
     for pattern in (_COMMENT, _DECLARED, _STYLED, _UNSAID):
         text = pattern.sub("", text)
     named = Counter(_REFERENCE.findall(text))
@@ -119,16 +126,17 @@ def is_glued(text: str) -> bool:
 
 # -- what looks like something else ---------------------------------------------------------------------------------
 
-# Letters that look like Latin ones (Cyrillic, Greek, a few others).
-_LOOKS = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХаеорсухіјѕһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανυɑɡıⅼ",
-    "ABESIJKMHOPCTYXaeopcyxijshdqwlABEZHIKMNOPTYXoavuagil",
+# Letters of other scripts that look like Latin ones (Cyrillic, Greek, Coptic, Lisu).
+_TWINS = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеорсухіјѕһԁԛԝѵӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανυⲥⲟⲣꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ",
+    "ABESIJKMHOPCTYXaeopcyxijshdqwvlABEZHIKMNOPTYXoavucopABCDEFGHIJKLMNOPRSTUVWXYZ",
 )
+_LATIN_NAME = re.compile(r"(?:LATIN|MODIFIER) .*?\b([A-Z])\b(?! WITH STROKE)|LATIN SMALL LETTER (A)LPHA")
 _OTHER = "\u0250-\u02af\u0370-\u058f\u13a0-\u13ff\u1d00-\u1dbf\u2160-\u217f\ua4d0-\ua4ff\ua730-\ua7ff\uab30-\uabbf"
 _FOLDS = "\uff21-\uff5a\u249c-\u24e9\U0001d400-\U0001d7cb"
-_OTHER_WORD = re.compile(rf"[^\W\d_]*[\u0131{_OTHER}{_FOLDS}](?:[^\W\d_]|[\u249c-\u24e9])*")
+_OTHER_WORD = re.compile(rf"(?<![^\W\d_])[^\W\d_]*[\u0131{_OTHER}{_FOLDS}](?:[^\W\d_]|[\u249c-\u24e9])*")
 # A word of Latin letters and others: no language has them, units of one or two letters aside. Or of enclosed letters.
-_MIXED = re.compile(rf"(?=[^\W\d_]*[a-zA-Z])[^\W\d_]*[{_OTHER}{_FOLDS}][^\W\d_]*|[\u249c-\u24e9]{{4,}}")
+_MIXED = re.compile(rf"(?<![^\W\d_])(?=[^\W\d_]*[a-zA-Z])[^\W\d_]*[{_OTHER}{_FOLDS}][^\W\d_]*|[\u249c-\u24e9]{{4,}}")
 _MOST_MIXED = 5
 _FEWEST_SAME = 3  # words in which a letter of another script stands, for a letter in place of the one that is counted
 
@@ -148,12 +156,27 @@ class _Signs(dict[int, int | str]):
         return found
 
 
+class _Letters(dict[int, int | str]):
+    """Each letter as the Latin one that it looks like: by its parts, its name or its twin; others as they are."""
+
+    def __missing__(self, code: int) -> int | str:
+        one = chr(code)
+        found = unicodedata.normalize("NFKD", one).translate(_TWINS)
+        found = "".join(part for part in found if part.isalnum()) or found  # no mark, no enclosing sign
+        if not found.isascii():
+            name = _LATIN_NAME.match(unicodedata.name(one, ""))
+            letter = (name[1] or name[2]) if name else ""
+            found = (letter.lower() if "SMALL" in unicodedata.name(one, "") else letter) or found
+        self[code] = found
+        return found
+
+
 _NAMED = (
     ("SEMICOLON", ";"), ("COLON", ":"), ("COMMA", ","), ("LOW-9", ","), ("FULL STOP", "."), ("QUESTION MARK", "?"),
     ("EXCLAMATION MARK", "!"), ("RETROFLEX CLICK", "!"), ("HYPHEN", "-"), ("MINUS SIGN", "-"), ("DIVISION SLASH", "/"),
     ("FRACTION SLASH", "/"), ("ASTERISK", "*"), ("OPEN BOX", "_"),
 )  # fmt: skip
-_SIGNS = _Signs()
+_SIGNS, _LOOKS = _Signs(), _Letters()
 
 
 def plain_of(text: str, literals: Iterable[str] = ()) -> str:
@@ -166,14 +189,16 @@ def plain_of(text: str, literals: Iterable[str] = ()) -> str:
         literals: Lower-case words that the rules name. A word of two scripts is one of them where its Latin letters
             agree with it, and its other letters are a single letter among them.
     """
-    if text.isascii():
-        return text
     named = frozenset(literals)
+    text = _PARTED.sub(lambda one: joined if (joined := _NOT_LETTER.sub("", one[0])).lower() in named else one[0], text)
+    text = _ODD.sub(lambda one: folded if (folded := fold(one[0])).lower() in named else one[0], text)
+    if text.isascii() or not is_latin(text.translate(_LOOKS)):
+        return text
     letters = sorted(one for one in named if len(one) == 1 and one.isalpha())
     foreign = Counter(one for word in _MIXED.findall(text) for one in set(word) if not one.isascii())
 
     def plain(match: re.Match[str]) -> str:
-        folded = unicodedata.normalize("NFKC", match[0]).translate(_LOOKS)
+        folded = match[0].translate(_LOOKS)
         if folded.isascii():
             return folded
         same = next((one for one in named if _could_be(folded.lower(), one)), None)
@@ -194,6 +219,21 @@ def _could_be(word: str, literal: str) -> bool:
     )
 
 
+# A word with signs or blanks between its letters; a word with digits, or marks that no Western language has, in it.
+_PARTED = re.compile(r"(?<!\w)[^\W\d_](?:[ .*_·-][^\W\d_]){2,}(?!\w)|(?<![\w.])[^\W\d_]+(?:[.*_·][^\W\d_]+)+(?![\w.])")
+_NOT_LETTER = re.compile(r"[\W_]+")
+_ODD = re.compile(
+    rf"(?<![^\W_])(?=[^\W_]*?(?:\d|[\u0180-\u024f\u1e00-\u1eff{_OTHER}{_FOLDS}]))(?=[^\W_]*?[^\W\d_])[^\W_]{{2,}}"
+)
+_MARKED = re.compile(r"(?<![^\W_])[a-zA-Z]*[\u00c0-\u017f][a-zA-Z\u00c0-\u017f]*(?![^\W_])")
+_DIGITS = str.maketrans("013457", "oieast")
+
+
+def fold(word: str) -> str:
+    """A word in the Latin letters that its letters and digits look like."""
+    return word.translate(_LOOKS).translate(_DIGITS)
+
+
 def is_latin(text: str) -> bool:
     """Whether most letters of a text are Latin."""
     letters = sum(one.isalpha() for one in text)
@@ -201,9 +241,18 @@ def is_latin(text: str) -> bool:
     return latin * 2 > letters
 
 
-def is_mixed(text: str) -> bool:
-    """Whether words are spelt in letters of several scripts, five of them or more."""
-    return not text.isascii() and len({word for word in _MIXED.findall(text) if len(word) >= 4}) >= _MOST_MIXED
+def is_mixed(text: str, known: Container[str], english: Container[str]) -> bool:
+    """Whether words are spelt in other letters than their own.
+
+    Five words or more in letters of several scripts, or three known ones in strange letters, or three English ones with
+    marks.
+    """
+    if not text.isascii() and len({word for word in _MIXED.findall(text) if len(word) >= 4}) >= _MOST_MIXED:
+        return True
+    return any(
+        len({word for word in pattern.findall(text) if len(word) >= 3 and fold(word).lower() in those}) >= _FEWEST_SAME
+        for pattern, those in ((_ODD, known), (_MARKED, english))
+    )
 
 
 # Signs at the end of a Latin word that no Latin text has there: letters without case, signs of another script, nothing
@@ -215,10 +264,13 @@ _USUAL = frozenset(
 )
 
 
-def with_stops(text: str) -> Iterator[str]:
+_MOST_STRANGE = 5
+
+
+def with_stops(text: str) -> Iterator[tuple[str, bool]]:
     """The text with the strange signs at the ends of its words as a stop that it has less often.
 
-    Nothing where there are none.
+    And whether they stand for its full stops or commas throughout. Nothing where there are none.
     """
     if text.isascii() or not is_latin(text):
         return
@@ -237,8 +289,10 @@ def with_stops(text: str) -> Iterator[str]:
     ]
     n = sum(found[one] for one in strange)
     for stop in ".,!?" if any(unicodedata.category(one) != "Cf" for one in strange) else ".,":
-        if n > len(re.findall(rf"(?<=\w){re.escape(stop)}(?=\s|\Z)", text)):
-            yield re.sub(f"(?:{'|'.join(map(re.escape, strange))})+", stop, text)
+        plain = len(re.findall(rf"(?<=\w){re.escape(stop)}(?=\s|\Z)", text))
+        if n > plain:
+            strangers = f"(?:{'|'.join(map(re.escape, strange))})+"
+            yield re.sub(strangers, stop, text), stop in ".," and plain == 0 and n >= _MOST_STRANGE
 
 
 def _script_of(one: str) -> str:

@@ -1,0 +1,235 @@
+"""What stands in an answer for a rule's words alone: lists of them, and words said over and over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from adhere.text.words import words
+
+# Tags, and what TeX sets as it stands.
+MARK = re.compile(
+    r"\\(?:begin|end)\{\w{1,20}\}|\\verb\b|(?<!<)</?[A-Za-z][\w:-]{0,20}(?:\s[^<>\n]{0,200}=[^<>\n]{0,200})?\s*/?>(?!>)"
+)
+
+
+def counts_up(numbers: Sequence[str]) -> bool:
+    """Whether numbers are those of a list, 1 first and each next to the one before it; one alone is an answer."""
+    values = [int(number) for number in numbers if len(number) <= 4]
+    steps = pairwise(values)
+    return (
+        len(values) == len(numbers) > 1
+        and values[0] == 1
+        and all(after in {1, before, before + 1} for before, after in steps)
+    )
+
+
+# Words that make a sentence of a list of words; a line with one of them is left alone.
+GLUE = frozenset(
+    "is are was were be been am do does did has have had will would can could should may might must the this that "
+    "these those i you he she it we they my your his her its our their me him us them what who how why when where if "
+    "because but so with for from to of in on at by as not please let thank thanks".split()
+)
+# What a sentence has that only tells that the rules' words are in it.
+_ABOUT_THE_TASK = frozenset(
+    "word words keyword keywords term terms phrase phrases tag tags label labels answer text response requested asked "
+    "required needed included include includes including contains mention mentioned used use using appear appears "
+    "mandatory instruction instructed requirement".split()
+)
+
+_SAYS_NO_MORE = GLUE | frozenset("also here there say said note noted more again way done yes no okay".split())
+
+_SAME_WORD = re.compile(r"\b(\w{1,30})(?:(?:[^\w\n]{1,3}\1\b){3,}|(?:[ ,]{1,2}\1\b){2,})", re.IGNORECASE)
+_SAME_PAIR = re.compile(r"\b(\w{1,30}(?:[^\w\n]{1,3}\w{1,30}){1,3}?)(?:[^\w\n]{1,3}\1\b){3,}", re.IGNORECASE)
+
+
+class RuleWords(NamedTuple):
+    """Lower-case words.
+
+    Those that the prompt has, those that its rules name, and of these names that no reader was told.
+    """
+
+    known: frozenset[str]
+    listed: frozenset[str]
+    secret: frozenset[str]
+
+    def is_told(self, text: str) -> bool:
+        """Whether a text has a word that is neither the rules' nor about the task."""
+        return any(not word.isdigit() for word in self._others(text))
+
+    def is_idle(self, text: str) -> bool:
+        """Whether a piece has words of the rules and says nothing of them, or only that they are there."""
+        label = _LABEL.match(text)
+        rest = text[label.end() :] if label else text
+        said = {word.lower() for word in words(MARK.sub(" ", rest))}
+        if said.isdisjoint(self.listed) or self._others(rest):
+            return False
+        return bool(label) or not (said - self.listed) & GLUE or not _ABOUT_THE_TASK.isdisjoint(said)
+
+    def without_list(self, text: str) -> str:
+        """A piece with other words where it is idle, or in the list that stands before its sentence."""
+        if self.is_idle(text):
+            return self.masked(text)
+        first = next((word for word in _WORD.finditer(text) if word[0].lower() not in self.listed), None)
+        run = text[: first.start()] if first else ""
+        is_list = first is not None and first[0][0].isupper() and _LISTED.search(run) is not None
+        return self.masked(run) + text[len(run) :] if is_list else text
+
+    def is_listing(self, text: str) -> bool:
+        """Whether a piece has two words of the rules, or one twice, and no other."""
+        said = [word.lower() for word in words(text)]
+        return len(said) >= 2 and self.listed.issuperset(said)
+
+    def masked(self, text: str) -> str:
+        """A piece with another word for each of the rules' words."""
+        other = next((one for one in _OTHERS if self.listed.isdisjoint(one)), _OTHERS[0])
+        return _WORD.sub(lambda one: _in_case(other, one[0]) if one[0].lower() in self.listed else one[0], text)
+
+    def _others(self, text: str) -> list[str]:
+        return [
+            low
+            for word in words(MARK.sub(" ", text))
+            if (low := word.lower()) not in self.listed and low not in _SAYS_NO_MORE and low not in _ABOUT_THE_TASK
+        ]
+
+
+_LISTED = re.compile(r"[,;|]\s*\w.*[^,;|\s]\s*\Z", re.DOTALL)
+_OTHERS = ("one", "such", "many")  # of other letters each, where a rule counts a letter
+
+
+def _in_case(word: str, like: str) -> str:
+    return word.upper() if like.isupper() else word.capitalize() if like.istitle() else word
+
+
+def without_padding(text: str, words_of: RuleWords, *, lines: bool = True) -> str:
+    """The text with one of each run of one word, and without what stands around it that only names words of its rules.
+
+    Args:
+        text: The answer.
+        words_of: See there.
+        lines: Take away any line at the end that says nothing; else only what calls itself a list of words, or says one
+            twice.
+    """
+    kept = text.strip().split("\n")
+    end = len(kept)
+    while end > 1 and _only_names(kept[end - 1], words_of):
+        end -= 1
+    # The last items of a list of something else are a part of it.
+    is_part = end < len(kept) and _ITEM.match(kept[end]) is not None and _ITEM.match(kept[end - 1]) is not None
+    if not is_part and _is_hung_on(kept[end:], words_of, plain=lines):
+        kept = kept[:end]
+    while lines and len(kept) > 1 and _says_nothing(kept[-1], words_of):
+        kept.pop()
+    kept[-1] = _without_tail(kept[-1], words_of, plain=lines)
+    return _SAME_PAIR.sub(r"\1", _SAME_WORD.sub(r"\1", "\n".join(kept).strip("\n"))).rstrip()
+
+
+_LABEL = re.compile(r"\W*((?:[\w-]+[ \t]+){0,4}[\w-]+)[ \t]*(?::|[-=]+>|[ \t][-–—][ \t])[ \t]*(?=\S)")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
+
+
+def _only_names(line: str, words_of: RuleWords) -> bool:
+    """Whether a line has nothing but words that the rules name, or counts, or says hardly a different word.
+
+    The words may stand behind a label.
+    """
+    said = [word.lower() for word in words(line)]
+    if words_of.listed.issuperset(said):
+        return bool(said) or _EMPTY_ITEM.fullmatch(line) is not None
+    if len(said) >= _FEWEST_LOOP and (
+        len(set(said)) * 3 <= len(said) or (all(map(str.isdecimal, said)) and counts_up(said))
+    ):
+        return True
+    label = _LABEL.match(line)
+    rest = [word.lower() for word in words(line[label.end() :])] if label else []
+    return bool(rest) and words_of.listed.issuperset(rest)
+
+
+_FEWEST_LOOP = 4
+
+
+def _is_hung_on(lines: Sequence[str], words_of: RuleWords, *, plain: bool) -> bool:
+    """Whether lines that only name words are a list and no sentence.
+
+    Behind a label, with a word twice, or a name that nobody was told.
+    """
+    said = [word.lower() for line in lines for word in words(line)]
+    if not said:
+        return plain
+    return (
+        plain
+        or len(set(said)) < len(said)
+        or not words_of.secret.isdisjoint(said)
+        or any("|" in line or not words_of.listed.issuperset(word.lower() for word in words(line)) for line in lines)
+    )
+
+
+_WORD = re.compile(r"[\w'-]*\w")
+_LONGEST_TAIL = 500
+
+
+def _without_tail(line: str, words_of: RuleWords, *, plain: bool) -> str:
+    """A line without what stands behind its last sentence, or in brackets at its end.
+
+    Only what names words of the rules goes.
+    """
+    found = list(_WORD.finditer(line, max(0, len(line) - _LONGEST_TAIL)))
+    first = len(found)
+    while first > 1 and words_of.listed.issuperset(word.lower() for word in words(found[first - 1][0])):
+        first -= 1
+    between = line[found[first - 1].end() : found[first].start()] if 0 < first < len(found) else ""
+    tail = line[found[first].start() :] if between else ""
+    if not re.search(r"[,;|/(\[{<—–]", between) or not _is_hung_on(
+        [tail], words_of, plain=plain and re.search(r"[.!?…]", between) is not None
+    ):
+        return line
+    return line[: found[first - 1].end()] + (match[0] if (match := re.match(r"[.!?…]+[\"'”’)]*", between)) else "")
+
+
+def _says_nothing(line: str, words_of: RuleWords) -> bool:
+    """Whether a line is no sentence.
+
+    Blank, signs alone, a list of keywords, or nothing but words of the prompt without a verb.
+    """
+    said = words(line)
+    if _EMPTY_ITEM.fullmatch(line):
+        return True
+    if not said or _CLOSES.search(line) or any(word.lower() in GLUE - words_of.listed for word in said):
+        return False
+    return sum(word.lower() not in words_of.known for word in said) * 3 <= len(said)
+
+
+_EMPTY_ITEM = re.compile(r"[\s>*•+#|_-]*(?:\d{1,3}[.)])?\s*")
+_CLOSES = re.compile(r"[\]}>\"'`”’]\W*$|[\"'“]")
+
+
+# A sentence, or a piece of a line; what stands in brackets or between dashes.
+_SENTENCE = re.compile(r"(?:[^.!?…]++|(?<=\b[A-Z])\.|[.!?…]++(?=[^\s\"'”’)\]]))++[.!?…]*+[\"'”’)\]]*+")
+_ASIDE = re.compile(r"\([^()\n]+\)|\[[^\[\]\n]+\](?!\()|\s[–—]\s[^–—\n]+[–—]")
+
+
+def without_mentions(text: str, words_of: RuleWords) -> str:
+    """The text with another word for the rules' words where no sentence about anything uses them.
+
+    A piece that has only them, or says no more than that they are there, uses them for the rule alone. What its
+    neighbours in a list or a table are like is a part of that list; a heading is left alone.
+    """
+    lines = text.split("\n")
+    told = [words_of.is_told(line) for line in lines]
+    for at, line in enumerate(lines):
+        beside = [told[other] for other in (at - 1, at + 1) if 0 <= other < len(lines) and lines[other].strip()]
+        is_part = _PART_OF_LIST.match(line) or len(words(line)) <= _MOST_OF_AN_ITEM
+        if _HEADING.match(line) or (is_part and True in beside):
+            continue
+        lines[at] = _ASIDE.sub(
+            lambda aside: words_of.masked(aside[0]) if words_of.is_listing(aside[0]) else aside[0],
+            _SENTENCE.sub(lambda piece: words_of.without_list(piece[0]), line),
+        )
+    return "\n".join(lines)
+
+
+_HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*]*\*\*:?[ \t]*$|[^|]*:[ \t]*$)")
+_PART_OF_LIST = re.compile(r"[ \t]*(?:[-*+•|]|\d{1,3}[.)])")
+_MOST_OF_AN_ITEM = 6
