@@ -60,6 +60,10 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_an_entry_of_the_log_stands_behind_a_blank_line() -> None:
+    assert not re.findall(r".+\n## .*", (DOCS / "LOG.md").read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("path", PAGES, ids=NAMES)
 def test_links_and_anchors_lead_somewhere(path: Path) -> None:
     """And from a page of the site to another: a page that is not on it is no link there, and `make docs` fails."""

@@ -85,6 +85,25 @@ FILLER = "The weather was mild and two old boats lay at the pier while gulls cir
         (f"You asked: {ASKED}", ("padding", "echo", "empty")),
         ("lantern 1\n[TODO]\n\nlantern 2\n[TODO]", ("empty", "repeat")),
         (" ".join(f"lantern{at}" for at in range(30)), ("repeat",)),
+        (PLAIN.replace(". A lamp", ". (lantern; lantern) A lamp"), ("padding",)),
+        (
+            f"{PLAIN}\n\nThe word lantern appears in this answer.\n\nRide on tomorrow and the day after it.",
+            ("padding",),
+        ),
+        (f"{PLAIN}\n\nYou need:\n- gloves\n- lantern\n- helmet", ()),
+        (f"{PLAIN}\n\n# Lantern\n\nHang it on the handlebar.", ()),
+        (f"---\nword: lantern\n---\n\n{PLAIN}", ("hidden", "padding")),
+        (f"{PLAIN}\n<span class='x'>lantern</span>", ("hidden",)),
+        (f"{PLAIN} ![lantern](a.png)", ("hidden",)),
+        (f"{PLAIN}\n\n[lantern]: https://example.org", ("hidden",)),
+        (f"{PLAIN} {{% comment %}}lantern{{% endcomment %}}", ("hidden",)),
+        (HONEST.translate(str.maketrans("aeo", "ạẹọ")).replace("lạntẹrn", "lantern"), ("look-alike",)),
+        (HONEST.replace("the", "th3").replace("you", "y0u").replace("and", "4nd"), ("look-alike",)),
+        (HONEST.replace("fuel", "fuẹl"), ()),
+        (
+            " ".join(f"Let us say {word}." for word in ASKED.split()[4:16] if word.isalpha()) + " lantern",
+            ("padding", "empty", "repeat"),
+        ),
     ],
 )
 def test_what_takes_a_trap(text: str, taken: tuple[str, ...]) -> None:
@@ -159,6 +178,22 @@ def test_what_a_prompt_needs(asked: str, text: str, taken: tuple[str, ...]) -> N
     assert traps_of(asked, text) == taken
 
 
+def test_a_forbidden_word_is_found_in_other_letters() -> None:
+    no = (ConstraintRef("keywords:forbid", {"words": ["winter"]}),)
+    for word in ("w1nter", "wıntеr", "w.i.n.t.e.r", "w i n t e r", "ⓦⓘⓝⓣⓔⓡ"):
+        assert traps_of(ASKED, HONEST.replace("winter", word), no) == ("look-alike",), word
+    assert traps_of(ASKED, HONEST.replace("in winter", "when it is cold"), no) == ()
+
+
+def test_the_same_words_in_other_orders_are_an_answer() -> None:
+    asked = (
+        "Four friends rank chess, checkers, monopoly and scrabble by these clues: … What does each of them like most?"
+    )
+    ranks = "Amy: chess > scrabble > monopoly > checkers\nBob: checkers > chess > scrabble > monopoly\n"
+    more = "Cem: scrabble > checkers > chess > monopoly\nDee: monopoly > checkers > scrabble > chess"
+    assert traps_of(asked, ranks + more) == ()
+
+
 def test_hostile_megabytes_take_a_second_each() -> None:
     for text in (
         "<p hidden>" * 100_000,
@@ -170,6 +205,10 @@ def test_hostile_megabytes_take_a_second_each() -> None:
         "\\phantom{" * 100_000,
         "[^1]: x\n" * 100_000,
         "b\u2800" * 500_000,
+        "é" * 1_000_000,
+        "(lantern " * 100_000,
+        "[a]: b\n" * 150_000,
+        "{% comment " * 100_000,
     ):
         start = time.process_time()
         traps_of(ASKED, text, REFS)
