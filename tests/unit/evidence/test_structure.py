@@ -8,7 +8,17 @@ from adhere.evidence.check import findings_of, gather
 from adhere.evidence.findings import Claim, Findings
 from adhere.evidence.read.documents import parse_document
 from adhere.evidence.read.latex_text import Macro, latex_text
-from adhere.evidence.read.pdf import PageLine, Rule, Word, _beside_each_other, _lines, _parts, _tables, _whole
+from adhere.evidence.read.pdf import (
+    PageLine,
+    Rule,
+    Word,
+    _beside_each_other,
+    _in_order,
+    _lines,
+    _parts,
+    _tables,
+    _whole,
+)
 
 
 def found(text: str, suffix: str = ".md") -> Findings:
@@ -194,6 +204,41 @@ def test_a_title_in_the_middle_under_a_rule_may_name_a_size() -> None:
     cells, headers = table.rows()
     assert headers == 1
     assert [r.cells[0] for r in cells] == ["Model", "~8B Models", "A-7B", "B-7B", "13B+ Models", "C-14B"]
+
+
+def test_a_group_that_nearly_touches_the_names_is_a_column_of_its_own() -> None:
+    page = lines(
+        row("Type|Model|QuizA|QuizB", 100, (10, 62, 150, 200)),
+        row("Both kinds|Foo-7B|60.1|61.1", 125, (10, 62, 150, 200)),
+        row("|Bar-7B|70.1|71.1", 140, (10, 62, 150, 200)),
+        row("|Baz-7B|50.1|51.1", 155, (10, 62, 150, 200)),
+    )
+    (table,) = _tables(page, rules(95, 118, 170))
+    assert [r.cells[:2] for r in table.rows()[0][1:]] == [["Both kinds", "Foo-7B"], ["", "Bar-7B"], ["", "Baz-7B"]]
+
+
+def test_a_name_broken_at_its_hyphen_goes_on_in_the_next_line() -> None:
+    page = lines(
+        row("Model|QuizA|QuizB", 100, (10, 150, 200)),
+        row("Foo-|60.1|61.1", 125, (10, 150, 200)),
+        row("8x22B", 137, (10,)),
+        row("Bar-7B|70.1|71.1", 149, (10, 150, 200)),
+    )
+    (table,) = _tables(page, rules(95, 118, 170))
+    assert [r.cells for r in table.rows()[0][1:]] == [["Foo-8x22B", "60.1", "61.1"], ["Bar-7B", "70.1", "71.1"]]
+
+
+def test_the_lines_of_a_caption_over_a_table_of_small_letters_are_no_headings() -> None:
+    caption = [word("Table", 10, top=50), word("4", 40, top=50), word("Scores", 50, top=50)]
+    page = lines(
+        caption,
+        [word("of", 10, top=63), word("two", 25, top=63), word("models", 45, top=63)],
+        *([w._replace(size=6, bottom=w.top + 6) for w in row(text, top)] for text, top in (
+            ("Model|QuizA|QuizB", 100), ("A-7B|60.1|61.1", 109), ("B-7B|70.1|71.1", 118), ("C-7B|70.1|71.1", 127)
+        )),
+    )  # fmt: skip
+    blocks = _in_order(page, _tables(page, []))
+    assert [(len(b.lines), b.table is None, b.is_heading) for b in blocks] == [(2, True, False), (4, False, False)]
 
 
 def test_numbers_that_go_on_a_name_are_no_column() -> None:
@@ -495,3 +540,37 @@ def test_a_scale_of_the_caption_that_several_rows_break_is_not_the_tables() -> N
     assert not found(of_one).conflicts
     of_all = head + "| QuizA | 4.4 | 3.6 |\n| QuizB | 3.6 | 46.6 |\n| QuizC | 2.6 | 1.9 |\n"
     assert [(c.type, c.severity) for c in found(of_all).conflicts] == [("invariant", "error")]
+
+
+def test_what_follows_a_number_is_a_mark() -> None:
+    text = "| Model | QuizA | QuizB |\n|---|---|---|\n| Foo-7B | **83.0**🔥 | 4.17 (47.03)* |\n| Bar-7B | 72.4 | 5.17 (48.03) |\n"
+    assert [c.value for c in found(text).claims] == [83.0, 4.17, 47.03, 72.4, 5.17, 48.03]
+
+
+def test_a_title_that_ends_the_header_is_a_section() -> None:
+    text = html(
+        "<th rowspan=2>Model</th><th colspan=2>QuizA</th>",
+        "<th>w/o CoT</th><th>CoT</th>",
+        "<th colspan=3>Large Models</th>",
+        "<td>Zeta-7B</td><td>1.5</td><td>2.5</td>",
+        "<td>Eta-7B</td><td>3.5</td><td>4.5</td>",
+    )
+    claims = found(text, ".html").claims
+    assert not any("Large" in f"{c.variant} {c.setting} {c.benchmark}" for c in claims)
+    assert [c.value for c in claims] == [1.5, 2.5, 3.5, 4.5]
+
+
+def test_a_column_of_whole_numbers_beside_fractions_makes_no_claims() -> None:
+    counted = (
+        "| System | Acc. | F1 | Feat. |\n|---|---|---|---|\n"
+        "| One | 0.92 | 0.90 | 1 |\n| All | 0.95 | 0.91 | 23 |\n| Some | 0.91 | 0.89 | 22 |\n"
+    )
+    assert {c.value for c in found(counted).claims} == {0.92, 0.90, 0.95, 0.91, 0.89}
+
+
+def test_of_several_columns_of_parameters_the_first_completes_names() -> None:
+    text = (
+        "| Model | # LLM Params | Active Params | MMLU |\n|---|---|---|---|\n"
+        "| Foo | 40B | 4B | 50.1 |\n| Foo | 70B | 7B | 60.1 |\n"
+    )
+    assert [c.model for c in found(text).claims] == ["Foo 40B", "Foo 70B"]

@@ -36,6 +36,7 @@ _BEHIND_SLASH = re.compile(r"\s*/\s*")
 _OTHER_KINDS = frozenset({"rm", "reward", "prm", "embedding"})  # neither base nor instruct
 _WRITTEN = {"moe": "MoE", "rm": "RM", "mini": "mini", "vl": "VL"}
 _LENGTH = re.compile(r"^\d+(?:\.\d+)?\s?[kKM](?:\s*tokens)?$")
+_PARAMETERS = re.compile(r"\bparam(?:eter)?s?\.?$", re.IGNORECASE)
 _SHOTS = re.compile(r"\b(\d+(?:-\d+)?)[- ]shots?(?:@\d+)?\b|(?<![\w-])(zero|one|few)[- ]shot\b", re.IGNORECASE)
 _PAREN = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 _LOWER_IS_BETTER = re.compile(r"lower[,\s]+(?:is|are|the)\s+(?:the\s+)?better|smaller is better", re.IGNORECASE)
@@ -179,6 +180,8 @@ def label_kind(label: str) -> Kind | Literal[""]:
     for kind in _HEADS:
         if is_role(kind, core) or is_role(kind, first):
             return kind
+    if _PARAMETERS.search(core) and "activ" not in core.lower():
+        return "size"  # `LLM Params`
     return "attribute" if is_attribute(shown) else ""
 
 

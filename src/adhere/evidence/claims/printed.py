@@ -18,7 +18,9 @@ _NUMBER = re.compile(
     r"(?![A-Za-z])))?"
 )
 _SPREAD = re.compile(r"^\s*[_^]?\{?\s*(?:±|˘|\\pm|\+/-|\+-)\s*(?P<spread>\d+(?:\.\d+)?|\.\d+)\s*%?\s*\}?")
-_TRAILING = re.compile(r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\])?[\s*†‡§¶↑↓▲▼^a-d\d\[\]]{0,4}$")
+_TRAILING = re.compile(
+    r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\])?[\s*†‡§¶↑↓▲▼^a-d\d\[\]\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]{0,4}$"
+)
 _BESIDE = re.compile(r"^\s*\((?P<value>[+-]\d+(?:\.\d+)?)%?\)")
 _LATEX_WRAPPER = re.compile(
     r"\\(?:mathbf|textbf|mathrm|text|boldsymbol|underline|mathit|textit|emph|bf)\s*\{([^{}]*)\}"

@@ -290,6 +290,10 @@ def _counts(table: Table, c: int) -> bool:
     head = clean_label(table.headers[-1][c]) if table.headers and len(table.headers[-1]) > c else ""
     if len(numbers) > 1 and is_split(head) and all(number.decimals == 0 and number.value >= 200 for number in numbers):
         return True  # how many items a split has
+    if len(numbers) > 2 and all(map(_is_bare, numbers)) and max(number.value for number in numbers) > 1:
+        others = _others(table, c)  # whole numbers beside fractions of one are no scores
+        if others and all(number.decimals > 1 and number.value <= 1 for number in others):
+            return True
     if len(numbers) > 2 and len({number.value for number in numbers}) == 1 and _is_bare(numbers[0]):
         return _prints_decimals(table, c)  # one whole number in every row, beside scores: how many items were asked
     return len(numbers) > 1 and 2 * sum(number.unit in SCALES for number in numbers) > len(numbers)
@@ -299,16 +303,13 @@ def _is_bare(number: Printed) -> bool:
     return not (number.decimals or number.unit)
 
 
+def _others(table: Table, but: int) -> list[Printed]:
+    return [n for row in table.rows for c, cell in enumerate(row.cells) if c != but for n in _numbers(cell)]
+
+
 def _prints_decimals(table: Table, but: int) -> bool:
     """Whether most numbers of the other columns are no bare whole numbers."""
-    others = [
-        part.number
-        for row in table.rows
-        for c, cell in enumerate(row.cells)
-        if c != but
-        for part in cell.parts
-        if part.number
-    ]
+    others = _others(table, but)
     return 2 * sum(map(_is_bare, others)) < len(others)
 
 
@@ -365,10 +366,9 @@ def _names_of_sizes(table: Table, layout: Layout, models: Sequence[str]) -> froz
     says of no name with a size another one: then it counts parameters, which names leave out.
     """
     sizes: dict[str, set[str]] = defaultdict(set)
-    for c, kind in enumerate(layout.kinds):
-        for r, model in enumerate(models if kind == "size" else ()):
-            if not is_absent(size := _label_above(table, r, c)):
-                sizes[model].add(size)
+    for r, model in enumerate(models if "size" in layout.kinds else ()):
+        if not is_absent(size := _label_above(table, r, layout.kinds.index("size"))):
+            sizes[model].add(size)
     stated = [(model_name(model).parameters, size) for model, own in sizes.items() for size in own]
     if all(_BILLIONS.fullmatch(size) and named in {None, float(size[:-1])} for named, size in stated):
         return frozenset(filter(None, sizes))
@@ -383,7 +383,7 @@ def _about_row(table: Table, layout: Layout, r: int, model: str, sized: frozense
         text = _label_above(table, r, c) if kind in {"size", "tuning"} else clean_label(_text(table, r, c))
         if not text or is_absent(text):
             continue
-        if kind == "size" and model in sized and model_name(model).parameters is None:
+        if c == layout.kinds.index(kind) and kind == "size" and model in sized and model_name(model).parameters is None:
             about.model = f"{model} {text if re.search(r'[BbM]$', text) else text + 'B'}"
         elif kind == "tuning" and layout.models_in == "rows":
             about.tuning = model_name("x " + text).tuning

@@ -20,7 +20,7 @@ _SLASH = re.compile(r"\s*/\s*")
 _BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 _NAMED = re.compile(r"([A-Za-z][\w-]{0,11})\s?[:=]\s?(\d+(?:\.\d+)?%?)")
 _FRACTION = re.compile(r"(\d{1,6})/([1-9]\d{1,5})")
-_ASIDE = re.compile(r"\((?P<number>\d+\.\d+%?)\)\s*$")
+_ASIDE = re.compile(r"\((?P<number>\d+\.\d+%?)\)[\s*†‡]*$")
 MAX_HEADER_ROWS = 5
 MAX_SPAN = 200  # columns and rows that one cell may reach over
 MAX_COLUMNS = 300  # to which cells that span columns may widen a row
@@ -145,6 +145,8 @@ def build_tables(
         return several, problems
     labels = _label_columns(raw[max(header_rows, 1) :], width)
     count = max(header_rows, 1)
+    while count > 1 and _is_across(raw[count - 1]):
+        count -= 1
     while count < min(len(raw) - 1, MAX_HEADER_ROWS) and (
         (count == 1 and _is_title(raw[0])) or _is_header(raw[count], raw[:count], width, labels)
     ):
@@ -231,6 +233,10 @@ def _is_title(row: RawRow) -> bool:
     return is_one and not _is_score(shown[0])
 
 
+def _is_across(row: RawRow) -> bool:
+    return _is_title(row) and row.cells[0] == row.cells[-1]
+
+
 def _label_columns(body: Sequence[RawRow], width: int) -> int:
     """How many columns stand before the first one of numbers."""
     body = [
@@ -256,7 +262,7 @@ def _continue_labels(headers: list[list[str]]) -> None:
 
 
 def _is_header(row: RawRow, above: Sequence[RawRow], width: int, labels: int) -> bool:
-    if len(row.cells) != width or (_is_title(row) and row.cells[0] == row.cells[-1]):
+    if len(row.cells) != width or _is_across(row):
         return False  # one text over all columns, below the header, is a section
     over = [{clean_label(head.cells[column]) for head in above if len(head.cells) > column} for column in range(labels)]
     own = [label for c in range(labels) if (label := clean_label(row.cells[c])) and label not in over[c]]

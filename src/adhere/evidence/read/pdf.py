@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
@@ -709,12 +710,19 @@ def _header(
 
 
 def _label_edges(rows: list[PageLine], end: float) -> list[float]:
-    """Where label columns end: places before the first number that no word of any row covers, wider than a space."""
+    """Where label columns end: places before the first number that no word of any row covers, wider than a space.
+
+    Or a narrower one, where most rows begin, and what stands before it in the others (a group) ends.
+    """
     spans = sorted((word.left, word.right, word.size) for line in rows for word in line.words if word.right < end + 1)
+    begin, count = Counter(round(line.words[0].left) for line in rows).most_common(1)[0]
+    lefts = [{round(word.left) for word in line.words} for line in rows]
+    is_begun = 2 * count > len(rows) and all(begin in own or min(own) > begin for own in lefts)
     edges: list[float] = []
     reach = None
     for left, right, size in spans:
-        if reach is not None and left - reach > 0.7 * size:
+        is_edge = reach is not None and (left - reach > 0.7 * size or (is_begun and round(left) == begin))
+        if reach is not None and is_edge and left > reach:
             edges.append((reach + left) / 2)
         reach = right if reach is None else max(reach, right)
     return edges
@@ -891,21 +899,31 @@ def _body_rows(table: PageTable) -> list[RawRow]:
         for word in line.words:
             cells.setdefault(_place(word, table), []).append(word)
         placed.append([_cell(cells.get(place, []), is_label=place < labels) for place in range(_width(table))])
-    taken: set[int] = set()
-    for at, (line, texts) in enumerate(zip(table.body, placed, strict=True)):
-        if not any(texts[labels:]) or any(texts[:labels]):
-            continue
-        # A label of two lines stands half a line above and below its numbers.
-        for other in (at - 1, at + 1):
-            is_label = 0 <= other < len(placed) and other not in taken and not any(placed[other][labels:])
-            if is_label and abs(table.body[other].top - line.top) < 0.9 * line.height:
-                taken.add(other)
-                for place in range(labels):
-                    texts[place] = _rejoined(texts[place], placed[other][place])
+    taken = _join_labels(table.body, placed, labels)
     for at, (line, texts) in enumerate(zip(table.body, placed, strict=True)):
         if at not in taken:
             rows.append(RawRow(line.number, texts))
     return rows
+
+
+def _join_labels(body: list[PageLine], placed: list[list[str]], labels: int) -> set[int]:
+    """Put labels of several lines together; gives the lines that are part of another row then."""
+    taken: set[int] = set()
+    for at, (line, texts) in enumerate(zip(body, placed, strict=True)):
+        if not any(texts[labels:]):
+            continue
+        is_bare = not any(texts[:labels])
+        for other in (at - 1, at + 1):
+            if not 0 <= other < len(placed) or other in taken or any(placed[other][labels:]):
+                continue
+            # It stands half a line above and below its numbers, or begins beside them and is broken at a hyphen.
+            is_beside = is_bare and abs(body[other].top - line.top) < 0.9 * line.height
+            pairs = zip(texts[:labels], placed[other], strict=False)
+            is_broken = other > at and any(one.endswith("-") and more for one, more in pairs)
+            if is_beside or is_broken:
+                taken.add(other)
+                texts[:labels] = map(_rejoined, texts[:labels], placed[other][:labels])
+    return taken
 
 
 def _rejoined(one: str, other: str) -> str:
@@ -922,7 +940,7 @@ def _cell(words: list[Word], *, is_label: bool) -> str:
 
 def _in_order(lines: list[PageLine], tables: list[PageTable]) -> list[Block]:
     owner = {id(line): table for table in tables for line in table.lines}
-    usual = median(line.height for line in lines)
+    usual = median([line.height for line in lines if id(line) not in owner] or [lines[0].height])
     blocks: list[Block] = []
     paragraph: list[PageLine] = []
     done: set[int] = set()
