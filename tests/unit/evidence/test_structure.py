@@ -9,6 +9,7 @@ from adhere.evidence.findings import Claim, Findings
 from adhere.evidence.read.documents import parse_document
 from adhere.evidence.read.latex_text import Macro, latex_text
 from adhere.evidence.read.pdf import (
+    Bar,
     PageLine,
     Rule,
     Word,
@@ -215,6 +216,34 @@ def test_a_group_that_nearly_touches_the_names_is_a_column_of_its_own() -> None:
     )
     (table,) = _tables(page, rules(95, 118, 170))
     assert [r.cells[:2] for r in table.rows()[0][1:]] == [["Both kinds", "Foo-7B"], ["", "Bar-7B"], ["", "Baz-7B"]]
+
+
+def test_a_vertical_rule_parts_columns_of_labels_that_stand_in_the_middle() -> None:
+    page = lines(
+        row("Kind|FooX|FooY", 100, (40, 150, 200)),
+        row("Long Task|QuizA|60.1|61.1", 125, (10, 58, 150, 200)),
+        row("|QuizLong|70.1|71.1", 140, (0, 58, 150, 200)),
+        row("Short|QuizB|50.1|51.1", 155, (10, 66, 150, 200)),
+        row("Overall|60.1|61.1", 170, (40, 150, 200)),
+    )
+    bars = [Bar(56.5, top - 2, top + 12) for top in (125, 140, 155)]
+    (table,) = _tables(page, rules(95, 118, 190), bars)
+    assert [r.cells[:2] for r in table.rows()[0][1:4]] == [["Long Task", "QuizA"], ["", "QuizLong"], ["Short", "QuizB"]]
+    (table,) = _tables(page, rules(95, 118, 190))
+    assert table.rows()[0][1].cells[0] == "Long Task QuizA"
+
+
+def test_the_label_of_a_group_stands_in_the_middle_of_its_rows() -> None:
+    page = lines(
+        row("Set|Part|Foo-7B|Bar-7B", 100),
+        row("RaceA|64K|60.1|61.1", 125, (10, 90, 150, 200)),
+        row("|128K|70.1|71.1", 140, (10, 90, 150, 200)),
+        row("|2N|50.1|51.1", 160, (10, 90, 150, 200)),
+        row("RaceB|4N|52.1|53.1", 175, (10, 90, 150, 200)),
+        row("|8N|54.1|55.1", 190, (10, 90, 150, 200)),
+    )
+    (table,) = _tables(page, rules(95, 118, 155, 205))
+    assert [r.cells[0] for r in table.rows()[0][1:]] == ["RaceA", "", "RaceB", "", ""]
 
 
 def test_a_name_broken_at_its_hyphen_goes_on_in_the_next_line() -> None:
@@ -574,3 +603,28 @@ def test_of_several_columns_of_parameters_the_first_completes_names() -> None:
         "| Foo | 40B | 4B | 50.1 |\n| Foo | 70B | 7B | 60.1 |\n"
     )
     assert [c.model for c in found(text).claims] == ["Foo 40B", "Foo 70B"]
+
+
+def test_what_is_done_with_a_model_stands_below_its_name() -> None:
+    text = (
+        "| Method | MMLU | DROP |\n|---|---|---|\n| Foo-7B | 50.1 | 51.1 |\n| Bar-7B | | |\n"
+        "| w/ tricks | 52.1 | 53.1 |\n| w/o tricks | 54.1 | 55.1 |\n"
+    )
+    assert [(c.model, c.setting) for c in found(text).claims][2::2] == [
+        ("Bar-7B", "with tricks"),
+        ("Bar-7B", "without tricks"),
+    ]
+
+
+def test_a_label_over_groups_and_names_is_the_rows_name() -> None:
+    text = "| Group | Benchmark | Foo-7B |\n|---|---|---|\n| Average | | 50.1 |\n| Maths | GSM8K | 60.1 |\n"
+    assert [(c.metric, c.value) for c in found(text).claims] == [("average", 50.1), ("score", 60.1)]
+
+
+def test_labels_that_another_table_has_for_its_models_are_models() -> None:
+    first = (
+        "| Method | MMLU | DROP |\n|---|---|---|\n| Plain | 1.5 | 2.5 |\n| Smart | 3.5 | 4.5 |\n| Odd | 3.5 | 4.5 |\n"
+    )
+    second = "| Category | Plain | Smart | Odd |\n|---|---|---|---|\n| QuizA | 5.5 | 6.5 | 7.5 |\n| QuizB | 5.6 | 6.6 | 7.6 |\n"
+    assert [c.model for c in found(f"{first}\nText.\n\n{second}").claims][6:9] == ["Plain", "Smart", "Odd"]
+    assert not found(second).claims

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from adhere.evidence.claims.names import (
     Kind,
@@ -71,11 +71,18 @@ class Layout:
     guesses: list[str] = field(default_factory=list)
 
 
-def layout_of(table: Table, measured: frozenset[str] = frozenset()) -> Layout:
-    """How a table is laid out; never fails, but may find that it makes no claims.
+class Labels(NamedTuple):
+    """The labels that name benchmarks and models in other tables of a document."""
 
-    `measured` are the labels that name benchmarks in other tables of the document.
-    """
+    benchmarks: frozenset[str] = frozenset()
+    models: frozenset[str] = frozenset()
+
+
+NOWHERE = Labels()
+
+
+def layout_of(table: Table, elsewhere: Labels = NOWHERE) -> Layout:
+    """How a table is laid out; never fails, but may find that it makes no claims."""
     paths = [_path([row[c] for row in table.headers]) for c in range(table.width)]
     spread = {tuple(path[:-1]) for path in paths if len(path) > 1 and is_role("spread", path[-1])}
     # A mean beside its deviation is over runs or raters, not over the other columns: it is what stands above it.
@@ -89,7 +96,7 @@ def layout_of(table: Table, measured: frozenset[str] = frozenset()) -> Layout:
     kinds[names] = "names"
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     corner = corner_of(table, names)
-    layout.models_in = _orientation(table, layout, corner) or _as_elsewhere(table, layout, measured)
+    layout.models_in = _orientation(table, layout, corner) or _as_elsewhere(table, layout, elsewhere)
     is_named = bool(layout.models_in)
     if not is_named:
         _about_one_model(table, layout, corner)
@@ -265,13 +272,18 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
     return "columns" if in_columns or other else ""
 
 
-def _as_elsewhere(table: Table, layout: Layout, measured: frozenset[str]) -> Orientation:
-    """The axis of models where the other one holds labels that another table of the document has for its benchmarks."""
+def _as_elsewhere(table: Table, layout: Layout, elsewhere: Labels) -> Orientation:
+    """The axis of models by labels that other tables of the document have for their benchmarks or their models."""
     data = [path[-1] for path in layout.paths[layout.first :] if path]
     rows = [label for text in _column(table, layout.names) if (label := clean_label(text))]
-    for labels, orientation in ((data, "rows"), (rows, "columns")):
-        known = sum(label in measured for label in labels)
-        if known >= LEAST_SHARED and known >= len(labels) / 2:
+    for own, others, orientation in (
+        (data, elsewhere.benchmarks, "rows"),
+        (rows, elsewhere.benchmarks, "columns"),
+        (rows, elsewhere.models, "rows"),
+        (data, elsewhere.models, "columns"),
+    ):
+        known = sum(label in others for label in own)
+        if known >= LEAST_SHARED and known >= len(own) / 2:
             return orientation  # type: ignore[return-value]
     return ""
 

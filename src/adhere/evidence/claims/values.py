@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from adhere.evidence.claims.layout import Layout, Orientation, column_model, corner_of, layout_of
+from adhere.evidence.claims.layout import Labels, Layout, Orientation, column_model, corner_of, layout_of
 from adhere.evidence.claims.names import (
     BenchmarkName,
     ModelName,
@@ -41,7 +41,7 @@ from adhere.evidence.claims.printed import SCALES, Printed, is_absent
 from adhere.evidence.read.document import Cell, Document, Part, Row, Table
 from adhere.evidence.read.documents import repair
 
-_CONTINUATION = re.compile(r"^\s*(?:[-+–•↳]|w/o?\b|with(?:out)?\b|\\quad)\s*\S", re.IGNORECASE)
+_CONTINUATION = re.compile(r"^\s*(?:[-+–•↳]|w/o?(?=\s)|with(?:out)?\b|\\quad)\s*\S", re.IGNORECASE)
 _ADDED = re.compile(r"\s+(?:\+|w/o?|with(?:out)?)\s+(?=\S)", re.IGNORECASE)
 _PRIVATE = re.compile(
     r"\bin-?house\b(?! (?:evaluation )?(?:framework|pipeline|harness))|\binternal(?:ly)?\b"
@@ -182,25 +182,26 @@ def sheets_of(document: Document) -> list[Sheet]:
     """The tables of a document with every number named."""
     extra = _stated_elsewhere(document)
     layouts = [layout_of(table) for table in document.tables]
-    measured = _measured(document.tables, layouts)
-    if measured:
+    elsewhere = _labels(document.tables, layouts)
+    if any(elsewhere):
         layouts = [
-            layout if layout.models_in or layout.model or layout.nothing else layout_of(table, measured)
+            layout if layout.models_in or layout.model or layout.nothing else layout_of(table, elsewhere)
             for table, layout in zip(document.tables, layouts, strict=True)
         ]
     return [_sheet(document, table, layout, extra) for table, layout in zip(document.tables, layouts, strict=True)]
 
 
-def _measured(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[str]:
-    """The labels that name benchmarks in those tables that hold models."""
-    found: set[str] = set()
+def _labels(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
+    """The labels that name benchmarks and models in those tables that hold models."""
+    benchmarks: set[str] = set()
+    models: set[str] = set()
     for table, layout in zip(tables, layouts, strict=True):
-        if layout.models_in == "rows" and not layout.nothing:
-            found |= {path[-1] for path in layout.paths[layout.first :] if path and role_of(path[-1]) == "score"}
-        elif layout.models_in == "columns" and not layout.nothing:
-            names = (clean_label(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names)
-            found |= {name for name in names if name}
-    return frozenset(found)
+        above = {path[-1] for path in layout.paths[layout.first :] if path and role_of(path[-1]) == "score"}
+        beside = {clean_label(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names}
+        if layout.models_in and not layout.nothing:
+            benchmarks |= above if layout.models_in == "rows" else beside
+            models |= beside if layout.models_in == "rows" else above
+    return Labels(frozenset(benchmarks - {""}), frozenset(models - {""}))
 
 
 def _sheet(document: Document, table: Table, layout: Layout, extra: _Elsewhere) -> Sheet:
@@ -329,14 +330,17 @@ def _column_role(path: list[str]) -> Role:
 def _row_labels(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
     """Each row's own label, and the model that it belongs to: `w/o DCA` continues the model above it."""
     labels, models = [], []
-    current, above = "", ""
+    current, above, section = "", "", ""
     for row in table.rows:
         texts = [clean_label(cell.text) for cell in row.cells[: layout.first]]
         name = texts[layout.names] if len(texts) > layout.names else ""
         if is_absent(name) and name:  # a dash names nothing: the row is what stands beside it (`Specialist SOTAs`)
             name = next((text for text in texts if not is_absent(text)), "")
+        if not any(map(str.isalnum, name)):  # `Average` over the groups and the names, an arrow behind it
+            name = next(filter(None, reversed(texts[: layout.names])), "")
         above = name or above
         if layout.models_in == "rows":
+            current, section = (row.section if row.section != section else current), row.section
             if name and not _CONTINUATION.match(row.cells[layout.names].text):
                 current = name
             models.append(current)
@@ -533,6 +537,8 @@ class _Context:
         self.notes = " ".join(note.text for note in table.notes)
         self.language = (_LANGUAGE.search(table.caption) or [""])[0]
         self.corner = corner_of(table, layout.names)
+        # Categories of one set; over several columns of labels the word is about the groups of what is named there.
+        self.is_of_categories = is_role("categories", self.corner) and layout.first == 1
         self.caption_benchmark = _caption_benchmark(table, layout, (table.caption,))
         self.about_benchmark = self.caption_benchmark or _caption_benchmark(table, layout, table.headings[-1:])
         self.topic = self.about_benchmark or _said_set(table) or _topic(table)
@@ -739,7 +745,7 @@ def _cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     beside = ", ".join([*above, *group] if layout.models_in == "columns" else group) if above or group else ""
     direction = context.direction(c, path, row_label, about.metric)
     column_label = sheet.column_labels[c] if c < len(layout.paths) else f"column {c + 1}"
-    is_private = sheet.is_private or is_role("categories", context.corner)
+    is_private = sheet.is_private or context.is_of_categories
     shots = about.shots or (benchmark.shots if benchmark else "")
     values = []
     for k, part in enumerate(cell.parts):
@@ -906,7 +912,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
             [],
             guesses,
         )
-    if is_role("categories", context.corner) and sheet.models_in == "columns":
+    if context.is_of_categories and sheet.models_in == "columns":
         return name._replace(name=f"{context.corner}: {text}"), above, guesses
     if name.is_known:
         name, more = _completed(name, context.extra)

@@ -88,6 +88,14 @@ class PageLine:
         return "".join(pieces)
 
 
+class Bar(NamedTuple):
+    """A piece of a vertical rule."""
+
+    across: float
+    top: float
+    bottom: float
+
+
 class Rule(NamedTuple):
     """A horizontal rule."""
 
@@ -221,11 +229,12 @@ def _page_blocks(page: Any) -> list[Block]:
         return []
     words = _whole(pieces)
     rules = _rules(page)
+    bars = [Bar(e["x0"], e["top"], e["bottom"]) for e in page.edges if e["orientation"] == "v"]
     blocks: list[Block] = []
     parts = _parts(words, rules, page.width)
     while parts:
         lines = _lines(parts.pop(0))
-        tables = _tables(lines, rules)
+        tables = _tables(lines, rules, bars)
         split = (_beside_each_other(table, lines, rules) for table in tables)
         if several := next(filter(None, split), []):
             parts = [part for part in several if part] + parts
@@ -534,7 +543,7 @@ def _is_lone_value(line: PageLine, bands: list[tuple[Rule, float]]) -> bool:
     )
 
 
-def _tables(lines: list[PageLine], rules: list[Rule]) -> list[PageTable]:
+def _tables(lines: list[PageLine], rules: list[Rule], bars: Sequence[Bar] = ()) -> list[PageTable]:
     tables = []
     bands = _ruled(rules)
     at = 0
@@ -553,7 +562,7 @@ def _tables(lines: list[PageLine], rules: list[Rule]) -> list[PageTable]:
             elif _is_prose(lines[index]):
                 break
         if len(rows) >= LEAST_LINES:
-            tables.append(_table(lines, at, end, rows, rules))
+            tables.append(_table(lines, rows, rules, bars))
         at = end + 1
     return [table for table in tables if table is not None]
 
@@ -564,8 +573,9 @@ def _is_prose(line: PageLine) -> bool:
     return len(line.words) >= 8 and (not gaps or max(gaps) < 0.7 * line.words[0].size)
 
 
-def _table(lines: list[PageLine], first: int, last: int, rows: list[int], rules: list[Rule]) -> PageTable | None:
-    first = _below_header(lines, first, last, rules)
+def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequence[Bar]) -> PageTable | None:
+    last = rows[-1]
+    first = _below_header(lines, rows[0], last, rules)
     rows = [index for index in rows if index >= first]
     if len(rows) < LEAST_LINES:
         return None
@@ -578,7 +588,7 @@ def _table(lines: list[PageLine], first: int, last: int, rows: list[int], rules:
         first -= 1
     body = lines[first : last + 1]
     header, start = _header(lines, first, columns, rules)
-    labels = _label_edges([lines[index] for index in rows], columns[0][0])
+    labels = _label_edges([lines[index] for index in rows], columns[0][0], bars)
     left, right = min(w.left for line in body for w in line.words), columns[-1][1]
     near = [rule for rule in rules if rule.right > left and rule.left < right]
     table = PageTable(header, lines[start] if start < first else None, body, columns, labels, near)
@@ -709,10 +719,11 @@ def _header(
     return [word for line in lines[start:first] for word in line.words], start
 
 
-def _label_edges(rows: list[PageLine], end: float) -> list[float]:
+def _label_edges(rows: list[PageLine], end: float, bars: Sequence[Bar] = ()) -> list[float]:
     """Where label columns end: places before the first number that no word of any row covers, wider than a space.
 
-    Or a narrower one, where most rows begin, and what stands before it in the others (a group) ends.
+    Or a narrower one, where a vertical rule stands, or where most rows begin, and what stands before it in the others
+    (a group) ends.
     """
     spans = sorted((word.left, word.right, word.size) for line in rows for word in line.words if word.right < end + 1)
     begin, count = Counter(round(line.words[0].left) for line in rows).most_common(1)[0]
@@ -721,11 +732,17 @@ def _label_edges(rows: list[PageLine], end: float) -> list[float]:
     edges: list[float] = []
     reach = None
     for left, right, size in spans:
-        is_edge = reach is not None and (left - reach > 0.7 * size or (is_begun and round(left) == begin))
-        if reach is not None and is_edge and left > reach:
+        if reach is not None and left > reach and (left - reach > 0.7 * size or (is_begun and round(left) == begin)):
             edges.append((reach + left) / 2)
         reach = right if reach is None else max(reach, right)
-    return edges
+    drawn = Counter(
+        round(bar.across) for bar in bars for line in rows if bar.top < (line.top + line.bottom) / 2 < bar.bottom
+    )
+    for x in (x for x, count in drawn.items() if 2 * count > len(rows)):
+        sides = [sum(right < x + 1 for _, right, _ in spans), sum(left > x - 1 for left, _, _ in spans)]
+        if min(sides) >= LEAST_LINES and all(abs(edge - x) > 5 for edge in edges):
+            edges.append(x)
+    return sorted(edges)
 
 
 def _place(word: Word, table: PageTable) -> int:
@@ -900,10 +917,26 @@ def _body_rows(table: PageTable) -> list[RawRow]:
             cells.setdefault(_place(word, table), []).append(word)
         placed.append([_cell(cells.get(place, []), is_label=place < labels) for place in range(_width(table))])
     taken = _join_labels(table.body, placed, labels)
+    _raise_groups(table, placed)
     for at, (line, texts) in enumerate(zip(table.body, placed, strict=True)):
         if at not in taken:
             rows.append(RawRow(line.number, texts))
     return rows
+
+
+def _raise_groups(table: PageTable, placed: list[list[str]]) -> None:
+    """Put the label of a group into its first row: between two rules it stands in the middle of its rows."""
+    left = min(word.left for line in table.body for word in line.words)
+    tops = [rule.top for rule in table.rules if rule.left <= left + 3]
+    rows = [at for at, texts in enumerate(placed) if any(texts[1:])]
+    for _, own in groupby(rows, lambda at: sum(top < table.body[at].top + 2 for top in tops)):
+        band = [*own]
+        filled = [at for at in band if placed[at][0]]
+        if filled and filled[0] > band[0] and filled[-1] - filled[0] == len(filled) - 1 < len(band) / 2:
+            group = " ".join(placed[at][0] for at in filled)
+            for at in filled:
+                placed[at][0] = ""
+            placed[band[0]][0] = group
 
 
 def _join_labels(body: list[PageLine], placed: list[list[str]], labels: int) -> set[int]:
