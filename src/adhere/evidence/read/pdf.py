@@ -932,10 +932,8 @@ def _raise_groups(table: PageTable, placed: list[list[str]]) -> None:
     for _, own in groupby(rows, lambda at: sum(top < table.body[at].top + 2 for top in tops)):
         band = [*own]
         filled = [at for at in band if placed[at][0]]
-        if filled and filled[0] > band[0] and filled[-1] - filled[0] == len(filled) - 1 < len(band) / 2:
-            group = " ".join(placed[at][0] for at in filled)
-            for at in filled:
-                placed[at][0] = ""
+        if len(filled) == 1 and len(band) > 2:
+            group, placed[filled[0]][0] = placed[filled[0]][0], ""
             placed[band[0]][0] = group
 
 
