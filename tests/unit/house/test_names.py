@@ -22,7 +22,7 @@ KEPT = frozenset(
     """
     _agreed _Asked _asked _bootstrapped _boxed _Called _cased _closed _combined _compared _completed _contained
     _copied _Counted _decided _decoded _decontaminated _divided _Drawn _ended _examined _filled _filtered _finished
-    _Frozen _hyphenated _kept _lowered _Made _measured _merged _mixed _moved _needed _noted _Opened _padded _paired
+    _Frozen _hyphenated _kept _lowered _Made _merged _mixed _moved _needed _noted _Opened _padded _paired
     _passed _Placed _printed _proposed _quoted _rated _rejoined _relabelled _related _repaired _repeated _Rewarded
     _rewarded _rounded _ruled _sampled _scaled _Scoped _searched _seeded _shared _shifted _shortened _shuffled
     _signed _stored _supported _tested _trained _typed _Unbounded _Undecided _unfenced _unjudged _unmeasured
