@@ -137,7 +137,8 @@ def _trial(done: Prepared, arm: str, settings: dict[str, Json]) -> Trial:
         )
         if run is None or cell is None:
             return Trial(settings, [], tokens, seconds / 60)  # it failed: it has no rate, and cannot be chosen
-        rates.append(sum(found is True for found in run.passes) / len(run.passes))
+        outcomes = run.outcomes(done.spec.verdict.counts)
+        rates.append(sum(found is True for found in outcomes) / len(outcomes))
         tokens += cell.ledger.tokens_trained
         seconds += cell.ledger.seconds + run.seconds
     return Trial(settings, rates, tokens, seconds / 60)

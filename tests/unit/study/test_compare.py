@@ -10,6 +10,7 @@ import pytest
 from tests.unit.study.outcomes import evaluation, known, prompts
 
 from adhere.config import parse_toml
+from adhere.schema import encode
 from adhere.study.design.spec import StudySpec, in_slice
 from adhere.study.outcome.contrast import Evaluations, contrasts
 from adhere.study.outcome.fragile import fragility
@@ -139,6 +140,33 @@ def test_slices_select_prompts() -> None:
     assert not in_slice("new-topic/single", "new-topic/multiple")
     primary, _, family = made([True] * 60, [False] * 60)
     assert (primary.n_prompts, family.n_prompts) == (60, 30)
+
+
+def test_a_study_of_sound_answers_counts_no_letter_alone() -> None:
+    """`a` passes everything with the phrase alone, an echo or a repetition; `b` passes half of it in earnest."""
+    passing = {("start", None): [False] * 60, ("a", 0): [True] * 60, ("b", 0): [True, False] * 30}
+    found = known(passing, [0])
+    a = found.of("a", 0)
+    assert a is not None
+    assert a.sound == [True] * 60
+    bare = msgspec.structs.replace(
+        a,
+        empty_form=[i % 3 == 0 for i in range(60)],
+        echo=[i % 3 == 1 for i in range(60)],
+        repetitive=[i % 3 == 2 or None for i in range(60)],
+    )
+    assert bare.sound == [False] * 60
+    assert msgspec.structs.replace(bare, passes=[None] * 60).sound == [None] * 60
+    assert msgspec.structs.replace(bare, empty_form=[], echo=[]).sound == [None] * 60, "older records do not say"
+    runs = {key: found.of(*key) or a for key in [("start", 0), ("b", 0)]} | {("a", 0): bare}
+    both = Evaluations(runs, prompts(60), [0])
+    assert contrasts(SPEC, both)[0].difference == 0.5
+    sound = contrasts(SPEC, both.counting("sound"))[0]
+    assert (sound.rate_treatment, sound.rate_control, sound.difference) == (0.0, 0.5, -0.5)
+    counts = msgspec.structs.replace(SPEC, verdict=msgspec.structs.replace(SPEC.verdict, counts="sound"))
+    assert "only sound answers" in rule(counts, both.counting("sound"), minutes_per_seed=1.0).rule
+    assert counts.sha256 != SPEC.sha256
+    assert b"counts" not in encode(SPEC), "a spec without it keeps its hash"
 
 
 def several(spread: float, *, seeds: int = 5) -> dict[tuple[str, int | None], list[bool | None]]:

@@ -71,6 +71,8 @@ def test_the_long_study_is_what_the_verdict_needs() -> None:
     validate_tuning(spec)
     assert len(spec.seeds) >= 10
     assert spec.evaluation.prompts >= 1000
+    assert spec.verdict.counts == "sound", "more than the letter, in tuning and in the verdict"
+    assert all(term.traps for name in ("grpo", "online-dpo") for term in spec.stage(name).reward)
     assert spec.evaluation.suite_names == ["ifeval", "ifbench"]
     assert {"start", "sft-plain", "sft"} < {arm.name for arm in spec.arms}
     assert spec.stage("sft-plain").answers == "plain"

@@ -115,3 +115,19 @@ def test_a_table_says_which_instructions_rise_and_fall() -> None:
 def test_older_records_have_no_table() -> None:
     runs = {key: msgspec.structs.replace(one, kept=[]) for key, one in arms((0.8, 0.2), (0.4, 0.8)).items()}
     assert found(ifeval=runs)["ifeval"].instructions == []
+
+
+def test_a_study_of_sound_answers_says_what_of_a_suite_is_more_than_the_letter() -> None:
+    runs = arms((1.0, 1.0), (0.5, 0.5))
+    bare = {
+        key: msgspec.structs.replace(one, empty_form=[True] * N) if key[0] == "a" else one for key, one in runs.items()
+    }
+    spec = msgspec.structs.replace(SPEC, seeds=[0, 1, 2], verdict=msgspec.structs.replace(SPEC.verdict, counts="sound"))
+    (x,) = suites_found(spec, {"x": Evaluations(bare, prompts(), spec.seeds)}, {"x": bare})
+    assert (x.contrasts[0].slice, x.contrasts[0].rate_treatment) == ("all", 1.0), "the suite's own number stays"
+    sound = [one for one in x.contrasts if one.slice == "sound"]
+    assert [(one.treatment, one.control) for one in sound] == [("a", "b"), ("a", "start")]
+    assert sound[0].rate_treatment == 0.0
+    assert sound[0].high is not None
+    assert sound[0].high < 0
+    assert all(one.p_adjusted is not None for one in sound)

@@ -6,6 +6,7 @@ What is chosen is what the study then has.
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -13,6 +14,7 @@ import pytest
 pytest.importorskip("torch", reason="a study needs the train extra")
 
 from tests.unit.study.drawn import draw_from_somebody_who_can_write
+from tests.unit.study.outcomes import evaluation
 from tests.unit.study.test_execute import TEXT
 
 from adhere.config import parse_toml
@@ -20,6 +22,7 @@ from adhere.errors import Incomplete, SpecError
 from adhere.progress import Silent
 from adhere.schema import Json
 from adhere.study import tune as tune_room
+from adhere.study.design.plan import Evaluation
 from adhere.study.design.spec import StudySpec, TuneSpec
 from adhere.study.design.tuned import FILE, FOLDER, Trial, load_tuning
 from adhere.study.design.tuning import choose, grid_of, tuning_spec, validate_tuning
@@ -140,6 +143,22 @@ def test_a_study_tunes_first_stores_what_it_tried_and_goes_on_with_the_choice(
     assert tune(spec, tmp_path / "there", jobs=1, progress=Silent()) == chosen == with_choice(spec, tmp_path / "there")
     (tmp_path / "there" / FILE).unlink()
     assert tune(spec, tmp_path / "there", jobs=1, progress=Silent()) == chosen, "the trials are recorded one by one"
+
+
+def test_where_sound_answers_count_a_trial_is_measured_by_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A rate at which answers are form alone is not chosen for passing more often."""
+    bare = msgspec.structs.replace(evaluation([True] * 10), empty_form=[True] * 8 + [False] * 2)
+    monkeypatch.setattr(tune_room, "load_measured", lambda *_: bare)
+    spent = SimpleNamespace(tokens_trained=5, seconds=60.0)
+    monkeypatch.setattr(tune_room, "load_cell", lambda *_: SimpleNamespace(ledger=spent))
+    item = Evaluation("grpo@0", 0, "cell")
+    task = SimpleNamespace(item=item, name="e", key="k")
+    for counts, rate in ((msgspec.UNSET, 1.0), ("sound", 0.2)):
+        verdict = SimpleNamespace(counts=counts)
+        done = SimpleNamespace(
+            tasks=[task], spec=SimpleNamespace(verdict=verdict), directory=tmp_path, plan=SimpleNamespace(cell=str)
+        )
+        assert tune_room._trial(done, "grpo@0", {}).rate == rate
 
 
 def test_a_stage_none_of_whose_trials_ended_stops_the_study(

@@ -13,7 +13,7 @@ from adhere.config import load_toml, locate
 from adhere.errors import SpecError, UnknownName, UsageError, nearest
 from adhere.pipeline.compare.sides import MARGIN, PERPLEXITY_MARGIN
 from adhere.pipeline.reward import RewardKind
-from adhere.schema import Json, Record, content_hash, convert
+from adhere.schema import Counts, Json, Record, content_hash, convert
 from adhere.suites.generated.core.deal import kinds_of
 from adhere.suites.generated.core.free import free_kinds
 from adhere.suites.generated.core.slices import SLICES, Sizes
@@ -219,7 +219,8 @@ class VerdictSpec(Record, frozen=True):
 
     With the interval of treatment minus control: YES where it lies above 0, NO where it lies below 0, EQUIVALENT where
     it lies within ± `smallest_effect`, INCONCLUSIVE otherwise. `smallest_effect` is a difference of rates: 0.03 is 3
-    points.
+    points. `counts` is what counts as following, in contrasts on the study's own prompts and in [tune]: `passing`
+    [without it], or `sound`, an answer that passes and is more than the letter (`run.measured.Measured.sound`).
     """
 
     question: str
@@ -229,6 +230,7 @@ class VerdictSpec(Record, frozen=True):
     smallest_effect: float = 0.03
     confidence: float = 0.95
     secondary: list[ContrastSpec] = []
+    counts: Counts = msgspec.UNSET  # a spec without it keeps its hash
 
 
 class StartSpec(Record, frozen=True):

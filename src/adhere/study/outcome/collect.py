@@ -122,7 +122,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
     """
     spec, suite, plan = study.spec, study.suite, study.plan
     stored = _Records(study)
-    evaluations = Evaluations(stored.runs, suite.prompts, spec.seeds)
+    evaluations = Evaluations(stored.runs, suite.prompts, spec.seeds, counts=spec.verdict.counts)
     found = contrasts(spec, evaluations)
     finished = [seed for seed in spec.seeds if not stored.left.get(seed)] if not stored.left.get(None) else []
     failures = stored_failures(study.directory, study.tasks)

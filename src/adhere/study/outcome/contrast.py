@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from adhere.schema import Prompt
+from adhere.schema import Counts, Prompt
 from adhere.stats import Crossed, fit_crossed, holm
 from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec, in_slice
 from adhere.study.outcome.result import Contrast, Role, SeedEstimate
@@ -18,11 +18,22 @@ RunKey = tuple[str, int | None]  # (arm, seed); the start model has seed None
 
 
 class Evaluations:
-    """Every evaluation by arm and seed. The start model counts the same at every seed."""
+    """Every evaluation by arm and seed, and what counts as following. The start model counts the same at every seed."""
 
-    def __init__(self, found: Mapping[RunKey, Measured], prompts: Sequence[Prompt], seeds: Sequence[int]) -> None:
-        self.prompts, self.seeds = prompts, tuple(seeds)
+    def __init__(
+        self,
+        found: Mapping[RunKey, Measured],
+        prompts: Sequence[Prompt],
+        seeds: Sequence[int],
+        *,
+        counts: Counts = msgspec.UNSET,
+    ) -> None:
+        self.prompts, self.seeds, self.counts = prompts, tuple(seeds), counts
         self._found = dict(found)
+
+    def counting(self, counts: Counts) -> Evaluations:
+        """The same, with something else that counts."""
+        return Evaluations(self._found, self.prompts, self.seeds, counts=counts)
 
     def of(self, arm: str, seed: int) -> Measured | None:
         """The evaluation of an arm at a seed, or None where it is not finished."""
@@ -101,14 +112,18 @@ def pairs_of(asked: ContrastSpec, evaluations: Evaluations) -> Pairs:
     seeds = evaluations.common_seeds(asked.treatment, asked.control)
     wanted = evaluations.places(asked.slice)
     found = {arm: [evaluations.of(arm, seed) for seed in seeds] for arm in (asked.treatment, asked.control)}
-    passes = {arm: [run.passes for run in runs if run is not None] for arm, runs in found.items()}
-    measured = [row for rows in passes.values() for row in rows]
+    outcomes = {
+        arm: [run.outcomes(evaluations.counts) for run in runs if run is not None] for arm, runs in found.items()
+    }
+    measured = [row for rows in outcomes.values() for row in rows]
     places = [p for p in wanted if measured and all(row[p] is not None for row in measured)]
     shares = [
-        sum(row[p] is not None for p in wanted) / len(wanted) for rows in passes.values() for row in rows if wanted
+        sum(row[p] is not None for p in wanted) / len(wanted) for rows in outcomes.values() for row in rows if wanted
     ]
     matrices = [
-        np.asarray([[row[p] for p in places] for row in passes[arm]], dtype=np.float64).reshape(len(seeds), len(places))
+        np.asarray([[row[p] for p in places] for row in outcomes[arm]], dtype=np.float64).reshape(
+            len(seeds), len(places)
+        )
         for arm in (asked.treatment, asked.control)
     ]
     return Pairs(seeds, places, matrices[0], matrices[1], min(shares, default=0.0))

@@ -107,7 +107,7 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
     asked = load_asked(records, sha256=result.suite_sha256)
     runs = stored_evaluations(records, result.runs)
     own = asked[""]
-    evaluations = Evaluations(runs[""], own.prompts, spec.seeds)
+    evaluations = Evaluations(runs[""], own.prompts, spec.seeds, counts=spec.verdict.counts)
     missing = [name for name in runs if name not in asked]
     if missing:
         raise IntegrityError(

@@ -77,7 +77,8 @@ def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> S
 def evaluations_in(result: StudyResult, directory: Path) -> Evaluations:
     """The evaluations on the study's own prompts that a result was made of."""
     own = load_asked(directory, sha256=result.suite_sha256)[""]
-    return Evaluations(stored_evaluations(directory, result.runs)[""], own.prompts, result.seeds)
+    counts = convert(result.spec, StudySpec).verdict.counts
+    return Evaluations(stored_evaluations(directory, result.runs)[""], own.prompts, result.seeds, counts=counts)
 
 
 def first_of(found: Mapping[str, tuple[StudyResult, Path]]) -> tuple[StudyResult, Path]:

@@ -26,8 +26,8 @@ def suites_found(
 ) -> list[SuiteFound]:
     """What every arm does on each published suite.
 
-    The contrast of the verdict has Holm's adjustment over the suites. The others (treatment against the start, and the
-    secondary pairs of the verdict) have it over all of them together.
+    The contrast of the verdict has Holm's adjustment over the suites. The others (treatment against the start, the
+    secondary pairs of the verdict, sound answers) have it over all of them together.
 
     Args:
         spec: The study.
@@ -36,7 +36,9 @@ def suites_found(
     """
     pairs = _pairs(spec)
     primary = [_contrast(spec, pairs[0], one, primary=True) for one in suites.values()]
-    others = [[_contrast(spec, pair, one, primary=False) for pair in pairs[1:]] for one in suites.values()]
+    others = [
+        [_contrast(spec, pair, one, primary=False) for pair in pairs[1:]] + _sound(spec, one) for one in suites.values()
+    ]
     primary = _adjust(primary)
     flat = iter(_adjust([one for of_suite in others for one in of_suite]))
     others = [[next(flat) for _ in of_suite] for of_suite in others]
@@ -71,6 +73,14 @@ def _pairs(spec: StudySpec) -> list[Pair]:
 
 def _contrast(spec: StudySpec, pair: Pair, evaluations: Evaluations, *, primary: bool) -> Contrast:
     return contrast(ContrastSpec(*pair), evaluations, spec.verdict, role="primary" if primary else "secondary")
+
+
+def _sound(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
+    """Where the study counts sound answers, what of the suite's own measure is more than the letter."""
+    if spec.verdict.counts != "sound":
+        return []
+    found = (_contrast(spec, pair, evaluations.counting("sound"), primary=False) for pair in _tables(spec))
+    return [msgspec.structs.replace(one, slice="sound") for one in found]
 
 
 def _adjust(found: Sequence[Contrast]) -> list[Contrast]:

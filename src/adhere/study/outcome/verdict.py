@@ -74,8 +74,9 @@ def _rule(rule: VerdictSpec, scope: Scope) -> str:
         if scope == "method"
         else ""
     )
+    sound = ", only sound answers counted: not form alone, no echo, not repetitive" if rule.counts == "sound" else ""
     return (
-        f"With the {rule.confidence:.0%} interval of {rule.treatment} minus {rule.control} ({rule.slice}): "
+        f"With the {rule.confidence:.0%} interval of {rule.treatment} minus {rule.control} ({rule.slice}{sound}): "
         f"YES if it lies above 0{without}; NO if it lies below 0{without}; "
         f"EQUIVALENT if it lies within ±{worth:.1f} points, the smallest effect worth having; "
         f"INCONCLUSIVE otherwise{limited}"

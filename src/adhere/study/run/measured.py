@@ -15,7 +15,7 @@ from adhere.constraints import from_ref
 from adhere.errors import IntegrityError
 from adhere.pipeline.guard import guard
 from adhere.pipeline.outcomes import Answers, answers_of
-from adhere.schema import EngineInfo, Prompt, Record, decode, encode, write_atomic
+from adhere.schema import Counts, EngineInfo, Prompt, Record, decode, encode, write_atomic
 from adhere.store.run import Run
 from adhere.store.summary import Summary
 from adhere.study.run.plain import PlainText
@@ -72,6 +72,21 @@ class Measured(Record, frozen=True):
     echo: list[bool | None] = []
     empty_form: list[bool | None] = []
     kept: list[list[bool | None]] = []
+
+    @property
+    def sound(self) -> list[bool | None]:
+        """Whether each answer passes and is more than the letter: not form alone, not an echo, not repetitive.
+
+        None where nothing was measured, and in records that are older than these measures.
+        """
+        if not self.passes or not self.empty_form:
+            return [None] * len(self.passes)
+        measures = zip(self.passes, self.empty_form, self.echo, self.repetitive, strict=True)
+        return [passed and not (form or echo or again) for passed, form, echo, again in measures]
+
+    def outcomes(self, counts: Counts) -> list[bool | None]:
+        """What counts as following (`VerdictSpec.counts`)."""
+        return self.sound if counts == "sound" else self.passes
 
     @property
     def coverage(self) -> float:
