@@ -445,17 +445,23 @@ def test_a_label_below_several_groups_is_a_part_of_each_and_what_is_named_once_i
     ]
 
 
-def test_two_averages_that_miss_by_little_may_be_weighted() -> None:
+def test_averages_that_miss_by_little_may_be_weighted_where_one_set_of_weights_explains_all() -> None:
     head = "| Model | Math | Code | Avg. |\n|---|---|---|---|\n"
-    right = "".join(
-        f"| {name}-7B | {n}.0 | {n + 10}.0 | {n + 5}.0 |\n" for name, n in {"A": 10, "B": 20, "C": 50}.items()
-    )
+    alike = "| A-7B | 10.0 | 10.0 | 10.0 |\n| B-7B | 20.0 | 20.1 | 20.1 |\n| C-7B | 50.0 | 50.0 | 50.0 |\n"
     one = "| D-7B | 40.0 | 50.0 | 45.3 |\n"
-    another = "| E-7B | 60.0 | 70.0 | 65.4 |\n"
+    another = "| E-7B | 60.0 | 70.0 | 65.3 |\n"
     far = "| F-7B | 30.0 | 40.0 | 39.0 |\n"
-    assert [c.severity for c in found(head + right + one).conflicts] == ["error"]
-    assert {c.severity for c in found(head + right + one + another).conflicts} == {"warning"}
-    assert [c.severity for c in found(head + right + one + far).conflicts] == ["error", "error"]
+    other_weights = "| G-7B | 60.0 | 70.0 | 64.6 |\n"
+    equal = "| H-7B | 20.0 | 60.0 | 40.0 |\n"
+
+    def severities(*rows: str) -> list[str]:
+        return [c.severity for c in found(head + alike + "".join(rows)).conflicts]
+
+    assert severities(one) == ["error"]
+    assert severities(one, another) == ["warning", "warning"]  # Code counts 53 of 100, which A, B and C cannot tell
+    assert severities(one, far) == ["error", "error"]
+    assert severities(one, other_weights) == ["error", "error"]  # more than half here, less there
+    assert severities(one, another, equal) == ["error", "error"]  # a plain mean of numbers that differ settles it
 
 
 def test_who_is_never_bold_though_ahead_is_out_of_competition() -> None:

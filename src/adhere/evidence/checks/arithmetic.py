@@ -7,6 +7,7 @@ least half of the lines (and on two), nothing is concluded: the average may be o
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ LEAST_SHARE_OF_TRIMMED = 0.6
 FEW_LINES = 3
 LEAST_MEMBERS = 4
 NEAR_MEAN = 3.0
+NEAR = 0.01
 _PLAIN_AVERAGES = frozenset({"avg", "average", "mean", "平均", "平均分", "平均值"})
 MAX_MEMBERS = 60
 
@@ -59,14 +61,40 @@ def arithmetic_checks(sheet: Sheet) -> list[Check]:
                 found += _share(axis, position)
         found += _hundreds(axis)
         found += _beside(axis)
-    near = []
-    for check in averages:
-        mean = _combined([value.printed for value in check.others], is_sum=False)
-        if not check.holds(as_printed) and abs(check.subjects[0].printed.value - mean) < 0.01 * abs(mean):
-            near.append(check)
-    for check in near if len(near) > 1 else []:
-        check.severity = "warning"  # averages of one table that miss by little, and more than one: they are weighted
+    near = [check for check in averages if _misses_by_little(check)]
+    if len(near) > 1 and _may_be_weighted(averages):
+        for check in near:
+            check.severity = "warning"
     return averages + found
+
+
+def _misses_by_little(check: Check) -> bool:
+    mean = _combined([value.printed for value in check.others], is_sum=False)
+    return not check.holds(as_printed) and abs(check.subjects[0].printed.value - mean) < NEAR * abs(mean)
+
+
+def _may_be_weighted(averages: Sequence[Check]) -> bool:
+    """Whether one set of weights explains every average over equally many numbers, those that hold and those that miss.
+
+    Weights w ≥ 0 with Σw = 1 and |Σ wᵢxᵢ − average| ≤ rounding on each line: a linear programme without an objective.
+    """
+    from scipy.optimize import linprog  # takes 0.3 s, and few documents need it
+
+    by_count: dict[int, list[Check]] = defaultdict(list)
+    for check in averages:
+        by_count[len(check.others)].append(check)
+    for count, checks in by_count.items():
+        rows, bounds = [], []
+        for check in checks:
+            printed, values = check.subjects[0].printed, [value.printed for value in check.others]
+            allowed = printed.half + max(value.half for value in values) + EPSILON
+            numbers = [value.value for value in values]
+            rows += [numbers, [-number for number in numbers]]
+            bounds += [printed.value + allowed, allowed - printed.value]
+        solved = linprog([0.0] * count, rows, bounds, [[1.0] * count], [1.0], bounds=(0, 1))
+        if not solved.success and any(map(_misses_by_little, checks)):
+            return False
+    return True
 
 
 def _axes(sheet: Sheet) -> Iterator[_Axis]:
