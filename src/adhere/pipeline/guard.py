@@ -53,6 +53,11 @@ class Guard(NamedTuple):
         """
         return self.own_words < FEWEST_OWN_WORDS
 
+    @property
+    def is_letter_alone(self) -> bool:
+        """Whether the answer says nothing: form alone, the prompt again, or what it said before."""
+        return self.is_empty_form or bool(self.is_echo) or bool(self.is_repetitive)
+
 
 def guard(prompt: Prompt, text: str, *, turn: int = 0) -> Guard:
     """Measure one answer to one turn of `prompt`; of one that is too long (`text.size`) what is judged of it."""

@@ -79,10 +79,13 @@ class GuardMeans(Record, frozen=True):
     """What stands beside every pass rate: whether answers became short, repetitive or empty of content.
 
     Means are over the `n` answers with a visible text; shares named `…_share` of answers have the same denominator,
-    except `truncated_share`, which is of all answers that were checked. None where the denominator is 0, or where no
-    prompt names topic words. `content_share` is the share of the query's topic words that the answer uses, `distinct_2`
-    that of different word pairs, `echo_share` that of answers that mostly repeat the prompt. `n` is None for a mean
-    over training seeds.
+    except `truncated_share`, which is of all answers that were checked, and `sound_share`, which is of all prompts that
+    were decided and ask for words, not for calls or moves. None where the denominator is 0, or where no prompt names
+    topic words; the last two also in summaries that are older than they. `content_share` is the share of the query's
+    topic words that the answer uses, `distinct_2` that of different word pairs, `echo_share` that of answers that
+    mostly repeat the prompt, `form_share` that of answers with hardly a word that the prompt does not have.
+    `sound_share` passes (strict view) by answers of which none is form alone, an echo or repetitive. `n` is None for a
+    mean over training seeds.
     """
 
     mean_words: float | None
@@ -92,6 +95,8 @@ class GuardMeans(Record, frozen=True):
     echo_share: float | None
     truncated_share: float | None
     n: int | None = None
+    form_share: float | None = None
+    sound_share: float | None = None
 
 
 class SliceScore(Record, frozen=True):

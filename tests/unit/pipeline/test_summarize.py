@@ -10,7 +10,7 @@ from adhere.pipeline.check import check
 from adhere.pipeline.guard import guard
 from adhere.pipeline.outcomes import keeps_all
 from adhere.pipeline.summarize import summarize
-from adhere.schema import Prompt, Response, Turn
+from adhere.schema import ConstraintRef, Prompt, Response, Turn
 from adhere.stats import wilson_clustered
 from adhere.suites.generated.core.queries import queries
 
@@ -171,6 +171,38 @@ def test_guard_measures_what_a_rate_hides():
     named = Prompt("p", (Turn(f"{query.text} Use the word {query.words[0]}."),), tags={"query": query.id})
     assert guard(named, query.words[1]).content_share == pytest.approx(1 / (len(query.words) - 1))
     assert guard(Prompt("q", (Turn("Hi."),)), "") == (0, None, None, None, None, 0)
+
+
+def test_sound_is_what_passes_and_is_more_than_the_letter(house: Any):
+    """Of six prompts without commas: two answers in earnest; one form alone, one loop and one echo pass, one fails."""
+    asked = "Say in one sentence why cats sleep through so much of the day and use no commas."
+    prompts = [Prompt(name, (Turn(asked, (house.NO_COMMAS,)),), tags={"slice": "plain"}) for name in "abcdef"]
+    texts = {
+        "a": "They rest most of the day because hunting costs them strength.",
+        "b": "Hunting costs them strength.",
+        "c": "In my.",
+        "d": "Purr nap doze. " * 12,
+        "e": f"{asked} Fine then friend.",
+        "f": "Sleep, food, play and then some more sleep.",
+    }
+    responses = [Response(name, 0, 0, text, "ok") for name, text in texts.items()]
+    found = _summary(prompts, responses)
+    assert (found.overall.prompt_strict.passed, found.overall.prompt_strict.n) == (5, 6)
+    assert found.overall.guard.sound_share == pytest.approx(2 / 6)
+    assert found.overall.guard.form_share == pytest.approx(1 / 6)
+    # A conversation is sound where each of its answers is; what was not decided is in no share.
+    twice = [house.prompt(name, [house.NO_COMMAS], [house.NO_COMMAS]) for name in "ab"]
+    talk = [
+        Response("a", 0, 0, texts["a"], "ok"), Response("a", 1, 0, texts["b"], "ok"),
+        Response("b", 0, 0, texts["a"], "ok"), Response("b", 1, 0, texts["c"], "ok"),
+    ]  # fmt: skip
+    assert _summary(twice, talk).overall.guard.sound_share == 0.5
+    assert _summary(prompts, responses[:2]).overall.guard.sound_share == 1.0
+    assert _summary(prompts, []).overall.guard.sound_share is None
+    # What is done by calls or moves is not said in words.
+    move = Prompt("m", (Turn("Go.", (ConstraintRef("calls:never", {"tools": ["open"]}),)),), tags={"slice": "plain"})
+    moved = _summary([move], [Response("m", 0, 0, "Go north.", "ok")]).overall
+    assert (moved.prompt_strict.passed, moved.guard.sound_share, moved.guard.form_share) == (1, None, 1.0)
 
 
 def test_no_headline_where_a_tenth_is_undecided():

@@ -20,6 +20,7 @@ from adhere.lines.workers import Shard
 from adhere.progress import Silent
 from adhere.report.study.html import study_html
 from adhere.report.study.text import study_text
+from adhere.schema import decode
 from adhere.study.design.frozen import load_frozen
 from adhere.study.design.spec import ContrastSpec, StudySpec, validate
 from adhere.study.jobs import run_jobs
@@ -30,6 +31,7 @@ from adhere.study.outcome.result import StudyResult
 from adhere.study.prepared import Prepared, prepare
 from adhere.study.run import work
 from adhere.study.run.cells import CellRecord
+from adhere.study.run.measured import Measured
 from adhere.study.run.records import pack, unpack
 
 TEXT = """
@@ -128,6 +130,15 @@ def test_everything_is_done_and_answered(finished: tuple[Path, StudyResult]) -> 
         "new-family/single",
     }
     assert list(directory.glob("cells/*/model")) == [], "weights that nothing needs any more are deleted"
+    for file in (directory / "evaluations").glob(
+        "*.json"
+    ):  # by prompt, as contrasts count, and by the run's own summary
+        one = decode(file.read_bytes(), Measured)
+        counted = [score.guard for score in result.scores if (score.arm, score.seed) == (one.arm, one.seed)]
+        if not one.suite and counted:
+            stored = one.summary.overall.guard
+            assert counted[0].sound_share == pytest.approx(stored.sound_share)
+            assert counted[0].form_share == pytest.approx(stored.form_share)
     assert {guard.name: guard.outcome for guard in result.guards}["perplexity"] in {"holds", "undecided", "violated"}
     assert study_answer(result).seeds == 2
     assert result.verdict.headline.split(",")[0] in study_text(result)

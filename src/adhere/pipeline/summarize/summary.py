@@ -10,7 +10,7 @@ import msgspec
 from adhere.pipeline.guard import Guard, guard
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.official import official_scores
-from adhere.pipeline.outcomes import Answers, by_slice
+from adhere.pipeline.outcomes import Answers, by_slice, keeps_all
 from adhere.pipeline.summarize.counts import Counted, Counts, add_sums, insist, mean_of_all
 from adhere.pipeline.summarize.estimates import nothing_measured
 from adhere.pipeline.summarize.measures import measures
@@ -27,6 +27,8 @@ from adhere.store.summary import (
     Summary,
     SummarySums,
 )
+
+_ACTS = ("calls:", "world:")  # rules of what is done, by calls or moves: words say nothing of them
 
 
 def summarize(
@@ -127,12 +129,16 @@ def _sums(answers: Answers, slices: Sequence[str]) -> SummarySums:
 
 
 def _slice_sums(answers: Answers, prompts: Sequence[Prompt], guards: Mapping[Key, Guard]) -> SliceSums:
-    counts = Counts()
+    counts, sound = Counts(), list[float | None]()
     for prompt in prompts:
         wanted = sum(len(turn.constraints) for turn in prompt.turns)
         for draw in range(answers.draws):
-            completed = answers.is_completed(prompt, draw)
-            counts.add(prompt.id, answers.slots(prompt, draw), wanted, completed=completed)
+            completed, slots = answers.is_completed(prompt, draw), answers.slots(prompt, draw)
+            counts.add(prompt.id, slots, wanted, completed=completed)
+            is_acted = any(slot.constraint_id.startswith(_ACTS) for slot in slots)
+            if not is_acted and (passes := keeps_all([slot.strict for slot in slots], wanted)) is not None:
+                turns = [guards.get((prompt.id, turn, draw)) for turn in range(len(prompt.turns))]
+                sound.append(float(passes and all(one and not one.is_letter_alone for one in turns)))
     ids = {prompt.id for prompt in prompts}
     found = [one for key, one in guards.items() if key[0] in ids]
     means: dict[str, list[float | None]] = {
@@ -142,6 +148,8 @@ def _slice_sums(answers: Answers, prompts: Sequence[Prompt], guards: Mapping[Key
         # An answer too short to repeat itself does not.
         "repetition_share": [float(bool(one.is_repetitive)) for one in found],
         "echo_share": [float(bool(one.is_echo)) for one in found],
+        "form_share": [float(one.is_empty_form) for one in found],
+        "sound_share": sound,
     }
     known = {name: [value for value in values if value is not None] for name, values in means.items()}
     return SliceSums(
@@ -169,7 +177,10 @@ def _add_slices(one: SliceSums, other: SliceSums) -> SliceSums:
     accounting = Accounting(
         *(getattr(one.accounting, name) + getattr(other.accounting, name) for name in Accounting.__struct_fields__)
     )
-    guard = {name: (total + other.guard[name][0], n + other.guard[name][1]) for name, (total, n) in one.guard.items()}
+    both = one.guard.keys() & other.guard.keys()  # one of them may be older than a guard number
+    guard = {
+        name: (one.guard[name][0] + other.guard[name][0], one.guard[name][1] + other.guard[name][1]) for name in both
+    }
     return SliceSums(
         one.n_prompts + other.n_prompts, accounting, add_sums(one.counts, other.counts), one.texts + other.texts, guard
     )

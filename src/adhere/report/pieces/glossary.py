@@ -48,6 +48,10 @@ GLOSSARY: dict[str, str] = {
         "Kinds of constraint that belong together: the part of the id before the colon, as `length` in `length:words`."
     ),
     "finds": "What the printed numbers say by themselves, before the reasons why they may not decide the question.",
+    "form alone": (
+        "The share of answers with hardly a word that the prompt does not have: the phrase that was asked for and "
+        "nothing else. Right where a prompt asks for one word."
+    ),
     "guard": (
         "A number beside the pass rate that shows what a gain was bought with: length, repetition, content, echo. "
         "A violated guard is printed with the answer."
@@ -84,6 +88,10 @@ GLOSSARY: dict[str, str] = {
         "Finished and counted: its summary is stored beside its answers. A sealed run may still have failed calls."
     ),
     "slice": "A named part of a suite's prompts, reported apart.",
+    "sound": (
+        "The share of prompts that pass by an answer which is more than the letter: not form alone, no echo, "
+        "not repetitive. A lower bound, where a prompt asks for one word or for itself again."
+    ),
     "strict": "Judged as it is.",
     "study": "Several arms, several seeds and one question that was fixed before.",
     "suite": "A named set of prompts with its own way of counting: published by others, or generated here.",

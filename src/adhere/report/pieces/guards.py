@@ -20,12 +20,16 @@ class GuardColumn(NamedTuple):
 
 
 GUARDS = (
+    GuardColumn(
+        "sound_share", "sound", "share of prompts that pass by an answer which is none of: form alone, repetitive, echo"
+    ),
     GuardColumn("mean_words", "words", "mean words of an answer", is_share=False),
-    GuardColumn("distinct_2", "distinct-2", "share of different word pairs; low means repetitive"),
-    GuardColumn("content_share", "content", "share of the request's topic words that the answer uses"),
+    GuardColumn("form_share", "form alone", "share of answers with hardly a word that the prompt does not have"),
     GuardColumn("repetition_share", "repetitive", "share of answers that repeat themselves"),
     GuardColumn("echo_share", "echo", "share of answers that mostly repeat the prompt"),
     GuardColumn("truncated_share", "cut", "share of answers cut at the limit of tokens, or of an episode"),
+    GuardColumn("distinct_2", "distinct-2", "share of different word pairs; low means repetitive"),
+    GuardColumn("content_share", "content", "share of the request's topic words that the answer uses"),
 )
 
 
@@ -45,4 +49,6 @@ def guard_reasons(guards: Iterable[GuardMeans]) -> list[str]:
         reasons.append("no prompt names topic words")
     if any(guard.distinct_2 is None for guard in with_text):
         reasons.append("no answer has two words")
+    if any(guard.sound_share is None for guard in with_text):
+        reasons.append("stored before sound answers were counted, or no prompt that asks for words was decided")
     return reasons

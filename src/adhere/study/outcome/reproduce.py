@@ -131,7 +131,7 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
         "contrasts": found,
         "guards": _guards(spec, evaluations, on_suites, result),
         "tax": tax_tests(spec, evaluations),
-        "scores": scores_of(spec, own.slices, runs[""]),
+        "scores": scores_of(spec, own.slices, runs[""], own.prompts),
         "fragility": on,
         "suites": suites_found(spec, on_suites, runs),
         "growth": growth(spec, evaluations, result.arm_costs),

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from adhere.pipeline.summarize.counts import mean
+from adhere.schema import Prompt
 from adhere.stats import over_seeds
-from adhere.store.summary import GuardMeans, Share, SliceScore, Tally
+from adhere.store.summary import GuardMeans, Share, Tally
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.contrast import RunKey
 from adhere.study.outcome.result import ArmScore
@@ -17,17 +18,21 @@ from adhere.study.run.measured import Measured
 _GUARD_MEANS = [name for name in GuardMeans.__struct_fields__ if name != "n"]
 
 
-def scores_of(spec: StudySpec, slices: Sequence[str], runs: Mapping[RunKey, Measured]) -> list[ArmScore]:
-    """Every arm on everything and on each slice: pooled over seeds, then seed by seed where there are several."""
+def scores_of(
+    spec: StudySpec, slices: Sequence[str], runs: Mapping[RunKey, Measured], prompts: Sequence[Prompt]
+) -> list[ArmScore]:
+    """Every arm on everything and on each slice: pooled over seeds, then seed by seed where there are several.
+
+    Sound answers are counted by prompt, as the contrasts count them: so records whose summaries are older have them.
+    """
     scores = []
     for arm in [arm.name for arm in spec.arms]:
         seeds = [seed for name, seed in runs if name == arm]
         if not seeds:
             continue
         for name in ("all", *slices):
-            by_seed = [runs[arm, seed].summary for seed in seeds]
-            parts = [summary.overall if name == "all" else summary.slices[name] for summary in by_seed]
-            one_each = [_arm_score(arm, seed, name, part) for seed, part in zip(seeds, parts, strict=True)]
+            places = [place for place, prompt in enumerate(prompts) if name in {"all", prompt.tags.get("slice")}]
+            one_each = [_arm_score(arm, seed, name, runs[arm, seed], places) for seed in seeds]
             pooled = (
                 _pool_arm(one_each, spec.verdict.confidence)
                 if len(one_each) > 1
@@ -37,7 +42,14 @@ def scores_of(spec: StudySpec, slices: Sequence[str], runs: Mapping[RunKey, Meas
     return scores
 
 
-def _arm_score(arm: str, seed: int | None, name: str, part: SliceScore) -> ArmScore:
+def _arm_score(arm: str, seed: int | None, name: str, found: Measured, places: Sequence[int]) -> ArmScore:
+    part = found.summary.overall if name == "all" else found.summary.slices[name]
+    sound, form = found.sound, found.empty_form
+    guard = msgspec.structs.replace(
+        part.guard,
+        sound_share=mean(sound[place] for place in places),
+        form_share=mean(form[place] for place in places) if form else None,
+    )
     return ArmScore(
         arm=arm,
         seed=seed,
@@ -47,7 +59,7 @@ def _arm_score(arm: str, seed: int | None, name: str, part: SliceScore) -> ArmSc
         instruction_strict=part.instruction_strict.share,
         families=_tallies(part.families),
         kinds=_tallies(part.kinds),
-        guard=part.guard,
+        guard=guard,
         accounting={**msgspec.to_builtins(part.accounting)},
     )
 
