@@ -65,6 +65,13 @@ def test_it_says_how_many_trials_on_what_and_what_the_dev_slice_shares() -> None
         assert "grpo: sft+dpo+grpo; online-dpo: sft+dpo+online-dpo" in made
 
 
+def test_a_rate_that_counts_sound_answers_says_so() -> None:
+    told = "The dev rate counts sound answers, as the verdict does."
+    spec = {**tuned().spec, "verdict": {**tuned().spec["verdict"], "counts": "sound"}}
+    assert told not in study_text(tuned())
+    assert told in " ".join(study_text(changed(tuned(), spec=spec)).split())
+
+
 def test_unequal_trials_and_a_record_without_the_audit_are_said() -> None:
     assert tuned().tuning is not None
     (grpo, online) = tuned().tuning.stages

@@ -402,7 +402,7 @@ class TrialRow(NamedTuple):
     is_chosen: bool
 
 
-TRIAL_HEADINGS = ("stage", "settings", "chosen", "dev pass rate", "tokens trained", "minutes")
+TRIAL_HEADINGS = ("stage", "settings", "chosen", "dev rate", "tokens trained", "minutes")
 
 
 def trial_rows(result: StudyResult) -> list[TrialRow]:
@@ -436,8 +436,11 @@ def tuning_sentences(result: StudyResult) -> list[str]:
         found.stage: [arm for arm, stages in result.arm_stages.items() if found.stage in stages]
         for found in tuning.stages
     }
+    rule = result.spec["verdict"]
+    is_sound = isinstance(rule, dict) and rule.get("counts") == "sound"
     return [
         f"{trials}, on {counted(tuning.prompts, 'dev prompt')} at {seeds}; {decimal(tuning.minutes)} minutes in all.",
+        *(["The dev rate counts sound answers, as the verdict does."] if is_sound else []),
         _apart_sentence(tuning),
         "What was chosen is used by: "
         + "; ".join(f"{stage}: {', '.join(names)}" for stage, names in arms.items())

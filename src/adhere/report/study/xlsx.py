@@ -142,7 +142,7 @@ def _sides(result: StudyResult) -> list[list[Value]]:
 
 
 def _tuning(result: StudyResult) -> list[list[Value]]:
-    rows: list[list[Value]] = [["stage", "trial", "settings", "chosen", "dev pass rate", "tokens trained", "minutes"]]
+    rows: list[list[Value]] = [["stage", "trial", "settings", "chosen", "dev rate", "tokens trained", "minutes"]]
     for found in result.tuning.stages if result.tuning else ():
         for number, one in enumerate(found.trials):
             settings = ", ".join(f"{name} {value}" for name, value in one.settings.items())
