@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from adhere.cli.reproduce import command
 from adhere.errors import IntegrityError, UsageError
+from adhere.report.study.reproduction import reproduction_text
 from adhere.study.outcome.asked import load_asked, save_asked
 from adhere.study.outcome.reproduce import reproduce
 from adhere.study.run.records import pack, unpack
@@ -52,6 +53,19 @@ def test_the_old_verdict_hangs_on_single_seeds_and_kinds() -> None:
     )
     assert "more, about" in found.decides
     assert len(found.slices) == 6
+
+
+def test_an_old_answer_is_asked_what_sound_answers_say() -> None:
+    found = reproduce(STUDIES / "continue")
+    assert found.arms["text-50"].passed == pytest.approx(33 / 140)
+    assert found.arms["text-50"].sound == pytest.approx(27 / 140)
+    assert found.sound is not None
+    assert found.sound.difference == pytest.approx(found.arms["text-50"].sound - found.arms["text"].sound)
+    assert "were only sound answers counted: +5.7 (−1.7…+13.2)" in reproduction_text(found)
+    older = reproduce(STUDIES / "study")
+    assert older.sound is None
+    assert {one.sound for one in older.arms.values()} == {None}
+    assert "only sound" not in reproduction_text(older)
 
 
 def test_the_command_prints_one_object_and_needs_no_torch() -> None:

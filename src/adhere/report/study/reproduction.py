@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from adhere.report.pieces.numbers import count, counted, p_value, points, points_interval
+from adhere.report.pieces.numbers import count, counted, p_value, percent, points, points_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.pieces.wording import sentence
 from adhere.study.outcome.answer import Reproduction
@@ -30,10 +30,13 @@ def reproduction_text(found: Reproduction, *, width: int = 100) -> str:
         for seed, one in found.without_seed.items()
     ]
     differ = Counter(one.what.split(".")[0].split("[")[0] for one in found.differences)
+    arms = [[name, percent(one.passed), percent(one.sound)] for name, one in found.arms.items()]
     kinds = found.kinds
     lines = [
         heading(f"Study {one_line(found.study)}, computed again from its records"),
         f"  agree {count(found.agree)}   differ {count(found.differ)}",
+        "",
+        text_table([["arm", "passed", "sound"], *arms], width=width),
         "",
         text_table(
             [
@@ -65,5 +68,9 @@ def reproduction_text(found: Reproduction, *, width: int = 100) -> str:
         lines.append(
             f"  kinds as a sample of kinds: {points(kinds.difference)} "
             f"({points_interval(kinds.low, kinds.high)}), p {p_value(kinds.p_value)}"
+        )
+    if one := found.sound:
+        lines.append(
+            f"  were only sound answers counted: {points(one.difference)} ({points_interval(one.low, one.high)})"
         )
     return "\n".join(lines) + "\n"

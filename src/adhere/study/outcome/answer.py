@@ -88,10 +88,18 @@ class Disagreement(Record, frozen=True):
     found: Json
 
 
+class ArmRates(Record, frozen=True):
+    """What an arm passed of all prompts, mean over seeds, and how much of it soundly (None: records are older)."""
+
+    passed: float | None
+    sound: float | None
+
+
 class Reproduction(Record, frozen=True):
     """How many values agree and differ, which, and what today's rule says of the records.
 
-    `parts`: how many values of each were compared.
+    `parts`: how many values of each were compared. `sound`: the answer's contrast if only sound answers counted; None
+    where that is what the study counts, or its records are older than that.
     """
 
     study: str
@@ -113,6 +121,8 @@ class Reproduction(Record, frozen=True):
     sign_flip_p: float | None
     kinds: Found | None
     slices: dict[str, Found]
+    arms: dict[str, ArmRates]
+    sound: Found | None
 
 
 def study_answer(result: StudyResult) -> StudyAnswer:

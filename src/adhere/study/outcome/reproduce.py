@@ -24,7 +24,7 @@ from adhere.errors import IntegrityError, UsageError
 from adhere.schema import Json, convert, decode
 from adhere.store.files import read_regular
 from adhere.study.design.spec import StudySpec
-from adhere.study.outcome.answer import Disagreement, Found, Range, Reproduction, found_of, kinds_of_answer
+from adhere.study.outcome.answer import ArmRates, Disagreement, Found, Range, Reproduction, found_of, kinds_of_answer
 from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
 from adhere.study.outcome.fragile import fragility
@@ -46,6 +46,8 @@ class _Recomputation(NamedTuple):
     parts: dict[str, Json]  # as in result.json
     verdict: StudyVerdict  # by today's rule
     hangs_on: Fragility | None
+    arms: dict[str, ArmRates]
+    sound: Found | None  # the answer's contrast, were it of sound answers
 
 
 def reproduce(directory: Path) -> Reproduction:
@@ -99,6 +101,8 @@ def reproduce(directory: Path) -> Reproduction:
         sign_flip_p=on.sign_flip_p if on else None,
         kinds=kinds_of_answer(on),
         slices={one.slice: found_of(one) for one in on.slices} if on else {},
+        arms=found.arms,
+        sound=found.sound,
     )
 
 
@@ -125,18 +129,27 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
             spec, found[0], evaluations, hangs_on=hangs_on, withheld=result.verdict.withheld, minutes_per_seed=per_seed
         )
 
+    scores = scores_of(spec, own.slices, runs[""], own.prompts)
+    arms = {
+        one.arm: ArmRates(one.prompt_strict.rate, one.guard.sound_share)
+        for one in scores
+        if one.slice == "all" and one.seed is None
+    }
+    sound = None
+    if spec.verdict.counts != "sound" and all(one.sound is not None for one in arms.values()):
+        sound = found_of(contrasts(spec, evaluations.counting("sound"))[0])
     then = rule(on if result.version >= FRAGILITY_SINCE else None)
     parts = {
         "verdict": {"answer": then.answer, "primary": found[0]},
         "contrasts": found,
         "guards": _guards(spec, evaluations, on_suites, result),
         "tax": tax_tests(spec, evaluations),
-        "scores": scores_of(spec, own.slices, runs[""], own.prompts),
+        "scores": scores,
         "fragility": on,
         "suites": suites_found(spec, on_suites, runs),
         "growth": growth(spec, evaluations, result.arm_costs),
     }
-    return _Recomputation(msgspec.to_builtins(parts), rule(on), on)
+    return _Recomputation(msgspec.to_builtins(parts), rule(on), on, arms, sound)
 
 
 def _guards(
