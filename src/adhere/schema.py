@@ -625,7 +625,7 @@ def decode(data: bytes | str, kind: type[T]) -> T:
     """
     try:
         return decoder_of(kind).decode(data)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError, RecursionError) as error:
         raise IntegrityError(f"Not a stored {getattr(kind, '__name__', kind)}: {error}") from error
 
 

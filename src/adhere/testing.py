@@ -56,7 +56,7 @@ ODD = (
     "*a",
     "مرحبا بالعالم", "\u202e\u200f", "A. B. C.", "(" * 1000, "[" * 2000 + "]" * 2000, "\u03a3", "```", "```\n```",
     "|a|\n|-|",
-    "ProductID,Category\r1,2", '"a","b"\n"",', "a\u2028b\x85c\x1cd",
+    "ProductID,Category\r1,2", '{"a": 1}\ud800', '"a","b"\n"",', "a\u2028b\x85c\x1cd",
 )  # fmt: skip
 MEGABYTE = 1_000_000
 _HOSTILE: dict[str, tuple[str, str, str]] = {  # what stands before, what is repeated, what stands behind
@@ -369,16 +369,21 @@ def conflicts_with_itself(kind: type[Constraint]) -> None:
 
 @_question("Make `check` linear in the text: no nested quantifiers, no search from every position")
 def hostile_texts_take_no_time(
-    kind: type[Constraint], *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE
+    kind: type[Constraint],
+    *,
+    limit_s: float = LIMIT_S,
+    names: Sequence[str] = HOSTILE,
+    size: int = MEGABYTE,
 ) -> None:
-    """Both views of 1 MB take at most `limit_s` CPU seconds."""
+    """Both views of 1 MB take at most `limit_s` CPU seconds; of `size` characters, that share of it."""
     one = draw_several(kind, count=1)[0]
     for name in names:
-        _time(one, name, limit_s)
+        _time(one, name, limit_s, size)
 
 
-def _time(one: Constraint | Published, name: str, limit_s: float) -> None:
-    text = hostile_text(name)
+def _time(one: Constraint | Published, name: str, limit_s: float, size: int) -> None:
+    text = hostile_text(name, size)
+    limit_s *= size / MEGABYTE
     took = 0.0
     for _ in range(3):  # the clock is the processor's, but another process may have emptied its caches
         start = time.thread_time()
@@ -388,7 +393,7 @@ def _time(one: Constraint | Published, name: str, limit_s: float) -> None:
             _require(" raised " not in finding.reason or finding.outcome != "undecided", finding.reason, one)
         if took <= limit_s:
             return
-    raise _Violation(f"1 MB of {name} took {took:.2f} CPU seconds, allowed {limit_s}; {one!r}")
+    raise _Violation(f"{size / MEGABYTE:g} MB of {name} took {took:.2f} CPU seconds, allowed {limit_s}; {one!r}")
 
 
 QUESTIONS: tuple[Callable[[type[Constraint]], None], ...] = (
@@ -559,12 +564,12 @@ def published_rejects_parameters(kind: Kind) -> None:
 
 @_question("Make the check linear in the text")
 def published_hostile_texts_take_no_time(
-    kind: Kind, *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE
+    kind: Kind, *, limit_s: float = LIMIT_S, names: Sequence[str] = HOSTILE, size: int = MEGABYTE
 ) -> None:
-    """Both views of 1 MB take at most `limit_s` CPU seconds."""
+    """Both views of 1 MB take at most `limit_s` CPU seconds; of `size` characters, that share of it."""
     one = published(kind, count=1)[0]
     for name in names:
-        _time(one, name, limit_s)
+        _time(one, name, limit_s, size)
 
 
 PUBLISHED_QUESTIONS: tuple[Callable[[Kind], None], ...] = (

@@ -28,7 +28,7 @@ for name in sorted(OWN):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_contract(name):
-    check_family(registry.get(name), items=ITEMS.get(name, 120))
+    check_family(registry.get(name), items=ITEMS.get(name, 60))
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
 
 from adhere.stats.proportions import Interval, check_confidence
 
@@ -141,6 +140,8 @@ def _jackknife(sums_K: Floats, counts_K: Floats) -> Floats:
 
 
 def _bca(means_B: Floats, value: float, jackknife_K: Floats, confidence: float) -> Interval:
+    from scipy.special import ndtr, ndtri  # takes 0.3 s: not all that counts draws an interval
+
     # Equal means differ in the last bit by the order of summation; without the tolerance a tie would count as below.
     tie = 1e-12 * max(1.0, abs(value))
     below = np.mean(means_B < value - tie) + 0.5 * np.mean(np.abs(means_B - value) <= tie)

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
-from scipy.special import stdtrit
 
 from adhere.stats.bootstrap import Floats, _finite
 from adhere.stats.proportions import Interval, check_confidence
@@ -81,6 +79,8 @@ class Crossed(NamedTuple):
             return 1.0
         if self.half_width(1 - SMALLEST_P) <= distance:
             return SMALLEST_P
+        from scipy.optimize import brentq  # takes 0.7 s: commands that compare nothing start without it
+
         found = brentq(lambda p: self.half_width(1 - p) - distance, SMALLEST_P, 1 - 1e-9, xtol=1e-12)
         return float(found)
 
@@ -121,6 +121,8 @@ class Crossed(NamedTuple):
         """How far the `share` quantile lies from the mean."""
         if share <= 0.5:
             return 0.0
+        from scipy.special import stdtrit  # takes 0.3 s
+
         query = float(stdtrit(self.df_query, share))
         least = query * math.sqrt(self.var_least)
         if self.seeds == 1:

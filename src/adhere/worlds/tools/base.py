@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from adhere.extras import import_jsonschema
 from adhere.schema import Json, Tool, ToolCall, derive_seed
 from adhere.worlds.simulated import STOP, User
 from adhere.worlds.world import Action, BrokenRule, Judgement, Step
@@ -140,13 +141,13 @@ class ToolWorld(ABC):
         return Step(reply, self._is_over)
 
     def _call(self, call: ToolCall) -> str:
-        from jsonschema import Draft202012Validator
-
         if call.name not in self._methods:
             return f"error: there is no tool {call.name!r:.80}; there are {', '.join(self._methods)}"
         if call.broken:
             return "error: the arguments are no JSON object"
-        problem = next(Draft202012Validator(self._schemas[call.name]).iter_errors(call.arguments), None)
+        problem = next(
+            import_jsonschema().Draft202012Validator(self._schemas[call.name]).iter_errors(call.arguments), None
+        )
         if problem is not None:
             return f"error: {problem.json_path}: {problem.message[:500]}"
         for rule, reason in self.breaks(call.name, call.arguments):

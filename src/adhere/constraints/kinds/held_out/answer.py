@@ -84,6 +84,8 @@ class Labelled(HeldOut):
         """What stands behind the label on each line that begins with it."""
         label = self.label.casefold()
         for line in texts:
+            if ":" not in line:
+                continue
             markup = _MARKUP.match(line)
             head, colon, rest = line[markup.end() if markup else 0 :].partition(":")
             if colon and len(head) <= len(self.label) + 8 and head.rstrip("*_ ").casefold() == label:

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Self, final
 
 from adhere.constraints.base import Choice, Constraint, ListOf, Words, kind, param
 from adhere.constraints.finding import Finding
-from adhere.constraints.json_schema import import_jsonschema
 from adhere.constraints.rule import failed, found, plural, quoted_list
+from adhere.extras import import_jsonschema
 from adhere.schema import Json, Part, ToolCall, Whole, encode, read_whole
 from adhere.text.words import has_words
 

@@ -28,12 +28,11 @@ from functools import cache, lru_cache
 from typing import Any
 
 from adhere.constraints.finding import Finding
-from adhere.constraints.json_schema import import_jsonschema
 from adhere.constraints.published.ifeval.format import is_deep
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.registry import Check, Kind, Param, register
 from adhere.errors import BadParameter, MissingExtra
-from adhere.extras import BRINGS, need
+from adhere.extras import BRINGS, import_jsonschema, need
 from adhere.schema import Json
 
 PROFILES = ("jsonschemabench",)

@@ -61,4 +61,5 @@ def queries(part: Part | None = None) -> tuple[Query, ...]:
 
 def uses(text: str, word: str) -> bool:
     """Whether a text has a word, or a longer form of it."""
-    return re.search(rf"\b{re.escape(word)}", text.lower()) is not None
+    said = text.lower()
+    return word in said and re.search(rf"\b{re.escape(word)}", said) is not None
