@@ -19,7 +19,8 @@ from adhere.models.local.quiet import quiet  # noqa: E402
 from adhere.models.local.transformers import load_weights  # noqa: E402
 
 LIMIT = 20
-KINDS = ("llama", "qwen2", "qwen3", "mistral")
+KINDS = ("llama", "qwen2", "qwen3", "mistral", "mistral, sliding", "gemma3")
+WINDOW = 14  # tokens; prompts and answers are longer
 
 
 def _shaped(kind: str, tiny_llama_dir: Path, tiny_qwen_dir: Path) -> Any:
@@ -48,8 +49,18 @@ def _shaped(kind: str, tiny_llama_dir: Path, tiny_qwen_dir: Path) -> Any:
             for layer in model.model.layers:
                 torch.nn.init.uniform_(layer.self_attn.q_norm.weight, 0.5, 1.5)
                 torch.nn.init.uniform_(layer.self_attn.k_norm.weight, 0.5, 1.5)
+        elif kind == "gemma3":
+            kinds = ["sliding_attention", "full_attention"]
+            config = transformers.Gemma3TextConfig(
+                **shape, sliding_window=WINDOW, layer_types=kinds, query_pre_attn_scalar=20, tie_word_embeddings=False
+            )
+            model = transformers.Gemma3ForCausalLM(config)
+            for name, weight in model.named_parameters():
+                if "norm" in name:
+                    torch.nn.init.uniform_(weight, -0.5, 0.5)
         else:
-            model = transformers.MistralForCausalLM(transformers.MistralConfig(**shape, sliding_window=None))
+            window = WINDOW if "sliding" in kind else None
+            model = transformers.MistralForCausalLM(transformers.MistralConfig(**shape, sliding_window=window))
     return model.eval()
 
 
@@ -136,7 +147,7 @@ def test_steps_of_one_shape_say_the_same(model: Any, rows: int) -> None:
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_changed_weights_are_seen_in_memory_that_does_not_move(tiny_llama_dir: Path, precision: Any) -> None:
     model = load_weights(tiny_llama_dir)[0]
-    rows = [DecodeRow(ids, 0) for ids in _prompts(4)]
+    rows = [DecodeRow(ids, 0) for ids in _prompts(9) if len(ids) > WINDOW]
     decoder = Decoder(model, end_ids=[2], rows=4, precision=precision, static=True)
     before = decoder.decode(rows, max_new_tokens=8)
     head = decoder._weights.head.weight.data_ptr()
@@ -323,18 +334,21 @@ def test_refuses_architectures_that_it_would_compute_wrongly() -> None:
         Decoder(small, end_ids=[2])
 
 
-def test_a_sliding_window_limits_the_length(tiny_llama_dir: Path) -> None:
-    config = transformers.MistralConfig(
-        vocab_size=50,
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        sliding_window=20,
-        max_position_embeddings=128,
+def test_a_window_counts_where_it_slides(tiny_llama_dir: Path, tiny_qwen_dir: Path) -> None:
+    """Beyond it the answers are others than with full attention, within it the same; the positions are the limit."""
+    slides, full = (_shaped(kind, tiny_llama_dir, tiny_qwen_dir) for kind in ("mistral, sliding", "mistral"))
+    short, long = (
+        [DecodeRow(ids[: WINDOW - 8], 0) for ids in _prompts(4)],
+        [DecodeRow(ids, 0) for ids in _prompts(9) if len(ids) > WINDOW],
     )
-    decoder = Decoder(transformers.MistralForCausalLM(config), end_ids=[2])
-    assert decoder.longest_prompt(8) == 12
-    with pytest.raises(UsageError, match="1 to 12"):
-        decoder.decode([DecodeRow(tuple(range(3, 16)), 0)], max_new_tokens=8)
+    ours, others = Decoder(slides, end_ids=[2]), Decoder(full, end_ids=[2])
+    assert ours.longest_prompt(8) == others.longest_prompt(8) == 248
+    assert ours.decode(short, max_new_tokens=8) == others.decode(short, max_new_tokens=8)
+    assert ours.decode(long, max_new_tokens=8) != others.decode(long, max_new_tokens=8)
+
+
+def test_what_gemma_may_not_have_is_refused(tiny_llama_dir: Path, tiny_qwen_dir: Path) -> None:
+    model = _shaped("gemma3", tiny_llama_dir, tiny_qwen_dir)
+    model.config.final_logit_softcapping = 30.0
+    with pytest.raises(UsageError, match="does not know final_logit_softcapping"):
+        Decoder(model, end_ids=[2])

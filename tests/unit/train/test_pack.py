@@ -114,6 +114,34 @@ def test_gradients_equal_those_of_the_rows_alone_wherever_the_batch_is_cut(model
             torch.testing.assert_close(packed[name], gradient, atol=1e-5 * max(1.0, scale), rtol=1e-4, msg=name)
 
 
+@pytest.mark.parametrize("kinds", [["sliding_attention"] * 2, ["sliding_attention", "full_attention"]])
+def test_a_sliding_window_slides_over_rows_and_not_over_the_tree(kinds: list[str], monkeypatch: Any) -> None:
+    """A row longer than the window, among others: as that row alone; where masks are too large, a clear error."""
+    shape = {"vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "head_dim": 8}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": 8, "initializer_range": 0.2}
+    with torch.random.fork_rng():
+        torch.manual_seed(4)
+        if "full_attention" in kinds:
+            config = transformers.Gemma3TextConfig(**shape, **heads, layer_types=kinds, tie_word_embeddings=False)
+            model = transformers.Gemma3ForCausalLM(config).eval()
+        else:
+            model = transformers.MistralForCausalLM(transformers.MistralConfig(**shape, **heads)).eval()
+    model.set_attn_implementation("sdpa")
+    rows = [*nested_batch(), TokenRow(tuple(range(20, 40)), (50, 51, 52))]
+    assert max(len(row.prompt) for row in rows) > 8
+    with torch.no_grad():
+        packed = log_probs(model, grow(rows))
+        torch.testing.assert_close(packed, torch.cat([alone(model, row) for row in rows]), atol=1e-5, rtol=1e-5)
+        monkeypatch.setattr(model.config, "sliding_window", 100)
+        everything = log_probs(model, grow(rows))
+        assert not torch.allclose(packed, everything, atol=1e-3), "the window matters to these rows"
+        monkeypatch.setattr(model.config, "sliding_window", 8)
+        monkeypatch.setattr(pack, "LONG", 8)
+        model.set_attn_implementation(register(low=False))
+        with pytest.raises(UsageError, match=r"sliding window of 8.*tree_tokens"):
+            log_probs(model, grow(rows))
+
+
 def test_temperature_divides_the_logits(model: Any) -> None:
     row = sft_batch()[0]
     ids = torch.tensor([row.prompt + row.completion])

@@ -214,15 +214,37 @@ def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
         "input_ids": torch.tensor([tree.tokens], device=device),
         "position_ids": torch.tensor([tree.depths], device=device),
     }
+    window, kinds = _sliding(model.config)
+    slides = window is not None and max(tree.depths) >= window
     if len(tree) > LONG and model.config._attn_implementation in NAMES:  # noqa: SLF001 (no public reader)
+        if slides:
+            raise UsageError(
+                f"A row of {max(tree.depths) + 1} tokens is longer than this model's sliding window of {window}, which "
+                f"training knows for micro-batches of up to {LONG} tokens only: set tree_tokens to that or less"
+            )
         nothing = torch.zeros(
             1, 1, 1, 1, dtype=model.dtype, device=device
         )  # with one of four sizes transformers makes none
         return found | {"attention_mask": nothing, "tree_runs": tree.runs()}
     sees = torch.from_numpy(tree.sees()).to(device)
-    mask = torch.zeros(sees.shape, dtype=model.dtype, device=device)
-    mask.masked_fill_(~sees, torch.finfo(model.dtype).min)
-    return found | {"attention_mask": mask[None, None]}
+    depths = torch.tensor(tree.depths, device=device)
+
+    def mask(seen: torch.Tensor) -> torch.Tensor:
+        zeros = torch.zeros(seen.shape, dtype=model.dtype, device=device)
+        return zeros.masked_fill_(~seen, torch.finfo(model.dtype).min)[None, None]
+
+    if not slides:
+        return found | {"attention_mask": mask(sees)}
+    near = mask(sees & (depths[:, None] - depths < window))
+    # A model with layers of both kinds takes a mask of each.
+    every = near if len(kinds) == 1 else {"full_attention": mask(sees), "sliding_attention": near}
+    return found | {"attention_mask": every}
+
+
+def _sliding(config: Any) -> tuple[int | None, set[str]]:
+    """The tokens that a sliding layer sees (None: there is no such layer), and which kinds of layers there are."""
+    kinds = set(getattr(config, "layer_types", None) or ["sliding_attention"])
+    return (getattr(config, "sliding_window", None) if "sliding_attention" in kinds else None), kinds
 
 
 def hidden_states(

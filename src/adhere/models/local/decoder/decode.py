@@ -88,7 +88,7 @@ class Decoder:
     """Decodes rows over a transformers model of a supported architecture.
 
     Args:
-        model: LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM or Qwen3ForCausalLM, in fp32, on one device.
+        model: One of `weights.SUPPORTED`, in fp32, on one device.
         end_ids: Tokens that end an answer.
         rows: Rows decoded together: more is faster until the cache outgrows memory.
         precision: What matrix products compute in; "auto" is bf16 on CPUs that have it in hardware, else fp32.
@@ -191,7 +191,10 @@ class Decoder:
         return parts
 
     def _decode_alike(self, rows: Sequence[DecodeRow], asked: _Asked) -> Iterator[tuple[int, Decoded]]:
-        prefix = () if self.static or self.steering is not None else _common_prefix(rows)
+        longest = max(len(row.ids) for row in rows) + asked.max_new_tokens
+        # The common prefix is seen by every token: not where a window slides off it.
+        is_shared = not self.static and self.steering is None and longest <= self._weights.narrowest
+        prefix = _common_prefix(rows) if is_shared else ()
         forward = self._cache(rows, len(prefix), asked.max_new_tokens)
         if isinstance(forward, SteeredForward):
             forward.mark({row.ids: row.spans for row in rows})
@@ -212,9 +215,7 @@ class Decoder:
 
     def longest_prompt(self, max_new_tokens: int) -> int:
         """Tokens that a prompt may have when `max_new_tokens` are to follow."""
-        shape = self._weights.shape
-        # A sliding window is full attention for as long as everything fits in it.
-        return min(shape.positions, shape.window or shape.positions) - max_new_tokens
+        return self._weights.shape.positions - max_new_tokens
 
     def _cache(self, rows: Sequence[DecodeRow], prefix: int, max_new_tokens: int) -> Forward:
         """The cache of the call before where it fits this one, else a new one."""

@@ -103,19 +103,28 @@ class Forward:
     def _step(self, tokens: Tensor, lengths: Tensor, reach: int) -> Tensor:
         """`step` with everything on the device, reading the first `reach` places of the cache."""
         weights, rows = self.weights, torch.arange(len(tokens), device=self.device)
-        cosine, sine = self._rotary(lengths + self.prefix.shape[3])
-        open_ = torch.arange(reach, device=self.device) <= lengths[:, None]  # (M, T)
-        mask = torch.zeros(len(tokens), reach, device=self.device).masked_fill_(~open_, float("-inf"))[:, None, None]
-        x = weights.embedding[tokens].t().contiguous()  # (hidden, M)
+        rotary = self._rotary(lengths + self.prefix.shape[3])
+        nothing = torch.zeros(len(tokens), reach, device=self.device)
+        masks = {
+            window: nothing.masked_fill(~sees, float("-inf"))[:, None, None]
+            for window, sees in self._masks(lengths[:, None] - torch.arange(reach, device=self.device)).items()
+        }
+        x = self._embed(tokens)  # (hidden, M)
         for index, layer in enumerate(weights.layers):
-            query, key, value = self._qkv(index, x, cosine, sine)
+            query, key, value = self._qkv(index, x, *rotary[layer.rotary])
             keys, values = self.cache[index, 0], self.cache[index, 1]
             keys[rows, :, lengths] = key.permute(2, 0, 1).to(self.store)
             values[rows, :, lengths] = value.permute(2, 0, 1).to(self.store)
-            mixed = self._attend_rows(index, query, reach, mask)
-            x += self._apply(layer.output, mixed)
+            mixed = self._attend_rows(index, query, reach, masks[layer.window])
+            x += self._after(self._apply(layer.output, mixed), layer.attention_after)
             self._mlp(index, x)
         return self._logits(x)
+
+    def _masks(self, ages: Tensor) -> dict[int | None, Tensor]:
+        """Which tokens are seen, by a layer's window, from how many places before the one that looks they stand."""
+        sees = ages >= 0
+        windows = {layer.window for layer in self.weights.layers}
+        return {window: sees if window is None else sees & (ages < window) for window in windows}
 
     def _attend_rows(self, index: int, query: Tensor, reach: int, mask: Tensor) -> Tensor:
         """Attention of one token a row: (K, G, D, M) to (H * D, M)."""
@@ -152,10 +161,11 @@ class Forward:
         inside = torch.arange(longest, device=self.device) < lengths[:, None]  # (prompts, longest)
         column = (inside.flatten().cumsum(0) - 1).view(prompts, longest).clamp_(min=0)  # padding reads some column
         positions = (torch.arange(longest, device=self.device) + shared).expand(prompts, longest)[inside]
-        cosine, sine = self._rotary(positions)
+        rotary = self._rotary(positions)
         flat = torch.tensor([token for ids in suffixes for token in ids], device=self.device)
-        mask = torch.ones(longest, shared + longest, dtype=torch.bool, device=self.device).tril_(shared)
-        x = weights.embedding[flat].t().contiguous()
+        places = torch.arange(shared + longest, device=self.device)
+        masks = self._masks(places[shared:, None] - places)
+        x = self._embed(flat)
         ragged = int(lengths.min()) < longest
         padded, kept = column.flatten(), inside.flatten().nonzero()[:, 0]
 
@@ -165,7 +175,7 @@ class Forward:
             return spread.transpose(1, 2)  # (prompts, heads, longest, D)
 
         for index, layer in enumerate(weights.layers):
-            query, key, value = self._qkv(index, x, cosine, sine)
+            query, key, value = self._qkv(index, x, *rotary[layer.rotary])
             keys, values = by_prompt(key), by_prompt(value)
             computed[index, 0], computed[index, 1] = keys, values
             if shared:
@@ -173,9 +183,10 @@ class Forward:
                     torch.cat((self.prefix[index, part].float().expand(prompts, -1, -1, -1), own), 2)
                     for part, own in ((0, keys), (1, values))
                 )
-            mixed = self._attend_prompts(index, by_prompt(query), keys, values, mask)
+            mixed = self._attend_prompts(index, by_prompt(query), keys, values, masks[layer.window])
             tokens = mixed.transpose(1, 2).reshape(prompts * longest, -1)
-            x += self._apply(layer.output, (tokens[kept] if ragged else tokens).t().contiguous())
+            made = self._apply(layer.output, (tokens[kept] if ragged else tokens).t().contiguous())
+            x += self._after(made, layer.attention_after)
             self._mlp(index, x)
         return x[:, lengths.cumsum(0) - 1]
 
@@ -201,7 +212,7 @@ class Forward:
             ):
                 part.copy_(self._norm(part, norm))
         query_key = _rotate(query_key, cosine, sine)
-        query = query_key[: shape.heads].mul_(shape.head_dim**-0.5)
+        query = query_key[: shape.heads].mul_(shape.query_scale)
         grouped = query.view(shape.key_heads, shape.heads // shape.key_heads, shape.head_dim, -1)
         return grouped, query_key[shape.heads :], out[turning:].view(shape.key_heads, shape.head_dim, -1)
 
@@ -211,8 +222,11 @@ class Forward:
         normed = self._norm(x, layer.mlp_norm)
         out = self._buffer("mlp", 2 * inner, x.shape[1])
         self._apply_all(layer.gate_up, normed, out)
-        gated = functional.silu(out[:inner], inplace=True).mul_(out[inner:])
-        x += self._apply(layer.down, gated, self._buffer("down", x.shape[0], x.shape[1]))
+        if self.weights.shape.activation == "silu":
+            gated = functional.silu(out[:inner], inplace=True).mul_(out[inner:])
+        else:
+            gated = functional.gelu(out[:inner], approximate="tanh").mul_(out[inner:])
+        x += self._after(self._apply(layer.down, gated, self._buffer("down", x.shape[0], x.shape[1])), layer.mlp_after)
 
     def _logits(self, x: Tensor) -> Tensor:
         """Logits of columns, in scratch memory that the next call overwrites."""
@@ -235,8 +249,18 @@ class Forward:
 
     def _norm(self, x: Tensor, weight: Tensor) -> Tensor:
         """Root-mean-square norm over features, the dimension before the last."""
-        scale = x.square().mean(-2, keepdim=True).add_(self.weights.shape.epsilon).rsqrt_()
-        return (x * scale).mul_(weight)
+        shape = self.weights.shape
+        scale = x.square().mean(-2, keepdim=True).add_(shape.epsilon).rsqrt_()
+        return (x * scale).mul_(weight + shape.norm_offset if shape.norm_offset else weight)
+
+    def _after(self, made: Tensor, norm: Tensor | None) -> Tensor:
+        """What a layer adds, normed where the model has such a norm."""
+        return made if norm is None else self._norm(made, norm)
+
+    def _embed(self, tokens: Tensor) -> Tensor:
+        """Columns of tokens: (hidden, N)."""
+        x = self.weights.embedding[tokens].t().contiguous()
+        return x if self.weights.shape.embedding_scale == 1 else x.mul_(self.weights.shape.embedding_scale)
 
     def _buffer(self, name: str, features: int, columns: int) -> Tensor:
         """Scratch of that shape: fresh megabytes at every product would be paid for in page faults."""
@@ -250,9 +274,12 @@ class Forward:
         """Memory for keys and values."""
         return torch.empty(*shape, dtype=self.store, device=self.device)
 
-    def _rotary(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines and sines of columns: (D / 2, N)."""
-        return self.weights.cosine[positions].t().contiguous(), self.weights.sine[positions].t().contiguous()
+    def _rotary(self, positions: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Cosines and sines of columns by each table: (D / 2, N)."""
+        return [
+            (cosine[positions].t().contiguous(), sine[positions].t().contiguous())
+            for cosine, sine in self.weights.rotary
+        ]
 
 
 def _rotate(heads: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
@@ -18,10 +19,13 @@ from torch import Tensor
 from adhere.errors import UsageError
 
 Precision = Literal["fp32", "bf16"]
+Activation = Literal["silu", "gelu"]
 
-SUPPORTED = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM")
+GEMMA = "Gemma3ForCausalLM"
+SUPPORTED = ("LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM", GEMMA)
 # Rotary embeddings whose frequencies do not depend on the length of the sequence.
 ROPE_TYPES = ("default", "linear", "llama3", "yarn")
+ACTIVATIONS: dict[str, Activation] = {"silu": "silu", "swish": "silu", "gelu_pytorch_tanh": "gelu"}
 
 
 class Projection(NamedTuple):
@@ -32,20 +36,27 @@ class Projection(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """One decoder layer. Norm weights are columns (features, 1), because activations are (features, rows)."""
+    """One decoder layer. Norm weights are columns (features, 1), because activations are (features, rows).
+
+    Gemma norms what attention and the feed-forward add, too (`…_after`), and turns local layers by another table.
+    """
 
     input_norm: Tensor
     qkv: tuple[Projection, ...]  # whose outputs, one after the other, are queries, keys, values
     query_norm: Tensor | None
     key_norm: Tensor | None
     output: Projection
+    attention_after: Tensor | None
     mlp_norm: Tensor
     gate_up: tuple[Projection, ...]
     down: Projection
+    mlp_after: Tensor | None
+    window: int | None  # tokens that a token sees, itself one of them; None: all before it
+    rotary: int  # which of the tables
 
 
 class Shape(NamedTuple):
-    """The sizes that attention needs."""
+    """The sizes that attention needs, and what else tells architectures apart."""
 
     hidden: int
     heads: int
@@ -55,19 +66,26 @@ class Shape(NamedTuple):
     vocabulary: int
     positions: int
     epsilon: float
-    window: int | None
+    query_scale: float
+    embedding_scale: float
+    norm_offset: float  # added to every norm's weight
+    activation: Activation
 
 
 class Weights(NamedTuple):
-    """All weights of one model, plus the tables of its rotary embedding: (positions, head_dim / 2)."""
+    """All weights of one model, plus the tables of its rotary embeddings: (positions, head_dim / 2) each."""
 
     shape: Shape
     embedding: Tensor
     layers: tuple[Layer, ...]
     final_norm: Tensor
     head: Projection
-    cosine: Tensor
-    sine: Tensor
+    rotary: tuple[tuple[Tensor, Tensor], ...]  # cosine and sine
+
+    @property
+    def narrowest(self) -> float:
+        """The smallest window of a layer, in tokens; infinite where every layer sees all."""
+        return min((layer.window for layer in self.layers if layer.window is not None), default=math.inf)
 
 
 def check_supported(model: Any) -> None:
@@ -82,27 +100,56 @@ def check_supported(model: Any) -> None:
             f"The decoder knows the architectures {', '.join(SUPPORTED)}; this model is a {name}. "
             "Serve it over HTTP, or use one of these."
         )
-    rope = (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default")
-    if rope not in ROPE_TYPES:
-        raise UsageError(f"The decoder knows the rotary embeddings {', '.join(ROPE_TYPES)}; this model uses {rope!r}")
-    if config.hidden_act not in ("silu", "swish"):
-        raise UsageError(f"The decoder knows the activation 'silu'; this model uses {config.hidden_act!r}")
+    for kind in _rotary_kinds(config):
+        every = getattr(config, "rope_parameters", None) or {}
+        rope = (every[kind] if kind else every).get("rope_type", "default")
+        if rope not in ROPE_TYPES:
+            raise UsageError(
+                f"The decoder knows the rotary embeddings {', '.join(ROPE_TYPES)}; this model uses {rope!r}"
+            )
+    if _activation(config) not in ACTIVATIONS:
+        raise UsageError(
+            f"The decoder knows the activations {', '.join(ACTIVATIONS)}; this model uses {_activation(config)!r}"
+        )
+    for odd in ("attn_logit_softcapping", "final_logit_softcapping", "use_bidirectional_attention"):
+        if getattr(config, odd, None):
+            raise UsageError(f"The decoder does not know {odd}, which this model's config.json sets")
+
+
+def _activation(config: Any) -> str:
+    return getattr(config, "hidden_activation", None) or config.hidden_act
+
+
+def _rotary_kinds(config: Any) -> list[str]:
+    """The kinds of layers that are turned differently, or [""]: all alike."""
+    every = getattr(config, "rope_parameters", None) or {}
+    kinds = sorted(set(getattr(config, "layer_types", None) or ()))
+    return kinds if any(isinstance(every.get(kind), dict) for kind in kinds) else [""]
+
+
+def _windows(config: Any) -> list[int | None]:
+    """What each layer sees."""
+    width, count = getattr(config, "sliding_window", None), config.num_hidden_layers
+    kinds = getattr(config, "layer_types", None) or ["sliding_attention"] * count
+    return [width if kind == "sliding_attention" else None for kind in kinds]
 
 
 def _shape(model: Any) -> Shape:
     config = model.config
-    layer_types = getattr(config, "layer_types", None) or ()
-    slides = "sliding_attention" in layer_types if layer_types else getattr(config, "sliding_window", None) is not None
+    attention = model.model.layers[0].self_attn
     return Shape(
         hidden=config.hidden_size,
         heads=config.num_attention_heads,
         key_heads=config.num_key_value_heads,
-        head_dim=model.model.layers[0].self_attn.head_dim,
+        head_dim=attention.head_dim,
         inner=config.intermediate_size,
         vocabulary=model.lm_head.weight.shape[0],
         positions=config.max_position_embeddings,
         epsilon=config.rms_norm_eps,
-        window=config.sliding_window if slides else None,
+        query_scale=attention.scaling,
+        embedding_scale=getattr(model.model.embed_tokens, "scalar_embed_scale", 1.0),
+        norm_offset=1.0 if type(model).__name__ == GEMMA else 0.0,
+        activation=ACTIVATIONS[_activation(config)],
     )
 
 
@@ -150,7 +197,9 @@ def read_weights(model: Any, precision: Precision, before: Weights | None = None
         return weight
 
     layers = []
-    for block in model.model.layers:
+    kinds, types = _rotary_kinds(model.config), getattr(model.config, "layer_types", None)
+    is_gemma = type(model).__name__ == GEMMA
+    for index, (block, window) in enumerate(zip(model.model.layers, _windows(model.config), strict=True)):
         attention, mlp = block.self_attn, block.mlp
         layers.append(
             Layer(
@@ -159,21 +208,23 @@ def read_weights(model: Any, precision: Precision, before: Weights | None = None
                 query_norm=column(attention.q_norm) if hasattr(attention, "q_norm") else None,
                 key_norm=column(attention.k_norm) if hasattr(attention, "k_norm") else None,
                 output=projection(attention.o_proj),
-                mlp_norm=column(block.post_attention_layernorm),
+                attention_after=column(block.post_attention_layernorm) if is_gemma else None,
+                mlp_norm=column(block.pre_feedforward_layernorm if is_gemma else block.post_attention_layernorm),
                 gate_up=projections(mlp.gate_proj, mlp.up_proj),
                 down=projection(mlp.down_proj),
+                mlp_after=column(block.post_feedforward_layernorm) if is_gemma else None,
+                window=window,
+                rotary=kinds.index(types[index]) if len(kinds) > 1 else 0,
             )
         )
     shape = _shape(model)
-    cosine, sine = _rotary_tables(model, shape)
     return Weights(
         shape=shape,
         embedding=model.model.embed_tokens.weight.detach(),
         layers=tuple(layers),
         final_norm=column(model.model.norm),
         head=projection(model.lm_head),
-        cosine=cosine,
-        sine=sine,
+        rotary=tuple(_rotary_table(model, shape, kind) for kind in kinds),
     )
 
 
@@ -190,11 +241,12 @@ def _matrices(weights: Weights) -> Iterator[Tensor]:
     yield weights.head.weight
 
 
-def _rotary_tables(model: Any, shape: Shape) -> tuple[Tensor, Tensor]:
+def _rotary_table(model: Any, shape: Shape, kind: str) -> tuple[Tensor, Tensor]:
     """The cosines and sines of every position, from the model's own module, so that its scaling is the model's own."""
     positions = torch.arange(shape.positions, device=model.device)[None]
     with torch.no_grad():
-        cosine, sine = model.model.rotary_emb(torch.zeros(1, device=model.device), positions)
+        own = (kind,) if kind else ()
+        cosine, sine = model.model.rotary_emb(torch.zeros(1, device=model.device), positions, *own)
     half = shape.head_dim // 2
     if cosine.shape[-1] != shape.head_dim:
         raise UsageError(f"The decoder rotates whole heads; this model rotates {cosine.shape[-1]} of {shape.head_dim}")
