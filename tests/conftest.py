@@ -5,12 +5,25 @@ The models know nothing; they exist so that engines and training can be compared
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest_plugins = ["skips"]
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: 550,000 objects that each full search would look at again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Libraries that count what they gave out at the end would call what is frozen a leak."""
+    gc.unfreeze()
+
 
 CHAT_TEMPLATE = (
     "{% for message in messages %}"
@@ -26,6 +39,14 @@ CORPUS = [
     "Write two sentences about the sea, and use no commas in your answer.",
     "the quick brown fox jumps over the lazy dog; answer in all lowercase letters",
 ]
+
+
+@pytest.fixture(scope="session")
+def listing() -> dict[str, Any]:
+    """Every suite's description by its name, without hashes: a second and a half, for all who ask."""
+    from adhere.suites import describe
+
+    return {row.name: row for row in describe(hashes=False)}
 
 
 def _tokenizer() -> Any:

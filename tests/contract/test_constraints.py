@@ -58,10 +58,10 @@ def test_the_questions_are_the_contract():
     assert len(HOSTILE) >= 50
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.id)
-def test_contract(kind, question):
-    question(kind)
+def test_contract(kind):
+    for question in QUESTIONS:  # what is violated names the question
+        question(kind)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.id)

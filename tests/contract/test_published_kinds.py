@@ -36,10 +36,10 @@ def test_all_published_kinds_are_here():
     assert [len(ids(profile)) for profile in ("ifeval", "ifbench-2026")] == [25, 58], "as their papers count them"
 
 
-@pytest.mark.parametrize("question", PUBLISHED_QUESTIONS, ids=lambda question: question.__name__)
 @pytest.mark.parametrize("kind", [*QUICK, *SLOW], ids=name_of)
-def test_contract(kind, question):
-    question(kind)
+def test_contract(kind):
+    for question in PUBLISHED_QUESTIONS:  # what is violated names the question
+        question(kind)
 
 
 @pytest.mark.parametrize("kind", [*QUICK, *SLOW], ids=name_of)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.store.run import Run
+from command_line import run_here
 
 
 def command(*arguments: object) -> list[str]:
@@ -16,7 +17,7 @@ def command(*arguments: object) -> list[str]:
 
 
 def run(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120, check=False)
+    done = run_here("eval", *arguments)
     assert done.returncode == code, done.stderr
     return done
 

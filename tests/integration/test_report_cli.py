@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,16 +17,11 @@ from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.suites import load
 from adhere.sweep.run import SweepRequest, run_sweep
+from command_line import run_here
 
 
 def report(*arguments: object) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "adhere", "report", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_here("report", *arguments)
     assert "Traceback" not in done.stderr, done.stderr
     return done
 

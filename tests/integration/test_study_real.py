@@ -42,7 +42,7 @@ def start(directory: Path) -> subprocess.Popen[str]:
     )
 
 
-def wait_for_cell(directory: Path, stages: str, process: subprocess.Popen[str], seconds: float = 600) -> Path:
+def wait_for_cell(directory: Path, stages: str, process: subprocess.Popen[str], seconds: float = 1200) -> Path:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         found = list((directory / "cells").glob(f"{stages}-s0-*/cell.json"))

@@ -28,6 +28,7 @@ from adhere.store.segments import Damage, read_segments
 from adhere.sweep.board import Leaderboard
 from adhere.sweep.found import load_sweep
 from adhere.sweep.rows import Entry, Liveness
+from command_line import run_here
 
 LIMIT = 6
 NAMES = ("a", "b", "c", "d")
@@ -39,7 +40,7 @@ def command(url: str, out: Path, *more: object) -> list[str]:
 
 
 def run(url: str, out: Path, *more: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command(url, out, *more), capture_output=True, text=True, timeout=120, check=False)
+    done = run_here(*command(url, out, *more)[3:])
     assert done.returncode == code, done.stderr
     return done
 
@@ -99,11 +100,9 @@ def test_a_good_sweep_and_the_same_again(tmp_path: Path) -> None:
         assert "3 alive, 1 dead" in again.stdout
         assert "\x1b" not in again.stdout
         assert "[/bold]" in again.stdout
-        report = [sys.executable, "-m", "adhere", "report", str(only(tmp_path / "out"))]
-        printed = subprocess.run(report, capture_output=True, text=True, timeout=120, check=True)
-        assert printed.stdout == again.stdout
-        book = [*report, "--xlsx", str(tmp_path / "y.xlsx")]
-        assert subprocess.run(book, capture_output=True, text=True, timeout=120, check=True).stdout == ""
+        report = "report", only(tmp_path / "out")
+        assert run_here(*report).stdout == again.stdout
+        assert run_here(*report, "--xlsx", tmp_path / "y.xlsx").stdout == ""
         assert openpyxl.load_workbook(tmp_path / "y.xlsx").sheetnames == workbook.sheetnames
         assert load_sweep(only(tmp_path / "out")).alive == ["[/bold]\x1b[2J=evil", "good", "poor"]
 

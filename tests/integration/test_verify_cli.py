@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 
 from adhere.cli import adhere
 from adhere.errors import Incomplete
+from command_line import run_here
 
 DATA = Path(os.environ.get("ADHERE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 IFEVAL, IFBENCH = DATA / "ifeval", DATA / "ifbench"
@@ -179,9 +180,7 @@ def test_the_table_for_people(prompts: str, tmp_path: Path) -> None:
 def test_too_few_answers_exit_3_after_printing(prompts: str, tmp_path: Path) -> None:
     answers = write(tmp_path / "a.jsonl", [{"key": 1, "response": "x"}])
     out = tmp_path / "v.jsonl"
-    done = subprocess.run(
-        command(answers, "--suite", prompts, "--json", "--verdicts", out), capture_output=True, text=True, check=False
-    )
+    done = run_here("verify", answers, "--suite", prompts, "--json", "--verdicts", out)
     assert done.returncode == 3
     assert json.loads(done.stdout)["accounting"]["responses"]["missing"] == 1
     assert (
@@ -207,12 +206,7 @@ def test_too_few_answers_exit_3_after_printing(prompts: str, tmp_path: Path) -> 
 def test_errors_exit_2_without_a_traceback(prompts: str, tmp_path: Path, answer: str, message: str) -> None:
     answers = tmp_path / "a.jsonl"
     answers.write_text(answer)
-    done = subprocess.run(
-        command(answers, "--suite", prompts, "--verdicts", tmp_path / "v.jsonl"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_here("verify", answers, "--suite", prompts, "--verdicts", tmp_path / "v.jsonl")
     assert (done.returncode, done.stdout) == (2, "")
     assert re.match(rf"Error: {re.escape(str(answers))}:[12]: ", done.stderr)
     assert message in done.stderr
@@ -223,7 +217,7 @@ def test_errors_exit_2_without_a_traceback(prompts: str, tmp_path: Path, answer:
 def test_an_unknown_id_fails_closed(tmp_path: Path) -> None:
     suite = write(tmp_path / "p.jsonl", [{**PROMPTS[0], "instruction_id_list": ["keywords:existance"], "kwargs": [{}]}])
     answers = write(tmp_path / "a.jsonl", [{"key": 1, "response": "x"}])
-    done = subprocess.run(command(answers, "--suite", f"ifbench:{suite}"), capture_output=True, text=True, check=False)
+    done = run_here("verify", answers, "--suite", f"ifbench:{suite}")
     assert done.returncode == 2
     assert (
         f"Error: {suite}:1: key 1: Unknown constraint 'keywords:existance'. Did you mean 'keywords:existence'?"

@@ -14,13 +14,13 @@ import pytest
 from click.testing import CliRunner
 
 from adhere.cli import COMMANDS, adhere
+from command_line import run_here
 
 HEAVY = ("torch", "transformers", "openvino_genai", "scipy", "numpy", "msgspec", "rich")
 
 
-def run(*arguments: str, code: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", code] if code else [sys.executable, "-m", "adhere", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+def start(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_help_imports_no_engine_and_is_fast() -> None:
@@ -34,7 +34,7 @@ def test_help_imports_no_engine_and_is_fast() -> None:
     seconds = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = run(code=program)
+        done = start("-c", program)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds.append(
             after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -54,13 +54,13 @@ def test_every_command_explains_itself(name: str) -> None:
 
 
 def test_unknown_command_suggests_and_exits_2() -> None:
-    done = run("studdy")
+    done = start("-m", "adhere", "studdy")
     assert done.returncode == 2
     assert "Did you mean 'study'?" in done.stderr
 
 
 def test_a_user_error_has_no_traceback(tmp_path) -> None:
-    done = run("study", str(tmp_path / "absent.toml"))
+    done = run_here("study", str(tmp_path / "absent.toml"))
     assert done.returncode == 2
     assert done.stderr.startswith("Error: ")
     assert "no such file" in done.stderr
@@ -72,7 +72,7 @@ def test_list_constraints_as_json() -> None:
 
     from adhere.constraints.published.shared.registry import PROFILES
 
-    done = run("list", "constraints", "--json")
+    done = run_here("list", "constraints", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     parts = {row["id"]: row["part"] for row in rows}
@@ -105,7 +105,7 @@ def test_a_damaged_run_hides_no_other(tmp_path: Path) -> None:
     for name in ("good", "spoilt"):
         evaluate_sync(open_model("scripted/echo"), load("core", limit=2), tmp_path / name)
     (tmp_path / "spoilt" / "manifest.json").write_bytes(b"{rubbish")
-    done = run("list", "runs", "--dir", str(tmp_path), "--json")
+    done = run_here("list", "runs", "--dir", str(tmp_path), "--json")
     assert done.returncode == 0, done.stderr
     rows = {Path(row["run"]).name: row for row in json.loads(done.stdout)}
     assert (rows["good"]["state"], rows["good"]["missing"]) == ("complete", 0)
@@ -135,7 +135,7 @@ def test_a_directory_where_a_summary_should_be(tmp_path: Path) -> None:
     evaluate_sync(open_model("scripted/echo"), load("core", limit=2), tmp_path / "run")
     (tmp_path / "run" / "summary.json").unlink()
     (tmp_path / "run" / "summary.json").mkdir()
-    done = run("compact", "--groups", str(tmp_path))
+    done = run_here("compact", "--groups", str(tmp_path))
     assert (done.returncode, done.stderr.count("\n")) == (5, 1), done.stderr
     assert "is no regular file" in done.stderr
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,11 +18,6 @@ from adhere.errors import MissingExtra
 
 PACKAGE = Path(adhere.__file__).parent
 ROOT = PACKAGE.parents[1]
-FILES = [
-    path.as_posix()
-    for folder in ("src", "tests", "benchmarks", "docs", "examples")
-    for path in (ROOT / folder).rglob("*.*")
-]
 FILE = re.compile(r"(?<![\w/.:<*-])((?:[\w*-]+/)*[\w*-]+\.(?:py|md|jinja|css))\b(?![\w/])")
 DOTTED = re.compile(r"`([a-z_]\w*(?:\.[A-Za-z_]\w*)+)(?:\([^`]*\))?`|(?<![\w/`.])(adhere(?:\.[A-Za-z_]\w*)+)")
 IS_A_FILE = re.compile(r"\.(?:py|md|toml|json|jsonl|js|txt|yaml)\Z")
@@ -38,21 +33,34 @@ OTHERS = (
 GROUPS = ("adhere.transforms", "adhere.stages")  # of entry points, which a plug-in declares and the package does not
 
 
-def docstrings() -> Iterator[tuple[str, str]]:
+@cache
+def docstrings() -> list[tuple[str, str]]:
+    """File and text."""
+    found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 text = ast.get_docstring(node)
                 if text:
-                    yield path.relative_to(PACKAGE).as_posix(), text
+                    found.append((path.relative_to(PACKAGE).as_posix(), text))
+    return found
 
 
+@cache
+def files() -> str:
+    """The paths of all files, a line each."""
+    folders = (ROOT / name for name in ("src", "tests", "benchmarks", "docs", "examples"))
+    return "\n".join(path.as_posix() for folder in folders for path in folder.rglob("*.*"))
+
+
+@cache
 def is_here(name: str) -> bool:
     """Whether a file has that name, or a path that ends in it; a star stands for a part of a name."""
-    pattern = re.compile(r".*/" + re.escape(name).replace(r"\*", "[^/]*"))
-    return any(map(pattern.fullmatch, FILES))
+    pattern = r"/" + re.escape(name).replace(r"\*", "[^/\n]*") + "$"
+    return re.search(pattern, files(), re.MULTILINE) is not None
 
 
+@cache
 def resolves(name: str) -> bool:
     """Whether an absolute dotted name is a module, or an attribute of one, or of a class in one."""
     parts = name.split(".")

@@ -14,9 +14,6 @@ import pytest
 import adhere
 from adhere.errors import MissingExtra
 
-# Engines are optional; a module that needs one is read only where it is installed.
-MODULES = [module.name for module in pkgutil.walk_packages(adhere.__path__, "adhere.") if "__main__" not in module.name]
-
 
 def own_methods(kind: type) -> Iterator[str]:
     """Names of the public functions, properties, class and static methods that the class itself defines."""
@@ -28,7 +25,9 @@ def own_methods(kind: type) -> Iterator[str]:
 
 def classes() -> list[type]:
     found = []
-    for name in MODULES:
+    modules = (module.name for module in pkgutil.walk_packages(adhere.__path__, "adhere."))
+    # Engines are optional; a module that needs one is read only where it is installed.
+    for name in (module for module in modules if "__main__" not in module):
         module = pytest.importorskip(name) if name.startswith(("adhere.train", "adhere.models.local")) else None
         try:
             module = module or importlib.import_module(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -113,11 +113,23 @@ def _end_ids(model: Any, prompts: list[tuple[int, ...]]) -> list[int]:
     return [token for token, _ in said.most_common(3)]
 
 
-@pytest.mark.parametrize("rows", [1, 3, 7, 64])
-def test_greedy_is_what_generate_says_at_every_width(model: Any, rows: int) -> None:
+class Greedy(NamedTuple):
+    prompts: list[tuple[int, ...]]
+    end_ids: list[int]
+    wanted: list[Decoded]
+
+
+@pytest.fixture(scope="module")
+def greedy(model: Any) -> Greedy:
+    """24 prompts and what transformers says to each."""
     prompts = _prompts(24)
     end_ids = _end_ids(model, prompts)
-    wanted = [_generate(model, ids, end_ids) for ids in prompts]
+    return Greedy(prompts, end_ids, [_generate(model, ids, end_ids) for ids in prompts])
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7, 64])
+def test_greedy_is_what_generate_says_at_every_width(model: Any, greedy: Greedy, rows: int) -> None:
+    prompts, end_ids, wanted = greedy
     assert {one.stopped for one in wanted} == {True, False}, "the test needs both kinds of end"
     assert len({len(one.ids) for one in wanted}) > 3, "the test needs rows that end at different steps"
     got = Decoder(model, end_ids=end_ids, rows=rows).decode(
@@ -127,11 +139,9 @@ def test_greedy_is_what_generate_says_at_every_width(model: Any, rows: int) -> N
 
 
 @pytest.mark.parametrize("rows", [3, 64])
-def test_steps_of_one_shape_say_the_same(model: Any, rows: int) -> None:
+def test_steps_of_one_shape_say_the_same(model: Any, greedy: Greedy, rows: int) -> None:
     """What a CUDA GPU records as graphs, here run as it is: padded rows and a padded reach change nothing."""
-    prompts = _prompts(24)
-    end_ids = _end_ids(model, prompts)
-    wanted = [_generate(model, ids, end_ids) for ids in prompts]
+    prompts, end_ids, wanted = greedy
     decoder = Decoder(model, end_ids=end_ids, rows=rows, static=True)
     for _ in range(2):  # the second time in the memory of the first
         assert decoder.decode([DecodeRow(ids, 0) for ids in prompts], max_new_tokens=LIMIT) == wanted

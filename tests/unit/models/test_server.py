@@ -26,6 +26,7 @@ from adhere.models.local.fetch import gguf_path
 from adhere.schema import EngineInfo, Message, Response, Sampling, Usage
 from adhere.serve.chat_request import BadRequest, read
 from adhere.serve.server import ModelServer
+from command_line import run_here
 
 ASK: dict[str, Any] = {"model": "scripted/echo", "messages": [{"role": "user", "content": "one two three four"}]}
 
@@ -358,13 +359,9 @@ def test_a_real_model_is_swept_without_a_key(tmp_path: Path) -> None:
         pytest.skip("local/smollm2-135m is not here (adhere fetch local/smollm2-135m)")
     served, url = started("local/smollm2-135m")
     try:
-        swept = subprocess.run(
-            [sys.executable, "-m", "adhere", "sweep", url, "--suite", "core:in-family", "--limit", "3", "--timeout",
-                "120",
-             "--max-new-tokens", "48", "--model-concurrency", "1", "--out", str(tmp_path), "--progress", "none",
-             "--json"],
-            check=False, capture_output=True, text=True, timeout=300,
-        )  # fmt: skip
+        few = ["--suite", "core:in-family", "--limit", "3", "--max-new-tokens", "16"]
+        quiet = ["--timeout", "120", "--model-concurrency", "1", "--progress", "none", "--json"]
+        swept = run_here("sweep", url, *few, *quiet, "--out", tmp_path)
     finally:
         code, _ = ended(served)
     assert swept.returncode == 0, swept.stderr

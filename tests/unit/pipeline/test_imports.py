@@ -9,8 +9,6 @@ import copy
 import json
 import random
 import struct
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from adhere.lines.blocks import LineFile
 from adhere.suites import load
 from adhere.verify.answers import verify
 from adhere.verify.imports import read_import
+from command_line import run_here
 
 PROMPTS = {
     1000: ("Write a poem without commas.", "punctuation:no_comma"),
@@ -245,21 +244,8 @@ def test_damaged_logs_are_refused_in_words(tmp_path: Path) -> None:
 
 
 def test_from_the_command_line(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "adhere",
-            "verify",
-            files(tmp_path)["inspect zstandard"],
-            "--suite",
-            f"ifeval:{suite_file(tmp_path)}",
-            "--json",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = run_here(
+        "verify", files(tmp_path)["inspect zstandard"], "--suite", f"ifeval:{suite_file(tmp_path)}", "--json"
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["prompt_strict"] == 0.5

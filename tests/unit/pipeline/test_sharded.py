@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -33,6 +34,7 @@ from adhere.store.summary import Summary
 from adhere.store.tables.compact import compact
 from adhere.store.tables.grouped import from_segments, group_counts
 from adhere.verify.traps import answers_of_run, score_traps
+from command_line import run_here
 
 DRAWS = 3
 
@@ -266,8 +268,15 @@ def used(*command: str) -> tuple[str, float, float]:
     return done.stdout, float(seconds), float(peak)
 
 
+def here(*command: str) -> tuple[str, float, float]:
+    """The same without measuring, in this process."""
+    done = run_here(*command)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, 0.0, 0.0
+
+
 def read_as_one(
-    directory: Path, verdicts: int, shards: int, commands: Sequence[str]
+    directory: Path, verdicts: int, shards: int, commands: Sequence[str], *, run: Callable[..., Any] = used
 ) -> dict[str, tuple[str, float, float]]:
     """Commands on a sharded Run of so many verdicts; what each printed and took. Their numbers must agree."""
     pytest.importorskip("duckdb")
@@ -285,7 +294,7 @@ def read_as_one(
     }
     found = {}
     for name in commands:
-        found[name] = used(*arguments[name])
+        found[name] = run(*arguments[name])
         sys.stdout.write(f"{name}: {found[name][1]:.1f} s of processor time, {found[name][2]:.2f} GB\n")
     summary = json.loads(found["rescore"][0])
     assert summary["overall"]["accounting"]["ok"] == answers
@@ -310,7 +319,7 @@ EVERY = ("rescore", "report", "compare", "compact", "groups")
 
 
 def test_commands_read_a_sharded_run_as_one(tmp_path: Path) -> None:
-    read_as_one(tmp_path, 4_000, 5, EVERY)
+    read_as_one(tmp_path, 4_000, 5, EVERY, run=here)
     copied = ShardedRun.load(tmp_path / "a").summary()
     for shard in (tmp_path / "a/shards").iterdir():
         (shard / "summary.json").unlink()

@@ -21,6 +21,7 @@ from adhere.errors import UsageError
 from adhere.progress import Silent
 from adhere.study import jobs as jobs_room
 from adhere.study.jobs import choose_jobs, parse_jobs
+from command_line import run_here
 
 SLEEPERS = """
 import multiprocessing, sys, time
@@ -123,8 +124,7 @@ def test_a_directory_that_cannot_be_written_is_one_line(tiny_llama_dir: Path, tm
     spec, file = tmp_path / "tiny.toml", tmp_path / "file"
     spec.write_text(TEXT.replace("START", str(tiny_llama_dir)))
     file.touch()
-    command = [sys.executable, "-m", "adhere", "study", str(spec), "--out", str(file / "study")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = run_here("study", spec, "--out", file / "study")
     assert done.returncode == 5
     assert done.stderr.splitlines()[-1].startswith("Error: ")
     assert "cannot be written" in done.stderr

@@ -9,6 +9,7 @@ from adhere.suites import load
 from adhere.suites.generated.breadth import NEVER, USUAL, kinds_said
 from adhere.suites.generated.names import OWN
 from adhere.testing import NULL_ANSWERS
+from command_line import run_here
 
 SUITE = load("breadth:seed3")
 
@@ -93,25 +94,10 @@ def test_names():
 
 
 def test_the_page_is_that_of_a_profile(tmp_path):
-    import subprocess
-    import sys
-
-    run = [
-        sys.executable,
-        "-m",
-        "adhere",
-        "eval",
-        "scripted/echo",
-        "--suite",
-        "breadth:structure+case",
-        "--out",
-        str(tmp_path),
-    ]
-    subprocess.run(run, check=True, capture_output=True)
+    done = run_here("eval", "scripted/echo", "--suite", "breadth:structure+case", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
     page = tmp_path / "page.html"
     (stored,) = [path.parent for path in tmp_path.glob("**/summary.json")]
-    subprocess.run(
-        [sys.executable, "-m", "adhere", "report", str(stored), "--html", str(page)], check=True, capture_output=True
-    )
+    assert run_here("report", stored, "--html", page).returncode == 0
     text = page.read_text(encoding="utf-8")
     assert "structure:bullets<small>Answer with exactly 2 bullet points, one per line.</small>" in text

@@ -15,7 +15,7 @@ from adhere.errors import AdhereError, UsageError
 from adhere.pipeline.judge import judge_text
 from adhere.schema import content_hash
 from adhere.stats import wilson_clustered
-from adhere.suites import describe, load
+from adhere.suites import load
 from adhere.suites.generated.core.deal import CORE_KINDS
 from adhere.suites.generated.core.suite import core
 from adhere.suites.generated.core.training import training_prompts
@@ -131,9 +131,8 @@ class TestSuite:
         dealt = {ref.id for prompt in (*core().prompts, *training_prompts(0, 100)) for ref in prompt.constraints}
         assert dealt <= set(CORE_KINDS)
 
-    def test_it_is_listed(self):
-        row = next(row for row in describe() if row.name == "diagnostic")
-        assert (row.size, row.slices, row.sha256) == (20, SLICES, load("diagnostic").sha256)
+    def test_it_is_listed(self, listing):
+        assert (listing["diagnostic"].size, listing["diagnostic"].slices) == (20, SLICES)
 
 
 class TestItems:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from adhere.cli import adhere
 from adhere.errors import AdhereError, SpecError, UsageError
-from adhere.suites import describe, load, names, source_of
+from adhere.suites import load, names, source_of
 from adhere.suites.fetch import address, fetch_suite, where_to_get
 from adhere.suites.published.catalog import CATALOG, HubFile
 
@@ -165,16 +165,15 @@ def test_the_command(hub, tmp_path):
     assert told.exception.exit_code == 2
 
 
-def test_every_suite_with_a_file_says_where_it_is():
-    rows = {row.name: row for row in describe()}
+def test_every_suite_with_a_file_says_where_it_is(listing):
     for name in names():
         source = source_of(name)
         if name == "my":
-            assert rows[name].where == "your file"
+            assert listing[name].where == "your file"
         elif source.needs_path:
             assert source.origin is not None, name
-            assert rows[name].where.startswith(("hub: ", "GitHub: "))
-            assert rows[name].licence
+            assert listing[name].where.startswith(("hub: ", "GitHub: "))
+            assert listing[name].licence
         elif source.generated:
-            assert rows[name].where == "generated"
-    assert {known.name for known in CATALOG} <= set(rows)
+            assert listing[name].where == "generated"
+    assert {known.name for known in CATALOG} <= set(listing)

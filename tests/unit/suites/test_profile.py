@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from adhere.errors import UsageError
-from adhere.suites import describe, load
+from adhere.suites import load
 from adhere.suites.generated.names import OWN
 from adhere.suites.generated.profile import profile
 
@@ -41,10 +41,9 @@ def test_names():
             load(f"profile:{wrong}")
 
 
-def test_every_generated_suite_is_listed_with_paper_and_question():
-    rows = {row.name: row for row in describe()}
+def test_every_generated_suite_is_listed_with_paper_and_question(listing):
     for name in (*OWN, "profile"):
-        assert rows[name].generated
-        assert rows[name].size > 0
-        assert rows[name].answers.endswith("?")
-        assert rows[name].paper or name == "profile"
+        assert listing[name].generated
+        assert listing[name].size > 0
+        assert listing[name].answers.endswith("?")
+        assert listing[name].paper or name == "profile"

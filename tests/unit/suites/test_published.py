@@ -15,7 +15,7 @@ import zstandard
 
 from adhere.errors import BadParameter, SpecError, UnknownName, UsageError
 from adhere.schema import ConstraintRef
-from adhere.suites import describe, load, names
+from adhere.suites import load, names
 from adhere.suites.published.ifeval_rows.ifbench import IFBENCH
 from adhere.suites.published.ifeval_rows.ifeval import IFEVAL
 from adhere.suites.published.rows import content_sha256
@@ -218,8 +218,8 @@ def test_names_without_a_file(tmp_path: Path) -> None:
         load(f"iftrain:{written(tmp_path)}")
 
 
-def test_they_are_listed_with_how_to_name_them() -> None:
-    rows = {one.name: one for one in describe()}
+def test_they_are_listed_with_how_to_name_them(listing: dict[str, Any]) -> None:
+    rows = listing
     assert {"ifeval", "ifbench", "ifbench-2025", "iftrain", "core"} <= set(rows) == set(names())
     for name in ("ifeval", "ifbench", "ifbench-2025", "iftrain"):
         assert rows[name].usage.startswith(f"{name}:PATH")

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch._dynamo
 import torch.distributed.fsdp
-import torch.distributed.tensor  # both take a second, which every forked process would
+import torch.distributed.tensor  # each takes a second or more, which every forked process would
 from devices import fake_device, shards_at
 from msgspec import to_builtins
 
@@ -204,6 +205,7 @@ def forked(size: int, work: Callable[[], None], *, shard: bool = True) -> list[i
 
 def main(directory: Path, out: Path, wanted: Sequence[str]) -> None:
     torch.set_num_threads(1)
+    load_weights(directory)  # for what it imports, four seconds in every fork
     runs: Sequence[tuple[str, int, Callable[[], None]]] = [
         ("one-reference", 1, lambda: referred(directory, out / "one-reference.pt")),
         ("two-reference", 2, lambda: referred(directory, out / "two-reference.pt")),

@@ -150,31 +150,24 @@ def deadly(prompt_id, answers):
         os.kill(os.getpid(), signal.SIGKILL)
     return t_score(prompt_id, answers)
 t_score = t.score
-if sys.argv[1] == "die":
-    t.score = deadly
+t.score = deadly
 with keeping(Path({folder!r}), every_s=0):
-    weights, _ = t.run(Path({model!r}), "grpo")
-torch.save(weights, {out!r})
+    t.run(Path({model!r}), "grpo")
 """
 
 
 def test_kill_9_and_again(tiny_llama_dir: Path, tmp_path: Path) -> None:
-    """In a process of its own that is really killed, in the middle of its third episode."""
+    """A process of its own is really killed, in the middle of its third episode; this one takes it up."""
     undisturbed, _ = run(tiny_llama_dir, "grpo")
-    out = tmp_path / "weights.pt"
     names = {"root": str(Path(__file__).parents[3]), "folder": str(tmp_path / "kept"), "model": str(tiny_llama_dir)}
-    code = textwrap.dedent(CHILD).format(**names, out=str(out))
+    code = textwrap.dedent(CHILD).format(**names)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    died = subprocess.run(
-        [sys.executable, "-c", code, "die"], env=environment, capture_output=True, text=True, check=False
-    )
+    died = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr
     assert torch.load(tmp_path / "kept" / FILE, weights_only=True)["done"] == 2
-    done = subprocess.run(
-        [sys.executable, "-c", code, "live"], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert same(torch.load(out, weights_only=True), undisturbed)
+    with keeping(tmp_path / "kept", every_s=0):
+        weights, _ = run(tiny_llama_dir, "grpo")
+    assert same(weights, undisturbed)
 
 
 def test_nothing_is_kept_where_nobody_asked_or_before_it_is_due(tiny_llama_dir: Path, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from adhere.train.recipe.launch.launchers import launch_file  # noqa: E402
 from adhere.train.recipe.load import load_preset  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
 from adhere.train.recipe.tracking import open_tracker  # noqa: E402
+from command_line import run_here  # noqa: E402
 
 ROOT = Path(__file__).parents[3]
 DATA = ROOT / "examples" / "smoke-data"
@@ -104,11 +105,8 @@ def test_no_second_model_stays_loaded(tmp_path: Path) -> None:
     few = {"steps": 1, "prompts_per_step": 2, "answers_per_prompt": 2, "max_new_tokens": 4}
     online = [StageSpec("grpo", few), StageSpec("online-dpo", few), StageSpec("rloo", few | {"kl_beta": 0.1})]
     gc.freeze()  # what other tests left, which would be searched at every step
-    try:
-        counts = Counts()
-        run_recipe(recipe(SFT, DPO, judge, *online, reward="model"), tmp_path, base=ROOT, trackers=[counts])
-    finally:
-        gc.unfreeze()
+    counts = Counts()
+    run_recipe(recipe(SFT, DPO, judge, *online, reward="model"), tmp_path, base=ROOT, trackers=[counts])
     assert counts.most == {
         "sft": 1, "dpo": 1,  # its reference is log-probs, not a model
         "reward-model": 2,  # and the policy that it is a copy of
@@ -165,7 +163,7 @@ def test_killed_and_run_again_it_has_the_weights_of_the_uninterrupted_run(tmp_pa
     process.send_signal(signal.SIGKILL)
     process.wait()
     for out in ("killed", "whole"):
-        subprocess.run([*command, str(tmp_path / out)], env=environment, check=True, capture_output=True)
+        assert run_here("train", file, "--out", tmp_path / out).returncode == 0
     assert same(weights(tmp_path / "killed"), weights(tmp_path / "whole"))
 
 
@@ -283,12 +281,9 @@ def test_launch_files_start_this_recipe(launcher: str) -> None:
 
 def emitted(folder: Path, *words: str) -> str:
     """What `adhere train … --emit torchrun` writes."""
-    subprocess.run(
-        [sys.executable, "-m", "adhere", "train", *words, "--emit", "torchrun"],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
+    with contextlib.chdir(folder):
+        done = run_here("train", *words, "--emit", "torchrun")
+    assert done.returncode == 0, done.stderr
     return (folder / "launch.sh").read_text()
 
 
@@ -317,6 +312,7 @@ def test_a_launch_file_says_what_was_asked(tmp_path: Path) -> None:
     assert "--nproc-per-node 1 " in emitted(tmp_path, "qwen2.5@24gb")
 
 
+@pytest.mark.slow  # three more imports of torch; by default test_sharding trains in two processes
 def test_an_emitted_file_runs_to_the_end_in_two_processes(tmp_path: Path) -> None:
     file = tmp_path / "r.toml"
     file.write_text(
@@ -442,7 +438,7 @@ def _losses(out: Path) -> list[float]:
     return [row["loss"] for row in map(json.loads, (out / "log.jsonl").read_text().splitlines())]
 
 
-@pytest.mark.slow  # by default an emitted file does it, and test_sharding compares the losses
+@pytest.mark.slow  # by default test_sharding trains in two processes and compares the losses
 def test_two_processes_follow_the_losses_of_one(tmp_path: Path) -> None:
     """torchrun's variables by hand, gloo on 127.0.0.1: the same loss trajectory as one process, up to rounding."""
     with socket.socket() as probe:

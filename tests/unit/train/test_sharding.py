@@ -90,11 +90,20 @@ def forked(model: Path, out: Path, *names: str) -> dict[str, set[str]]:
     return codes
 
 
+BY_DEFAULT = ("dpo", "one", "shard"), ("grpo", "one-lora", "two-lora")
+
+
+def kinds_of(*runs: tuple[str, str, str]) -> list[str]:
+    """Of each (method, way of one process, way of two): undisturbed, killed and resumed."""
+    return [f"{each}:{name}" for name, one, two in runs for each in (one, two, f"killed-{two}", f"resumed-{two}")]
+
+
 @pytest.fixture(scope="module")
 def done(tiny_llama_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What one process and two left, whole and with an adapter."""
+    """What one process and two left, whole and with an adapter; one Python imports torch for all of them."""
     out = tmp_path_factory.mktemp("sharded")
-    assert len(forked(tiny_llama_dir, out, "one", "two", "one-lora", "two-lora")) == 4
+    kinds = ["one", "two", "one-lora", "two-lora", "one-reference", "two-reference", *kinds_of(*BY_DEFAULT)]
+    assert len(forked(tiny_llama_dir, out, *kinds)) == len(kinds)
     return out
 
 
@@ -139,21 +148,25 @@ def assert_resumed(out: Path, kind: str, name: str) -> None:
 
 
 def ran(model: Path, out: Path, *runs: tuple[str, str, str]) -> None:
-    """Each (method, way of one process, way of two), such as (dpo, one, shard): undisturbed, killed and resumed."""
-    kinds = [f"{each}:{name}" for name, one, two in runs for each in (one, two, f"killed-{two}", f"resumed-{two}")]
+    """Each (method, way of one process, way of two), such as (dpo, one, shard)."""
+    kinds = kinds_of(*runs)
     assert len(forked(model, out, *kinds)) == len(kinds)
+    assert_alike(out, *runs)
+
+
+def assert_alike(out: Path, *runs: tuple[str, str, str]) -> None:
     for name, one, two in runs:
         assert_same(out, one, two, name)
         assert_resumed(out, two, name)
 
 
-def test_methods_in_two_processes_do_what_one_does(tiny_llama_dir: Path, tmp_path: Path) -> None:
+def test_methods_in_two_processes_do_what_one_does(done: Path) -> None:
     """Each process computes on a fake device of its own.
 
     A tensor of the CPU or of the other's that gets in fails (`devices`). Drawing, judging and reference passes are
     divided, so equal losses and counts say that what was gathered is whole and in order.
     """
-    ran(tiny_llama_dir, tmp_path, ("dpo", "one", "shard"), ("grpo", "one-lora", "two-lora"))
+    assert_alike(done, *BY_DEFAULT)
 
 
 @pytest.mark.slow
@@ -193,10 +206,9 @@ def test_a_fake_device_refuses_what_a_gpu_would() -> None:
         assert layer(here.to(there.device)).cpu().shape == (1, 2)
 
 
-def test_a_frozen_copy_is_cut_over_the_processes_too(tiny_llama_dir: Path, tmp_path: Path) -> None:
+def test_a_frozen_copy_is_cut_over_the_processes_too(done: Path) -> None:
     """It was left where the weights were loaded, on the CPU, and whole."""
-    forked(tiny_llama_dir, tmp_path, "one-reference", "two-reference")
-    one, two = (torch.load(tmp_path / f"{name}-reference.pt") for name in ("one", "two"))
+    one, two = (torch.load(done / f"{name}-reference.pt") for name in ("one", "two"))
     assert two["held"] < 0.55 * one["held"]
     for mine, theirs in zip(one["sums"], two["sums"], strict=True):
         assert mine == pytest.approx(theirs, rel=1e-4)

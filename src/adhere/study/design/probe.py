@@ -31,7 +31,7 @@ from adhere.train.loop import settle
 from adhere.train.methods.sft import SftSettings, sft
 
 FILE = "probe{}.json"  # with the number of processes where there are several
-ROWS = 64  # decoded side by side
+ROWS = 64  # decoded side by side, where the study has as many
 VERSION = 2
 
 
@@ -132,14 +132,21 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved
         torch.set_num_threads(threads)
     model, tokenizer = load_weights(start, device)
     ways = []
-    for precision, layout, temperature, longest in (
-        (resolved.rollouts, resolved.layout, spec.data.temperature, spec.data.max_new_tokens),
-        (spec.evaluation.precision, "columns", 0.0, spec.evaluation.max_new_tokens),
+    for precision, layout, temperature, longest, answers in (
+        (
+            resolved.rollouts,
+            resolved.layout,
+            spec.data.temperature,
+            spec.data.max_new_tokens,
+            spec.data.prompts * spec.data.draws,
+        ),
+        (spec.evaluation.precision, "columns", 0.0, spec.evaluation.max_new_tokens, spec.evaluation.prompts),
     ):
         engine = TransformersModel(
             model, tokenizer, name="probe", precision=precision, layout=layout, threads=threads, rows=ROWS
         )
-        ways.append(_time_draws(engine, prompts, temperature=temperature, longest=longest))
+        rows = min(ROWS, answers or ROWS)
+        ways.append(_time_draws(engine, prompts, rows=rows, temperature=temperature, longest=longest))
         engine.close()
     drawn, evaluated = ways
     trained = _time_training(model, tokenizer, prompts, resolved)
@@ -158,12 +165,14 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved
     )
 
 
-def _time_draws(model: TransformersModel, prompts: Sequence[Prompt], *, temperature: float, longest: int) -> Drawn:
+def _time_draws(
+    model: TransformersModel, prompts: Sequence[Prompt], *, rows: int, temperature: float, longest: int
+) -> Drawn:
     """Answers of one token tell what reading the prompts takes.
 
     Whole answers, how long they are and what drawing takes.
     """
-    asked = [msgspec.structs.replace(prompts[i % len(prompts)], id=f"probe-{i}") for i in range(ROWS)]
+    asked = [msgspec.structs.replace(prompts[i % len(prompts)], id=f"probe-{i}") for i in range(rows)]
 
     async def draw(most: int) -> tuple[int, int]:
         read, drawn = 0, 0
@@ -184,7 +193,7 @@ def _time_draws(model: TransformersModel, prompts: Sequence[Prompt], *, temperat
     more_s = max(
         whole_s - first_s, 0.1 * whole_s
     )  # on a machine that was busy for a moment, reading may seem to take all
-    return Drawn(read / first_s, max(1, whole - first) / more_s, read / ROWS, whole / ROWS)
+    return Drawn(read / first_s, max(1, whole - first) / more_s, read / rows, whole / rows)
 
 
 def _time_training(model: object, tokenizer: object, prompts: Sequence[Prompt], resolved: Resolved) -> float:
