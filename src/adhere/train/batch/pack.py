@@ -233,7 +233,7 @@ def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
         zeros = torch.zeros(seen.shape, dtype=model.dtype, device=device)
         return zeros.masked_fill_(~seen, torch.finfo(model.dtype).min)[None, None]
 
-    if not slides:
+    if window is None or not slides:
         return found | {"attention_mask": mask(sees)}
     near = mask(sees & (depths[:, None] - depths < window))
     # A model with layers of both kinds takes a mask of each.

@@ -117,7 +117,8 @@ def check_supported(model: Any) -> None:
 
 
 def _activation(config: Any) -> str:
-    return getattr(config, "hidden_activation", None) or config.hidden_act
+    found: str = getattr(config, "hidden_activation", None) or config.hidden_act
+    return found
 
 
 def _rotary_kinds(config: Any) -> list[str]:
@@ -197,7 +198,7 @@ def read_weights(model: Any, precision: Precision, before: Weights | None = None
         return weight
 
     layers = []
-    kinds, types = _rotary_kinds(model.config), getattr(model.config, "layer_types", None)
+    kinds, types = _rotary_kinds(model.config), getattr(model.config, "layer_types", None) or []
     is_gemma = type(model).__name__ == GEMMA
     for index, (block, window) in enumerate(zip(model.model.layers, _windows(model.config), strict=True)):
         attention, mlp = block.self_attn, block.mlp
