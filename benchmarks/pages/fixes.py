@@ -19,7 +19,7 @@ from benchmarks.sources import DATA, ROOT, rows
 from adhere.constraints import published
 from adhere.constraints.published import Text
 from adhere.constraints.published.shared.fixes import Fix, fixes
-from adhere.constraints.published.shared.registry import Published
+from adhere.constraints.published.shared.registry import PublishedConstraint
 
 PAGE = ROOT / "docs" / "reference" / "fixes.md"
 Outcomes = tuple[str, str]
@@ -28,9 +28,9 @@ Outcomes = tuple[str, str]
 class Slot(NamedTuple):
     """One instruction of one prompt: as published, with all fixes, and with each fix alone."""
 
-    reference: Published
-    fixed: Published
-    alone: dict[str, Published]
+    reference: PublishedConstraint
+    fixed: PublishedConstraint
+    alone: dict[str, PublishedConstraint]
 
 
 class Judged(NamedTuple):
@@ -58,7 +58,7 @@ def slots(row: dict[str, Any], known: dict[str, list[Fix]], profile: str) -> lis
 def judged(slot: Slot, text: Text) -> Judged:
     """One slot on one answer."""
 
-    def outcomes(constraint: Published) -> Outcomes:
+    def outcomes(constraint: PublishedConstraint) -> Outcomes:
         strict, loose = constraint.both_views(text)
         return strict.outcome, loose.outcome
 

@@ -29,8 +29,8 @@ from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import Sampling
 from adhere.stats import wilson_clustered
 from adhere.study.design.frozen import load_frozen
-from adhere.study.prepared import Prepared, prepare
-from adhere.study.run.measured import Measured, collect_run, load_measured, save_measured
+from adhere.study.prepared import PreparedStudy, prepare
+from adhere.study.run.measured import Measurement, collect_run, load_measured, save_measured
 from adhere.study.run.plain import read_plain
 from adhere.train.optim import merge_dare, merge_linear, merge_ties
 
@@ -67,8 +67,8 @@ def only(study: Path, pattern: str) -> Path:
 
 
 def measure(
-    study: Prepared, model_dir: Path, make: Callable[[], Named], *, name: str, seed: int, out: Path
-) -> Measured:
+    study: PreparedStudy, model_dir: Path, make: Callable[[], Named], *, name: str, seed: int, out: Path
+) -> Measurement:
     """Merged weights on the study's held-out prompts and plain text, or what --out holds of it."""
     label = f"{name.replace(' ', '-')}-s{seed}"
     if (stored := load_measured(out, label, study.suite.sha256)) is not None:
@@ -104,7 +104,7 @@ def measure(
     return found
 
 
-def row(study: Prepared, found: Measured) -> str:
+def row(study: PreparedStudy, found: Measurement) -> str:
     cells = []
     for name in SLICES:
         kept = [
@@ -136,7 +136,7 @@ def main() -> None:
     )
     for name in ("start-", f"{given.arm}-s{given.seed}-"):
         stored = only(given.study, f"evaluations/{name}*.json").read_bytes()
-        print(row(study, msgspec.json.decode(stored, type=Measured)), flush=True)
+        print(row(study, msgspec.json.decode(stored, type=Measurement)), flush=True)
     for name, make in merges(tensors(study.start), tensors(trained), given.seed).items():
         print(row(study, measure(study, study.start, make, name=name, seed=given.seed, out=given.out)), flush=True)
 

@@ -10,7 +10,7 @@
     ├── IntegrityError           bytes do not match their recorded hash, or a stored file cannot be understood
     ├── ContaminationError       training data overlaps held-out prompts
     ├── ResourceError (OSError)  too little disk or memory for what was asked
-    ├── Diverged                 training produced a loss or gradient that is not a number: names stage and step
+    ├── Divergence               training produced a loss or gradient that is not a number: names stage and step
     ├── RunMismatch              a stored Run or Study was made from another spec
     ├── Incomplete               coverage below the limit (exit 3)
     └── OutOfCredit              the endpoint wants money first (exit 4)
@@ -28,7 +28,7 @@ __all__ = [
     "AdhereError",
     "BadParameter",
     "ContaminationError",
-    "Diverged",
+    "Divergence",
     "Incomplete",
     "IntegrityError",
     "MissingExtra",
@@ -113,7 +113,7 @@ class ResourceError(AdhereError, OSError):
     """Too little disk or memory for what was asked."""
 
 
-class Diverged(AdhereError):
+class Divergence(AdhereError):
     """Training produced a loss or a gradient that is not finite."""
 
 

@@ -130,7 +130,7 @@ class Message(Record, frozen=True, omit_defaults=True):
     media: tuple[Media, ...] = ()
 
 
-class Given(Record, frozen=True, omit_defaults=True):
+class GivenMessages(Record, frozen=True, omit_defaults=True):
     """What a Prompt puts into the conversation itself, where other turns are answered by the model that is asked.
 
     Args:
@@ -189,7 +189,7 @@ class Prompt(Record, frozen=True):
     system: str | None = None
     source: str = ""
     tags: dict[str, str] = {}
-    given: Given | msgspec.UnsetType = msgspec.UNSET
+    given: GivenMessages | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def key(self) -> int | str:
@@ -307,7 +307,7 @@ def user_message(turn: Turn) -> Message:
     return Message("user", turn.text, media=turn.media or ())
 
 
-def unpacked(value: object) -> str:
+def unpack(value: object) -> str:
     """For msgspec's `enc_hook`: a packed text is stored as the text.
 
     Raises:
@@ -480,7 +480,7 @@ class Sampling(Record, frozen=True):
     seed: int = 0
 
 
-class _Asked(Record, frozen=True, omit_defaults=True, kw_only=True):
+class _TrainingRow(Record, frozen=True, omit_defaults=True, kw_only=True):
     """What a training row's answer answers: the text `prompt` of one user turn, or a conversation of any turns."""
 
     turns: tuple[Message, ...] = ()
@@ -493,7 +493,7 @@ class _Asked(Record, frozen=True, omit_defaults=True, kw_only=True):
         return self.turns or prompt
 
 
-class SftRow(_Asked, frozen=True, omit_defaults=True):
+class SftRow(_TrainingRow, frozen=True, omit_defaults=True):
     """One supervised row in TRL's columns. `origin` says how the completion was made: `sampled` or `repaired`."""
 
     prompt_id: str
@@ -508,7 +508,7 @@ CRITERIA = ("truthfulness", "helpfulness", "conciseness", "relevance", "harmless
 """By which a reward model's pairs are labelled (arXiv 2412.15115, section 4.3)."""
 
 
-class PairRow(_Asked, frozen=True, omit_defaults=True):
+class PairRow(_TrainingRow, frozen=True, omit_defaults=True):
     """One preference pair in TRL's columns.
 
     `origin`: `sampled` (pass against fail), `repaired` (repaired against its original), or what a transform says.
@@ -525,7 +525,7 @@ class PairRow(_Asked, frozen=True, omit_defaults=True):
     criteria: dict[str, tuple[float, float]] = {}
 
 
-class RlRow(_Asked, frozen=True, omit_defaults=True):
+class RlRow(_TrainingRow, frozen=True, omit_defaults=True):
     """One online-RL prompt. `score_mean` and `score_variance` (unbiased) are over `draws` answers of the start model.
 
     `profile`: which version of a published suite its constraints are judged by, where there are several. `checklist`:
@@ -563,7 +563,7 @@ def encode(value: object) -> bytes:
     Raises:
         ValueError: A float is not finite; an undefined number is stored as None with a reason.
     """
-    plain = _clean(msgspec.to_builtins(value, enc_hook=unpacked))
+    plain = _clean(msgspec.to_builtins(value, enc_hook=unpack))
     return _encoder.encode(plain)
 
 

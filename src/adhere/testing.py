@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from adhere.constraints import Constraint, Finding, from_ref, make, registry
 from adhere.constraints.base import generation_problem, kind_problem
-from adhere.constraints.published import Kind, Published, Text, forget
+from adhere.constraints.published import Kind, PublishedConstraint, Text, forget
 from adhere.constraints.published.shared.registry import fill
 from adhere.errors import AdhereError, BadParameter
 from adhere.pipeline.judge import both_views
@@ -32,7 +32,7 @@ from adhere.text.words import has_words, sentence_spans
 
 if TYPE_CHECKING:
     from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
-    from adhere.suites.generated.family import Drawn, Family
+    from adhere.suites.generated.family import Family, SolvedPrompt
 
 LIMIT_S = 2.0
 """CPU seconds that both views of 1 MB may take, in the best of three tries."""
@@ -167,7 +167,7 @@ def _shorten(given: object) -> str:
     return shown if len(shown) <= 300 else f"{shown[:300]}… ({len(shown)} characters)"
 
 
-def _check(judge: Constraint | Published, text: str) -> Finding:
+def _check(judge: Constraint | PublishedConstraint, text: str) -> Finding:
     """One check; what it raises names the text."""
     try:
         return judge.check(text)
@@ -381,7 +381,7 @@ def hostile_texts_take_no_time(
         _time(one, name, limit_s, size)
 
 
-def _time(one: Constraint | Published, name: str, limit_s: float, size: int) -> None:
+def _time(one: Constraint | PublishedConstraint, name: str, limit_s: float, size: int) -> None:
     text = hostile_text(name, size)
     limit_s *= size / MEGABYTE
     took = 0.0
@@ -470,7 +470,7 @@ def published_params(kind: Kind, seed: int = 0) -> dict[str, Json]:
     return params
 
 
-def published(kind: Kind, count: int = 2) -> list[Published]:
+def published(kind: Kind, count: int = 2) -> list[PublishedConstraint]:
     """Constraints of a published kind with drawn parameters. One has what the published code would draw at random."""
     complete = [fill(kind, published_params(kind, seed)) for seed in range(count)]
     required = {name: value for name, value in published_params(kind).items() if kind.params[name].required}
@@ -642,7 +642,7 @@ def family_levels(family: Family) -> list[str]:
     return list(family.level_names[: family.usual_levels or None])
 
 
-def _family_declares_itself(family: Family, drawn: Sequence[Drawn]) -> None:
+def _family_declares_itself(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
     from adhere.suites.generated.family import family_problem
 
     problem = family_problem(family.name, family)
@@ -653,7 +653,7 @@ def _family_declares_itself(family: Family, drawn: Sequence[Drawn]) -> None:
         raise ContractViolation(f"{family.name}: the levels drawn are {sorted(found)}, not {family_levels(family)}")
 
 
-def _passes(drawn: Drawn, answers: Sequence[str], view: int) -> bool:
+def _passes(drawn: SolvedPrompt, answers: Sequence[str], view: int) -> bool:
     from adhere.pipeline.judge import judge_of
     from adhere.text.reasoning import split_reasoning
 
@@ -665,7 +665,7 @@ def _passes(drawn: Drawn, answers: Sequence[str], view: int) -> bool:
     return True
 
 
-def _solver_passes(family: Family, drawn: Sequence[Drawn]) -> None:
+def _solver_passes(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
     for one in drawn:
         if not any(turn.constraints for turn in one.prompt.turns):
             raise ContractViolation(f"{family.name}: {one.prompt.id} has no constraint, so nothing is measured")
@@ -676,7 +676,7 @@ def _solver_passes(family: Family, drawn: Sequence[Drawn]) -> None:
             )
 
 
-def _rules_agree(family: Family, drawn: Sequence[Drawn]) -> None:
+def _rules_agree(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
     for one in drawn:
         for turn in one.prompt.turns:
             problem = next(_contradictions(turn), None)
@@ -711,7 +711,7 @@ _QUOTED = re.compile(r'"([^"\n]{1,200})"')
 _LABEL = re.compile(r'"([^"\n]{1,40}:) ?"')
 
 
-def _null_answers_fail(family: Family, drawn: Sequence[Drawn]) -> None:
+def _null_answers_fail(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
     for name, make_answer in NULL_ANSWERS.items():
         passed = [one for one in drawn if _passes(one, [make_answer(turn.text) for turn in one.prompt.turns], 1)]
         if len(passed) > MOST_NULL_PASSES * len(drawn):
@@ -722,7 +722,7 @@ def _null_answers_fail(family: Family, drawn: Sequence[Drawn]) -> None:
             )
 
 
-def _items_differ(family: Family, drawn: Sequence[Drawn]) -> None:
+def _items_differ(family: Family, drawn: Sequence[SolvedPrompt]) -> None:
     from adhere.suites.generated.family import hash_of
 
     seen: dict[int, str] = {}

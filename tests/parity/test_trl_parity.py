@@ -22,13 +22,13 @@ transformers = pytest.importorskip("transformers")
 
 from adhere.schema import PairRow, SftRow  # noqa: E402
 from adhere.train.batch import objectives  # noqa: E402
-from adhere.train.batch.answers import Item, _shifted, _sums  # noqa: E402
+from adhere.train.batch.answers import Item, _shift_answers, _sums  # noqa: E402
 from adhere.train.batch.pack import TokenRow, cut, log_probs, row_sums  # noqa: E402
 from adhere.train.batch.pairs import margins_of, reference_sums  # noqa: E402
-from adhere.train.batch.rollout import Answer, Group, Scored  # noqa: E402
+from adhere.train.batch.rollout import Answer, Group, Rollout  # noqa: E402
 from adhere.train.batch.rows import pair_rows, sft_rows  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
-from adhere.train.methods.grpo import GrpoSettings, Weighted, advantages_of, grpo_loss, overlong, select  # noqa: E402
+from adhere.train.methods.grpo import GrpoSettings, WeightedAnswer, advantages_of, grpo_loss, overlong, select  # noqa: E402
 from adhere.train.methods.kto import KtoSettings  # noqa: E402
 from adhere.train.methods.reward_model import RewardModel  # noqa: E402
 from adhere.train.methods.rloo import RlooSettings  # noqa: E402
@@ -214,7 +214,7 @@ def test_kto_loss_equals_trls(tiny_llama_dir: Path, common: dict[str, Any]) -> N
     wanted = trainer.compute_loss(trainer.model, first_batch(trainer)).item()
     model, reference, settings = load(directory), shaken(load(directory), 1), KtoSettings(beta=0.3)
     # TRL puts answers to other prompts before it shuffles, so its pairs are those of our rows in their own order.
-    by_source = _shifted([Item((row,)) for row in rows])  # mapped before it was shuffled
+    by_source = _shift_answers([Item((row,)) for row in rows])  # mapped before it was shuffled
     ratios, crossed = (
         [
             now[0] - then[0]
@@ -344,12 +344,12 @@ def test_grpo_loss_and_gradient_equal_trls(
     model = load(tiny_llama_dir)
     groups = [
         Group(
-            str(place), tuple(Scored(row, Answer("", truncated=False), s) for row, s in zip(some, scored, strict=True))
+            str(place), tuple(Rollout(row, Answer("", truncated=False), s) for row, s in zip(some, scored, strict=True))
         )
         for place, (some, scored) in enumerate(zip((rows[:4], rows[4:]), scores, strict=True))
     ]
     by_row = {answer.row: answer for answer in select(groups, settings).answers}
-    answers: list[Weighted] = [by_row[row] for row in laid]
+    answers: list[WeightedAnswer] = [by_row[row] for row in laid]
     if sampled is not None:
         pieces = torch.split(sampled, [len(row.completion) for row in laid])
         answers = [a._replace(log_probs=tuple(piece.tolist())) for a, piece in zip(answers, pieces, strict=True)]
@@ -404,7 +404,7 @@ def test_gspo_loss_and_gradient_equal_trls(tiny_llama_dir: Path, common: dict[st
     theirs = trainer._compute_loss(trainer.model, inputs)
     theirs.backward()
     model = load(tiny_llama_dir)
-    weighted = [Weighted(row, advantages[rows.index(row)], 1 / (len(row.completion) * len(rows))) for row in laid]
+    weighted = [WeightedAnswer(row, advantages[rows.index(row)], 1 / (len(row.completion) * len(rows))) for row in laid]
     ours, measured = grpo_loss(log_probs(model, part.tree), weighted, drawn=drawn, reference=None, settings=settings)
     ours.backward()
     assert 0 < measured.clipped < measured.tokens
@@ -437,7 +437,7 @@ def test_rloo_gradient_equals_trls_on_policy(tiny_llama_dir: Path, common: dict[
     back = [part.items.index(row) for row in range(len(rows))]
     theirs = trainer._compute_loss(trainer.model, padded(rows, advantages) | {"old_logps": own[back].sum(1)})
     theirs.backward()
-    weighted = [Weighted(row, advantages[rows.index(row)], 1 / len(rows)) for row in laid]
+    weighted = [WeightedAnswer(row, advantages[rows.index(row)], 1 / len(rows)) for row in laid]
     loss, _ = grpo_loss(found, weighted, drawn=found.detach(), reference=None, settings=settings)
     loss.backward()
     grads = {name: p.grad for name, p in trainer.model.named_parameters() if p.grad is not None}

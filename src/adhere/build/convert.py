@@ -226,14 +226,14 @@ def write_table(path: Path, rows: Sequence[Row]) -> str:
     write_atomic(lines, b"".join(encode(row) + b"\n" for row in flat))
     temporary = path.with_name(f".{path.name}.part")
     source = (
-        f"read_json('{_quoted(lines)}', format = 'newline_delimited')" if rows else "(SELECT '' AS prompt WHERE false)"
+        f"read_json('{_quote(lines)}', format = 'newline_delimited')" if rows else "(SELECT '' AS prompt WHERE false)"
     )
-    command = f"COPY (SELECT * FROM {source}) TO '{_quoted(temporary)}' (FORMAT parquet, COMPRESSION zstd)"  # noqa: S608 - quoted
+    command = f"COPY (SELECT * FROM {source}) TO '{_quote(temporary)}' (FORMAT parquet, COMPRESSION zstd)"  # noqa: S608 - quoted
     duckdb.connect().execute(command)
     lines.unlink()
     temporary.replace(path)
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     return str(path).replace("'", "''")

@@ -93,7 +93,7 @@ def is_sound(prompt: Prompt, text: str) -> bool:
     return len(own) >= FEWEST_OWN_WORDS and not found.is_repetitive and not found.is_echo
 
 
-def sampled(prompt: Prompt, answers: Sequence[Answer]) -> list[Candidate]:
+def find_passing(prompt: Prompt, answers: Sequence[Answer]) -> list[Candidate]:
     """The answers that pass as the model wrote them, without repeats, in the order of their draws."""
     found: dict[str, Candidate] = {}
     for answer in answers:
@@ -102,7 +102,7 @@ def sampled(prompt: Prompt, answers: Sequence[Answer]) -> list[Candidate]:
     return list(found.values())
 
 
-def repaired(prompt: Prompt, answers: Sequence[Answer], *, enough: int) -> list[Candidate]:
+def repair_answers(prompt: Prompt, answers: Sequence[Answer], *, enough: int) -> list[Candidate]:
     """At most `enough` failing answers after a small edit that the judge then passes.
 
     Complete answers first, no repeats. An answer that was cut is first shortened to its last full sentence; without one

@@ -33,13 +33,13 @@ def pairs(
         repairs: Repaired answers, best first.
         count: The most pairs to make.
     """
-    found = _sampled(prompt, answers, passing, count)
+    found = _pair_by_length(prompt, answers, passing, count)
     if found:
         return found
     return [Pair(repair.text, repair.original, "repaired") for repair in repairs[:count] if repair.original is not None]
 
 
-def _sampled(prompt: Prompt, answers: Sequence[Answer], passing: Sequence[Candidate], count: int) -> list[Pair]:
+def _pair_by_length(prompt: Prompt, answers: Sequence[Answer], passing: Sequence[Candidate], count: int) -> list[Pair]:
     """Each passing answer against the unused failing one nearest to it in length. So length does not tell them apart.
 
     Answers that ended by themselves are used before cut ones; a cut one counts only if its text breaks a rule by

@@ -85,7 +85,7 @@ def build_plain_pool(
         SftRow(prompt.id, prompt.text, text, "plain", (), ())
         for prompt in prompts
         for answer in drawn.by_prompt[prompt.id]
-        if (text := _ended(prompt, answer, shorten=prompt.id in shortened))
+        if (text := _usable_text(prompt, answer, shorten=prompt.id in shortened))
     ]
     if len(ended) < len(like):
         raise Incomplete(
@@ -122,7 +122,7 @@ def build_plain_pool(
     return Pool(directory, list(prompts), rows, [], [], manifest)
 
 
-def _ended(prompt: Prompt, answer: Response, *, shorten: bool) -> str | None:
+def _usable_text(prompt: Prompt, answer: Response, *, shorten: bool) -> str | None:
     """The text of an answer that ended.
 
     Of a cut one its full sentences, where they may stand for it and repeat nothing.

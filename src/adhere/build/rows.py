@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
-from adhere.build.filter import Answer, Candidate, diverse, repaired, sampled
+from adhere.build.filter import Answer, Candidate, diverse, find_passing, repair_answers
 from adhere.build.pairs import Pair, pairs
 from adhere.schema import Json, PairRow, Prompt, Record, RlRow, SftRow
 
@@ -39,8 +39,9 @@ class Item(NamedTuple):
 
 def make_item(prompt: Prompt, answers: list[Answer], limits: Limits, *, repair: bool) -> Item:
     """Choose what is kept of one prompt: answers as the model wrote them first, repaired ones to fill up."""
-    passing = sampled(prompt, answers)
-    repairs = repaired(prompt, answers, enough=2 * max(limits.per_prompt, limits.pairs_per_prompt)) if repair else []
+    passing = find_passing(prompt, answers)
+    enough = 2 * max(limits.per_prompt, limits.pairs_per_prompt)
+    repairs = repair_answers(prompt, answers, enough=enough) if repair else []
     natural = diverse(passing, limits.per_prompt)
     edited = diverse(
         [candidate for candidate in repairs if candidate.text not in {kept.text for kept in natural}],

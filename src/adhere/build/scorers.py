@@ -177,7 +177,7 @@ class Agreement(Record, frozen=True):
     kappa: float | None
 
 
-class Filtered(Record, frozen=True):
+class FilterReport(Record, frozen=True):
     """What came of a filtering. answers = kept + rejected + undecided; `rejected` has at least one No.
 
     `flawless` and `silent` count by scorer; `sole_objections` the answers that one scorer alone rejected.
@@ -195,7 +195,7 @@ class Filtered(Record, frozen=True):
 
 def filter_responses(
     prompts: Sequence[Prompt], texts: Sequence[str], scorers: Sequence[Scorer]
-) -> tuple[list[bool], Filtered]:
+) -> tuple[list[bool], FilterReport]:
     """(kept, report): an answer is kept only if every scorer calls it flawless.
 
     Raises:
@@ -215,7 +215,7 @@ def filter_responses(
         rejected += bool(against)
         if len(against) == 1 and all(vote is True for name, vote in said.items() if name != against[0]):
             sole[against[0]] += 1
-    report = Filtered(
+    report = FilterReport(
         answers=len(texts),
         kept=sum(kept),
         rejected=rejected,
@@ -236,7 +236,7 @@ def agreement(first: str, second: str, votes: Mapping[str, Votes]) -> Agreement:
     return Agreement(first, second, len(pairs), *cells, cohens_kappa(*cells))
 
 
-def filtered_text(report: Filtered) -> str:
+def filtered_text(report: FilterReport) -> str:
     """For a terminal."""
     lines = [
         (
@@ -257,7 +257,7 @@ def filtered_text(report: Filtered) -> str:
     return "\n".join(lines)
 
 
-def as_json(report: Filtered) -> dict[str, object]:
+def as_json(report: FilterReport) -> dict[str, object]:
     """For files."""
     plain: dict[str, object] = msgspec.to_builtins(report)
     return plain

@@ -98,7 +98,7 @@ def command(
     from adhere import suites as suite_room
     from adhere.cli.offer import fetch_and_use
     from adhere.errors import Incomplete
-    from adhere.models.base import Batched
+    from adhere.models.base import ResumableModel
     from adhere.models.catalog import is_endpoint, open_batched, open_model
     from adhere.pipeline.evaluate import EvalSpec, evaluate
     from adhere.report.run.text import run_text
@@ -140,7 +140,7 @@ def command(
             for suite, sampling in zip(loaded, how, strict=True):
                 asked = EvalSpec(suite, sampling, asking.draws, asking.mode, random_in_reference)
                 directory = asked.run_spec(model).directory(out)
-                if isinstance(model, Batched):
+                if isinstance(model, ResumableModel):
                     model.folder = directory / "batches"
                 run = asyncio.run(evaluate(model, asked, directory, recheck=recheck, user=talks, progress=progress))
                 summary = run.summary()

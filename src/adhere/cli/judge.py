@@ -16,7 +16,7 @@ from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
     from adhere.models.http.options import EndpointOptions
-    from adhere.pipeline.judge_model.statements import Judged
+    from adhere.pipeline.judge_model.statements import JudgeReport
     from adhere.steps.engines import EngineName
 
 
@@ -111,7 +111,7 @@ def command(
         model.close()
 
 
-def _agreement_words(found: Judged) -> str:
+def _agreement_words(found: JudgeReport) -> str:
     """What the judge did, and how it agrees with programs."""
     one = found.calibration
     kappa = "–" if one.kappa is None else f"{one.kappa:.2f}"

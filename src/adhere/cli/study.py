@@ -144,13 +144,13 @@ def command(
 
 def _tell_plan(one: Place, jobs: int) -> None:
     from adhere.study.prepared import prepare
-    from adhere.study.tune import prepared_tuning, untuned, with_choice
+    from adhere.study.tune import prepared_tuning, take_first_trials, with_choice
 
     progress = for_terminal()
     tuning = prepared_tuning(one.spec, one.directory, jobs=jobs)
     if tuning is not None:
         progress.say(tuning.describe())
-    chosen = untuned(one.spec) if tuning is not None else with_choice(one.spec, one.directory)
+    chosen = take_first_trials(one.spec) if tuning is not None else with_choice(one.spec, one.directory)
     progress.say(prepare(chosen, one.directory, jobs=jobs).describe())
 
 

@@ -14,7 +14,7 @@ from adhere.terminal import show
 
 if TYPE_CHECKING:
     from adhere.train.recipe.card import StageRecord
-    from adhere.train.recipe.run import Planned
+    from adhere.train.recipe.run import PlannedStage
 
 TEXT_WIDTH = 100
 
@@ -139,7 +139,7 @@ def command(
             show(encode({"model": str(out / "model"), "stages": done}) if as_json else _done_text(done))
 
 
-def _plan_text(planned: Sequence[Planned]) -> str:
+def _plan_text(planned: Sequence[PlannedStage]) -> str:
     from adhere.report.pieces.text_table import text_table
 
     rows = [["stage", "rows", "steps", "tokens drawn", "tokens trained", "minutes", "memory GB"]]

@@ -13,14 +13,14 @@ from typing import Self, TypeVar
 
 from adhere.constraints.base import Choice, Constraint, Finding, conflict, kind, param, registry
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.nested import Nested, Ref, Refs, name_reason, quote, run, unfit_for_parts
+from adhere.constraints.nested import NestedRule, Ref, Refs, name_reason, quote, run, unfit_for_parts
 from adhere.constraints.repair import repair_all
-from adhere.constraints.rule import MOST_SENTENCES, found, plural
+from adhere.constraints.rule import MOST_SENTENCES, decide, plural
 from adhere.errors import AdhereError
 from adhere.schema import ConstraintRef
 from adhere.text.parts import Span, Unit, spans
 
-Made = TypeVar("Made", bound=Nested)
+Made = TypeVar("Made", bound=NestedRule)
 
 # What is drawn inside: plain kinds of the train families, so that nothing but the composition is new to a trained
 # model.
@@ -69,7 +69,7 @@ def mean_score(findings: Sequence[Finding]) -> float | None:
     return sum(scores) / len(scores) if len(scores) == len(findings) > 0 else None
 
 
-class _Several(Nested):
+class _Several(NestedRule):
     """Base of the kinds that hold a list of constraints."""
 
     of: tuple[ConstraintRef, ...]
@@ -111,7 +111,7 @@ class AllOf(_Several):
                     score = mean_score(findings) if outcome == "fail" else None
                     score = None if score is None else min(score, 0.99)
                     return finding._replace(reason=name_reason(one, finding), score=score)
-        return found(ok=True, reason=f"all {len(findings)} rules hold: {self._ids()}", score=mean_score(findings))
+        return decide(ok=True, reason=f"all {len(findings)} rules hold: {self._ids()}", score=mean_score(findings))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -224,7 +224,7 @@ class AnyOf(_Several):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class IfThen(Nested):
+class IfThen(NestedRule):
     """If the condition passes, the consequence does.
 
     With case:lower, no_commas: "Cats, dogs" passes, "cats, dogs" fails. An answer for which the condition does not hold
@@ -356,7 +356,7 @@ class InOrder(_Several):
                 if taken
                 else f"none of {plural(len(places), unit)} keeps to {missing}"
             )
-        return found(
+        return decide(
             reached == len(self.inner),
             reason,
             measured=reached,

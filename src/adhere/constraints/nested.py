@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias, final
 
 from adhere.constraints.base import Constraint, Finding
-from adhere.constraints.published.shared.registry import Published
+from adhere.constraints.published.shared.registry import PublishedConstraint
 from adhere.constraints.resolve import resolve
 from adhere.constraints.rule import Rule
 from adhere.errors import AdhereError, BadParameter, UnknownName
 from adhere.schema import ConstraintRef, Json, Mode, Part
 from adhere.text.words import has_words
 
-Inner: TypeAlias = Constraint | Published
+Inner: TypeAlias = Constraint | PublishedConstraint
 
 DEEPEST = 4  # compositions inside each other
 LARGEST = 32  # constraints in one composition, inner and innermost ones alike
@@ -82,7 +82,7 @@ _SHAPE = '{"id": …, "params": {…}}'
 
 
 @dataclasses.dataclass(frozen=True)
-class Nested(Rule):
+class NestedRule(Rule):
     """Base of the kinds that are made of other constraints.
 
     Parameters whose domain is `Ref` or `Refs` hold the inner ones: as ConstraintRefs, given as these, as Constraints or
@@ -117,8 +117,8 @@ class Nested(Rule):
                 object.__setattr__(self, field.name, tuple(_as_reference(item) for item in value))
         super().__post_init__()
         inner = tuple(self._resolve(place, ref, settings) for place, ref in self._places())
-        deepest = 1 + max((one.depth for one in inner if isinstance(one, Nested)), default=0)
-        size = sum(one.size if isinstance(one, Nested) else 1 for one in inner) + 1
+        deepest = 1 + max((one.depth for one in inner if isinstance(one, NestedRule)), default=0)
+        size = sum(one.size if isinstance(one, NestedRule) else 1 for one in inner) + 1
         if deepest > DEEPEST:
             raise BadParameter(
                 f"{self.id}: compositions must be at most {DEEPEST} deep, these are {deepest}. Flatten them"
@@ -165,7 +165,7 @@ class Nested(Rule):
             made = resolve(ref, **settings._asdict())
         except (BadParameter, UnknownName) as error:
             raise type(error)(f"{self.id}: {place}: {error}") from None
-        return made.with_mode(**settings._asdict()) if isinstance(made, Nested) else made
+        return made.with_mode(**settings._asdict()) if isinstance(made, NestedRule) else made
 
     def with_mode(
         self, *, mode: Mode = "reference", profile: str | None = None, random_seed: int | None = None
@@ -249,7 +249,7 @@ def unfit_for_parts(inner: Sequence[Inner], outer: str, *, many: bool = True) ->
     for one in inner:
         if one.reads_calls:
             return f"{one.id} is about calls of tools, which have no parts, so it must not stand inside {outer}"
-        if isinstance(one, Nested):
+        if isinstance(one, NestedRule):
             if one.is_about_reasoning():
                 return (
                     f"{one.id} is about the reasoning, which is no part of the answer, "
@@ -270,7 +270,7 @@ def describe(inner: Inner, number: int, *, is_last: bool) -> str:
 
     Its last wording where `is_last`, which is kept for held-out prompts, else another.
     """
-    if isinstance(inner, Published):
+    if isinstance(inner, PublishedConstraint):
         return inner.describe()
     others = len(inner.phrasings) - 1
     return inner.describe(others if is_last else number % others)
@@ -293,7 +293,7 @@ def quote(sentence: str) -> str:
 
 def _as_reference(value: object) -> object:
     """A given inner constraint as a ConstraintRef; what is none stays as it is, for the domain to refuse."""
-    if isinstance(value, Constraint | Published):
+    if isinstance(value, Constraint | PublishedConstraint):
         value = value.ref()
     if isinstance(value, Mapping) and isinstance(value.get("id"), str) and set(value) <= {"id", "params"}:
         params = value.get("params")

@@ -18,12 +18,12 @@ __all__ = [
 
 if TYPE_CHECKING:
     from adhere.constraints.base import Constraint
-    from adhere.constraints.published.shared.registry import Published
+    from adhere.constraints.published.shared.registry import PublishedConstraint
 
 
 def resolve(
     ref: ConstraintRef, *, mode: Mode = "reference", profile: str | None = None, random_seed: int | None = None
-) -> Constraint | Published:
+) -> Constraint | PublishedConstraint:
     """The constraint that `ref` stores.
 
     Args:
@@ -119,11 +119,13 @@ def version_of_ref(ref: ConstraintRef, *, mode: Mode = "reference", profile: str
     return version_of(ref.id, mode=mode, profile=profile)
 
 
-def version_at_hand(constraint: Constraint | Published, *, profile: str | None = None) -> str:
+def version_at_hand(constraint: Constraint | PublishedConstraint, *, profile: str | None = None) -> str:
     """As `version_of_ref`, of a constraint that is made already, and need not be registered."""
-    if isinstance(constraint, published.Published):
+    if isinstance(constraint, published.PublishedConstraint):
         return version_of(constraint.id, mode=constraint.mode, profile=profile)
-    inner: tuple[Constraint | Published, ...] = getattr(constraint, "inner", ()) if constraint.is_made_of_others else ()
+    inner: tuple[Constraint | PublishedConstraint, ...] = (
+        getattr(constraint, "inner", ()) if constraint.is_made_of_others else ()
+    )
     inside = ", ".join(version_at_hand(one, profile=profile) for one in inner)
     return f"{constraint.version}({inside})" if inside else str(constraint.version)
 

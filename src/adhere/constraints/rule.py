@@ -61,7 +61,7 @@ class HeldOut(Rule):
     part: ClassVar[Part] = "held-out"
 
 
-def found(
+def decide(
     ok: bool,  # noqa: FBT001 - the verdict itself
     reason: str,
     *,
@@ -76,33 +76,33 @@ def found(
     return Finding("pass" if ok else "fail", reason, measured, needed, span, score)
 
 
-def passed(reason: str, **details: Any) -> Finding:
-    """`found`, for a check that has just seen what it needs."""
-    return found(ok=True, reason=reason, **details)
+def accept(reason: str, **details: Any) -> Finding:
+    """`decide`, for a check that has just seen what it needs."""
+    return decide(ok=True, reason=reason, **details)
 
 
-def failed(reason: str, **details: Any) -> Finding:
-    """`found`, for a check that has just seen what breaks the rule."""
-    return found(ok=False, reason=reason, **details)
+def reject(reason: str, **details: Any) -> Finding:
+    """`decide`, for a check that has just seen what breaks the rule."""
+    return decide(ok=False, reason=reason, **details)
 
 
 def at_most(measured: int, limit: int, unit: str) -> Finding:
     """Judge a count against an upper limit."""
     reason = f"found {plural(measured, unit)}, allowed at most {limit}"
-    return found(measured <= limit, reason, measured=measured, needed=limit, score=limit / max(measured, 1))
+    return decide(measured <= limit, reason, measured=measured, needed=limit, score=limit / max(measured, 1))
 
 
 def at_least(measured: int, needed: int, unit: str, *, span: tuple[int, int] | None = None) -> Finding:
     """Judge a count against a lower limit."""
     reason = f"found {plural(measured, unit)}, needed at least {needed}"
-    return found(measured >= needed, reason, measured=measured, needed=needed, span=span, score=measured / needed)
+    return decide(measured >= needed, reason, measured=measured, needed=needed, span=span, score=measured / needed)
 
 
 def exactly(measured: int, needed: int, unit: str) -> Finding:
     """Judge a count against the one right number."""
     reason = f"found {plural(measured, unit)}, needed exactly {needed}"
     score = min(measured, needed) / max(measured, needed, 1)
-    return found(measured == needed, reason, measured=measured, needed=needed, score=score)
+    return decide(measured == needed, reason, measured=measured, needed=needed, score=score)
 
 
 def plural(count: int, noun: str) -> str:

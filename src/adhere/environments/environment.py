@@ -21,9 +21,9 @@ from adhere.pipeline.judge import judge_of
 from adhere.pipeline.outcomes import keeps_all
 from adhere.pipeline.reward import REWARD_KINDS, RewardKind
 from adhere.pipeline.reward import reward as earned
-from adhere.schema import CUT_ANSWERS, CutAnswers, Mode, Prompt, Response, Verdict, unpacked
+from adhere.schema import CUT_ANSWERS, CutAnswers, Mode, Prompt, Response, Verdict, unpack
 from adhere.suites import Suite, load
-from adhere.text.reasoning import heard
+from adhere.text.reasoning import split_answer
 
 Answer = str | Sequence[str]
 """One answer, or one for each turn of the prompt."""
@@ -33,7 +33,7 @@ class Undecided(AdhereError):
     """An answer could not be judged, and the trainer's interface has no place for a missing score."""
 
 
-class Judged(NamedTuple):
+class JudgedEpisode(NamedTuple):
     """What one episode came to.
 
     Attributes:
@@ -101,7 +101,7 @@ class Environment:
         """What an answer earns, in [0, 1]; None where it could not be judged. See `judge`."""
         return self.judge(prompt, answer, is_cut=is_cut).score
 
-    def judge(self, prompt: Prompt | str, answer: Answer, *, is_cut: bool = False) -> Judged:
+    def judge(self, prompt: Prompt | str, answer: Answer, *, is_cut: bool = False) -> JudgedEpisode:
         """Judge an answer: its reasoning is set aside, the strict view counts.
 
         A prompt of several turns takes one answer a turn. Where the conversation broke off, the constraints of the
@@ -138,7 +138,7 @@ class Environment:
                 "prompt": messages_of(prompt),
                 "turns": [turn.text for turn in prompt.turns],
                 "instruction_id_list": [ref.id for ref in prompt.turns[-1].constraints],
-                "kwargs": [msgspec.to_builtins(ref.params, enc_hook=unpacked) for ref in prompt.turns[-1].constraints],
+                "kwargs": [msgspec.to_builtins(ref.params, enc_hook=unpack) for ref in prompt.turns[-1].constraints],
             }
             for prompt in self.prompts
         ]
@@ -167,7 +167,7 @@ def judge_episode(
     reward: RewardKind = "dense",
     cut_answers: CutAnswers = "judge",
     traps: bool = False,
-) -> Judged:
+) -> JudgedEpisode:
     """What `Environment.judge` says, for adapters that hold a prompt and no environment. Arguments as there.
 
     Raises:
@@ -179,7 +179,7 @@ def judge_episode(
     verdicts: list[Verdict] = []
     taken: list[str] = []
     for turn, text in enumerate(answers):
-        said, reasoning, status = heard(text, "truncated" if is_cut and turn == len(answers) - 1 else "ok")
+        said, reasoning, status = split_answer(text, "truncated" if is_cut and turn == len(answers) - 1 else "ok")
         response = Response(prompt.id, turn, 0, said, status, reasoning=reasoning)
         if traps:
             asked = prompt.turns[turn]
@@ -191,19 +191,19 @@ def judge_episode(
 
 def judged_of(
     prompt: Prompt, verdicts: list[Verdict], *, reward: RewardKind = "dense", mode: Mode = "reference"
-) -> Judged:
+) -> JudgedEpisode:
     """What verdicts on the turns of a prompt come to; arguments as in `judge_episode`."""
     strict = [verdict for verdict in verdicts if verdict.view == "strict"]
-    return Judged(
+    return JudgedEpisode(
         _score(prompt, strict, kind=reward, mode=mode),
         _metrics(prompt, verdicts),
         tuple(f"{one.constraint_id}: {one.outcome}: {one.reason}" for one in strict if one.outcome != "pass"),
     )
 
 
-def _gate(judged: Judged, taken: Sequence[str]) -> Judged:
+def _gate(judged: JudgedEpisode, taken: Sequence[str]) -> JudgedEpisode:
     """What is left of it behind the intent gate: 0 where a trap was taken, and the metric `traps`."""
-    return Judged(
+    return JudgedEpisode(
         0.0 if taken and judged.score is not None else judged.score,
         judged.metrics | {"traps": float(bool(taken))},
         (*judged.reasons, *(f"trap: {trap}" for trap in dict.fromkeys(taken))),

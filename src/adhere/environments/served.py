@@ -12,7 +12,7 @@ from adhere.pipeline.reward import REWARD_KINDS
 from adhere.suites import load
 
 
-class Served(NamedTuple):
+class ServedEnvironment(NamedTuple):
     """What is to be served, and where."""
 
     environment: Environment | WorldEnvironment
@@ -21,7 +21,7 @@ class Served(NamedTuple):
     rows: str | None
 
 
-def parse(module: str, arguments: list[str] | None, *, worlds: bool = False) -> Served:
+def parse(module: str, arguments: list[str] | None, *, worlds: bool = False) -> ServedEnvironment:
     """Read the arguments of `python -m MODULE`, which leads episodes where it takes `worlds`.
 
     Raises:
@@ -49,4 +49,4 @@ def parse(module: str, arguments: list[str] | None, *, worlds: bool = False) -> 
         )
     except AdhereError as error:
         parser.error(str(error))
-    return Served(made, given.host, given.port, given.rows)
+    return ServedEnvironment(made, given.host, given.port, given.rows)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from adhere.environments.environment import Judged, Undecided, env, judge_episode
+from adhere.environments.environment import JudgedEpisode, Undecided, env, judge_episode
 from adhere.environments.worlds import Rollout, WorldEnvironment, insist_on_no_gate, is_world, judge_answers
 from adhere.errors import UsageError
 from adhere.extras import need
@@ -97,7 +97,7 @@ class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
         turn = Turn(data.prompt_text, refs_of(data.instruction_id_list, data.kwargs))
         return Prompt(str(data.id), (turn,), data.system_prompt, "world", data.world)
 
-    def _judge(self, trace: vf.Trace) -> Judged:
+    def _judge(self, trace: vf.Trace) -> JudgedEpisode:
         data = self.data
         if data.world:
             return judge_answers(

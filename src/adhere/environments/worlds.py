@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from adhere.environments.environment import Judged, judged_of
+from adhere.environments.environment import JudgedEpisode, judged_of
 from adhere.errors import UnknownName, UsageError, nearest, one_of
 from adhere.extras import need
 from adhere.pipeline.check import check
@@ -27,7 +27,7 @@ from adhere.pipeline.episodes import Play, is_episode
 from adhere.pipeline.reward import REWARD_KINDS, RewardKind
 from adhere.schema import Message, Prompt, Response, Tool, ToolCall
 from adhere.suites import Suite, load
-from adhere.text.reasoning import heard
+from adhere.text.reasoning import split_answer
 from adhere.worlds import open_world
 
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool}
@@ -97,12 +97,12 @@ class Rollout:
         """
         if self.done:
             raise UsageError(f"{self.prompt.id}: the episode is over ({self._play.ended})")
-        said = Message("assistant", heard(answer, "ok")[0]) if isinstance(answer, str) else answer
+        said = Message("assistant", split_answer(answer, "ok")[0]) if isinstance(answer, str) else answer
         number = len(self._play.steps)
         response = Response(self.prompt.id, number, 0, said.content, "ok", calls=said.calls or msgspec.UNSET)
         return self._play.take(response).heard or ()
 
-    def judge(self) -> Judged:
+    def judge(self) -> JudgedEpisode:
         """What the episode came to, so far."""
         response = (
             self._play.response(self._play.ended or "not over")
@@ -112,7 +112,7 @@ class Rollout:
         return judged_of(self.prompt, check(self.prompt, response), reward=self.reward)
 
 
-def judge_answers(prompt: Prompt, answers: Sequence[str], reward: RewardKind = "dense") -> Judged:
+def judge_answers(prompt: Prompt, answers: Sequence[str], reward: RewardKind = "dense") -> JudgedEpisode:
     """What an episode in the form `text` came to whose policy answered this; answers after its end count nothing."""
     rollout = Rollout(prompt, reward)
     for answer in answers:

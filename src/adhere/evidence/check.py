@@ -24,9 +24,9 @@ from adhere.evidence.checks.hypotheses import (
     find_profile_rotations,
     find_rotations,
     find_swaps,
+    find_unexplained,
     lanes,
     run_all,
-    unexplained,
 )
 from adhere.evidence.checks.invariants import absent_models, invariant_checks
 from adhere.evidence.checks.reconcile import Comparison, comparisons
@@ -38,7 +38,7 @@ from adhere.evidence.findings import (
     DocumentFacts,
     Findings,
     Line,
-    Reconciled,
+    Reconciliation,
     Unread,
 )
 from adhere.evidence.read.document import Document
@@ -155,7 +155,7 @@ def findings_of(evidence: Evidence) -> Findings:
         claims=claims,
         conflicts=tuple(conflicts),
         reconciled=tuple(
-            Reconciled(c.first.id, c.second.id, c.standing, c.reason, _short(c.difference), _short(c.allowed))
+            Reconciliation(c.first.id, c.second.id, c.standing, c.reason, _short(c.difference), _short(c.allowed))
             for c in evidence.compared
         ),
         unread=(
@@ -195,7 +195,7 @@ def _conflicts(evidence: Evidence) -> list[Conflict]:
     found += [_rotation_conflict(evidence, rotation) for rotation in evidence.rotations]
     for group in lanes(evidence.swaps).values():
         found += [_swap_conflict(evidence, swap, len(group)) for swap in group]
-    found += _check_conflicts(evidence, unexplained(evidence.checks))
+    found += _check_conflicts(evidence, find_unexplained(evidence.checks))
     for sheet in evidence.sheets:
         for text in absent_models(sheet):
             lines = [sheet.table.caption_line or sheet.table.line, sheet.table.line]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adhere.evidence.check import findings_of, gather, read_all
 from adhere.evidence.checks.against_runs import runs_below, tested_claims
-from adhere.evidence.examined import Examined
+from adhere.evidence.examined import Examination
 from adhere.evidence.question import answer, load_question
 from adhere.evidence.reviewers import open_reviewers, review
 
@@ -31,7 +31,7 @@ def _without_collector() -> Iterator[None]:
 
 def examine(
     documents: Sequence[Path], *, question: Path | None = None, runs: Path | None = None, reviewers: Sequence[str] = ()
-) -> Examined:
+) -> Examination:
     """Check documents; answer a question, test claims against Runs and ask reviewers where told to.
 
     Raises:
@@ -50,7 +50,7 @@ def examine(
         finally:
             for model in models:
                 model.close()
-    return Examined(
+    return Examination(
         findings,
         answer(asked, evidence) if asked else None,
         tested_claims(evidence.values(), stored) if stored is not None else None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from adhere.evidence.checks.against_runs import Tested
+from adhere.evidence.checks.against_runs import ClaimTest
 from adhere.evidence.findings import Claim, Findings
 from adhere.evidence.grids import grids_of
 from adhere.evidence.panel import Panel
@@ -22,12 +22,12 @@ MOST_LISTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class Examination:
     """Everything found. `answer`, `tested` and `panel` are None where they were not asked for."""
 
     findings: Findings
     answer: Answer | None
-    tested: list[Tested] | None
+    tested: list[ClaimTest] | None
     panel: Panel | None
 
     def as_json(self) -> dict[str, Any]:

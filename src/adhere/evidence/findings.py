@@ -61,7 +61,7 @@ class Conflict(Record, frozen=True):
     explains: tuple[str, ...] = ()
 
 
-class Reconciled(Record, frozen=True):
+class Reconciliation(Record, frozen=True):
     """One number in two places. `difference` is second minus first; `allowed` what sampling of both allows (95 %)."""
 
     first: str
@@ -105,7 +105,7 @@ class Findings(Record, frozen=True):
     documents: tuple[DocumentFacts, ...]
     claims: Sequence[Claim]
     conflicts: tuple[Conflict, ...]
-    reconciled: tuple[Reconciled, ...]
+    reconciled: tuple[Reconciliation, ...]
     unread: tuple[Unread, ...]
     checks: dict[str, dict[str, int]]
 

@@ -78,7 +78,7 @@ class Question(Record, frozen=True):
     design: tuple[str, ...] = ()
 
 
-class Printed(Record, frozen=True):
+class Place(Record, frozen=True):
     """One place that prints a number of the contrast; `note` says what is wrong with it."""
 
     document: str
@@ -100,8 +100,8 @@ class Effect(Record, frozen=True):
     size: str
     treatment: str
     control: str
-    treatment_places: tuple[Printed, ...]
-    control_places: tuple[Printed, ...]
+    treatment_places: tuple[Place, ...]
+    control_places: tuple[Place, ...]
     low_effect: float | None
     high_effect: float | None
     low: float | None
@@ -111,7 +111,7 @@ class Effect(Record, frozen=True):
     finds: str = ""
 
 
-class Found(Record, frozen=True):
+class ConfounderLines(Record, frozen=True):
     """A confounder with the sentences that name it; empty where none does."""
 
     name: str
@@ -124,7 +124,7 @@ class Answer(Record, frozen=True):
     title: str
     question: str
     effects: tuple[Effect, ...]
-    confounders: tuple[Found, ...]
+    confounders: tuple[ConfounderLines, ...]
     ablations: tuple[Line, ...]
     said: tuple[str, ...]
     refused: str
@@ -172,7 +172,7 @@ def answer(question: Question, evidence: Evidence) -> Answer:
     effects = [
         effect for measure in question.measure for effect in _effects(question.contrast, measure, evidence, notes)
     ]
-    confounders = tuple(Found(c.name, _quotes(evidence, c.patterns)) for c in question.confounder)
+    confounders = tuple(ConfounderLines(c.name, _quotes(evidence, c.patterns)) for c in question.confounder)
     series = [re.escape(name) for name in (question.contrast.treatment, question.contrast.control)]
     ablation = question.cause.ablation if question.cause else ()
     ablations = tuple(line for line in _quotes(evidence, ablation, most=1000) if re.search("|".join(series), line.text))
@@ -346,17 +346,17 @@ def _effect(  # noqa: PLR0917 -- one row of the answer
         control=theirs[0].model.name if theirs and theirs[0].model else "",
         treatment_places=_places(ours, notes),
         control_places=_places(theirs, notes),
-        low_effect=_rounded(low_effect),
-        high_effect=_rounded(high_effect),
-        low=_rounded(low),
-        high=_rounded(high),
+        low_effect=_round(low_effect),
+        high_effect=_round(high_effect),
+        low=_round(low),
+        high=_round(high),
         n=n,
         reason=reason,
         finds=finds,
     )
 
 
-def _rounded(number: float | None) -> float | None:
+def _round(number: float | None) -> float | None:
     return None if number is None else round(number, 4)
 
 
@@ -374,8 +374,8 @@ def _numbers(values: Sequence[Value], evidence: Evidence) -> list[float]:
     return [swapped.get(value.id, value).printed.value for value in values]
 
 
-def _places(values: Sequence[Value], notes: dict[str, str]) -> tuple[Printed, ...]:
-    return tuple(Printed(value.document, value.line, value.printed.value, notes.get(value.id, "")) for value in values)
+def _places(values: Sequence[Value], notes: dict[str, str]) -> tuple[Place, ...]:
+    return tuple(Place(value.document, value.line, value.printed.value, notes.get(value.id, "")) for value in values)
 
 
 # ── words ──
@@ -417,11 +417,11 @@ def _contrast_lines(contrast: Contrast, effects: Sequence[Effect]) -> list[str]:
 def _range(effect: Effect) -> str:
     if effect.low_effect is None or effect.high_effect is None:
         return "–"
-    low, high = _signed(effect.low_effect), _signed(effect.high_effect)
+    low, high = _format_signed(effect.low_effect), _format_signed(effect.high_effect)
     return low if low == high else f"{low} to {high}"
 
 
-def _signed(number: float) -> str:
+def _format_signed(number: float) -> str:
     """With a sign, and two decimals where one would not do."""
     digits = 1 if abs(number * 10 - round(number * 10)) < 1e-6 else 2
     return f"{number:+.{digits}f}".replace("-", "−")

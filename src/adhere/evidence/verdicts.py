@@ -95,7 +95,7 @@ def claims_of(
     for item in compared:
         if item.standing == "not comparable":
             verdicts |= {id(item.first): _APART, id(item.second): _APART}
-    verdicts |= _supported(checks)
+    verdicts |= _find_support(checks)
     named: set[str] = set()
     accused: dict[str, Verdict] = {}
     for conflict in conflicts:
@@ -117,7 +117,7 @@ def claims_of(
     return Claims(kept, verdicts)
 
 
-def _supported(checks: Iterable[Check]) -> dict[int, Verdict]:
+def _find_support(checks: Iterable[Check]) -> dict[int, Verdict]:
     """What speaks for each number: the strongest check that holds; orderings and upper bounds support no value."""
     best: dict[int, int] = {}
     for check in checks:

@@ -12,8 +12,8 @@ import msgspec
 
 from adhere.pipeline.check import check
 from adhere.pipeline.outcomes import keeps_all
-from adhere.schema import CutAnswers, Mode, Prompt, Response, Status, ToolCall, Verdict, View, decoder_of, unpacked
-from adhere.text.reasoning import heard
+from adhere.schema import CutAnswers, Mode, Prompt, Response, Status, ToolCall, Verdict, View, decoder_of, unpack
+from adhere.text.reasoning import split_answer
 
 STRICT, LOOSE = "prompt_level_strict", "prompt_level_loose"
 INST_STRICT, INST_LOOSE = "inst_level_strict", "inst_level_loose"
@@ -73,7 +73,7 @@ class ScoredConversation(NamedTuple):
 def score_answers(
     prompt: Prompt, answers: Sequence[SaidAnswer], *, cut_answers: CutAnswers = "judge", mode: Mode = "reference"
 ) -> ScoredConversation:
-    """Judge the answers to the turns of a prompt; reasoning is no part of an answer (`text.reasoning.heard`).
+    """Judge the answers to the turns of a prompt; reasoning is no part of an answer (`text.reasoning.split_answer`).
 
     Args:
         prompt: What was asked.
@@ -83,7 +83,7 @@ def score_answers(
     """
     verdicts: list[Verdict] = []
     for turn, said in enumerate(answers):
-        text, reasoning, status = heard(said.text, said.status)
+        text, reasoning, status = split_answer(said.text, said.status)
         status = "ok" if status == "empty" and said.calls else status
         response = Response(prompt.id, turn, 0, text, status, reasoning=reasoning, calls=said.calls)
         verdicts += check(prompt, response, cut_answers=cut_answers, mode=mode)
@@ -116,7 +116,7 @@ def columns(prompt: Prompt) -> dict[str, Any]:
         "prompt": last.text,
         "instruction_id_list": [ref.id for ref in last.constraints],
         "kwargs": [msgspec.to_builtins(ref.params) for ref in last.constraints],
-        "adhere": msgspec.json.encode(prompt, enc_hook=unpacked).decode(),
+        "adhere": msgspec.json.encode(prompt, enc_hook=unpack).decode(),
     }
 
 

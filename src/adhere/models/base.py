@@ -35,7 +35,7 @@ class Request(NamedTuple):
 
 
 @runtime_checkable
-class Batched(Protocol):
+class ResumableModel(Protocol):
     """A Model that keeps what it has submitted in a folder, to go on with it after an interruption."""
 
     folder: Path

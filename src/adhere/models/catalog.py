@@ -95,9 +95,9 @@ def open_model(
                 raise UsageError("hf/… runs on the transformers engine only")
             return _transformers(local_directory(rest), name, precision, threads, say=say)
         case "scripted":
-            from adhere.models.fake.scripted import scripted
+            from adhere.models.fake.scripted import open_scripted
 
-            return scripted(name)
+            return open_scripted(name)
     known = ", ".join(f"{provider}/…" for provider in PROVIDERS)
     raise UnknownName(f"Unknown provider {provider!r} in model {name!r}.{_suggest(name)} Providers: {known}")
 

@@ -23,12 +23,12 @@ from adhere.text.reasoning import split_reasoning
 
 if TYPE_CHECKING:
     from adhere.constraints.base import Constraint
-    from adhere.constraints.published.shared.registry import Published
+    from adhere.constraints.published.shared.registry import PublishedConstraint
     from adhere.models.base import Model
     from adhere.pipeline.compare.paired import Comparison
     from adhere.store.run import Run
 
-Rules = Iterable["Constraint | Published | ConstraintRef | Mapping[str, Any]"]
+Rules = Iterable["Constraint | PublishedConstraint | ConstraintRef | Mapping[str, Any]"]
 
 
 def judge(
@@ -186,7 +186,7 @@ def constraint(
     profile: str | None = None,
     random_seed: int | None = None,
     **params: Json,
-) -> Constraint | Published:
+) -> Constraint | PublishedConstraint:
     """A constraint, ready to `check` a text and to `describe` itself: ours, a published one, or a plug-in's.
 
     Args:
@@ -277,7 +277,7 @@ def _as_list(constraints: Rules) -> list[Any]:
     return list(constraints)
 
 
-def _make(rule: Any, mode: Mode) -> Constraint | Published:
+def _make(rule: Any, mode: Mode) -> Constraint | PublishedConstraint:
     if isinstance(rule, Mapping):
         if "id" not in rule:
             raise UsageError(f"A constraint given as a mapping has `id` and `params`, got {', '.join(map(repr, rule))}")
@@ -289,5 +289,5 @@ def _make(rule: Any, mode: Mode) -> Constraint | Published:
             f"A constraint is what adhere.constraint(id, …) makes, a ConstraintRef, or a mapping with id and params; "
             f"got {type(rule).__name__}"
         )
-    made: Constraint | Published = rule
+    made: Constraint | PublishedConstraint = rule
     return made

@@ -59,7 +59,7 @@ class EvalSpec:
     mode: Mode = "reference"
     random_in_reference: int | None = None
 
-    def run_spec(self, model: Named) -> RunSpec:
+    def run_spec(self, model: Respondent) -> RunSpec:
         """What makes the Run of a model this Run; its hash names the folder."""
         return RunSpec(
             model=model.name,
@@ -212,7 +212,7 @@ def rescore(directory: Path, progress: Progress = SILENT) -> Summary:
     return summary
 
 
-class Named(Protocol):
+class Respondent(Protocol):
     """What names a Run: a Model, or an endpoint that answers for several."""
 
     name: str
@@ -255,7 +255,7 @@ class _Log:
 def judge_stored(run: Run, progress: Progress = SILENT) -> None:
     """Append verdicts on every answer that lacks one of these verifiers."""
     prompts = {prompt.id: prompt for prompt in run.prompts()}
-    unjudged = _unjudged(run, prompts)
+    unjudged = _find_unjudged(run, prompts)
     if not unjudged:
         return
     with progress.step(f"judge {run.spec.suite}", len(unjudged), "answers") as step:
@@ -273,7 +273,7 @@ def judge_stored(run: Run, progress: Progress = SILENT) -> None:
     run.flush()
 
 
-def _unjudged(run: Run, prompts: dict[str, Prompt]) -> list[Response]:
+def _find_unjudged(run: Run, prompts: dict[str, Prompt]) -> list[Response]:
     """Answers that lack a verdict of today's version on any of their constraints, under any view."""
     known = {_name(verdict): verdict.verifier_version for verdict in run.verdicts()}
     mode, wanted = run.spec.mode, dict[tuple[str, int], list[tuple[int, str, str]]]()  # by turn of a prompt

@@ -27,7 +27,7 @@ import msgspec
 from adhere.constraints.finding import Fault, Finding
 from adhere.constraints.limit import LIMIT_S, Clock, OverTime, clock_of_this_thread
 from adhere.constraints.published.shared.features import Text
-from adhere.constraints.published.shared.registry import EMPTY, STRIPPED, Published, loosely
+from adhere.constraints.published.shared.registry import EMPTY, STRIPPED, PublishedConstraint, loosely
 from adhere.constraints.resolve import insist_on, resolve, version_at_hand, version_of, version_of_ref
 from adhere.errors import UsageError, one_of
 from adhere.schema import OUTCOMES, VIEWS, ConstraintRef, Json, Mode, Outcome, Verdict, View, convert
@@ -87,13 +87,13 @@ class Judge:
         self._set([resolve(ref, mode=mode, profile=profile, random_seed=random_seed) for ref in refs], profile)
 
     @classmethod
-    def of(cls, constraints: Iterable[Constraint | Published]) -> Judge:
+    def of(cls, constraints: Iterable[Constraint | PublishedConstraint]) -> Judge:
         """A Judge of constraints that are made already."""
         judge = cls(())
         judge._set(list(constraints), None)
         return judge
 
-    def _set(self, constraints: list[Constraint | Published], profile: str | None) -> None:
+    def _set(self, constraints: list[Constraint | PublishedConstraint], profile: str | None) -> None:
         self._constraints = constraints
         self._strips = profile in STRIPPED
         self._undecidable: frozenset[int] | None = None
@@ -290,12 +290,12 @@ def verdict(
     return Verdict(*key, index, constraint_id, view, outcome, reason, measured, needed, span, score, version, is_fault)
 
 
-def run_verifier(constraint: Constraint | Published, text: Text, reasoning: str | None = None) -> Finding:
+def run_verifier(constraint: Constraint | PublishedConstraint, text: Text, reasoning: str | None = None) -> Finding:
     """One verifier on one text, strictly. This is the one broad catch around verifiers: a crash is `undecided`."""
     if text.is_blank:
         return EMPTY
     try:
-        if isinstance(constraint, Published):
+        if isinstance(constraint, PublishedConstraint):
             return constraint.judge(text)
         if not _is_ours(constraint):
             return _storable(constraint, _of_a_plug_in(constraint, text.raw, reasoning))
@@ -306,7 +306,7 @@ def run_verifier(constraint: Constraint | Published, text: Text, reasoning: str 
 
 
 def both_views(
-    constraint: Constraint | Published, text: Text, reasoning: str | None = None, clock: Clock | None = None
+    constraint: Constraint | PublishedConstraint, text: Text, reasoning: str | None = None, clock: Clock | None = None
 ) -> tuple[Finding, Finding]:
     """(strict, loose), by the same rule for every constraint: `published.loosely`. Both together have the limit's time.
 
@@ -333,7 +333,7 @@ def both_views(
 
 
 def strict_twice(
-    constraint: Constraint | Published, text: Text, reasoning: str | None, clock: Clock
+    constraint: Constraint | PublishedConstraint, text: Text, reasoning: str | None, clock: Clock
 ) -> tuple[Finding, Finding]:
     """The strict finding in both places, where nobody asks for the loose one."""
     try:
@@ -359,7 +359,7 @@ def _of_a_plug_in(constraint: Constraint, text: str, reasoning: str | None) -> A
     return constraint.check_with(text, reasoning) if constraint.reads_reasoning else constraint.check(text)
 
 
-def _late(constraint: Constraint | Published) -> Finding:
+def _late(constraint: Constraint | PublishedConstraint) -> Finding:
     return Fault("undecided", f"the verifier of {constraint.id} took longer than {LIMIT_S:g} s on this answer")
 
 

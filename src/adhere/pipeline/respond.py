@@ -12,7 +12,7 @@ from adhere.models.base import Model, Request
 from adhere.pipeline.episodes import Play, StepLog, is_episode, play
 from adhere.schema import Prompt, Response, Sampling, derive_seed
 from adhere.store.run import Key, all_keys
-from adhere.text.reasoning import heard
+from adhere.text.reasoning import split_answer
 from adhere.text.size import MOST_CHARACTERS, is_too_long
 
 SCHEMA = "data:json_schema"
@@ -163,13 +163,13 @@ async def ask(model: Model, requests: Sequence[Request], sampling: Sampling) -> 
 
 
 def settle(response: Response) -> Response:
-    """The same Response with its reasoning in `reasoning` (`text.reasoning.heard`).
+    """The same Response with its reasoning in `reasoning` (`text.reasoning.split_answer`).
 
     One that is `ok` without visible text or call is named `empty`. Reasoning that is never closed leaves no answer: the
     text is empty, the status `truncated`. So is an answer beyond the size that is judged, which is cut there;
     `evidence` says which.
     """
-    text, reasoning, status = heard(response.text, response.status)
+    text, reasoning, status = split_answer(response.text, response.status)
     if status == "truncated" and response.status == "ok":
         response = msgspec.structs.replace(response, status=status, evidence="the reasoning was never closed")
     if is_too_long(text):

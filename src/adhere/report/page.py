@@ -19,7 +19,7 @@ from adhere.report.pieces import numbers
 from adhere.report.pieces.charts import meter
 from adhere.report.pieces.glossary import words
 from adhere.report.pieces.guards import guard_cells
-from adhere.report.pieces.untrusted import marked, visible
+from adhere.report.pieces.untrusted import mark_hidden, visible
 from adhere.report.pieces.wording import level, reason_of, sentence
 
 STYLES = ("pieces/colours.css", "report.css", "pieces/charts.css")
@@ -80,7 +80,7 @@ def _environment() -> jinja2.Environment:
         "percent_interval": numbers.percent_interval,
         "points_interval": numbers.points_interval,
         "count": numbers.count,
-        "counted": numbers.counted,
+        "plural": numbers.plural,
         "decimal": numbers.decimal,
         "p_value": numbers.p_value,
         "reason_of": reason_of,
@@ -88,7 +88,7 @@ def _environment() -> jinja2.Environment:
         "guard_cells": guard_cells,
         "heat": _heat,
         "level": level,
-        "marked": marked,
+        "mark_hidden": mark_hidden,
         "meter": meter,
         "explained": words,
     }

@@ -135,7 +135,7 @@ def model_reward(model: str | Model, *, rubric: str | None = None, **settings: A
         completions: Sequence[Any] = (),
         **columns: Any,  # noqa: ARG001
     ) -> list[float | None]:
-        asked = [(_request(one), split_reasoning(answer_of(done))[1]) for one, done in _paired(prompts, completions)]
+        asked = [(_request(one), split_reasoning(answer_of(done))[1]) for one, done in _pair_up(prompts, completions)]
         return [opinion.score for opinion in critic.opinions(asked)]
 
     return judge_model
@@ -180,7 +180,7 @@ def checklist_reward(
             ]
             for place, shares in zip(asked, critic.holds(questions), strict=True):
                 said[place] = shares
-        return [_weighted(items, text, shares, mode) for items, text, shares in zip(lists, texts, said, strict=True)]
+        return [_weigh(items, text, shares, mode) for items, text, shares in zip(lists, texts, said, strict=True)]
 
     return checklist
 
@@ -211,7 +211,7 @@ def _items(given: Any) -> list[_Item]:
     return [_Item(one) for one in given]
 
 
-def _weighted(items: Sequence[_Item], text: str, shares: Sequence[float | None], mode: Mode) -> float | None:
+def _weigh(items: Sequence[_Item], text: str, shares: Sequence[float | None], mode: Mode) -> float | None:
     answers = iter(shares)
     values = [
         next(answers) if item.text is not None else reward_of(text, item.refs, kind="binary", mode=mode)
@@ -223,7 +223,7 @@ def _weighted(items: Sequence[_Item], text: str, shares: Sequence[float | None],
     return sum(weight * value for weight, value in measured) / sum(weight for weight, _ in measured)
 
 
-def _paired(prompts: Sequence[Any] | None, completions: Sequence[Any]) -> list[tuple[Any, Any]]:
+def _pair_up(prompts: Sequence[Any] | None, completions: Sequence[Any]) -> list[tuple[Any, Any]]:
     if prompts is None or len(prompts) != len(completions):
         raise UsageError(
             f"A judge model needs one prompt a completion, got {0 if prompts is None else len(prompts)} "

@@ -16,7 +16,7 @@ from typing import Any
 
 from adhere.errors import UsageError
 from adhere.pipeline.reward import RewardKind
-from adhere.rewards.rows import COLUMNS, Seen, answer_of, asked_in, insist_on_words, is_cut_by, refs_of, reward_of
+from adhere.rewards.rows import COLUMNS, Coverage, answer_of, asked_in, insist_on_words, is_cut_by, refs_of, reward_of
 from adhere.schema import CutAnswers, Mode
 
 RewardFunction = Callable[..., list[float | None]]
@@ -62,13 +62,13 @@ def judge_reward(
             hundredth on.
 
     Raises:
-        Unmeasured: When called: there were more of them.
+        TooFewMeasurements: When called: there were more of them.
         UsageError: One of the words is unknown. When called: a column is missing, or its rows do not fit the
             completions.
         UnknownName, BadParameter: When called: a row holds a constraint that cannot be judged.
     """
     insist_on_words(kind, mode, profile, cut_answers)
-    seen = Seen(most_unmeasured)
+    seen = Coverage(most_unmeasured)
     ends = frozenset([end_tokens] if isinstance(end_tokens, int) else end_tokens or ())
 
     def judge(

@@ -22,12 +22,12 @@ from adhere.errors import UsageError, one_of
 from adhere.extras import need
 from adhere.rewards.rows import (
     MISSING,
+    Coverage,
     Missing,
-    Seen,
     asked_by,
     insist_on_no_typo,
     insist_on_words,
-    masked,
+    mask_missing,
     refs_in,
     reward_of,
     without_end_tokens,
@@ -72,7 +72,7 @@ def reward_func(
         Where any answer could not be measured and `missing` is `stop` they are lists in which it is None, never 0.
 
     Raises:
-        Unmeasured: There were more of them.
+        TooFewMeasurements: There were more of them.
         UsageError: The lists differ in length, a query does not begin with its prompt, a label names no constraints, or
             with `traps` no prompt.
         UnknownName, BadParameter: A label names a constraint that cannot be judged.
@@ -99,12 +99,12 @@ def reward_func(
         for text, label, one_ended in zip(texts, labels, ended, strict=True)
     ]
     if missing == "mask":
-        shares = list(masked(shares, _seen.setdefault(most_unmeasured, Seen(most_unmeasured))))
+        shares = list(mask_missing(shares, _seen.setdefault(most_unmeasured, Coverage(most_unmeasured))))
     dense, binary = _numbers(shares), _numbers([_is_whole(share) for share in shares])
     return {"rewards": dense, "scores": binary, "extra_logs": {"constraints_passed": dense, "all_passed": binary}}
 
 
-_seen: dict[float, Seen] = {}
+_seen: dict[float, Coverage] = {}
 
 
 def _is_whole(share: float | None) -> float | None:

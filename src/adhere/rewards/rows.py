@@ -14,7 +14,7 @@ from adhere.errors import AdhereError, UsageError, nearest, one_of
 from adhere.pipeline.reward import REWARD_KINDS, RewardKind
 from adhere.pipeline.reward import reward_of as judged_reward
 from adhere.schema import CUT_ANSWERS, ConstraintRef, CutAnswers, Mode, decoder_of, status_of_stop
-from adhere.text.reasoning import heard
+from adhere.text.reasoning import split_answer
 
 COLUMNS = ("instruction_id_list", "kwargs")
 _IDS = ("instruction_id_list", "instruction_id")  # the second is what open-instruct's ground truths say
@@ -26,11 +26,11 @@ MISSING: tuple[Missing, ...] = ("stop", "mask")
 FEWEST_SEEN = 100
 
 
-class Unmeasured(AdhereError):
+class TooFewMeasurements(AdhereError):
     """So many answers could not be judged that what is trained would not be what was meant."""
 
 
-class Seen:
+class Coverage:
     """Counts the answers that could not be judged, and stops where they are too many.
 
     Args:
@@ -49,23 +49,23 @@ class Seen:
         """Take in some rewards.
 
         Raises:
-            Unmeasured: The share of None among all of them is above `most`.
+            TooFewMeasurements: The share of None among all of them is above `most`.
         """
         self.answers += len(rewards)
         self.unmeasured += sum(reward is None for reward in rewards)
         if self.answers >= FEWEST_SEEN and self.unmeasured > self.most * self.answers:
-            raise Unmeasured(
+            raise TooFewMeasurements(
                 f"{self.unmeasured} of {self.answers} answers could not be judged, "
                 f"more than most_unmeasured={self.most:g}. Look at why (adhere verify says it for each constraint), "
                 "and leave prompts out that no answer decides"
             )
 
 
-def masked(rewards: Sequence[float | None], seen: Seen) -> list[float]:
+def mask_missing(rewards: Sequence[float | None], seen: Coverage) -> list[float]:
     """The rewards with NaN for None, counted; for trainers that are told to leave NaN out.
 
     Raises:
-        Unmeasured: Too many are missing.
+        TooFewMeasurements: Too many are missing.
     """
     seen.see(rewards)
     return [math.nan if reward is None else reward for reward in rewards]
@@ -122,7 +122,7 @@ def reward_of(
     Raises:
         UnknownName, BadParameter: A constraint that cannot be judged. The data is wrong, so training should stop.
     """
-    answer, reasoning, status = heard(text, "truncated" if is_cut else "ok")
+    answer, reasoning, status = split_answer(text, "truncated" if is_cut else "ok")
     return judged_reward(
         answer,
         refs,

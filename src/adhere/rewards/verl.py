@@ -21,13 +21,13 @@ from adhere.errors import UsageError, one_of
 from adhere.pipeline.reward import RewardKind
 from adhere.rewards.rows import (
     MISSING,
+    Coverage,
     Missing,
-    Seen,
     asked_by,
     insist_on_no_typo,
     insist_on_words,
     is_cut_by,
-    masked,
+    mask_missing,
     refs_in,
     reward_of,
 )
@@ -70,7 +70,7 @@ def compute_score(
         others: Not looked at: verl's releases pass different ones. One that is nearly an argument of ours is refused.
 
     Raises:
-        Unmeasured: There were more of them.
+        TooFewMeasurements: There were more of them.
         UsageError: A word or argument is unknown, the ground truth names no constraints, or with `traps` no prompt.
         UnknownName, BadParameter: It names one that cannot be judged.
     """
@@ -89,10 +89,12 @@ def compute_score(
         cut_answers=cut_answers,
         asked=asked_by(ground_truth, extra_info, where="verl's ground_truth") if traps else None,
     )
-    return found if missing == "stop" else masked([found], _seen.setdefault(most_unmeasured, Seen(most_unmeasured)))[0]
+    if missing == "stop":
+        return found
+    return mask_missing([found], _seen.setdefault(most_unmeasured, Coverage(most_unmeasured)))[0]
 
 
-_seen: dict[float, Seen] = {}
+_seen: dict[float, Coverage] = {}
 
 
 def compute_score_batch(

@@ -69,14 +69,14 @@ def run(
     call = _check_call(source, function, args, timeout_s, memory_mb)
     try:
         pool = workers.pool()
-    except workers.Refused as problem:
+    except workers.NoIsolation as problem:
         return Outcome("refused", None, f"nothing here isolates code: {problem}", "none")
     backend_name = _name(pool)
     with pool.lock:
         used = range(len(workers.HASH_SEEDS) if twice else 1)
         try:
             answers = _answers(pool, used, *call, timeout_s=timeout_s, memory_mb=memory_mb)
-        except workers.Refused as problem:
+        except workers.NoIsolation as problem:
             return Outcome("refused", None, f"nothing here isolates code any more: {problem}", "none")
         except (
             BaseException
@@ -84,14 +84,14 @@ def run(
             pool.stop()
             raise
     outcomes = [_outcome(answer, backend_name) for answer in answers]
-    return _agreed(outcomes, backend_name)
+    return _merge_outcomes(outcomes, backend_name)
 
 
 def backend() -> str:
     """What isolates code here, e.g. `"linux: landlock, seccomp, bubblewrap"`, or `"none: "` and why."""
     try:
         return _name(workers.pool())
-    except workers.Refused as problem:
+    except workers.NoIsolation as problem:
         return f"none: {problem}"
 
 
@@ -130,11 +130,11 @@ def _answers(
     """
     begun: dict[int, float] = {}
     for index in used:
-        with contextlib.suppress(workers.Died):
+        with contextlib.suppress(workers.DeadWorker):
             begun[index] = pool.workers[index].begin(source, function, args, timeout_s=timeout_s, memory_mb=memory_mb)
     answers: dict[int, workers.Answer] = {}
     for index, until in begun.items():
-        with contextlib.suppress(workers.Died):
+        with contextlib.suppress(workers.DeadWorker):
             answers[index] = pool.workers[index].finish(until)
     for index in used:
         if index not in answers:
@@ -142,7 +142,7 @@ def _answers(
             worker = pool.workers[index]
             try:
                 answers[index] = worker.call(source, function, args, timeout_s=timeout_s, memory_mb=memory_mb)
-            except workers.Died as problem:
+            except workers.DeadWorker as problem:
                 pool.replace(index)
                 answers[index] = workers.Answer("error", f"the worker died twice of this call: {problem}", b"")
     return [answers[index] for index in used]
@@ -188,7 +188,7 @@ def _no_constant(name: str) -> Json:
     raise ValueError(f"{name} is no JSON value")
 
 
-def _agreed(outcomes: list[Outcome], backend_name: str) -> Outcome:
+def _merge_outcomes(outcomes: list[Outcome], backend_name: str) -> Outcome:
     """One outcome of the runs. A limit that one of them reached is the outcome; else they must agree."""
     first = outcomes[0]
     for outcome in outcomes:

@@ -76,11 +76,11 @@ class Answer(NamedTuple):
     payload: bytes
 
 
-class Refused(Exception):
+class NoIsolation(Exception):
     """No isolation here; the message says what is missing."""
 
 
-class Died(Exception):
+class DeadWorker(Exception):
     """The worker ended or did not answer."""
 
 
@@ -93,20 +93,20 @@ class Worker:
         landlock: Fence its files with Landlock.
 
     Raises:
-        Refused: It does not start, or code in it could do what it must not.
+        NoIsolation: It does not start, or code in it could do what it must not.
     """
 
     def __init__(self, hash_seed: int, *, bwrap: bool, landlock: bool) -> None:
         if sys.platform != "linux":
-            raise Refused(f"the sandbox needs Linux; this is {sys.platform}")
+            raise NoIsolation(f"the sandbox needs Linux; this is {sys.platform}")
         interpreter = os.path.realpath(sys.executable) if sys.executable else ""
         if not interpreter:
-            raise Refused("the sandbox needs to know where the interpreter is, and sys.executable is empty")
+            raise NoIsolation("the sandbox needs to know where the interpreter is, and sys.executable is empty")
         command = [interpreter, "-s", "-S", "-P", "-B", "-X", "utf8", "-c", _BOOT]
         if bwrap:
             inside = bubblewrap.wrap_command(command, hash_seed=hash_seed)
             if inside is None:
-                raise Refused("bubblewrap is not installed")
+                raise NoIsolation("bubblewrap is not installed")
             command = inside
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter, without a shell
             command,
@@ -133,14 +133,14 @@ class Worker:
             self._send([texts, landlock])
             header, _ = self._receive(time.monotonic() + START_S)
             if "refused" in header:
-                raise Refused(header["refused"])
+                raise NoIsolation(header["refused"])
             self.fences = tuple(header["fences"]) + (("bubblewrap",) if bwrap else ())
             probed = self.call(_PROBE, "probe", [], timeout_s=5.0, memory_mb=256)
-        except Died as problem:
-            raise Refused(f"a worker{' in bubblewrap' if bwrap else ''} does not start: {problem}") from problem
+        except DeadWorker as problem:
+            raise NoIsolation(f"a worker{' in bubblewrap' if bwrap else ''} does not start: {problem}") from problem
         if probed.status != "ok" or probed.payload != b"[]":
             found = probed.payload.decode() if probed.status == "ok" else f"{probed.status}, {probed.reason}"
-            raise Refused(f"code in a worker could still do what it must not: {found}")
+            raise NoIsolation(f"code in a worker could still do what it must not: {found}")
 
     def begin(self, source: str, function: str, args: list[Any], *, timeout_s: float, memory_mb: int) -> float:
         """Send one call; the time (monotonic) until which its answer may take."""
@@ -157,7 +157,7 @@ class Worker:
         """Run one call.
 
         Raises:
-            Died: The worker is of no more use.
+            DeadWorker: The worker is of no more use.
         """
         return self.finish(self.begin(source, function, args, timeout_s=timeout_s, memory_mb=memory_mb))
 
@@ -178,7 +178,7 @@ class Worker:
             while data:
                 data = data[os.write(self._in.fileno(), data) :]
         except (OSError, ValueError) as error:  # ValueError: it was stopped, so the pipe is closed
-            raise Died(f"it does not take calls ({error})") from error
+            raise DeadWorker(f"it does not take calls ({error})") from error
 
     def _receive(self, until: float) -> tuple[dict[str, Any], bytes]:
         head = json.loads(self._read(struct.unpack(">I", self._read(4, until))[0], until))
@@ -193,7 +193,7 @@ class Worker:
             ready = watch.poll(max(0.0, until - time.monotonic()) * 1000)
             part = os.read(stream, size) if ready else b""
             if not part:
-                raise Died("it ended" if ready else "it does not answer")
+                raise DeadWorker("it ended" if ready else "it does not answer")
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
@@ -214,7 +214,7 @@ class Pool:
         fences: Those to try, in order.
 
     Raises:
-        Refused: None of them works here.
+        NoIsolation: None of them works here.
     """
 
     def __init__(self, fences: Sequence[tuple[bool, bool]] = FENCES) -> None:
@@ -224,12 +224,12 @@ class Pool:
             self._fences = {"bwrap": bwrap, "landlock": landlock}
             try:
                 self.workers = [Worker(seed, **self._fences) for seed in HASH_SEEDS]
-            except Refused as problem:
+            except NoIsolation as problem:
                 problems.append(str(problem))
             else:
                 self.fences = self.workers[0].fences
                 return
-        raise Refused("; ".join(dict.fromkeys(problems)))
+        raise NoIsolation("; ".join(dict.fromkeys(problems)))
 
     def replace(self, index: int) -> None:
         """Start a new worker in place of one that died."""
@@ -258,17 +258,17 @@ def pool() -> Pool:
     """The workers of this process; a process that was forked gets its own.
 
     Raises:
-        Refused: There is no isolation here; once found out, that is remembered.
+        NoIsolation: There is no isolation here; once found out, that is remembered.
     """
     global _pool  # noqa: PLW0603 - one pool a process
     with _making:
         if _pool is None:
             try:
                 _pool = Pool()
-            except Refused as problem:
+            except NoIsolation as problem:
                 _pool = str(problem)
         if isinstance(_pool, str):
-            raise Refused(_pool)
+            raise NoIsolation(_pool)
         return _pool
 
 

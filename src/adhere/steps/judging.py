@@ -12,7 +12,7 @@ from adhere.models.base import Model
 from adhere.models.catalog import open_model
 from adhere.models.http.options import EndpointOptions
 from adhere.pipeline.judge_model.critic import Critic
-from adhere.pipeline.judge_model.statements import SAMPLE, Judged, judge_run
+from adhere.pipeline.judge_model.statements import SAMPLE, JudgeReport, judge_run
 from adhere.progress import Progress, Silent
 from adhere.store.sharded import load_run
 
@@ -63,7 +63,7 @@ class JudgeRuns:
         model = self._model or open_model(self.by, threads=self.threads, endpoint=self.endpoint)
         return Critic(model, draws=self.draws, temperature=self.temperature, max_new_tokens=1024)
 
-    def __call__(self, directory: Path) -> Judged:
+    def __call__(self, directory: Path) -> JudgeReport:
         """Judge a Run; only what has no stored reply is asked."""
         other = None if self.calibrate is None else load_run(self.calibrate)
         return judge_run(load_run(directory), self.critic, calibrate=other, sample=self.sample, progress=self._progress)

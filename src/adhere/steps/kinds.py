@@ -22,7 +22,7 @@ import msgspec
 
 from adhere.build.decontaminate.rows import Decontaminate
 from adhere.build.transforms import Settings
-from adhere.build.transforms.base import Refused, choose, each
+from adhere.build.transforms.base import UnfitRow, choose, each
 from adhere.constraints.resolve import resolve
 from adhere.errors import AdhereError, SpecError, UsageError
 from adhere.lines.blocks import Block, parse_line
@@ -34,7 +34,7 @@ from adhere.pipeline.respond import respond
 from adhere.pipeline.reward import RewardKind
 from adhere.rewards.rows import answer_of, is_cut_by, refs_of, reward_of
 from adhere.schema import (
-    Given,
+    GivenMessages,
     Json,
     Message,
     Mode,
@@ -67,7 +67,7 @@ class _RowStep(Step):
         for number, line in block.lines():
             try:
                 rows = self.rows(parse_line(line, decoder), number)
-            except Refused as reason:
+            except UnfitRow as reason:
                 dropped.append(BrokenRow(number, str(reason)))
             except UsageError as problem:
                 broken.append(BrokenRow(number, str(problem)))
@@ -135,7 +135,7 @@ class Score(_RowStep):
         spec: ScoreSpec = self.spec
         refs = refs_of(row["instruction_id_list"], row["kwargs"])
         if not refs:
-            raise Refused("it has no constraints, so there is nothing to score")
+            raise UnfitRow("it has no constraints, so there is nothing to score")
         score = reward_of(
             answer_of(row[spec.column]),
             refs,
@@ -211,7 +211,7 @@ def prompt_of(row: Row, number: int) -> Prompt:
         if said[-1].role != "user":
             raise ValueError(f"the last message is of the {said[-1].role}")  # noqa: TRY301 - one message for all of them
         system = said.pop(0).content if said[0].role == "system" else None
-        given = Given(before=tuple(said[:-1])) if said[:-1] else msgspec.UNSET
+        given = GivenMessages(before=tuple(said[:-1])) if said[:-1] else msgspec.UNSET
         return Prompt(name, (Turn(said[-1].content, refs),), system=system, given=given)
     except (msgspec.ValidationError, ValueError, IndexError) as error:
         raise SpecError(

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from adhere import __version__
-from adhere.build.decontaminate.counts import Done, count_up
-from adhere.build.decontaminate.rows import Decontaminate, Touched
+from adhere.build.decontaminate.counts import FileResult, count_up
+from adhere.build.decontaminate.rows import BlockMatches, Decontaminate
 from adhere.errors import Incomplete, UsageError
 from adhere.lines.places import is_remote, write_place
 from adhere.lines.step import Counts, Step
@@ -131,11 +131,11 @@ def sha256_of_sources(manifest: Manifest) -> str:
     return parts[0] if len(parts) == 1 else content_hash(parts)
 
 
-def count_decontamination(step: Decontaminate, manifest: Manifest) -> Done:
+def count_decontamination(step: Decontaminate, manifest: Manifest) -> FileResult:
     """The counts of `adhere decontaminate`, of all shards together."""
     dropped: Counter[str] = Counter()
     touched: set[int] = set()
-    for _, note in notes(manifest, Touched):
+    for _, note in notes(manifest, BlockMatches):
         dropped.update(note.dropped)
         touched.update(note.items)
     return count_up(

@@ -22,7 +22,7 @@ from adhere.steps.engines import on_ray
 from adhere.study.design.probe import threads_each
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.result import StudyResult
-from adhere.study.prepared import Prepared, prepare
+from adhere.study.prepared import PreparedStudy, prepare
 from adhere.study.run.work import Worker
 
 MOST_JOBS = 1000
@@ -41,7 +41,7 @@ def parse_jobs(text: str) -> int | None:
     return int(text)
 
 
-def choose_jobs(prepared: Prepared, progress: Progress) -> int:
+def choose_jobs(prepared: PreparedStudy, progress: Progress) -> int:
     """How many processes end soonest on this machine.
 
     One with all cores, or as many as there are cores with a thread each. Both are measured (`design.probe`), and the
@@ -62,7 +62,7 @@ def choose_jobs(prepared: Prepared, progress: Progress) -> int:
     return best
 
 
-def run_jobs(prepared: Prepared, *, shard: Shard, jobs: int, progress: Progress, command: str) -> StudyResult:
+def run_jobs(prepared: PreparedStudy, *, shard: Shard, jobs: int, progress: Progress, command: str) -> StudyResult:
     """Do the shard with so many processes, which take whatever task is free, and collect the result.
 
     However this process ends, its workers end with it.
@@ -94,14 +94,14 @@ def run_jobs(prepared: Prepared, *, shard: Shard, jobs: int, progress: Progress,
     return prepared.result(progress=progress, command=command)
 
 
-def run_ray(prepared: Prepared, *, shard: Shard, jobs: int, progress: Progress, command: str) -> StudyResult:
+def run_ray(prepared: PreparedStudy, *, shard: Shard, jobs: int, progress: Progress, command: str) -> StudyResult:
     """Do every task of the study as a task of Ray, each with a GPU where it computes on one, and collect the result.
 
     Every node must see the study's directory and the start model under the same path. A dead node's task is done
     elsewhere.
 
     Raises:
-        UsageError: As `Prepared.begin`; or parts or processes were asked for, which the cluster decides.
+        UsageError: As `PreparedStudy.begin`; or parts or processes were asked for, which the cluster decides.
         ResourceError: Ray gave up, or a disk is full.
     """
     if shard != WHOLE or jobs != 1:
@@ -138,7 +138,7 @@ class _Task:
 
 
 @lru_cache(maxsize=1)
-def _prepare_once(spec: bytes, directory: Path) -> Prepared:
+def _prepare_once(spec: bytes, directory: Path) -> PreparedStudy:
     """Once a process: a worker of Ray does many tasks of one study."""
     return prepare(decode(spec, StudySpec), directory)
 

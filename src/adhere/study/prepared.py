@@ -34,7 +34,7 @@ from adhere.train.recipe.guards import template_trouble
 
 
 @dataclasses.dataclass(frozen=True)
-class Prepared(StudyInputs):
+class PreparedStudy(StudyInputs):
     """A study whose inputs are known and checked, ready to run."""
 
     estimate: Estimate
@@ -43,7 +43,7 @@ class Prepared(StudyInputs):
         """The plan in a few lines: arms, what is left to do, tokens, minutes, memory, disk."""
         return self.estimate.describe(self.spec, self.plan)
 
-    def probed(self, *, jobs: int = 1, progress: Progress | None = None) -> Prepared:
+    def probed(self, *, jobs: int = 1, progress: Progress | None = None) -> PreparedStudy:
         """The same with minutes measured for `jobs` processes, where work is left and nothing was measured yet.
 
         Measuring takes from some seconds to minutes, so the plan with guessed minutes is told first.
@@ -58,7 +58,7 @@ class Prepared(StudyInputs):
             found = probe(self.spec, self.directory, prompts, start=self.start, resolved=self.resolved, jobs=jobs)
         return dataclasses.replace(self, estimate=_estimate(self, found, jobs))
 
-    def shared(self, jobs: int) -> Prepared:
+    def shared(self, jobs: int) -> PreparedStudy:
         """The same, shared by so many processes."""
         return dataclasses.replace(self, estimate=_estimate(self, load_probe(self.directory, jobs=jobs), jobs))
 
@@ -107,7 +107,7 @@ class Prepared(StudyInputs):
         return result
 
 
-def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1) -> Prepared:
+def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1) -> PreparedStudy:
     """Load and check everything that a study needs, without training anything.
 
     `jobs` processes are taken to share the work.
@@ -120,7 +120,7 @@ def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1) -> Prepared:
     need("transformers", extra="train")
     inputs = load_inputs(spec, directory)
     cost = _estimate(inputs, load_probe(directory, jobs=jobs), jobs)
-    return Prepared(**vars(inputs), estimate=cost)
+    return PreparedStudy(**vars(inputs), estimate=cost)
 
 
 def _estimate(study: StudyInputs, found: Probe | None, jobs: int) -> Estimate:

@@ -22,13 +22,13 @@ from adhere.study.design.tuning import (
     with_settings,
 )
 from adhere.study.jobs import choose_jobs, run_jobs
-from adhere.study.prepared import Prepared, prepare
+from adhere.study.prepared import PreparedStudy, prepare
 from adhere.study.run.cells import load_cell
 from adhere.study.run.measured import load_measured
 from adhere.suites.generated.core.slices import audit
 
 
-def untuned(spec: StudySpec) -> StudySpec:
+def take_first_trials(spec: StudySpec) -> StudySpec:
     """The spec with the first trial of every tuned stage: what a plan can be told with before anything was chosen."""
     for name in spec.tune.grid if spec.tune is not None else ():
         spec = with_settings(spec, name, grid_of(spec, name)[0])
@@ -41,7 +41,7 @@ def with_choice(spec: StudySpec, directory: Path) -> StudySpec:
     return spec if found is None or found.key != tuning_key(spec) else settled_by(spec, found)
 
 
-def prepared_tuning(spec: StudySpec, directory: Path, *, jobs: int) -> Prepared | None:
+def prepared_tuning(spec: StudySpec, directory: Path, *, jobs: int) -> PreparedStudy | None:
     """The tuning that is still to be done, checked against the study's own prompts; None where nothing is.
 
     Raises:
@@ -52,14 +52,14 @@ def prepared_tuning(spec: StudySpec, directory: Path, *, jobs: int) -> Prepared 
     return None if found is None else found[0]
 
 
-def _prepared_and_apart(spec: StudySpec, directory: Path, *, jobs: int) -> tuple[Prepared, Apart] | None:
+def _prepared_and_apart(spec: StudySpec, directory: Path, *, jobs: int) -> tuple[PreparedStudy, Apart] | None:
     validate_tuning(spec)
     if spec.tune is None:
         return None
     known = load_tuning(directory)
     if known is not None and known.key == tuning_key(spec):
         return None
-    ours = load_inputs(untuned(spec), directory)
+    ours = load_inputs(take_first_trials(spec), directory)
     found = prepare(tuning_spec(spec), directory / FOLDER, jobs=jobs)
     training = [prompt for seed in ours.inputs.values() for prompt in seed.everything]
     shares = audit([*training, *ours.suite.prompts], found.suite.prompts)
@@ -101,7 +101,7 @@ def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progre
     return settled_by(spec, found)
 
 
-def _collect(spec: StudySpec, done: Prepared, apart: Apart, minutes: float) -> Tuning:
+def _collect(spec: StudySpec, done: PreparedStudy, apart: Apart, minutes: float) -> Tuning:
     assert spec.tune is not None  # noqa: S101 - the caller asks only where something is tuned
     trials = {
         name: [_trial(done, f"{name}@{number}", settings) for number, settings in enumerate(grid_of(spec, name))]
@@ -125,7 +125,7 @@ def _collect(spec: StudySpec, done: Prepared, apart: Apart, minutes: float) -> T
     )
 
 
-def _trial(done: Prepared, arm: str, settings: dict[str, Json]) -> Trial:
+def _trial(done: PreparedStudy, arm: str, settings: dict[str, Json]) -> Trial:
     rates, tokens, seconds = [], 0, 0.0
     for task in done.tasks:
         item = task.item

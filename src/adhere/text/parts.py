@@ -30,7 +30,7 @@ _FENCE = re.compile(_LINE_START + r"[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\r\n]*)(
 _FIRST_WINDOW = 4096
 
 
-class Fenced(NamedTuple):
+class FencedBlock(NamedTuple):
     """A code block: `span` is the code, `outer` includes the fences and the line break behind them, `info` opens it."""
 
     span: Span
@@ -61,7 +61,7 @@ def last_span(text: str, unit: Unit) -> Span | None:
     return found[-1] if found else None
 
 
-def code_blocks(text: str) -> Iterator[Fenced]:
+def code_blocks(text: str) -> Iterator[FencedBlock]:
     """The closed fences, in order."""
     if "```" not in text and "~~~" not in text:
         return
@@ -71,7 +71,7 @@ def code_blocks(text: str) -> Iterator[Fenced]:
             opening = fence
         elif fence[1].startswith(opening[1]) and not fence[2]:
             code = opening.end(), max(opening.end(), fence.start())
-            yield Fenced(code, (opening.start(), fence.end()), opening[2].strip())
+            yield FencedBlock(code, (opening.start(), fence.end()), opening[2].strip())
             opening = None
 
 
@@ -128,4 +128,4 @@ _FINDERS: dict[Unit, Callable[[str], Iterator[Span]]] = {
     "code block": _code,
 }
 
-__all__ = ["BULLET_MARK", "Fenced", "Span", "Unit", "bullets", "code_blocks", "last_span", "spans"]
+__all__ = ["BULLET_MARK", "FencedBlock", "Span", "Unit", "bullets", "code_blocks", "last_span", "spans"]

@@ -43,7 +43,7 @@ _CHANNEL = re.compile(
 _BARE_FINAL = "assistantfinal"  # harmony, decoded without its special tokens: `analysis…assistantfinal…`
 
 
-class Heard(NamedTuple):
+class SplitAnswer(NamedTuple):
     """What a model said: the answer, its reasoning (None: it showed none), and how it ended."""
 
     text: str
@@ -70,7 +70,7 @@ def split_reasoning(text: str) -> tuple[str | None, str]:
     return _split(text)[:2]
 
 
-def heard(text: str, status: Status = "ok") -> Heard:
+def split_answer(text: str, status: Status = "ok") -> SplitAnswer:
     """What a model wrote, reasoning and all, as it is judged: see `split_reasoning`.
 
     Reasoning that is never closed was cut before the answer began: the status is then `truncated`, and the text empty.
@@ -83,7 +83,7 @@ def heard(text: str, status: Status = "ok") -> Heard:
     reasoning, answer, is_cut = _split(text)
     if status == "ok":
         status = "truncated" if is_cut else "ok" if answer.strip() else "empty"
-    return Heard(answer, reasoning, status)
+    return SplitAnswer(answer, reasoning, status)
 
 
 def own_tags() -> tuple[str, ...]:
@@ -166,4 +166,4 @@ def _split_channels(text: str) -> _Split:
     return _Split("\n".join(reasoning) if reasoning else None, "\n".join(answer), is_cut=not answer)
 
 
-__all__ = ["TAGS", "Heard", "heard", "own_tags", "split_reasoning"]
+__all__ = ["TAGS", "SplitAnswer", "own_tags", "split_answer", "split_reasoning"]

@@ -190,7 +190,7 @@ class SubsequenceRule(BlockRule):
         known: dict[int, list[int]] = {}
         for place, item in self._candidates(hashes, begins, lengths):
             shorter = min(int(lengths[place]), len(self._items[item]))
-            needed = _needed(shorter)
+            needed = _fewest_common(shorter)
             if place not in hashed:  # only tokens that some item has can be in common
                 of_text = hashes[begins[place] : begins[place + 1]]
                 hashed[place] = of_text[of_text > 0].tolist()
@@ -255,7 +255,7 @@ class SubsequenceRule(BlockRule):
             numbers, owners = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
             enough = np.full(len(self._rarest_first), np.iinfo(np.int64).max, dtype=np.int64)
             for item, order in enumerate(self._rarest_first):
-                needed = _needed(min(length, len(order)))
+                needed = _fewest_common(min(length, len(order)))
                 if len(order) < needed:
                     continue
                 enough[item] = max(1, int(needed * _RARE_SHARE))
@@ -329,7 +329,7 @@ def _needed_all(shorter: np.ndarray) -> np.ndarray:
     return needed
 
 
-def _needed(shorter: int) -> int:
+def _fewest_common(shorter: int) -> int:
     """The fewest common tokens that make a match where the shorter text has `shorter`."""
     return max(FEWEST_TOKENS, -(-3 * shorter // 5))
 

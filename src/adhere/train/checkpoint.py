@@ -45,7 +45,7 @@ EVERY_S = 300.0  # writing takes seconds for a small model and stops training me
 _current: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 
 
-class Kept(Protocol):
+class LearnerState(Protocol):
     """What is kept of a learner (`train.loop.Learner`), and what tells its stage from another one."""
 
     model: PreTrainedModel
@@ -73,7 +73,7 @@ class Keeper:
         self.folder, self.every_s = folder, every_s
         self._written = time.monotonic()
 
-    def restore(self, learner: Kept, tally: Tally, log: list[LogRow]) -> int:
+    def restore(self, learner: LearnerState, tally: Tally, log: list[LogRow]) -> int:
         """Put the learner, the counts and the log into the state that was kept.
 
         How many batches were done (0: none kept).
@@ -100,7 +100,7 @@ class Keeper:
         log[:] = kept["log"]
         return int(kept["done"])
 
-    def save_if_due(self, learner: Kept, tally: Tally, log: list[LogRow], *, done: int) -> bool:
+    def save_if_due(self, learner: LearnerState, tally: Tally, log: list[LogRow], *, done: int) -> bool:
         """Write a checkpoint if the last one is `every_s` old; whether it was written.
 
         A killed write leaves the one before.
@@ -206,7 +206,7 @@ def _read(file: Path, device: Any) -> dict[str, Any]:
     return found
 
 
-def _identity(learner: Kept) -> str:
+def _identity(learner: LearnerState) -> str:
     shapes = [list(parameter.shape) for parameter in learner.parameters]
     optimizer = type(learner.optimizer).__name__
     settings = msgspec.to_builtins(learner.settings)

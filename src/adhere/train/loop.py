@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self, TypeVar
 import msgspec
 from msgspec import Meta
 
-from adhere.errors import Diverged, UsageError
+from adhere.errors import Divergence, UsageError
 from adhere.progress import Step
 from adhere.schema import Record, convert
 from adhere.train.batch.pack import Precision, Tree, log_probs
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-    from adhere.models.local.decoder.precision import Resolved
+    from adhere.models.local.decoder.precision import Precisions
 
 __all__ = [
     "Learner",
@@ -141,7 +141,7 @@ def check_settings(settings: Settings) -> Settings:
         raise UsageError(f"{type(settings).__name__}: {error}") from error
 
 
-def settle(settings: Settings, resolved: Resolved) -> Settings:
+def settle(settings: Settings, resolved: Precisions) -> Settings:
     """The settings with every precision that they leave open as a study settled it, and with their inputs' hashes.
 
     What a cell's key holds.
@@ -270,7 +270,7 @@ class Learner:
         """Add up the gradients of all parts and step once.
 
         Raises:
-            Diverged: A loss or the gradient is not finite; the weights are those of the step before.
+            Divergence: A loss or the gradient is not finite; the weights are those of the step before.
         """
         import torch
 
@@ -328,7 +328,7 @@ class Learner:
 
     def _refuse_unbounded(self, noun: str, value: float, rate: float) -> None:
         if not math.isfinite(value):
-            raise Diverged(
+            raise Divergence(
                 f"{self.stage}: the {noun} of step {self.step + 1} of {self.steps} is {value} at learning rate "
                 f"{rate:.3g}; that step was not taken. Lower learning_rate, or look for a broken row in its batch"
             )

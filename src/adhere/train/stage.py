@@ -40,7 +40,7 @@ __all__ = [
     "ADAPTER",
     "MODEL",
     "REWARD_MODEL",
-    "Trained",
+    "TrainedStage",
     "Training",
     "memory_needed",
     "train_stage",
@@ -90,7 +90,7 @@ class Training(NamedTuple):
     name: str = ""
 
 
-class Trained(NamedTuple):
+class TrainedStage(NamedTuple):
     """What a stage left, beside its files."""
 
     settings: OptimizerSettings
@@ -102,7 +102,7 @@ class Trained(NamedTuple):
 
 def train_stage(
     training: Training, into: Path, *, progress: Progress, see: Callable[[LogRow], None] | None = None
-) -> Trained:
+) -> TrainedStage:
     """Train a stage from its weights, or from where a killed attempt was, and store it in `into`.
 
     Args:
@@ -115,8 +115,8 @@ def train_stage(
         IntegrityError: The weights that it starts from are not those that it was given.
         SpecError: A prompt has no constraints, so its answers have no reward.
         UsageError: What it asks for does not go together.
-        Diverged: A loss or gradient is not finite.
-        Wasted: A guard stopped it.
+        Divergence: A loss or gradient is not finite.
+        GuardStop: A guard stopped it.
         ResourceError: Out of memory, also with micro-batches of half the size; says what is needed.
     """
     torch = need("torch", extra="train")
@@ -130,7 +130,7 @@ def train_stage(
             f"{training.weights_sha256}. Remove {training.weights.parent} to train them again"
         )
     online: dict[str, Scorer] = {"score": _scorer(training)} if stage.online else {}
-    noted = _noted(training)
+    noted = _list_notes(training)
     for warning in noted:
         progress.say(warning)
 
@@ -184,17 +184,17 @@ def train_stage(
     for row in result.log:
         again.see(row)
     _save(training, model, tokenizer, result, into)
-    return Trained(settings, weights_sha256(into / MODEL), result.ledger, list(result.log), noted + again.warnings)
+    return TrainedStage(settings, weights_sha256(into / MODEL), result.ledger, list(result.log), noted + again.warnings)
 
 
-def _watched(training: Training) -> WatchSpec | None:
+def _find_watch(training: Training) -> WatchSpec | None:
     """Who looks at this stage; a reward model answers nothing, and `sft-until` has looks of its own."""
     is_policy = training.stage.yields == "weights" and training.stage.name != "sft-until"
     return training.watch if is_policy else None
 
 
 def _watch(training: Training, tokenizer: PreTrainedTokenizerBase) -> Watch | None:
-    asked = _watched(training)
+    asked = _find_watch(training)
     if asked is None:
         return None
     if is_sharding():
@@ -225,7 +225,7 @@ def _attach(training: Training, model: PreTrainedModel) -> None:
         attach_tokens(model)
 
 
-def _noted(training: Training) -> list[str]:
+def _list_notes(training: Training) -> list[str]:
     """What is to be said of a stage before it begins."""
     merging = training.settings.merging
     if merging is None or merging.mode != "paper" or merging.p == 1:
@@ -312,7 +312,7 @@ def _too_large(training: Training, settings: OptimizerSettings) -> str:
         device=training.device,
         shards=shards,
         reward=training.reward,
-        watched=_watched(training) is not None,
+        watched=_find_watch(training) is not None,
     )
     return too_large(training.name or training.stage.name, settings, memory, training.device)
 

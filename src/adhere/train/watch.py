@@ -25,13 +25,13 @@ from adhere.train.parallel import divide, share
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["PASSED", "SCORE", "Asked", "Watch", "asked_of", "greedy_scores", "watcher", "watching"]
+__all__ = ["PASSED", "SCORE", "HeldOutPrompt", "Watch", "asked_of", "greedy_scores", "watcher", "watching"]
 
 SCORE, PASSED = "watch_score", "watch_pass_rate"  # columns of the log
 KINDS: tuple[RewardKind, RewardKind] = ("dense", "binary")
 
 
-class Asked(NamedTuple):
+class HeldOutPrompt(NamedTuple):
     """A held-out prompt: its tokens, and what its answer must keep."""
 
     prompt: tuple[int, ...]
@@ -50,7 +50,7 @@ class Watch(NamedTuple):
     """
 
     tokenizer: PreTrainedTokenizerBase
-    asked: Sequence[Asked]
+    asked: Sequence[HeldOutPrompt]
     every: int
     max_new_tokens: int
 
@@ -87,7 +87,7 @@ def watcher() -> Watch | None:
     return _current.get()
 
 
-def asked_of(suite: Suite, tokenizer: PreTrainedTokenizerBase) -> list[Asked]:
+def asked_of(suite: Suite, tokenizer: PreTrainedTokenizerBase) -> list[HeldOutPrompt]:
     """The prompts of a suite.
 
     Raises:
@@ -102,14 +102,14 @@ def asked_of(suite: Suite, tokenizer: PreTrainedTokenizerBase) -> list[Asked]:
                 "Name one such as `core`"
             )
         ids = prompt_ids(tokenizer, prompt.messages())
-        found.append(Asked(ids, prompt.constraints, prompt.tags.get("profile")))
+        found.append(HeldOutPrompt(ids, prompt.constraints, prompt.tags.get("profile")))
     return found
 
 
 def greedy_scores(
     model: Any,
     tokenizer: Any,
-    asked: Sequence[Asked],
+    asked: Sequence[HeldOutPrompt],
     kinds: Sequence[RewardKind],
     *,
     max_new_tokens: int,

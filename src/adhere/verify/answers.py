@@ -24,7 +24,7 @@ from adhere.lines.blocks import BLOCK_BYTES, LineFile, written_whole
 from adhere.lines.workers import in_order
 from adhere.pipeline.outcomes import Slot
 from adhere.pipeline.summarize import versions_of
-from adhere.pipeline.summarize.counts import Counted, Counts, insist, mean_of_all
+from adhere.pipeline.summarize.counts import CountedRates, Counts, insist, mean_of_all
 from adhere.progress import Progress, Silent, Step
 from adhere.schema import STATUSES, Mode, Prompt, Record, Status
 from adhere.store.summary import Accounting, Rate, Tally
@@ -337,7 +337,7 @@ class _Ledger:
             skipped=self._problems,
         )
 
-    def _counts(self, prompts: tuple[Prompt, ...]) -> tuple[Counted, set[int]]:
+    def _counts(self, prompts: tuple[Prompt, ...]) -> tuple[CountedRates, set[int]]:
         """Counted by prompt, and the numbers of the prompts that have a judged answer."""
         counts = Counts()
         conversations: dict[tuple[int, int], list[tuple[list[Slot], bool]]] = {}  # (prompt, draw): its turns

@@ -37,7 +37,7 @@ from adhere.schema import (
     status_of_stop,
 )
 from adhere.suites import Suite
-from adhere.text.reasoning import heard
+from adhere.text.reasoning import split_answer
 from adhere.text.size import is_too_long
 
 BadRows = Literal["error", "skip"]
@@ -337,7 +337,7 @@ class Desk(Step):
         if draw < 0 or text is None:
             text = _text_of_failure(row, data)
         elif not self._keeps_reasoning:
-            text, found, ended = heard(text)
+            text, found, ended = split_answer(text)
             reasoning, is_cut = reasoning or found, ended == "truncated"
         calls = calls_of({"tool_calls": row.tool_calls}) if row.tool_calls else ()
         steps = tuple(row.steps or ())

@@ -10,7 +10,7 @@ import pytest
 
 from adhere.build.checks import ask
 from adhere.build.checks.ask import Case, read_cases, read_function, read_same
-from adhere.build.checks.examine import Dropped, examine, fleiss_kappa, mutants
+from adhere.build.checks.examine import DroppedPart, examine, fleiss_kappa, mutants
 from adhere.build.checks.file import Check, load_checks, write_checks
 from adhere.build.checks.make import build_checks, checks_text
 from adhere.build.checks.spec import PRESETS, ChecksSpec, load_checks_spec
@@ -72,7 +72,7 @@ def few_mutants():
         yield
 
 
-def fates(functions: dict[str, str], **options: object) -> tuple[object, dict[str, Dropped]]:
+def fates(functions: dict[str, str], **options: object) -> tuple[object, dict[str, DroppedPart]]:
     made = {name: read_function(f"```python\n{source}```") for name, source in functions.items()}
     settings = {"thresholds": PRESETS["published"], "keep": 3, "seed": 0, **options}
     survivor, dropped = examine(RULE, list(made.values()), CASES, HELD_OUT, **settings)
@@ -81,13 +81,13 @@ def fates(functions: dict[str, str], **options: object) -> tuple[object, dict[st
 
 
 @pytest.fixture(scope="module")
-def all_fates() -> tuple[object, dict[str, Dropped]]:
+def all_fates() -> tuple[object, dict[str, DroppedPart]]:
     return fates({**FINE, **{name: source for name, (source, _, _) in BAD.items()}})
 
 
 @isolated
 @pytest.mark.parametrize("name", BAD)
-def test_the_fate_of_each(all_fates: tuple[object, dict[str, Dropped]], name: str) -> None:
+def test_the_fate_of_each(all_fates: tuple[object, dict[str, DroppedPart]], name: str) -> None:
     _, stage, reason = BAD[name]
     dropped = all_fates[1][name]
     assert dropped.stage == stage, dropped
@@ -95,7 +95,7 @@ def test_the_fate_of_each(all_fates: tuple[object, dict[str, Dropped]], name: st
 
 
 @isolated
-def test_the_fine_ones_survive_among_them(all_fates: tuple[object, dict[str, Dropped]]) -> None:
+def test_the_fine_ones_survive_among_them(all_fates: tuple[object, dict[str, DroppedPart]]) -> None:
     survivor, dropped = all_fates
     assert set(dropped) == set(BAD)
     assert sorted(function.source for function in survivor.functions) == sorted(FINE.values())
@@ -312,7 +312,7 @@ def test_end_to_end(tmp_path: Path, fate: str, count: int, stage: str | None) ->
     report = build_checks(SPEC, scripted(fate), tmp_path)
     assert (report.instructions, report.checks) == (1, count)
     assert report.backend.startswith("linux: ")
-    dropped = read_rows(tmp_path / "drops.jsonl", Dropped)
+    dropped = read_rows(tmp_path / "drops.jsonl", DroppedPart)
     assert stage is None or stage in {one.stage for one in dropped if one.what == "instruction"}
     assert f"{count} checks from 1 instructions" in checks_text(report)
     for one in report.stages:

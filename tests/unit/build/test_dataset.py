@@ -17,7 +17,7 @@ import adhere.schema
 from adhere.build.dataset.card import load_card, yield_table
 from adhere.build.dataset.make import build_dataset
 from adhere.build.dataset.prompts import make_prompts
-from adhere.build.dataset.queries import Asked, find_queries, topic_words
+from adhere.build.dataset.queries import UserQuery, find_queries, topic_words
 from adhere.build.dataset.spec import (
     Constraints,
     DataSpec,
@@ -214,7 +214,7 @@ def test_constraints_never_conflict(most: int) -> None:
 
 def test_letters_and_capitals_are_not_asked_of_scripts_without() -> None:
     kinds = kinds_of("train", ("case:lower", "punctuation:no_commas"))
-    queries = [Asked("u-1", "为什么天空是蓝色的？", (), None)]
+    queries = [UserQuery("u-1", "为什么天空是蓝色的？", (), None)]
     few = Constraints(fewest=1, most=1)
     spec = msgspec.structs.replace(SPEC, queries=Queries(count=1), constraints=few)
     for seed in range(6):
@@ -236,7 +236,7 @@ QUERIES = (
 )
 
 
-def queries_in(path: Path, spec: Queries) -> list[Asked]:
+def queries_in(path: Path, spec: Queries) -> list[UserQuery]:
     return find_queries(
         msgspec.structs.replace(spec, source="file", path=str(path)),
         FunctionModel(),

@@ -9,7 +9,7 @@ from itertools import product
 import msgspec
 import pytest
 
-from adhere.build.decontaminate.parts import decontaminate, normalised, query_part
+from adhere.build.decontaminate.parts import decontaminate, normalise, query_part
 from adhere.errors import ContaminationError
 from adhere.schema import ConstraintRef, Prompt, Turn
 from adhere.suites.generated.core.suite import core
@@ -137,7 +137,7 @@ def test_the_prefilter_loses_nothing() -> None:
 
 
 def test_normalised() -> None:
-    assert normalised("  \uff37hy,\n is—IT so?") == "why is it so"
+    assert normalise("  \uff37hy,\n is—IT so?") == "why is it so"
 
 
 def test_hundreds_against_hundreds_take_seconds_not_minutes() -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from adhere.constraints import make
-from adhere.constraints.nested import DEEPEST, LARGEST, Nested
+from adhere.constraints.nested import DEEPEST, LARGEST, NestedRule
 from adhere.constraints.resolve import resolve
 from adhere.errors import AdhereError, BadParameter, UnknownName
 from adhere.pipeline.judge import Judge
@@ -294,5 +294,5 @@ def test_no_witness_is_an_error_that_says_so():
 
 
 def test_a_composition_is_never_trained_on():
-    assert Nested.part == "held-out"
+    assert NestedRule.part == "held-out"
     assert within("first line", LOWER).part == "held-out"

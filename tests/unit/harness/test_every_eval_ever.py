@@ -10,7 +10,7 @@ from tests.unit.harness.harness_runs import make_run
 
 from adhere.cli import adhere
 from adhere.harness.every_eval_ever.write import model_of, suite_of, write
-from adhere.models.fake.scripted import ScriptedModel, scripted
+from adhere.models.fake.scripted import ScriptedModel, open_scripted
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import ConstraintRef, Prompt, Response, Turn, Usage
 from adhere.suites import load
@@ -107,7 +107,7 @@ def test_the_command_and_what_is_not_measured(tmp_path):
 
 
 def test_an_episode_has_every_message_and_call_of_its_own(tmp_path):
-    run = evaluate_sync(scripted("scripted/solver"), load("world:files:x2"), tmp_path / "run")
+    run = evaluate_sync(open_scripted("scripted/solver"), load("world:files:x2"), tmp_path / "run")
     write(run, tmp_path / "out")
     (file,) = (tmp_path / "out").rglob("*_samples.jsonl")
     for line, prompt, response in zip(file.read_text().splitlines(), run.prompts(), run.responses(), strict=True):

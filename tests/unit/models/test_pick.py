@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from adhere.errors import Diverged  # noqa: E402
+from adhere.errors import Divergence  # noqa: E402
 from adhere.models.local.decoder.pick import pick, uniforms  # noqa: E402
 
 
@@ -62,7 +62,7 @@ def test_not_finite_is_an_error() -> None:
     for bad in (float("nan"), float("inf")):
         logits = torch.zeros(10, 2)
         logits[3, 1] = bad
-        with pytest.raises(Diverged):
+        with pytest.raises(Divergence):
             pick(logits, [0.5, 0.5], temperature=1.0, top_p=1.0)
 
 

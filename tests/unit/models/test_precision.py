@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from adhere.errors import MissingModel, UsageError  # noqa: E402
 from adhere.models.local.decoder import precision  # noqa: E402
-from adhere.models.local.decoder.precision import Chosen, Resolved, Sizes, fastest, probe, product, resolve  # noqa: E402
+from adhere.models.local.decoder.precision import PrecisionChoice, Precisions, Sizes, fastest, probe, product, resolve  # noqa: E402
 from adhere.schema import decode, encode  # noqa: E402
 
 QUICK = {
@@ -29,7 +29,7 @@ def weights(tmp_path: Path) -> Path:
 
 
 def able(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, "_automatic", lambda: Chosen("bf16", "the CPU has it"))
+    monkeypatch.setattr(precision, "_automatic", lambda: PrecisionChoice("bf16", "the CPU has it"))
 
 
 def test_the_faster_one_is_taken_in_the_faster_layout() -> None:
@@ -51,9 +51,9 @@ def test_what_gains_little_stays_exact_and_is_decided_apart() -> None:
 def test_fp32_is_never_measured_and_never_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     able(monkeypatch)
     monkeypatch.setattr(precision, "probe", lambda sizes: pytest.fail("there is nothing to choose"))
-    assert resolve("fp32", weights(tmp_path)) == Resolved()
-    monkeypatch.setattr(precision, "_automatic", lambda: Chosen("fp32", "the CPU has none"))
-    assert resolve("auto", weights(tmp_path)) == Resolved(reason="the CPU has none")
+    assert resolve("fp32", weights(tmp_path)) == Precisions()
+    monkeypatch.setattr(precision, "_automatic", lambda: PrecisionChoice("fp32", "the CPU has none"))
+    assert resolve("auto", weights(tmp_path)) == Precisions(reason="the CPU has none")
 
 
 def test_auto_measures_this_model_and_what_it_found_can_be_stored(
@@ -69,7 +69,7 @@ def test_auto_measures_this_model_and_what_it_found_can_be_stored(
     monkeypatch.setattr(precision, "probe", timed)
     found = resolve("auto", weights(tmp_path))
     assert seen == [Sizes(64, 96)]
-    assert decode(encode(found), Resolved) == found
+    assert decode(encode(found), Precisions) == found
 
 
 def test_the_probe_times_every_variant() -> None:

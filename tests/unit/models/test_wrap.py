@@ -8,7 +8,7 @@ from adhere.errors import UnknownName, UsageError
 from adhere.models.base import Model, Request
 from adhere.models.catalog import is_endpoint, open_model
 from adhere.models.fake.scripted import ScriptedModel
-from adhere.models.wrap import Wrapped, known_methods
+from adhere.models.wrap import WrappedModel, known_methods
 from adhere.models.wrap.methods import best_of, majority
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import ConstraintRef, Message, Prompt, Response, Sampling, Turn, Usage
@@ -100,8 +100,8 @@ class TestMethods:
                 seen.append(sampling.temperature)
                 return super().respond(requests, sampling)
 
-        asked(Wrapped(Inner(lambda _: "x"), "majority-2", majority(2)), [request()], Sampling(temperature=0))
-        asked(Wrapped(Inner(lambda _: "x"), "majority-2", majority(2)), [request()], Sampling(temperature=0.3))
+        asked(WrappedModel(Inner(lambda _: "x"), "majority-2", majority(2)), [request()], Sampling(temperature=0))
+        asked(WrappedModel(Inner(lambda _: "x"), "majority-2", majority(2)), [request()], Sampling(temperature=0.3))
         assert seen == [0.8, 0.3]
 
     def test_self_check_previews_answers_and_checks(self):
@@ -139,7 +139,7 @@ class TestMethods:
                 batches.append(len(requests))
                 return super().respond(requests, sampling)
 
-        model = Wrapped(Inner(lambda _: "x"), "majority-2", majority(2))
+        model = WrappedModel(Inner(lambda _: "x"), "majority-2", majority(2))
         found = asked(model, [Request(f"p{at}", 0, 0, (Message("user", str(at)),), at) for at in range(5)])
         assert batches == [10]
         assert sorted(one.prompt_id for one in found) == [f"p{at}" for at in range(5)]
@@ -183,7 +183,7 @@ class TestOracles:
     def test_best_of_takes_what_the_verifiers_like(self, tmp_path):
         answers = {"Say cats.": ["CATS", "cats"], "Say dogs.": ["DOGS", "DOGS"]}
         inner = ScriptedModel(lambda call: answers[call.messages[-1].content].pop(0))
-        run = evaluate_sync(Wrapped(inner, "best-of-2", best_of(2), is_oracle=True), SUITE, tmp_path / "run")
+        run = evaluate_sync(WrappedModel(inner, "best-of-2", best_of(2), is_oracle=True), SUITE, tmp_path / "run")
         assert {one.prompt_id: one.text for one in run.responses()} == {"a": "cats", "b": "DOGS"}
         assert run.summary().overall.prompt_strict.passed == 1
         assert run.spec.engine.settings["oracle"] is True
@@ -221,7 +221,7 @@ class TestInReports:
             )
 
         plain = ScriptedModel(counted("CATS", 10))
-        oracle = Wrapped(ScriptedModel(counted("cats", 30)), "best-of-2", best_of(2), is_oracle=True)
+        oracle = WrappedModel(ScriptedModel(counted("cats", 30)), "best-of-2", best_of(2), is_oracle=True)
         return [evaluate_sync(model, SUITE, tmp_path / str(at)) for at, model in enumerate((oracle, plain))]
 
     def test_oracles_are_ranked_with_no_other(self, tmp_path):

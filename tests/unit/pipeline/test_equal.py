@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from adhere.cli.compare import command
 from adhere.errors import RunMismatch, UsageError
 from adhere.models.fake.scripted import ScriptedModel
-from adhere.models.wrap import Wrapped
+from adhere.models.wrap import WrappedModel
 from adhere.models.wrap.methods import best_of, majority, prefix
 from adhere.pipeline.compare import compare_runs
 from adhere.pipeline.compare.equal import at_equal_tokens, innermost, with_equal_length
@@ -39,9 +39,9 @@ def runs(tmp_path_factory):
     root = tmp_path_factory.mktemp("equal")
     made = {
         "plain": model(10, 10),
-        "vote": Wrapped(model(14, 10), "majority-4", majority(4)),  # 40 tokens
-        "method": Wrapped(model(20, 25), "prefix", prefix),
-        "oracle": Wrapped(model(14, 10), "best-of-4", best_of(4), is_oracle=True),
+        "vote": WrappedModel(model(14, 10), "majority-4", majority(4)),  # 40 tokens
+        "method": WrappedModel(model(20, 25), "prefix", prefix),
+        "oracle": WrappedModel(model(14, 10), "best-of-4", best_of(4), is_oracle=True),
         "other": model(10, 40, name="scripted/other"),
         "silent": model(10, None),
     }

@@ -12,7 +12,7 @@ from adhere.models.fake.scripted import ScriptedModel
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.pipeline.judge_model.critic import Critic
 from adhere.pipeline.judge_model.statements import judge_run
-from adhere.schema import ConstraintRef, Given, Message, Prompt, Turn
+from adhere.schema import ConstraintRef, GivenMessages, Message, Prompt, Turn
 from adhere.store.run import Run
 from adhere.suites.base import Suite
 
@@ -175,7 +175,7 @@ def test_the_command(tmp_path):
 
 
 def test_the_judge_is_told_what_was_given(tmp_path):
-    given = Given(before=(Message("user", "Hi."), Message("assistant", "Hello.")))
+    given = GivenMessages(before=(Message("user", "Hi."), Message("assistant", "Hello.")))
     prompt = Prompt("p", (Turn("And now?", (statement("good"),)),), given=given)
     run = evaluate_sync(ScriptedModel(lambda _: "fine"), Suite("own", "1", (prompt,)), tmp_path / "run")
     calls = []

@@ -19,7 +19,7 @@ import pytest
 
 import adhere
 from adhere.constraints import Constraint, Finding, limit
-from adhere.constraints.published.shared.registry import Kind, Published
+from adhere.constraints.published.shared.registry import Kind, PublishedConstraint
 from adhere.pipeline.judge import Judge
 
 EXPONENTIAL = re.compile(r"(a+)+$")
@@ -78,11 +78,11 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert all(clock.struck is None for clock in limit._Watch.of_this_process().clocks)
 
 
-def slow_published() -> Published:
+def slow_published() -> PublishedConstraint:
     kind = Kind(
         "punctuation:no_comma", ("ifeval",), {}, compile=lambda _: lambda _: pytest.fail("not called"), describe=str
     )
-    return Published(kind, {}, lambda text: WORK[text.raw.split()[0]]() or Finding("pass", "looked"))
+    return PublishedConstraint(kind, {}, lambda text: WORK[text.raw.split()[0]]() or Finding("pass", "looked"))
 
 
 def assert_late(found: tuple[Finding, Finding]) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from adhere.errors import RunMismatch
 from adhere.harness.scoring import columns, prompt_of
-from adhere.models.fake.scripted import scripted
+from adhere.models.fake.scripted import open_scripted
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import (
     LONG_TEXT,
@@ -73,7 +73,7 @@ def long_rows(path: Path, prompts: int) -> str:
 
 
 def test_an_eval_never_holds_its_texts(tmp_path: Path) -> None:
-    model = scripted("scripted/fixed:Seven")
+    model = open_scripted("scripted/fixed:Seven")
     evaluate_sync(
         model, load(long_rows(tmp_path / "few.jsonl", 2)), tmp_path / "warm"
     )  # what is imported and made once
@@ -94,10 +94,10 @@ def test_a_generated_suite_never_holds_its_texts() -> None:
 MEASURE = """
 import resource, sys
 from pathlib import Path
-from adhere.models.fake.scripted import scripted
+from adhere.models.fake.scripted import open_scripted
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.suites import load
-evaluate_sync(scripted("scripted/fixed:7"), load(sys.argv[1]), Path(sys.argv[2]))
+evaluate_sync(open_scripted("scripted/fixed:7"), load(sys.argv[1]), Path(sys.argv[2]))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
 """
 
@@ -165,7 +165,7 @@ def test_stored_prompts_are_packed_as_they_are_read(tmp_path: Path) -> None:
 
 
 def test_a_run_with_another_long_text_is_refused(tmp_path: Path) -> None:
-    model, suite = scripted("scripted/fixed:7"), load("long:8k+x1")
+    model, suite = open_scripted("scripted/fixed:7"), load("long:8k+x1")
     run = evaluate_sync(model, suite, tmp_path)
     first, *others = suite.prompts
     other = msgspec.structs.replace(first, turns=(Turn(first.text + ".", first.constraints),))

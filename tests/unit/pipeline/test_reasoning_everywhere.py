@@ -11,7 +11,7 @@ from adhere.pipeline.respond import settle
 from adhere.rewards.rows import answer_of, reward_of
 from adhere.schema import ConstraintRef, Prompt, Response, Turn
 from adhere.suites.base import Suite
-from adhere.text.reasoning import TAGS, heard, split_reasoning
+from adhere.text.reasoning import TAGS, split_answer, split_reasoning
 from adhere.verify.answers import verify
 
 NO_COMMA = ConstraintRef("punctuation:no_comma")
@@ -72,7 +72,7 @@ def test_lighteval_869_a_person_names_other_tags(monkeypatch, tmp_path):
     assert split_reasoning(text) == (None, text)
     monkeypatch.setenv(TAGS, "<ponder> </ponder> BEGIN END")
     assert split_reasoning(text) == (THOUGHT, "fine")
-    assert heard("begin why") == ("", "why", "truncated")
+    assert split_answer("begin why") == ("", "why", "truncated")
     assert split_reasoning(f"{THOUGHT} END fine") == (THOUGHT, "fine")
     assert verified(tmp_path, response=text).prompt_strict == 1.0
     monkeypatch.setenv(TAGS, "<ponder>")

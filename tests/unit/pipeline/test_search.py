@@ -11,7 +11,7 @@ from adhere.errors import AdhereError, IntegrityError, UsageError
 from adhere.models.base import Request
 from adhere.models.catalog import open_model
 from adhere.models.fake.scripted import ScriptedModel
-from adhere.models.wrap import Searched
+from adhere.models.wrap import SearchedModel
 from adhere.models.wrap.methods import PREFIX
 from adhere.pipeline.compare import compare_runs
 from adhere.pipeline.evaluate import evaluate_sync
@@ -51,7 +51,7 @@ class Follower:
 
 def searched(script, count=3):
     inner = ScriptedModel(script, name="scripted/inner")
-    return Searched(inner, f"prompt-search-{count}", count), inner
+    return SearchedModel(inner, f"prompt-search-{count}", count), inner
 
 
 def search_of(run):

@@ -89,7 +89,7 @@ PARAMS = {
 }  # fmt: skip
 
 
-def constraints(profile: str) -> list[published.Published]:
+def constraints(profile: str) -> list[published.PublishedConstraint]:
     """Every kind of a profile, and those with mended defects a second time.
 
     What IFBench kept from 2025 is one object with the kind of 2026, and asked under that alone.

@@ -21,8 +21,8 @@ from adhere.report.pieces import numbers
         (numbers.p_value(0.0312), "0.031"),
         (numbers.p_value(0.0002), "<0.001"),
         (numbers.significant(0.0000123), "1.23e−05"),
-        (numbers.counted(1, "seed"), "1 seed"),
-        (numbers.counted(3, "seed"), "3 seeds"),
+        (numbers.plural(1, "seed"), "1 seed"),
+        (numbers.plural(3, "seed"), "3 seeds"),
     ],
 )
 def test_numbers_as_a_reader_sees_them(shown: str, wanted: str) -> None:

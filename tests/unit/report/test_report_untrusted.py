@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhere.report.pieces.untrusted import marked, visible
+from adhere.report.pieces.untrusted import mark_hidden, visible
 from adhere.terminal import one_line, plain
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # lone surrogates and controls included
@@ -25,7 +25,7 @@ def test_windows_line_ends_are_line_ends() -> None:
 
 
 def test_marked_escapes_and_sets_hidden_characters_apart() -> None:
-    assert marked("<b>\u202e") == '&lt;b&gt;<span class="hidden-char">⟨U+202E⟩</span>'
+    assert mark_hidden("<b>\u202e") == '&lt;b&gt;<span class="hidden-char">⟨U+202E⟩</span>'
 
 
 def test_terminal_text_loses_whole_sequences() -> None:

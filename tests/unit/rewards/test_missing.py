@@ -16,7 +16,7 @@ import pytest
 from adhere.constraints import Constraint, Finding, registry
 from adhere.errors import UsageError
 from adhere.rewards import judge_reward, openrlhf
-from adhere.rewards.rows import Unmeasured
+from adhere.rewards.rows import TooFewMeasurements
 from adhere.rewards.verl import compute_score, compute_score_batch
 
 TRUTH = {"instruction_id_list": ["length:at_least"], "kwargs": [{"least": 2}]}
@@ -90,7 +90,9 @@ def test_trl_gives_the_others_the_advantages_that_they_have_alone(tiny_llama_dir
 
 def test_too_many_stop_the_training() -> None:
     assert rewarded(TEXTS * 25).count(None) == 50
-    with pytest.raises(Unmeasured, match=r"50 of 100 answers could not be judged, more than most_unmeasured=0\.4"):
+    with pytest.raises(
+        TooFewMeasurements, match=r"50 of 100 answers could not be judged, more than most_unmeasured=0\.4"
+    ):
         rewarded(TEXTS * 25, most_unmeasured=0.4)
     with pytest.raises(UsageError, match="must be a share"):
         judge_reward(most_unmeasured=40)

@@ -22,7 +22,7 @@ def fenced(request: pytest.FixtureRequest):
     """The workers of this process, with some fences only: each must hold alone."""
     try:
         pool = workers.Pool([FENCES[request.param]])
-    except workers.Refused as problem:
+    except workers.NoIsolation as problem:
         pytest.skip(f"{request.param} does not work here: {problem}")
     before, workers._pool = workers._pool, pool
     yield request.param

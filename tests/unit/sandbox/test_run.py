@@ -189,7 +189,7 @@ def test_nothing_runs_where_nothing_isolates(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_a_worker_that_fails_its_probe_is_not_used(monkeypatch: pytest.MonkeyPatch, probe: str) -> None:
     monkeypatch.setattr(workers, "_PROBE", probe)
-    with pytest.raises(workers.Refused, match="must not"):
+    with pytest.raises(workers.NoIsolation, match="must not"):
         workers.Worker(1, bwrap=False, landlock=True)
 
 
@@ -201,7 +201,7 @@ def test_without_seccomp_there_is_no_worker(monkeypatch: pytest.MonkeyPatch) -> 
         "_text",
         lambda name: real(name).replace('"x86_64": {', '"other": {').replace('"aarch64": {', '"another": {'),
     )
-    with pytest.raises(workers.Refused, match="no list of system calls"):
+    with pytest.raises(workers.NoIsolation, match="no list of system calls"):
         workers.Pool()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from adhere.schema import ConstraintRef, EngineInfo, Prompt, Turn
 from adhere.study.outcome.contrast import Evaluations
-from adhere.study.run.measured import Measured
+from adhere.study.run.measured import Measurement
 from adhere.study.run.plain import PlainText
 
 SLICES = ("new-topic/single", "new-family/multiple")
@@ -32,10 +32,10 @@ def evaluation(
     seed: int | None = 0,
     words: Sequence[int | None] | None = None,
     nats: Sequence[float] = (100.0, 90.0, 120.0),
-) -> Measured:
+) -> Measurement:
     """An evaluation with these outcomes."""
     n = len(passes)
-    return Measured(
+    return Measurement(
         version=1, key="k", arm=arm, seed=seed, engine=ENGINE, suite_sha256="s", summary=None, passes=list(passes),
         words=list(words or [20] * n), topic_words=[0.5] * n, repetitive=[False] * n,
         plain=PlainText(list(nats), [40] * len(nats)), shown={}, run="r", seconds=1.0, echo=[False] * n,

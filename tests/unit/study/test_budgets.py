@@ -16,7 +16,7 @@ from tests.unit.study.test_plan import CODE, SPEC
 
 from adhere.config import parse_toml
 from adhere.errors import SpecError
-from adhere.models.local.decoder.precision import Resolved
+from adhere.models.local.decoder.precision import Precisions
 from adhere.report.study.html import study_html
 from adhere.study.design.budgets import with_budgets
 from adhere.study.design.inputs import _inputs
@@ -48,7 +48,7 @@ GROWN = with_budgets(msgspec.structs.replace(BASE, budgets=[1, 2, 4]))
 def plan(spec: StudySpec) -> Plan:
     most = max(spec.stage(name).budget for name in spec.stages)
     inputs = Inputs("a", "b", tuple(f"further {share}" for share in range(2, most + 1)))
-    return make_plan(spec, {0: inputs}, Resolved(), CODE)
+    return make_plan(spec, {0: inputs}, Precisions(), CODE)
 
 
 def test_each_budget_is_an_arm_that_is_matched_to_its_like() -> None:

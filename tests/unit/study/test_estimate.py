@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="a study computes in what torch can do")
 
 from tests.unit.study.test_plan import CODE, SPEC
 
-from adhere.models.local.decoder.precision import Resolved
+from adhere.models.local.decoder.precision import Precisions
 from adhere.study.design.estimate import Estimate, estimate, timetable
 from adhere.study.design.plan import Inputs, make_plan
 from adhere.study.design.probe import VERSION, Probe, file_of, load_probe, mean, measure, threads_each
@@ -34,7 +34,7 @@ PROBE = Probe(
 
 
 def said(start: Path, probe: Probe | None, *, jobs: int = 1) -> Estimate:
-    plan = make_plan(SPEC, {seed: Inputs(f"{seed}", f"{seed}a") for seed in SPEC.seeds}, Resolved(), CODE)
+    plan = make_plan(SPEC, {seed: Inputs(f"{seed}", f"{seed}a") for seed in SPEC.seeds}, Precisions(), CODE)
     tasks = tasks_of(SPEC, plan, start_sha256="w", suites={"": "s"})
     return estimate(
         SPEC, plan, tasks, dict.fromkeys((one.name for one in tasks), False), start=start, probe=probe, jobs=jobs
@@ -91,7 +91,7 @@ def test_a_probe_of_the_model_itself(tiny_llama_dir: Path) -> None:
         data=msgspec.structs.replace(SPEC.data, max_new_tokens=6),
         evaluation=msgspec.structs.replace(SPEC.evaluation, max_new_tokens=9),
     )
-    found = measure(spec, study_prompts(0, 8), start=tiny_llama_dir, resolved=Resolved())
+    found = measure(spec, study_prompts(0, 8), start=tiny_llama_dir, resolved=Precisions())
     assert 1 <= found.answer_tokens <= 6
     assert 1 <= found.evaluated_tokens <= 9
     assert found.prompt_tokens > 9

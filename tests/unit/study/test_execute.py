@@ -28,10 +28,10 @@ from adhere.study.outcome import collect
 from adhere.study.outcome.answer import study_answer
 from adhere.study.outcome.contrast import contrast
 from adhere.study.outcome.result import StudyResult
-from adhere.study.prepared import Prepared, prepare
+from adhere.study.prepared import PreparedStudy, prepare
 from adhere.study.run import work
 from adhere.study.run.cells import CellRecord
-from adhere.study.run.measured import Measured
+from adhere.study.run.measured import Measurement
 from adhere.study.run.records import pack, unpack
 
 TEXT = """
@@ -133,7 +133,7 @@ def test_everything_is_done_and_answered(finished: tuple[Path, StudyResult]) -> 
     for file in (directory / "evaluations").glob(
         "*.json"
     ):  # by prompt, as contrasts count, and by the run's own summary
-        one = decode(file.read_bytes(), Measured)
+        one = decode(file.read_bytes(), Measurement)
         counted = [score.guard for score in result.scores if (score.arm, score.seed) == (one.arm, one.seed)]
         if not one.suite and counted:
             stored = one.summary.overall.guard
@@ -189,7 +189,7 @@ def test_weights_that_were_changed_are_refused_by_what_would_start_from_them(
     )
     train = work._DO["cell"]
 
-    def flip(prepared: Prepared, task: work.Task, progress: object) -> None:
+    def flip(prepared: PreparedStudy, task: work.Task, progress: object) -> None:
         train(prepared, task, progress)  # type: ignore[arg-type]
         if task.item.path == ("sft",):  # type: ignore[union-attr]
             weights = next((prepared.directory / "cells").glob("sft-s0-*/model/*.safetensors"))
@@ -245,7 +245,7 @@ def test_records_carry_a_study_on(
 def test_a_failed_cell_is_named_and_withholds_the_answer(
     spec: StudySpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(prepared: Prepared, task: work.Task, progress: object) -> None:
+    def fail(prepared: PreparedStudy, task: work.Task, progress: object) -> None:
         if task.name.startswith("sft+online-s1"):
             raise RuntimeError("out of luck")
         train(prepared, task, progress)  # type: ignore[arg-type]

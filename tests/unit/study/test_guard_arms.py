@@ -17,7 +17,7 @@ from adhere.schema import Prompt, Turn
 from adhere.study.outcome.contrast import Evaluations
 from adhere.study.outcome.guards import guard_tests
 from adhere.study.outcome.result import GuardTest
-from adhere.study.run.measured import Measured, collect_run
+from adhere.study.run.measured import Measurement, collect_run
 from adhere.study.run.plain import PlainText
 from adhere.suites.base import Suite
 from adhere.suites.generated.core.queries import queries
@@ -43,7 +43,7 @@ def fair(prompt: Prompt) -> str:
 
 def evaluated(
     suite: Suite, script: Script, directory: Path, *, arm: str, nats: float = 100.0, name: str = ""
-) -> Measured:
+) -> Measurement:
     by_id = {prompt.id: prompt for prompt in suite.prompts}
 
     def answer(request: Request) -> str:
@@ -136,7 +136,7 @@ def test_a_margin_is_never_more_than_a_share_of_what_the_reference_has(suite: Su
 
 
 def test_short_answers_to_a_published_suite_violate_its_words(suite: Suite, tmp_path: Path) -> None:
-    def both(script: Script) -> dict[tuple[str, int | None], Measured]:
+    def both(script: Script) -> dict[tuple[str, int | None], Measurement]:
         return {
             ("a", 0): evaluated(suite, script, tmp_path, arm="a", name="ifeval"),
             ("b", 0): evaluated(suite, fair, tmp_path, arm="b", name="ifeval"),

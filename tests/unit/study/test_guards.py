@@ -75,7 +75,7 @@ def test_the_plan_s_minutes_follow_what_was_measured(tmp_path) -> None:
     pytest.importorskip("torch", reason="a study computes in what torch can do")
     from tests.unit.study.test_plan import SPEC as STUDY
 
-    from adhere.models.local.decoder.precision import Resolved
+    from adhere.models.local.decoder.precision import Precisions
     from adhere.study.design.plan import Inputs, make_plan
     from adhere.study.design.probe import Probe
     from adhere.study.design.tasks import tasks_of
@@ -86,7 +86,7 @@ def test_the_plan_s_minutes_follow_what_was_measured(tmp_path) -> None:
         '{"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, '
         '"vocab_size": 100, "num_key_value_heads": 2, "tie_word_embeddings": true, "model_type": "llama"}'
     )
-    plan = make_plan(STUDY, {seed: Inputs("a", "b") for seed in STUDY.seeds}, Resolved(), CODE)
+    plan = make_plan(STUDY, {seed: Inputs("a", "b") for seed in STUDY.seeds}, Precisions(), CODE)
     tasks = tasks_of(STUDY, plan, start_sha256="w", suites={"": "s"})
     done = dict.fromkeys((task.name for task in tasks), False)
 

@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="a study computes in what torch can do")
 
 from adhere.config import parse_toml
 from adhere.errors import SpecError
-from adhere.models.local.decoder.precision import Resolved
+from adhere.models.local.decoder.precision import Precisions
 from adhere.study.design.plan import Inputs, Plan, make_plan, who_draws
 from adhere.study.design.spec import ArmSpec, EvaluationSpec, StudySpec, validate
 from adhere.study.design.tasks import tasks_of
@@ -47,7 +47,7 @@ CODE = dict.fromkeys(("sft", "dpo", "grpo", "more-sft", "online-dpo"), "")  # ha
 
 
 def plan(spec: StudySpec = SPEC, inputs: str = "a") -> Plan:
-    return make_plan(spec, {seed: Inputs(inputs, inputs + "again") for seed in spec.seeds}, Resolved(), CODE)
+    return make_plan(spec, {seed: Inputs(inputs, inputs + "again") for seed in spec.seeds}, Precisions(), CODE)
 
 
 def test_shared_prefixes_are_one_cell() -> None:
@@ -90,7 +90,7 @@ def test_a_change_makes_other_cells_of_itself_and_what_follows_only(changed: str
             after_plan, same = plan(msgspec.structs.replace(SPEC, stages=stages)), set()
         case "code of dpo":
             inputs = {seed: Inputs("a", "aagain") for seed in SPEC.seeds}
-            after_plan = make_plan(SPEC, inputs, Resolved(), {**CODE, "dpo": "edited"})
+            after_plan = make_plan(SPEC, inputs, Precisions(), {**CODE, "dpo": "edited"})
             same = {("sft",)}
         case _:
             stages = {**SPEC.stages, "dpo": {"method": "dpo", "beta": 0.3}}

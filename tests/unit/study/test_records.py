@@ -16,7 +16,7 @@ from adhere.study.design.frozen import load_frozen
 from adhere.study.outcome.result import StudyResult
 from adhere.study.run import records
 from adhere.study.run.cells import CellRecord
-from adhere.study.run.measured import Measured
+from adhere.study.run.measured import Measurement
 from adhere.study.run.records import pack, packing, unpack
 
 RECORDS = {
@@ -162,7 +162,7 @@ def test_the_committed_studies_stay_readable(tmp_path: Path, name: str) -> None:
     frozen = load_frozen(tmp_path)
     assert frozen is not None
     assert frozen.spec.name == name
-    kinds = {"evaluations/*.json": Measured, "cells/*/cell.json": CellRecord, "data/*/manifest.json": Manifest}
+    kinds = {"evaluations/*.json": Measurement, "cells/*/cell.json": CellRecord, "data/*/manifest.json": Manifest}
     for pattern, kind in kinds.items():
         found = [decode(file.read_bytes(), kind) for file in tmp_path.glob(pattern)]
         assert len(found) >= len(frozen.spec.seeds)

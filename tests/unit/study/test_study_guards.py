@@ -32,13 +32,13 @@ from adhere.study.design.plan import pool_folder  # noqa: E402
 from adhere.study.design.spec import StudySpec, validate  # noqa: E402
 from adhere.study.outcome.collect import notes_of  # noqa: E402
 from adhere.study.outcome.result import StudyResult  # noqa: E402
-from adhere.study.prepared import Prepared, prepare  # noqa: E402
+from adhere.study.prepared import PreparedStudy, prepare  # noqa: E402
 from adhere.study.run.cells import CellRecord, drop_weights, load_cell, trained_weights  # noqa: E402
 from adhere.study.run.training import train_cell  # noqa: E402
 from adhere.study.run.work import State  # noqa: E402
 from adhere.train.budget.ledger import StageResult  # noqa: E402
 from adhere.train.recipe import scoring  # noqa: E402
-from adhere.train.recipe.guards import Guards, Wasted  # noqa: E402
+from adhere.train.recipe.guards import Guards, GuardStop  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
 TEXT = """
@@ -78,19 +78,21 @@ def spec(tiny_llama_dir: Path) -> StudySpec:
 
 
 @pytest.fixture(scope="module")
-def ran(spec: StudySpec, tmp_path_factory: pytest.TempPathFactory) -> tuple[Prepared, StudyResult]:
+def ran(spec: StudySpec, tmp_path_factory: pytest.TempPathFactory) -> tuple[PreparedStudy, StudyResult]:
     prepared = prepare(spec, tmp_path_factory.mktemp("guarded"))
     return prepared, prepared.run()
 
 
-def test_a_loss_that_is_no_number_fails_its_cell_and_the_verdict_says_which(ran: tuple[Prepared, StudyResult]) -> None:
+def test_a_loss_that_is_no_number_fails_its_cell_and_the_verdict_says_which(
+    ran: tuple[PreparedStudy, StudyResult],
+) -> None:
     result = ran[1]
     (failure,) = result.failures
     assert failure.startswith("wild-s0-")
-    assert "Diverged: sft: the" in failure
+    assert "Divergence: sft: the" in failure
     assert result.verdict.answer == "INCONCLUSIVE"
     assert "wild-s0-" in result.verdict.because
-    assert "failed with Diverged" in result.verdict.because
+    assert "failed with Divergence" in result.verdict.because
     assert {score.arm for score in result.scores} == {"sft", "grpo"}, "the rest of the study went on"
     assert result.contrasts[1].difference is not None
     assert result.cells == {
@@ -101,7 +103,7 @@ def test_a_loss_that_is_no_number_fails_its_cell_and_the_verdict_says_which(ran:
     }, "each evaluated checkpoint can be found"
 
 
-def test_what_an_arm_did_to_itself_is_a_note_of_its_cell_on_every_page(ran: tuple[Prepared, StudyResult]) -> None:
+def test_what_an_arm_did_to_itself_is_a_note_of_its_cell_on_every_page(ran: tuple[PreparedStudy, StudyResult]) -> None:
     """A random model never ends an answer: all are cut, from the first step on."""
     result = ran[1]
     note = next(one for one in result.notes if one.column == "truncated_share")
@@ -118,7 +120,7 @@ def test_what_an_arm_did_to_itself_is_a_note_of_its_cell_on_every_page(ran: tupl
 
 
 def test_a_cell_that_was_trained_before_there_were_guards_is_read_and_noted_alike(
-    ran: tuple[Prepared, StudyResult],
+    ran: tuple[PreparedStudy, StudyResult],
 ) -> None:
     prepared, result = ran
     cell = next(one for one in prepared.plan.cells if one.path == ("sft", "grpo"))
@@ -141,13 +143,13 @@ def test_answers_that_the_judge_cannot_decide_fail_the_cell(
     result = prepare(only(spec, "grpo", "sft"), tmp_path).run()
     (failure,) = result.failures
     assert "sft+grpo-s0-" in failure
-    assert "Wasted: sft+grpo (seed 0), step 1: unmeasured_share is 1.00, above 0.1" in failure
+    assert "GuardStop: sft+grpo (seed 0), step 1: unmeasured_share is 1.00, above 0.1" in failure
     assert "guards =" not in failure, "that key is a recipe's"
     assert {score.arm for score in result.scores} == {"sft"}
 
 
 def test_what_a_checkpoint_hid_from_the_guards_is_seen_at_the_end(
-    ran: tuple[Prepared, StudyResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ran: tuple[PreparedStudy, StudyResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stage that goes on from a checkpoint tells its observer of the later steps only."""
     prepared, _ = ran
@@ -162,7 +164,7 @@ def test_what_a_checkpoint_hid_from_the_guards_is_seen_at_the_end(
 
     monkeypatch.setitem(STAGES._things, "grpo", grpo._replace(run=quiet))
     pools = [load_pool(pool_folder(prepared.directory, prepared.plan.pool(key))) for key in cell.pools]
-    with pytest.raises(Wasted, match=r"sft\+grpo \(seed 0\), step 1: unmeasured_share"):
+    with pytest.raises(GuardStop, match=r"sft\+grpo \(seed 0\), step 1: unmeasured_share"):
         train_cell(
             prepared.spec,
             cell,
@@ -184,11 +186,11 @@ def test_the_policy_of_a_comparison_stops_what_breaks_it_and_notes_the_rest() ->
         "truncated_share",
         "frac_zero_variance",
     ]
-    with pytest.raises(Wasted, match="unmeasured_share"):
+    with pytest.raises(GuardStop, match="unmeasured_share"):
         guards.see({"step": 5, "unmeasured_share": 0.2})
     for step in range(6, 8):
         guards.see({"step": step, "importance_cut_share": 0.3})
-    with pytest.raises(Wasted, match="importance_cut_share"):
+    with pytest.raises(GuardStop, match="importance_cut_share"):
         guards.see({"step": 8, "importance_cut_share": 0.3})
 
 
@@ -245,7 +247,7 @@ TURN = (
 def test_the_chat_template_is_looked_at_before_anything_is_drawn(
     spec: StudySpec, tiny_llama_dir: Path, tmp_path: Path
 ) -> None:
-    def study(template: str | None, place: str = "start") -> Prepared:
+    def study(template: str | None, place: str = "start") -> PreparedStudy:
         start = with_template(tiny_llama_dir, tmp_path / place, template)
         return prepare(msgspec.structs.replace(spec, start=f"hf/{start}"), tmp_path / f"study-{place}")
 

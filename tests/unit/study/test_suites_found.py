@@ -12,7 +12,7 @@ from adhere.store.summary import Accounting, GuardMeans, Rate, SliceScore, Summa
 from adhere.study.outcome.contrast import Evaluations, RunKey
 from adhere.study.outcome.result import SuiteFound
 from adhere.study.outcome.suites import suites_found
-from adhere.study.run.measured import Measured
+from adhere.study.run.measured import Measurement
 
 N = 60
 
@@ -23,7 +23,7 @@ def prompts() -> list[Prompt]:
     return [Prompt(f"p{i}", (Turn("", tuple(refs[: 1 + i % 2])),)) for i in range(N)]
 
 
-def run(comma: float, title: float, *, seed: int | None = 0) -> Measured:
+def run(comma: float, title: float, *, seed: int | None = 0) -> Measurement:
     """Of the first instruction this share is kept, of the second that."""
     kept = [[i % 10 < 10 * comma, *([i % 20 < 20 * title] if i % 2 else [])] for i in range(N)]
     passes = [all(one) for one in kept]
@@ -47,14 +47,14 @@ def run(comma: float, title: float, *, seed: int | None = 0) -> Measured:
     return msgspec.structs.replace(found, kept=kept, summary=Summary(1, 1, overall, {}, {}), suite="x")
 
 
-def found(**suites: dict[RunKey, Measured]) -> dict[str, SuiteFound]:
+def found(**suites: dict[RunKey, Measurement]) -> dict[str, SuiteFound]:
     spec = msgspec.structs.replace(SPEC, seeds=[0, 1, 2])
     asked = {name: Evaluations(runs, prompts(), spec.seeds) for name, runs in suites.items()}
     return {one.name: one for one in suites_found(spec, asked, suites)}
 
 
-def arms(a: tuple[float, float], b: tuple[float, float]) -> dict[RunKey, Measured]:
-    runs: dict[RunKey, Measured] = {("start", None): run(0.2, 0.5, seed=None)}
+def arms(a: tuple[float, float], b: tuple[float, float]) -> dict[RunKey, Measurement]:
+    runs: dict[RunKey, Measurement] = {("start", None): run(0.2, 0.5, seed=None)}
     for seed in range(3):
         runs["a", seed], runs["b", seed] = run(*a, seed=seed), run(*b, seed=seed)
     return runs

@@ -168,6 +168,6 @@ def test_a_stage_none_of_whose_trials_ended_stops_the_study(
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(work, "_DO", dict.fromkeys(work._DO, fail))
-    monkeypatch.setattr(tune_room.Prepared, "probed", lambda self, **_: self)
+    monkeypatch.setattr(tune_room.PreparedStudy, "probed", lambda self, **_: self)
     with pytest.raises(Incomplete, match="No trial of grpo, online could be measured"):
         tune(spec_of(str(tiny_llama_dir)), tmp_path, jobs=1, progress=Silent())

@@ -20,7 +20,7 @@ from tests.unit.study.test_plan import CODE, SPEC
 
 from adhere.errors import ResourceError, UsageError
 from adhere.lines.workers import WHOLE, Shard, parse_shard
-from adhere.models.local.decoder.precision import Resolved
+from adhere.models.local.decoder.precision import Precisions
 from adhere.progress import Silent
 from adhere.schema import write_atomic
 from adhere.store.run import alone
@@ -45,7 +45,7 @@ class Said:
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A prepared study whose tasks only write what a real one leaves on disk, and note their names."""
     spec = msgspec.structs.replace(SPEC, keep_weights=False)
-    plan = make_plan(spec, {seed: Inputs(f"{seed}", f"{seed} again") for seed in spec.seeds}, Resolved(), CODE)
+    plan = make_plan(spec, {seed: Inputs(f"{seed}", f"{seed} again") for seed in spec.seeds}, Precisions(), CODE)
     tasks = tasks_of(spec, plan, start_sha256="w", suites={"": "s"})
     found = SimpleNamespace(spec=spec, directory=tmp_path, plan=plan, tasks=tasks, ran=[], fail=set())
 

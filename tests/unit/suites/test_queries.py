@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from adhere.build.decontaminate.parts import normalised
+from adhere.build.decontaminate.parts import normalise
 from adhere.suites.generated.core.queries import Query, queries
 from adhere.suites.generated.core.templates import query_texts
 from adhere.text.repeats import common_subsequence
@@ -26,7 +26,7 @@ def test_there_are_enough_in_both_parts() -> None:
 
 def test_ids_and_texts_are_unique_and_ids_name_the_topic() -> None:
     assert len({query.id for query in queries()}) == len(queries())
-    assert len({normalised(query.text) for query in queries()}) == len(queries())
+    assert len({normalise(query.text) for query in queries()}) == len(queries())
     for query in queries():
         assert re.fullmatch(rf"q-{re.escape(query.topic)}-\d+", query.id), query.id
 

@@ -22,7 +22,7 @@ from adhere.cli.sweep import command
 from adhere.errors import UsageError
 from adhere.models.base import Request
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
-from adhere.models.fake.scripted import scripted
+from adhere.models.fake.scripted import open_scripted
 from adhere.models.http.options import EndpointOptions
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.progress import Silent
@@ -42,7 +42,7 @@ def solver(loaded: Sequence[Suite]) -> Any:
     """What a FakeModel replies that solves these episodes; to anything else it says yes."""
     by_wants = {prompt.text: prompt for suite in loaded for prompt in suite.prompts}
     assert len(by_wants) == sum(len(suite.prompts) for suite in loaded), "an episode is known by what its user wants"
-    script = scripted("scripted/solver").script
+    script = open_scripted("scripted/solver").script
 
     def reply(body: Mapping[str, Any]) -> Message:
         asked = next(one["content"] for one in body["messages"] if one["role"] == "user")
@@ -82,7 +82,7 @@ def test_every_model_plays_every_episode_as_a_single_run_would(tmp_path: Path) -
     passed = {where: Run.load(path).summary().overall.prompt_strict.passed for where, path in again.runs.items()}
     assert len(leaderboard(again).rows) == 6
     for place, suite in enumerate(loaded):
-        whole = evaluate_sync(scripted("scripted/solver"), suite, tmp_path / f"whole{place}", draws=2)
+        whole = evaluate_sync(open_scripted("scripted/solver"), suite, tmp_path / f"whole{place}", draws=2)
         for model in ("good", "flaky"):
             run = Run.load(found.runs[model, place])
             assert [_said(one.steps) for one in run.responses()] == [_said(one.steps) for one in whole.responses()]
@@ -158,7 +158,7 @@ def test_a_killed_sweep_loses_no_episode_and_asks_no_stored_step_again(tmp_path:
             rows = read_segments(folder / "steps", StepRow, Damage())
             stored = Counter((row.model, row.step.answer.prompt_id, row.step.answer.turn) for row in rows)
         assert set(stored.values()) == {1}
-    whole = evaluate_sync(scripted("scripted/solver"), loaded[0], tmp_path.parent / f"{tmp_path.name}-whole")
+    whole = evaluate_sync(open_scripted("scripted/solver"), loaded[0], tmp_path.parent / f"{tmp_path.name}-whole")
     for run in sorted((folder / "runs").iterdir()):
         assert [_said(one.steps) for one in Run.load(run).responses()] == [
             _said(one.steps) for one in whole.responses()

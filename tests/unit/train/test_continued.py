@@ -15,7 +15,7 @@ from tests.unit.train.conftest import load  # noqa: E402
 from tests.unit.train.test_methods import pool  # noqa: E402
 
 from adhere.errors import IntegrityError, UsageError  # noqa: E402
-from adhere.models.local.decoder.precision import Resolved  # noqa: E402
+from adhere.models.local.decoder.precision import Precisions  # noqa: E402
 from adhere.pipeline.compare.perplexity import read_texts  # noqa: E402
 from adhere.train.loop import settle  # noqa: E402
 from adhere.train.methods import continued  # noqa: E402
@@ -76,12 +76,12 @@ def test_a_long_document_is_cut_into_windows_and_nothing_of_it_is_lost(tiny_llam
 def test_a_changed_text_is_another_run(tiny_llama_dir: Path, tmp_path: Path) -> None:
     file = tmp_path / "text.jsonl"
     file.write_text('{"text": "The sea is wide."}\n', encoding="utf-8")
-    frozen = settle(ContinueSettings(text=(str(file),), share=0.0), Resolved())
+    frozen = settle(ContinueSettings(text=(str(file),), share=0.0), Precisions())
     assert len(frozen.text_sha256) == 64
     file.write_text('{"text": "The sea is deep."}\n', encoding="utf-8")
     with pytest.raises(IntegrityError, match="not those that this run began with"):
         continue_training(*load(tiny_llama_dir), [], frozen, seed=0)
-    assert settle(ContinueSettings(text=(str(file),)), Resolved()).text_sha256 != frozen.text_sha256
+    assert settle(ContinueSettings(text=(str(file),)), Precisions()).text_sha256 != frozen.text_sha256
 
 
 def test_no_text_is_refused_with_what_to_do(tiny_llama_dir: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_text_is_read_once_however_often_a_study_is_planned(
     read: list[Path] = []
     monkeypatch.setattr(continued, "read_texts", lambda path: read.append(path) or read_texts(path))
     settings = ContinueSettings(text=(str(file),), share=0.0, tokens=5, batch_tokens=5)
-    found = {settle(settings, Resolved()).text_sha256 for _ in range(3)}
+    found = {settle(settings, Precisions()).text_sha256 for _ in range(3)}
     assert found == {hashlib.sha256(b"The sea is wide.\0The sky is blue.").hexdigest()}
     continue_training(*load(tiny_llama_dir), [], settings, seed=0)
     assert read == [file]

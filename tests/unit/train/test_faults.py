@@ -19,7 +19,7 @@ from adhere.train.batch.rollout import Group, Sampler  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, grpo, grpo_loss, select  # noqa: E402
 from adhere.train.methods.online_dpo import pairs_of  # noqa: E402
-from adhere.train.recipe.guards import Guards, Wasted  # noqa: E402
+from adhere.train.recipe.guards import Guards, GuardStop  # noqa: E402
 from adhere.train.recipe.scoring import scorer  # noqa: E402
 
 SETTINGS = GrpoSettings(steps=1, prompts_per_step=3, answers_per_prompt=8, max_new_tokens=6)
@@ -89,5 +89,5 @@ def test_the_ledger_and_each_step_count_them_and_above_a_tenth_the_stage_stops(
     result = grpo(*tiny, ROWS, SETTINGS, seed=0, score=lambda _, answers: [None, *[1.0] * (len(answers) - 1)])
     assert (result.ledger.answers_unmeasured, result.log[0]["unmeasured"]) == (3, 3)
     for policy in ("stop", "compare"):
-        with pytest.raises(Wasted, match=r"unmeasured_share is 0\.12, above 0\.1"):
+        with pytest.raises(GuardStop, match=r"unmeasured_share is 0\.12, above 0\.1"):
             Guards("grpo", policy).see(result.log[0])

@@ -16,13 +16,13 @@ from adhere.train.batch.pack import TokenRow  # noqa: E402
 from adhere.train.batch.rollout import (  # noqa: E402
     Answer,
     Group,
+    Rollout,
     Sampler,
-    Scored,
 )
 from adhere.train.budget.cost import Shape  # noqa: E402
 from adhere.train.methods.grpo import (  # noqa: E402
     GrpoSettings,
-    Weighted,
+    WeightedAnswer,
     advantages_of,
     grpo,
     grpo_loss,
@@ -48,7 +48,7 @@ def group(name: str, scores: Sequence[float | None], length: int = 2) -> Group:
     return Group(
         name,
         tuple(
-            Scored(TokenRow((1, 2), (place + 3,) * (length + place)), Answer("x", truncated=False), value)
+            Rollout(TokenRow((1, 2), (place + 3,) * (length + place)), Answer("x", truncated=False), value)
             for place, value in enumerate(scores)
         ),
     )
@@ -99,7 +99,7 @@ def test_at_most_so_many_groups_those_that_vary_most() -> None:
 
 def test_on_policy_the_ratio_is_one_and_the_gradient_is_the_policy_gradient() -> None:
     found = torch.tensor([-1.0, -2.0, -3.0], requires_grad=True)
-    answers = [Weighted(TokenRow((1,), (2, 3)), 0.5, 0.1), Weighted(TokenRow((1,), (4,)), -2.0, 0.2)]
+    answers = [WeightedAnswer(TokenRow((1,), (2, 3)), 0.5, 0.1), WeightedAnswer(TokenRow((1,), (4,)), -2.0, 0.2)]
     loss, measured = grpo_loss(found, answers, drawn=found.detach(), reference=None, settings=GrpoSettings())
     loss.backward()
     assert loss.item() == pytest.approx(-(0.5 * 0.1 * 2 - 2.0 * 0.2))
@@ -116,7 +116,7 @@ def test_off_policy_the_ratio_is_clipped_on_the_side_that_would_go_too_far() -> 
     settings = GrpoSettings(updates_per_episode=2)
     for signs, gradients, clipped in (((1.0, -1.0), [0.0, 0.0], 2), ((-1.0, 1.0), [1.5, -0.5], 0)):
         found = torch.tensor([math.log(1.5), math.log(0.5)], requires_grad=True)
-        answers = [Weighted(TokenRow((1,), (2,)), sign, 1.0) for sign in signs]
+        answers = [WeightedAnswer(TokenRow((1,), (2,)), sign, 1.0) for sign in signs]
         loss, measured = grpo_loss(found, answers, drawn=drawn, reference=None, settings=settings)
         loss.backward()
         assert found.grad.tolist() == pytest.approx(gradients)
@@ -126,7 +126,7 @@ def test_off_policy_the_ratio_is_clipped_on_the_side_that_would_go_too_far() -> 
 def test_the_kl_term_is_k3_and_zero_at_the_reference() -> None:
     """k3 of log-probs -1 against a reference of -2: exp(-1) + 1 - 1 = 0.3679."""
     found = torch.tensor([-1.0, -1.0])
-    answers = [Weighted(TokenRow((1,), (2, 3)), 0.0, 1.0)]
+    answers = [WeightedAnswer(TokenRow((1,), (2, 3)), 0.0, 1.0)]
     settings = GrpoSettings(kl_beta=0.5)
     _, same = grpo_loss(found, answers, drawn=found, reference=found, settings=settings)
     loss, other = grpo_loss(found, answers, drawn=found, reference=torch.tensor([-2.0, -1.0]), settings=settings)

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from adhere import suites  # noqa: E402
-from adhere.errors import ContaminationError, Diverged, ResourceError, RunMismatch, UsageError  # noqa: E402
+from adhere.errors import ContaminationError, Divergence, ResourceError, RunMismatch, UsageError  # noqa: E402
 from adhere.train.checkpoint import keeping  # noqa: E402
 from adhere.train.methods import sft as sft_module  # noqa: E402
 from adhere.train.methods.sft import SftSettings, sft  # noqa: E402
@@ -23,7 +23,7 @@ from adhere.train.recipe import (  # noqa: E402
     scoring,
 )
 from adhere.train.recipe.data import load_rows  # noqa: E402
-from adhere.train.recipe.guards import GUARDS, Guards, Wasted, find_repeats, heed, template_trouble  # noqa: E402
+from adhere.train.recipe.guards import GUARDS, Guards, GuardStop, find_repeats, heed, template_trouble  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
@@ -69,7 +69,7 @@ def test_a_guard_trips_above_its_limit_and_not_at_it(column: str, above: float, 
     over = Guards("grpo", "stop")
     for step in range(1, steps):
         over.see({"step": step, column: above + 0.01})
-    with pytest.raises(Wasted, match=rf"grpo, step {steps}: {column} is {above + 0.01:.2f}, above {above}.*{said}"):
+    with pytest.raises(GuardStop, match=rf"grpo, step {steps}: {column} is {above + 0.01:.2f}, above {above}.*{said}"):
         over.see({"step": steps, column: above + 0.01})
 
 
@@ -82,7 +82,7 @@ def test_a_merging_that_drops_the_optimizers_steps_is_stopped(tmp_path: Path, mo
         log = run_recipe(asked, tmp_path, base=Path())[0].log
         assert all(abs(row["merging_lost_share"]) < 0.5 for row in log)
     else:
-        with pytest.raises(Wasted, match=r"step 3: merging_lost_share is 0.99, above 0.9"):
+        with pytest.raises(GuardStop, match=r"step 3: merging_lost_share is 0.99, above 0.9"):
             run_recipe(asked, tmp_path, base=Path())
 
 
@@ -100,13 +100,13 @@ def test_what_the_judge_cannot_decide_stops_a_run_at_its_first_step(
     (tmp_path / "rl.jsonl").write_text("".join(json.dumps(row) + "\n" for row in undecided))
     shutil.copy(DATA / "sft.jsonl", tmp_path)
     online = StageSpec("grpo", {"steps": 3, "prompts_per_step": 2, "answers_per_prompt": 2, "max_new_tokens": 4})
-    with pytest.raises(Wasted, match=r"grpo, step 1: unmeasured_share is 1\.00"):
+    with pytest.raises(GuardStop, match=r"grpo, step 1: unmeasured_share is 1\.00"):
         run_recipe(recipe(online, data=str(tmp_path)), tmp_path / "out", base=ROOT)
 
 
 def test_a_loss_that_is_no_number_ends_the_recipe_and_names_the_step(tmp_path: Path) -> None:
     wild = StageSpec("sft", {"epochs": 3, "learning_rate": 1e30, "schedule": "constant", "warmup_share": 0.0})
-    with pytest.raises(Diverged, match=r"sft: the (loss|gradient norm) of step 2"):
+    with pytest.raises(Divergence, match=r"sft: the (loss|gradient norm) of step 2"):
         run_recipe(recipe(wild), tmp_path, base=ROOT)
 
 
@@ -130,7 +130,7 @@ def test_a_template_that_ends_a_turn_otherwise_than_training_stops_the_run(
     Served by it, the model would see what it never learned.
     """
     start = with_template(tiny_llama_dir, tmp_path / "other", TURN)
-    with pytest.raises(Wasted, match=r"END.*but training is on.*<\|im_end\|>"):
+    with pytest.raises(GuardStop, match=r"END.*but training is on.*<\|im_end\|>"):
         run_recipe(recipe(start=start), tmp_path / "stop", base=ROOT)
     run_recipe(recipe(start=start, guards="warn"), tmp_path / "warn", base=ROOT)
     assert "but training is on" in (tmp_path / "warn" / "model" / "README.md").read_text()

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from adhere.errors import Diverged, UsageError  # noqa: E402
+from adhere.errors import Divergence, UsageError  # noqa: E402
 from adhere.train.loop import OptimizerSettings, check_settings, frozen_copy, learning, rate_at  # noqa: E402
 
 
@@ -82,7 +82,7 @@ def test_a_loss_that_is_no_number_stops_and_names_the_step(tiny: tuple[Any, Any]
     with learning(model, OptimizerSettings(), stage="sft", steps=5) as learner:
         learner.update([1.0], lambda f: (weight * f).sum())
         before = weight.detach().clone()
-        with pytest.raises(Diverged, match=r"sft: the loss of step 2 of 5 is (nan|inf|-inf)"):
+        with pytest.raises(Divergence, match=r"sft: the loss of step 2 of 5 is (nan|inf|-inf)"):
             learner.update([factor], lambda f: (weight * f).sum())
     torch.testing.assert_close(weight, before, atol=0, rtol=0)
 
@@ -92,7 +92,7 @@ def test_a_gradient_that_is_no_number_stops(tiny: tuple[Any, Any]) -> None:
     weight = model.model.norm.weight
     with (
         learning(model, OptimizerSettings(), stage="sft", steps=1) as learner,
-        pytest.raises(Diverged, match="gradient norm of step 1"),
+        pytest.raises(Divergence, match="gradient norm of step 1"),
     ):
         learner.update([0], lambda _: (weight - weight.detach()).abs().sqrt().sum())
 

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from adhere.errors import SpecError
-from adhere.models.local.decoder.precision import Resolved
+from adhere.models.local.decoder.precision import Precisions
 from adhere.models.local.fetch import hub_origin
 from adhere.train.budget.memory import SMOLLM2_135M, Sizes
 from adhere.train.loop import settle
@@ -37,7 +37,7 @@ SIZES = {  # of the models' own config.json, and their parameters as their cards
     "hf/Llama-3.2-3B-Instruct": (Sizes(3072, 8192, 28, 24, 8, 128, 128256, tied=True), 3213),
     "hf/Llama-3.1-8B-Instruct": (Sizes(4096, 14336, 32, 32, 8, 128, 128256, tied=False), 8030),
 }
-BF16 = Resolved(training="bf16", rollouts="bf16")
+BF16 = Precisions(training="bf16", rollouts="bf16")
 
 
 def worst(preset: str, machine: str) -> float:

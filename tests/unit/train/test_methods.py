@@ -22,7 +22,7 @@ from adhere.train.budget.cost import Shape  # noqa: E402
 from adhere.train.budget.estimate import Speed, estimate  # noqa: E402
 from adhere.train.methods import iopo as iopo_room  # noqa: E402
 from adhere.train.methods.dpo import DpoSettings, dpo  # noqa: E402
-from adhere.train.methods.grpo import GrpoSettings, Weighted, advantages_of, grpo_loss  # noqa: E402
+from adhere.train.methods.grpo import GrpoSettings, WeightedAnswer, advantages_of, grpo_loss  # noqa: E402
 from adhere.train.methods.iopo import crossings  # noqa: E402
 from adhere.train.methods.kto import KtoSettings, kto  # noqa: E402
 from adhere.train.methods.reward_model import RewardModelSettings, reward_model  # noqa: E402
@@ -176,7 +176,7 @@ def test_gspo_takes_one_ratio_a_sequence() -> None:
     """
     drawn = torch.tensor([-1.0, -1.0])
     found = (drawn + torch.tensor([0.2, 0.4])).requires_grad_()
-    answers = [Weighted(TokenRow((5,), (6, 2)), 1.0, 0.5)]
+    answers = [WeightedAnswer(TokenRow((5,), (6, 2)), 1.0, 0.5)]
     settings = GrpoSettings(importance="sequence", clip_high=10.0)
     loss, _ = grpo_loss(found, answers, drawn=drawn, reference=None, settings=settings)
     loss.backward()

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from adhere.errors import UsageError  # noqa: E402
 from adhere.schema import RlRow  # noqa: E402
 from adhere.train.batch.pack import TokenRow  # noqa: E402
-from adhere.train.batch.rollout import Answer, Group, RolloutSettings, Scored, episodes, in_order, spread  # noqa: E402
+from adhere.train.batch.rollout import Answer, Group, Rollout, RolloutSettings, episodes, in_order, spread  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, grpo  # noqa: E402
 from adhere.train.methods.online_dpo import OnlineDpoSettings, best_against_worst, online_dpo, pairs_of, ranked_pairs  # noqa: E402
 
@@ -104,7 +104,7 @@ def test_truncated_answers_are_marked_and_carry_no_end_token(tiny: tuple[Any, An
 
 def test_best_against_worst() -> None:
     def group(scores: Sequence[float | None]) -> Group:
-        rows = [Scored(TokenRow((1,), (place,)), Answer("", truncated=False), s) for place, s in enumerate(scores)]
+        rows = [Rollout(TokenRow((1,), (place,)), Answer("", truncated=False), s) for place, s in enumerate(scores)]
         return Group("p", tuple(rows))
 
     pair = best_against_worst(group([None, 0.5, 1.0, 0.2, 1.0, 0.2]))
@@ -119,7 +119,7 @@ def test_a_budget_is_spent_on_further_pairs_and_met_within_one_pair() -> None:
         return Group(
             name,
             tuple(
-                Scored(TokenRow((1,), (2,) * (length + i)), Answer("x", truncated=False), s)
+                Rollout(TokenRow((1,), (2,) * (length + i)), Answer("x", truncated=False), s)
                 for i, s in enumerate(scores)
             ),
         )

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from tests.unit.train.conftest import load  # noqa: E402
 
-from adhere.models.local.decoder.precision import Resolved  # noqa: E402
+from adhere.models.local.decoder.precision import Precisions  # noqa: E402
 from adhere.schema import RlRow, SftRow  # noqa: E402
 from adhere.train.batch.attention import SDPA  # noqa: E402
 from adhere.train.batch.pack import TokenRow, cut, grow, log_probs, row_sums  # noqa: E402
@@ -23,11 +23,11 @@ from adhere.train.batch.rollout import Answer, RolloutSettings, Sampler  # noqa:
 from adhere.train.batch.rows import TokenPair  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.loop import OptimizerSettings, attention_for, learning, settle  # noqa: E402
-from adhere.train.methods.grpo import GrpoSettings, Weighted, grpo, grpo_loss  # noqa: E402
+from adhere.train.methods.grpo import GrpoSettings, WeightedAnswer, grpo, grpo_loss  # noqa: E402
 from adhere.train.methods.online_dpo import OnlineDpoSettings, online_dpo  # noqa: E402
 from adhere.train.methods.sft import SftSettings, sft  # noqa: E402
 
-FAST = Resolved("bf16", "bf16", "rows", "measured")
+FAST = Precisions("bf16", "bf16", "rows", "measured")
 PROMPTS = [RlRow(f"p{i}", f"Write about thing {i}.", 8, 0.5, 0.1 * i, (), ()) for i in range(4)]
 ROWS = [TokenRow((1, 40, 41, 42), tuple(range(50 + 3 * i, 60 + 4 * i))) for i in range(4)]
 ONLINE = {"steps": 2, "prompts_per_step": 2, "answers_per_prompt": 4, "max_new_tokens": 8, "learning_rate": 1e-3}
@@ -43,7 +43,7 @@ def test_a_study_settles_what_settings_leave_open_and_nothing_else() -> None:
     kept = settle(GrpoSettings(precision="fp32", rollout_precision="fp32"), FAST)
     assert (kept.precision, kept.rollout_precision) == ("fp32", "fp32")
     assert msgspec.to_builtins(settle(SftSettings(), FAST))["precision"] == "bf16", "it is in a cell's key"
-    assert settle(SftSettings(), Resolved()).precision == "fp32"
+    assert settle(SftSettings(), Precisions()).precision == "fp32"
 
 
 @pytest.mark.parametrize("directory", ["tiny_llama_dir", "tiny_qwen_dir"])
@@ -101,7 +101,7 @@ def test_the_difference_between_sampler_and_trainer_is_corrected_up_to_the_cap()
     drawn = torch.tensor([-1.0, -1.0, -1.0])
     sampled = (-1.0, -1.0 + math.log(2), -1.0 - math.log(4))
     found = drawn.clone().requires_grad_()
-    answers = [Weighted(TokenRow((1,), (2, 3, 4)), 1.0, 1.0, sampled)]
+    answers = [WeightedAnswer(TokenRow((1,), (2, 3, 4)), 1.0, 1.0, sampled)]
     settings = GrpoSettings(importance_cap=2.0, rollout_precision="bf16")
     loss, measured = grpo_loss(found, answers, drawn=drawn, reference=None, settings=settings)
     loss.backward()

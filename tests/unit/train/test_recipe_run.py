@@ -32,7 +32,7 @@ from adhere.errors import IntegrityError, RunMismatch, SpecError, UsageError  # 
 from adhere.schema import content_hash  # noqa: E402
 from adhere.train.budget.ledger import StepLog, observing  # noqa: E402
 from adhere.train.recipe import Recipe, StageSpec, load_recipe  # noqa: E402
-from adhere.train.recipe.guards import Guards, Wasted  # noqa: E402
+from adhere.train.recipe.guards import Guards, GuardStop  # noqa: E402
 from adhere.train.recipe.launch.launchers import launch_file  # noqa: E402
 from adhere.train.recipe.load import load_preset  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
@@ -227,7 +227,7 @@ def test_online_merging_is_a_setting_of_a_stage(tmp_path: Path) -> None:
 
 def test_a_guard_stops_a_wasted_run_or_warns(tmp_path: Path) -> None:
     online = StageSpec("grpo", {"steps": 3, "prompts_per_step": 2, "answers_per_prompt": 2, "max_new_tokens": 4})
-    with pytest.raises(Wasted, match=r"truncated_share is .* Raise it"):
+    with pytest.raises(GuardStop, match=r"truncated_share is .* Raise it"):
         run_recipe(recipe(online, guards="stop"), tmp_path / "stop", base=ROOT)
     done = run_recipe(recipe(online), tmp_path / "warn", base=ROOT)
     assert any("truncated_share" in text for text in done[0].warnings)
@@ -262,9 +262,9 @@ def test_out_of_memory_halves_the_micro_batch_once(tmp_path: Path, monkeypatch: 
 
 def test_what_an_observer_raises_ends_the_stage() -> None:
     def stop(row: Any) -> None:
-        raise Wasted("enough")
+        raise GuardStop("enough")
 
-    with observing(stop), pytest.raises(Wasted):
+    with observing(stop), pytest.raises(GuardStop):
         StepLog().append({"step": 1})
     StepLog().append({"step": 1})  # nobody looks
 

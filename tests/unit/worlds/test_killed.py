@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from benchmarks.runs.episodes import Found, check, kill_and_resume
 
-from adhere.models.fake.scripted import scripted
+from adhere.models.fake.scripted import open_scripted
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.store.run import Run
 from adhere.suites import load
@@ -16,7 +16,7 @@ from adhere.suites import load
 def kill_and_compare(suite_name: str, folder: Path, kills: int) -> Found:
     """Episodes of the solver, killed so often, beside the same that were left alone."""
     suite = load(suite_name)
-    whole = evaluate_sync(scripted("scripted/solver"), suite, folder / "whole")
+    whole = evaluate_sync(open_scripted("scripted/solver"), suite, folder / "whole")
     answers = sum(sum(one.role == "assistant" for one in response.steps) for response in whole.responses())
     found = kill_and_resume([suite_name], folder, kills, 2 * answers // (3 * (kills + 1)))
     killed = Run.load(folder / "run0")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from adhere.errors import MissingExtra, UsageError
-from adhere.models.fake.scripted import scripted
+from adhere.models.fake.scripted import open_scripted
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import ToolCall
 from adhere.suites import load
@@ -96,7 +96,7 @@ def test_the_tasks_that_a_program_decides_are_episodes_in_their_order(tmp_path: 
     suite = load("world:tau2:desk")
     assert [prompt.tags["world_seed"] for prompt in suite.prompts] == ["0", "1", "2", "3"]
     assert suite.name == "world:tau2:desk"
-    run = evaluate_sync(scripted("scripted/solver"), suite, tmp_path / "run")
+    run = evaluate_sync(open_scripted("scripted/solver"), suite, tmp_path / "run")
     assert run.summary().overall.prompt_strict.passed == 4
     assert "Close no account" in str(suite.prompts[0].system)
     with pytest.raises(UsageError, match="must be 1 to 4"):

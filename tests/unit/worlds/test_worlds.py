@@ -15,7 +15,7 @@ from adhere.errors import AdhereError, IntegrityError, UnknownName, UsageError
 from adhere.harness.export import export
 from adhere.models.base import Request
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
-from adhere.models.fake.scripted import ScriptedModel, scripted
+from adhere.models.fake.scripted import ScriptedModel, open_scripted
 from adhere.models.http.client import EndpointModel
 from adhere.pipeline.check import check
 from adhere.pipeline.episodes import Setting
@@ -118,7 +118,7 @@ def test_what_makes_no_sense_is_said_and_never_raised():
 @pytest.mark.parametrize("name", OWN)
 def test_the_solver_passes_by_tools_and_by_text_and_is_done_again_from_the_store(name: str, form: str, tmp_path: Path):
     suite = world_suite(name, 4, form=form)
-    run = evaluate_sync(scripted("scripted/solver"), suite, tmp_path / "run")
+    run = evaluate_sync(open_scripted("scripted/solver"), suite, tmp_path / "run")
     assert run.summary().overall.prompt_strict.passed == 4
     for prompt, response in zip(run.prompts(), run.responses(), strict=True):
         assert (response.status, response.stop_reason) == ("ok", "done")
@@ -134,7 +134,7 @@ def test_the_solver_passes_by_tools_and_by_text_and_is_done_again_from_the_store
 
 def test_an_endpoint_acts_by_tools_and_everything_shows(tmp_path: Path):
     suite = suites.load("world:shop:x2")
-    solver = scripted("scripted/solver")
+    solver = open_scripted("scripted/solver")
     by_wants = {prompt.text: prompt.id for prompt in suite.prompts}
 
     def reply(body: dict) -> Message:
@@ -202,7 +202,7 @@ def test_a_model_plays_the_user_and_its_words_are_kept(tmp_path: Path):
 
 
 def test_a_failed_call_is_asked_again_and_nothing_before_it(tmp_path: Path):
-    solver, fails = scripted("scripted/solver"), [True]
+    solver, fails = open_scripted("scripted/solver"), [True]
 
     def flaky(request: Request) -> Message:
         if request.turn == 2 and fails.pop() if fails else False:
@@ -267,7 +267,7 @@ def test_a_world_without_tools_is_acted_in_by_one_tool_or_by_text(tmp_path: Path
     registry.add("silly", Silly, owner=__name__)
     try:
         for form in FORMS:
-            run = evaluate_sync(scripted("scripted/solver"), world_suite("silly", 1, form=form), tmp_path / form)
+            run = evaluate_sync(open_scripted("scripted/solver"), world_suite("silly", 1, form=form), tmp_path / form)
             assert run.summary().overall.prompt_strict.passed == 1
         (prompt,) = world_suite("silly", 1, form="tools").prompts
         assert [tool.name for tool in prompt.tools] == ["act"]
@@ -287,7 +287,7 @@ def test_the_world_of_the_plug_in_guide_is_one(tmp_path: Path):
     registry.add("doors", space["Doors"], owner=__name__)
     try:
         validate("doors", range(100))
-        run = evaluate_sync(scripted("scripted/solver"), suites.load("world:doors:x5"), tmp_path / "run")
+        run = evaluate_sync(open_scripted("scripted/solver"), suites.load("world:doors:x5"), tmp_path / "run")
         assert run.summary().overall.prompt_strict.passed == 5
     finally:
         registry._things.pop("doors")
@@ -344,7 +344,7 @@ def test_trl_s_policy_has_the_world_s_tools():
 
 def test_stored_episodes_are_verified_from_a_file(tmp_path: Path):
     suite = world_suite("files", 2)
-    run = evaluate_sync(scripted("scripted/solver"), suite, tmp_path / "run")
+    run = evaluate_sync(open_scripted("scripted/solver"), suite, tmp_path / "run")
     rows = [
         {"key": one.prompt_id, "response": None, "steps": msgspec.to_builtins(one.steps)} for one in run.responses()
     ]
@@ -356,7 +356,7 @@ def test_stored_episodes_are_verified_from_a_file(tmp_path: Path):
 
 
 def test_several_draws_give_pass_at_k_and_pass_hat_k(tmp_path: Path):
-    run = evaluate_sync(scripted("scripted/solver"), world_suite("files", 2), tmp_path / "run", draws=2)
+    run = evaluate_sync(open_scripted("scripted/solver"), world_suite("files", 2), tmp_path / "run", draws=2)
     assert len(run.responses()) == 4
     assert any("pass^2" in one.name for one in run.summary().measures)
     duckdb = pytest.importorskip("duckdb")

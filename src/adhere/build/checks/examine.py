@@ -22,7 +22,7 @@ Stage = str
 Run = Callable[[str, str], Outcome]
 
 
-class Dropped(Record, frozen=True):
+class DroppedPart(Record, frozen=True):
     """Something that was left out: a `function`, a `case` or the whole `instruction`.
 
     `text` is what it was, shortened.
@@ -71,7 +71,7 @@ class _Candidate(NamedTuple):
     answers: dict[str, bool]  # text -> what it says
 
 
-def sandboxed(source: str, text: str) -> Outcome:
+def run_in_sandbox(source: str, text: str) -> Outcome:
     """One call of one function, twice."""
     return run(source, FUNCTION, [text], timeout_s=TIMEOUT_S, memory_mb=MEMORY_MB)
 
@@ -86,8 +86,8 @@ def examine(
     keep: int,
     seed: int,
     echo: bool = True,
-    call: Run = sandboxed,
-) -> tuple[Survivor | None, list[Dropped]]:
+    call: Run = run_in_sandbox,
+) -> tuple[Survivor | None, list[DroppedPart]]:
     """Choose the functions of one instruction by its cases.
 
     Args:
@@ -111,10 +111,10 @@ class _Desk:
 
     def __init__(self, instruction: str, call: Run) -> None:
         self.instruction, self.call = instruction, call
-        self.dropped: list[Dropped] = []
+        self.dropped: list[DroppedPart] = []
 
     def drop(self, what: str, stage: Stage, reason: str, text: str = "") -> None:
-        self.dropped.append(Dropped(self.instruction, what, stage, reason, text[:400]))
+        self.dropped.append(DroppedPart(self.instruction, what, stage, reason, text[:400]))
 
     def runs(self, function: Function, texts: Sequence[str], stage: Stage) -> _Candidate | None:
         """The function with its answers; None, noted, where one of them is none."""

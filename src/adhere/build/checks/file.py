@@ -84,16 +84,16 @@ def write_checks(path: Path, model: str, checks: Sequence[Check]) -> None:
             "# Checks that a model wrote and that survived cross-validation. Read the functions; "
             "strike a check out with use = false."
         ),
-        f"model = {_quoted(model)}",
+        f"model = {_quote(model)}",
     ]
     for check in checks:
         lines += [
             "",
             "[[checks]]",
-            f"instruction = {_quoted(check.instruction)}",
-            f"said = {_quoted(check.said)}",
-            f"good = {_quoted(check.good)}",
-            f"bad = {_quoted(check.bad)}",
+            f"instruction = {_quote(check.instruction)}",
+            f"said = {_quote(check.said)}",
+            f"good = {_quote(check.good)}",
+            f"bad = {_quote(check.bad)}",
             f"use = {'true' if check.use else 'false'}",
             "functions = [",
         ]
@@ -108,7 +108,7 @@ def write_checks(path: Path, model: str, checks: Sequence[Check]) -> None:
     write_atomic(path, ("\n".join(lines) + "\n").encode())
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A TOML string on one line.
 
     JSON's escapes are TOML's, but DEL must be escaped, and half characters have no place.
@@ -120,4 +120,4 @@ def _quoted(text: str) -> str:
 def _block(source: str) -> str:
     """Code as it stands, where TOML has a way to write it so."""
     plain = all(char in "\n\t" or char.isprintable() for char in source)
-    return f"'''\n{source}'''" if plain and "'''" not in source and not source.endswith("'") else _quoted(source)
+    return f"'''\n{source}'''" if plain and "'''" not in source and not source.endswith("'") else _quote(source)

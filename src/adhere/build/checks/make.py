@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from adhere.build.checks import ask
-from adhere.build.checks.examine import Dropped, Survivor, examine
+from adhere.build.checks.examine import DroppedPart, Survivor, examine
 from adhere.build.checks.file import Check, write_checks
 from adhere.build.checks.spec import PRESETS, ChecksSpec, check_spec, instructions_of
 from adhere.build.draws import Ledger, draw_answers
@@ -79,7 +79,7 @@ def build_checks(spec: ChecksSpec, model: Model, directory: Path, *, progress: P
         for call in range(1, calls + 1)
     ]
     drawn = draw_answers(model, prompts, draws=1, sampling=sampling, directory=directory / "draws", progress=progress)
-    dropped: list[Dropped] = []
+    dropped: list[DroppedPart] = []
     survivors: dict[str, Survivor] = {}
     counts: Counter[str] = Counter()
     with progress.step("cross-validate in the sandbox", len(instructions), "instructions") as step:
@@ -88,7 +88,7 @@ def build_checks(spec: ChecksSpec, model: Model, directory: Path, *, progress: P
                 what: [drawn.by_prompt[f"{what}-{number}-{call}"][0] for call in range(1, calls + 1)]
                 for what, calls in (("function", spec.functions), ("cases", spec.cases))
             }
-            survivor, left_out = _examined(spec, instruction, answers, counts)
+            survivor, left_out = _examine_answers(spec, instruction, answers, counts)
             dropped += left_out
             if survivor is not None:
                 survivors[instruction] = survivor
@@ -123,18 +123,18 @@ def build_checks(spec: ChecksSpec, model: Model, directory: Path, *, progress: P
     return report
 
 
-def _examined(
+def _examine_answers(
     spec: ChecksSpec, instruction: str, answers: dict[str, list[Response]], counts: Counter[str]
-) -> tuple[Survivor | None, list[Dropped]]:
-    dropped: list[Dropped] = []
+) -> tuple[Survivor | None, list[DroppedPart]]:
+    dropped: list[DroppedPart] = []
     functions: dict[str, ask.Function] = {}
     for answer in answers["function"]:
         counts["function answers"] += 1
         found = ask.read_function(answer.text)
         if isinstance(found, str):
-            dropped.append(Dropped(instruction, "function", "read", found, answer.text[:400]))
+            dropped.append(DroppedPart(instruction, "function", "read", found, answer.text[:400]))
         elif found.shape in functions:
-            dropped.append(Dropped(instruction, "function", "read", "the same as another one", found.source[:400]))
+            dropped.append(DroppedPart(instruction, "function", "read", "the same as another one", found.source[:400]))
         else:
             functions[found.shape] = found
     counts["functions"] += len(functions)
@@ -145,7 +145,7 @@ def _examined(
         counts["case answers"] += 1
         found_cases, problems = ask.read_cases(answer.text)
         counts["case answers read"] += bool(found_cases)
-        dropped += [Dropped(instruction, "case", "read", problem, answer.text[:400]) for problem in problems]
+        dropped += [DroppedPart(instruction, "case", "read", problem, answer.text[:400]) for problem in problems]
         (held_out if call >= first_held_out else cases).extend(found_cases)
     counts["cases"] += len(cases) + len(held_out)
     survivor, more = examine(
@@ -163,7 +163,7 @@ def _examined(
 
 def _translated_back(
     spec: ChecksSpec, model: Model, survivors: dict[str, Survivor], directory: Path, progress: Progress
-) -> tuple[dict[str, str], list[Dropped]]:
+) -> tuple[dict[str, str], list[DroppedPart]]:
     """Instruction -> what the model took its best function for, of those where both mean the same; and the others."""
     if spec.back_translation == "off" or not survivors:
         return dict.fromkeys(survivors, ""), []
@@ -192,7 +192,7 @@ def _translated_back(
             kept[text] = said[text]
             continue
         why = "means something else" if verdict is False else "the comparison was answered with neither YES nor NO"
-        dropped.append(Dropped(text, "instruction", "back-translation", why, said[text][:400]))
+        dropped.append(DroppedPart(text, "instruction", "back-translation", why, said[text][:400]))
     return kept, dropped
 
 
@@ -211,7 +211,7 @@ def _shares_words(instruction: str, said: str) -> bool:
 
 
 def _stages(
-    spec: ChecksSpec, instructions: int, counts: Counter[str], dropped: Sequence[Dropped], checks: Sequence[Check]
+    spec: ChecksSpec, instructions: int, counts: Counter[str], dropped: Sequence[DroppedPart], checks: Sequence[Check]
 ) -> tuple[StageYield, ...]:
     def reasons(what: str, *stages: str) -> dict[str, int]:
         found = Counter(

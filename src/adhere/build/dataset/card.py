@@ -10,7 +10,7 @@ import msgspec
 
 from adhere.build.dataset.spec import DataSpec
 from adhere.build.draws import Ledger
-from adhere.build.scorers import Filtered, filtered_text
+from adhere.build.scorers import FilterReport, filtered_text
 from adhere.config import front_matter
 from adhere.errors import IntegrityError
 from adhere.models.local.fetch import hub_origin
@@ -89,7 +89,7 @@ class Card(Record, frozen=True):
     constraints_per_prompt: dict[str, int]
     published_types: dict[str, tuple[str, int]]
     decontaminated_against: dict[str, int]
-    filtering: Filtered | None
+    filtering: FilterReport | None
     cost_usd: float | None
     ledger: Ledger
     sha256: str = ""

@@ -27,14 +27,14 @@ from adhere.build.convert import convert, write_table
 from adhere.build.dataset.areas import SUITES, answering_in, draw_area, under_systems
 from adhere.build.dataset.card import CARD, CARD_VERSION, Card, Stage, card_text, histograms
 from adhere.build.dataset.prompts import Kind, make_prompts
-from adhere.build.dataset.queries import Asked, find_queries
+from adhere.build.dataset.queries import UserQuery, find_queries
 from adhere.build.dataset.spec import DataSpec, Turns, check_spec
 from adhere.build.dataset.stages import answer_stages, clean_stage, prompt_stage, query_stage
 from adhere.build.decontaminate.rows import Decontaminate, LcsDrop, NgramDrop, Settings, items_of
 from adhere.build.draws import Draws, draw_answers
 from adhere.build.filter import Answer, is_sound, judge_draws, keeps_all
 from adhere.build.rows import Item, deal_rows, make_item, rl_row
-from adhere.build.scorers import Filtered, JudgeScorer, RuleScorer, Scorer, filter_responses
+from adhere.build.scorers import FilterReport, JudgeScorer, RuleScorer, Scorer, filter_responses
 from adhere.errors import ContaminationError, UsageError
 from adhere.models.base import Model
 from adhere.pipeline.judge import verifier_version
@@ -46,7 +46,7 @@ Row = dict[str, Any]
 LICENSES = {"ours": "written for adhere (Apache-2.0)", "bootstrap": "written by the model; its licence applies"}
 
 
-class Judged(NamedTuple):
+class JudgedPrompt(NamedTuple):
     """One prompt with what was made of its first turn, and rows of later turns."""
 
     item: Item
@@ -79,7 +79,7 @@ def build_dataset(
             f"No prompt can be made: none of the kinds fits any of {len(found.queries)} queries with "
             f"{spec.constraints.fewest} to {spec.constraints.most} constraints in {spec.prompts.turns} turns"
         )
-    kept, drops, against = _decontaminated(spec, prompts)
+    kept, drops, against = _decontaminate(spec, prompts)
     if not kept:
         raise ContaminationError(
             f"All {len(prompts)} prompts repeat a test item; the first: {encode(drops[0]).decode()}. Take other queries"
@@ -99,12 +99,12 @@ def build_dataset(
             JudgeScorer(judge, role, directory / "judges" / str(place), progress=progress)
             for place, role in enumerate(spec.filter.roles)
         ]
-        judged, filtering = _filtered(judged, [RuleScorer(), *scorers])
+        judged, filtering = _filter_sft(judged, [RuleScorer(), *scorers])
     stages = [query_stage(found), prompt_stage(spec, prompts, hopeless), clean_stage(prompts, kept, drops)]
-    return _write(spec, model, directory, _Made(kept, drops, against, drawn, judged, stages, filtering))
+    return _write(spec, model, directory, _Contents(kept, drops, against, drawn, judged, stages, filtering))
 
 
-def _prompts(spec: DataSpec, queries: Sequence[Asked]) -> tuple[list[Prompt], list[str], dict[str, int]]:
+def _prompts(spec: DataSpec, queries: Sequence[UserQuery]) -> tuple[list[Prompt], list[str], dict[str, int]]:
     """All prompts, the queries with which none could be made, and the limit of an answer by prompt.
 
     Only prompts of an area with a limit have one.
@@ -190,7 +190,7 @@ def _kinds(spec: DataSpec) -> list[Kind]:
     return [*kinds_of("train", only), *written]
 
 
-def _decontaminated(
+def _decontaminate(
     spec: DataSpec, prompts: Sequence[Prompt]
 ) -> tuple[list[Prompt], list[LcsDrop | NgramDrop], dict[str, int]]:
     """(kept prompts, drops whose `line` is the prompt's place, suite -> items)."""
@@ -229,13 +229,13 @@ def _view(prompt: Prompt, turn: int) -> Prompt:
     return prompt if len(prompt.turns) == 1 else msgspec.structs.replace(prompt, turns=(prompt.turns[turn],))
 
 
-def _judge(spec: DataSpec, prompt: Prompt, responses: Sequence[Response]) -> Judged:
+def _judge(spec: DataSpec, prompt: Prompt, responses: Sequence[Response]) -> JudgedPrompt:
     by_turn: list[list[Answer]] = []
     for turn in range(len(prompt.turns)):
         answers = [msgspec.structs.replace(response, turn=0) for response in responses if response.turn == turn]
         by_turn.append(judge_draws(_view(prompt, turn), answers, kind=spec.reward))
     item = make_item(_view(prompt, 0), by_turn[0], spec.limits, repair=spec.repair)
-    return Judged(item, _later_turns(spec, prompt, by_turn))
+    return JudgedPrompt(item, _later_turns(spec, prompt, by_turn))
 
 
 def _later_turns(spec: DataSpec, prompt: Prompt, by_turn: Sequence[Sequence[Answer]]) -> list[Row]:
@@ -282,7 +282,7 @@ def _completion(text: str, *, conversational: bool) -> str | list[Row]:
     return [_message("assistant", text)] if conversational else text
 
 
-def _sft(judged: Judged, *, conversational: bool) -> list[Row]:
+def _sft(judged: JudgedPrompt, *, conversational: bool) -> list[Row]:
     prompt = judged.item.prompt
     first = [
         {
@@ -296,7 +296,7 @@ def _sft(judged: Judged, *, conversational: bool) -> list[Row]:
     return [*first, *judged.later]
 
 
-def _pairs(judged: Judged, *, conversational: bool) -> list[Row]:
+def _pairs(judged: JudgedPrompt, *, conversational: bool) -> list[Row]:
     prompt = judged.item.prompt
     return [
         {
@@ -310,7 +310,7 @@ def _pairs(judged: Judged, *, conversational: bool) -> list[Row]:
     ]
 
 
-def _rl(judged: Judged, *, conversational: bool) -> list[Row]:
+def _rl(judged: JudgedPrompt, *, conversational: bool) -> list[Row]:
     row = rl_row(judged.item)
     if row is None:
         return []
@@ -319,7 +319,7 @@ def _rl(judged: Judged, *, conversational: bool) -> list[Row]:
     return [{"prompt": _first_turn(prompt, conversational=conversational), **_columns(prompt, 0), **scores}]
 
 
-def _filtered(judged: Sequence[Judged], scorers: Sequence[Scorer]) -> tuple[list[Judged], Filtered]:
+def _filter_sft(judged: Sequence[JudgedPrompt], scorers: Sequence[Scorer]) -> tuple[list[JudgedPrompt], FilterReport]:
     """The same without the SFT answers to first turns that some scorer does not call flawless."""
     pairs = [(one.item.prompt, candidate) for one in judged for candidate in one.item.sft]
     kept, report = filter_responses(
@@ -333,19 +333,19 @@ def _filtered(judged: Sequence[Judged], scorers: Sequence[Scorer]) -> tuple[list
     return left, report
 
 
-class _Made(NamedTuple):
+class _Contents(NamedTuple):
     """Everything that is written."""
 
     kept: list[Prompt]
     drops: list[LcsDrop | NgramDrop]
     against: dict[str, int]
     drawn: Draws
-    judged: list[Judged]
+    judged: list[JudgedPrompt]
     stages: list[Stage]
-    filtering: Filtered | None
+    filtering: FilterReport | None
 
 
-def _write(spec: DataSpec, model: Model, directory: Path, made: _Made) -> Card:
+def _write(spec: DataSpec, model: Model, directory: Path, made: _Contents) -> Card:
     kept, drops, against, drawn, judged, stages, filtering = made
     conversational = spec.output.conversational or any(
         prompt.system is not None or len(prompt.turns) > 1 for prompt in kept

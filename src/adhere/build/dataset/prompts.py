@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from adhere.build.dataset.queries import Asked
+from adhere.build.dataset.queries import UserQuery
 from adhere.build.dataset.spec import DataSpec
 from adhere.constraints import Constraint, conflict
 from adhere.schema import Prompt, Turn, derive_seed
@@ -38,7 +38,7 @@ class Kind(Protocol):
         """A constraint for a query with these topic words."""
 
 
-def make_prompts(spec: DataSpec, queries: Sequence[Asked], kinds: Sequence[Kind]) -> tuple[list[Prompt], list[str]]:
+def make_prompts(spec: DataSpec, queries: Sequence[UserQuery], kinds: Sequence[Kind]) -> tuple[list[Prompt], list[str]]:
     """At most `[queries] count` prompts, and the ids of the queries with which none could be made.
 
     Kinds and numbers of constraints are dealt in turn. The same spec, queries and kinds give the same prompts.
@@ -64,7 +64,7 @@ def make_prompts(spec: DataSpec, queries: Sequence[Asked], kinds: Sequence[Kind]
 
 
 def _make_prompt(
-    spec: DataSpec, query: Asked, ranked: Sequence[Kind], rng: random.Random, number: int
+    spec: DataSpec, query: UserQuery, ranked: Sequence[Kind], rng: random.Random, number: int
 ) -> tuple[Prompt, list[str]] | None:
     """A prompt and the kinds that it took; None where too few go together."""
     numbers = range(spec.constraints.fewest, spec.constraints.most + 1)
@@ -107,7 +107,7 @@ def _say(constraint: Constraint, rng: random.Random) -> str:
     return constraint.describe(rng.randrange(len(constraint.phrasings) - 1))
 
 
-def _fits(kind: Kind, query: Asked, *, language_bound: bool) -> bool:
+def _fits(kind: Kind, query: UserQuery, *, language_bound: bool) -> bool:
     if query.asks is not None and kind.id in CONTRADICTS[query.asks]:
         return False
     return language_bound or kind.family() not in LANGUAGE_BOUND or _has_capitals(query.text)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adhere.build.dataset.spec import Queries
-from adhere.build.decontaminate.parts import normalised
+from adhere.build.decontaminate.parts import normalise
 from adhere.build.draws import draw_answers
 from adhere.errors import SpecError, UsageError
 from adhere.extras import need
@@ -34,7 +34,7 @@ _COMMON = frozenset(
 )  # fmt: skip
 
 
-class Asked(NamedTuple):
+class UserQuery(NamedTuple):
     """One query.
 
     Attributes:
@@ -50,14 +50,14 @@ class Asked(NamedTuple):
     asks: str | None
 
 
-class Found(NamedTuple):
+class QueryPool(NamedTuple):
     """Queries, and what was left out: (why, how many, the first)."""
 
-    queries: list[Asked]
+    queries: list[UserQuery]
     left_out: list[tuple[str, int, str]]
 
 
-def find_queries(spec: Queries, model: Model, *, seed: int, directory: Path, progress: Progress) -> Found:
+def find_queries(spec: Queries, model: Model, *, seed: int, directory: Path, progress: Progress) -> QueryPool:
     """The queries of a spec, each once, in a seeded order.
 
     Raises:
@@ -65,27 +65,27 @@ def find_queries(spec: Queries, model: Model, *, seed: int, directory: Path, pro
         Incomplete: Calls to the model failed; again tries those once more.
     """
     if spec.source == "ours":
-        return Found(_shuffled(_own(), seed), [])
+        return QueryPool(_shuffle(_own(), seed), [])
     if spec.source == "bootstrap":
-        return _bootstrapped(spec, model, seed=seed, directory=directory, progress=progress)
+        return _bootstrap(spec, model, seed=seed, directory=directory, progress=progress)
     texts = _from_hub(spec) if spec.source == "hub" else _from_file(Path(spec.path), spec.column)
     return _distinct(texts, seed, spec.path or spec.name)
 
 
-def _own() -> list[Asked]:
-    return [Asked(query.id, query.text, query.words, query.asks) for query in own_queries("train")]
+def _own() -> list[UserQuery]:
+    return [UserQuery(query.id, query.text, query.words, query.asks) for query in own_queries("train")]
 
 
-def _shuffled(found: list[Asked], seed: int) -> list[Asked]:
+def _shuffle(found: list[UserQuery], seed: int) -> list[UserQuery]:
     random.Random(derive_seed(seed, "queries")).shuffle(found)
     return found
 
 
-def _distinct(texts: Iterator[str], seed: int, name: str) -> Found:
+def _distinct(texts: Iterator[str], seed: int, name: str) -> QueryPool:
     seen: dict[str, str] = {}
     repeated, empty, first = 0, 0, ""
     for text in texts:
-        key = normalised(text)
+        key = normalise(text)
         if not key:
             empty += 1
         elif key in seen:
@@ -96,12 +96,8 @@ def _distinct(texts: Iterator[str], seed: int, name: str) -> Found:
         raise UsageError(f"{name} has no queries: {empty} rows are empty")
     left_out = [("asked before", repeated, first)] if repeated else []
     left_out += [("empty", empty, "")] if empty else []
-    return Found(
-        _shuffled(
-            [Asked(f"u-{number}", text, topic_words(text), None) for number, text in enumerate(seen.values(), 1)], seed
-        ),
-        left_out,
-    )
+    queries = [UserQuery(f"u-{number}", text, topic_words(text), None) for number, text in enumerate(seen.values(), 1)]
+    return QueryPool(_shuffle(queries, seed), left_out)
 
 
 def topic_words(text: str) -> tuple[str, ...]:
@@ -162,7 +158,7 @@ def _from_hub(spec: Queries) -> Iterator[str]:
         yield _text(row, spec.column, f"{spec.name}[{number}]")
 
 
-def _bootstrapped(spec: Queries, model: Model, *, seed: int, directory: Path, progress: Progress) -> Found:
+def _bootstrap(spec: Queries, model: Model, *, seed: int, directory: Path, progress: Progress) -> QueryPool:
     """New queries that the model writes after ours, without those that are too like another one.
 
     Every call shows the model a draw of ours, so calls do not depend on each other and a killed build asks nothing
@@ -178,7 +174,7 @@ def _bootstrapped(spec: Queries, model: Model, *, seed: int, directory: Path, pr
     drawn = draw_answers(
         model, prompts, draws=1, sampling=sampling, directory=directory / "bootstrap" / "draws", progress=progress
     )
-    kept: list[Asked] = []
+    kept: list[UserQuery] = []
     counts: dict[str, list[str]] = {}
     taken = [tokens(query.text) for query in seeds]
     for prompt in prompts:
@@ -188,17 +184,17 @@ def _bootstrapped(spec: Queries, model: Model, *, seed: int, directory: Path, pr
                 counts.setdefault(why, []).append(text)
             elif len(kept) < spec.count:
                 taken.append(tokens(text))
-                kept.append(Asked(f"b-{len(kept) + 1}", text, topic_words(text), None))
+                kept.append(UserQuery(f"b-{len(kept) + 1}", text, topic_words(text), None))
     if not kept:
         raise UsageError(
             f"{model.name} wrote no query that can be used "
             f"({ {why: len(texts) for why, texts in counts.items()} or 'nothing in a numbered list' }). "
             "Take queries.source = 'ours' or 'file'"
         )
-    return Found(kept, [(why, len(texts), texts[0]) for why, texts in sorted(counts.items())])
+    return QueryPool(kept, [(why, len(texts), texts[0]) for why, texts in sorted(counts.items())])
 
 
-def _request(seeds: Sequence[Asked], seed: int, number: int) -> str:
+def _request(seeds: Sequence[UserQuery], seed: int, number: int) -> str:
     shown = random.Random(derive_seed(seed, "bootstrap", number)).sample(seeds, SHOWN)
     listed = "\n".join(f"{place}. {query.text}" for place, query in enumerate(shown, start=1))
     return (

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adhere.build.dataset.card import Stage
-from adhere.build.dataset.queries import Found
+from adhere.build.dataset.queries import QueryPool
 from adhere.build.dataset.spec import DataSpec
 from adhere.build.decontaminate.rows import LcsDrop, NgramDrop
 from adhere.build.draws import Draws
 from adhere.build.filter import Answer
-from adhere.build.scorers import Filtered
+from adhere.build.scorers import FilterReport
 from adhere.schema import Prompt
 
 Table = Sequence[Mapping[str, Any]]
 
 
-def query_stage(found: Found) -> Stage:
+def query_stage(found: QueryPool) -> Stage:
     """Queries that can be used, of those that were found."""
     out = {why: count for why, count, _ in found.left_out}
     return Stage("queries", "queries", len(found.queries) + sum(out.values()), len(found.queries), out)
@@ -39,7 +39,7 @@ def clean_stage(prompts: Sequence[Prompt], kept: Sequence[Prompt], drops: Sequen
 
 
 def answer_stages(
-    prompts: int, drawn: Draws, answers: Sequence[Answer], filtering: Filtered | None, tables: Mapping[str, Table]
+    prompts: int, drawn: Draws, answers: Sequence[Answer], filtering: FilterReport | None, tables: Mapping[str, Table]
 ) -> Iterator[Stage]:
     """From drawn answers to rows.
 

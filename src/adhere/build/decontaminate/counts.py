@@ -25,7 +25,7 @@ class Against(Record, frozen=True):
     touched_share: float
 
 
-class Done(Record, frozen=True):
+class FileResult(Record, frozen=True):
     """What came of a file. rows = kept + dropped + skipped. `sha256` is of the rows as they were read, uncompressed."""
 
     rows: int
@@ -54,7 +54,7 @@ def count_up(
     sha256: str,
     skipped: int = 0,
     skipped_lines: Sequence[str] = (),
-) -> Done:
+) -> FileResult:
     """The counts of a whole file, or of several."""
     names = list(dict.fromkeys(against for against, _, _ in settings.items))
     sizes = Counter(against for against, _, _ in settings.items)
@@ -63,7 +63,7 @@ def count_up(
         against, key, _ = settings.items[place]
         touching[against].append(key)
     gone = sum(dropped.values())
-    return Done(
+    return FileResult(
         rows=rows,
         kept=rows - gone - skipped,
         dropped=gone,

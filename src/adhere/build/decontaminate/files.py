@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from adhere.build.decontaminate.counts import Done, count_up
+from adhere.build.decontaminate.counts import FileResult, count_up
 from adhere.build.decontaminate.rows import Decontaminate, Rule, Settings, TestItem, default_columns
 from adhere.errors import ResourceError, SpecError, UsageError
 from adhere.lines.blocks import Block, LineFile, parse_line
@@ -43,7 +43,7 @@ def decontaminate_file(
     bad_rows: Literal["error", "skip"] = "error",
     jobs: int = 1,
     progress: Progress | None = None,
-) -> Done:
+) -> FileResult:
     """Write the rows of `train` that repeat no test item to `out`, and one line for each other row to `drops`.
 
     Args:
@@ -127,7 +127,7 @@ class _Pass:
         identity = [str(source.resolve()), stat.st_size, stat.st_mtime_ns] if stat else [settings.name]
         self.key = content_hash([identity, settings, str(drops)])
 
-    def run(self) -> Done:
+    def run(self) -> FileResult:
         state = self._resumed()
         for path in self.parts:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -198,7 +198,7 @@ class _Pass:
         jobs = 1 if (self.file.size or _SMALL) < _SMALL else self.jobs
         return in_order(Decontaminate(self.settings).sort, blocks, jobs=jobs, purpose="comparing")
 
-    def _finish(self, state: _State) -> Done:
+    def _finish(self, state: _State) -> FileResult:
         return count_up(
             self.settings,
             rows=state.rows,

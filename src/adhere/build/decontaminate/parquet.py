@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from adhere.build.decontaminate.counts import Done, count_up
+from adhere.build.decontaminate.counts import FileResult, count_up
 from adhere.build.decontaminate.rows import Decontaminate, Rule, Settings, TestItem, default_columns, text_of
 from adhere.errors import ResourceError, SpecError, UsageError
 from adhere.extras import need
@@ -32,7 +32,7 @@ def decontaminate_parquet(
     columns: Sequence[str],
     rule: Rule,
     progress: Progress,
-) -> Done:
+) -> FileResult:
     """As `files.decontaminate_file`, from and to Parquet.
 
     Raises:
@@ -46,7 +46,7 @@ def decontaminate_parquet(
     with glob_free(train) as name:
         database = duckdb.connect()
         try:
-            return _passed(
+            return _decontaminate_table(
                 database, train, name, items, out=out, drops=drops, columns=columns, rule=rule, progress=progress
             )
         except duckdb.IOException as error:
@@ -57,7 +57,7 @@ def decontaminate_parquet(
             raise UsageError(f"{train} cannot be read as Parquet: {error}. Copy or make the file again") from error
 
 
-def _passed(
+def _decontaminate_table(
     database: Any,
     train: Path,
     name: str,
@@ -68,7 +68,7 @@ def _passed(
     columns: Sequence[str],
     rule: Rule,
     progress: Progress,
-) -> Done:
+) -> FileResult:
     """One pass over a file that duckdb knows by `name`."""
     names = [row[0] for row in database.execute("DESCRIBE SELECT * FROM read_parquet(?)", [name]).fetchall()]
     chosen = tuple(columns) or default_columns(dict.fromkeys(names))

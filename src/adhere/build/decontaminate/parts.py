@@ -122,15 +122,15 @@ def query_part(prompt: Prompt) -> str:
     return text if text is not None and prompt.text.startswith(text) else prompt.everything
 
 
-def normalised(text: str) -> str:
+def normalise(text: str) -> str:
     """Lower-case words in NFKC form, one blank between: what counts as the same query."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _same_queries(training: Sequence[Prompt], held_out: Sequence[Prompt]) -> Iterator[Overlap]:
-    asked = {normalised(query_part(prompt)): prompt for prompt in held_out}
+    asked = {normalise(query_part(prompt)): prompt for prompt in held_out}
     for prompt in training:
-        twin = asked.get(normalised(query_part(prompt)))
+        twin = asked.get(normalise(query_part(prompt)))
         if twin is not None:
             yield Overlap("query", prompt.id, twin.id, f"both ask: {query_part(prompt)}")
 
@@ -166,7 +166,7 @@ def _held_out_wordings(training: Sequence[Prompt]) -> Iterator[Overlap]:
             for ref in turn.constraints:
                 constraint = as_own(ref)
                 reserved = constraint.describe(len(constraint.phrasings) - 1)
-                if normalised(reserved) in normalised(turn.text):
+                if normalise(reserved) in normalise(turn.text):
                     yield Overlap("wording", prompt.id, None, f"the wording kept for held-out prompts: {reserved}")
 
 

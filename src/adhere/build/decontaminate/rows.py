@@ -69,7 +69,7 @@ def items_of(suites: Sequence[tuple[str, Suite]]) -> list[TestItem]:
     return found
 
 
-class Touched(Record, frozen=True):
+class BlockMatches(Record, frozen=True):
     """The places of the items that rows of a block repeat, and how many rows were dropped for each suite."""
 
     items: tuple[int, ...]
@@ -77,7 +77,7 @@ class Touched(Record, frozen=True):
 
 
 class Decontaminate(Step):
-    """Leaves out rows that repeat a test item. A drop's note is `Touched`."""
+    """Leaves out rows that repeat a test item. A drop's note is `BlockMatches`."""
 
     kind = "decontaminate"
 
@@ -109,7 +109,7 @@ class Decontaminate(Step):
                 broken.append(BrokenRow(number, str(problem)))
         drops, touched = self.drops(numbers, texts)
         gone = {drop.line for drop in drops}
-        note = Touched(tuple(sorted(touched)), dict(Counter(drop.against for drop in drops)))
+        note = BlockMatches(tuple(sorted(touched)), dict(Counter(drop.against for drop in drops)))
         return SortedBlock(None, [number for number in numbers if number not in gone], drops, broken, note)
 
     def drops(self, numbers: Sequence[int], texts: Sequence[str]) -> tuple[list[LcsDrop | NgramDrop], set[int]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from adhere.build.decontaminate.counts import Done
+from adhere.build.decontaminate.counts import FileResult
 from adhere.errors import UsageError
 from adhere.schema import Record
 from adhere.suites.base import Suite
@@ -30,7 +30,7 @@ class Parts(Record, frozen=True):
     difference: float | None
 
 
-def both_parts(directory: Path, suites: Mapping[str, Suite], done: Done) -> Parts:
+def both_parts(directory: Path, suites: Mapping[str, Suite], done: FileResult) -> Parts:
     """The rates of one run.
 
     Raises:
@@ -58,7 +58,7 @@ def _rate(outcomes: list[bool]) -> float | None:
     return sum(outcomes) / len(outcomes) if outcomes else None
 
 
-def decontamination_text(done: Done, parts: list[Parts]) -> str:
+def decontamination_text(done: FileResult, parts: list[Parts]) -> str:
     """For a terminal."""
     skipped = f", {done.skipped:,} skipped (the first: {done.skipped_lines[0]})" if done.skipped else ""
     lines = [f"{done.rows:,} rows: {done.kept:,} kept, {done.dropped:,} dropped{skipped}"]

@@ -17,7 +17,7 @@ from adhere.schema import derive_seed
 Row = dict[str, Any]
 
 
-class Refused(Exception):
+class UnfitRow(Exception):
     """A row cannot be transformed; the message says why, and the row is left out with it."""
 
 
@@ -106,7 +106,7 @@ TRANSFORMS: Registry[Transform] = Registry(
 
 @dataclasses.dataclass(frozen=True)
 class each:  # noqa: N801 - reads as what it says where transforms are registered
-    """A transform that looks at one row at a time; `change` raises Refused for those that cannot be transformed."""
+    """A transform that looks at one row at a time; `change` raises UnfitRow for those that cannot be transformed."""
 
     change: Callable[[Row, random.Random, Mapping[str, Any]], Row | list[Row]]
 
@@ -116,7 +116,7 @@ class each:  # noqa: N801 - reads as what it says where transforms are registere
         for number, row in enumerate(rows, start=1):
             try:
                 made += self.of(row, number, settings)
-            except Refused as reason:
+            except UnfitRow as reason:
                 left_out.append((number, str(reason)))
         return Result(made, left_out)
 
@@ -124,7 +124,7 @@ class each:  # noqa: N801 - reads as what it says where transforms are registere
         """What comes of one row, which may be several; what is drawn depends on its number.
 
         Raises:
-            Refused: It cannot be transformed.
+            UnfitRow: It cannot be transformed.
         """
         found = self.change(row, settings.rng(number), settings.options)
         return found if isinstance(found, list) else [found]

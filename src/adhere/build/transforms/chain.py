@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import bare, text_of, with_text
 from adhere.text.words import sentences, words
 
@@ -27,7 +27,7 @@ _STEPS: tuple[tuple[str, Callable[[str], str]], ...] = (
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     answer = text_of(row["completion"]).strip()
     if not sentences(answer) or len(words(answer)) < 3:
-        raise Refused("its answer has fewer than three words")
+        raise UnfitRow("its answer has fewer than three words")
     step, done = rng.choice(_STEPS)
     prompt = f"{text_of(row['prompt'])} {step}"
     return bare(

@@ -6,15 +6,15 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 
 
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     score = row.get("score_mean")
     if not isinstance(score, int | float):
-        raise Refused("it has no score_mean")
+        raise UnfitRow("it has no score_mean")
     if not options["low"] <= score <= options["high"]:
-        raise Refused(f"its score {score:.2f} lies outside {options['low']:g} to {options['high']:g}")
+        raise UnfitRow(f"its score {score:.2f} lies outside {options['low']:g} to {options['high']:g}")
     return row
 
 

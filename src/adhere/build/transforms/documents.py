@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.constraints.published.shared.language import detect
 from adhere.text.words import sentence_spans
 
@@ -102,15 +102,15 @@ def instruction_density(text: str) -> float:
 def _keep(row: Row, _rng: random.Random, options: Mapping[str, Any]) -> Row:
     text = row.get("text")
     if not isinstance(text, str) or not text.strip():
-        raise Refused("it has no text")
+        raise UnfitRow("it has no text")
     if (why := repetition(text)) is not None:
-        raise Refused(why)
+        raise UnfitRow(why)
     language = detect(text) if options["language"] else None
     if language != (options["language"] or None):
-        raise Refused(f"its language is {language or 'not to be told'}, not {options['language']}")
+        raise UnfitRow(f"its language is {language or 'not to be told'}, not {options['language']}")
     density = instruction_density(text)
     if not options["least_density"] <= density <= options["most_density"]:
-        raise Refused(
+        raise UnfitRow(
             f"{density:.0%} of its sentences instruct; wanted are {options['least_density']:.0%} to "
             f"{options['most_density']:.0%}"
         )

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.reverse_preference import opposite
 from adhere.build.transforms.rows import as_messages, constraints, keeps, messages, sentence_in, text_of, without
 
@@ -20,13 +20,13 @@ _UNDOING = (
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     turns = messages(row["prompt"])
     if any(message["role"] == "system" for message in turns) or len(turns) != 1:
-        raise Refused("it has a system turn or several turns already")
+        raise UnfitRow("it has a system turn or several turns already")
     asked = constraints(row)
     turned = [(one, other) for one in asked if (other := opposite(one)) is not None]
     if not turned:
-        raise Refused("none of its constraints has an opposite")
+        raise UnfitRow("none of its constraints has an opposite")
     if not keeps(text_of(row["completion"]), asked):
-        raise Refused("its answer does not keep its constraints")
+        raise UnfitRow("its answer does not keep its constraints")
     one, other = rng.choice(turned)
     prompt = turns[0]["content"]
     sentence = sentence_in(prompt, one)

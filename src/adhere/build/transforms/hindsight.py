@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adhere.build.dataset.queries import topic_words
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import constraints, keeps, text_of, with_constraints, with_text
 from adhere.constraints.base import Constraint, conflict
 from adhere.suites.generated.core.deal import kinds_of
@@ -30,12 +30,12 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
                 added.append(one)
                 break
     if not added:
-        raise Refused("its answer keeps none of the constraints that were drawn")
+        raise UnfitRow("its answer keeps none of the constraints that were drawn")
     sentences = [one.describe(rng.randrange(len(one.phrasings) - 1)) for one in added]
     prompt = with_text(row["prompt"], " ".join([text_of(row["prompt"]), *sentences]))
     made = with_constraints({**row, "prompt": prompt}, [*asked, *added])
     if not keeps(answer, [*asked, *added]):
-        raise Refused("its answer did not keep its constraints in the first place")
+        raise UnfitRow("its answer did not keep its constraints in the first place")
     return made
 
 

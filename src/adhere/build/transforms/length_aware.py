@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import breaks, constraints, keeps, text_of, with_constraints, with_text
 from adhere.constraints.base import conflict, make
 from adhere.text.words import count_words
@@ -16,14 +16,14 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     chosen, rejected = text_of(row["chosen"]), text_of(row["rejected"])
     kept, other = count_words(chosen), count_words(rejected)
     if kept == other:
-        raise Refused("both answers have the same number of words")
+        raise UnfitRow("both answers have the same number of words")
     middle = rng.randint(min(kept, other), max(kept, other) - 1)  # from `middle` + 1 words on it is the longer one
     one = make("length:at_most", limit=middle) if kept < other else make("length:at_least", least=middle + 1)
     asked = constraints(row)
     if any(conflict(one, constraint) for constraint in asked):
-        raise Refused(f"a limit on its length conflicts with {', '.join(constraint.id for constraint in asked)}")
+        raise UnfitRow(f"a limit on its length conflicts with {', '.join(constraint.id for constraint in asked)}")
     if not keeps(chosen, [*asked, one]) or not breaks(rejected, one):
-        raise Refused("its chosen answer does not keep all constraints")
+        raise UnfitRow("its chosen answer does not keep all constraints")
     text = f"{text_of(row['prompt'])} {one.describe(rng.randrange(len(one.phrasings) - 1))}"
     return with_constraints({**row, "prompt": with_text(row["prompt"], text)}, [*asked, one])
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import text_of
 from adhere.text.words import count_words
 
@@ -14,7 +14,7 @@ from adhere.text.words import count_words
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     counts = sorted(count_words(text_of(row[side])) for side in ("chosen", "rejected"))
     if counts[0] < options["share"] * counts[1]:
-        raise Refused(f"its answers have {counts[0]} and {counts[1]} words")
+        raise UnfitRow(f"its answers have {counts[0]} and {counts[1]} words")
     return row
 
 

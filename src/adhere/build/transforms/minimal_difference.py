@@ -9,7 +9,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import constraints, keeps, text_of, with_text
 from adhere.constraints import repair_all
 from adhere.text.repeats import common_subsequence, tokens
@@ -19,11 +19,11 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     rejected, asked = text_of(row["rejected"]), constraints(row)
     edited = repair_all(rejected, asked)
     if edited is None or edited == rejected or not keeps(edited, asked):
-        raise Refused("no small edit of its rejected answer keeps all constraints")
+        raise UnfitRow("no small edit of its rejected answer keeps all constraints")
     one, other = tokens(rejected), tokens(edited)
     shared = 2 * common_subsequence(one, other) / max(1, len(one) + len(other))
     if shared < options["share"]:
-        raise Refused(f"its answers have {shared:.0%} of their words in common")
+        raise UnfitRow(f"its answers have {shared:.0%} of their words in common")
     return {**row, "chosen": with_text(row["chosen"], edited), "origin": "repaired"}
 
 

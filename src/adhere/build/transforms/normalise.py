@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import constraints, keeps, text_of, with_text
 
 
@@ -29,9 +29,9 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
             made[side] = with_text(row[side], normal(text_of(row[side])))
     kept = next((made[side] for side in ("completion", "chosen") if side in made), None)
     if kept is not None and asked and not keeps(text_of(kept), asked):
-        raise Refused("its answer no longer keeps its constraints in this form")
+        raise UnfitRow("its answer no longer keeps its constraints in this form")
     if "chosen" in made and made["chosen"] == made["rejected"]:
-        raise Refused("its answers differ in their form only")
+        raise UnfitRow("its answers differ in their form only")
     return made
 
 

@@ -7,14 +7,14 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import constraints, sentence_in, text_of, with_text, without
 
 
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     prompt, asked = text_of(row["prompt"]), constraints(row)
     if not asked:
-        raise Refused("it has no constraints")
+        raise UnfitRow("it has no constraints")
     request = prompt
     for one in asked:
         request = without(request, sentence_in(prompt, one))

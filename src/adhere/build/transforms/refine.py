@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Result, Row, Settings, Transform
+from adhere.build.transforms.base import TRANSFORMS, Result, Row, Settings, Transform, UnfitRow
 from adhere.build.transforms.rows import constraints, keeps, text_of, with_text
 from adhere.constraints.base import Constraint
 from adhere.pipeline.judge import judge_text
@@ -19,7 +19,7 @@ def _apply(rows: Sequence[Row], settings: Settings) -> Result:
             asked = constraints(row)
             found = _search(text_of(row["prompt"]), text_of(row["rejected"]), asked, settings, ask)
             made.append({**row, "chosen": with_text(row["chosen"], found), "origin": "refined"})
-        except Refused as reason:
+        except UnfitRow as reason:
             left_out.append((number, str(reason)))
     return Result(made, left_out)
 
@@ -46,7 +46,7 @@ def _search(
         level = sorted(texts, key=lambda text: -_count_kept(text, asked))[: settings.options["width"]]
         if not level:
             break
-    raise Refused("no refinement keeps all constraints")
+    raise UnfitRow("no refinement keeps all constraints")
 
 
 def _count_kept(text: str, asked: Sequence[Constraint]) -> int:

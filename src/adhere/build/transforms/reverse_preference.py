@@ -9,7 +9,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import breaks, constraints, keeps, sentence_in, text_of, with_constraints, with_text
 from adhere.constraints.base import Constraint, make
 
@@ -41,17 +41,17 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
             continue
         other = opposite(one)
         if other is None:
-            raise Refused(f"its chosen answer breaks {one.id}, which has no opposite")
+            raise UnfitRow(f"its chosen answer breaks {one.id}, which has no opposite")
         sentence = sentence_in(prompt, one)
         prompt = prompt.replace(sentence, other.describe(rng.randrange(len(other.phrasings) - 1)), 1)
         found.append(other)
         flipped += 1
     if not flipped:
-        raise Refused("its chosen answer breaks nothing")
+        raise UnfitRow("its chosen answer breaks nothing")
     if not keeps(chosen, found):
-        raise Refused("its chosen answer does not keep the turned constraints")
+        raise UnfitRow("its chosen answer does not keep the turned constraints")
     if all(not breaks(rejected, one) for one in found):
-        raise Refused("its rejected answer keeps the turned constraints, too")
+        raise UnfitRow("its rejected answer keeps the turned constraints, too")
     return with_constraints({**row, "prompt": with_text(row["prompt"], prompt)}, found)
 
 

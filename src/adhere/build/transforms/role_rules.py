@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.rows import as_messages, constraints, messages, sentence_in, text_of, without
 
 ROLES = (
@@ -23,9 +23,9 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
     turns = messages(row["prompt"])
     asked = constraints(row)
     if len(turns) != 1:
-        raise Refused("it has a system turn or several turns already")
+        raise UnfitRow("it has a system turn or several turns already")
     if not asked:
-        raise Refused("it has no constraints")
+        raise UnfitRow("it has no constraints")
     prompt = turns[0]["content"]
     rules = []
     for one in asked:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from adhere.build.transforms.base import Refused, Row
+from adhere.build.transforms.base import Row, UnfitRow
 from adhere.constraints.base import Constraint, from_ref
 from adhere.constraints.resolve import resolve
 from adhere.errors import AdhereError
@@ -41,7 +41,7 @@ def constraints(row: Row) -> list[Constraint]:
     """The row's constraints.
 
     Raises:
-        Refused: One of them is none of ours.
+        UnfitRow: One of them is none of ours.
     """
     return _make_each(row, from_ref)
 
@@ -50,7 +50,7 @@ def refs(row: Row) -> list[ConstraintRef]:
     """The row's constraints as they are stored, published ones among them.
 
     Raises:
-        Refused: Nobody has one of them.
+        UnfitRow: Nobody has one of them.
     """
 
     def known(ref: ConstraintRef) -> ConstraintRef:
@@ -67,7 +67,7 @@ def _make_each(row: Row, make: Callable[[ConstraintRef], T]) -> list[T]:
         params = [{name: value for name, value in (one or {}).items() if value is not None} for one in filled]
         return [make(ConstraintRef(name, one)) for name, one in zip(ids, params, strict=True)]
     except (AdhereError, ValueError, AttributeError) as problem:
-        raise Refused(f"its constraints cannot be used: {problem}") from problem
+        raise UnfitRow(f"its constraints cannot be used: {problem}") from problem
 
 
 def with_constraints(row: Row, found: Sequence[Constraint]) -> Row:
@@ -90,13 +90,13 @@ def sentence_in(prompt: str, one: Constraint) -> str:
     """The sentence in which a prompt asks for a constraint.
 
     Raises:
-        Refused: It is in none of its wordings.
+        UnfitRow: It is in none of its wordings.
     """
     for number in range(len(one.phrasings)):
         sentence = one.describe(number)
         if sentence in prompt:
             return sentence
-    raise Refused(f"its prompt says {one.id} in no wording of ours")
+    raise UnfitRow(f"its prompt says {one.id} in no wording of ours")
 
 
 def without(prompt: str, sentence: str) -> str:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Result, Row, Settings, Transform
+from adhere.build.transforms.base import TRANSFORMS, Result, Row, Settings, Transform, UnfitRow
 from adhere.build.transforms.rows import refs, text_of
 from adhere.pipeline.judge import judge_text
 from adhere.pipeline.judge_model.question import Question
@@ -57,17 +57,17 @@ def _apply(rows: Sequence[Row], settings: Settings) -> Result:
     left_out = []
     for number, row in enumerate(rows, start=1):
         try:
-            made.append(_rated(row, replies[2 * number - 2], replies[2 * number - 1], settings.options))
-        except Refused as reason:
+            made.append(_rate_pair(row, replies[2 * number - 2], replies[2 * number - 1], settings.options))
+        except UnfitRow as reason:
             left_out.append((number, str(reason)))
     return Result(made, left_out)
 
 
-def _rated(
+def _rate_pair(
     row: Row, chosen: Mapping[str, float] | None, rejected: Mapping[str, float] | None, weights: Mapping[str, Any]
 ) -> Row:
     if chosen is None or rejected is None:
-        raise Refused("the judge's reply is not the JSON object that it was asked for")
+        raise UnfitRow("the judge's reply is not the JSON object that it was asked for")
     texts = text_of(row["chosen"]), text_of(row["rejected"])
     asked = refs(row)
     shorter = min(map(count_words, texts))
@@ -77,7 +77,7 @@ def _rated(
         if asked:
             outcomes = [verdict.outcome for verdict in judge_text(text, asked, ("strict",))]
             if "undecided" in outcomes:
-                raise Refused("the judge cannot decide one of its constraints")
+                raise UnfitRow("the judge cannot decide one of its constraints")
             kept = outcomes.count("pass") / len(outcomes)
             found["helpfulness"] = min(found.get("helpfulness", 1.0), kept)
         if not said:
@@ -86,10 +86,10 @@ def _rated(
     names = [name for name in CRITERIA if name in rated[0] and weights[name] > 0]
     total = sum(weights[name] for name in names)
     if not total:
-        raise Refused("no criterion with a weight is rated")
+        raise UnfitRow("no criterion with a weight is rated")
     first, second = (sum(weights[name] * one[name] for name in names) / total for one in rated)
     if first == second:
-        raise Refused(f"its answers are rated alike ({first:.2f})")
+        raise UnfitRow(f"its answers are rated alike ({first:.2f})")
     better, worse = (0, 1) if first > second else (1, 0)
     sides = row["chosen"], row["rejected"]
     criteria = {name: [rated[better][name], rated[worse][name]] for name in CRITERIA if name in rated[0]}

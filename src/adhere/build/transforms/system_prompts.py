@@ -12,7 +12,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from adhere.build.transforms.base import TRANSFORMS, Refused, Row, Transform, each
+from adhere.build.transforms.base import TRANSFORMS, Row, Transform, UnfitRow, each
 from adhere.build.transforms.role_rules import ROLES
 from adhere.build.transforms.rows import as_messages, messages, text_of
 
@@ -44,7 +44,7 @@ FORMS = (
 def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> list[Row]:
     turns = messages(row["prompt"])
     if turns[0]["role"] == "system":
-        raise Refused("it has a system turn already")
+        raise UnfitRow("it has a system turn already")
     made = [] if rng.random() >= options["plain"] else [row]
     seen: set[str] = set()
     while len(seen) < options["count"]:

@@ -9,7 +9,7 @@ from adhere.constraints.published.shared.registry import (
     Check,
     Kind,
     Param,
-    Published,
+    PublishedConstraint,
     both_views,
     fill,
     find,
@@ -20,6 +20,6 @@ from adhere.constraints.published.shared.registry import (
 )
 
 __all__ = [
-    "PROFILES", "Check", "Kind", "Param", "Published", "Text",
+    "PROFILES", "Check", "Kind", "Param", "PublishedConstraint", "Text",
     "both_views", "constraint", "fill", "find", "forget", "ids", "is_published", "kinds", "register",
 ]  # fmt: skip

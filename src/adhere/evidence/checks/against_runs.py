@@ -23,7 +23,7 @@ _Z = 1.959964
 _SUITES = {"ifeval": "ifeval", "ifbench": "ifbench", "multi_if": "multiif"}  # suite -> benchmark key
 
 
-class Tested(Record, frozen=True):
+class ClaimTest(Record, frozen=True):
     """One claim against one Run.
 
     `difference` is ours minus printed, in points; [low, high] its 95 % interval: that of our rate (Wilson, widened for
@@ -57,7 +57,7 @@ def runs_below(directory: Path) -> list[Run]:
     return runs
 
 
-def tested_claims(values: Sequence[Value], runs: Sequence[Run]) -> list[Tested]:
+def tested_claims(values: Sequence[Value], runs: Sequence[Run]) -> list[ClaimTest]:
     """Every claim about a model and benchmark that a Run measured."""
     found = []
     for run in runs:
@@ -69,11 +69,11 @@ def tested_claims(values: Sequence[Value], runs: Sequence[Run]) -> list[Tested]:
             if value.model is None or value.benchmark is None or value.role != "score" or not value.is_firm:
                 continue
             if value.benchmark.key == benchmark and value.model.key == model.key:
-                found.append(_tested(value, run, summary))
+                found.append(_test_claim(value, run, summary))
     return found
 
 
-def _tested(value: Value, run: Run, summary: Summary) -> Tested:
+def _test_claim(value: Value, run: Run, summary: Summary) -> ClaimTest:
     metric = value.benchmark.metric if value.benchmark else ""
     rate, name = _rate(summary, metric)
     reason = _unlike(value, run, summary, metric)
@@ -96,7 +96,7 @@ def _tested(value: Value, run: Run, summary: Summary) -> Tested:
             )
     elif not reason:
         reason = rate.reason or "the Run measured no rate"
-    return Tested(
+    return ClaimTest(
         claim=value.id,
         run=str(run.directory),
         model=run.spec.model,

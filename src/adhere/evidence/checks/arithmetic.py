@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from adhere.evidence.checks.checking import Check, Read, as_printed, round_number, show_number
 from adhere.evidence.claims.names import is_role
-from adhere.evidence.claims.printed import EPSILON, Printed
+from adhere.evidence.claims.printed import EPSILON, PrintedNumber
 from adhere.evidence.claims.values import SPECIAL_AVERAGE, Sheet, Value
 
 LEAST_LINES = 2
@@ -69,7 +69,7 @@ def arithmetic_checks(sheet: Sheet) -> list[Check]:
 
 
 def _misses_by_little(check: Check) -> bool:
-    mean = _combined([value.printed for value in check.others], is_sum=False)
+    mean = _sum_or_mean([value.printed for value in check.others], is_sum=False)
     return not check.holds(as_printed) and abs(check.subjects[0].printed.value - mean) < NEAR * abs(mean)
 
 
@@ -172,7 +172,7 @@ def _near_mean(axis: _Axis, position: int) -> list[Check]:
     if is_trimmed or len(members) < LEAST_MEMBERS or len(lines) != 1 or label not in _PLAIN_AVERAGES:
         return []
     printed, values = lines[0].numbers[position].printed, [lines[0].numbers[member].printed for member in members]
-    if abs(printed.value - _combined(values, is_sum=False)) > NEAR_MEAN:
+    if abs(printed.value - _sum_or_mean(values, is_sum=False)) > NEAR_MEAN:
         return []
     check = _aggregate_check(lines[0], position, members, is_sum=False)
     check.severity = "warning"
@@ -194,7 +194,7 @@ def _near_total(axis: _Axis, position: int) -> list[Check]:
         if position not in line.numbers or any(member not in line.numbers for member in members):
             continue
         values = [line.numbers[member].printed for member in members]
-        total = _combined(values, is_sum=True)
+        total = _sum_or_mean(values, is_sum=True)
         if all(value.decimals == 0 for value in values) and abs(
             line.numbers[position].printed.value - total
         ) < 0.1 * abs(total):
@@ -246,17 +246,17 @@ def _cancels(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bo
         if position in line.numbers and all(member in line.numbers for member in members):
             printed, values = line.numbers[position].printed, [line.numbers[member].printed for member in members]
             if _off(printed, values, is_sum=is_sum) > 0:
-                gaps.append(printed.value - _combined(values, is_sum=is_sum))
+                gaps.append(printed.value - _sum_or_mean(values, is_sum=is_sum))
                 allowed += 2 * printed.half
     return len(gaps) == 2 and abs(sum(gaps)) <= allowed + EPSILON
 
 
-def _combined(members: Sequence[Printed], *, is_sum: bool) -> float:
+def _sum_or_mean(members: Sequence[PrintedNumber], *, is_sum: bool) -> float:
     total = sum(member.value for member in members)
     return total if is_sum else total / len(members)
 
 
-def _off(printed: Printed, members: Sequence[Printed], *, is_sum: bool) -> float:
+def _off(printed: PrintedNumber, members: Sequence[PrintedNumber], *, is_sum: bool) -> float:
     """How far an aggregate lies beyond what rounding of itself and its members allows; ≤ 0 where it holds."""
     total = halves = 0.0
     is_count = is_sum
@@ -281,7 +281,7 @@ def _aggregate_check(line: _Line, position: int, members: tuple[int, ...], *, is
 
     def message(read: Read) -> str:
         values = [read(value) for value in present]
-        computed = _combined(values, is_sum=is_sum)
+        computed = _sum_or_mean(values, is_sum=is_sum)
         text = (
             f"{subject.place}: prints {show_number(read(subject))}, but the {word} of its {len(present)} numbers "
             f"({', '.join(show_number(value) for value in values[:12])}{', …' if len(values) > 12 else ''}) is "
@@ -405,7 +405,7 @@ def _pair_votes(axis: _Axis, position: int, pair: tuple[int, int], formula: _For
     return hits, asked
 
 
-def _delta_off(printed: Printed, a: Printed, b: Printed, formula: _Formula) -> float:
+def _delta_off(printed: PrintedNumber, a: PrintedNumber, b: PrintedNumber, formula: _Formula) -> float:
     """How far a difference lies beyond rounding.
 
     A relative one is checked at the corners of its operands' intervals.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from adhere.evidence.claims.printed import Printed
+from adhere.evidence.claims.printed import PrintedNumber
 from adhere.evidence.claims.values import Value
 
 ConflictType = Literal[
@@ -23,7 +23,7 @@ ConflictType = Literal[
     "emphasis",
 ]
 Severity = Literal["error", "warning", "info"]
-Read = Callable[[Value], Printed]
+Read = Callable[[Value], PrintedNumber]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,29 +68,29 @@ class Check:
         return not self.failed
 
 
-def as_printed(value: Value) -> Printed:
+def as_printed(value: Value) -> PrintedNumber:
     """The number that stands there."""
     return value.printed
 
 
-def replace_numbers(numbers: dict[int, Printed]) -> Read:
+def replace_numbers(numbers: dict[int, PrintedNumber]) -> Read:
     """A reader that sees other numbers in some cells, by `id()` of their values. These live as long as the evidence."""
     return lambda value: numbers.get(id(value), value.printed)
 
 
 def exchange(pairs: Iterable[tuple[Value, Value]]) -> Read:
     """A reader that sees each pair of cells exchanged."""
-    numbers: dict[int, Printed] = {}
+    numbers: dict[int, PrintedNumber] = {}
     for one, other in pairs:
         numbers[id(one)], numbers[id(other)] = other.printed, one.printed
     return replace_numbers(numbers)
 
 
-def show_number(number: Printed) -> str:
+def show_number(number: PrintedNumber) -> str:
     """A number with as many decimals as were printed."""
     return f"{number.value:.{number.decimals}f}".replace("-", "−") + ("%" if number.unit == "%" else "")
 
 
-def round_number(value: float, like: Printed, *, more: int = 0) -> str:
+def round_number(value: float, like: PrintedNumber, *, more: int = 0) -> str:
     """A computed number, to the decimals of a printed one (and `more`)."""
     return f"{value:.{like.decimals + more}f}".replace("-", "−")

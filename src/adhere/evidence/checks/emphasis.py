@@ -44,7 +44,7 @@ def emphasis_checks(sheet: Sheet) -> list[Check]:
         return []
     if _COUNTERPARTS.search(sheet.table.caption):
         checks = _counterpart_checks(sheet)
-        return checks if _supported(checks, LEAST_LINES) else []
+        return checks if _is_supported(checks, LEAST_LINES) else []
     _without_second_marks(sheet)
     if _is_highlight(sheet) and not _BOLD_STATED.search(sheet.table.caption):
         return []
@@ -66,7 +66,7 @@ def _marks(sheet: Sheet, ties: float) -> list[Check]:
     for all_lines in groupings:
         lines = [[value for value in line if value.model not in outside] for line in all_lines]
         checks = [_best_check(line, ties) for line in lines if len(line) >= 2 and any(value.bold for value in line)]
-        if _supported(checks, 2 if _BOLD_STATED.search(sheet.table.caption) else LEAST_LINES) and len(checks) > len(
+        if _is_supported(checks, 2 if _BOLD_STATED.search(sheet.table.caption) else LEAST_LINES) and len(checks) > len(
             best
         ):
             best = checks
@@ -116,7 +116,7 @@ def _is_highlight(sheet: Sheet) -> bool:
     return len(bold) == 1 and all(v.bold for v in scored if v.model and v.model.key in bold)
 
 
-def _supported(checks: Sequence[Check], least: int) -> bool:
+def _is_supported(checks: Sequence[Check], least: int) -> bool:
     hits = sum(check.holds(as_printed) for check in checks)
     return hits >= least and hits >= LEAST_SUPPORT * len(checks)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from adhere.evidence.checks.checking import Check, Read, as_printed, exchange, replace_numbers
-from adhere.evidence.claims.printed import Printed
+from adhere.evidence.claims.printed import PrintedNumber
 from adhere.evidence.claims.values import Sheet, Value
 
 _FAR, _NEAR = 10.0, 5.0
@@ -256,8 +256,8 @@ def _by_equalities(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
     explained = sum(_count_met(sheet, expectations[column], source)[0] for column, source in moved.items())
     if len(moved) < 2 or explained < LEAST_ROTATED or len(set(moved.values())) < len(moved):
         return None
-    moves = _completed(columns, moves)
-    read = _moved(sheet, moves)
+    moves = _complete_moves(columns, moves)
+    read = _move_columns(sheet, moves)
     # Sums and marks inside the table do not depend on what its columns are called.
     named = [check for check in checks if check.kind in _EQUALITIES]
     removed = [check for check in named if check.failed and not check.absorbed and check.holds(read)]
@@ -283,7 +283,7 @@ def _count_met(sheet: Sheet, expected: Sequence[tuple[Value, Check]], column: in
     return met, missed
 
 
-def _completed(columns: list[int], moves: dict[int, int]) -> dict[int, int]:
+def _complete_moves(columns: list[int], moves: dict[int, int]) -> dict[int, int]:
     """The moves of all columns: one turn of the whole header if the known moves are that, else only the known ones."""
     size = len(columns)
     at = {column: index for index, column in enumerate(columns)}
@@ -301,8 +301,8 @@ def _completed(columns: list[int], moves: dict[int, int]) -> dict[int, int]:
     return moved
 
 
-def _moved(sheet: Sheet, moves: dict[int, int]) -> Read:
-    numbers: dict[int, Printed] = {}
+def _move_columns(sheet: Sheet, moves: dict[int, int]) -> Read:
+    numbers: dict[int, PrintedNumber] = {}
     for (row, column), values in sheet.cells.items():
         source = sheet.value(row, moves.get(column, column))
         if len(values) == 1 and source is not None:
@@ -348,7 +348,7 @@ def _by_average(sheet: Sheet, checks: Sequence[Check]) -> Rotation | None:
         f"the column under {sheet.column_labels[best]!r} is the mean of the others in {hits[best]} of {len(rows)} "
         f"rows, the one under {sheet.column_labels[called[0]]!r} in {hits[called[0]]}"
     )
-    read = _moved(sheet, moves)
+    read = _move_columns(sheet, moves)
     removed = tuple(check for check in checks if check.failed and not check.absorbed and check.holds(read))
     return Rotation(sheet, moves, removed, evidence, _column_values(sheet, moves))
 
@@ -445,7 +445,7 @@ def _by_profile(sheet: Sheet, other: Sheet) -> Rotation | None:  # noqa: C901 --
     return Rotation(sheet, moves, (), evidence, _column_values(sheet, moves), is_certain=False)
 
 
-def unexplained(checks: Iterable[Check]) -> list[Check]:
+def find_unexplained(checks: Iterable[Check]) -> list[Check]:
     """Failed checks that no hypothesis accounts for."""
     return [check for check in checks if check.failed and not check.absorbed]
 

@@ -55,7 +55,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 def invariant_checks(sheet: Sheet) -> list[Check]:
     """Every invariant that the caption, the benchmarks or the scale imply for a table."""
-    return [*_no_change(sheet), *_contained(sheet), *_loose(sheet), *_scales(sheet), *_sizes(sheet)]
+    return [*_no_change(sheet), *_check_ceilings(sheet), *_loose(sheet), *_scales(sheet), *_sizes(sheet)]
 
 
 # ── "YARN+DCA does not change the model behavior within 32K tokens" ──
@@ -111,7 +111,7 @@ def _same_check(one: Value, other: Value, promise: str, caption: Source) -> Chec
 # ── one benchmark bounds another ──
 
 
-def _contained(sheet: Sheet) -> list[Check]:
+def _check_ceilings(sheet: Sheet) -> list[Check]:
     scores: dict[tuple[str, str, str], Value] = {}
     for value in sheet.values():
         if value.model and value.benchmark and value.is_firm and value.role == "score" and not value.benchmark.variant:

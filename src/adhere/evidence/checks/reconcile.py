@@ -14,7 +14,7 @@ from typing import Literal
 from adhere.evidence.checks.authors import Authors
 from adhere.evidence.checks.checking import Check, ConflictType, Read, Severity, show_number
 from adhere.evidence.claims.names import BenchmarkName
-from adhere.evidence.claims.printed import Printed, agree
+from adhere.evidence.claims.printed import PrintedNumber, agree
 from adhere.evidence.claims.values import Value, printed_again
 
 Standing = Literal["agree", "differ", "not comparable"]
@@ -74,10 +74,10 @@ def comparisons(
         _compare_bucket(bucket, found, authors)
     pairs = [item for item in found if item.standing != "not comparable"]
     _doubt_different_tables(pairs)
-    return [item for item in found if not item.doubt], [_equality(item) for item in _kept(pairs)]
+    return [item for item in found if not item.doubt], [_equality(item) for item in _limit_doubted(pairs)]
 
 
-def _kept(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
+def _limit_doubted(pairs: Iterable[Comparison]) -> Iterator[Comparison]:
     """The comparisons that are asked about.
 
     Of tables that measure different things no more than tell a turned header.
@@ -168,7 +168,7 @@ def _compare_bucket(bucket: Sequence[Value], found: list[Comparison], authors: M
             if value is reference or value.table is reference.table:
                 continue
             first, second = sorted((reference, value), key=lambda v: (v.document, v.line))
-            found.append(_compared(first, second, "", authors))
+            found.append(_compare(first, second, "", authors))
     heads = [_most_agreed(members) for members in classes.values()]
     for index, first in enumerate(heads):
         for second in heads[index + 1 : index + 5]:
@@ -179,7 +179,7 @@ def _compare_bucket(bucket: Sequence[Value], found: list[Comparison], authors: M
                 if first.model and second.model and {first.model.tuning, second.model.tuning} != {"base", "instruct"}:
                     found.append(Comparison(first, second, "not comparable", reason))
             else:
-                found.append(_compared(first, second, reason, authors))
+                found.append(_compare(first, second, reason, authors))
 
 
 def _class(value: Value) -> tuple[str, ...]:
@@ -237,9 +237,9 @@ def _same_benchmark(one: BenchmarkName, other: BenchmarkName) -> tuple[Standing,
     return "agree", ""
 
 
-def _compared(first: Value, second: Value, assumed: str, authors: Mapping[str, Authors]) -> Comparison:
+def _compare(first: Value, second: Value, assumed: str, authors: Mapping[str, Authors]) -> Comparison:
     factor = _scale_factor(first, second)
-    is_equal = agree(first.printed, _scaled(second.printed, factor))
+    is_equal = agree(first.printed, _scale(second.printed, factor))
     difference = second.printed.value * factor - first.printed.value
     apart = ""
     if first.document != second.document:
@@ -255,14 +255,14 @@ def _scale_factor(first: Value, second: Value) -> float:
     one, other = first.printed, second.printed
     if one.unit == other.unit == "%":
         return 1.0
-    if other.value <= 1 < one.value and other.decimals >= 2 and one.value <= 100 and agree(one, _scaled(other, 100.0)):
+    if other.value <= 1 < one.value and other.decimals >= 2 and one.value <= 100 and agree(one, _scale(other, 100.0)):
         return 100.0
-    if one.value <= 1 < other.value and one.decimals >= 2 and other.value <= 100 and agree(one, _scaled(other, 0.01)):
+    if one.value <= 1 < other.value and one.decimals >= 2 and other.value <= 100 and agree(one, _scale(other, 0.01)):
         return 0.01
     return 1.0
 
 
-def _scaled(number: Printed, factor: float) -> Printed:
+def _scale(number: PrintedNumber, factor: float) -> PrintedNumber:
     if factor == 1.0:
         return number
     shift = 2 if factor > 1 else -2
@@ -274,7 +274,7 @@ def _equality(item: Comparison) -> Check:
     first, second, factor, allowed = item.first, item.second, item.factor, item.allowed
 
     def holds(read: Read) -> bool:
-        return agree(read(first), _scaled(read(second), factor))
+        return agree(read(first), _scale(read(second), factor))
 
     def message(read: Read) -> str:
         a, b = read(first), read(second)

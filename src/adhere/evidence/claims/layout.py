@@ -88,7 +88,7 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE) -> Layout:
     # A mean beside its deviation is over runs or raters, not over the other columns: it is what stands above it.
     paths = [
         path[:-1] if is_role("aggregate", path[-1]) and tuple(path[:-1]) in spread else path
-        for path in map(_filled, paths)
+        for path in map(_or_blank, paths)
     ]
     first = _first_data_column(table, paths)
     kinds = [_kind(table, c, paths[c]) for c in range(first)]
@@ -122,7 +122,7 @@ def _labels_in_groups(paths: list[list[str]]) -> frozenset[str]:
     return once if sum(label in once for label in scores) > len(scores) / 2 else frozenset()
 
 
-def _filled(path: list[str]) -> list[str]:
+def _or_blank(path: list[str]) -> list[str]:
     return path or [""]
 
 

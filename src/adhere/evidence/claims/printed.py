@@ -44,7 +44,7 @@ class Beside(NamedTuple):
     decimals: int
 
 
-class Printed(NamedTuple):
+class PrintedNumber(NamedTuple):
     """One printed number.
 
     `half` is half a unit of the last place shown: the true value lies within value ± half if it was rounded. `unit` is
@@ -79,7 +79,7 @@ class Printed(NamedTuple):
 MAX_DIGITS = 30
 
 
-def agree(one: Printed, other: Printed) -> bool:
+def agree(one: PrintedNumber, other: PrintedNumber) -> bool:
     """Whether two printed numbers can be roundings of one value."""
     return abs(one.value - other.value) <= max(one.half, other.half) + EPSILON
 
@@ -118,7 +118,7 @@ def is_absent(text: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def number_of(text: str) -> Printed | None:
+def number_of(text: str) -> PrintedNumber | None:
     r"""The number that a whole cell states, or None where it holds something else.
 
     `82.3`, `**82.3**`, `$\mathbf{82.3}$`, `82.3%`, `1,234`, `7e-6`, `82.3 ± 0.4`, `82.3†` and `82.3 (5-shot)` are
@@ -134,7 +134,7 @@ def number_of(text: str) -> Printed | None:
         rest = rest[spread.end() :]
     if not _TRAILING.match(rest):
         return None
-    printed = _printed(match)
+    printed = _parse_number(match)
     if printed is None:
         return None
     signed = _BESIDE.match(rest)
@@ -142,7 +142,7 @@ def number_of(text: str) -> Printed | None:
     return printed._replace(spread=float(spread["spread"]) if spread else None, beside=beside)
 
 
-def _printed(match: re.Match[str]) -> Printed | None:
+def _parse_number(match: re.Match[str]) -> PrintedNumber | None:
     """The number of a match; None for digits or powers that no measurement has (hashes, identifiers)."""
     digits = match["digits"].replace(",", "")
     decimals = len(digits.partition(".")[2])
@@ -155,4 +155,4 @@ def _printed(match: re.Match[str]) -> Printed | None:
         unit = "K"
     elif unit.startswith(("point", "pt", "pp")):
         unit = "points"
-    return Printed(value, max(decimals - power, 0), unit, match.group().strip())
+    return PrintedNumber(value, max(decimals - power, 0), unit, match.group().strip())

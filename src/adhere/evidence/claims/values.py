@@ -37,7 +37,7 @@ from adhere.evidence.claims.names import (
     shots_of,
     without_how_printed,
 )
-from adhere.evidence.claims.printed import SCALES, Printed, is_absent
+from adhere.evidence.claims.printed import SCALES, PrintedNumber, is_absent
 from adhere.evidence.read.document import Cell, Document, Part, Row, Table
 from adhere.evidence.read.documents import repair
 
@@ -92,7 +92,7 @@ class Value:
     column: int
     part: int
     is_part: bool
-    printed: Printed
+    printed: PrintedNumber
     bold: bool
     underlined: bool
     line: int
@@ -246,7 +246,7 @@ def _first_number(table: Table, layout: Layout) -> int:
     return first
 
 
-def _numbers(cell: Cell) -> list[Printed]:
+def _numbers(cell: Cell) -> list[PrintedNumber]:
     return [part.number for part in cell.parts if part.number]
 
 
@@ -300,11 +300,11 @@ def _counts(table: Table, c: int) -> bool:
     return len(numbers) > 1 and 2 * sum(number.unit in SCALES for number in numbers) > len(numbers)
 
 
-def _is_bare(number: Printed) -> bool:
+def _is_bare(number: PrintedNumber) -> bool:
     return not (number.decimals or number.unit)
 
 
-def _others(table: Table, but: int) -> list[Printed]:
+def _others(table: Table, but: int) -> list[PrintedNumber]:
     return [n for row in table.rows for c, cell in enumerate(row.cells) if c != but for n in _numbers(cell)]
 
 
@@ -852,13 +852,13 @@ def _part_settings(context: _Context, added: str, labels: list[str], cell: Cell)
             return named
     stated = _TWO_VALUES.search(f"{context.table.caption} {context.notes}")
     if stated and stated["first"]:
-        return [_shortened(stated["first"]), _shortened(stated["second"])]
+        return [_keep_from_with(stated["first"]), _keep_from_with(stated["second"])]
     if stated and stated["a"]:
         return [stated["a"].strip(), stated["b"].strip()]
     return [f"without {added}", f"with {added}"] if added else ["first of two", "second of two", "third", "fourth"]
 
 
-def _shortened(text: str) -> str:
+def _keep_from_with(text: str) -> str:
     match = re.search(r"\bwith(?:out)?\b.*", text)
     return (match.group() if match else text).strip()
 
@@ -915,7 +915,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     if context.is_of_categories and sheet.models_in == "columns":
         return name._replace(name=f"{context.corner}: {text}"), above, guesses
     if name.is_known:
-        name, more = _completed(name, context.extra)
+        name, more = _complete_name(name, context.extra)
         guesses += [*name.guesses, *more]
     elif known and not name.is_known and name.key:
         name = name._replace(key=f"{known.key}:{name.key}")
@@ -955,7 +955,7 @@ def _composition(sheet: Sheet, section: str) -> str:
     return ", ".join(sorted(benchmark_name(label).key for label, role in places if role == "score"))
 
 
-def _completed(name: BenchmarkName, extra: _Elsewhere) -> tuple[BenchmarkName, list[str]]:
+def _complete_name(name: BenchmarkName, extra: _Elsewhere) -> tuple[BenchmarkName, list[str]]:
     guesses = []
     if not name.variant and name.key in extra.variants:
         variant, reason = extra.variants[name.key]

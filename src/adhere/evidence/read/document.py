@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from adhere.evidence.claims.printed import Printed
+from adhere.evidence.claims.printed import PrintedNumber
 
 
 class Part(NamedTuple):
@@ -15,7 +15,7 @@ class Part(NamedTuple):
     """
 
     text: str
-    number: Printed | None
+    number: PrintedNumber | None
     bold: bool
     underlined: bool = False
     place: int = 0
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
     line: int
 
     @property
-    def number(self) -> Printed | None:
+    def number(self) -> PrintedNumber | None:
         """The number of a cell with one value."""
         return self.parts[0].number if len(self.parts) == 1 else None
 

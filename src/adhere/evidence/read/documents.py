@@ -71,7 +71,7 @@ def parse_document(data: bytes, *, name: str, path: str = "", suffix: str = ".md
     where = path or name
     if data.startswith(b"%PDF-") or suffix == ".pdf":
         return _pdf(data, name, where)
-    text, problem = _decoded(data, where)
+    text, problem = _decode(data, where)
     kind = _kind(data, suffix)
     lines = text.split("\n")
     document = Document(name, where, kind, lines)
@@ -97,10 +97,10 @@ def _kind(data: bytes, suffix: str) -> str:
 
 def repair(line: str) -> str:
     """Undo UTF-8 that was read as Mac Roman or Windows-1252 (`¬≤` is `²`, `Ã©` is `é`); other text stays as it is."""
-    return line if line.isascii() else _MOJIBAKE.sub(_repaired, line)
+    return line if line.isascii() else _MOJIBAKE.sub(_repair_mojibake, line)
 
 
-def _repaired(match: re.Match[str]) -> str:
+def _repair_mojibake(match: re.Match[str]) -> str:
     run = match.group()
     for codec in ("mac_roman", "cp1252"):
         try:
@@ -110,7 +110,7 @@ def _repaired(match: re.Match[str]) -> str:
     return run
 
 
-def _decoded(data: bytes, where: str) -> tuple[str, str]:
+def _decode(data: bytes, where: str) -> tuple[str, str]:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         try:
             return _lines(data.decode("utf-16")), ""

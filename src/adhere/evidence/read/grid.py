@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from adhere.evidence.claims.names import clean_label, is_role, label_kind
-from adhere.evidence.claims.printed import Printed, is_absent, number_of, plain
+from adhere.evidence.claims.printed import PrintedNumber, is_absent, number_of, plain
 from adhere.evidence.read.document import Cell, Part, Problem, Row, Table
 
 _BOLD = re.compile(
@@ -40,7 +40,7 @@ def cell_of(text: str, line: int, *, is_count: bool = False) -> Cell:
     """
     shown, parts = _parts_of(text)
     if is_count and (match := _FRACTION.fullmatch(plain(text))):
-        number = Printed(float(match[1]), 0, f"/{match[2]}", match[1])
+        number = PrintedNumber(float(match[1]), 0, f"/{match[2]}", match[1])
         parts = (Part(plain(text), number, bool(_BOLD.search(text)), bool(_UNDERLINED.search(text)), 0),)
     return Cell(shown, parts, line)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from adhere.evidence.read.grid import MAX_COLUMNS, MAX_SPAN, RawRow
-from adhere.evidence.read.latex_text import Macro, braced, latex_text
+from adhere.evidence.read.latex_text import Macro, latex_text, read_braces
 
 _COMMENT = re.compile(r"(?:(?<!\\)|(?<=\\\\))%.*")
 _MACRO = re.compile(
@@ -126,7 +126,7 @@ def _macros(text: str) -> dict[str, Macro]:
     """The commands that the source defines."""
     found: dict[str, Macro] = {}
     for match in _MACRO.finditer(text):
-        body, _ = braced(text[match.end() : match.end() + MAX_BODY], 0)
+        body, _ = read_braces(text[match.end() : match.end() + MAX_BODY], 0)
         if body is not None and len(found) < MAX_MACROS and f"\\{match['name']}" not in body:
             found[match["name"]] = Macro(
                 int(match["count"] or max(map(int, re.findall(r"#(\d)", body)), default=0)), body
@@ -165,7 +165,7 @@ def _table(
     option = re.compile(r"\s*\[[^\[\]]*\]").match(text, position)
     position = option.end() if option else position
     for _ in range(2 if span.kind in {"tabular*", "tabularx", "tabulary", "xltabular", "NiceTabular*"} else 1):
-        position = braced(text, position)[1]
+        position = read_braces(text, position)[1]
     rows: list[RawRow] = []
     spans: dict[int, tuple[int, str]] = {}
     header_rows = 0
@@ -182,7 +182,7 @@ def _table(
     low, high = (around.inside, around.close) if around else (span.inside, span.close)
     caption, caption_line = "", 0
     for found in _CAPTION.finditer(text, low, high):
-        caption, caption_line = latex_text(braced(text, found.end())[0] or "", macros), source.line(found.start())
+        caption, caption_line = latex_text(read_braces(text, found.end())[0] or "", macros), source.line(found.start())
         break
     label = _LABEL.search(text, low, high) if around else None
     number = numbers.get(label[1], 0) if label else 0
@@ -221,11 +221,11 @@ def _row(
         across = _ACROSS.match(piece) if "\\multicolumn" in piece else None
         if across:
             columns = min(int(across[1]), MAX_SPAN)
-            piece = (braced(piece, across.end())[0] or "").strip()
+            piece = (read_braces(piece, across.end())[0] or "").strip()
         below = _BELOW.match(piece) if "\\multirow" in piece else None
         if below:
             down = min(int(below[1]), MAX_SPAN)
-            piece = (braced(piece, below.end())[0] or "").strip()
+            piece = (read_braces(piece, below.end())[0] or "").strip()
         text = latex_text(piece, macros)
         for cells in (upper.cells for upper in above[down + 1 :] if -MAX_SPAN < down < 0):
             if len(cells) > len(row) and not cells[len(row)]:

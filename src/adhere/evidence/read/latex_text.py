@@ -68,11 +68,11 @@ def latex_text(source: str, macros: Mapping[str, Macro] | None = None) -> str:
     return " ".join(text.split())
 
 
-def _hyphenated(text: str) -> bool:
+def _ends_in_hyphen(text: str) -> bool:
     return text.rstrip("*}").endswith("-") and text.rstrip("*}-")[-1:].isalnum()
 
 
-def braced(text: str, start: int) -> tuple[str | None, int]:
+def read_braces(text: str, start: int) -> tuple[str | None, int]:
     """The content of the braces at or after `start`, and where they end; (None, start) where none open there."""
     while start < len(text) and text[start].isspace():
         start += 1
@@ -109,7 +109,7 @@ def _visible_text(source: str, at: int, macros: Mapping[str, Macro], depth: int)
             pieces.append(text)
         elif token["sign"]:
             pieces.append(token["sign"] if token["sign"] in "%&_#${}-" else "" if token["sign"] == "/" else " ")
-            if token["sign"] == "\\" and _hyphenated("".join(pieces[-3:-1])):
+            if token["sign"] == "\\" and _ends_in_hyphen("".join(pieces[-3:-1])):
                 pieces.pop()  # a name that is broken behind its hyphen goes on
         elif token["mark"] == "}":
             if depth:
@@ -132,7 +132,7 @@ def _visible_text(source: str, at: int, macros: Mapping[str, Macro], depth: int)
 
 
 def _argument(source: str, at: int, macros: Mapping[str, Macro], depth: int) -> tuple[str | None, int]:
-    inner, end = braced(source, at)
+    inner, end = read_braces(source, at)
     if inner is None or depth >= MAX_DEPTH:
         return None, at
     return _visible_text(inner, 0, macros, depth + 1)[0], end
@@ -161,27 +161,27 @@ def _command(name: str, source: str, at: int, macros: Mapping[str, Macro], depth
     if name in _SIGNS:
         return _SIGNS[name], at
     if name in {"begin", "end"}:
-        kind, at = braced(source, at)
+        kind, at = read_braces(source, at)
         if (
             name == "begin" and kind and ("tabular" in kind or kind in {"array", "minipage"})
         ):  # how its columns are set is no text
             option = _OPTION.match(source, at)
-            at = braced(source, option.end() if option else at)[1]
+            at = read_braces(source, option.end() if option else at)[1]
         return " ", at
     if name in macros and depth < MAX_DEPTH:
         body = macros[name].body
         for number in range(1, macros[name].arguments + 1):
-            inner, at = braced(source, at)
+            inner, at = read_braces(source, at)
             body = body.replace(f"#{number}", inner or "")
         return _visible_text(body, 0, macros, depth + 5)[0], at
     while option := _OPTION.match(source, at):
-        if name not in _DROPPED and braced(source, option.end())[0] is None:
+        if name not in _DROPPED and read_braces(source, option.end())[0] is None:
             break
         at = option.end()
     if name.startswith(("cite", "Cite")):
-        return "", braced(source, at)[1]
+        return "", read_braces(source, at)[1]
     for _ in range(_DROPPED.get(name, 0)):
-        at = braced(source, at)[1]
+        at = read_braces(source, at)[1]
     if name in _ABOUT_LAST:
         text, at = _argument(source, at, macros, depth)
         return text or "", at

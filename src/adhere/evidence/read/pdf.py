@@ -515,7 +515,7 @@ def _is_row(line: PageLine) -> bool:
     return apart >= 1 and (values >= 0.4 * len(line.words) or apart >= values - 1)
 
 
-def _ruled(rules: list[Rule]) -> list[tuple[Rule, float]]:
+def _find_bands(rules: list[Rule]) -> list[tuple[Rule, float]]:
     """Where three rules or more of one width stand above one another.
 
     The second, under the header, and the place of the last.
@@ -545,7 +545,7 @@ def _is_lone_value(line: PageLine, bands: list[tuple[Rule, float]]) -> bool:
 
 def _tables(lines: list[PageLine], rules: list[Rule], bars: Sequence[Bar] = ()) -> list[PageTable]:
     tables = []
-    bands = _ruled(rules)
+    bands = _find_bands(rules)
     at = 0
     while at < len(lines):
         if not _is_row(lines[at]) and not _is_lone_value(lines[at], bands):
@@ -953,11 +953,11 @@ def _join_labels(body: list[PageLine], placed: list[list[str]], labels: int) -> 
             is_broken = other > at and any(one.endswith("-") and more for one, more in pairs)
             if is_beside or is_broken:
                 taken.add(other)
-                texts[:labels] = map(_rejoined, texts[:labels], placed[other][:labels])
+                texts[:labels] = map(_rejoin, texts[:labels], placed[other][:labels])
     return taken
 
 
-def _rejoined(one: str, other: str) -> str:
+def _rejoin(one: str, other: str) -> str:
     return one + other if one.endswith("-") else f"{one} {other}".strip()
 
 

@@ -94,7 +94,7 @@ class ScriptedModel:
         self.closed = True
 
 
-def scripted(name: str) -> ScriptedModel:
+def open_scripted(name: str) -> ScriptedModel:
     """The fake that a name on the command line stands for.
 
     Raises:

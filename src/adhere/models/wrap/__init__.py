@@ -7,7 +7,7 @@ names.py     `open_wrapped`: from a name to a wrapped Model
 """
 
 from adhere.models.wrap.names import known_methods, open_wrapped
-from adhere.models.wrap.searched import Searched
-from adhere.models.wrap.wrapper import Wrapped
+from adhere.models.wrap.searched import SearchedModel
+from adhere.models.wrap.wrapper import WrappedModel
 
-__all__ = ["Searched", "Wrapped", "known_methods", "open_wrapped"]
+__all__ = ["SearchedModel", "WrappedModel", "known_methods", "open_wrapped"]

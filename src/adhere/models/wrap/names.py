@@ -8,8 +8,8 @@ from collections.abc import Callable
 from adhere.errors import UnknownName, UsageError, nearest
 from adhere.models.base import Model
 from adhere.models.wrap import methods
-from adhere.models.wrap.searched import Searched
-from adhere.models.wrap.wrapper import Method, Wrapped
+from adhere.models.wrap.searched import SearchedModel
+from adhere.models.wrap.wrapper import Method, WrappedModel
 
 MOST_ANSWERS = 64
 _PLAIN: dict[str, Method] = {
@@ -80,7 +80,7 @@ def open_wrapped(name: str, open_inner: Callable[[str], Model]) -> Model:
         raise UsageError(f"{name!r} must have the form METHOD(MODEL), e.g. majority-5(local/smollm2-135m)")
     made = _method(form["label"])
     inner = open_inner(form["inner"])
-    if isinstance(inner, Searched) or (isinstance(inner, Wrapped) and inner.is_oracle):
+    if isinstance(inner, SearchedModel) or (isinstance(inner, WrappedModel) and inner.is_oracle):
         inner.close()
         raise UsageError(
             f"{name}: a method that uses the verifiers must stand outermost, as {form['label']} cannot hand them on"
@@ -91,7 +91,7 @@ def open_wrapped(name: str, open_inner: Callable[[str], Model]) -> Model:
 def _method(label: str) -> Callable[[Model], Model]:
     """What makes the wrapped model of the inner one."""
     if label in _PLAIN:
-        return lambda inner: Wrapped(inner, label, _PLAIN[label])
+        return lambda inner: WrappedModel(inner, label, _PLAIN[label])
     stem, _, number = label.rpartition("-")
     stem, number = (stem, number) if number.isdigit() else (label, "")
     known = [*_PLAIN, *_COUNTED, _SEARCH, STEER]
@@ -102,5 +102,5 @@ def _method(label: str) -> Callable[[Model], Model]:
     if not 1 <= count <= MOST_ANSWERS:
         raise UsageError(f"{label}: the number must be 1 to {MOST_ANSWERS}")
     if make is None:
-        return lambda inner: Searched(inner, label, count)
-    return lambda inner: Wrapped(inner, label, make(count), is_oracle=is_oracle)
+        return lambda inner: SearchedModel(inner, label, count)
+    return lambda inner: WrappedModel(inner, label, make(count), is_oracle=is_oracle)

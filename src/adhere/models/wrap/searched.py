@@ -16,7 +16,7 @@ import msgspec
 from adhere.errors import UsageError
 from adhere.models.base import Model, Request
 from adhere.models.wrap.methods import PREFIX, before
-from adhere.models.wrap.wrapper import DRAWN_AT, Wrapped
+from adhere.models.wrap.wrapper import DRAWN_AT, WrappedModel
 from adhere.schema import EngineInfo, Message, Response, Sampling, Usage, derive_seed
 
 T = TypeVar("T", int, float)
@@ -32,7 +32,7 @@ _PROPOSE = (
 )
 
 
-class Searched:
+class SearchedModel:
     """A Model that puts the best of several texts before each request. The texts are found before it is measured.
 
     Args:
@@ -73,7 +73,7 @@ class Searched:
 
     def with_text(self, text: str) -> Model:
         """The inner model with a text before each request; the inner model itself where the text is empty."""
-        return Wrapped(self.inner, "prefix", before(text)) if text else self.inner
+        return WrappedModel(self.inner, "prefix", before(text)) if text else self.inner
 
     def use(self, text: str, share: Usage) -> None:
         """Answer with this text from now on; `share` is the part of the search's cost that each answer bears."""

@@ -37,7 +37,7 @@ class Call(NamedTuple):
 Method = Callable[[Request, Checker | None], Generator[list[Call], list[Response], Response]]
 
 
-class Wrapped:
+class WrappedModel:
     """A Model made of a Model by a method.
 
     Args:

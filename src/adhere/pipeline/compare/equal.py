@@ -26,7 +26,7 @@ from adhere.pipeline.compare.paired import (
     EqualLength,
     Side,
     clusters_of,
-    paired,
+    compare_paired,
     refuse_unequal,
     side_of,
 )
@@ -70,7 +70,7 @@ def at_equal_tokens(
     baseline = _with_tokens(wanted, sorted(sides, key=_tokens_spent), model)
     said = f"b has as many generated tokens an answer as a: {baseline.tokens:.1f} against {wanted:.1f}"
     kept = [note for note in dict.fromkeys(notes) if "method" not in note]
-    return paired(method, a, baseline, view=view, notes=[said, *kept])
+    return compare_paired(method, a, baseline, view=view, notes=[said, *kept])
 
 
 def innermost(name: str) -> str:
@@ -100,7 +100,7 @@ def _with_tokens(wanted: float, sides: Sequence[Side], model: str) -> Side:
     upper = next(side for side in sides if _tokens_spent(side) > wanted)
     lower = next(side for side in reversed(sides) if _tokens_spent(side) < wanted)
     share = (wanted - _tokens_spent(lower)) / (_tokens_spent(upper) - _tokens_spent(lower))
-    rates = {key: _mixed(share, upper.rates.get(key), rate) for key, rate in lower.rates.items()}
+    rates = {key: _mix(share, upper.rates.get(key), rate) for key, rate in lower.rates.items()}
     return Side(f"{share:.0%} {upper.name} + {1 - share:.0%} {lower.name}", rates, wanted)
 
 
@@ -115,7 +115,7 @@ def _tokens_spent(side: Side) -> float:
     return side.tokens
 
 
-def _mixed(share: float, upper: float | None, lower: float | None) -> float | None:
+def _mix(share: float, upper: float | None, lower: float | None) -> float | None:
     return None if upper is None or lower is None else share * upper + (1 - share) * lower
 
 

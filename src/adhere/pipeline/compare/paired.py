@@ -118,7 +118,7 @@ def compare_runs(
     notes = refuse_unequal(run_a, run_b, across_engines=across_engines)
     a, b = side_of(run_a, view), side_of(run_b, view)
     name_a, name_b = _names(run_a.spec, run_b.spec)
-    found = paired(run_a, a._replace(name=name_a), b._replace(name=name_b), view=view, notes=notes)
+    found = compare_paired(run_a, a._replace(name=name_a), b._replace(name=name_b), view=view, notes=notes)
     both, same = _same_answers(run_a, run_b)
     return msgspec.structs.replace(found, answers=both, same_answers=same, over_draws=_over_draws(run_a, a, b))
 
@@ -128,7 +128,7 @@ def _over_draws(run: Run, *sides: Side) -> dict[str, Difference]:
     n = run.spec.draws
     if n < 2:
         return {}
-    asked, found = _asked(run), {}
+    asked, found = _read_ids(run), {}
     passed = [{name: None if rate is None else round(rate * n) for name, rate in side.rates.items()} for side in sides]
     for sign, estimator in (("pass@", any_of), ("pass^", all_of)):
         for k in steps_to(n)[1:]:
@@ -150,9 +150,9 @@ def side_of(run: Run, view: View) -> Side:
     return Side(run.spec.model, pass_rates(run, view=view), tokens_an_answer(run))
 
 
-def paired(run: Run, a: Side, b: Side, *, view: View, notes: Iterable[str]) -> Comparison:
+def compare_paired(run: Run, a: Side, b: Side, *, view: View, notes: Iterable[str]) -> Comparison:
     """One side minus the other, overall and per slice, over the prompts of `run`, which both were asked."""
-    asked = _asked(run)
+    asked = _read_ids(run)
 
     def difference(ids: Sequence[str]) -> Difference:
         return paired_by_prompt(a.rates, b.rates, ids, clusters=asked.clusters)
@@ -171,7 +171,7 @@ def paired(run: Run, a: Side, b: Side, *, view: View, notes: Iterable[str]) -> C
     )
 
 
-class _Asked(NamedTuple):
+class _PromptIds(NamedTuple):
     """The ids of all prompts, those of each slice, and what a prompt was made from."""
 
     ids: list[str]
@@ -179,8 +179,8 @@ class _Asked(NamedTuple):
     clusters: dict[str, str]
 
 
-def _asked(run: Run) -> _Asked:
-    asked = _Asked([], {}, {})
+def _read_ids(run: Run) -> _PromptIds:
+    asked = _PromptIds([], {}, {})
     for part in run.parts():
         prompts = part.prompts()
         asked.ids.extend(prompt.id for prompt in prompts)

@@ -97,13 +97,13 @@ def side_test(
     a_SP, b_SP = (np.asarray([[row[item] for item in kept] for row in side], dtype=np.float64) for side in (a_S, b_S))
     is_rate = measure.unit == "rate"
     if is_rate and kept and (min(a_SP.min(), b_SP.min()) < 0 or max(a_SP.max(), b_SP.max()) > 1):
-        return _unmeasured(
+        return _leave_undecided(
             measure, len(kept), left_out, margin, f"{measure.score} is no rate in [0, 1]; choose another score"
         )
     sign = 1.0 if measure.lower_is_better or not is_rate else -1.0
     fit = fit_crossed(sign * (a_SP - b_SP), rates=is_rate) if kept else None
     if fit is None:
-        return _unmeasured(
+        return _leave_undecided(
             measure, len(kept), left_out, margin, "no item in common" if not kept else "one item alone has no spread"
         )
     half = fit.half_width(confidence)
@@ -123,7 +123,7 @@ def side_test(
         high=high,
         margin=margin,
         outcome=outcome,
-        needed=_needed(fit, margin, measure.unit, confidence) if outcome == "undecided" else None,
+        needed=_count_needed(fit, margin, measure.unit, confidence) if outcome == "undecided" else None,
     )
 
 
@@ -135,7 +135,7 @@ def rest(sides: Sequence[SideTest]) -> Outcome | None:
     return "violated" if "violated" in found else "holds" if found == {"holds"} else "undecided"
 
 
-def _unmeasured(measure: Measure, n: int, left_out: int, margin: float, reason: str) -> SideTest:
+def _leave_undecided(measure: Measure, n: int, left_out: int, margin: float, reason: str) -> SideTest:
     return SideTest(
         task=measure.task,
         harness=measure.harness,
@@ -163,6 +163,6 @@ def _value(mean: float, unit: Unit) -> float:
     return mean if unit == "rate" else math.exp(mean)
 
 
-def _needed(fit: Crossed, margin: float, unit: Unit, confidence: float) -> int:
+def _count_needed(fit: Crossed, margin: float, unit: Unit, confidence: float) -> int:
     wanted = margin if unit == "rate" else math.log1p(margin)
     return math.ceil(fit.prompts * (fit.detectable(confidence) / wanted) ** 2)

@@ -73,7 +73,7 @@ class Calibration(Record, frozen=True):
     kappa: float | None
 
 
-class Judged(Record, frozen=True):
+class JudgeReport(Record, frozen=True):
     """All numbers of one judge on one Run.
 
     `statements` = passed + failed + abstained, before what `needs` another one fails with it.
@@ -90,7 +90,7 @@ class Judged(Record, frozen=True):
     summary: Summary
 
 
-class _Asked(NamedTuple):
+class _Query(NamedTuple):
     """The statements about one answer, each with where it stands and the name that its row has."""
 
     request: str
@@ -102,7 +102,7 @@ class _Asked(NamedTuple):
 
 def judge_run(
     run: Run, critic: Critic, *, calibrate: Run | None = None, sample: int = SAMPLE, progress: Progress = _SILENT
-) -> Judged:
+) -> JudgeReport:
     """Ask the critic about every judged statement of a Run and store what it said beside it; safe to interrupt.
 
     Args:
@@ -123,7 +123,7 @@ def judge_run(
             "adhere list suites says which suites have some"
         )
     other = calibrate or run
-    decided = _decided(other, sample)
+    decided = _draw_decided(other, sample)
     name = content_hash(
         [
             critic.model.name,
@@ -136,8 +136,8 @@ def judge_run(
     folder = run.directory / FOLDER / f"{_plain(critic.model.name)}-{name[:8]}"
     rows = _ask(critic, [*asked, *(one for one, _ in decided)], folder / "rows.jsonl", progress)
     mine = {place: rows[name] for one in asked for place, name in zip(one.places, one.names, strict=True)}
-    verdicts = _merged(run.verdicts(), mine, known, critic.model.name)
-    found = Judged(
+    verdicts = _merge(run.verdicts(), mine, known, critic.model.name)
+    found = JudgeReport(
         version=1,
         judge=critic.model.name,
         engine=f"{critic.model.engine.name} {critic.model.engine.precision}",
@@ -185,7 +185,7 @@ def _name(response: Response, index: int, statement: str) -> str:
     ]
 
 
-def _statements(run: Run, known: Mapping[str, Prompt]) -> Iterator[_Asked]:
+def _statements(run: Run, known: Mapping[str, Prompt]) -> Iterator[_Query]:
     """Of every answer with a visible text: what waits for a judge. Blank answers have failed already."""
     answers = {response.key: response for response in run.responses()}
     for response in answers.values():
@@ -199,10 +199,10 @@ def _statements(run: Run, known: Mapping[str, Prompt]) -> Iterator[_Asked]:
             continue
         texts = tuple(str(refs[index].params["statement"]) for index in at)
         names = tuple(_name(response, index, text) for index, text in zip(at, texts, strict=True))
-        yield _Asked(request, response.text, texts, names, tuple((*response.key, index) for index in at))
+        yield _Query(request, response.text, texts, names, tuple((*response.key, index) for index in at))
 
 
-def _decided(run: Run, sample: int) -> list[tuple[_Asked, list[bool]]]:
+def _draw_decided(run: Run, sample: int) -> list[tuple[_Query, list[bool]]]:
     """Answers with constraints that a program decided strictly, said in words, and what it decided.
 
     About `sample` constraints.
@@ -215,7 +215,7 @@ def _decided(run: Run, sample: int) -> list[tuple[_Asked, list[bool]]]:
             by_answer.setdefault((verdict.prompt_id, verdict.turn, verdict.draw), []).append(verdict)
     keys = sorted(by_answer)
     random.Random(0).shuffle(keys)
-    found: list[tuple[_Asked, list[bool]]] = []
+    found: list[tuple[_Query, list[bool]]] = []
     for key in keys:
         response, prompt = answers.get(key), known[key[0]]
         request = _request(prompt, key[1], answers, key[2])
@@ -231,14 +231,14 @@ def _decided(run: Run, sample: int) -> list[tuple[_Asked, list[bool]]]:
         names = tuple(_name(response, one.index, text) for one, text in zip(verdicts, texts, strict=True))
         places = tuple((*key, one.index) for one in verdicts)
         found.append(
-            (_Asked(request, response.text, texts, names, places), [one.outcome == "pass" for one in verdicts])
+            (_Query(request, response.text, texts, names, places), [one.outcome == "pass" for one in verdicts])
         )
     return found
 
 
-def _ask(critic: Critic, asked: Sequence[_Asked], path: Path, progress: Progress) -> dict[str, Row]:
+def _ask(critic: Critic, asked: Sequence[_Query], path: Path, progress: Progress) -> dict[str, Row]:
     """The rows of every statement: those that are stored, and new ones, stored as they come."""
-    rows = _stored(path)
+    rows = _load_rows(path)
     missing = [one for one in asked if any(name not in rows for name in one.names)]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file, progress.step(f"{critic.model.name} judges", len(missing), "answers") as step:
@@ -260,7 +260,7 @@ def _vote(share: float | None) -> Vote:
     return "unclear" if share is None or share == 0.5 else "yes" if share > 0.5 else "no"
 
 
-def _stored(path: Path) -> dict[str, Row]:
+def _load_rows(path: Path) -> dict[str, Row]:
     """What an earlier call stored.
 
     An unreadable reply is asked for again, and a last line that was cut off is passed over.
@@ -272,7 +272,7 @@ def _stored(path: Path) -> dict[str, Row]:
     return {row.name: row for row in rows if "unclear" not in {row.first, row.second}}
 
 
-def _merged(
+def _merge(
     verdicts: Sequence[Verdict], rows: Mapping[Place, Row], known: Mapping[str, Prompt], judge: str
 ) -> list[Verdict]:
     """The Run's verdicts with the judge's in place of those that wait for one.
@@ -302,7 +302,7 @@ def _with_needs(verdict: Verdict, found: Mapping[tuple[Place, View], Verdict], k
     return verdict
 
 
-def _calibration(run: str, decided: Sequence[tuple[_Asked, Sequence[bool]]], rows: Mapping[str, Row]) -> Calibration:
+def _calibration(run: str, decided: Sequence[tuple[_Query, Sequence[bool]]], rows: Mapping[str, Row]) -> Calibration:
     pairs = [
         (rows[name].outcome, program)
         for one, programs in decided

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from adhere.pipeline.official.logicif import share_of_groups
 from adhere.pipeline.outcomes import Answers
-from adhere.pipeline.summarize.estimates import cluster_of, conversations, decided, estimate_share
+from adhere.pipeline.summarize.estimates import cluster_of, conversations, estimate_share, list_decided
 from adhere.store.summary import Measure
 
 
@@ -23,7 +23,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
     questions = []
     for prompt in answers.prompts:
         for draw in range(answers.draws):
-            kept = decided(answers, prompt, 0, draw)
+            kept = list_decided(answers, prompt, 0, draw)
             questions.append((cluster_of(prompt), sum(kept), len(kept)))
     yield estimate_share("DRFR", "", questions, "questions")
     depths: dict[str, int] = {}

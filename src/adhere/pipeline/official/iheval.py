@@ -19,9 +19,9 @@ from adhere.constraints.published.iheval.shares import (
     SEPARATORS,
     Task,
     loose_share,
-    rounded,
+    round_share,
     strict_share,
-    unprefixed,
+    strip_prefix,
 )
 from adhere.pipeline.official.multi_if import parts_of_four
 from adhere.pipeline.outcomes import Answers
@@ -35,7 +35,7 @@ N_TASKS = 9
 Found = list[tuple[str, float]]
 
 
-class _Wanted(NamedTuple):
+class _Target(NamedTuple):
     """What the answer to a row of a share task is held against."""
 
     task: Task
@@ -82,10 +82,10 @@ def _setting(answers: Answers, task: str, kind: str, prompts: Sequence[Prompt]) 
     if task in RULES:
         return [(_row_id(prompt), value) for prompt, value in parts_of_four(answers, prompts, 0)[1]]
     if task not in SHARES:
-        return _passed(answers, prompts)
+        return _score_passes(answers, prompts)
     if kind != "reference":
         return [
-            (_row_id(prompt), mean((rounded(strict), rounded(loose))))
+            (_row_id(prompt), mean((round_share(strict), round_share(loose))))
             for prompt, draw in _each_draw(answers, prompts)
             for strict, loose in _both(answers, prompt, draw)
         ]
@@ -96,7 +96,7 @@ def _each_draw(answers: Answers, prompts: Sequence[Prompt]) -> Iterator[tuple[Pr
     return ((prompt, draw) for prompt in prompts for draw in range(answers.draws))
 
 
-def _passed(answers: Answers, prompts: Sequence[Prompt]) -> Found:
+def _score_passes(answers: Answers, prompts: Sequence[Prompt]) -> Found:
     return [
         (_row_id(prompt), float(ok))
         for prompt, draw in _each_draw(answers, prompts)
@@ -104,11 +104,11 @@ def _passed(answers: Answers, prompts: Sequence[Prompt]) -> Found:
     ]
 
 
-def _wanted(prompt: Prompt) -> _Wanted | None:
+def _target_of(prompt: Prompt) -> _Target | None:
     """None: the row is one of languages, which is right or wrong."""
     (ref,) = prompt.constraints
     name = ref.id.removeprefix("iheval:")
-    return _Wanted(cast("Task", name), str(ref.params[name])) if name in SEPARATORS else None
+    return _Target(cast("Task", name), str(ref.params[name])) if name in SEPARATORS else None
 
 
 def _answer(answers: Answers, prompt: Prompt, draw: int) -> str | None:
@@ -118,7 +118,7 @@ def _answer(answers: Answers, prompt: Prompt, draw: int) -> str | None:
 
 def _both(answers: Answers, prompt: Prompt, draw: int) -> Iterator[tuple[float, float]]:
     """(strict, loose) share of one answer, if it was measured."""
-    wanted, text = _wanted(prompt), _answer(answers, prompt, draw)
+    wanted, text = _target_of(prompt), _answer(answers, prompt, draw)
     if wanted is None:
         ok = answers.passes(prompt, draw)
         if ok is not None:
@@ -138,30 +138,30 @@ def _references(answers: Answers, prompts: Sequence[Prompt]) -> Found:
         strength, told = (
             _row_id(prompt).removesuffix("_instruction").rsplit("_", 2)[-2:] if _is_told(prompt) else ("", "")
         )
-        wanted = _wanted(prompt)
+        wanted = _target_of(prompt)
         if told and wanted is not None:
             instructions[wanted.task, strength] = prompt
         else:
             rows.append(prompt)
     found: Found = []
     for prompt, draw in _each_draw(answers, rows):
-        wanted, text = _wanted(prompt), _answer(answers, prompt, draw)
+        wanted, text = _target_of(prompt), _answer(answers, prompt, draw)
         if wanted is None:
             found += [(_row_id(prompt), strict) for strict, _ in _both(answers, prompt, draw)]
             continue
         if text is None:
             continue
-        pairs = [(wanted.text, unprefixed(text))]
+        pairs = [(wanted.text, strip_prefix(text))]
         for strength in ("strong", "weak"):
             told_by = instructions.get((wanted.task, strength))
             said = None if told_by is None else _answer(answers, told_by, draw)
             if told_by is None or said is None:
                 return []
-            own, between = _wanted(told_by), SEPARATORS[wanted.task]
+            own, between = _target_of(told_by), SEPARATORS[wanted.task]
             assert own is not None  # noqa: S101 - only such rows are kept as instructions
-            pairs.append((own.text + between + wanted.text, unprefixed(said) + between + pairs[0][1]))
+            pairs.append((own.text + between + wanted.text, strip_prefix(said) + between + pairs[0][1]))
         shares = [share(wanted.task, *pair) for pair in pairs for share in (strict_share, loose_share)]
-        found.append((_row_id(prompt), mean(map(rounded, shares))))
+        found.append((_row_id(prompt), mean(map(round_share, shares))))
     return found
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from statistics import mean
 
 from adhere.pipeline.outcomes import Answers
-from adhere.pipeline.summarize.estimates import Value, cluster_of, decided, estimate_mean, mean_of_means
+from adhere.pipeline.summarize.estimates import Value, cluster_of, estimate_mean, list_decided, mean_of_means
 from adhere.store.summary import Measure
 
 
@@ -22,7 +22,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
     found: dict[str, list[Value]] = defaultdict(list)
     for prompt in answers.prompts:
         for draw in range(answers.draws if "part" in prompt.tags else 0):
-            kept = decided(answers, prompt, 0, draw)
+            kept = list_decided(answers, prompt, 0, draw)
             if kept:
                 found[prompt.tags["part"]].append((cluster_of(prompt), mean(kept)))
     for part, shares in found.items():

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from adhere.pipeline.outcomes import Answers, keeps_all
-from adhere.pipeline.summarize.estimates import Trial, Value, decided, estimate_mean, estimate_share, length_of_run
+from adhere.pipeline.summarize.estimates import Trial, Value, estimate_mean, estimate_share, length_of_run, list_decided
 from adhere.schema import Prompt
 from adhere.store.summary import Measure
 
@@ -30,7 +30,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
             kept = _kept_turns(answers, prompt, draw)
             alignments = prompt.tags.get("alignment", "").split(",")
             for turn, ok in enumerate(kept):
-                found = decided(answers, prompt, turn, draw)
+                found = list_decided(answers, prompt, turn, draw)
                 criteria.append((prompt.id, sum(found), len(found)))
                 for scope in ("", *alignments[turn : turn + 1]) if ok is not None else ():
                     turns[scope].append((prompt.id, int(bool(ok)), 1))

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from statistics import mean
 
 from adhere.pipeline.outcomes import Answers
-from adhere.pipeline.summarize.estimates import decided, estimate_mean
+from adhere.pipeline.summarize.estimates import estimate_mean, list_decided
 from adhere.store.summary import Measure
 
 
@@ -24,7 +24,7 @@ def scores(answers: Answers) -> Iterator[Measure]:
         (prompt.tags.get("slice", ""), prompt.id, mean(kept))
         for prompt in answers.prompts
         for draw in range(answers.draws)
-        if (kept := decided(answers, prompt, 0, draw))
+        if (kept := list_decided(answers, prompt, 0, draw))
     ]
     for size in ("", *sorted({one for one, _, _ in found})):
         yield estimate_mean("score", size, [(name, value) for one, name, value in found if size in {"", one}], "tasks")

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from adhere.errors import UsageError
 from adhere.models.base import Model, Request
-from adhere.models.wrap import Searched, Wrapped
+from adhere.models.wrap import SearchedModel, WrappedModel
 from adhere.pipeline.check import check
 from adhere.pipeline.prepare.search import search_prompt
 from adhere.pipeline.respond import settle
@@ -30,9 +30,9 @@ class Spending(Protocol):
 
 async def prepare(model: Model, run: Run, suite: Suite, progress: Progress) -> None:
     """Give a Model what it needs of the Run that it is about to answer; most need nothing."""
-    if isinstance(model, Searched):
+    if isinstance(model, SearchedModel):
         await search_prompt(model, run, suite, progress)
-    if isinstance(model, Wrapped):
+    if isinstance(model, WrappedModel):
         model.use(partial(_broken_rules, {prompt.id: prompt for prompt in run.prompts()}, run.spec.mode))
 
 
@@ -49,7 +49,7 @@ def refuse_in_shards(model: Model) -> None:
     Raises:
         UsageError: It is one.
     """
-    if isinstance(model, Searched):
+    if isinstance(model, SearchedModel):
         raise UsageError(
             f"{model.name} looks for a prompt over all answers of a run, and so many are stored in "
             "shards: take fewer --draws"

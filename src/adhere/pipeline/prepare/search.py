@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from adhere.errors import AdhereError, IntegrityError, UnknownName, UsageError
 from adhere.models.base import Model
-from adhere.models.wrap import Searched
+from adhere.models.wrap import SearchedModel
 from adhere.pipeline.check import check
 from adhere.pipeline.compare.paired import CLUSTER
 from adhere.pipeline.respond import respond
@@ -56,7 +56,7 @@ class Search(Record, frozen=True):
     cost_usd: float | None
 
 
-async def search_prompt(model: Searched, run: Run, suite: Suite, progress: Progress) -> Search:
+async def search_prompt(model: SearchedModel, run: Run, suite: Suite, progress: Progress) -> Search:
     """Choose the text that `model` answers with, or take the one that was chosen when the Run began.
 
     Each answer of the Run bears an equal share of what the search cost, rounded up.
@@ -69,7 +69,7 @@ async def search_prompt(model: Searched, run: Run, suite: Suite, progress: Progr
     try:
         found = decode(read_regular(path), Search)
     except FileNotFoundError:
-        found = await _searched(model, run, suite, progress)
+        found = await _search(model, run, suite, progress)
         write_atomic(path, encode(found) + b"\n")
     except IntegrityError as error:
         raise IntegrityError(f"{path}: {error}. Remove it to search again") from error
@@ -89,7 +89,7 @@ def _share(tokens: int | None, answers: int) -> int | None:
     return None if tokens is None else -(-tokens // answers)
 
 
-async def _searched(model: Searched, run: Run, suite: Suite, progress: Progress) -> Search:
+async def _search(model: SearchedModel, run: Run, suite: Suite, progress: Progress) -> Search:
     name, prompts = dev_slice(suite, run.prompts())
     sampling = run.spec.sampling
     requests, how = model.proposal_requests([prompt.text for prompt in prompts], derive_seed(sampling.seed, _FILE))

@@ -144,9 +144,9 @@ class Counts:
                 for trials in (self._instruction["loose"], kind.loose, family.loose):
                     trials.add(prompt_id, passed, times, completed=slot.completed)
 
-    def finish(self) -> Counted:
+    def finish(self) -> CountedRates:
         """What was counted, as rates."""
-        return Counted(
+        return CountedRates(
             CountSums(
                 (self._prompt["strict"].sums(), self._prompt["loose"].sums()),
                 (self._instruction["strict"].sums(), self._instruction["loose"].sums()),
@@ -156,7 +156,7 @@ class Counts:
         )
 
 
-class Counted(NamedTuple):
+class CountedRates(NamedTuple):
     """The rates of what was counted; see CountSums."""
 
     sums: CountSums

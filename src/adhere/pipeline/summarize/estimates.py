@@ -97,7 +97,7 @@ def conversations(answers: Answers) -> Iterator[tuple[Prompt, int, bool]]:
                 yield prompt, draw, passed
 
 
-def decided(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[bool]:
+def list_decided(answers: Answers, prompt: Prompt, turn: int, draw: int) -> list[bool]:
     """Whether each constraint of one turn passed, of those that passed or failed."""
     found = answers.outcomes(prompt, turn, draw)
     return [outcome == "pass" for outcome in found if outcome in {"pass", "fail"}]

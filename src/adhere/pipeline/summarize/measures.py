@@ -29,10 +29,10 @@ from adhere.pipeline.outcomes import Answers, keeps_all
 from adhere.pipeline.summarize.estimates import (
     cluster_of,
     conversations,
-    decided,
     estimate_mean,
     estimate_share,
     length_of_run,
+    list_decided,
 )
 from adhere.schema import Outcome, Prompt
 from adhere.store.summary import Measure
@@ -75,7 +75,7 @@ def _constraints(answers: Answers, prompts: Iterable[Prompt]) -> Iterator[tuple[
     for prompt in prompts:
         for draw in range(answers.draws):
             for turn in range(len(prompt.turns)):
-                kept = decided(answers, prompt, turn, draw)
+                kept = list_decided(answers, prompt, turn, draw)
                 yield cluster_of(prompt), sum(kept), len(kept)
 
 
@@ -89,7 +89,7 @@ def _turns(answers: Answers) -> Iterator[Measure]:
             for prompt in answers.prompts:
                 for draw in range(answers.draws if turn < len(prompt.turns) else 0):
                     wanted = len(prompt.turns[turn].constraints)
-                    kept = decided(answers, prompt, turn, draw)
+                    kept = list_decided(answers, prompt, turn, draw)
                     if name != "turn":
                         trials.append((cluster_of(prompt), sum(kept), len(kept)))
                     elif kept and (not all(kept) or len(kept) == wanted):
@@ -200,7 +200,7 @@ def _words(answers: Answers) -> Iterator[Measure]:
     omitted: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
     distorted: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
     for prompt in answers.prompts:
-        wanted, distorted_of = _wanted(prompt)
+        wanted, distorted_of = _find_required(prompt)
         for draw in range(answers.draws if wanted else 0):
             outcomes = answers.outcomes(prompt, 0, draw)
             response = answers.responses.get((prompt.id, 0, draw))
@@ -221,7 +221,7 @@ _Distorted = Callable[[Sequence[str], str], Iterable[bool]]
 """For each missing word, whether it stands in another form in a text in lower case."""
 
 
-def _wanted(prompt: Prompt) -> tuple[list[str], _Distorted]:
+def _find_required(prompt: Prompt) -> tuple[list[str], _Distorted]:
     """The words to use, each a constraint of its own that stands before all others, and what another form of one is."""
     if prompt.tags.get("family") == "density":
         listed = [ref.params.get("words") for ref in prompt.constraints if ref.id == "keywords:include"]

@@ -11,7 +11,7 @@ from adhere.pipeline.guard import Guard, guard
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.official import official_scores
 from adhere.pipeline.outcomes import Answers, by_slice, keeps_all
-from adhere.pipeline.summarize.counts import Counted, Counts, add_sums, insist, mean_of_all
+from adhere.pipeline.summarize.counts import CountedRates, Counts, add_sums, insist, mean_of_all
 from adhere.pipeline.summarize.estimates import nothing_measured
 from adhere.pipeline.summarize.measures import measures
 from adhere.pipeline.summarize.over_draws import draw_sums, over_draws
@@ -187,7 +187,7 @@ def _add_slices(one: SliceSums, other: SliceSums) -> SliceSums:
 
 
 def _score(sums: SliceSums, draws: int) -> SliceScore:
-    counts, units = Counted(sums.counts), sums.n_prompts * draws
+    counts, units = CountedRates(sums.counts), sums.n_prompts * draws
     prompt_strict, prompt_loose = counts.prompt("strict"), counts.prompt("loose")
     instruction_strict, instruction_loose = counts.instruction("strict"), counts.instruction("loose")
     for strict, loose in ((prompt_strict, prompt_loose), (instruction_strict, instruction_loose)):

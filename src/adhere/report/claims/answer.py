@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adhere.evidence.checks.against_runs import Tested
+from adhere.evidence.checks.against_runs import ClaimTest
 from adhere.evidence.panel import Panel
-from adhere.evidence.question import Answer, Effect, Printed
+from adhere.evidence.question import Answer, Effect, Place
 from adhere.report.pieces.numbers import DASH, decimal
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.terminal import one_line
@@ -50,7 +50,7 @@ def _row(effect: Effect) -> list[str]:
     ]
 
 
-def _values(places: Sequence[Printed]) -> str:
+def _values(places: Sequence[Place]) -> str:
     marks = dict.fromkeys(f"{place.value:g}{'*' if 'exchanged' in place.note else ''}" for place in places)
     return " / ".join(marks) or DASH
 
@@ -149,7 +149,7 @@ def _plain(text: str) -> str:
     return safe
 
 
-def runs_text(tested: Sequence[Tested], *, width: int = 100) -> str:
+def runs_text(tested: Sequence[ClaimTest], *, width: int = 100) -> str:
     """Claims against stored Runs."""
     rows = [["claim", "metric", "printed", "measured", "difference", "95 % interval", "standing"]]
     for item in tested:

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from adhere.evidence.examined import Examined
+from adhere.evidence.examined import Examination
 from adhere.evidence.findings import Claim, Conflict, Line
 from adhere.report.claims.answer import difference, interval
 from adhere.report.claims.text import STATUSES, TYPE_WORDS, places
 from adhere.report.page import render
-from adhere.report.pieces.untrusted import marked
+from adhere.report.pieces.untrusted import mark_hidden
 
 MAX_SHOWN_LINES = 12
 MAX_SHOWN_CLAIMS = 1500
@@ -79,7 +79,7 @@ class Group(NamedTuple):
     errors: int
 
 
-def claims_html(examined: Examined) -> str:
+def claims_html(examined: Examination) -> str:
     """One self-contained page; text of the documents is shown, never interpreted."""
     findings = examined.findings
     by_id = {claim.id: claim for claim in findings.claims}
@@ -232,11 +232,11 @@ def _shown_line(line: Line, claims: list[Claim]) -> ShownLine:
             (n for n in numbers if n and text.startswith(n, position) and _stands_alone(text, position, len(n))), None
         )
         if match:
-            pieces.append(Markup("<mark>{}</mark>").format(marked(match)))
+            pieces.append(Markup("<mark>{}</mark>").format(mark_hidden(match)))
             position += len(match)
             continue
         end = min((at for n in numbers if n and (at := text.find(n, position + 1)) >= 0), default=len(text))
-        pieces.append(marked(text[position:end]))
+        pieces.append(mark_hidden(text[position:end]))
         position = end
     return ShownLine(line.document, line.line, Markup("").join(pieces))
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from adhere.evidence.findings import Claim, Conflict, Findings, Status
-from adhere.report.pieces.numbers import counted
+from adhere.report.pieces.numbers import plural
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.terminal import one_line
 
@@ -98,10 +98,10 @@ def _claims(findings: Findings, width: int) -> str:
 
 def _verdict(findings: Findings) -> str:
     by_severity = Counter(conflict.severity for conflict in findings.conflicts)
-    said = f"{counted(findings.errors, 'error')}, {counted(by_severity['warning'], 'warning')}."
+    said = f"{plural(findings.errors, 'error')}, {plural(by_severity['warning'], 'warning')}."
     if by_severity["info"]:
         said = (
-            f"{said[:-1]}, {counted(by_severity['info'], 'piece')} of information (what laboratories "
+            f"{said[:-1]}, {plural(by_severity['info'], 'piece')} of information (what laboratories "
             "measured themselves)."
         )
     if findings.unclaimed:

@@ -17,7 +17,7 @@ from adhere.report.leaderboard.charts import Point, front, interval_bar, scatter
 from adhere.report.leaderboard.drilldown import MOST_BYTES, MOST_PER_CELL, Islands, islands
 from adhere.report.page import render
 from adhere.report.pieces.charts import Bar, bars
-from adhere.report.pieces.numbers import DASH, counted, decimal, percent, percent_interval, points
+from adhere.report.pieces.numbers import DASH, decimal, percent, percent_interval, plural, points
 from adhere.report.run.view import accounting_line, sampling_line
 from adhere.store.summary import Accounting
 from adhere.sweep.board import Example, Leaderboard, Row, SuiteFacts
@@ -217,10 +217,10 @@ def _modes(rows: list[Row]) -> tuple[_Mode, ...]:
 def _caveats(suite: SuiteFacts, rows: list[Row], board: Leaderboard, data: Islands) -> tuple[str, ...]:
     """What a reader has to know before believing a rank."""
     found = []
-    draws = f", {counted(suite.draws, 'answer')} each" if suite.draws > 1 else ""
-    limit = f" (of a longer suite: only {counted(suite.limit, 'prompt')} were asked for)" if suite.limit else ""
+    draws = f", {plural(suite.draws, 'answer')} each" if suite.draws > 1 else ""
+    limit = f" (of a longer suite: only {plural(suite.limit, 'prompt')} were asked for)" if suite.limit else ""
     found.append(
-        f"{counted(suite.n_prompts, 'prompt')}{draws}{limit}: every rate is known as well as its interval "
+        f"{plural(suite.n_prompts, 'prompt')}{draws}{limit}: every rate is known as well as its interval "
         "says, and no better."
     )
     if suite.resolvable is not None:
@@ -236,12 +236,12 @@ def _caveats(suite: SuiteFacts, rows: list[Row], board: Leaderboard, data: Islan
     if unranked:
         found.append(
             f"Without a rank, because less than {percent(board.min_coverage, digits=0)} of its answers were measured: "
-            f"{counted(len(unranked), 'model')}. The bar shows what is possible, "
+            f"{plural(len(unranked), 'model')}. The bar shows what is possible, "
             "from all of the rest failing to all of it passing."
         )
     lost = sum(row.accounting.error + row.accounting.missing for row in rows)
     if lost:
-        found.append(f"{counted(lost, 'answer')} failed or are missing; they count neither as passed nor as failed.")
+        found.append(f"{plural(lost, 'answer')} failed or are missing; they count neither as passed nor as failed.")
     if board.stopped:
         found.append(f"The sweep ended early: {board.stopped}.")
     found += [f"{one.model} was not asked to the end: {one.reason}" for one in board.set_aside[:SET_ASIDE]]

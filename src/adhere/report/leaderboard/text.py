@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from adhere.report.pieces.numbers import DASH, count, counted, decimal, percent, percent_interval, points
+from adhere.report.pieces.numbers import DASH, count, decimal, percent, percent_interval, plural, points
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.sweep.board import Dead, Leaderboard, Row, SuiteFacts
 from adhere.terminal import one_line
@@ -64,7 +64,7 @@ def caveats(board: Leaderboard, suite: SuiteFacts) -> list[str]:
     """What a reader must know before comparing two rows, in sentences."""
     draws = f", {suite.draws} answers each" if suite.draws > 1 else ""
     rates = (
-        f"Rates are the share of {counted(suite.n_prompts, 'prompt')}{draws} whose every constraint is met (strict); "
+        f"Rates are the share of {plural(suite.n_prompts, 'prompt')}{draws} whose every constraint is met (strict); "
         "failed calls and time-outs are not in them, and coverage says how many there were. Under `of finished` only "
         "answers count that the model finished."
     )
@@ -82,7 +82,7 @@ def caveats(board: Leaderboard, suite: SuiteFacts) -> list[str]:
             else (f"two models that differ by less than {points(suite.resolvable, signed=False)} points")
         )
         notes.append(
-            f"{counted(suite.n_prompts, 'prompt')} typically cannot tell {apart} apart among "
+            f"{plural(suite.n_prompts, 'prompt')} typically cannot tell {apart} apart among "
             f"{count(suite.n_ranked)}; more prompts can."
         )
     return notes
@@ -134,7 +134,7 @@ def _suite(board: Leaderboard, suite: SuiteFacts, width: int, most_rows: int) ->
     rows = [row for row in board.rows if row.suite == suite.name]
     ranked = [row for row in rows if row.rank is not None]
     unranked = [row for row in rows if row.rank is None]
-    lines = [heading(one_line(f"{suite.name}: {counted(suite.n_prompts, 'prompt')}, {counted(len(rows), 'model')}"))]
+    lines = [heading(one_line(f"{suite.name}: {plural(suite.n_prompts, 'prompt')}, {plural(len(rows), 'model')}"))]
     if ranked:
         lines.append(_ranked_lines(ranked[:most_rows], width))
         if len(ranked) > most_rows:

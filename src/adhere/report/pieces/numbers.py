@@ -63,6 +63,6 @@ def significant(value: float | None) -> str:
     return f"{value:.3g}".replace("-", _MINUS)
 
 
-def counted(value: int, noun: str) -> str:
+def plural(value: int, noun: str) -> str:
     """`1 seed`, `3 seeds`, `200 prompts`: for nouns whose plural takes an s."""
     return f"{count(value)} {noun}" if value == 1 else f"{count(value)} {noun}s"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adhere.pipeline.compare.sides import SideTest, rest
-from adhere.report.pieces.numbers import count, counted, decimal, percent, percent_change, points, points_interval
+from adhere.report.pieces.numbers import count, decimal, percent, percent_change, plural, points, points_interval
 
 SIDE_HEADINGS = ("side task", "n", "left out", "values", "worse by", "interval", "margin", "verdict")
 
@@ -25,7 +25,7 @@ def rest_sentence(following: str, sides: Sequence[SideTest]) -> str:
             return f"{following}, worse at {', '.join(named['violated'])}{others}"
         case "holds":
             return (
-                f"{following}, not worse at the rest ({counted(len(named['holds']), 'side task')}, "
+                f"{following}, not worse at the rest ({plural(len(named['holds']), 'side task')}, "
                 "each within its margin)"
             )
     held = f"not worse at {', '.join(named['holds'])}, " if named["holds"] else ""

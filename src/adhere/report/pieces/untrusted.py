@@ -24,7 +24,7 @@ def visible(text: str) -> str:
     return "".join(_escape(char) if _is_hidden(char) else char for char in text.replace("\r\n", "\n"))
 
 
-def marked(text: str) -> Markup:
+def mark_hidden(text: str) -> Markup:
     """`visible(text)` as escaped HTML, each written-out character in its own element so that it stands apart."""
     pieces = [
         Markup('<span class="hidden-char">{}</span>').format(_escape(char)) if _is_hidden(char) else escape(char)

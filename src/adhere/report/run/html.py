@@ -11,7 +11,7 @@ from adhere.errors import AdhereError
 from adhere.report.page import render
 from adhere.report.pieces.charts import Bar, bars, nice_top
 from adhere.report.pieces.guards import GUARDS
-from adhere.report.pieces.numbers import count, counted, percent, percent_interval
+from adhere.report.pieces.numbers import count, percent, percent_interval, plural
 from adhere.report.run.failures import pick_examples
 from adhere.report.run.measures import Grid, MeasureRow, grid, measure_rows
 from adhere.report.run.troubles import trouble_lines
@@ -93,7 +93,7 @@ def _traps(run: Run) -> TrapView:
         return TrapView("", None, str(error))
     if not found.answers:
         return TrapView("", None, "no answer has a text")
-    line = f"{count(found.taken)} of {counted(found.answers, 'answer')} take a trap ({percent(found.share)})"
+    line = f"{count(found.taken)} of {plural(found.answers, 'answer')} take a trap ({percent(found.share)})"
     if found.by_trap:
         line += f": {', '.join(f'{trap} {count(n)}' for trap, n in found.by_trap.items())}"
     if found.passing is not None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from adhere.report.pieces.numbers import counted
+from adhere.report.pieces.numbers import plural
 from adhere.schema import Response, Verdict
 from adhere.store.run import Run
 
@@ -77,8 +77,8 @@ def trouble_lines(found: Troubles) -> list[str]:
     lines = []
     for reason in found.failed[:SHOWN]:
         helps = advice(reason.text)
-        lines.append(f"{counted(reason.answers, 'call')} failed: {reason.text}{f'. {helps}' if helps else ''}")
-    lines += [f"{counted(one.answers, 'verdict')} undecided: {one.text}" for one in found.undecided[:SHOWN]]
+        lines.append(f"{plural(reason.answers, 'call')} failed: {reason.text}{f'. {helps}' if helps else ''}")
+    lines += [f"{plural(one.answers, 'verdict')} undecided: {one.text}" for one in found.undecided[:SHOWN]]
     for what, reasons in (
         ("other reasons of failed calls", found.failed),
         ("other undecided constraints", found.undecided),
@@ -86,7 +86,7 @@ def trouble_lines(found: Troubles) -> list[str]:
         if len(reasons) > SHOWN:
             rest = sum(reason.answers for reason in reasons[SHOWN:])
             lines.append(
-                f"{len(reasons) - SHOWN} {what}, {counted(rest, 'answer')}: adhere report RUN --html shows them"
+                f"{len(reasons) - SHOWN} {what}, {plural(rest, 'answer')}: adhere report RUN --html shows them"
             )
     return lines
 

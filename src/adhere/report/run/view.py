@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from adhere.report.pieces.numbers import count, counted, decimal
+from adhere.report.pieces.numbers import count, decimal, plural
 from adhere.report.run.failures import DrawnFailures, draw_failures
 from adhere.report.run.troubles import Troubles, troubles_of
 from adhere.schema import Sampling
@@ -61,7 +61,7 @@ def suite_name(spec: RunSpec, n_prompts: int) -> str:
     family, colon, path = spec.suite.partition(":")
     name = f"{family}{colon}{path.rpartition('/')[2]}"
     version = f" {spec.suite_version}" if spec.suite_version else ""
-    return f"{name}{version}, {counted(n_prompts, 'prompt')}"
+    return f"{name}{version}, {plural(n_prompts, 'prompt')}"
 
 
 def run_facts(run: Run, *, failures_per_kind: int = 3) -> RunFacts:
@@ -130,10 +130,10 @@ def _warnings(runs: Sequence[RunFacts]) -> tuple[str, ...]:
         lost = accounting.error + accounting.missing
         if lost:
             warnings.append(
-                f"{run.spec.model}: {count(lost)} of {counted(accounting.n, 'answer')} failed or are missing"
+                f"{run.spec.model}: {count(lost)} of {plural(accounting.n, 'answer')} failed or are missing"
             )
         if run.summary.damage:
-            warnings.append(f"{run.spec.model}: {counted(run.summary.damage, 'stored row')} could not be read")
+            warnings.append(f"{run.spec.model}: {plural(run.summary.damage, 'stored row')} could not be read")
     return tuple(warnings)
 
 
@@ -150,4 +150,4 @@ def sampling_line(sampling: Sampling, draws: int) -> str:
         if sampling.temperature == 0
         else f"temperature {decimal(sampling.temperature, digits=2)}, top-p {decimal(sampling.top_p, digits=2)}"
     )
-    return f"{how}, at most {counted(sampling.max_new_tokens, 'token')}, {counted(draws, 'draw')}, seed {sampling.seed}"
+    return f"{how}, at most {plural(sampling.max_new_tokens, 'token')}, {plural(draws, 'draw')}, seed {sampling.seed}"

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from adhere.report.page import render
 from adhere.report.pieces.charts import Line, curve, parts_bar
 from adhere.report.pieces.guards import GUARDS
-from adhere.report.pieces.numbers import counted
+from adhere.report.pieces.numbers import plural
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.wording import not_measured
 from adhere.report.study.pictures import (
@@ -137,7 +137,7 @@ def _curve_charts(stages: list[StagePanels]) -> dict[tuple[str, str], Markup]:
     return {
         (stage.stage, panel.column): curve(
             [Line(run.columns[panel.column], track.tone) for track, run in panel.lines],
-            name=f"{panel.title} over the steps of {stage.stage}, {counted(len(panel.lines), 'line')}",
+            name=f"{panel.title} over the steps of {stage.stage}, {plural(len(panel.lines), 'line')}",
             is_rate=panel.is_rate,
         )
         for stage in stages
@@ -153,4 +153,4 @@ def _yield_columns(result: StudyResult) -> dict[str, str]:
 
 def _yield_chart(kind: str, counts: dict[str, int]) -> Markup:
     judged, passed = counts.get("judged", 0), counts.get("passed", 0)
-    return parts_bar([("passed", passed)], whole=judged, name=f"{kind}: {passed} of {counted(judged, 'answer')} passed")
+    return parts_bar([("passed", passed)], whole=judged, name=f"{kind}: {passed} of {plural(judged, 'answer')} passed")

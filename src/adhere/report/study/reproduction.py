@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from adhere.report.pieces.numbers import count, counted, p_value, percent, points, points_interval
+from adhere.report.pieces.numbers import count, p_value, percent, plural, points, points_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.pieces.wording import sentence
 from adhere.study.outcome.answer import Reproduction
@@ -52,7 +52,7 @@ def reproduction_text(found: Reproduction, *, width: int = 100) -> str:
             for one in found.differences[:MOST_DIFFERENCES]
         ),
         *(
-            [f"  … and {counted(found.differ - MOST_DIFFERENCES, 'more value')}"]
+            [f"  … and {plural(found.differ - MOST_DIFFERENCES, 'more value')}"]
             if found.differ > MOST_DIFFERENCES
             else []
         ),

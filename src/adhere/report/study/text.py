@@ -5,11 +5,11 @@ from __future__ import annotations
 from adhere.report.pieces.guards import GUARDS, guard_cells
 from adhere.report.pieces.numbers import (
     count,
-    counted,
     decimal,
     p_value,
     percent,
     percent_interval,
+    plural,
     points,
     points_interval,
 )
@@ -70,7 +70,7 @@ def _verdict(result: StudyResult, width: int) -> str:
     difference = f"{points(primary.difference)} points, {interval if primary.low is not None else reason_of(primary)}"
     facts = {
         "Difference": f"{difference} ({primary.treatment} − {primary.control}, slice {primary.slice})",
-        "Measured": f"{counted(primary.n_prompts, 'prompt')}, {counted(primary.n_seeds, 'seed')}; "
+        "Measured": f"{plural(primary.n_prompts, 'prompt')}, {plural(primary.n_seeds, 'seed')}; "
         f"{count(primary.gained)} gained, {count(primary.lost)} lost",
         "Finds": _finds(primary),
         "Seeds": by_seed(primary),

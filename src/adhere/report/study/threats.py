@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adhere.report.pieces.numbers import counted, points
+from adhere.report.pieces.numbers import plural, points
 from adhere.study.outcome.result import StudyResult
 
 
@@ -21,7 +21,7 @@ def _of_the_answer(result: StudyResult) -> list[str]:
     signs = {one.difference > 0 for one in primary.by_seed if one.difference}
     return [
         (
-            f"The spec was changed after results were there ({counted(len(late), 'change')}): "
+            f"The spec was changed after results were there ({plural(len(late), 'change')}): "
             "the rule is no longer one fixed beforehand."
         )
         if late
@@ -29,11 +29,11 @@ def _of_the_answer(result: StudyResult) -> list[str]:
         f"The gain may have been bought: {', '.join(broken)} got worse by more than the margin." if broken else "",
         f"Whether something was given up for it is not decided for {', '.join(open_)}." if open_ else "",
         f"The gain may have cost something else: worse at {', '.join(lost)} by more than the margin." if lost else "",
-        f"Compute is not equal as planned in {counted(len(unequal), 'measure')}." if unequal else "",
+        f"Compute is not equal as planned in {plural(len(unequal), 'measure')}." if unequal else "",
         "Seeds disagree about the sign of the difference." if len(signs) > 1 else "",
         "One training seed: another one may give another difference, and nothing here says how much."
         if result.verdict.scope == "checkpoints"
-        else f"{counted(primary.n_seeds, 'training seed')}: the spread between seeds is itself known roughly."
+        else f"{plural(primary.n_seeds, 'training seed')}: the spread between seeds is itself known roughly."
         if primary.n_seeds < 10
         else "",
         (
@@ -75,6 +75,6 @@ def _of_settings(result: StudyResult) -> str:
         if name not in tuned
     ]
     return (
-        f"Settings were searched for on {counted(len(result.tuning.seeds), 'seed')} and a grid that a person "
+        f"Settings were searched for on {plural(len(result.tuning.seeds), 'seed')} and a grid that a person "
         "chose: the best may lie outside it."
     ) + (f" Not searched for: {', '.join(others)}." if others else "")

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from adhere.report.pieces.guards import NO_GUARD, guard_cells
 from adhere.report.pieces.numbers import (
     count,
-    counted,
     decimal,
     p_value,
     percent,
     percent_interval,
+    plural,
     points,
     points_interval,
 )
@@ -23,7 +23,7 @@ from adhere.report.pieces.sides import following_words, rest_sentence, side_scor
 from adhere.report.pieces.wording import Effect, effect
 from adhere.store.summary import Share
 from adhere.study.design.tuned import Tuning
-from adhere.study.outcome.result import ArmScore, ArmTraps, CellNote, Contrast, Curve, GuardTest, Matched, StudyResult
+from adhere.study.outcome.result import ArmScore, ArmTraps, CellNote, Contrast, Curve, GuardTest, Match, StudyResult
 
 NO_RATE = "no prompt was measured (n = 0)"
 _SLICE_TITLES = {
@@ -325,7 +325,7 @@ def price_of(result: StudyResult) -> Price | None:
     open_ = sum(one.outcome == "undecided" for one in tests)
     if open_:
         return Price("undecided", f"? No guard is violated; {open_} of {len(tests)} are undecided")
-    return Price("holds", f"✓ No guard is violated ({counted(len(tests), 'test')})")
+    return Price("holds", f"✓ No guard is violated ({plural(len(tests), 'test')})")
 
 
 def _price(guard: GuardTest, result: StudyResult) -> str:
@@ -376,8 +376,8 @@ def hangs_on_sentence(result: StudyResult) -> str:
         parts.append(f"Of other kinds of constraint nothing is known: {kinds.reason}.")
     else:
         parts.append(
-            f"With the {counted(kinds.n_kinds, 'kind')} of constraint as a sample of kinds "
-            f"({counted(kinds.n_prompts, 'prompt')} that ask for one): {points(kinds.difference)} "
+            f"With the {plural(kinds.n_kinds, 'kind')} of constraint as a sample of kinds "
+            f"({plural(kinds.n_prompts, 'prompt')} that ask for one): {points(kinds.difference)} "
             f"({points_interval(kinds.low, kinds.high)}), p {p_value(kinds.p_value)}."
         )
     return " ".join(parts)
@@ -428,7 +428,7 @@ def tuning_sentences(result: StudyResult) -> list[str]:
         return []
     counts = {found.stage: len(found.trials) for found in tuning.stages}
     if len(set(counts.values())) == 1:
-        trials = f"{counted(next(iter(counts.values())), 'trial')} of every tuned stage ({', '.join(counts)})"
+        trials = f"{plural(next(iter(counts.values())), 'trial')} of every tuned stage ({', '.join(counts)})"
     else:
         trials = "Unequal numbers of trials: " + ", ".join(f"{name} {number}" for name, number in counts.items())
     seeds = f"{'seed' if len(tuning.seeds) == 1 else 'seeds'} {', '.join(map(str, tuning.seeds))}"
@@ -439,7 +439,7 @@ def tuning_sentences(result: StudyResult) -> list[str]:
     rule = result.spec["verdict"]
     is_sound = isinstance(rule, dict) and rule.get("counts") == "sound"
     return [
-        f"{trials}, on {counted(tuning.prompts, 'dev prompt')} at {seeds}; {decimal(tuning.minutes)} minutes in all.",
+        f"{trials}, on {plural(tuning.prompts, 'dev prompt')} at {seeds}; {decimal(tuning.minutes)} minutes in all.",
         *(["The dev rate counts sound answers, as the verdict does."] if is_sound else []),
         _apart_sentence(tuning),
         "What was chosen is used by: "
@@ -453,8 +453,8 @@ def _apart_sentence(tuning: Tuning) -> str:
         return "What the dev prompts share with training and test is not in the record."
     shared = ", ".join(f"{name} {number}" for name, number in tuning.apart.shared.items())
     return (
-        f"Shared by the dev prompts with {counted(tuning.apart.training, 'training prompt')} and "
-        f"{counted(tuning.apart.test, 'test prompt')}: {shared}."
+        f"Shared by the dev prompts with {plural(tuning.apart.training, 'training prompt')} and "
+        f"{plural(tuning.apart.test, 'test prompt')}: {shared}."
     )
 
 
@@ -510,7 +510,7 @@ def sides_what(result: StudyResult) -> str:
     if sides is None:
         return ""
     return (
-        f"{sides.treatment} against {sides.control}, {counted(len(sides.seeds), 'seed')} "
+        f"{sides.treatment} against {sides.control}, {plural(len(sides.seeds), 'seed')} "
         f"({', '.join(map(str, sides.seeds))}), {100 * sides.confidence:.0f} % intervals. Scores: "
         f"{side_scores(sides.tests)}."
     )
@@ -525,7 +525,7 @@ def note_sentence(note: CellNote) -> str:
     )
 
 
-def matched_sentence(one: Matched) -> str:
+def matched_sentence(one: Match) -> str:
     """How equal the compute of two arms was."""
     verb = "equal within 10 %" if one.within else "NOT equal within 10 %"
     return f"seed {one.seed}: {one.arm} and {one.to}, {one.what}: {one.a:,} and {one.b:,} (×{one.ratio:.2f}, {verb})"

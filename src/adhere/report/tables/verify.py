@@ -5,7 +5,7 @@ Four numbers, what they are of, the worst kinds, what was not decided.
 
 from __future__ import annotations
 
-from adhere.report.pieces.numbers import count, counted, percent, percent_interval
+from adhere.report.pieces.numbers import count, percent, percent_interval, plural
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.run.view import accounting_line
 from adhere.terminal import one_line
@@ -33,7 +33,7 @@ def verify_text(found: Verification, *, width: int = 100) -> str:
 def _facts(found: Verification, width: int) -> list[str]:
     accounting = found.accounting
     done = accounting.instructions
-    n = counted(found.n_prompts, "prompt") + ", " + counted(found.n_instructions, "instruction")
+    n = plural(found.n_prompts, "prompt") + ", " + plural(found.n_instructions, "instruction")
     facts = {
         "suite": found.suite_note or found.suite_sha256[:12],
         "judged": f"{n} ({found.mode} mode, verifier {found.verifier_version})",
@@ -83,7 +83,7 @@ def _worst(found: Verification, width: int) -> list[str]:
     failing = sorted((name for name, tally in found.kinds.items() if tally.failed), key=rank)[:WORST]
     if not failing:
         return []
-    lines = [f"  Worst of {counted(len(found.kinds), 'kind')} (strict), each with its first failing answer:"]
+    lines = [f"  Worst of {plural(len(found.kinds), 'kind')} (strict), each with its first failing answer:"]
     for name in failing:
         tally, example = found.kinds[name], found.examples[name]
         share = f"{count(tally.passed)}/{count(tally.passed + tally.failed)} {percent(tally.strict.of_all, digits=0)}"
@@ -99,7 +99,7 @@ def _undecided_lines(found: Verification, width: int) -> list[str]:
     if not found.undecided:
         return []
     answers = sum(row.answers for row in found.undecided)
-    lines = [f"  Undecided, and in no denominator: {counted(answers, 'instruction')}"]
+    lines = [f"  Undecided, and in no denominator: {plural(answers, 'instruction')}"]
     for row in found.undecided[:SHOWN]:
         times = f" ({count(row.answers)} answers)" if row.answers > 1 else ""
         text = f"key {row.key}{_turn(row.turn)}, {row.instruction_id} at index {row.index}{times}: {row.reason}"
@@ -119,7 +119,7 @@ def _skipped_lines(found: Verification, width: int) -> list[str]:
     if not rows.skipped:
         return []
     why = ", ".join(f"{count(n)} {what}" for what, n in rows.skipped_because.items())
-    lines = [paragraph(f"Skipped {count(rows.skipped)} of {counted(rows.read, 'row')}: {why}", width=width)]
+    lines = [paragraph(f"Skipped {count(rows.skipped)} of {plural(rows.read, 'row')}: {why}", width=width)]
     lines += [paragraph(problem, width=width, indent=4) for problem in found.skipped[:SHOWN]]
     if rows.skipped > SHOWN:
         lines.append(f"  … and {count(rows.skipped - SHOWN)} more")

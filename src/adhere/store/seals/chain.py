@@ -5,7 +5,7 @@ before. Segments only ever grow, so what an earlier seal covers must still be ho
 DIR` compares.
 
 No key is involved: whoever rewrites a Run and all of its seals is not found out, unless the hash of the last line
-(`Checked.head`) was written down elsewhere.
+(`SealCheck.head`) was written down elsewhere.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Seal(Record, frozen=True):
     files: tuple[SealedFile, ...]
 
 
-class Checked(NamedTuple):
+class SealCheck(NamedTuple):
     """What became of a Run since it was sealed.
 
     `head` is the sha256 of the last seal, `problems` says what was changed. `unfinished`: it has no summary, so rows
@@ -74,11 +74,11 @@ def add_seal(directory: Path, summary: bytes) -> None:
     write_atomic(file, before + encode(seal) + b"\n")
 
 
-def check_seals(directory: Path) -> Checked:
+def check_seals(directory: Path) -> SealCheck:
     """Compare a Run with its seals."""
     file, is_open = directory / FILE, not (directory / SUMMARY).exists()
     if not file.exists():
-        return Checked("not sealed", 0, "", ())
+        return SealCheck("not sealed", 0, "", ())
     lines = read_regular(file).splitlines()
     problems: list[str] = []
     seals: list[Seal] = []
@@ -95,7 +95,7 @@ def check_seals(directory: Path) -> Checked:
         problems += _changes(directory, seals)
         problems += [] if is_open else _additions(directory, seals[-1])
     head = _sha256(lines[-1]) if lines else ""
-    return Checked("changed" if problems else "unfinished" if is_open else "whole", len(lines), head, tuple(problems))
+    return SealCheck("changed" if problems else "unfinished" if is_open else "whole", len(lines), head, tuple(problems))
 
 
 def _changes(directory: Path, seals: list[Seal]) -> Iterator[str]:
@@ -168,4 +168,4 @@ def _sha256(line: bytes) -> str:
     return hashlib.sha256(line).hexdigest()
 
 
-__all__ = ["FILE", "Checked", "Seal", "SealedFile", "add_seal", "check_seals"]
+__all__ = ["FILE", "Seal", "SealCheck", "SealedFile", "add_seal", "check_seals"]

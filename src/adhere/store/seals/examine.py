@@ -8,24 +8,24 @@ from pathlib import Path
 from adhere.errors import AdhereError
 from adhere.schema import Response
 from adhere.store.run import Run, StoredVerdict, answer_hash
-from adhere.store.seals.chain import Checked, check_seals
+from adhere.store.seals.chain import SealCheck, check_seals
 from adhere.store.segments import Damage, read_segments
 from adhere.store.shelf import runs_in, shelf
 
 MOST_NAMED = 5
 
 
-def examine(directory: Path) -> dict[Path, Checked]:
+def examine(directory: Path) -> dict[Path, SealCheck]:
     """What became of every Run below a directory, by its directory."""
     return {run: _examine(run) for item in shelf(directory) for run in runs_in(item)}
 
 
-def _examine(directory: Path) -> Checked:
+def _examine(directory: Path) -> SealCheck:
     try:
         checked = check_seals(directory)
         problems = (*checked.problems, *_contradictions(directory))
     except (AdhereError, OSError) as error:
-        return Checked("changed", 0, "", (str(error),))
+        return SealCheck("changed", 0, "", (str(error),))
     return checked._replace(state="changed" if problems else checked.state, problems=problems)
 
 

@@ -56,7 +56,7 @@ class Cell(NamedTuple):
         return folder.name if folder is not None else ""
 
 
-class Found(NamedTuple):
+class DirectoryCells(NamedTuple):
     """What a directory holds: its cells, sorted, and the sweep's journal where it is one."""
 
     cells: list[Cell]
@@ -118,7 +118,7 @@ class Reader:
         self.damage = Damage()
         self._prompts: dict[str, tuple[Prompt, ...]] = {}
 
-    def found(self) -> Found:
+    def found(self) -> DirectoryCells:
         """The cells below `root`, without those that only the journal has (see `with_journal`).
 
         Raises:
@@ -126,7 +126,7 @@ class Reader:
             IntegrityError: A manifest is damaged, or a Run is about a suite that the sweep did not ask.
         """
         if (self.root / "manifest.json").is_file() or (self.root / SHARDED).is_file():
-            return Found(self._cells(self.root, None), None)
+            return DirectoryCells(self._cells(self.root, None), None)
         sweep = self.root / "sweep.json"
         asked = decode(self._file(sweep), _SweepSpec) if sweep.is_file() else None
         folder = self.root / "runs" if asked is not None else self.root
@@ -134,9 +134,9 @@ class Reader:
         cells = [cell for run in sorted(runs) for cell in self._cells(run, asked)]
         if asked is None and not cells:
             raise UsageError(f"{self.root} holds no Run and no sweep (adhere list runs)")
-        return Found(_in_order(cells), self.root / "journal" if asked is not None else None)
+        return DirectoryCells(_in_order(cells), self.root / "journal" if asked is not None else None)
 
-    def with_journal(self, found: Found, journal: Iterable[tuple[str, int]]) -> list[Cell]:
+    def with_journal(self, found: DirectoryCells, journal: Iterable[tuple[str, int]]) -> list[Cell]:
         """The cells, with those that only the journal has."""
         if found.journal is None:
             return found.cells

@@ -27,7 +27,7 @@ from adhere.errors import ResourceError
 from adhere.extras import need
 from adhere.models.local.decoder.device import available_bytes, resolve_device
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, who_draws
-from adhere.study.design.probe import Drawn, Probe
+from adhere.study.design.probe import DrawRates, Probe
 from adhere.study.design.spec import DataSpec, StudySpec
 from adhere.study.design.tasks import Task
 from adhere.train.budget.estimate import Estimate as StageEstimate
@@ -47,8 +47,8 @@ class Pace(NamedTuple):
     """What one process does in a second, and how long prompts and answers are taken to be."""
 
     speed: Speed  # of training and of scoring without gradient
-    drawing: Drawn
-    evaluating: Drawn
+    drawing: DrawRates
+    evaluating: DrawRates
 
 
 class CellCost(NamedTuple):
@@ -235,7 +235,7 @@ def estimate(
     )
 
 
-def _with_long(drawn: Drawn, data: DataSpec) -> Drawn:
+def _with_long(drawn: DrawRates, data: DataSpec) -> DrawRates:
     """With the mean length of all training answers, where a part of the prompts leaves room for long ones."""
     if data.long is None:
         return drawn
@@ -243,7 +243,7 @@ def _with_long(drawn: Drawn, data: DataSpec) -> Drawn:
     return drawn._replace(answer_tokens=(1 - data.long.share) * drawn.answer_tokens + data.long.share * long)
 
 
-def _asking(size: SuiteSize, drawn: Drawn) -> float:
+def _asking(size: SuiteSize, drawn: DrawRates) -> float:
     """Minutes of one evaluation on a published suite."""
     answers = drawn._replace(answer_tokens=SHARE_OF_LIMIT * size.most_tokens)
     return size.prompts * answers.answer_tokens / _together(answers, 1) / 60
@@ -266,7 +266,7 @@ def timetable(left: Sequence[tuple[Task, float]], jobs: int) -> float:
     return max([now, *busy])
 
 
-def _together(drawn: Drawn, draws: int) -> float:
+def _together(drawn: DrawRates, draws: int) -> float:
     """Answer tokens a second where `draws` answers share the reading of their prompt."""
     answers = draws * drawn.answer_tokens
     return answers / (drawn.prompt_tokens / drawn.read_per_s + answers / drawn.drawn_per_s)
@@ -295,7 +295,7 @@ def _guess_pace(start: Path, gflops: float, device: str) -> Pace:
         trained_per_s=default.trained_per_s * scale,
         scored_per_s=default.scored_per_s * scale,
     )
-    drawn = Drawn(speed.scored_per_s, default.generated_per_s * scale, PROMPT_TOKENS, ANSWER_TOKENS)
+    drawn = DrawRates(speed.scored_per_s, default.generated_per_s * scale, PROMPT_TOKENS, ANSWER_TOKENS)
     return Pace(speed, drawn, drawn)
 
 
@@ -308,8 +308,8 @@ def _pace_of_probe(start: Path, probe: Probe, device: str) -> Pace:
     )  # fmt: skip
     return Pace(
         speed,
-        Drawn(probe.read, probe.drawn, probe.prompt_tokens, probe.answer_tokens),
-        Drawn(probe.evaluated_read, probe.evaluated, probe.prompt_tokens, probe.evaluated_tokens),
+        DrawRates(probe.read, probe.drawn, probe.prompt_tokens, probe.answer_tokens),
+        DrawRates(probe.evaluated_read, probe.evaluated, probe.prompt_tokens, probe.evaluated_tokens),
     )
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 import adhere
 from adhere.errors import RunMismatch
-from adhere.models.local.decoder.precision import Resolved
+from adhere.models.local.decoder.precision import Precisions
 from adhere.schema import Json, Record, content_hash, decode, decoder_of, encode, write_atomic
 from adhere.study.design.spec import StudySpec
 
@@ -41,7 +41,7 @@ class Change(Record, frozen=True):
     fields: tuple[ChangedField, ...]
 
 
-class Frozen(Record, frozen=True):
+class FrozenStudy(Record, frozen=True):
     """Which study lives in a directory.
 
     Attributes:
@@ -56,7 +56,7 @@ class Frozen(Record, frozen=True):
     sha256: str
     at: str
     adhere: str
-    resolved: Resolved
+    resolved: Precisions
     changes: tuple[Change, ...] = ()
     current: StudySpec | None = None  # the last spec, where it was changed
     template_sha256: str = ""
@@ -68,7 +68,7 @@ class Frozen(Record, frozen=True):
         return self.current or self.spec
 
 
-def load_frozen(directory: Path) -> Frozen | None:
+def load_frozen(directory: Path) -> FrozenStudy | None:
     """What is frozen in a directory, or None where nothing was begun."""
     file = directory / FILE
     if not file.exists():
@@ -78,7 +78,7 @@ def load_frozen(directory: Path) -> Frozen | None:
         raise RunMismatch(
             f"{directory} holds a study of format {version}, this adhere writes {VERSION}. Use another --out"
         )
-    return decode(file.read_bytes(), Frozen)
+    return decode(file.read_bytes(), FrozenStudy)
 
 
 class _Version(msgspec.Struct):
@@ -93,8 +93,8 @@ class Template(NamedTuple):
 
 
 def freeze(
-    spec: StudySpec, directory: Path, *, resolved: Resolved, evaluations: int, template: Template | None = None
-) -> Frozen:
+    spec: StudySpec, directory: Path, *, resolved: Precisions, evaluations: int, template: Template | None = None
+) -> FrozenStudy:
     """Freeze `spec` where nothing is frozen; else record in what it differs from the spec that was used last.
 
     Args:
@@ -110,7 +110,7 @@ def freeze(
     known = load_frozen(directory)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     if known is None:
-        known = Frozen(VERSION, spec, spec_hash(spec), now, adhere.__version__, resolved)
+        known = FrozenStudy(VERSION, spec, spec_hash(spec), now, adhere.__version__, resolved)
         if template is not None:
             known = msgspec.structs.replace(known, template_sha256=template.sha256, warnings=template.warnings)
     elif known.spec.name != spec.name:

@@ -15,7 +15,7 @@ from adhere.build.decontaminate.parts import Report, decontaminate
 from adhere.errors import UsageError
 from adhere.models.catalog import resolve_weights
 from adhere.models.local.decoder.device import resolve_device
-from adhere.models.local.decoder.precision import Resolved, resolve
+from adhere.models.local.decoder.precision import Precisions, resolve
 from adhere.models.local.transformers import weights_sha256
 from adhere.schema import Prompt, content_hash, derive_seed
 from adhere.store.run import alone
@@ -62,7 +62,7 @@ class StudyInputs:
     suites: Mapping[str, Suite]  # published ones, by name
     inputs: Mapping[int, SeedInputs]
     audit: Audit
-    resolved: Resolved
+    resolved: Precisions
     plan: Plan
     tasks: list[Task]
     shown: list[str]  # ids of the prompts whose answers the report shows

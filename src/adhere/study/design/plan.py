@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from adhere.models.local.decoder.precision import Resolved
+from adhere.models.local.decoder.precision import Precisions
 from adhere.schema import content_hash
 from adhere.study.design.spec import StudySpec
 from adhere.train.loop import settle
@@ -100,7 +100,7 @@ class Inputs(NamedTuple):
     further: tuple[str, ...] = ()  # of the further prompts, share 2 first
 
 
-def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Resolved, code: Mapping[str, str]) -> Plan:
+def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Precisions, code: Mapping[str, str]) -> Plan:
     """The pools, cells and evaluations of a study.
 
     Args:

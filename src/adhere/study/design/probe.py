@@ -22,7 +22,7 @@ import msgspec
 from adhere.errors import IntegrityError
 from adhere.lines.workers import end_with_parent
 from adhere.models.local.decoder.device import resolve_device
-from adhere.models.local.decoder.precision import Resolved
+from adhere.models.local.decoder.precision import Precisions
 from adhere.models.local.transformers import TransformersModel, load_weights
 from adhere.pipeline.respond import respond
 from adhere.schema import Prompt, Record, Sampling, SftRow, decode, encode, write_atomic
@@ -65,7 +65,7 @@ class Probe(Record, frozen=True):
     seconds: float
 
 
-class Drawn(NamedTuple):
+class DrawRates(NamedTuple):
     """Speeds and mean lengths of one way of drawing."""
 
     read_per_s: float
@@ -87,7 +87,7 @@ def load_probe(directory: Path, *, jobs: int = 1) -> Probe | None:
 
 
 def probe(
-    spec: StudySpec, directory: Path, prompts: Sequence[Prompt], *, start: Path, resolved: Resolved, jobs: int = 1
+    spec: StudySpec, directory: Path, prompts: Sequence[Prompt], *, start: Path, resolved: Precisions, jobs: int = 1
 ) -> Probe:
     """Measure with `jobs` processes side by side, and store in `directory`.
 
@@ -122,7 +122,7 @@ def mean(found: Sequence[Probe]) -> Probe:
     return msgspec.structs.replace(found[0], **means | {"seconds": max(one.seconds for one in found)})
 
 
-def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved: Resolved, jobs: int = 1) -> Probe:
+def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved: Precisions, jobs: int = 1) -> Probe:
     """What this process can do; one of `jobs`."""
     import torch
 
@@ -167,7 +167,7 @@ def measure(spec: StudySpec, prompts: Sequence[Prompt], *, start: Path, resolved
 
 def _time_draws(
     model: TransformersModel, prompts: Sequence[Prompt], *, rows: int, temperature: float, longest: int
-) -> Drawn:
+) -> DrawRates:
     """Answers of one token tell what reading the prompts takes.
 
     Whole answers, how long they are and what drawing takes.
@@ -193,10 +193,10 @@ def _time_draws(
     more_s = max(
         whole_s - first_s, 0.1 * whole_s
     )  # on a machine that was busy for a moment, reading may seem to take all
-    return Drawn(read / first_s, max(1, whole - first) / more_s, read / rows, whole / rows)
+    return DrawRates(read / first_s, max(1, whole - first) / more_s, read / rows, whole / rows)
 
 
-def _time_training(model: object, tokenizer: object, prompts: Sequence[Prompt], resolved: Resolved) -> float:
+def _time_training(model: object, tokenizer: object, prompts: Sequence[Prompt], resolved: Precisions) -> float:
     """One step is taken to warm up; the second is what counts. The model is not used again."""
     text = "The answer to this takes about as many words as most answers of the study have, some thirty of them in all."
     rows = [SftRow(f"{i}", prompts[i % len(prompts)].text, text, "sampled", (), ()) for i in range(8)]

@@ -14,7 +14,7 @@ class Range(Record, frozen=True):
     high: float
 
 
-class Found(Record, frozen=True):
+class Effect(Record, frozen=True):
     """A difference with its interval; Holm's p where several were tested together."""
 
     difference: float | None
@@ -24,7 +24,7 @@ class Found(Record, frozen=True):
     p_adjusted: float | None = None
 
 
-class OnSuite(Found, frozen=True):
+class OnSuite(Effect, frozen=True):
     """Treatment against control on a published suite: prompts, strict; Holm's p over the suites."""
 
     rate_treatment: float | None = None
@@ -73,8 +73,8 @@ class StudyAnswer(Record, frozen=True):
     these_kinds: bool
     leave_one_out: Range | None
     sign_flip_p: float | None
-    kinds: Found | None
-    slices: dict[str, Found]
+    kinds: Effect | None
+    slices: dict[str, Effect]
     suites: dict[str, OnSuite]
     tuning: Tuning | None
     growth: Growth | None
@@ -117,12 +117,12 @@ class Reproduction(Record, frozen=True):
     low: float | None
     high: float | None
     leave_one_out: Range | None
-    without_seed: dict[str, Found]
+    without_seed: dict[str, Effect]
     sign_flip_p: float | None
-    kinds: Found | None
-    slices: dict[str, Found]
+    kinds: Effect | None
+    slices: dict[str, Effect]
     arms: dict[str, ArmRates]
-    sound: Found | None
+    sound: Effect | None
 
 
 def study_answer(result: StudyResult) -> StudyAnswer:
@@ -166,13 +166,13 @@ def on_suite(one: SuiteFound) -> OnSuite:
     )
 
 
-def kinds_of_answer(on: Fragility | None) -> Found | None:
+def kinds_of_answer(on: Fragility | None) -> Effect | None:
     """The difference over kinds; None where nothing was measured, or of one kind only."""
     if on is None or on.kinds.difference is None:
         return None
-    return Found(on.kinds.difference, on.kinds.low, on.kinds.high, on.kinds.p_value)
+    return Effect(on.kinds.difference, on.kinds.low, on.kinds.high, on.kinds.p_value)
 
 
-def found_of(one: Contrast) -> Found:
+def found_of(one: Contrast) -> Effect:
     """A contrast without what it was made of."""
-    return Found(one.difference, one.low, one.high, one.p_value, one.p_adjusted)
+    return Effect(one.difference, one.low, one.high, one.p_value, one.p_adjusted)

@@ -31,7 +31,7 @@ from adhere.study.outcome.result import (
     Contrast,
     Curve,
     DataFacts,
-    Matched,
+    Match,
     SettingNote,
     ShownPrompt,
     StageCost,
@@ -43,7 +43,7 @@ from adhere.study.outcome.suites import suites_found
 from adhere.study.outcome.traps import arm_traps
 from adhere.study.outcome.verdict import verdict
 from adhere.study.run.cells import CellRecord, load_cell
-from adhere.study.run.measured import Measured, constraint_words, load_measured
+from adhere.study.run.measured import Measurement, constraint_words, load_measured
 from adhere.study.run.work import Failure, stored_failures
 from adhere.train.budget.ledger import StageLedger
 from adhere.train.recipe.guards import trips
@@ -60,14 +60,14 @@ class _Records:
 
     def __init__(self, study: StudyInputs) -> None:
         directory = study.directory
-        self.runs: dict[RunKey, Measured] = {}
-        self.suites: dict[str, dict[RunKey, Measured]] = {}  # those on published suites, by the suite's name
+        self.runs: dict[RunKey, Measurement] = {}
+        self.suites: dict[str, dict[RunKey, Measurement]] = {}  # those on published suites, by the suite's name
         self.cells: dict[str, CellRecord] = {}
         self.pools: dict[str, Manifest] = {}
         self.left: dict[int | None, int] = {}
         self.seconds: dict[int | None, float] = {}  # of what is done, by its seed
         for task in study.tasks:
-            found: Measured | CellRecord | Manifest | None = None
+            found: Measurement | CellRecord | Manifest | None = None
             match task.item:
                 case Evaluation():
                     if (run := load_measured(directory, task.name, task.key)) is not None:
@@ -84,7 +84,7 @@ class _Records:
             if found is None:
                 self.left[task.seed] = self.left.get(task.seed, 0) + 1
             else:
-                seconds = found.seconds if isinstance(found, Measured) else found.ledger.seconds
+                seconds = found.seconds if isinstance(found, Measurement) else found.ledger.seconds
                 self.seconds[task.seed] = self.seconds.get(task.seed, 0.0) + seconds
 
     @property
@@ -245,7 +245,7 @@ def _failed_of(study: StudyInputs, failures: Sequence[Failure]) -> list[str]:
 
 
 def _withheld(
-    spec: StudySpec, stored: _Records, primary: Contrast, matched: Sequence[Matched], *, failed: Sequence[str]
+    spec: StudySpec, stored: _Records, primary: Contrast, matched: Sequence[Match], *, failed: Sequence[str]
 ) -> list[str]:
     """What forbids an answer, whatever the interval says. `failed`: what failed of what the compared arms need."""
     found = []
@@ -280,7 +280,7 @@ def _withheld(
     return found
 
 
-def _engines(runs: Mapping[RunKey, Measured]) -> str:
+def _engines(runs: Mapping[RunKey, Measurement]) -> str:
     """What differs between the engines of the evaluations, or nothing."""
     kinds: dict[str, str] = {}
     for (arm, seed), run in runs.items():
@@ -291,7 +291,7 @@ def _engines(runs: Mapping[RunKey, Measured]) -> str:
     return "" if len(kinds) < 2 else "; ".join(f"{kind} ({who})" for kind, who in kinds.items())
 
 
-def _match_stages(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) -> list[Matched]:
+def _match_stages(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) -> list[Match]:
     """Every stage with `equal_compute_to`, against the stages that it is matched to: measured."""
     found = []
     for cell in plan.cells:
@@ -312,7 +312,7 @@ def _match_stages(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) 
         for what, of in whats.items():
             a, b = of(own), sum(of(ledger) for ledger in others)
             ratio = a / b if b else float(a == b)
-            found.append(Matched(arm, to, cell.seed, what, a, b, ratio, abs(ratio - 1) <= WITHIN))
+            found.append(Match(arm, to, cell.seed, what, a, b, ratio, abs(ratio - 1) <= WITHIN))
     return found
 
 

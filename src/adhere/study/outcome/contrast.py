@@ -12,7 +12,7 @@ from adhere.schema import Counts, Prompt
 from adhere.stats import Crossed, fit_crossed, holm
 from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec, in_slice
 from adhere.study.outcome.result import Contrast, Role, SeedEstimate
-from adhere.study.run.measured import Measured
+from adhere.study.run.measured import Measurement
 
 RunKey = tuple[str, int | None]  # (arm, seed); the start model has seed None
 
@@ -22,7 +22,7 @@ class Evaluations:
 
     def __init__(
         self,
-        found: Mapping[RunKey, Measured],
+        found: Mapping[RunKey, Measurement],
         prompts: Sequence[Prompt],
         seeds: Sequence[int],
         *,
@@ -35,7 +35,7 @@ class Evaluations:
         """The same, with something else that counts."""
         return Evaluations(self._found, self.prompts, self.seeds, counts=counts)
 
-    def of(self, arm: str, seed: int) -> Measured | None:
+    def of(self, arm: str, seed: int) -> Measurement | None:
         """The evaluation of an arm at a seed, or None where it is not finished."""
         return self._found.get((arm, seed)) or self._found.get((arm, None))
 

@@ -13,13 +13,13 @@ from adhere.stats import Crossed, fit_crossed
 from adhere.study.design.spec import GuardSpec, StudySpec, VerdictSpec
 from adhere.study.outcome.contrast import Evaluations, queries_of
 from adhere.study.outcome.result import GuardTest
-from adhere.study.run.measured import Measured
+from adhere.study.run.measured import Measurement
 
 
 class _Guard(NamedTuple):
     """What is measured of every answer, and which way is worse: 1, more; -1, less."""
 
-    values: Callable[[Measured], Sequence[float | None]]
+    values: Callable[[Measurement], Sequence[float | None]]
     worse: float
 
 
@@ -107,7 +107,7 @@ def tax_tests(spec: StudySpec, evaluations: Evaluations) -> list[GuardTest]:
 
 
 def _pick(
-    values: Callable[[Measured], Sequence[float | None]], found: Measured | None, places: Sequence[int]
+    values: Callable[[Measurement], Sequence[float | None]], found: Measurement | None, places: Sequence[int]
 ) -> list[float | None]:
     row = values(found) if found is not None else []
     return [row[place] for place in places] if row else []

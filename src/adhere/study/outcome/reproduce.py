@@ -24,7 +24,7 @@ from adhere.errors import IntegrityError, UsageError
 from adhere.schema import Json, convert, decode
 from adhere.store.files import read_regular
 from adhere.study.design.spec import StudySpec
-from adhere.study.outcome.answer import ArmRates, Disagreement, Found, Range, Reproduction, found_of, kinds_of_answer
+from adhere.study.outcome.answer import ArmRates, Disagreement, Effect, Range, Reproduction, found_of, kinds_of_answer
 from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
 from adhere.study.outcome.fragile import fragility
@@ -34,7 +34,7 @@ from adhere.study.outcome.result import Fragility, GuardTest, StudyResult, Study
 from adhere.study.outcome.scores import scores_of
 from adhere.study.outcome.suites import suites_found
 from adhere.study.outcome.verdict import verdict
-from adhere.study.run.measured import Measured
+from adhere.study.run.measured import Measurement
 from adhere.study.run.records import unpack
 
 RESULT, RECORDS = "result.json", "records.tar.xz"
@@ -47,7 +47,7 @@ class _Recomputation(NamedTuple):
     verdict: StudyVerdict  # by today's rule
     hangs_on: Fragility | None
     arms: dict[str, ArmRates]
-    sound: Found | None  # the answer's contrast, were it of sound answers
+    sound: Effect | None  # the answer's contrast, were it of sound answers
 
 
 def reproduce(directory: Path) -> Reproduction:
@@ -95,7 +95,7 @@ def reproduce(directory: Path) -> Reproduction:
         low=primary.low,
         high=primary.high,
         leave_one_out=Range(*without) if without else None,
-        without_seed={str(one.seed): Found(one.difference, one.low, one.high, None) for one in on.left_out}
+        without_seed={str(one.seed): Effect(one.difference, one.low, one.high, None) for one in on.left_out}
         if on
         else {},
         sign_flip_p=on.sign_flip_p if on else None,
@@ -164,15 +164,15 @@ def _guards(
     return [guard for guard in tests if (guard.name, guard.control) in stored]
 
 
-def stored_evaluations(records: Path, names: Mapping[str, str]) -> dict[str, dict[RunKey, Measured]]:
+def stored_evaluations(records: Path, names: Mapping[str, str]) -> dict[str, dict[RunKey, Measurement]]:
     """The evaluations that the result was made of, by suite ("": its own), arm and seed.
 
     Others (of older code) are left out.
     """
     wanted = set(names.values())
-    found: dict[str, dict[RunKey, Measured]] = {"": {}}
+    found: dict[str, dict[RunKey, Measurement]] = {"": {}}
     for file in sorted((records / "evaluations").glob("*.json")):
-        one = decode(file.read_bytes(), Measured)
+        one = decode(file.read_bytes(), Measurement)
         if one.run in wanted:
             found.setdefault(one.suite, {})[one.arm, one.seed] = one
     known = sum(map(len, found.values()))

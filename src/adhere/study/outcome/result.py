@@ -262,7 +262,7 @@ class StudySides(Record, frozen=True):
     tests: list[SideTest]
 
 
-class Matched(Record, frozen=True):
+class Match(Record, frozen=True):
     """Two arms that were given equal compute, at one seed, in what they do not share.
 
     Measured, with the ratio a / b.
@@ -471,7 +471,7 @@ class StudyResult(Record, frozen=True):
     verdict: StudyVerdict
     contrasts: list[Contrast]
     guards: list[GuardTest]
-    matched: list[Matched]
+    matched: list[Match]
     scores: list[ArmScore]
     data: list[DataFacts]
     stage_costs: list[StageCost]

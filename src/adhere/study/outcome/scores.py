@@ -13,13 +13,13 @@ from adhere.store.summary import GuardMeans, Share, Tally
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.contrast import RunKey
 from adhere.study.outcome.result import ArmScore
-from adhere.study.run.measured import Measured
+from adhere.study.run.measured import Measurement
 
 _GUARD_MEANS = [name for name in GuardMeans.__struct_fields__ if name != "n"]
 
 
 def scores_of(
-    spec: StudySpec, slices: Sequence[str], runs: Mapping[RunKey, Measured], prompts: Sequence[Prompt]
+    spec: StudySpec, slices: Sequence[str], runs: Mapping[RunKey, Measurement], prompts: Sequence[Prompt]
 ) -> list[ArmScore]:
     """Every arm on everything and on each slice: pooled over seeds, then seed by seed where there are several.
 
@@ -42,7 +42,7 @@ def scores_of(
     return scores
 
 
-def _arm_score(arm: str, seed: int | None, name: str, found: Measured, places: Sequence[int]) -> ArmScore:
+def _arm_score(arm: str, seed: int | None, name: str, found: Measurement, places: Sequence[int]) -> ArmScore:
     part = found.summary.overall if name == "all" else found.summary.slices[name]
     sound, form = found.sound, found.empty_form
     guard = msgspec.structs.replace(

@@ -20,7 +20,7 @@ import msgspec
 from adhere.errors import IntegrityError, UsageError
 from adhere.schema import content_hash, convert, decode, encode, write_atomic
 from adhere.store.files import read_regular, sha256_of
-from adhere.study.design.frozen import Frozen, freeze, load_frozen, spec_hash
+from adhere.study.design.frozen import FrozenStudy, freeze, load_frozen, spec_hash
 from adhere.study.design.spec import GuardSpec, StudySpec
 from adhere.study.outcome.result import SpecChange, StudyResult, StudySides
 from adhere.study.run.cells import CellRecord
@@ -62,7 +62,7 @@ def add_sides(spec: StudySpec, directory: Path, paths: Sequence[Path], options: 
     return result
 
 
-def changes_of(frozen: Frozen | None) -> list[SpecChange]:
+def changes_of(frozen: FrozenStudy | None) -> list[SpecChange]:
     """The changes of a spec as a report shows them."""
     return [
         SpecChange(change.at, change.evaluations, [f"{f.path}: {f.before!r} → {f.after!r}" for f in change.fields])

@@ -16,13 +16,13 @@ from adhere.study.design.spec import ContrastSpec, StudySpec
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrast
 from adhere.study.outcome.result import Contrast, InstructionDifference, SuiteFound, SuiteScore
 from adhere.study.outcome.scores import pooled_guard, pooled_share
-from adhere.study.run.measured import Measured
+from adhere.study.run.measured import Measurement
 
 Pair = tuple[str, str]  # treatment, control
 
 
 def suites_found(
-    spec: StudySpec, suites: Mapping[str, Evaluations], runs: Mapping[str, Mapping[RunKey, Measured]]
+    spec: StudySpec, suites: Mapping[str, Evaluations], runs: Mapping[str, Mapping[RunKey, Measurement]]
 ) -> list[SuiteFound]:
     """What every arm does on each published suite.
 
@@ -88,7 +88,7 @@ def _adjust(found: Sequence[Contrast]) -> list[Contrast]:
     return [msgspec.structs.replace(one, p_adjusted=value) for one, value in zip(found, values, strict=True)]
 
 
-def _scores(spec: StudySpec, runs: Mapping[RunKey, Measured]) -> list[SuiteScore]:
+def _scores(spec: StudySpec, runs: Mapping[RunKey, Measurement]) -> list[SuiteScore]:
     found = []
     for arm in spec.arms:
         seeds = [seed for name, seed in runs if name == arm.name]

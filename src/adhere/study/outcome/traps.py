@@ -19,12 +19,12 @@ from adhere.store.files import read_regular
 from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.reproduce import RECORDS, RESULT, stored_evaluations
 from adhere.study.outcome.result import ArmTraps, StudyResult
-from adhere.study.run.measured import Measured
+from adhere.study.run.measured import Measurement
 from adhere.study.run.records import unpack
 
 
 def arm_traps(
-    arms: Sequence[str], runs: Iterable[Measured], prompts: Mapping[str, Prompt], *, mode: Mode = "reference"
+    arms: Sequence[str], runs: Iterable[Measurement], prompts: Mapping[str, Prompt], *, mode: Mode = "reference"
 ) -> list[ArmTraps]:
     """A row for each arm that has an answer, in the order of the arms."""
     found: dict[str, list[ArmTraps]] = {}

@@ -34,7 +34,7 @@ class ShownAnswer(Record, frozen=True):
     reasons: list[str]
 
 
-class Measured(Record, frozen=True):
+class Measurement(Record, frozen=True):
     """What one evaluation found. Lists have one entry a prompt, in the order of the suite.
 
     Args:
@@ -106,7 +106,7 @@ def collect_run(
     shown: Sequence[str],
     seconds: float,
     suite: str = "",
-) -> Measured:
+) -> Measurement:
     """Collect a finished Run; `shown` are the ids of prompts whose answers are kept."""
     answers = answers_of(run)
     reasons = _reasons(run)
@@ -117,7 +117,7 @@ def collect_run(
         guard(prompt, texts[prompt.id].text) if prompt.id in texts and texts[prompt.id].text.strip() else None
         for prompt in prompts
     ]
-    return Measured(
+    return Measurement(
         version=VERSION, key=key, arm=arm, seed=seed, engine=run.spec.engine, suite_sha256=suite_sha256,
         summary=run.summary(), passes=[answers.passes(prompt, 0) for prompt in prompts],
         words=[found.words if found else None for found in guards],
@@ -153,7 +153,7 @@ def constraint_words(prompt: Prompt) -> list[str]:
     return [from_ref(ref).describe() for ref in prompt.constraints]
 
 
-def load_measured(directory: Path, name: str, key: str) -> Measured | None:
+def load_measured(directory: Path, name: str, key: str) -> Measurement | None:
     """A stored evaluation, or None where it has yet to be made.
 
     Raises:
@@ -163,7 +163,7 @@ def load_measured(directory: Path, name: str, key: str) -> Measured | None:
     if not file.exists():
         return None
     try:
-        found = decode(file.read_bytes(), Measured)
+        found = decode(file.read_bytes(), Measurement)
     except IntegrityError as error:
         raise IntegrityError(f"{file}: {error}. Remove it to evaluate this arm again") from error
     if found.key != key:
@@ -171,7 +171,7 @@ def load_measured(directory: Path, name: str, key: str) -> Measured | None:
     return found
 
 
-def save_measured(directory: Path, name: str, found: Measured) -> None:
+def save_measured(directory: Path, name: str, found: Measurement) -> None:
     """Store an evaluation: from now on it is finished."""
     (directory / FOLDER).mkdir(parents=True, exist_ok=True)
     write_atomic(directory / FOLDER / f"{name}.json", encode(found))

@@ -24,7 +24,7 @@ from adhere.build.transforms.base import Settings, transform
 from adhere.extras import need
 from adhere.models.catalog import open_model
 from adhere.models.local.decoder.device import resolve_device
-from adhere.models.local.decoder.precision import Resolved
+from adhere.models.local.decoder.precision import Precisions
 from adhere.models.local.transformers import weights_sha256
 from adhere.progress import Progress
 from adhere.schema import PairRow, RlRow, SftRow, convert
@@ -47,7 +47,7 @@ def train_cell(
     origin: Path,
     into: Path,
     matched: Sequence[StageLedger],
-    resolved: Resolved,
+    resolved: Precisions,
     progress: Progress,
     judge: Path | None = None,
 ) -> CellRecord:
@@ -66,8 +66,8 @@ def train_cell(
         judge: Directory of the last reward model before this cell; None: there is none.
 
     Raises:
-        Diverged: A loss or gradient is not finite.
-        Wasted: A guard that breaks the comparison trips.
+        Divergence: A loss or gradient is not finite.
+        GuardStop: A guard that breaks the comparison trips.
         ResourceError: Out of memory, also with micro-batches of half the size; says what is needed.
     """
     torch = need("torch", extra="train")
@@ -80,7 +80,7 @@ def train_cell(
     )
     rows = stage.stage.rows(held, settings)
     if getattr(settings, "labels", "") == "criteria":
-        rows = _rated(rows, stage.rated_by, into / CHECKPOINT / "asked", progress)
+        rows = _rate_pairs(rows, stage.rated_by, into / CHECKPOINT / "asked", progress)
     progress.say(f"Training {' + '.join(cell.path)} (seed {cell.seed}) on {len(rows)} rows")
     found = train_stage(
         Training(
@@ -143,7 +143,7 @@ def _answerable(pool: Pool, long: LongSpec | None, settings: OptimizerSettings) 
     return [row for row in pool.rl if row.prompt_id not in left_out]
 
 
-def _rated(rows: Sequence[PairRow], by: str, asked: Path, progress: Progress) -> list[PairRow]:
+def _rate_pairs(rows: Sequence[PairRow], by: str, asked: Path, progress: Progress) -> list[PairRow]:
     """Pairs rated by the six criteria, as `adhere build transform six_criteria` rates them.
 
     Replies of a model are kept in `asked`.

@@ -22,7 +22,7 @@ import msgspec
 from adhere.constraints.base import Constraint
 from adhere.errors import AdhereError, UsageError, nearest
 from adhere.plugins import Registry
-from adhere.schema import ConstraintRef, Given, Media, Prompt, Sampling, Turn, derive_seed, packed
+from adhere.schema import ConstraintRef, GivenMessages, Media, Prompt, Sampling, Turn, derive_seed, packed
 from adhere.suites.base import Suite
 from adhere.suites.generated.names import OWN, name_of, read_argument
 
@@ -38,7 +38,7 @@ class Level(NamedTuple):
     meaning: str
 
 
-class Asked(NamedTuple):
+class SolvedTurn(NamedTuple):
     """One user turn: what it says, what its answer must satisfy, and one answer that does.
 
     `answer` is for the solver of the contract suite and is never stored. A leading `<think>…</think>` in it is the
@@ -60,14 +60,14 @@ class Item(NamedTuple):
     itself puts into the conversation: tools, and messages of others.
     """
 
-    turns: tuple[Asked, ...]
+    turns: tuple[SolvedTurn, ...]
     system: str | None = None
     variant: str = ""
     tags: dict[str, str] = {}
-    given: Given | msgspec.UnsetType = msgspec.UNSET
+    given: GivenMessages | msgspec.UnsetType = msgspec.UNSET
 
 
-class Drawn(NamedTuple):
+class SolvedPrompt(NamedTuple):
     """A prompt and, turn by turn, an answer that passes."""
 
     prompt: Prompt
@@ -84,10 +84,10 @@ def single(
     variant: str = "",
     tags: dict[str, str] | None = None,
     media: tuple[Media, ...] = (),
-    given: Given | msgspec.UnsetType = msgspec.UNSET,
+    given: GivenMessages | msgspec.UnsetType = msgspec.UNSET,
 ) -> Item:
     """An item of one turn."""
-    return Item((Asked(text, constraints, answer, roles, media),), system, variant, tags or {}, given)
+    return Item((SolvedTurn(text, constraints, answer, roles, media),), system, variant, tags or {}, given)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Family:
 
     def stream(
         self, seed: int = PUBLIC_SEED, groups: int | None = None, levels: Sequence[str] | None = None
-    ) -> Iterator[Drawn]:
+    ) -> Iterator[SolvedPrompt]:
         """Items one at a time, so that long ones never lie in memory together; the same arguments give the same bytes.
 
         An item depends on the seed, the group's number and its level: more groups begin with fewer ones.
@@ -149,7 +149,7 @@ class Family:
         for number in range(1, count + 1):
             yield from self._group(seed, number, wanted, seen)
 
-    def _group(self, seed: int, number: int, levels: Sequence[int], seen: set[int]) -> list[Drawn]:
+    def _group(self, seed: int, number: int, levels: Sequence[int], seen: set[int]) -> list[SolvedPrompt]:
         for attempt in range(REDRAWS):
             root = derive_seed(seed, self.name, self.version, number, attempt)
             found = [
@@ -163,7 +163,7 @@ class Family:
                 return found
         raise AdhereError(f"{self.name}: no new group number {number} for seed {seed} in {REDRAWS} draws")
 
-    def _make(self, item: Item, seed: int, number: int, level: int) -> Drawn:
+    def _make(self, item: Item, seed: int, number: int, level: int) -> SolvedPrompt:
         variant = item.variant.replace(" ", "-")
         tags = {
             "slice": self.levels[level].name,
@@ -186,7 +186,7 @@ class Family:
             tags=tags,
             given=item.given,
         )
-        return Drawn(prompt, tuple(turn.answer for turn in item.turns))
+        return SolvedPrompt(prompt, tuple(turn.answer for turn in item.turns))
 
     @property
     def _edition(self) -> str:

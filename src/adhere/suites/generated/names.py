@@ -38,7 +38,7 @@ OWN = {
 }
 
 
-class Given(NamedTuple):
+class SuiteOptions(NamedTuple):
     """What stands behind the colon of a suite's name; None and empty where it says nothing."""
 
     number: int | None
@@ -53,7 +53,7 @@ _LIMIT = re.compile(r"([a-z]+)([1-9]\d{0,6})")
 
 def read_argument(
     suite: str, argument: str | None, *, counts: str, choices: Sequence[str] = (), limits: Sequence[str] = ()
-) -> Given:
+) -> SuiteOptions:
     """A number (`x25`), a seed (`seed7`), some of `choices`, numbers for `limits`; joined by `+`, each at most once.
 
     Args:
@@ -85,7 +85,7 @@ def read_argument(
                 f"{suite}:{argument}: {part!r} must be x and a number ({counts}), seed and a number{further}{others}, "
                 f"each at most once.{meant} For example: {suite}:x25+seed7"
             )
-    return Given(given.get("number"), given.get("seed"), tuple(chosen), most)
+    return SuiteOptions(given.get("number"), given.get("seed"), tuple(chosen), most)
 
 
 def name_of(suite: str, *parts: str) -> str:

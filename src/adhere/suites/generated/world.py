@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from adhere.errors import UsageError
-from adhere.schema import ConstraintRef, Given, Json, Prompt, Sampling, Turn, derive_seed
+from adhere.schema import ConstraintRef, GivenMessages, Json, Prompt, Sampling, Turn, derive_seed
 from adhere.suites.base import Suite
 from adhere.suites.generated.names import read_argument
 from adhere.worlds import Limits, open_world
@@ -86,7 +86,7 @@ def world_suite(
         }  # fmt: skip
         rules = tuple(ConstraintRef("world:keeps", {**params, "rule": rule}) for rule in world.rules)
         turn = Turn(world.reset(own), (ConstraintRef("world:solved", params), *rules))
-        offered = Given(tools=tools) if tools else msgspec.UNSET
+        offered = GivenMessages(tools=tools) if tools else msgspec.UNSET
         prompts.append(Prompt(f"world:{name}:{own}", (turn,), system, "world", tags, offered))
     said = [
         f"x{episodes}" if episodes != usual_number else "",

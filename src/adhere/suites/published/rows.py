@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from adhere import media
-from adhere.constraints.published.shared.registry import Published
+from adhere.constraints.published.shared.registry import PublishedConstraint
 from adhere.constraints.resolve import resolve
 from adhere.errors import BadParameter, SpecError, UnknownName, UsageError
 from adhere.lines.blocks import LineFile, parse_line
@@ -209,7 +209,7 @@ def checked_ref(ref: ConstraintRef, at: str, profile: str) -> ConstraintRef:
         constraint = resolve(ref, profile=profile)
     except (UnknownName, BadParameter) as error:
         raise type(error)(f"{at}: {error}") from error
-    if isinstance(constraint, Published) and (absent := _drawn_because_absent(constraint)):
+    if isinstance(constraint, PublishedConstraint) and (absent := _drawn_because_absent(constraint)):
         parameters = "parameter" if len(absent) == 1 else "parameters"
         raise BadParameter(
             f"{at}: {ref.id}: missing {parameters} {', '.join(absent)}. The published code would draw "
@@ -218,7 +218,7 @@ def checked_ref(ref: ConstraintRef, at: str, profile: str) -> ConstraintRef:
     return ref
 
 
-def _drawn_because_absent(constraint: Published) -> list[str]:
+def _drawn_because_absent(constraint: PublishedConstraint) -> list[str]:
     values: dict[str, Json] = constraint.params
     return [
         name

@@ -78,13 +78,13 @@ def train_on_answers(
 
     Raises:
         UsageError: There is no item.
-        Diverged: Naming the step whose loss is not finite.
+        Divergence: Naming the step whose loss is not finite.
     """
     settings = check_settings(settings)
     if not items:
         raise UsageError(f"{name}: no answers to train on. Build a pool with more draws or with repair")
     order = shuffled_batches(len(items), size=settings.batch_items, epochs=settings.epochs, stage=name, seed=seed)
-    shifted = [_shifted([items[index] for index in batch]) if has_reference_point else [] for batch in order]
+    shifted = [_shift_answers([items[index] for index in batch]) if has_reference_point else [] for batch in order]
     tally, log = Tally(), StepLog()
     progress = progress or Silent()
     with learning(model, settings, stage=name, steps=len(order)) as learner:
@@ -103,7 +103,7 @@ def train_on_answers(
     return StageResult(log, tally.close())
 
 
-def _shifted(batch: Sequence[Item]) -> list[TokenRow]:
+def _shift_answers(batch: Sequence[Item]) -> list[TokenRow]:
     """Each answer put to the prompt of the batch's next item; none where that is its own prompt."""
     following = [*batch[1:], *batch[:1]]
     return [

@@ -100,7 +100,7 @@ def train_on_pairs(
 
     Raises:
         UsageError: There is no pair, or one says nothing.
-        Diverged: Naming the step whose loss is not finite.
+        Divergence: Naming the step whose loss is not finite.
     """
     settings = check_settings(settings)
     if not rows:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from adhere.models.local.decoder.decode import Decoded
+    from adhere.models.local.decoder.decode import DecodedAnswer
 
 __all__ = [
-    "Answer", "Group", "Order", "RolloutSettings", "Sampler", "Scored", "Scorer", "episodes", "measures", "online_work",
-    "prompts_from",
+    "Answer", "Group", "Order", "Rollout", "RolloutSettings", "Sampler", "Scorer", "episodes", "measures",
+    "online_work", "prompts_from",
 ]  # fmt: skip
 
 Order = Literal["variance", "ascending", "random"]
@@ -50,7 +50,7 @@ None: no measurement, so the answer is left out, not scored 0.
 """
 
 
-class Scored(NamedTuple):
+class Rollout(NamedTuple):
     """One drawn answer with its tokens (end token included where one was drawn) and its score.
 
     `log_probs`: of each drawn token as the sampler computed it (K of this row); empty where the sampler computes what
@@ -67,10 +67,10 @@ class Group(NamedTuple):
     """The answers drawn for one prompt."""
 
     prompt_id: str
-    answers: tuple[Scored, ...]
+    answers: tuple[Rollout, ...]
 
     @property
-    def measured(self) -> list[Scored]:
+    def measured(self) -> list[Rollout]:
         """Those that have a score and a token to learn."""
         return [answer for answer in self.answers if answer.score is not None and answer.row.completion]
 
@@ -208,7 +208,7 @@ class Sampler:
         prompts = {row.prompt_id: prompt_ids(self.tokenizer, row.asked) for row in rows}
         others = (again,) if again else ()
 
-        def decode(rows: Sequence[RlRow]) -> dict[str, list[Decoded]]:
+        def decode(rows: Sequence[RlRow]) -> dict[str, list[DecodedAnswer]]:
             wanted = [
                 DecodeRow(prompts[row.prompt_id], derive_seed(self.seed, "rollout", step, row.prompt_id, draw, *others))
                 for row in rows
@@ -273,7 +273,7 @@ class Sampler:
                 f"The scorer gave {len(scores)} scores for the {len(answers)} answers to prompt {prompt_id!r}; "
                 "it must give one each, None where there is no measurement"
             )
-        return Group(prompt_id, tuple(Scored(*four) for four in zip(rows, answers, scores, log_probs, strict=True)))
+        return Group(prompt_id, tuple(Rollout(*four) for four in zip(rows, answers, scores, log_probs, strict=True)))
 
 
 def measures(groups: Sequence[Group]) -> LogRow:

@@ -118,7 +118,7 @@ def continue_training(
     Raises:
         UsageError: There is no document to learn, or no row where `share` asks for some.
         IntegrityError: The documents have changed since the run began.
-        Diverged: Naming the step whose loss is not finite.
+        Divergence: Naming the step whose loss is not finite.
     """
     settings = check_settings(settings.with_inputs())
     if settings.share > 0 and not rows:

@@ -87,7 +87,7 @@ def dpo(
 
     Raises:
         UsageError: There is no pair, one says nothing, or two settings exclude each other.
-        Diverged: Naming the step whose loss is not finite.
+        Divergence: Naming the step whose loss is not finite.
     """
     from adhere.train.batch import objectives
 

@@ -29,9 +29,9 @@ from adhere.schema import RlRow
 from adhere.train.batch.pack import Part, TokenRow, cut, log_probs
 from adhere.train.batch.rollout import (
     Group,
+    Rollout,
     RolloutSettings,
     Sampler,
-    Scored,
     Scorer,
     measures,
     online_work,
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 __all__ = [
-    "PROVENANCE", "Episode", "GrpoSettings", "Weighted", "advantages_of", "grpo", "grpo_loss", "grpo_work", "overlong",
-    "select",
+    "PROVENANCE", "Episode", "GrpoSettings", "WeightedAnswer", "advantages_of", "grpo", "grpo_loss", "grpo_work",
+    "overlong", "select",
 ]  # fmt: skip
 
 
@@ -124,7 +124,7 @@ PROVENANCE = {
 }
 
 
-class Weighted(NamedTuple):
+class WeightedAnswer(NamedTuple):
     """One answer to learn from: its tokens, its advantage, and what its token losses are multiplied by.
 
     `log_probs`: of its tokens as the sampler computed them; empty where there is nothing to correct.
@@ -139,7 +139,7 @@ class Weighted(NamedTuple):
 class Episode(NamedTuple):
     """What one episode teaches. `left_out`: groups with variance beyond `max_trained_groups`."""
 
-    answers: list[Weighted]
+    answers: list[WeightedAnswer]
     groups: int
     left_out: int
 
@@ -170,7 +170,7 @@ def grpo(
 
     Raises:
         UsageError: There is no prompt, the scorer's answer cannot be used, or settings contradict each other.
-        Diverged: Naming the step whose loss is not finite.
+        Divergence: Naming the step whose loss is not finite.
     """
     settings = check_settings(settings)
     if settings.overlong_tokens > settings.max_new_tokens:
@@ -197,7 +197,7 @@ def grpo(
     return StageResult(log, tally.close())
 
 
-class _Drawn(NamedTuple):
+class _DrawnGroups(NamedTuple):
     """The groups of an episode, those that are learned from, and in how many rounds they were drawn."""
 
     groups: list[Group]
@@ -205,7 +205,7 @@ class _Drawn(NamedTuple):
     rounds: int
 
 
-def _draw(sampler: Sampler, rows: Sequence[RlRow], settings: GrpoSettings, *, step: int) -> _Drawn:
+def _draw(sampler: Sampler, rows: Sequence[RlRow], settings: GrpoSettings, *, step: int) -> _DrawnGroups:
     """The groups of an episode.
 
     Above one round, without those that do not vary (2503.14476, eq. 11: 0 < passing answers < G). Which prompts come
@@ -218,14 +218,14 @@ def _draw(sampler: Sampler, rows: Sequence[RlRow], settings: GrpoSettings, *, st
 
     groups = more(settings.prompts_per_step, 0)
     if settings.rounds == 1:
-        return _Drawn(groups, groups, 1)
+        return _DrawnGroups(groups, groups, 1)
     kept, done = [group for group in groups if group.varies], 1
     while len(kept) < settings.prompts_per_step and done < settings.rounds:
         found = more(settings.prompts_per_step - len(kept), done)
         groups, kept = [*groups, *found], [*kept, *(group for group in found if group.varies)]
         done += 1
     sampler.tally.groups_thrown_away += len(groups) - len(kept)
-    return _Drawn(groups, kept, done)
+    return _DrawnGroups(groups, kept, done)
 
 
 def overlong(tokens: int, settings: GrpoSettings) -> float:
@@ -242,7 +242,7 @@ def select(groups: Sequence[Group], settings: GrpoSettings) -> Episode:
     Groups whose rewards are all equal have advantage 0. They are not computed, but they count in what the loss is
     divided by, as in TRL; with a KL term they are computed too. Answers without a score are no part of their group.
     """
-    usable = [_rewarded(group, settings) for group in groups if len(group.scores) >= 2]
+    usable = [_reward_group(group, settings) for group in groups if len(group.scores) >= 2]
     varied = sorted((one for one in usable if one.spread > 0), key=lambda one: one.spread, reverse=True)
     keep = len(varied) if settings.max_trained_groups is None else settings.max_trained_groups
     dropped = {id(one) for one in varied[keep:]}
@@ -250,7 +250,7 @@ def select(groups: Sequence[Group], settings: GrpoSettings) -> Episode:
     counted = [answer for one in present for answer in one.answers]
     tokens = sum(len(answer.row.completion) for answer in counted if _is_learned(answer, settings))
     answers = [
-        Weighted(answer.row, advantage, _weight(answer.row, tokens, len(counted), settings), answer.log_probs)
+        WeightedAnswer(answer.row, advantage, _weight(answer.row, tokens, len(counted), settings), answer.log_probs)
         for one in present
         if one.spread > 0 or settings.kl_beta
         for answer, advantage in zip(one.answers, advantages_of(one.rewards, settings), strict=True)
@@ -259,22 +259,22 @@ def select(groups: Sequence[Group], settings: GrpoSettings) -> Episode:
     return Episode(answers, sum(one.spread > 0 for one in present), len(dropped))
 
 
-class _Rewarded(NamedTuple):
+class _RewardedGroup(NamedTuple):
     """The measured answers of a group, their rewards, and the rewards' standard deviation."""
 
-    answers: list[Scored]
+    answers: list[Rollout]
     rewards: list[float]
     spread: float
 
 
-def _rewarded(group: Group, settings: GrpoSettings) -> _Rewarded:
+def _reward_group(group: Group, settings: GrpoSettings) -> _RewardedGroup:
     answers = group.measured
     penalties = [overlong(len(answer.row.completion), settings) for answer in answers]
     rewards = [score - penalty for score, penalty in zip(group.scores, penalties, strict=True)]
-    return _Rewarded(answers, rewards, spread(rewards))
+    return _RewardedGroup(answers, rewards, spread(rewards))
 
 
-def _is_learned(answer: Scored, settings: GrpoSettings) -> bool:
+def _is_learned(answer: Rollout, settings: GrpoSettings) -> bool:
     return not (settings.mask_truncated and answer.answer.truncated)
 
 
@@ -378,7 +378,7 @@ def _reference(
 
 def grpo_loss(
     found: torch.Tensor,
-    answers: Sequence[Weighted],
+    answers: Sequence[WeightedAnswer],
     *,
     drawn: torch.Tensor,
     reference: torch.Tensor | None,

@@ -65,7 +65,7 @@ def hir(
 
     Raises:
         UsageError: There is no prompt.
-        Diverged: Naming the step whose loss is not finite.
+        Divergence: Naming the step whose loss is not finite.
     """
     settings = check_settings(settings)
     order = list(episodes(rows, settings, seed=seed))
@@ -81,7 +81,7 @@ def hir(
             groups = sampler.draw(batch, step=step)
             learned: list[TokenRow] = []
             for group in groups:
-                told = prompt_ids(tokenizer, _relabelled(asked[group.prompt_id], settings.relabel))
+                told = prompt_ids(tokenizer, _add_label(asked[group.prompt_id], settings.relabel))
                 learned += [
                     one.row if one.score == 1.0 else TokenRow(told, one.row.completion) for one in group.measured
                 ]
@@ -101,7 +101,7 @@ def hir(
     return StageResult(log, tally.close())
 
 
-def _relabelled(asked: str | tuple[Message, ...], label: str) -> str | tuple[Message, ...]:
+def _add_label(asked: str | tuple[Message, ...], label: str) -> str | tuple[Message, ...]:
     """The prompt with the label before its last turn."""
     if isinstance(asked, str):
         return f"{label}\n\n{asked}"

@@ -72,7 +72,7 @@ def online_dpo(
 
     Raises:
         UsageError: There is no prompt, or the scorer's answer cannot be used.
-        Diverged: Naming the step whose loss is not finite.
+        Divergence: Naming the step whose loss is not finite.
     """
     settings = check_settings(settings)
     order = list(episodes(rows, settings, seed=seed))

@@ -165,7 +165,7 @@ def reward_model(
 
     Raises:
         UsageError: There is no pair to learn from.
-        Diverged: Naming the step whose loss is not finite.
+        Divergence: Naming the step whose loss is not finite.
     """
     from adhere.train.batch import objectives
 

@@ -67,7 +67,7 @@ def rft(
 
     Raises:
         UsageError: There is no prompt, or no answer passes.
-        Diverged: Naming the step whose loss is not finite.
+        Divergence: Naming the step whose loss is not finite.
     """
     settings = check_settings(settings)
     if not rows:

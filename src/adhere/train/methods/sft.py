@@ -136,7 +136,7 @@ def sft(
 
     Raises:
         UsageError: There is no row, or one cannot be learned from.
-        Diverged: Naming the step whose loss is not finite.
+        Divergence: Naming the step whose loss is not finite.
     """
     settings = check_settings(settings)
     if not rows:
@@ -217,7 +217,7 @@ def batches(data: Sequence[TokenRow], settings: SftSettings, *, seed: int) -> li
     made: list[list[TokenRow]] = []
     spent, epoch = 0, 0
     while (epoch < settings.epochs) if budget is None else (spent < budget):
-        order = list(range(len(data))) if settings.mix is None else _mixed(data, settings.mix, seed=seed, epoch=epoch)
+        order = list(range(len(data))) if settings.mix is None else _mix(data, settings.mix, seed=seed, epoch=epoch)
         random.Random(derive_seed(seed, "sft", epoch)).shuffle(order)
         for start in range(0, len(order), settings.batch_rows):
             made.append([data[index] for index in order[start : start + settings.batch_rows]])
@@ -229,7 +229,7 @@ def batches(data: Sequence[TokenRow], settings: SftSettings, *, seed: int) -> li
     return made
 
 
-def _mixed(data: Sequence[TokenRow], mix: Mix, *, seed: int, epoch: int) -> list[int]:
+def _mix(data: Sequence[TokenRow], mix: Mix, *, seed: int, epoch: int) -> list[int]:
     """Places of the rows of one pass: as many long and short ones as keep the share."""
     rng = random.Random(derive_seed(seed, "mix", epoch))
     long = [place for place, row in enumerate(data) if _length(row) > mix.above]

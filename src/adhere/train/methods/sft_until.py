@@ -29,7 +29,7 @@ from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Count, Share, check_settings, learning
 from adhere.train.methods.sft import SftSettings, _rows, _work, batches, sft_step, token_rows
 from adhere.train.stages import STAGES, Stage
-from adhere.train.watch import Asked, greedy_scores
+from adhere.train.watch import HeldOutPrompt, greedy_scores
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -91,7 +91,7 @@ def sft_until(
 
     Raises:
         UsageError: No rows are left to learn from, or none with constraints to ask.
-        Diverged: Naming the step whose loss is not finite.
+        Divergence: Naming the step whose loss is not finite.
     """
     settings = check_settings(settings)
     learned, held = _split(tokenizer, rows, settings, seed=seed)
@@ -122,7 +122,7 @@ def sft_until(
 
 def _split(
     tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow], settings: SftUntilSettings, *, seed: int
-) -> tuple[list[SftRow], list[Asked]]:
+) -> tuple[list[SftRow], list[HeldOutPrompt]]:
     """Rows to learn from, and held-out prompts; all rows of a prompt are on one side.
 
     Only prompts with constraints are held out.
@@ -138,7 +138,7 @@ def _split(
         raise UsageError(f"sft-until: no rows are left to learn from: {wanted} of {len(names)} prompts are held out")
     asked = [by_prompt[name] for name in names[: min(wanted, settings.most_held_out)]]
     return learned, [
-        Asked(
+        HeldOutPrompt(
             prompt_ids(tokenizer, row.asked),
             tuple(
                 ConstraintRef(name, dict(given))
@@ -152,7 +152,7 @@ def _split(
 def _score(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    held: Sequence[Asked],
+    held: Sequence[HeldOutPrompt],
     settings: SftUntilSettings,
     tally: Tally,
 ) -> float:

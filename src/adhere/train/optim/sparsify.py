@@ -20,7 +20,7 @@ def keep_random(delta: torch.Tensor, share: float, generator: torch.Generator, r
     if share >= 1:
         return delta.clone()
     mask = torch.empty_like(delta).bernoulli_(share, generator=generator)  # as torch's dropout draws it
-    return rescaled(delta * mask, delta, share, rescale)
+    return apply_rescale(delta * mask, delta, share, rescale)
 
 
 def keep_largest(delta: torch.Tensor, share: float, rescale: Rescale) -> torch.Tensor:
@@ -34,10 +34,10 @@ def keep_largest(delta: torch.Tensor, share: float, rescale: Rescale) -> torch.T
     places = flat.abs().topk(max(1, math.floor(share * flat.numel())), sorted=False).indices
     kept = torch.zeros_like(flat)
     kept[places] = flat[places]
-    return rescaled(kept.reshape(delta.shape), delta, share, rescale)
+    return apply_rescale(kept.reshape(delta.shape), delta, share, rescale)
 
 
-def rescaled(kept: torch.Tensor, whole: torch.Tensor, share: float, rescale: Rescale) -> torch.Tensor:
+def apply_rescale(kept: torch.Tensor, whole: torch.Tensor, share: float, rescale: Rescale) -> torch.Tensor:
     """`kept` as `rescale` says. `l1` leaves a change that is all zeros as it is."""
     match rescale:
         case "none":

@@ -64,7 +64,7 @@ def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str
             f"Seed {recipe.seed}. adhere {__version__}."
         ),
         "",
-        _trained(recipe.lora, done),
+        _describe_training(recipe.lora, done),
         "",
         f"Training prompts compared with the test items of {', '.join(recipe.against)}."
         if recipe.against
@@ -109,7 +109,7 @@ def model_card(recipe: Recipe, done: Sequence[StageRecord], *, start_sha256: str
     return "\n".join(lines) + "\n"
 
 
-def _trained(lora: Lora | None, done: Sequence[StageRecord]) -> str:
+def _describe_training(lora: Lora | None, done: Sequence[StageRecord]) -> str:
     counts = ", ".join(f"{one.stage} {one.ledger.parameters_trained:,}" for one in done)
     frozen = max((one.ledger.parameters_frozen for one in done), default=0)
     if lora is None:

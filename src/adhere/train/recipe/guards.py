@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from adhere.errors import AdhereError, ContaminationError, Diverged, ResourceError, UsageError
+from adhere.errors import AdhereError, ContaminationError, Divergence, ResourceError, UsageError
 from adhere.models.local.decoder.device import available_bytes
 from adhere.progress import Progress
 from adhere.train.budget.memory import Memory
@@ -28,18 +28,8 @@ if TYPE_CHECKING:
     from adhere.suites.base import Suite
 
 __all__ = [
-    "GUARDS",
-    "Guard",
-    "Guards",
-    "Policy",
-    "Repeated",
-    "Wasted",
-    "find_repeats",
-    "halved_once",
-    "heed",
-    "template_trouble",
-    "too_large",
-    "trips",
+    "GUARDS", "Guard", "GuardStop", "Guards", "Policy", "RepeatedPrompt", "find_repeats", "halved_once", "heed",
+    "template_trouble", "too_large", "trips",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -47,7 +37,7 @@ Policy = Literal["stop", "warn", "compare"]
 PROMPT, ANSWER = "Name three colours.", "Red, green, blue."  # what a template is tried on
 
 
-class Wasted(AdhereError):
+class GuardStop(AdhereError):
     """A guard has stopped a run; the message says which, at which step, and what to change."""
 
 
@@ -107,7 +97,7 @@ class Guards:
         """Take in one step.
 
         Raises:
-            Wasted: A guard trips, and the policy is to stop.
+            GuardStop: A guard trips, and the policy is to stop.
         """
         for guard in GUARDS:
             self._bad[guard.column] = self._bad[guard.column] + 1 if guard.is_bad(row) else 0
@@ -117,9 +107,9 @@ class Guards:
                     f"above {guard.above:g}{f' for {guard.steps} steps' if guard.steps > 1 else ''}. {guard.advice}"
                 )
                 if self.policy == "stop":
-                    raise Wasted(f"{message}. {GO_ON}")
+                    raise GuardStop(f"{message}. {GO_ON}")
                 if self.policy == "compare" and guard.breaks:
-                    raise Wasted(message)
+                    raise GuardStop(message)
                 self.warnings.append(message)
 
 
@@ -158,7 +148,7 @@ def heed(found: AdhereError | None, policy: Policy) -> list[str]:
     return [str(found)]
 
 
-def template_trouble(tokenizer: Any) -> Wasted | None:
+def template_trouble(tokenizer: Any) -> GuardStop | None:
     """Why what is trained (opened prompt, answer, end token) is not what the chat template makes of that conversation.
 
     None if it is.
@@ -180,14 +170,14 @@ def template_trouble(tokenizer: Any) -> Wasted | None:
     trained = f"{prompt}{ANSWER}{tokenizer.eos_token}"
     if whole.startswith(trained):
         return None
-    return Wasted(
+    return GuardStop(
         f"The chat template makes {whole!r} of a prompt and its answer, but training is on {trained!r}: "
         "the model would learn another form than the one it is served in. Mend the template, "
         "or the tokenizer's eos_token"
     )
 
 
-class Repeated(NamedTuple):
+class RepeatedPrompt(NamedTuple):
     """A training prompt that repeats a test item: where it stands, and `why` in words."""
 
     file: str
@@ -212,15 +202,15 @@ def find_repeats(
     known: dict[tuple[bytes, ...], int] = {}
     for place, (*_, text) in enumerate(items):
         known.setdefault(tuple(tokens(text)), place)
-    found: list[Repeated] = []
+    found: list[RepeatedPrompt] = []
     for file, texts in prompts.items():
         for row, (text, match) in enumerate(zip(texts, rule.matches(texts), strict=True), start=1):
             same = known.get(tuple(tokens(text)))
             if same is not None:
-                found.append(Repeated(file, row, items[same][0], items[same][1], "word for word"))
+                found.append(RepeatedPrompt(file, row, items[same][0], items[same][1], "word for word"))
             elif match is not None:
                 against, item, _ = items[match.item]
-                found.append(Repeated(file, row, against, item, f"{match.common} of {match.shorter} tokens"))
+                found.append(RepeatedPrompt(file, row, against, item, f"{match.common} of {match.shorter} tokens"))
     if not found:
         return None
     first, total = found[0], sum(map(len, prompts.values()))
@@ -257,7 +247,7 @@ def halved_once(
         try:
             return attempt(settings), settings
         except (MemoryError, RuntimeError) as error:
-            if isinstance(error, Diverged) or not _is_memory(error):
+            if isinstance(error, Divergence) or not _is_memory(error):
                 raise
             if is_second:
                 raise ResourceError(needs(settings)) from error

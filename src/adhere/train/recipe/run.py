@@ -48,10 +48,10 @@ from adhere.train.recipe.tracking import JsonLines, Tracker
 from adhere.train.stage import ADAPTER, MODEL, REWARD_MODEL, Training, memory_needed, train_stage
 from adhere.train.stages import Stage
 
-__all__ = ["Planned", "plan_recipe", "run_recipe", "stage_memory"]
+__all__ = ["PlannedStage", "plan_recipe", "run_recipe", "stage_memory"]
 
 
-class Planned(NamedTuple):
+class PlannedStage(NamedTuple):
     """What a stage will cost; `done` says that it is finished already."""
 
     name: str
@@ -60,7 +60,7 @@ class Planned(NamedTuple):
     done: bool
 
 
-class _Frozen(Record, frozen=True):
+class _FrozenRecipe(Record, frozen=True):
     """recipe.json: what a directory was begun with."""
 
     recipe: Recipe
@@ -71,7 +71,7 @@ class _Frozen(Record, frozen=True):
     warnings: list[str] = []  # of the guards that look before the start
 
 
-class _Opened(NamedTuple):
+class _OpenedRecipe(NamedTuple):
     recipe: Recipe
     out: Path
     device: str
@@ -81,7 +81,7 @@ class _Opened(NamedTuple):
     warnings: list[str]
 
 
-def plan_recipe(recipe: Recipe, out: Path, *, base: Path, device: str = "auto", shards: int = 1) -> list[Planned]:
+def plan_recipe(recipe: Recipe, out: Path, *, base: Path, device: str = "auto", shards: int = 1) -> list[PlannedStage]:
     """What each stage of the recipe costs on this data, by the stages' own cost models and this model's size.
 
     Minutes are those of two AVX2 cores, scaled to the model; a machine with bf16 units or a GPU is faster. With
@@ -111,7 +111,7 @@ def plan_recipe(recipe: Recipe, out: Path, *, base: Path, device: str = "auto", 
             cost = with_ordering(cost, settings, shape, speed)
         needed = stage_memory(recipe, stage, settings, sizes, device=opened.device, shards=shards)
         cost = msgspec.structs.replace(cost, memory_bytes=round(needed.total))
-        planned.append(Planned(stage.name, len(rows), cost, (_folder(out, number, stage) / "stage.json").exists()))
+        planned.append(PlannedStage(stage.name, len(rows), cost, (_folder(out, number, stage) / "stage.json").exists()))
     return planned
 
 
@@ -153,9 +153,9 @@ def run_recipe(
     Raises:
         RunMismatch: OUT was begun with another recipe, start or data.
         SpecError: Data that a stage needs is missing.
-        Wasted: A guard stopped it.
+        GuardStop: A guard stopped it.
         ContaminationError: Its prompts repeat test items of the suites that it names, and guards stop.
-        Diverged: Naming stage and step.
+        Divergence: Naming stage and step.
         ResourceError: Out of memory, also with micro-batches of half the size.
     """
     need("torch", extra="train")
@@ -176,7 +176,7 @@ def run_recipe(
             parts += [weights_sha256(judge)] if judge is not None and stage.online else []
             parts += [recipe.watch] if recipe.watch is not None else []
             key = content_hash(parts)
-            record = _finished(folder, key)
+            record = _load_finished(folder, key)
             if record is None:
                 progress.say(f"Stage {number} of {len(opened.stages)}: {stage.name}")
                 training = Training(
@@ -200,10 +200,10 @@ def run_recipe(
     return done
 
 
-def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool = False) -> _Opened:
+def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool = False) -> _OpenedRecipe:
     """Everything a recipe needs, checked against what OUT was begun with."""
     from adhere.models.local.decoder.device import resolve_device
-    from adhere.models.local.decoder.precision import Resolved, resolve
+    from adhere.models.local.decoder.precision import Precisions, resolve
 
     device = resolve_device(device)
     rows = load_rows(
@@ -219,7 +219,7 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
     file = out / "recipe.json"
     template = content_hash(start.tokenizer.chat_template)
     if gather([file.exists()])[0]:  # as the first process sees it: the others may come after it has written
-        begun = decode(file.read_bytes(), _Frozen)
+        begun = decode(file.read_bytes(), _FrozenRecipe)
         for what, ours, theirs in (
             ("recipe", recipe, begun.recipe),
             ("start", start.sha256, begun.start_sha256),
@@ -230,11 +230,11 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
                 raise RunMismatch(
                     f"{out} was begun with another {what}. Use another --out, or remove the directory to begin anew"
                 )
-        resolved, warnings = convert(begun.precision, Resolved), begun.warnings
+        resolved, warnings = convert(begun.precision, Precisions), begun.warnings
     else:
         warnings = heed(template_trouble(start.tokenizer), recipe.guards) + _warn_of_repeats(recipe, rows)
         resolved = resolve(recipe.precision, start.directory, device=device)
-        frozen = _Frozen(recipe, start.sha256, rows.sha256, msgspec.to_builtins(resolved), template, warnings)
+        frozen = _FrozenRecipe(recipe, start.sha256, rows.sha256, msgspec.to_builtins(resolved), template, warnings)
         first_does(lambda: write_atomic(file, encode(frozen)))
     stages = [(stage, settle(settings, resolved)) for stage, settings in recipe.resolved()]
     for stage, settings in stages:
@@ -250,7 +250,7 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
             refuse_unsuited(stage.name, settings)
         if is_sharding() and stage.yields != "weights":
             raise UsageError(f"{stage.name} is not trained with sharded weights. Run the recipe without --shard")
-    return _Opened(recipe, out, device, start, rows, stages, warnings)
+    return _OpenedRecipe(recipe, out, device, start, rows, stages, warnings)
 
 
 def _warn_of_repeats(recipe: Recipe, rows: RecipeRows) -> list[str]:
@@ -304,7 +304,7 @@ def _checkpoint_folder(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.part")
 
 
-def _finished(folder: Path, key: str) -> StageRecord | None:
+def _load_finished(folder: Path, key: str) -> StageRecord | None:
     file = folder / "stage.json"
     if not gather([file.exists()])[0]:
         return None
@@ -317,7 +317,7 @@ def _finished(folder: Path, key: str) -> StageRecord | None:
 
 
 def _train(
-    opened: _Opened, training: Training, folder: Path, told: Sequence[Tracker], progress: Progress
+    opened: _OpenedRecipe, training: Training, folder: Path, told: Sequence[Tracker], progress: Progress
 ) -> StageRecord:
     """Train one stage and store it with its record."""
 
@@ -344,7 +344,7 @@ def _train(
     return record
 
 
-def _publish(opened: _Opened, weights: Path, done: Sequence[StageRecord], out: Path) -> None:
+def _publish(opened: _OpenedRecipe, weights: Path, done: Sequence[StageRecord], out: Path) -> None:
     """Copy the last weights to where they are looked for, with their card.
 
     Written beside and moved, so that they are whole.

@@ -33,7 +33,7 @@ ANSWER = "Red, green, blue."
 FILE = "template.json"
 
 
-class _Made(Record, frozen=True):
+class _Origin(Record, frozen=True):
     """What a folder was made from."""
 
     base_sha256: str
@@ -58,8 +58,8 @@ def with_template(directory: Path, template: str, into: Path, *, base: Path = Pa
     from adhere.models.local.transformers import load_tokenizer, weights_sha256
 
     text = _read(template, base)
-    made = _Made(weights_sha256(directory) if weights else "", content_hash(text))
-    if (into / FILE).exists() and decode((into / FILE).read_bytes(), _Made) == made:
+    made = _Origin(weights_sha256(directory) if weights else "", content_hash(text))
+    if (into / FILE).exists() and decode((into / FILE).read_bytes(), _Origin) == made:
         return into
     tokenizer = load_tokenizer(directory)
     tokenizer.chat_template = text

@@ -40,7 +40,7 @@ class JsonLines:
         self._file.close()
 
 
-class _Called:
+class _FunctionTracker:
     """A tracker made of two functions."""
 
     def __init__(self, log: Callable[[dict[str, float]], Any], close: Callable[[], Any]) -> None:
@@ -59,13 +59,13 @@ def _wandb(name: str, directory: Path) -> Tracker:
         library.init(project="adhere", name=name, dir=str(directory))
     except library.Error as error:
         raise UsageError(f"--track wandb: {error} WANDB_MODE=offline writes into {directory}/wandb") from error
-    return _Called(library.log, library.finish)
+    return _FunctionTracker(library.log, library.finish)
 
 
 def _trackio(name: str, directory: Path) -> Tracker:  # noqa: ARG001 - TRACKIO_DIR says where it writes
     library = need("trackio", extra="tracking")
     library.init(project="adhere", name=name)
-    return _Called(library.log, library.finish)
+    return _FunctionTracker(library.log, library.finish)
 
 
 def _mlflow(name: str, directory: Path) -> Tracker:
@@ -82,7 +82,7 @@ def _mlflow(name: str, directory: Path) -> Tracker:
     except library.MlflowException as error:
         raise UsageError(f"--track mlflow: {error}") from error
     count = iter(range(10**9))
-    return _Called(
+    return _FunctionTracker(
         lambda row: library.log_metrics({k.replace("/", "."): v for k, v in row.items()}, step=next(count)),
         library.end_run,
     )
@@ -97,7 +97,7 @@ def _tensorboard(name: str, directory: Path) -> Tracker:
         for column, value in row.items():
             writer.add_scalar(column, value, step)
 
-    return _Called(log, writer.close)
+    return _FunctionTracker(log, writer.close)
 
 
 TRACKERS: dict[str, Callable[[str, Path], Tracker]] = {

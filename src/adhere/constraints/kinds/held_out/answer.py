@@ -15,7 +15,7 @@ from typing import Self
 from adhere.constraints.base import Choice, Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.held_out.exact import answer_key
 from adhere.constraints.kinds.shared import closeness, normalisers
-from adhere.constraints.rule import COMMON_TOPICS, HeldOut, failed, found, passed
+from adhere.constraints.rule import COMMON_TOPICS, HeldOut, accept, decide, reject
 from adhere.text.words import has_words, lines, words
 
 _QUOTATION = re.compile(r'["“”„«»]([^"“”„«»\n]{1,2000})["“”„«»]')
@@ -73,12 +73,12 @@ class Labelled(HeldOut):
     def judge(self, text: str) -> Finding:
         told = next(self._find_results(reversed(lines(text))), None)
         if told is None:
-            return failed(f'no line begins with "{self.label}:"', needed=self.expected[:_SHOWN], score=0)
+            return reject(f'no line begins with "{self.label}:"', needed=self.expected[:_SHOWN], score=0)
         got = NORMALISERS[self.normaliser](told) if len(told) <= normalisers.LONGEST_ANSWER else told
         ok = got == self.expected
         reason = f"{self.label}: found {got[:_SHOWN]!r}, needed {self.expected[:_SHOWN]!r}"
         score = 1.0 if ok else closeness.of_texts(got[: 2 * normalisers.LONGEST_EXPECTED], self.expected)
-        return found(ok, reason, measured=got[:_SHOWN], needed=self.expected[:_SHOWN], score=score)
+        return decide(ok, reason, measured=got[:_SHOWN], needed=self.expected[:_SHOWN], score=score)
 
     def _find_results(self, texts: Iterable[str]) -> Iterator[str]:
         """What stands behind the label on each line that begins with it."""
@@ -139,11 +139,11 @@ class Once(Labelled):
         written = [line for line in lines(text) if has_words(line)]
         count = sum(1 for _ in self._find_results(written))
         if count > 1:
-            return failed(
+            return reject(
                 f'{count} lines begin with "{self.label}:", allowed 1', measured=count, needed=1, score=1 / count
             )
         if count and self.place == "last line" and next(self._find_results(written[-1:]), None) is None:
-            return failed(
+            return reject(
                 f'the line that begins with "{self.label}:" is not the last one', needed=self.place, score=0.5
             )
         return super().judge(text)
@@ -188,8 +188,8 @@ class Quotes(HeldOut):
             if len(said) > longest and f" {' '.join(said)} " in source:
                 longest = len(said)
         if longest >= self.count:
-            return passed(f"quotes {longest} words in a row", measured=longest, needed=self.count, score=1.0)
-        return failed(
+            return accept(f"quotes {longest} words in a row", measured=longest, needed=self.count, score=1.0)
+        return reject(
             f"found {longest} quoted words in a row, needed at least {self.count}",
             measured=longest,
             needed=self.count,

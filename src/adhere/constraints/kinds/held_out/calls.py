@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self, final
 
 from adhere.constraints.base import Choice, Constraint, ListOf, Words, kind, param
 from adhere.constraints.finding import Finding
-from adhere.constraints.rule import failed, found, plural, quoted_list
+from adhere.constraints.rule import decide, plural, quoted_list, reject
 from adhere.extras import import_jsonschema
 from adhere.schema import Json, Part, ToolCall, Whole, encode, read_whole
 from adhere.text.words import has_words
@@ -83,7 +83,7 @@ class CallRule(Constraint):
     def check(self, text: str) -> Finding:
         answer = read_whole(text)
         if not answer.calls and not has_words(answer.text):
-            return failed("the answer has no words and calls no tool")
+            return reject("the answer has no words and calls no tool")
         return self.judge(answer)
 
     @abstractmethod
@@ -149,7 +149,7 @@ class Exactly(CallRule):
             )
         hits = (Counter(wanted) & Counter(made)).total()
         ok = not left and not extra and is_in_order
-        return found(ok, reason[:900], measured=made[:64], needed=wanted, score=hits / max(len(wanted), len(made)))
+        return decide(ok, reason[:900], measured=made[:64], needed=wanted, score=hits / max(len(wanted), len(made)))
 
 
 @kind
@@ -175,8 +175,8 @@ class Never(CallRule):
     def judge(self, answer: Whole) -> Finding:
         broken = next((call for call in answer.calls if call.name in self.tools), None)
         if broken is not None:
-            return failed(f"it calls {broken.said}"[:900])
-        return found(ok=True, reason=f"{plural(len(answer.calls), 'call')}, none of {quoted_list(self.tools)}"[:900])
+            return reject(f"it calls {broken.said}"[:900])
+        return decide(ok=True, reason=f"{plural(len(answer.calls), 'call')}, none of {quoted_list(self.tools)}"[:900])
 
 
 @kind
@@ -215,16 +215,16 @@ class Valid(CallRule):
         validator = import_jsonschema().Draft202012Validator
         known = dict(map(_named_object, self.schemas))
         if not answer.calls:
-            return failed("it calls no tool")
+            return reject("it calls no tool")
         for number, call in enumerate(answer.calls, start=1):
             if call.name not in known:
-                return failed(f"call {number}: there is no tool {call.name!r}"[:900])
+                return reject(f"call {number}: there is no tool {call.name!r}"[:900])
             if call.broken:
-                return failed(f"call {number}: the arguments of {call.name} are no JSON object: {call.broken!r}"[:900])
+                return reject(f"call {number}: the arguments of {call.name} are no JSON object: {call.broken!r}"[:900])
             error = next(validator(known[call.name]).iter_errors(call.arguments), None)
             if error is not None:
-                return failed(f"call {number}: {call.name}: {error.json_path}: {error.message}"[:900])
-        return found(ok=True, reason=f"{plural(len(answer.calls), 'call')} with valid arguments")
+                return reject(f"call {number}: {call.name}: {error.json_path}: {error.message}"[:900])
+        return decide(ok=True, reason=f"{plural(len(answer.calls), 'call')} with valid arguments")
 
 
 @kind
@@ -253,6 +253,6 @@ class AsksFirst(CallRule):
     def judge(self, answer: Whole) -> Finding:
         acted = next((call for call in answer.calls if call.name in self.tools), None)
         if acted is not None:
-            return failed(f"it calls {acted.said} without having asked"[:900])
+            return reject(f"it calls {acted.said} without having asked"[:900])
         asks = any(mark in answer.text for mark in "?？؟")
-        return found(asks, "it asks, and does not act yet" if asks else "it asks no question")
+        return decide(asks, "it asks, and does not act yet" if asks else "it asks no question")

@@ -18,7 +18,7 @@ from adhere import sandbox
 from adhere.constraints.base import Choice, Finding, Words, kind, param
 from adhere.constraints.finding import Fault, FinalFailure
 from adhere.constraints.kinds.held_out.exact import answer_key
-from adhere.constraints.rule import HeldOut, failed, found, passed
+from adhere.constraints.rule import HeldOut, accept, decide, reject
 from adhere.text.parts import code_blocks
 
 LONGEST = 20_000
@@ -68,7 +68,7 @@ class _Code(HeldOut):
     def judge(self, text: str) -> Finding:
         code = code_of(text, self.function)
         if code is None:
-            return failed(f"no code defines {self.function}", score=0)
+            return reject(f"no code defines {self.function}", score=0)
         return self.judge_code(code)
 
     def judge_code(self, code: str) -> Finding:
@@ -126,16 +126,16 @@ class Passes(_Code):
         if outcome.waited:
             return Fault("undecided", f"not run to its end: {outcome.reason}")
         if outcome.status != "ok" or not isinstance(outcome.value, list) or len(outcome.value) != len(cases):
-            return _final(failed(f"{outcome.status}: {outcome.reason[:200] or 'it returned something else'}", score=0))
+            return _final(reject(f"{outcome.status}: {outcome.reason[:200] or 'it returned something else'}", score=0))
         right = [told == [True, value] for told, (_, value) in zip(outcome.value, cases, strict=True)]
         first = next((at for at, ok in enumerate(right) if not ok), None)
         if first is None:
-            return passed(
+            return accept(
                 f"right in {len(cases)} of {len(cases)} calls", measured=len(cases), needed=len(cases), score=1.0
             )
         got = json.dumps(outcome.value[first])[:80]
         reason = f"right in {sum(right)} of {len(cases)} calls; call {first + 1} gave {got}"
-        return _final(failed(reason, measured=sum(right), needed=len(cases), score=sum(right) / len(cases)))
+        return _final(reject(reason, measured=sum(right), needed=len(cases), score=sum(right) / len(cases)))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -201,9 +201,9 @@ class Form(_Code):
     def judge_code(self, code: str) -> Finding:
         tree = _tree(code, self.function)
         if tree is None:
-            return failed(f"{self.function} is not readable as a Python function")
+            return reject(f"{self.function} is not readable as a Python function")
         ok = FORMS[self.form](tree)
-        return found(ok, f"{'keeps' if ok else 'breaks'} the form: {self.form}", needed=self.form)
+        return decide(ok, f"{'keeps' if ok else 'breaks'} the form: {self.form}", needed=self.form)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -25,7 +25,7 @@ from adhere.constraints.kinds.shared.shapes import (
     make_shape,
     read_svg,
 )
-from adhere.constraints.rule import HeldOut, failed, found, passed
+from adhere.constraints.rule import HeldOut, accept, decide, reject
 
 _ITEM = re.compile(rf"([1-9]) ({'|'.join(COLOURS)}) ({'|'.join(NAMES)})")
 _POINT = re.compile(r"\(?\s*(-?\d{1,4}(?:\.\d{1,3})?)\s*,\s*(-?\d{1,4}(?:\.\d{1,3})?)\s*\)?")
@@ -34,7 +34,7 @@ _NEAR = 2  # units by which a centre may be off
 
 
 @dataclasses.dataclass(frozen=True)
-class Counted:
+class ShapeCount:
     """Domain: a number, a colour and a shape, "2 red circle"."""
 
     def problem(self, value: object) -> str | None:
@@ -116,7 +116,7 @@ class Shows(HeldOut):
         ),
     )
 
-    shapes: tuple[str, ...] = param(ListOf(Counted(), 1, 4))
+    shapes: tuple[str, ...] = param(ListOf(ShapeCount(), 1, 4))
     relation: str = param(Choice(("", *RELATIONS)))
     centre: str = param(Point(), default="")
 
@@ -147,33 +147,33 @@ class Shows(HeldOut):
         try:
             drawn = read_svg(text)
         except Unreadable as reason:
-            return failed(str(reason), score=0)
+            return reject(str(reason), score=0)
         wanted = Counter({(colour, name): number for number, colour, name in map(_split, self.shapes)})
         seen = Counter((shape.colour, shape.name) for shape in drawn)
         score = sum((wanted & seen).values()) / max(sum((wanted | seen).values()), 1)
         if seen != wanted:
             listed = ", ".join(f"{number} {colour} {name}" for (colour, name), number in sorted(seen.items()))
-            return failed(
+            return reject(
                 f"the drawing shows {listed[:200] or 'nothing'}; needed {', '.join(self.shapes)}", score=score
             )
         if self.relation:
             one, other = (_the(drawn, item) for item in self.shapes[:2])
             if not one.is_to(self.relation, other):
-                return failed(
+                return reject(
                     f"the {one.colour} {one.name} is not {self.relation} the {other.colour} {other.name}", score=0.9
                 )
         if self.centre:
             (x, y), one = map(int, self.centre.split()), _the(drawn, self.shapes[0])
             middle = (one.left + one.right) / 2, (one.top + one.bottom) / 2
             if abs(middle[0] - x) > _NEAR or abs(middle[1] - y) > _NEAR:
-                return failed(
+                return reject(
                     (
                         f"the {one.colour} {one.name} is centred at {middle[0]:g}, {middle[1]:g}; "
                         f"needed {x}, {y} (±{_NEAR})"
                     ),
                     score=0.9,
                 )
-        return passed(f"the drawing shows {', '.join(self.shapes)}", score=1)
+        return accept(f"the drawing shows {', '.join(self.shapes)}", score=1)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -268,9 +268,9 @@ class PointIn(HeldOut):
     def judge(self, text: str) -> Finding:
         point = _POINT.fullmatch(text.strip()) if len(text) <= 200 else None
         if point is None:
-            return failed('the answer is not one point "x, y"', score=0)
+            return reject('the answer is not one point "x, y"', score=0)
         x, y = float(point[1]), float(point[2])
-        return found(
+        return decide(
             self.place.holds(x, y),
             f"({x:g}, {y:g}) lies {'' if self.place.holds(x, y) else 'not '}in the {self.shape}",
         )

@@ -24,7 +24,7 @@ from adhere.constraints.kinds.held_out.exact_rules import RuleText, judge_rule
 from adhere.constraints.kinds.shared import closeness, normalisers
 from adhere.constraints.kinds.shared.normalisers import LONGEST_ANSWER, LONGEST_EXPECTED, PIECES, TABLES, TEXTS, Table
 from adhere.constraints.kinds.trained.data_json import WHOLE
-from adhere.constraints.rule import COMMON_TOPICS, HeldOut, failed, passed, plural
+from adhere.constraints.rule import COMMON_TOPICS, HeldOut, accept, plural, reject
 from adhere.schema import Json
 from adhere.text.words import has_words
 
@@ -84,7 +84,7 @@ class Exact(HeldOut):
 
     def judge(self, text: str) -> Finding:
         if len(text.strip()) > LONGEST_ANSWER:
-            return failed(f"the answer has more than {LONGEST_ANSWER} characters, so it was not read", score=0)
+            return reject(f"the answer has more than {LONGEST_ANSWER} characters, so it was not read", score=0)
         return self.compare(text)
 
     @abstractmethod
@@ -93,11 +93,11 @@ class Exact(HeldOut):
 
     def right(self) -> Finding:
         """The finding about the expected answer."""
-        return passed(f"the answer is the expected one (normaliser {self.normaliser})", score=1.0)
+        return accept(f"the answer is the expected one (normaliser {self.normaliser})", score=1.0)
 
     def wrong(self, what: str, score: float, measured: Json = None, needed: Json = None) -> Finding:
         """The finding about any other answer; `score` is how close it came."""
-        finding = failed(f"{what} (normaliser {self.normaliser})", measured=measured, needed=needed, score=score)
+        finding = reject(f"{what} (normaliser {self.normaliser})", measured=measured, needed=needed, score=score)
         partial = f"; partial: {finding.score:.2f}" if finding.score else ""
         return finding._replace(reason=finding.reason + partial)
 
@@ -424,7 +424,7 @@ class RuleSet(Exact):
         seen = {rule: judge_rule(rule, pieces) for rule in self.rules}
         broken = [f"{rule} (found {one.found})" for rule, one in seen.items() if not one.holds]
         if not broken:
-            return passed(f"all {plural(len(seen), 'rule')} hold (normaliser {self.normaliser})", score=1.0)
+            return accept(f"all {plural(len(seen), 'rule')} hold (normaliser {self.normaliser})", score=1.0)
         kept = len(seen) - len(broken)
         what = f"{kept} of {plural(len(seen), 'rule')} kept; broken: {'; '.join(broken)[:500]}"
         return self.wrong(what, kept / len(seen), kept, len(seen))

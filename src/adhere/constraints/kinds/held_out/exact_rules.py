@@ -20,50 +20,50 @@ _PLAIN_WORD = re.compile(r"[a-z]+")
 _NUMBER = r"(\d{1,3})"
 
 
-class Seen(NamedTuple):
+class RuleResult(NamedTuple):
     """What a rule found: whether it holds, and what it found, in words."""
 
     holds: bool
     found: str
 
 
-def _count(pieces: Pieces, needed: str) -> Seen:
-    return Seen(len(pieces) == int(needed), str(len(pieces)))
+def _count(pieces: Pieces, needed: str) -> RuleResult:
+    return RuleResult(len(pieces) == int(needed), str(len(pieces)))
 
 
-def _sizes(pieces: Pieces, low: str, high: str) -> Seen:
+def _sizes(pieces: Pieces, low: str, high: str) -> RuleResult:
     odd = next((piece for piece in pieces if not int(low) <= len(piece) <= int(high)), None)
-    return Seen(bool(pieces) and odd is None, "nothing" if odd is None else f"{odd[:40]!r} with {len(odd)}")
+    return RuleResult(bool(pieces) and odd is None, "nothing" if odd is None else f"{odd[:40]!r} with {len(odd)}")
 
 
-def _without(pieces: Pieces, letters: str) -> Seen:
+def _without(pieces: Pieces, letters: str) -> RuleResult:
     banned = set(letters.split(" or "))
     odd = next((piece for piece in pieces if not banned.isdisjoint(piece.lower())), None)
-    return Seen(bool(pieces) and odd is None, "nothing" if odd is None else repr(odd[:40]))
+    return RuleResult(bool(pieces) and odd is None, "nothing" if odd is None else repr(odd[:40]))
 
 
-def _different(pieces: Pieces) -> Seen:
-    return Seen(len(set(pieces)) == len(pieces) > 0, f"{len(pieces) - len(set(pieces))} repeated")
+def _different(pieces: Pieces) -> RuleResult:
+    return RuleResult(len(set(pieces)) == len(pieces) > 0, f"{len(pieces) - len(set(pieces))} repeated")
 
 
-def _see_order(pieces: Pieces) -> Seen:
+def _see_order(pieces: Pieces) -> RuleResult:
     odd = next((later for earlier, later in itertools.pairwise(pieces) if later < earlier), None)
-    return Seen(bool(pieces) and odd is None, "nothing" if odd is None else f"{odd[:40]!r} too late")
+    return RuleResult(bool(pieces) and odd is None, "nothing" if odd is None else f"{odd[:40]!r} too late")
 
 
-def _plain(pieces: Pieces, shape: re.Pattern[str]) -> Seen:
+def _plain(pieces: Pieces, shape: re.Pattern[str]) -> RuleResult:
     odd = next((piece for piece in pieces if not shape.fullmatch(piece)), None)
-    return Seen(bool(pieces) and odd is None, "nothing" if odd is None else repr(odd[:40]))
+    return RuleResult(bool(pieces) and odd is None, "nothing" if odd is None else repr(odd[:40]))
 
 
-def _starts(pieces: Pieces, at: str, letter: str) -> Seen:
+def _starts(pieces: Pieces, at: str, letter: str) -> RuleResult:
     piece = _piece(pieces, at)
-    return Seen(piece.startswith(letter), repr(piece[:1]))
+    return RuleResult(piece.startswith(letter), repr(piece[:1]))
 
 
-def _line_words(pieces: Pieces, at: str, needed: str) -> Seen:
+def _line_words(pieces: Pieces, at: str, needed: str) -> RuleResult:
     found = len(_piece(pieces, at).split())
-    return Seen(found == int(needed), str(found))
+    return RuleResult(found == int(needed), str(found))
 
 
 def _piece(pieces: Pieces, at: str) -> str:
@@ -71,7 +71,7 @@ def _piece(pieces: Pieces, at: str) -> str:
 
 
 # The form of a sentence, and what judges it, given the pieces and the groups of the form.
-FORMS: dict[str, Callable[..., Seen]] = {
+FORMS: dict[str, Callable[..., RuleResult]] = {
     rf"exactly {_NUMBER} (?:words?|lines?)": _count,
     rf"each word has {_NUMBER} to {_NUMBER} letters": _sizes,
     r"no (?:word|line) contains ([a-z](?: or [a-z])*)": _without,
@@ -85,7 +85,7 @@ FORMS: dict[str, Callable[..., Seen]] = {
 _COMPILED = [(re.compile(form), judge) for form, judge in FORMS.items()]
 
 
-def judge_rule(rule: str, pieces: Pieces) -> Seen:
+def judge_rule(rule: str, pieces: Pieces) -> RuleResult:
     """What one rule says about the words, or the lines, of an answer.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from adhere.constraints.base import Choice, Finding, Whole, kind, param
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.rule import HeldOut, at_least, exactly, failed, passed, pick, plural
+from adhere.constraints.rule import HeldOut, accept, at_least, exactly, pick, plural, reject
 from adhere.text.words import has_words, word_spans
 
 # Each piece lies within one line and holds no bracket of its own sort: a run of opening brackets is read once.
@@ -62,8 +62,8 @@ class Title(HeldOut):
     def judge(self, text: str) -> Finding:
         hit = next((hit for hit in _TITLE.finditer(text) if has_words(hit.group(1))), None)
         if hit is None:
-            return failed("found no title in << >>")
-        return passed(f"found the title {hit.group(1)[:60]!r}", span=hit.span())
+            return reject("found no title in << >>")
+        return accept(f"found the title {hit.group(1)[:60]!r}", span=hit.span())
 
     def repairs(self, text: str) -> Iterator[str]:
         yield f"<<{edits.capitalise(edits.key_word(text))}>>\n{text.lstrip()}"
@@ -165,10 +165,10 @@ class Postscript(HeldOut):
     def judge(self, text: str) -> Finding:
         hit = next(_POSTSCRIPT.finditer(text), None)
         if hit is None:
-            return failed('found no "P.S." with words behind it')
+            return reject('found no "P.S." with words behind it')
         if not has_words(text[: hit.start()]):
-            return failed("found a postscript but no answer before it", span=hit.span())
-        return passed("found a postscript", span=hit.span())
+            return reject("found a postscript but no answer before it", span=hit.span())
+        return accept("found a postscript", span=hit.span())
 
     def repairs(self, text: str) -> Iterator[str]:
         afterthoughts = ("I hope this helps.", "Ask me for more.", "There is more to say about it.", "Take care.")
@@ -286,10 +286,10 @@ class Tags(HeldOut):
         opened, closed = body.startswith(opening), body.endswith(closing)
         lacking = " and ".join(name for name, there in ((opening, opened), (closing, closed)) if not there)
         if lacking:
-            return failed(f"the answer does not stand in tags: it lacks {lacking}", score=(opened + closed) / 2)
+            return reject(f"the answer does not stand in tags: it lacks {lacking}", score=(opened + closed) / 2)
         if not has_words(body[len(opening) : len(body) - len(closing)]):
-            return failed("found nothing between the tags", score=0.5)
-        return passed(f"found {opening} and {closing} around the answer", score=1)
+            return reject("found nothing between the tags", score=0.5)
+        return accept(f"found {opening} and {closing} around the answer", score=1)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

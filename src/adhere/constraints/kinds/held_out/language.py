@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from adhere.constraints.base import Choice, Finding, Whole, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
 from adhere.constraints.published.shared.language import detect
-from adhere.constraints.rule import HeldOut, at_least, failed, found, passed, plural
+from adhere.constraints.rule import HeldOut, accept, at_least, decide, plural, reject
 from adhere.text.scripts import SCRIPTS, count_letters, first_foreign, letters_beyond_ascii
 from adhere.text.words import has_words, paragraphs
 
@@ -86,7 +86,7 @@ class AnswerIn(HeldOut):
 
     def judge(self, text: str) -> Finding:
         ok, reason = _in_language(text, self.language)
-        return found(ok, f"the answer {reason}" if "looks" in reason else reason, needed=self.language)
+        return decide(ok, f"the answer {reason}" if "looks" in reason else reason, needed=self.language)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -128,13 +128,13 @@ class TwoLanguages(HeldOut):
     def judge(self, text: str) -> Finding:
         pieces = [piece for piece in paragraphs(text) if has_words(piece)]
         if len(pieces) != 2:
-            return failed(
+            return reject(
                 f"found {plural(len(pieces), 'paragraph')}, needed 2", measured=len(pieces), needed=2, score=0
             )
         told = [_in_language(piece, name) for piece, name in zip(pieces, (self.first, self.second), strict=True)]
         right = sum(ok for ok, _ in told)
         reason = "; ".join(f"paragraph {number}: {said}" for number, (_, said) in enumerate(told, start=1))
-        return found(right == 2, reason, measured=right, needed=2, score=right / 2)
+        return decide(right == 2, reason, measured=right, needed=2, score=right / 2)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -172,7 +172,7 @@ class ScriptShare(HeldOut):
         share = 100 * count / letters if letters else 0.0
         reason = f"{share:.1f} % of {plural(letters, 'letter')} are {self.script}, needed at least {self.percent} %"
         span = first_foreign(text, self.script)
-        return found(
+        return decide(
             share >= self.percent,
             reason,
             measured=round(share, 1),
@@ -224,12 +224,12 @@ class Ascii(HeldOut):
 
     def judge(self, text: str) -> Finding:
         if text.isascii():
-            return passed("every character is ASCII", measured=0, needed=0)
+            return accept("every character is ASCII", measured=0, needed=0)
         hit = _NOT_ASCII.search(text)
         count = len(text) - len(_NOT_ASCII.sub("", text))
         shown = ascii(hit.group()) if hit else ""
         reason = f"found {plural(count, 'character')} beyond ASCII, the first is {shown}"
-        return failed(reason, measured=count, needed=0, span=hit and hit.span(), score=1 - count / len(text))
+        return reject(reason, measured=count, needed=0, span=hit and hit.span(), score=1 - count / len(text))
 
     def repairs(self, text: str) -> Iterator[str]:
         yield text.translate(self._plain)
@@ -327,9 +327,9 @@ class Spelling(HeldOut):
     def judge(self, text: str) -> Finding:
         hit = _WRONG[self.variety].search(text)
         if hit is None:
-            return passed(f"found none of the listed words in another spelling than {self.variety}")
+            return accept(f"found none of the listed words in another spelling than {self.variety}")
         right = edits.like(hit.group(), _RIGHT[self.variety][hit.group().lower()])
-        return failed(f'found "{hit.group()}", in {self.variety} spelling "{right}"', span=hit.span())
+        return reject(f'found "{hit.group()}", in {self.variety} spelling "{right}"', span=hit.span())
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -387,7 +387,7 @@ class NoContractions(HeldOut):
 
     def judge(self, text: str) -> Finding:
         hit = _CONTRACTED.search(text)
-        return found(hit is None, f'found "{hit.group()}"' if hit else "found no contraction", span=hit and hit.span())
+        return decide(hit is None, f'found "{hit.group()}"' if hit else "found no contraction", span=hit and hit.span())
 
     def repairs(self, text: str) -> Iterator[str]:
         yield _CONTRACTED.sub(
@@ -467,7 +467,7 @@ class NoLatinAbbreviations(HeldOut):
     def judge(self, text: str) -> Finding:
         hit = _ABBREVIATION.search(text)
         reason = f'found "{hit.group()}"' if hit else "found no Latin abbreviation"
-        return found(hit is None, reason, span=hit and hit.span())
+        return decide(hit is None, reason, span=hit and hit.span())
 
     def repairs(self, text: str) -> Iterator[str]:
         edited = _ABBREVIATION.sub(lambda hit: _ABBREVIATIONS[hit.group().lower().replace(" ", "")], text)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from adhere.constraints.base import Choice, Finding, Whole, kind, param
-from adhere.constraints.rule import MOST_SENTENCES, HeldOut, at_least, found, plural
+from adhere.constraints.rule import MOST_SENTENCES, HeldOut, at_least, decide, plural
 from adhere.text.words import sentence_spans, words
 
 _ALPHABET = tuple("abcdefghijklmnopqrstuvwxyz")
@@ -45,7 +45,7 @@ class Avoid(HeldOut):
         at = lower.find(self.letter)
         count = lower.count(self.letter) + (text.count(self.letter.upper()) if lower is text else 0)
         span = (at, at + 1) if at >= 0 else None
-        return found(
+        return decide(
             count == 0,
             f'found "{self.letter}" {plural(count, "time")}, allowed none',
             measured=count,
@@ -132,7 +132,7 @@ class FirstLetter(HeldOut):
         body = text.lstrip(_OPENERS)
         start = len(text) - len(body)
         reason = f'the answer begins with {body[:1]!r}, needed "{self.letter}"'
-        return found(
+        return decide(
             body[:1].lower() == self.letter, reason, measured=body[:1], needed=self.letter, span=(start, start + 1)
         )
 
@@ -213,7 +213,7 @@ class EverySentence(HeldOut):
         starts = [text[at:end].lstrip(_OPENERS)[:1].lower() for at, end in sentence_spans(text, most=MOST_SENTENCES)]
         right = starts.count(self.letter)
         reason = f'{right} of {plural(len(starts), "sentence")} begin with "{self.letter}", needed all'
-        return found(
+        return decide(
             right == len(starts) > 0, reason, measured=right, needed=len(starts), score=right / max(len(starts), 1)
         )
 
@@ -247,7 +247,7 @@ class NoDigits(HeldOut):
     def judge(self, text: str) -> Finding:
         count = sum(1 for _ in _DIGIT.finditer(text))
         first = _DIGIT.search(text)
-        return found(
+        return decide(
             count == 0,
             f"found {plural(count, 'digit')}, allowed none",
             measured=count,
@@ -290,7 +290,7 @@ class ShortWords(HeldOut):
         reason = f"found {plural(len(long), 'word')} of more than {self.longest} letters"
         if long:
             reason += f", the first is {long[0][:60]!r}"
-        return found(
+        return decide(
             not long, reason, measured=max(map(len, every)), needed=self.longest, score=1 - len(long) / len(every)
         )
 
@@ -329,7 +329,7 @@ class LongWord(HeldOut):
     def judge(self, text: str) -> Finding:
         longest = max((len(word) for word in words(text)), default=0)
         reason = f"the longest word has {plural(longest, 'letter')}, needed {self.shortest}"
-        return found(
+        return decide(
             longest >= self.shortest, reason, measured=longest, needed=self.shortest, score=longest / self.shortest
         )
 

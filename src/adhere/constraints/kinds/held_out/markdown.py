@@ -14,7 +14,7 @@ from typing import Any, Self
 from adhere.constraints.base import Choice, Constraint, Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.held_out.markdown_lists import Markdown
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.rule import at_least, exactly, failed, found, passed, plural, quoted_list, topic_words
+from adhere.constraints.rule import accept, at_least, decide, exactly, plural, quoted_list, reject, topic_words
 from adhere.text.markdown import code_blocks, headings, tables
 from adhere.text.parts import BULLET_MARK
 from adhere.text.words import has_words, lines
@@ -66,13 +66,13 @@ class Table(Markdown):
     def judge(self, text: str) -> Finding:
         every = tables(text)
         if len(every) != 1:
-            return failed(f"found {plural(len(every), 'table')}, needed exactly 1", measured=len(every), score=0)
+            return reject(f"found {plural(len(every), 'table')}, needed exactly 1", measured=len(every), score=0)
         table = every[0]
         widths = [len(table.header), *map(len, table.rows)]
         odd = next((width for width in widths if width != self.columns), None)
         if odd is not None:
             reason = f"found a row of {plural(odd, 'cell')}, needed {self.columns} in each"
-            return failed(reason, measured=odd, needed=self.columns, score=0.5)
+            return reject(reason, measured=odd, needed=self.columns, score=0.5)
         return exactly(len(table.rows), self.rows, "row")
 
     @classmethod
@@ -126,13 +126,15 @@ class TableHeader(Markdown):
     def judge(self, text: str) -> Finding:
         every = tables(text)
         if not every:
-            return failed("found no Markdown table", score=0)
+            return reject("found no Markdown table", score=0)
         for table in every:
             if tuple(cell.strip("*_` ") for cell in table.header) == self.header:
                 filled = any(has_words(cell) for row in table.rows for cell in row)
-                return found(filled, f"found the table{'' if filled else ', but it has no row of content'}", score=0.75)
+                return decide(
+                    filled, f"found the table{'' if filled else ', but it has no row of content'}", score=0.75
+                )
         shown = " | ".join(every[0].header)[:80]
-        return failed(f"the header of the table is {shown!r}, needed {' | '.join(self.header)!r}", score=0.5)
+        return reject(f"the header of the table is {shown!r}, needed {' | '.join(self.header)!r}", score=0.5)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -178,10 +180,10 @@ class CodeLanguage(Markdown):
     def judge(self, text: str) -> Finding:
         blocks = code_blocks(text)
         if any(block.language == self.language and has_words(block.body) for block in blocks):
-            return passed(f"found a code block marked as {self.language}")
+            return accept(f"found a code block marked as {self.language}")
         named = ", ".join(block.language or "none" for block in blocks[:5])
         reason = f"found {plural(len(blocks), 'code block')}{f' (languages: {named[:80]})' if blocks else ''}"
-        return failed(f"{reason}, needed one marked as {self.language} that is not empty", score=0.5 if blocks else 0)
+        return reject(f"{reason}, needed one marked as {self.language} that is not empty", score=0.5 if blocks else 0)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -265,7 +267,7 @@ class Outline(Markdown):
         shown = ", ".join(map(str, levels[:10])) or "none"
         reason = f"found headings of the levels {shown}, needed 1 and then {plural(self.count, 'heading')} of level 2"
         right = sum(one == other for one, other in zip(levels, needed, strict=False))
-        return found(levels == needed, reason, measured=levels[:50], score=right / max(len(levels), len(needed)))
+        return decide(levels == needed, reason, measured=levels[:50], score=right / max(len(levels), len(needed)))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -316,7 +318,7 @@ class HeadingTexts(Markdown):
         right = sum(one == other for one, other in zip(titles, needed, strict=False))
         shown = quoted_list([title[:40] for title in titles[:6]]) if titles else "none"
         reason = f"found the headings {shown}, needed {quoted_list(self.titles)}"
-        return found(
+        return decide(
             titles == needed, reason, measured=right, needed=len(needed), score=right / max(len(titles), len(needed))
         )
 
@@ -405,8 +407,8 @@ class InlineCode(Markdown):
         needed = self.word.casefold()
         hits = [hit for hit in _INLINE_CODE.finditer(text) if hit[1].strip().casefold() == needed]
         if hits:
-            return passed(f"found `{self.word}`", span=hits[0].span())
-        return failed(f"found no `{self.word}` between backticks", needed=self.word)
+            return accept(f"found `{self.word}`", span=hits[0].span())
+        return reject(f"found no `{self.word}` between backticks", needed=self.word)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -465,8 +467,8 @@ class Plain(Markdown):
     def judge(self, text: str) -> Finding:
         for name, pattern in _MARKUP:
             if hit := pattern.search(text):
-                return failed(f"found {name}: {hit.group().strip()[:40]!r}", span=hit.span())
-        return passed("found no Markdown")
+                return reject(f"found {name}: {hit.group().strip()[:40]!r}", span=hit.span())
+        return accept("found no Markdown")
 
     def repairs(self, text: str) -> Iterator[str]:
         bare = re.sub(r"[*`_|]", "", "\n".join(re.sub(r"\A[ \t>#]+", "", line) for line in lines(text)))

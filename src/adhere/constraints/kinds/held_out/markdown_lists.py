@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from adhere.constraints.base import Constraint, Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.rule import HeldOut, exactly, failed, found, passed, plural, quoted_list, topic_words
+from adhere.constraints.rule import HeldOut, accept, decide, exactly, plural, quoted_list, reject, topic_words
 from adhere.text.markdown import bullets, prose_lines
 from adhere.text.words import has_words
 
@@ -52,7 +52,7 @@ class NestedBullets(Markdown):
     def judge(self, text: str) -> Finding:
         every = bullets(text)
         if not every:
-            return failed("found no bullets", score=0)
+            return reject("found no bullets", score=0)
         margin = every[0].indent
         groups: list[int] = []
         for bullet in every:
@@ -64,7 +64,7 @@ class NestedBullets(Markdown):
         shown = ", ".join(map(str, groups[:10]))
         reason = f"found {plural(len(groups), 'bullet')} with {shown} below, needed {self.outer} with {self.inner} each"
         score = min(right, self.outer) / max(len(groups), self.outer)
-        return found(groups == [self.inner] * self.outer, reason, measured=groups[:50], score=score)
+        return decide(groups == [self.inner] * self.outer, reason, measured=groups[:50], score=score)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -111,7 +111,7 @@ class Checkboxes(Markdown):
         if len(ticks) != self.count:
             return exactly(len(ticks), self.count, "checkbox")
         done = sum(tick != " " for tick in ticks)
-        return found(
+        return decide(
             done == self.done,
             f"{done} of {self.count} boxes are ticked, needed {self.done}",
             measured=done,
@@ -180,9 +180,9 @@ class Definitions(Markdown):
             is_term = term.rstrip(": ").casefold() == self.terms[at].casefold()
             at += bool(closed and is_term and has_words(said) and (term.endswith(":") or said.lstrip().startswith(":")))
         if at == len(self.terms):
-            return passed(f"found {quoted_list(self.terms)}", measured=at, needed=at, score=1)
+            return accept(f"found {quoted_list(self.terms)}", measured=at, needed=at, score=1)
         reason = f'found no line that starts with "**{self.terms[at]}**:" and goes on, after {at} of {len(self.terms)}'
-        return failed(reason, measured=at, needed=len(self.terms), score=at / len(self.terms))
+        return reject(reason, measured=at, needed=len(self.terms), score=at / len(self.terms))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -273,7 +273,7 @@ class BoldLeads(Markdown):
         bold = sum(1 for bullet in every if (hit := _LEAD.match(bullet.text)) and has_words(hit.group()))
         reason = f"{bold} of {plural(len(every), 'bullet')} begin in bold, needed {self.count} of {self.count}"
         score = min(bold, self.count) / max(len(every), self.count)
-        return found(bold == len(every) == self.count, reason, measured=bold, needed=self.count, score=score)
+        return decide(bold == len(every) == self.count, reason, measured=bold, needed=self.count, score=score)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from adhere.constraints.base import Finding, ListOf, Whole, Words, kind, param
-from adhere.constraints.rule import HeldOut, failed, passed, plural
+from adhere.constraints.rule import HeldOut, accept, plural, reject
 from adhere.text.words import word_lines
 
 TABLE = "table"
@@ -112,18 +112,18 @@ class Reaches(HeldOut):
         for number, line in enumerate(steps, start=1):
             problem = _carry_out(line, at, names, towers)
             if problem:
-                return failed(f"line {number}: {problem}", measured=number - 1, score=self._score(towers, goal))
+                return reject(f"line {number}: {problem}", measured=number - 1, score=self._score(towers, goal))
         if sorted(tower for tower in towers if tower) != sorted(goal):
-            return failed(
+            return reject(
                 "the moves are possible, but the goal is not reached",
                 measured=len(steps),
                 score=self._score(towers, goal),
             )
         if len(steps) > self.most:
-            return failed(
+            return reject(
                 f"found {plural(len(steps), 'move')}, allowed at most {self.most}", measured=len(steps), score=0.9
             )
-        return passed(
+        return accept(
             f"reaches the goal in {plural(len(steps), 'move')}", measured=len(steps), needed=self.most, score=1.0
         )
 

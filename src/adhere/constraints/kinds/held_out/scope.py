@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Self
 from adhere.constraints.base import Choice, Constraint, Finding, Whole, kind, param
 from adhere.constraints.compose import draw_with_witness, mean_score
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.nested import Nested, Ref, name_reason, run, unfit_for_parts
-from adhere.constraints.rule import MOST_SENTENCES, failed, found, plural
+from adhere.constraints.nested import NestedRule, Ref, name_reason, run, unfit_for_parts
+from adhere.constraints.rule import MOST_SENTENCES, decide, plural, reject
 from adhere.schema import ConstraintRef
 from adhere.text.parts import Span, Unit, code_blocks, last_span, spans
 
@@ -63,7 +63,7 @@ def outside_code(text: str) -> Piece:
     return Piece("".join([*texts, text[at:]]), (*starts, (length, at)))
 
 
-class _Scoped(Nested):
+class _Scope(NestedRule):
     """Base of the kinds that hold one constraint."""
 
     constraint: ConstraintRef
@@ -126,7 +126,7 @@ class _Scoped(Nested):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Within(_Scoped):
+class Within(_Scope):
     r"""One part of the answer passes. With the first line, case:lower: "cats\nDogs" passes, "Cats\ndogs" fails.
 
     `place` is the first or last paragraph, line or sentence, the text outside code blocks (an empty line stands for
@@ -159,12 +159,12 @@ class Within(_Scoped):
             if reasoning is None:
                 return Finding("undecided", "the answer came without the model's reasoning")
             if not reasoning.strip():
-                return failed("the reasoning is empty")
+                return reject("the reasoning is empty")
             finding = run(inner, reasoning, None)
             return finding._replace(reason=f"in the reasoning: {name_reason(inner, finding)}", span=None)
         piece = self._piece(text)
         if piece is None or not piece.text.strip():
-            return failed(f"there is no {self.place}")
+            return reject(f"there is no {self.place}")
         finding = run(inner, piece.text, None)
         return finding._replace(
             reason=f"in the {self.place}: {name_reason(inner, finding)}", span=piece.whole(finding.span)
@@ -200,7 +200,7 @@ class Within(_Scoped):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Nth(_Scoped):
+class Nth(_Scope):
     r"""The part with a number passes. With line 2, case:lower: "Cats\ndogs" passes, "cats\nDogs" fails."""
 
     id = "scope:nth"
@@ -225,7 +225,7 @@ class Nth(_Scoped):
         all_places = spans(text, self.unit, most=self.number)
         if len(all_places) < self.number:
             reason = f"found {plural(len(all_places), self.unit)}, so there is none with the number {self.number}"
-            return failed(reason, measured=len(all_places), needed=self.number)
+            return reject(reason, measured=len(all_places), needed=self.number)
         start, end = all_places[-1]
         finding = run(self.inner[0], text[start:end], None)
         reason = f"in {self.unit} {self.number}: {name_reason(self.inner[0], finding)}"
@@ -246,7 +246,7 @@ class Nth(_Scoped):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Each(_Scoped):
+class Each(_Scope):
     r"""Every part of a sort passes, and there is one. With lines, case:lower: "cats\ndogs" passes, "cats\nDogs" fails.
 
     The first part that fails decides; if none fails, the first that is undecided. The score is the mean over the parts.
@@ -272,9 +272,9 @@ class Each(_Scoped):
         inner = self.inner[0]
         places = self.places(text)
         if not places:
-            return failed(f"found no {self.unit}", measured=0, needed=1)
+            return reject(f"found no {self.unit}", measured=0, needed=1)
         if len(places) > MOST_SENTENCES:
-            return failed(f"found more than {plural(MOST_SENTENCES, self.unit)}, too many to look at each")
+            return reject(f"found more than {plural(MOST_SENTENCES, self.unit)}, too many to look at each")
         findings = [run(inner, text[start:end], None) for start, end in places]
         for outcome in ("fail", "undecided"):
             for number, (finding, (start, _)) in enumerate(zip(findings, places, strict=True), start=1):
@@ -287,7 +287,7 @@ class Each(_Scoped):
                     score=None if score is None else min(score, 0.99),
                 )
         reason = f"{inner.id} holds in {plural(len(places), self.unit)} of {len(places)}"
-        return found(ok=True, reason=reason, measured=len(places), needed=len(places), score=mean_score(findings))
+        return decide(ok=True, reason=reason, measured=len(places), needed=len(places), score=mean_score(findings))
 
     def places(self, text: str) -> list[Span]:
         return spans(text, self.unit, most=MOST_SENTENCES + 1)

@@ -15,7 +15,7 @@ from typing import Any, Self
 from adhere.constraints.base import Constraint, Finding, Whole, kind, param
 from adhere.constraints.kinds.held_out import style_words  # noqa: F401 - registers its kinds
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import MOST_SENTENCES, HeldOut, at_least, exactly, failed, found, plural
+from adhere.constraints.rule import MOST_SENTENCES, HeldOut, at_least, decide, exactly, plural, reject
 from adhere.text.syllables import reading_ease
 from adhere.text.words import count_words, sentence_spans, word_lines, words
 
@@ -43,10 +43,10 @@ class ReadingEase(HeldOut):
     def judge(self, text: str) -> Finding:
         ease = reading_ease(text, most_sentences=MOST_SENTENCES)
         if ease is None:
-            return failed("found no sentence to score")
+            return reject("found no sentence to score")
         reason = f"the Flesch reading ease is about {ease:.0f}, needed at least {self.score}"
         closeness = max(0.0, ease) / max(self.score, 1)
-        return found(ease >= self.score, reason, measured=round(ease, 1), needed=self.score, score=closeness)
+        return decide(ease >= self.score, reason, measured=round(ease, 1), needed=self.score, score=closeness)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -84,10 +84,10 @@ class SentenceAverage(HeldOut):
     def judge(self, text: str) -> Finding:
         spans = sentence_spans(text, most=MOST_SENTENCES)
         if not spans:
-            return failed("found no sentence")
+            return reject("found no sentence")
         average = count_words(text[: spans[-1][1]]) / len(spans)
         reason = f"the sentences have {average:.1f} words on average, allowed {self.words}"
-        return found(
+        return decide(
             average <= self.words,
             reason,
             measured=round(average, 2),
@@ -137,7 +137,7 @@ class WordAverage(HeldOut):
         every = words(text)
         average = sum(map(len, every)) / len(every)
         reason = f"a word has {average:.2f} characters on average, needed {self.letters}"
-        return found(
+        return decide(
             average >= self.letters,
             reason,
             measured=round(average, 2),
@@ -207,7 +207,7 @@ def _openings(text: str) -> list[tuple[int, str]]:
     return [(start, first[0].casefold()) for start, first in begun if first]
 
 
-class _Varied(HeldOut):
+class _Variety(HeldOut):
     """Base of the kinds whose at least `count` sentences begin differently; `start` gives what is compared."""
 
     count: int
@@ -224,7 +224,7 @@ class _Varied(HeldOut):
             begun = self.start(word)
             if begun in seen:
                 span = (position, position + 1)
-                return failed(f'two sentences begin with {self._noun} "{begun[:40]}"', measured=len(seen), span=span)
+                return reject(f'two sentences begin with {self._noun} "{begun[:40]}"', measured=len(seen), span=span)
             seen.add(begun)
         return at_least(len(openings), self.count, f"sentence with another {self._noun} at its start")
 
@@ -257,7 +257,7 @@ class _Varied(HeldOut):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class VariedStarts(_Varied):
+class VariedStarts(_Variety):
     """At least `count` sentences, no two with the same first word.
 
     With 2: "Cats nap. Dogs run." passes, "Cats." fails.
@@ -285,7 +285,7 @@ class VariedStarts(_Varied):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class VariedLetters(_Varied):
+class VariedLetters(_Variety):
     """At least `count` sentences, no two with the same first letter.
 
     With 2: "Cats nap. Dogs run." passes, "Cats nap. Cows moo." fails.
@@ -339,7 +339,7 @@ class AlternatingLines(HeldOut):
         turns = sum(one * other < 0 for one, other in itertools.pairwise(steps))
         reason = f"the lines have {', '.join(map(str, lengths[:12]))} words, needed up and down in turn"
         ok = steps[0] != 0 and turns == len(steps) - 1
-        return found(ok, reason, measured=lengths[:50], needed=self.count, score=(turns + 1) / (len(steps) + 1))
+        return decide(ok, reason, measured=lengths[:50], needed=self.count, score=(turns + 1) / (len(steps) + 1))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -386,7 +386,7 @@ class OnlyQuestions(HeldOut):
         wrong = [(at, end) for at, end in spans if not text[at:end].rstrip(_CLOSERS).endswith(("?", "？"))]
         right = len(spans) - len(wrong)
         reason = f"{right} of {plural(len(spans), 'sentence')} end in a question mark, needed all"
-        return found(
+        return decide(
             not wrong,
             reason,
             measured=right,

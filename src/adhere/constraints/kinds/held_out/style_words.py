@@ -11,7 +11,7 @@ from typing import ClassVar
 from adhere.constraints.base import Constraint, Finding, kind
 from adhere.constraints.kinds.shared import edits, phrases
 from adhere.constraints.kinds.trained.data_json import WHOLE
-from adhere.constraints.rule import HeldOut, failed, found, passed, plural
+from adhere.constraints.rule import HeldOut, accept, decide, plural, reject
 from adhere.text.words import sentence_spans, words
 
 
@@ -25,10 +25,10 @@ class _Without(HeldOut):
     def judge(self, text: str) -> Finding:
         hit = self._pattern.search(text)
         if hit is None:
-            return found(ok=True, reason=f"found no {self._noun}", measured=0, needed=0)
+            return decide(ok=True, reason=f"found no {self._noun}", measured=0, needed=0)
         count = sum(1 for _ in self._pattern.finditer(text))
         reason = f'found {plural(count, self._noun)}, the first is "{hit.group()[:60]}"'
-        return failed(reason, measured=count, needed=0, span=hit.span())
+        return reject(reason, measured=count, needed=0, span=hit.span())
 
     def repairs(self, text: str) -> Iterator[str]:
         if self._instead:
@@ -239,13 +239,13 @@ class Prose(HeldOut):
         share = common / len(every)
         if not 0.2 <= share <= 0.8:
             reason = f"{share:.0%} of the words are common ones (the, of, is, …); in prose it is 20 to 80 %"
-            return failed(
+            return reject(
                 reason, measured=round(share, 3), needed="0.2 to 0.8", score=min(share / 0.2, (1 - share) / 0.2)
             )
         word, often = Counter(word for word in every if word not in _COMMON).most_common(1)[0]
         if often > max(4, 0.15 * len(every)):
-            return failed(f'"{word[:60]}" is {often} of {len(every)} words', measured=often, needed=4, score=4 / often)
-        return passed(f"{share:.0%} of the words are common ones, as in prose", measured=round(share, 3), score=1)
+            return reject(f'"{word[:60]}" is {often} of {len(every)} words', measured=often, needed=4, score=4 / often)
+        return accept(f"{share:.0%} of the words are common ones, as in prose", measured=round(share, 3), score=1)
 
     def conflicts_with(self, other: Constraint) -> bool:
         """Another language, or a form that is no prose, leaves no room for English sentences."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self, final
 
 from adhere.constraints.base import Choice, Constraint, Whole, Words, kind, param
 from adhere.constraints.finding import Finding
-from adhere.constraints.rule import failed, found
+from adhere.constraints.rule import decide, reject
 from adhere.errors import AdhereError
 from adhere.schema import Message, Part, encode, read_whole
 from adhere.schema import Whole as Answer
@@ -31,7 +31,7 @@ def _judge_episode(world: str, seed: int, form: Form, user: str, whole: str) -> 
     return replay(world, seed, form, read_whole(whole).steps, plays_user=user != SCRIPT)[1]
 
 
-def solved(world: str, seed: int, form: Form = "tools") -> str:
+def solve(world: str, seed: int, form: Form = "tools") -> str:
     """The JSON of an answer that the world's own solver gives."""
     episode = Episode(open_world(world), seed, form)
     steps: list[Message] = []
@@ -67,7 +67,7 @@ class OfAnEpisode(Constraint):
     @final
     def check(self, text: str) -> Finding:
         if not read_whole(text).steps:
-            return failed("nothing was done in the world")
+            return reject("nothing was done in the world")
         form = next(form for form in FORMS if form == self.form)
         return self.judge(_judge_episode(self.world, self.seed, form, self.user, text))
 
@@ -82,7 +82,7 @@ class OfAnEpisode(Constraint):
 
     def witness(self) -> str:
         form = next(form for form in FORMS if form == self.form)
-        return solved(self.world, self.seed, form)
+        return solve(self.world, self.seed, form)
 
     def counter_witness(self) -> str:
         return self.failing[1]
@@ -100,7 +100,7 @@ class Solved(OfAnEpisode):
         "In the world {world}, episode {seed}, do by {form} what the user ({user}) wants.",
         "Episode {seed} of {world} ({form}, user {user}) has a goal; reach it.",
     )
-    passing = (EXAMPLE, solved("shop", 1))
+    passing = (EXAMPLE, solve("shop", 1))
     failing = (EXAMPLE, "I did nothing.")
 
     world: str = param(Words())
@@ -109,7 +109,7 @@ class Solved(OfAnEpisode):
     user: str = param(Words(), default=SCRIPT)
 
     def judge(self, judged: Judgement) -> Finding:
-        return found(judged.outcome == "pass", judged.reason[:900])
+        return decide(judged.outcome == "pass", judged.reason[:900])
 
 
 @kind
@@ -127,7 +127,7 @@ class Keeps(OfAnEpisode):
         "The rule {rule} holds in {world}, episode {seed} (by {form}, user {user}), from beginning to end.",
         "Whatever the user {user} says in episode {seed} of {world} (by {form}), the rule {rule} stands.",
     )
-    passing = ({**EXAMPLE, "rule": "limit"}, solved("shop", 1))
+    passing = ({**EXAMPLE, "rule": "limit"}, solve("shop", 1))
     failing = (passing[0], "I did nothing.")
 
     world: str = param(Words())
@@ -144,8 +144,8 @@ class Keeps(OfAnEpisode):
     def judge(self, judged: Judgement) -> Finding:
         broken = [one for one in judged.broken if one.rule == self.rule]
         if not broken:
-            return found(ok=True, reason=f"{self.rule} was kept in every step")
+            return decide(ok=True, reason=f"{self.rule} was kept in every step")
         more = {1: "", 2: " and once more"}.get(len(broken), f" and {len(broken) - 1} times more")
-        return failed(
+        return reject(
             f"{self.rule}, action {broken[0].action}: {broken[0].reason}{more}"[:900], measured=broken[0].action
         )

@@ -72,9 +72,9 @@ def _earliest(text: str, phrase: str) -> int:
     """
     if not (text.isascii() and phrase.isascii()):
         return 0
-    return _lowered(text).find(phrase.split(maxsplit=1)[0].lower())
+    return _lower(text).find(phrase.split(maxsplit=1)[0].lower())
 
 
 @functools.lru_cache(maxsize=16)  # an answer and its loose variants
-def _lowered(text: str) -> str:
+def _lower(text: str) -> str:
     return text.lower()

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from adhere.constraints.base import Constraint, Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import MOST_SENTENCES, Rule, at_least, failed, passed, plural, topic_words
+from adhere.constraints.rule import MOST_SENTENCES, Rule, accept, at_least, plural, reject, topic_words
 from adhere.text.words import sentence_spans, word_spans, words
 
 
@@ -29,10 +29,10 @@ class _OneCase(Rule):
         at = _first(text, upper=not self._upper)
         if at is not None:
             name = "small" if self._upper else "capital"
-            return failed(f"found the {name} letter {text[at]!r} at position {at}", span=(at, at + 1))
+            return reject(f"found the {name} letter {text[at]!r} at position {at}", span=(at, at + 1))
         if text.lower() == text.upper():
-            return failed("found no letter that has a case")
-        return passed(f"found only {'capital' if self._upper else 'small'} letters")
+            return reject("found no letter that has a case")
+        return accept(f"found only {'capital' if self._upper else 'small'} letters")
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -110,10 +110,10 @@ class TitleCase(Rule):
             reason = (
                 f"found {plural(len(small), 'word')} with a small first letter, the first is {text[start:end][:40]!r}"
             )
-            return failed(reason, measured=len(small), needed=0, span=small[0], score=1 - len(small) / len(spans))
+            return reject(reason, measured=len(small), needed=0, span=small[0], score=1 - len(small) / len(spans))
         if not any(text[start].isupper() or text[start].istitle() for start, _ in spans):
-            return failed("found no word that begins with a capital letter", score=0.0)
-        return passed("found a capital letter at the start of every word", measured=0, needed=0, score=1.0)
+            return reject("found no word that begins with a capital letter", score=0.0)
+        return accept("found a capital letter at the start of every word", measured=0, needed=0, score=1.0)
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces, end = [], 0
@@ -145,12 +145,12 @@ class SentenceStarts(Rule):
         spans = sentence_spans(text, most=MOST_SENTENCES)
         small = [span for span in spans if not _first_letter(text, span).isupper()]
         if not small:
-            return passed(f"found a capital letter at the start of {plural(len(spans), 'sentence')}", score=1.0)
+            return accept(f"found a capital letter at the start of {plural(len(spans), 'sentence')}", score=1.0)
         start, end = small[0]
         reason = (
             f"found {plural(len(small), 'sentence')} without a capital letter at the start: {text[start:end][:40]!r}"
         )
-        return failed(reason, measured=len(small), needed=0, span=small[0], score=1 - len(small) / len(spans))
+        return reject(reason, measured=len(small), needed=0, span=small[0], score=1 - len(small) / len(spans))
 
     def repairs(self, text: str) -> Iterator[str]:
         pieces, end = [], 0
@@ -257,10 +257,10 @@ class CapitalKeyword(Rule):
         hits = list(phrases.pattern(self.word).finditer(text))
         small = [hit for hit in hits if not hit.group().isupper()]
         if not hits:
-            return failed(f'found no "{self.word}"', measured=0, needed=1)
+            return reject(f'found no "{self.word}"', measured=0, needed=1)
         if small:
-            return failed(f'found "{small[0].group()}", needed it in capitals', span=small[0].span())
-        return passed(f'found "{hits[0].group()}"', measured=len(hits), needed=1, span=hits[0].span())
+            return reject(f'found "{small[0].group()}", needed it in capitals', span=small[0].span())
+        return accept(f'found "{hits[0].group()}"', measured=len(hits), needed=1, span=hits[0].span())
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -14,11 +14,11 @@ from adhere.constraints.kinds.trained import copying_words  # noqa: F401 - regis
 from adhere.constraints.rule import (
     MOST_SENTENCES,
     Rule,
+    decide,
     exactly,
-    failed,
-    found,
     plural,
     quoted_list,
+    reject,
     topic_words,
 )
 from adhere.text.words import count_words, has_words, lines, paragraphs, sentence_spans, sentences, word_lines, words
@@ -136,8 +136,8 @@ class QuoteFirst(_Exact):
         first, _, rest = text.strip().replace("\r\n", "\n").partition("\n")
         line = first.strip()
         if line not in {f'"{self.sentence}"', f"“{self.sentence}”"}:
-            return failed(f'the first line is {line[:60]!r}, needed the quotation "{self.sentence}"')
-        return found(has_words(rest), "found the quotation" + ("" if has_words(rest) else ", but nothing below it"))
+            return reject(f'the first line is {line[:60]!r}, needed the quotation "{self.sentence}"')
+        return decide(has_words(rest), "found the quotation" + ("" if has_words(rest) else ", but nothing below it"))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -182,10 +182,10 @@ class FirstIsLast(_Exact):
     def judge(self, text: str) -> Finding:
         spans = sentence_spans(text, most=MOST_SENTENCES)
         if len(spans) < 3:
-            return failed(f"found {plural(len(spans), 'sentence')}, needed at least 3", measured=len(spans), needed=3)
+            return reject(f"found {plural(len(spans), 'sentence')}, needed at least 3", measured=len(spans), needed=3)
         first, last = (" ".join(text[start:end].split()) for start, end in (spans[0], spans[-1]))
         reason = f"the last sentence is {last[:60]!r}, the first is {first[:60]!r}"
-        return found(first == last, reason, span=spans[-1])
+        return decide(first == last, reason, span=spans[-1])
 
     def repairs(self, text: str) -> Iterator[str]:
         every = sentences(text)
@@ -222,7 +222,7 @@ class _Spelling(Rule):
         spelled = _initials(self.pieces(text))
         right = sum(one == other for one, other in zip(spelled.casefold(), self.word.casefold(), strict=False))
         reason = f'the first letters of the {self._noun}s spell "{spelled[:60]}", needed "{self.word}"'
-        return found(
+        return decide(
             spelled.casefold() == self.word.casefold(),
             reason,
             measured=spelled[:200],
@@ -339,7 +339,7 @@ class Refrain(_Exact):
             f'{ending} of {plural(len(pieces), "paragraph")} end with "{self.phrase}", '
             f"needed {self.count} of {self.count}"
         )
-        return found(
+        return decide(
             ending == self.count,
             reason,
             measured=ending,
@@ -398,10 +398,10 @@ class CopyList(_Exact):
         if right < count:
             wrong = next((n for n, item in enumerate(self.items) if n >= len(written) or written[n] != item), 0)
             reason = f'line {wrong + 1} is not "{self.items[wrong]}"'
-            return failed(reason, measured=right, needed=count, score=right / (count + 1))
+            return reject(reason, measured=right, needed=count, score=right / (count + 1))
         below = has_words("".join(written[count:]))
         reason = f"found the {plural(count, 'line')}{'' if below else ', but nothing below'}"
-        return found(below, reason, measured=right, needed=count, score=right / (count + 1))
+        return decide(below, reason, measured=right, needed=count, score=right / (count + 1))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -451,7 +451,7 @@ class Code(_Exact):
         if count != 1:
             return exactly(count, 1, f'occurrence of "{self.code}"')
         last = text.rstrip().rpartition("\n")[2].strip()
-        return found(
+        return decide(
             last == self.code, f"the last line is {last[-60:]!r}, needed {self.code!r}", needed=self.code, score=0.5
         )
 
@@ -499,11 +499,11 @@ class Echo(Rule):
     def judge(self, text: str) -> Finding:
         every = words(text)
         if len(every) < 2 * self.count:
-            return failed(f"found {plural(len(every), 'word')}, needed at least {2 * self.count}", measured=len(every))
+            return reject(f"found {plural(len(every), 'word')}, needed at least {2 * self.count}", measured=len(every))
         first, last = every[: self.count], every[-self.count :]
         right = sum(one.casefold() == other.casefold() for one, other in zip(first, last, strict=True))
         reason = f'the answer begins "{" ".join(first)[:80]}" and ends "{" ".join(last)[:80]}"'
-        return found(right == self.count, reason, measured=right, needed=self.count, score=right / self.count)
+        return decide(right == self.count, reason, measured=right, needed=self.count, score=right / self.count)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

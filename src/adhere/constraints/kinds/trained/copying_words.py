@@ -12,10 +12,10 @@ from adhere.constraints.base import Finding, ListOf, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
 from adhere.constraints.rule import (
     Rule,
-    failed,
-    found,
-    passed,
+    accept,
+    decide,
     quoted_list,
+    reject,
     topic_words,
 )
 from adhere.text.words import count_words, has_words, lines
@@ -73,12 +73,12 @@ class Reversed(_SomeWords):
             span = phrases.first(text, word)
             if span is None:
                 score = len(spans) / (1 + len(self.words))
-                return failed(f'missing "{word}"', measured=len(spans), needed=len(self.words), score=score)
+                return reject(f'missing "{word}"', measured=len(spans), needed=len(self.words), score=score)
             spans[word] = span
         order = sorted(self.words, key=lambda word: spans[word])
         needed = self.words[::-1]
         reason = f"found the order {quoted_list(order)}, needed {quoted_list(needed)}"
-        return found(tuple(order) == needed, reason, measured=order, needed=list(needed), score=0.8)
+        return decide(tuple(order) == needed, reason, measured=order, needed=list(needed), score=0.8)
 
     def repairs(self, text: str) -> Iterator[str]:
         named = ", ".join(self.words[::-1])
@@ -128,8 +128,8 @@ class Sorted(_SomeWords):
         length = len(needed) + 40
         for line in lines(text):
             if "," in line and len(line) < length and re.sub(r" *, *", ", ", line.strip(" \t.*")).casefold() == folded:
-                return passed(f"found the line {needed!r}", needed=needed)
-        return failed(f"found no line that reads {needed!r}", needed=needed)
+                return accept(f"found the line {needed!r}", needed=needed)
+        return reject(f"found no line that reads {needed!r}", needed=needed)
 
     def repairs(self, text: str) -> Iterator[str]:
         yield f"{text.rstrip()}\n{self._row()}"
@@ -160,7 +160,7 @@ class _OneWord(Rule):
 
     def judge(self, text: str) -> Finding:
         span = phrases.first(text, self.form())
-        return found(
+        return decide(
             span is not None, f'{"found" if span else "missing"} "{self.form()}"', needed=self.form(), span=span
         )
 

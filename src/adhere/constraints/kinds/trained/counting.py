@@ -15,11 +15,11 @@ from adhere.constraints.kinds.trained.counting_lines import first_sentences, sen
 from adhere.constraints.rule import (
     Rule,
     at_least,
+    decide,
     exactly,
-    failed,
-    found,
     pick,
     plural,
+    reject,
     topic_words,
 )
 from adhere.text.words import count_words, has_words, sentences, words
@@ -54,13 +54,13 @@ class NumberSum(Rule):
     def judge(self, text: str) -> Finding:
         numbers = [hit.group().replace(",", "") for hit in _NUMBER.finditer(text)]
         if not numbers:
-            return failed(f"found no number in digits, needed a sum of {self.total}", measured=0, needed=self.total)
+            return reject(f"found no number in digits, needed a sum of {self.total}", measured=0, needed=self.total)
         if any(len(number.partition(".")[0]) > 15 for number in numbers):
-            return failed("found a number of more than 15 digits", needed=self.total)
+            return reject("found a number of more than 15 digits", needed=self.total)
         total = sum(map(Decimal, numbers), Decimal(0))
         reason = f"{plural(len(numbers), 'number')} add up to {total.normalize():f}, needed {self.total}"
         closeness = min(total, Decimal(self.total)) / max(total, Decimal(self.total))
-        return found(total == self.total, reason, measured=float(total), needed=self.total, score=float(closeness))
+        return decide(total == self.total, reason, measured=float(total), needed=self.total, score=float(closeness))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -264,7 +264,7 @@ class MultipleOf(Rule):
     def judge(self, text: str) -> Finding:
         count = count_words(text)
         reason = f"found {plural(count, 'word')}, needed a multiple of {self.number}"
-        return found(count % self.number == 0, reason, measured=count, needed=self.number)
+        return decide(count % self.number == 0, reason, measured=count, needed=self.number)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -388,7 +388,7 @@ class Balance(Rule):
         counts = phrases.count(text, self.first), phrases.count(text, self.second)
         reason = f'found "{self.first}" {plural(counts[0], "time")} and "{self.second}" {plural(counts[1], "time")}'
         score = min(counts) / max(*counts, 1)
-        return found(counts[0] == counts[1] > 0, f"{reason}, needed equally often", measured=list(counts), score=score)
+        return decide(counts[0] == counts[1] > 0, f"{reason}, needed equally often", measured=list(counts), score=score)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -13,8 +13,8 @@ from adhere.constraints.kinds.shared import edits
 from adhere.constraints.rule import (
     MOST_SENTENCES,
     Rule,
+    decide,
     exactly,
-    found,
     plural,
 )
 from adhere.text.markdown import bullets
@@ -51,7 +51,7 @@ def _match(measured: Sequence[int], needed: Sequence[int], noun: str) -> Finding
         return exactly(len(measured), len(needed), noun)
     right = sum(one == other for one, other in zip(measured, needed, strict=True))
     reason = f"the {noun}s have {_shorten(measured)} words, needed {_shorten(needed)}"
-    return found(
+    return decide(
         right == len(needed), reason, measured=list(measured[:50]), needed=list(needed[:50]), score=right / len(needed)
     )
 
@@ -134,7 +134,7 @@ class ShrinkingSentences(Rule):
             return exactly(len(lengths), self.count, "sentence")
         right = sum(one > other for one, other in itertools.pairwise(lengths))
         reason = f"the sentences have {_shorten(lengths)} words, needed fewer from one to the next"
-        return found(
+        return decide(
             right == self.count - 1, reason, measured=lengths[:50], needed=self.count, score=right / (self.count - 1)
         )
 
@@ -190,7 +190,7 @@ class EvenParagraphs(Rule):
         measured = [len(sentence_spans(piece, most=MOST_SENTENCES)) for piece in pieces]
         right = measured.count(self.sentences)
         reason = f"the paragraphs have {_shorten(measured)} sentences, needed {self.sentences} in each"
-        return found(
+        return decide(
             right == self.paragraphs, reason, measured=measured, needed=self.sentences, score=right / self.paragraphs
         )
 
@@ -241,7 +241,7 @@ class SentenceWords(Rule):
         reason = (
             f"{plural(len(spans), 'sentence')} of {_shorten(lengths)} words, needed {self.low} to {self.high} in each"
         )
-        return found(
+        return decide(
             not wrong,
             reason,
             measured=lengths[wrong[0]] if wrong else min(lengths, default=0),

@@ -17,7 +17,7 @@ from typing import Any, Self
 from adhere.constraints.base import Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
 from adhere.constraints.kinds.trained.data_json import KEYS, WHOLE, Data
-from adhere.constraints.rule import exactly, failed, passed, plural, quoted_list
+from adhere.constraints.rule import accept, exactly, plural, quoted_list, reject
 from adhere.text.words import has_words, lines
 
 
@@ -53,14 +53,14 @@ class Csv(Data):
             reader = csv.reader(io.StringIO(text.strip(), newline=""), strict=True)
             table = list(itertools.islice(filter(None, reader), self.rows + 2))  # one more row than there may be
         except csv.Error as error:
-            return failed(f"not readable as CSV: {error}", score=0)
+            return reject(f"not readable as CSV: {error}", score=0)
         header = tuple(cell.strip() for cell in table[0])
         if header != self.header:
-            return failed(f"the first row is {','.join(header)[:80]!r}, needed {','.join(self.header)!r}", score=0)
+            return reject(f"the first row is {','.join(header)[:80]!r}, needed {','.join(self.header)!r}", score=0)
         odd = next((number for number, row in enumerate(table[1:], start=1) if len(row) != len(header)), None)
         if odd is not None:
             reason = f"row {odd} has {plural(len(table[odd]), 'field')}, the header has {len(header)}"
-            return failed(reason, measured=len(table[odd]), needed=len(header), score=0.5)
+            return reject(reason, measured=len(table[odd]), needed=len(header), score=0.5)
         return exactly(len(table) - 1, self.rows, "row")
 
     @classmethod
@@ -125,8 +125,8 @@ class KeyValues(Data):
             name, colon, value = line.partition(":")
             if name.rstrip() != key or not colon or not value.startswith((" ", "\t")) or not has_words(value):
                 reason = f"line {number + 1} is {line[:60]!r}, needed {f'{key}: …'!r}"
-                return failed(reason, measured=number, needed=len(self.keys), score=number / len(self.keys))
-        return passed(f"found {quoted_list(self.keys)}", measured=len(self.keys), needed=len(self.keys), score=1)
+                return reject(reason, measured=number, needed=len(self.keys), score=number / len(self.keys))
+        return accept(f"found {quoted_list(self.keys)}", measured=len(self.keys), needed=len(self.keys), score=1)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -190,16 +190,16 @@ class Xml(Data):
             between, at = body[at : hit.start()], hit.end()
             closes, name = bool(hit[1]), hit[2]
             if (closes, name) not in expected[opened]:
-                return failed(f"found {hit.group()[:40]} where it does not belong", measured=items)
+                return reject(f"found {hit.group()[:40]} where it does not belong", measured=items)
             if (opened == 2) != has_words(between):
                 where = "an empty item" if opened == 2 else "text outside of the items"
-                return failed(f"found {where} before {hit.group()[:40]}", measured=items)
+                return reject(f"found {where} before {hit.group()[:40]}", measured=items)
             items += opened == 2
             opened = {0: 1, 1: 2 if name == self.item else 3, 2: 1}[opened]
             if opened == 3:
                 break
         if opened != 3 or body[at:].strip() or not body.startswith("<"):
-            return failed(f"the answer is not one closed <{self.root}> element", measured=items, needed=self.count)
+            return reject(f"the answer is not one closed <{self.root}> element", measured=items, needed=self.count)
         return exactly(items, self.count, f"<{self.item}> element")
 
     @classmethod

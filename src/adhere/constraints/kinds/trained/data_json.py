@@ -12,7 +12,7 @@ from typing import Any, Self
 from adhere.constraints.base import Constraint, Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
 from adhere.constraints.kinds.shared.json_shape import depth, instance, mismatch, parse, schema_problem
-from adhere.constraints.rule import Rule, exactly, failed, found, passed, plural, quoted_list
+from adhere.constraints.rule import Rule, accept, decide, exactly, plural, quoted_list, reject
 from adhere.text.words import has_words, lines
 
 WHOLE = frozenset({"shape", "wrap", "start", "end", "last", "title", "sentence case", "case", "mark count"})
@@ -53,9 +53,9 @@ class _Json(Data):
     def judge(self, text: str) -> Finding:
         value, problem = parse(text.strip())
         if problem is not None:
-            return failed(f"the answer is {problem}", score=0)
+            return reject(f"the answer is {problem}", score=0)
         problem = mismatch(value, self.shape())
-        return found(problem is None, problem or "the JSON has the shape that was asked for", score=0.5)
+        return decide(problem is None, problem or "the JSON has the shape that was asked for", score=0.5)
 
     def fill(self, pieces: Sequence[str]) -> object:
         """The answer as a value, with `pieces` of prose for its texts."""
@@ -403,7 +403,7 @@ class JsonDepth(Data):
     def judge(self, text: str) -> Finding:
         value, problem = parse(text.strip())
         if problem is not None:
-            return failed(f"the answer is {problem}", score=0)
+            return reject(f"the answer is {problem}", score=0)
         return exactly(depth(value), self.levels, "level of nesting")
 
     @classmethod
@@ -452,12 +452,12 @@ class JsonSortedKeys(Data):
     def judge(self, text: str) -> Finding:
         value, problem = parse(text.strip())
         if problem is not None:
-            return failed(f"the answer is {problem}", score=0)
+            return reject(f"the answer is {problem}", score=0)
         if not isinstance(value, dict):
-            return failed("the JSON is not an object", score=0)
+            return reject("the JSON is not an object", score=0)
         keys = [key.casefold() for key in value]
         if len(keys) < self.count:
-            return failed(
+            return reject(
                 f"found {plural(len(keys), 'key')}, needed at least {self.count}",
                 measured=len(keys),
                 needed=self.count,
@@ -465,7 +465,7 @@ class JsonSortedKeys(Data):
             )
         wrong = next((late for early, late in itertools.pairwise(keys) if early > late), None)
         reason = "the keys are sorted" if wrong is None else f"the key {wrong[:40]!r} stands behind a later one"
-        return found(wrong is None, reason, measured=len(keys), needed=self.count, score=0.5)
+        return decide(wrong is None, reason, measured=len(keys), needed=self.count, score=0.5)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -519,8 +519,8 @@ class JsonLines(Data):
             problem = problem or mismatch(value, shape, "the object")
             if problem is not None:
                 reason = f"line {number + 1}: {problem}"
-                return failed(reason, measured=number, needed=self.count, score=number / self.count)
-        return passed(f"found {plural(self.count, 'line')} of JSON", measured=self.count, needed=self.count, score=1)
+                return reject(reason, measured=number, needed=self.count, score=number / self.count)
+        return accept(f"found {plural(self.count, 'line')} of JSON", measured=self.count, needed=self.count, score=1)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from adhere.constraints.base import Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import Rule, at_least, exactly, failed, found, passed, pick, quoted_list, topic_words
+from adhere.constraints.rule import Rule, accept, at_least, decide, exactly, pick, quoted_list, reject, topic_words
 from adhere.text.words import count_words, sentence_spans, sentences
 
 # Words that ordinary answers use often, with what can stand in their place.
@@ -84,7 +84,7 @@ class Include(Rule):
         missing = [word for word, span in spans.items() if span is None]
         present = len(spans) - len(missing)
         reason = f"missing {quoted_list(missing)}" if missing else f"found {quoted_list(self.words)}"
-        return found(
+        return decide(
             not missing,
             reason,
             measured=present,
@@ -147,7 +147,7 @@ class Forbid(Rule):
         spans = {word: span for word in self.words if (span := phrases.first(text, word))}
         reason = f"found the forbidden {quoted_list(list(spans))}" if spans else f"found no {quoted_list(self.words)}"
         span = min(spans.values()) if spans else None
-        return found(not spans, reason, measured=len(spans), needed=0, span=span)
+        return decide(not spans, reason, measured=len(spans), needed=0, span=span)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -180,7 +180,7 @@ class Forbid(Rule):
 
 
 @dataclasses.dataclass(frozen=True)
-class _Counted(Rule):
+class _KeywordCount(Rule):
     """Base of the kinds that count one keyword."""
 
     word: str = param(Words(60))
@@ -211,7 +211,7 @@ class _Counted(Rule):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class AtLeastTimes(_Counted):
+class AtLeastTimes(_KeywordCount):
     """`word` occurs at least `count` times. With ("milk", 2): "Milk is milk." passes, "Milk is good." fails."""
 
     id = "keywords:times"
@@ -245,7 +245,7 @@ class AtLeastTimes(_Counted):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class ExactTimes(_Counted):
+class ExactTimes(_KeywordCount):
     """`word` occurs exactly `count` times. With ("milk", 1): "Cats drink milk." passes, "Milk is milk." fails."""
 
     id = "keywords:exactly"
@@ -314,9 +314,9 @@ class Opening(Rule):
         start, end = sentence_spans(text, most=1)[0]
         span = phrases.first(text[start:end], self.word)
         if span:
-            return passed(f'found "{self.word}" in the first sentence', span=(start + span[0], start + span[1]))
+            return accept(f'found "{self.word}" in the first sentence', span=(start + span[0], start + span[1]))
         where = "only in a later one" if phrases.contains(text, self.word) else "nowhere"
-        return failed(f'needed "{self.word}" in the first sentence, found it {where}', span=(start, end))
+        return reject(f'needed "{self.word}" in the first sentence, found it {where}', span=(start, end))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from adhere.constraints.base import Constraint, Finding, Whole, kind, param
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.rule import MOST_SENTENCES, Rule, at_least, at_most, exactly, found, pick, plural
+from adhere.constraints.rule import MOST_SENTENCES, Rule, at_least, at_most, decide, exactly, pick, plural
 from adhere.text.words import count_words, has_words, paragraphs, sentence_spans, sentences, word_spans
 
 _PROSE = (
@@ -166,7 +166,7 @@ class BetweenWords(Rule):
         count = count_words(text)
         score = count / self.low if count < self.low else self.high / count
         reason = f"found {plural(count, 'word')}, needed {self.low} to {self.high}"
-        return found(self.low <= count <= self.high, reason, measured=count, needed=[self.low, self.high], score=score)
+        return decide(self.low <= count <= self.high, reason, measured=count, needed=[self.low, self.high], score=score)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -14,13 +14,13 @@ from adhere.constraints.kinds.trained.position_pairs import say_phrase, write_wi
 from adhere.constraints.rule import (
     MOST_SENTENCES,
     Rule,
+    accept,
     at_least,
+    decide,
     exactly,
-    failed,
-    found,
-    passed,
     pick,
     plural,
+    reject,
     topic_words,
 )
 from adhere.text.words import count_words, has_words, paragraphs, sentence_spans, word_lines, word_spans
@@ -37,7 +37,7 @@ def _one_word(rng: random.Random, words: Sequence[str]) -> str:
     return next(word for word in topic_words(rng, words, len(words) + 12) if count_words(word) == 1)
 
 
-class _Placed(Rule):
+class _Position(Rule):
     """Base of the kinds that say where one word or phrase stands."""
 
     word: str
@@ -54,7 +54,7 @@ class _Placed(Rule):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class NthWord(_Placed):
+class NthWord(_Position):
     """The word with that number is `word`. With ("cats", 2): "All cats sleep." passes, "Cats sleep." fails."""
 
     id = "position:nth_word"
@@ -78,10 +78,10 @@ class NthWord(_Placed):
     def judge(self, text: str) -> Finding:
         spans = word_spans(text, most=self.number)
         if len(spans) < self.number:
-            return failed(f"found only {plural(len(spans), 'word')}, needed {self.word!r} as word {self.number}")
+            return reject(f"found only {plural(len(spans), 'word')}, needed {self.word!r} as word {self.number}")
         start, end = spans[self.number - 1]
         reason = f'word {self.number} is "{text[start:end][:60]}", needed "{self.word}"'
-        return found(phrases.contains(text[start:end], self.word), reason, needed=self.word, span=(start, end))
+        return decide(phrases.contains(text[start:end], self.word), reason, needed=self.word, span=(start, end))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -102,7 +102,7 @@ class NthWord(_Placed):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class NthParagraph(_Placed):
+class NthParagraph(_Position):
     r"""The paragraph with that number holds `word`.
 
     With ("dogs", 2): "Cats.\n\nDogs." passes, "Dogs.\n\nCats." fails.
@@ -127,10 +127,10 @@ class NthParagraph(_Placed):
     def judge(self, text: str) -> Finding:
         pieces = [piece for piece in paragraphs(text) if has_words(piece)]
         if len(pieces) < self.number:
-            return failed(f"found {plural(len(pieces), 'paragraph')}, needed at least {self.number}", score=0)
+            return reject(f"found {plural(len(pieces), 'paragraph')}, needed at least {self.number}", score=0)
         ok = phrases.contains(pieces[self.number - 1], self.word)
         reason = f'paragraph {self.number} {"holds" if ok else "does not hold"} "{self.word}"'
-        return found(ok, reason, measured=len(pieces), needed=self.number, score=0.5)
+        return decide(ok, reason, measured=len(pieces), needed=self.number, score=0.5)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -154,7 +154,7 @@ class NthParagraph(_Placed):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class FirstHalf(_Placed):
+class FirstHalf(_Position):
     """`word` occurs, and only in the first half of the words.
 
     With "cats": "Cats sleep." passes, "Sleep, cats." fails.
@@ -178,11 +178,11 @@ class FirstHalf(_Placed):
     def judge(self, text: str) -> Finding:
         hits = [hit.span() for hit in phrases.pattern(self.word).finditer(text)]
         if not hits:
-            return failed(f'missing "{self.word}"', measured=0)
+            return reject(f'missing "{self.word}"', measured=0)
         starts = [start for start, _ in word_spans(text)]
         late = [span for span in hits if 2 * _word_at(starts, span[1] - 1) >= len(starts)]
         reason = f'found "{self.word}" {plural(len(hits), "time")}, {len(late)} of them in the second half'
-        return found(not late, reason, measured=len(hits), span=(late or hits)[0], score=1 - len(late) / len(hits))
+        return decide(not late, reason, measured=len(hits), span=(late or hits)[0], score=1 - len(late) / len(hits))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -206,7 +206,7 @@ def _word_at(starts: Sequence[int], position: int) -> int:
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class FirstAndLast(_Placed):
+class FirstAndLast(_Position):
     """The first and the last of several sentences hold `word`. With "cat": "A cat. A dog. My cat." passes."""
 
     id = "position:first_and_last"
@@ -226,11 +226,11 @@ class FirstAndLast(_Placed):
     def judge(self, text: str) -> Finding:
         spans = sentence_spans(text, most=MOST_SENTENCES)
         if len(spans) < 2:
-            return failed("found one sentence, needed a first and a last one", measured=len(spans), needed=2, score=0)
+            return reject("found one sentence, needed a first and a last one", measured=len(spans), needed=2, score=0)
         held = [phrases.contains(text[start:end], self.word) for start, end in (spans[0], spans[-1])]
         names = [name for name, ok in zip(("first", "last"), held, strict=True) if not ok]
         reason = f'"{self.word}" is missing in the {" and the ".join(names)} sentence' if names else "found in both"
-        return found(all(held), reason, measured=sum(held), needed=2, span=spans[0], score=sum(held) / 2)
+        return decide(all(held), reason, measured=sum(held), needed=2, span=spans[0], score=sum(held) / 2)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -255,7 +255,7 @@ class FirstAndLast(_Placed):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class EverySentence(_Placed):
+class EverySentence(_Position):
     """At least `count` sentences, and every one holds `word`.
 
     With ("cat", 2): "A cat. My cat." passes, "A cat." fails.
@@ -282,7 +282,7 @@ class EverySentence(_Placed):
         if not without:
             return at_least(len(spans), self.count, f'sentence with "{self.word}"')
         reason = f'{len(without)} of {plural(len(spans), "sentence")} do not hold "{self.word}"'
-        return failed(
+        return reject(
             reason,
             measured=len(spans) - len(without),
             needed=len(spans),
@@ -310,7 +310,7 @@ class EverySentence(_Placed):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class EveryParagraph(_Placed):
+class EveryParagraph(_Position):
     r"""Exactly `count` paragraphs that all hold `word`. With ("cat", 2): "A cat.\n\nMy cat." passes, "A cat." fails."""
 
     id = "position:every_paragraph"
@@ -337,7 +337,7 @@ class EveryParagraph(_Placed):
         reason = (
             f'{holding} of {plural(len(pieces), "paragraph")} hold "{self.word}", needed {self.count} of {self.count}'
         )
-        return found(
+        return decide(
             holding == self.count,
             reason,
             measured=holding,
@@ -362,7 +362,7 @@ class EveryParagraph(_Placed):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class OnlyLastSentence(_Placed):
+class OnlyLastSentence(_Position):
     """Of several sentences only the last holds `word`. With "cat": "A dog. A cat." passes, "A cat. A cat." fails."""
 
     id = "position:only_last_sentence"
@@ -383,13 +383,13 @@ class OnlyLastSentence(_Placed):
     def judge(self, text: str) -> Finding:
         spans = sentence_spans(text, most=MOST_SENTENCES)
         if len(spans) < 2:
-            return failed("found one sentence, needed one before the last", measured=len(spans), needed=2)
+            return reject("found one sentence, needed one before the last", measured=len(spans), needed=2)
         start = spans[-1][0]
         early = phrases.first(text[:start], self.word)
         if early is not None:
-            return failed(f'found "{self.word}" before the last sentence', span=early)
+            return reject(f'found "{self.word}" before the last sentence', span=early)
         ok = phrases.contains(text[start:], self.word)
-        return found(ok, f'the last sentence {"holds" if ok else "lacks"} "{self.word}"', span=spans[-1])
+        return decide(ok, f'the last sentence {"holds" if ok else "lacks"} "{self.word}"', span=spans[-1])
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -408,7 +408,7 @@ class OnlyLastSentence(_Placed):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class LastLine(_Placed):
+class LastLine(_Position):
     r"""The last of several lines holds `word` and nothing else.
 
     With "cats": "They sleep.\nCats" passes, "Cats" fails.
@@ -432,12 +432,12 @@ class LastLine(_Placed):
     def judge(self, text: str) -> Finding:
         written = word_lines(text)
         if len(written) < 2:
-            return failed(f'found one line, needed "{self.word}" on a line below others', measured=1, needed=2)
+            return reject(f'found one line, needed "{self.word}" on a line below others', measured=1, needed=2)
         last = written[-1].strip()
         ok = last.strip("\"'“”*_.!").casefold() == self.word.casefold()
         if ok:
-            return passed(f'the last line is "{self.word}"')
-        return failed(f'the last line is {last[:40]!r}, needed "{self.word}" alone', needed=self.word)
+            return accept(f'the last line is "{self.word}"')
+        return reject(f'the last line is {last[:40]!r}, needed "{self.word}" alone', needed=self.word)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -12,10 +12,10 @@ from adhere.constraints.kinds.shared import edits, phrases
 from adhere.constraints.rule import (
     Rule,
     at_least,
-    failed,
-    found,
+    decide,
     pick,
     plural,
+    reject,
     topic_words,
 )
 from adhere.text.words import count_words, has_words
@@ -51,7 +51,7 @@ class _Pair(Rule):
         first, second = phrases.first(text, self.first), phrases.first(text, self.second)
         missing = [word for word, span in ((self.first, first), (self.second, second)) if span is None]
         if first is None or second is None:
-            return failed(f'missing "{missing[0]}"', measured=2 - len(missing), needed=2, score=(2 - len(missing)) / 4)
+            return reject(f'missing "{missing[0]}"', measured=2 - len(missing), needed=2, score=(2 - len(missing)) / 4)
         return self.place(text, first, second)
 
     def place(self, text: str, first: tuple[int, int], second: tuple[int, int]) -> Finding:
@@ -99,7 +99,7 @@ class Before(_Pair):
     def place(self, text: str, first: tuple[int, int], second: tuple[int, int]) -> Finding:
         ok = first[0] < second[0]
         reason = f'"{self.first}" stands {"before" if ok else "after"} "{self.second}"'
-        return found(ok, reason, span=first if ok else second, score=0.75)
+        return decide(ok, reason, span=first if ok else second, score=0.75)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -189,7 +189,7 @@ class Near(_Pair):
         start, end = min(first, second)[1], max(first, second)[0]
         gap = count_words(text[start:end])
         reason = f'found {plural(gap, "word")} between "{self.first}" and "{self.second}", allowed {self.distance}'
-        return found(
+        return decide(
             gap <= self.distance,
             reason,
             measured=gap,

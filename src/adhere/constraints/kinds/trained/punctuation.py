@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from adhere.constraints.base import Choice, Finding, Whole, kind, param
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.rule import Rule, at_least, found, pick, plural
+from adhere.constraints.rule import Rule, at_least, decide, pick, plural
 from adhere.text.words import has_words
 
 _REMARK = re.compile(r"\(([^()\n]+)\)")
@@ -26,7 +26,7 @@ class _Without(Rule):
         count = sum(map(text.count, self._marks))
         at = min((at for mark in self._marks if (at := text.find(mark)) >= 0), default=None)
         span = None if at is None else (at, at + 1)
-        return found(
+        return decide(
             count == 0, f"found {plural(count, self._noun)}, allowed none", measured=count, needed=0, span=span
         )
 
@@ -194,7 +194,7 @@ class EndsWith(Rule):
     def judge(self, text: str) -> Finding:
         body = text.rstrip()
         reason = f"found the end {body[-12:]!r}, needed {self.mark!r} at the end"
-        return found(body.endswith(self.mark), reason, span=(max(0, len(body) - 1), len(body)))
+        return decide(body.endswith(self.mark), reason, span=(max(0, len(body) - 1), len(body)))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 from adhere.constraints.base import Finding, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.rule import Rule, failed, found, passed, pick, topic_words
+from adhere.constraints.rule import Rule, accept, decide, pick, reject, topic_words
 from adhere.text.words import count_words, word_spans
 
 _OPENERS = " \t\r\n\"'“‘«([{*_#>"
@@ -74,10 +74,10 @@ class StartPhrase(_AtAnEnd):
         body = len(text) - len(text.lstrip(_OPENERS))
         hit = pattern.match(text, len(text) - len(text.lstrip())) or pattern.match(text, body)
         if hit:
-            return passed(f"found {hit.group()!r} at the start", span=hit.span())
+            return accept(f"found {hit.group()!r} at the start", span=hit.span())
         end = min(len(text), body + len(self.phrase))
         reason = f"found the start {text[body:end]!r}, needed {self.phrase!r}"
-        return failed(reason, span=(body, end))
+        return reject(reason, span=(body, end))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -119,10 +119,10 @@ class EndPhrase(_AtAnEnd):
         tail = max(0, len(body) - 4 * len(self.phrase) - 8)  # blanks of the phrase may be wider in the text
         hits = [hit for hit in phrases.pattern(last).finditer(body, tail) if hit.end() == len(body)]
         if hits:
-            return passed(f"found {hits[-1].group()!r} at the end", span=hits[-1].span())
+            return accept(f"found {hits[-1].group()!r} at the end", span=hits[-1].span())
         start = max(0, len(body) - len(last))
         reason = f"found the end {body[start:]!r}, needed {self.phrase!r}"
-        return failed(reason, span=(start, len(body)))
+        return reject(reason, span=(start, len(body)))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -163,7 +163,7 @@ class Quotes(Rule):
         reason = (
             f"no double quotation mark at the {lacking}" if lacking else "found double quotation marks at both ends"
         )
-        return found(not lacking, reason, score=(opened + closed) / 2)
+        return decide(not lacking, reason, score=(opened + closed) / 2)
 
     def repairs(self, text: str) -> Iterator[str]:
         inner = re.sub(r'["“”]', "'", text.strip().strip('"“”').strip())
@@ -199,7 +199,7 @@ class FirstWord(_AtAnEnd):
         start = len(text) - len(text.lstrip(_OPENERS))
         hit = phrases.pattern(self.word).match(text, start)
         reason = f"found {text[start : start + 20]!r} at the start, needed the word {self.word!r}"
-        return found(hit is not None, reason, span=(start, min(len(text), start + len(self.word))))
+        return decide(hit is not None, reason, span=(start, min(len(text), start + len(self.word))))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -282,9 +282,11 @@ class SameWord(Rule):
         spans = word_spans(text)
         first, last = text[slice(*spans[0])], text[slice(*spans[-1])]
         if len(spans) < 2:
-            return failed("found one word only, needed a first and a last one", span=spans[0])
+            return reject("found one word only, needed a first and a last one", span=spans[0])
         reason = f"the first word is {first[:40]!r}, the last is {last[:40]!r}"
-        return found(first.casefold() == last.casefold(), reason, measured=last[:40], needed=first[:40], span=spans[-1])
+        return decide(
+            first.casefold() == last.casefold(), reason, measured=last[:40], needed=first[:40], span=spans[-1]
+        )
 
     def repairs(self, text: str) -> Iterator[str]:
         body = text.strip()

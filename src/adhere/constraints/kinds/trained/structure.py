@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from adhere.constraints.base import Constraint, Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
-from adhere.constraints.rule import Rule, exactly, failed, found, passed, plural, quoted_list
+from adhere.constraints.rule import Rule, accept, decide, exactly, plural, quoted_list, reject
 from adhere.text.parts import bullets
 from adhere.text.words import has_words
 
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"^[ \t]*+(\d{1,4})[.)][ \t]++(?=[^\n]*[^\W_])", re.MULTILI
 _LINE = re.compile(r"^[^\n]*?[^\W_][^\n]*", re.MULTILINE)
 
 
-class _Counted(Rule):
+class _LineCount(Rule):
     """Base of the kinds that ask for a number of lines of some sort."""
 
     _unit = ""
@@ -50,7 +50,7 @@ class _Counted(Rule):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Bullets(_Counted):
+class Bullets(_LineCount):
     r"""Exactly `count` lines behind a bullet (-, *, + or •). With 2: "- Cats\n- Dogs" passes, "- Cats" fails.
 
     Other lines, such as an introduction, may stand around them; what stands in a code block is no bullet.
@@ -79,7 +79,7 @@ class Bullets(_Counted):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Numbered(_Counted):
+class Numbered(_LineCount):
     r"""Exactly `count` lines numbered from 1. With 2: "1. Cats\n2. Dogs" passes, "1. Cats\n3. Dogs" fails."""
 
     id = "structure:numbered"
@@ -105,7 +105,7 @@ class Numbered(_Counted):
             return exactly(len(numbers), self.count, "numbered item")
         in_order = numbers == list(range(1, self.count + 1))
         reason = f"found {plural(len(numbers), 'item')} numbered {numbers[:8]}, needed 1 to {self.count} in order"
-        return found(in_order, reason, measured=len(numbers), needed=self.count, score=0.9)
+        return decide(in_order, reason, measured=len(numbers), needed=self.count, score=0.9)
 
     def conflicts_with(self, other: Constraint) -> bool:
         return super().conflicts_with(other) or other.id == "punctuation:no_periods"
@@ -113,7 +113,7 @@ class Numbered(_Counted):
 
 @kind
 @dataclasses.dataclass(frozen=True)
-class Lines(_Counted):
+class Lines(_LineCount):
     r"""Exactly `count` lines that hold a word. With 2: "Cats\nDogs" passes, "Cats and dogs" fails."""
 
     id = "structure:lines"
@@ -178,9 +178,9 @@ class Labels(Rule):
             hit = pattern.search(text, at)
             if hit is None:
                 reason = f'found no line that starts with "{label}:" and goes on, after {number} of {len(self.labels)}'
-                return failed(reason, measured=number, needed=len(self.labels), score=number / len(self.labels))
+                return reject(reason, measured=number, needed=len(self.labels), score=number / len(self.labels))
             at = hit.end()
-        return passed(f"found {quoted_list(self.labels)}", measured=len(self.labels), needed=len(self.labels), score=1)
+        return accept(f"found {quoted_list(self.labels)}", measured=len(self.labels), needed=len(self.labels), score=1)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -238,10 +238,10 @@ class JsonObject(Rule):
     def judge(self, text: str) -> Finding:
         body = text.strip()
         if not body.startswith("{"):
-            return failed(f"the answer begins with {body[:12]!r}, not with a JSON object", span=(0, 1), score=0)
+            return reject(f"the answer begins with {body[:12]!r}, not with a JSON object", span=(0, 1), score=0)
         value, problem = _parse(body)
         if value is None:
-            return failed(f"not one JSON object: {problem}", score=0)
+            return reject(f"not one JSON object: {problem}", score=0)
         names = [name for name, _ in value]
         wrong = [f"lacks {quoted_list([key])}" for key in self.keys if key not in names]
         wrong += [f"has the further key {name[:40]!r}" for name in names if name not in self.keys][:3]
@@ -249,7 +249,7 @@ class JsonObject(Rule):
         wrong += [f"has nothing under {name[:40]!r}" for name, item in value if not _says_something(item)]
         present = sum(key in names for key in self.keys) / len(self.keys)
         reason = f"the JSON object {wrong[0]}" if wrong else f"found a JSON object with {quoted_list(self.keys)}"
-        return found(not wrong, reason, measured=len(names), needed=len(self.keys), score=(1 + present) / 2)
+        return decide(not wrong, reason, measured=len(names), needed=len(self.keys), score=(1 + present) / 2)
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

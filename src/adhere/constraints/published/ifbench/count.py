@@ -20,14 +20,14 @@ from adhere.constraints.published.ifbench.kind import (
     NEW,
     OLD,
     Check,
+    accept,
     at_least,
     exactly,
-    failed,
     number,
     number_drawn,
-    passed,
     published_kind,
     quote,
+    reject,
     verdict,
 )
 from adhere.constraints.published.shared.features import Text
@@ -165,13 +165,13 @@ def punctuation() -> Check:
     def check(text: Text) -> Finding:
         raw = text.raw
         if not any(mark in raw for mark in _INTERROBANGS):
-            return failed("found no interrobang (?!, !? or ‽)", needed="?!")
+            return reject("found no interrobang (?!, !? or ‽)", needed="?!")
         taken = "?!" if "?!" in raw else "!?"
         rest = raw.replace(taken, "", 1)
         missing = [mark for mark in ".,!?;:" if mark not in rest]
         if missing:
-            return failed(f"besides the interrobang, found no {' '.join(missing)}", missing, ". , ! ? ; :")
-        return passed("found every standard punctuation mark and an interrobang")
+            return reject(f"besides the interrobang, found no {' '.join(missing)}", missing, ". , ! ? ; :")
+        return accept("found every standard punctuation mark and an interrobang")
 
     return check
 
@@ -200,8 +200,8 @@ def keywords_multiple(keyword1: str, keyword2: str, keyword3: str, keyword4: str
         for word, lowered, times, said in wanted:
             found = lower.count(lowered)
             if found != times:
-                return failed(f"found {word!r} {found} times, needed {said}", found, times)
-        return passed("found every keyword exactly as often as asked")
+                return reject(f"found {word!r} {found} times, needed {said}", found, times)
+        return accept("found every keyword exactly as often as asked")
 
     return check
 
@@ -220,8 +220,8 @@ def words_japanese(N: float) -> Check:
         for order, word in enumerate(chosen, 1):
             core = word.strip(EDGES)
             if core and not core.isdigit() and not _JAPANESE.search(core):
-                return failed(f"word {order * N} is {quote(core)}, needed a Japanese word", core[:40], "Japanese")
-        return passed(f"every {N}th word is Japanese ({len(chosen)} words)", len(chosen))
+                return reject(f"word {order * N} is {quote(core)}, needed a Japanese word", core[:40], "Japanese")
+        return accept(f"every {N}th word is Japanese ({len(chosen)} words)", len(chosen))
 
     return check
 

@@ -21,10 +21,10 @@ from adhere.constraints.published.ifbench.kind import (
     NEW,
     OLD,
     Check,
-    failed,
-    passed,
+    accept,
     published_kind,
     quote,
+    reject,
     verdict,
 )
 from adhere.constraints.published.ifbench.ratio import Sentences, punkt
@@ -64,15 +64,15 @@ def mcq_count_length() -> Check:
 
     def check(text: Text) -> Finding:
         if not text.raw.startswith("Question"):
-            return failed('the answer does not begin with "Question"')
+            return reject('the answer does not begin with "Question"')
         found = [question for piece in _QUESTION.split(text.raw) if (question := piece.strip())]
         if len(found) != 4:
-            return failed(f"found {amount(len(found), 'questions')}, needed 4", len(found), 4)
+            return reject(f"found {amount(len(found), 'questions')}, needed 4", len(found), 4)
         lengths: list[int] = []
         for order, question in enumerate(found, 1):
             options, length = _question(question)
             if options != 5:
-                return failed(f"question {order} has {options} options, needed 5", options, 5)
+                return reject(f"question {order} has {options} options, needed 5", options, 5)
             lengths.append(length)
         growing = all(left < right for left, right in itertools.pairwise(lengths))
         reason = f"the questions have {', '.join(map(str, lengths))} characters, needed each longer than the one before"
@@ -122,16 +122,16 @@ def reverse_newline() -> Check:
 
     def check(text: Text) -> Finding:
         if "Zimbabwe" not in text.raw:
-            return failed("found no Zimbabwe to begin with")
+            return reject("found no Zimbabwe to begin with")
         lines = [core for line in text.lines if (core := line.strip(EDGES))]
         start = next(at for at, line in enumerate(lines) if "Zimbabwe" in line)
         listed = [_plain(line) for line in lines[start:]]
         if len(listed) < 52:
-            return failed(f"found {amount(len(listed), 'lines')} from Zimbabwe on, needed at least 52", len(listed), 52)
+            return reject(f"found {amount(len(listed), 'lines')} from Zimbabwe on, needed at least 52", len(listed), 52)
         for before, after in itertools.pairwise(listed):
             if before < after:
-                return failed(f"{quote(after)} stands after {quote(before)}")
-        return passed(f"{len(listed)} lines are in reverse order", len(listed), 52)
+                return reject(f"{quote(after)} stands after {quote(before)}")
+        return accept(f"{len(listed)} lines are in reverse order", len(listed), 52)
 
     return check
 
@@ -167,13 +167,13 @@ def _sentence_alphabet(sentences: Sentences) -> Callable[[], Check]:
         def check(text: Text) -> Finding:
             found = sentences(text)
             if len(found) != 26:
-                return failed(f"found {amount(len(found), 'sentences')}, needed 26", len(found), 26)
+                return reject(f"found {amount(len(found), 'sentences')}, needed 26", len(found), 26)
             for order, sentence in enumerate(found):
                 letter = chr(ord("a") + order)
                 start = sentence.lstrip()[:1].lower()[:1]
                 if start != letter:
-                    return failed(f"sentence {order + 1} begins with {start!r}, needed {letter!r}", start, letter)
-            return passed("26 sentences follow the alphabet", 26, 26)
+                    return reject(f"sentence {order + 1} begins with {start!r}, needed {letter!r}", start, letter)
+            return accept("26 sentences follow the alphabet", 26, 26)
 
         return check
 
@@ -202,11 +202,11 @@ def european_capitals_sort() -> Check:
     def check(text: Text) -> Finding:
         found = [name for piece in _plain(text.raw).split(",") if (name := piece.strip())]
         if len(found) != len(_CAPITALS):
-            return failed(f"found {amount(len(found), 'names')}, needed {len(_CAPITALS)}", len(found), len(_CAPITALS))
+            return reject(f"found {amount(len(found), 'names')}, needed {len(_CAPITALS)}", len(found), len(_CAPITALS))
         for order, (name, wanted) in enumerate(zip(found, _CAPITALS, strict=True), 1):
             if name != wanted:
-                return failed(f"name {order} is {quote(name)}, needed {wanted}", name[:40], wanted)
-        return passed("found the 27 capitals in order", 27, 27)
+                return reject(f"name {order} is {quote(name)}, needed {wanted}", name[:40], wanted)
+        return accept("found the 27 capitals in order", 27, 27)
 
     return check
 
@@ -241,17 +241,17 @@ def _table(name: str, rows: int, text: str, delimiter: str = ",") -> list[list[s
         why = (
             f"a field has more than {_LONGEST_FIELD:,} characters" if is_long else "a carriage return stands in a field"
         )
-        return failed(f"the answer is no {name}: {why}")
+        return reject(f"the answer is no {name}: {why}")
     if len(found) == rows:
         return found
     counted = f"more than {rows - 1}" if len(found) > rows else str(max(0, len(found) - 1))
-    return failed(f"found {counted} rows under the header, needed {rows - 1}", counted, rows - 1)
+    return reject(f"found {counted} rows under the header, needed {rows - 1}", counted, rows - 1)
 
 
 def _narrow(rows: list[list[str]]) -> Iterator[Finding]:
     for order, row in enumerate(rows):
         if len(row) != 5:
-            yield failed(f"row {order} has {len(row)} fields, needed 5", len(row), 5)
+            yield reject(f"row {order} has {len(row)} fields, needed 5", len(row), 5)
 
 
 _CITY = ["ID", "Country", "City", "Year", "Count"]
@@ -268,8 +268,8 @@ def csv_city() -> Check:
         if isinstance(rows, Finding):
             return rows
         if rows[0] != _CITY:
-            return failed(f"the header is {quote(', '.join(rows[0]))}, needed {', '.join(_CITY)}")
-        return next(_narrow(rows), None) or passed("found the header and 7 rows of 5 fields", 7, 7)
+            return reject(f"the header is {quote(', '.join(rows[0]))}, needed {', '.join(_CITY)}")
+        return next(_narrow(rows), None) or accept("found the header and 7 rows of 5 fields", 7, 7)
 
     return check
 
@@ -294,16 +294,16 @@ def csv_special_character() -> Check:
 
     def check(text: Text) -> Finding:
         if not _PRODUCT_HEADER.fullmatch(text.raw.partition("\n")[0].strip()):
-            return failed("the first line is not the header asked for")
+            return reject("the first line is not the header asked for")
         rows = _table("comma-delimited table", 15, text.raw.replace('"', '"""'))
         if isinstance(rows, Finding):
             return rows
         for order, row in enumerate(rows[1:], 1):
             if len(row) != 5:
-                return failed(f"row {order} has {len(row)} fields, needed 5", len(row), 5)
+                return reject(f"row {order} has {len(row)} fields, needed 5", len(row), 5)
             if any(map(_quoted_special, row)):
-                return passed(f"row {order} holds a quoted special character")
-        return failed("no field holds a special character in double quotes")
+                return accept(f"row {order} holds a quoted special character")
+        return reject("no field holds a special character in double quotes")
 
     return check
 
@@ -327,7 +327,7 @@ def csv_quotes() -> Check:
 
     def check(text: Text) -> Finding:
         if not _STUDENT_HEADER.fullmatch(text.raw.partition("\n")[0].strip()):
-            return failed("the first line is not the header asked for")
+            return reject("the first line is not the header asked for")
         rows = _table("tab-delimited table", 4, text.raw.replace('"', '"""'), "\t")
         if isinstance(rows, Finding):
             return rows
@@ -338,8 +338,8 @@ def csv_quotes() -> Check:
             for field in row:
                 core = field.strip()
                 if core[:1] != '"' or core[-1:] != '"':
-                    return failed(f"a field of row {order} is not in double quotes: {quote(field)}")
-        return passed("all fields of 4 rows are in double quotes", 3, 3)
+                    return reject(f"a field of row {order} is not in double quotes: {quote(field)}")
+        return accept("all fields of 4 rows are in double quotes", 3, 3)
 
     return check
 
@@ -360,12 +360,12 @@ def date_format_list() -> Check:
             date = piece.strip()
             match = _DATE.fullmatch(date)
             if not match:
-                return failed(f"{quote(date)} is no date of the form YYYY-MM-DD", quote(date))
+                return reject(f"{quote(date)} is no date of the form YYYY-MM-DD", quote(date))
             year, month, day = map(int, match.groups())
             if not 1769 <= year <= 1821 or month > 12 or day > _LAST_DAY.get(month, 99):
-                return failed(f"{date} is no date from 1769 to 1821", date)
+                return reject(f"{date} is no date from 1769 to 1821", date)
             count += 1
-        return passed(f"found {amount(count, 'dates')}", count)
+        return accept(f"found {amount(count, 'dates')}", count)
 
     return check
 

@@ -13,7 +13,7 @@ from adhere.constraints.published.ifbench import ratio as ifbench_ratio
 from adhere.constraints.published.ifbench import sentence as ifbench_sentence
 from adhere.constraints.published.ifbench import words as ifbench_words
 from adhere.constraints.published.ifbench.features import without_marks
-from adhere.constraints.published.ifbench.kind import failed, passed, quote, verdict
+from adhere.constraints.published.ifbench.kind import accept, quote, reject, verdict
 from adhere.constraints.published.ifbench.trigrams import lower_words, shared_words, trigrams
 from adhere.constraints.published.shared.features import Text
 from adhere.constraints.published.shared.fixes import On, Values, fix, fixed_rule
@@ -45,11 +45,11 @@ def _line_indent(values: Values, on: On) -> Check:
             order += 1
             indent = len(line) - len(body)
             if indent <= before:
-                return failed(
+                return reject(
                     f"step {order} is indented by {indent}, needed more than the {before} before", indent, before + 1
                 )
             before = indent
-        return passed(f"{order} lines are indented like stairs", order)
+        return accept(f"{order} lines are indented like stairs", order)
 
     return check
 
@@ -57,7 +57,7 @@ def _line_indent(values: Values, on: On) -> Check:
 _CLOSERS = "\"'”’»)]}*_` "
 
 
-def _closed(text: Text) -> Iterable[str]:
+def _strip_closers(text: Text) -> Iterable[str]:
     """The sentences, closing quotes, brackets and emphasis set aside."""
     return (sentence.rstrip(_CLOSERS) for sentence in text.sentences)
 
@@ -82,7 +82,7 @@ def _sentence_type(values: Values, on: On) -> Check:
     vacuous, quotes = "fix:sentence-type-vacuous" in on, "fix:sentence-type-quotes" in on
 
     def check(text: Text) -> Finding:
-        return ifbench_ratio.judge_types(_closed(text) if quotes else text.sentences, vacuous=not vacuous)
+        return ifbench_ratio.judge_types(_strip_closers(text) if quotes else text.sentences, vacuous=not vacuous)
 
     return check
 
@@ -109,7 +109,7 @@ def _sentence_balance(values: Values, on: On) -> Check:
     vacuous, quotes = "fix:sentence-balance-vacuous" in on, "fix:sentence-balance-quotes" in on
 
     def check(text: Text) -> Finding:
-        return ifbench_ratio.judge_balance(_closed(text) if quotes else text.sentences, vacuous=not vacuous)
+        return ifbench_ratio.judge_balance(_strip_closers(text) if quotes else text.sentences, vacuous=not vacuous)
 
     return check
 
@@ -134,7 +134,7 @@ def _sentence_words(values: Values, on: On) -> Check:
         seen: set[str] = set()
         for word in joined_words(text.lower):
             if word in seen:
-                return failed(
+                return reject(
                     f"the word {quote(word)} stands twice, needed all different", word[:40], "different words"
                 )
             seen.add(word)
@@ -161,7 +161,7 @@ def _overlap(values: Values, on: On) -> Check:
     def check(text: Text) -> Finding:
         shared, found = shared_words(text, wanted)
         if not found:
-            return failed("found no three words to compare", needed=needed)
+            return reject("found no three words to compare", needed=needed)
         share = shared / found * 100
         reason = f"{share:.1f}% of the word trigrams are in the text given, needed {needed}%"
         return verdict(percentage - 2 <= share <= percentage + 2, reason, share, needed)
@@ -185,10 +185,10 @@ def _words_position(values: Values, on: On) -> Check:
 
     def check(text: Text) -> Finding:
         if lowered not in text.lower:
-            return failed(f"found no {wanted!r}", needed=wanted)
+            return reject(f"found no {wanted!r}", needed=wanted)
         words = joined_words(text.raw)
         if len(words) < 2:
-            return failed(
+            return reject(
                 f"found {amount(len(words), 'words')}, needed {wanted!r} as second and second to last", len(words), 2
             )
         reason = f"the second word is {quote(words[1])}, the second to last {quote(words[-2])}, needed {wanted!r}"
@@ -214,7 +214,7 @@ def _vowel(values: Values, on: On) -> Check:
         if "\n" in text.stripped:
             found = len(paragraphs(text.raw))
             if found > 1:
-                return failed(f"found {amount(found, 'paragraphs')}, needed 1", found, 1)
+                return reject(f"found {amount(found, 'paragraphs')}, needed 1", found, 1)
         lower = text.lower
         used = [letter for letter in "aeiou" if letter in lower]
         return verdict(len(used) <= 3, f"found the vowels {' '.join(used) or 'none'}, needed at most 3", len(used), 3)
@@ -240,8 +240,8 @@ def _no_consecutive(values: Values, on: On) -> Check:
                 continue
             for left, right in itertools.pairwise(line.split()):
                 if left[0] == right[0]:
-                    return failed(f"{quote(left)} and {quote(right)} begin with the same letter")
-        return passed("no two neighbouring words of a line begin with the same letter")
+                    return reject(f"{quote(left)} and {quote(right)} begin with the same letter")
+        return accept("no two neighbouring words of a line begin with the same letter")
 
     return check
 
@@ -283,13 +283,13 @@ def _sentence_alphabet(values: Values, on: On) -> Check:
     def check(text: Text) -> Finding:
         found = text.sentences
         if len(found) != 26:
-            return failed(f"found {amount(len(found), 'sentences')}, needed 26", len(found), 26)
+            return reject(f"found {amount(len(found), 'sentences')}, needed 26", len(found), 26)
         for order, sentence in enumerate(found):
             letter = chr(ord("a") + order)
             start = next(filter(str.isalnum, sentence), "").lower()
             if start != letter:
-                return failed(f"sentence {order + 1} begins with {start!r}, needed {letter!r}", start, letter)
-        return passed("26 sentences follow the alphabet", 26, 26)
+                return reject(f"sentence {order + 1} begins with {start!r}, needed {letter!r}", start, letter)
+        return accept("26 sentences follow the alphabet", 26, 26)
 
     return check
 
@@ -330,10 +330,10 @@ def _sub_bullets(values: Values, on: On) -> Check:
         raw = text.raw
         starts = [match.end() for match in bullet.finditer(raw)]
         if vacuous and not starts:
-            return failed("found no bullet points (*)", 0, 1)
+            return reject("found no bullet points (*)", 0, 1)
         for order, (start, end) in enumerate(zip(starts, [*starts[1:], len(raw)], strict=False), 1):
             if not holds(raw[start:end]):
-                return failed(f"no - follows bullet point {order}: {quote(raw[start:end])}", span=(start - 1, end))
-        return passed(f"a - follows each of {len(starts)} bullet points", len(starts))
+                return reject(f"no - follows bullet point {order}: {quote(raw[start:end])}", span=(start - 1, end))
+        return accept(f"a - follows each of {len(starts)} bullet points", len(starts))
 
     return check

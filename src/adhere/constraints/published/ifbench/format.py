@@ -21,12 +21,12 @@ from adhere.constraints.published.ifbench.kind import (
     NEW,
     OLD,
     Check,
+    accept,
     at_least,
-    failed,
     one_of,
-    passed,
     published_kind,
     quote,
+    reject,
     verdict,
 )
 from adhere.constraints.published.ifbench.ratio import Sentences, punkt
@@ -72,7 +72,7 @@ def parentheses() -> Check:
                     break
                 if brackets[closing.start() - 1] == _PARTNER[closing[0]]:
                     depth += closing.start() - at
-                    return passed(f"found brackets {depth} levels deep", depth, _NEEDED_LEVELS)
+                    return accept(f"found brackets {depth} levels deep", depth, _NEEDED_LEVELS)
                 at = closing.end()
             elif levels and levels[-1] == partner:
                 levels.pop()
@@ -83,7 +83,7 @@ def parentheses() -> Check:
             if opening is None:
                 break
             at = opening.start()
-        return failed(f"found brackets {deepest} levels deep, needed 5", deepest, _NEEDED_LEVELS)
+        return reject(f"found brackets {deepest} levels deep, needed 5", deepest, _NEEDED_LEVELS)
 
     return check
 
@@ -103,11 +103,11 @@ def quotes() -> Check:
                 levels.pop()
                 closed = max(closed, deepest - len(levels))
                 if closed >= 3:
-                    return passed("found quotes 3 levels deep", 3, 3)
+                    return accept("found quotes 3 levels deep", 3, 3)
             else:
                 levels.append(mark)
                 deepest = max(deepest, len(levels))
-        return failed(f"found quotes that close {closed} levels, needed 3", closed, 3)
+        return reject(f"found quotes that close {closed} levels, needed 3", closed, 3)
 
     return check
 
@@ -158,13 +158,13 @@ def _emoji(sentences: Sentences) -> Callable[[], Check]:
             for order, sentence in enumerate(found, 1):
                 core = without_marks(sentence).strip()
                 if not core:
-                    return failed(f"sentence {order}, {quote(sentence)}, holds only marks")
+                    return reject(f"sentence {order}, {quote(sentence)}, holds only marks")
                 if is_emoji(core[-1]) or is_emoji(core[-2:-1]):
                     continue
                 after = without_marks("".join(found[order : order + 1])).strip()
                 if not after or not is_emoji(after[0]):
-                    return failed(f"sentence {order} ends without an emoji: {quote(sentence[-40:])}")
-            return passed(f"all {len(found)} sentences end with an emoji", len(found))
+                    return reject(f"sentence {order} ends without an emoji: {quote(sentence[-40:])}")
+            return accept(f"all {len(found)} sentences end with an emoji", len(found))
 
         return check
 
@@ -188,16 +188,16 @@ def line_indent() -> Check:
         count = text.raw.count("\n") + 1
         stairs = count // 2
         if stairs > _MANY_LINES and stairs * (stairs - 1) // 2 > len(text.raw):
-            return failed(f"found {count} lines, too many to be indented like stairs", count)
+            return reject(f"found {count} lines, too many to be indented like stairs", count)
         lines = _without_blank_lines(text.lines)
         before = -1
         for order, line in enumerate(lines, 1):
             indent = len(line) - len(line.lstrip(" "))
             if indent <= before:
                 reason = f"line {order} is indented by {indent}, needed more than the {before} before"
-                return failed(reason, indent, before + 1)
+                return reject(reason, indent, before + 1)
             before = indent
-        return passed(f"{len(lines)} lines are indented like stairs", len(lines))
+        return accept(f"{len(lines)} lines are indented like stairs", len(lines))
 
     return check
 
@@ -256,13 +256,13 @@ def _quote_unquote(*, curly: bool, bare_passes: bool) -> Check:
         raw = raw.replace("'\"'", "")
         packed = "".join(raw.split())
         if '""' in packed:
-            return failed("two quotation marks follow each other")
+            return reject("two quotation marks follow each other")
         core = packed.strip(_AROUND_QUOTES)
         if not core and not bare_passes:
-            return failed("found only digits and marks")
+            return reject("found only digits and marks")
         if core[-1:] == '"':
-            return failed("the answer ends with a quotation")
-        return passed("an explanation follows every quotation")
+            return reject("the answer ends with a quotation")
+        return accept("an explanation follows every quotation")
 
     return check
 
@@ -292,17 +292,17 @@ def thesis() -> Check:
         if start < 0:
             start = raw.find("<em>")
         if start < 0:
-            return failed("found no <i> and no <em>")
+            return reject("found no <i> and no <em>")
         end = raw.find("</i>", start)
         if end < 0:
             end = raw.find("</em>", start)
         if end < 0:
-            return failed("found no closing </i> or </em>", span=(start, len(raw)))
+            return reject("found no closing </i> or </em>", span=(start, len(raw)))
         if not raw[start + 3 : end].strip():
-            return failed("the text in italics is empty", span=(start, end))
+            return reject("the text in italics is empty", span=(start, end))
         if not raw[end + 4 :].strip():
-            return failed("nothing follows the text in italics", span=(start, end))
-        return passed("found a thesis in italics and a text after it", span=(start, end))
+            return reject("nothing follows the text in italics", span=(start, end))
+        return accept("found a thesis in italics and a text after it", span=(start, end))
 
     return check
 
@@ -316,9 +316,9 @@ def sub_bullets() -> Check:
         at = len(first)
         for order, bullet in enumerate(bullets, 1):
             if "-" not in bullet:
-                return failed(f"no - follows star {order}: {quote(bullet)}", span=(at, at + 1 + len(bullet)))
+                return reject(f"no - follows star {order}: {quote(bullet)}", span=(at, at + 1 + len(bullet)))
             at += 1 + len(bullet)
-        return passed(f"a - follows each of {len(bullets)} stars", len(bullets))
+        return accept(f"a - follows each of {len(bullets)} stars", len(bullets))
 
     return check
 
@@ -333,18 +333,18 @@ def _no_bullets_bullets(count: Callable[[str], int]) -> Callable[[], Check]:
             lines = text.lines
             bullets = [at for at, line in enumerate(lines) if line.lstrip().startswith("*")]
             if not bullets:
-                return failed("found no bullet points (*)", 0, 2)
+                return reject("found no bullet points (*)", 0, 2)
             first = bullets[0]
             if len(bullets) != len(lines) - first:
-                return failed("a line after the first bullet point is none")
+                return reject("a line after the first bullet point is none")
             sentences = 0
             for at in range(first):
                 found = count(lines[at].strip())
                 sentences += found
                 if not found and at + 1 < first:
-                    return failed("a blank line stands between the sentences")
+                    return reject("a blank line stands between the sentences")
             if sentences < 2:
-                return failed(
+                return reject(
                     f"found {amount(sentences, 'sentences')} before the bullet points, needed 2", sentences, 2
                 )
             return at_least(len(bullets), 2, "bullet points after the sentences")
@@ -410,8 +410,8 @@ def _title_case(is_wrong: Callable[[str], bool]) -> Callable[[], Check]:
         def check(text: Text) -> Finding:
             wrong = _first_wrong(text, is_wrong)
             if wrong is not None:
-                return failed(f"{quote(wrong)} does not begin with a capital", wrong[:40], "title case")
-            return passed("no word begins in lower case")
+                return reject(f"{quote(wrong)} does not begin with a capital", wrong[:40], "title case")
+            return accept("no word begins in lower case")
 
         return check
 
@@ -459,8 +459,8 @@ def no_whitespace() -> Check:
     def check(text: Text) -> Finding:
         blank = _BLANK.search(text.raw)
         if blank:
-            return failed(f"found white space at character {blank.start() + 1}", span=blank.span())
-        return passed("found no white space")
+            return reject(f"found white space at character {blank.start() + 1}", span=blank.span())
+        return accept("found no white space")
 
     return check
 

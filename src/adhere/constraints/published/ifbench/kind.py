@@ -105,12 +105,12 @@ def verdict(
     return Finding("pass" if holds else "fail", reason, measured, needed, span)
 
 
-def passed(reason: str, measured: Json = None, needed: Json = None, span: tuple[int, int] | None = None) -> Finding:
+def accept(reason: str, measured: Json = None, needed: Json = None, span: tuple[int, int] | None = None) -> Finding:
     """Pass, with what was found."""
     return Finding("pass", reason, measured, needed, span)
 
 
-def failed(reason: str, measured: Json = None, needed: Json = None, span: tuple[int, int] | None = None) -> Finding:
+def reject(reason: str, measured: Json = None, needed: Json = None, span: tuple[int, int] | None = None) -> Finding:
     """Fail, with what was found."""
     return Finding("fail", reason, measured, needed, span)
 
@@ -131,7 +131,6 @@ def quote(piece: str) -> str:
 
 
 __all__ = [
-    "BOTH", "GIVEN", "IFTRAIN", "NEW", "OLD", "REQUIRED", "WORD", "WORDS", "Check", "Draw",
-    "at_least", "exactly", "failed", "index", "number", "number_drawn", "one_of", "passed", "published_kind", "quote",
-    "verdict", "whole",
+    "BOTH", "GIVEN", "IFTRAIN", "NEW", "OLD", "REQUIRED", "WORD", "WORDS", "Check", "Draw", "accept", "at_least",
+    "exactly", "index", "number", "number_drawn", "one_of", "published_kind", "quote", "reject", "verdict", "whole",
 ]  # fmt: skip

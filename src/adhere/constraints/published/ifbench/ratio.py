@@ -18,9 +18,9 @@ from adhere.constraints.published.ifbench.kind import (
     OLD,
     REQUIRED,
     Check,
-    failed,
     number,
     published_kind,
+    reject,
     verdict,
 )
 from adhere.constraints.published.ifbench.trigrams import shared_characters, trigrams
@@ -64,7 +64,7 @@ def stop_words(percentage: float) -> Check:
     def check(text: Text) -> Finding:
         found, words = _count_stop_words(text)
         if not words:
-            return failed("found no words to take a share of", needed=percentage)
+            return reject("found no words to take a share of", needed=percentage)
         share = (found / words) * 100
         reason = f"{found} of {words} words ({share:.1f}%) are stop words, needed at most {percentage}%"
         return verdict(share <= percentage, reason, share, percentage)
@@ -87,7 +87,7 @@ def overlap(reference_text: str, percentage: float) -> Check:
         shared, found = shared_characters(text, wanted)
         needed = f"{percentage - 2} to {percentage + 2}"
         if not found:
-            return failed("found no three characters to compare", needed=needed)
+            return reject("found no three characters to compare", needed=needed)
         share = shared / found * 100
         reason = f"{share:.1f}% of the character trigrams are in the text given, needed {needed}%"
         return verdict(percentage - 2 <= share <= percentage + 2, reason, share, needed)
@@ -145,7 +145,7 @@ def _sentence_words(sentences: Sentences) -> Callable[[], Check]:
         def check(text: Text) -> Finding:
             found = sentences(text)
             if len(found) != 3:
-                return failed(f"found {amount(len(found), 'sentences')}, needed 3", len(found), 3)
+                return reject(f"found {amount(len(found), 'sentences')}, needed 3", len(found), 3)
             lengths = [len(sentence.strip()) for sentence in found]
             reason = (
                 f"the sentences have {lengths[0]}, {lengths[1]} and {lengths[2]} characters, "

@@ -24,12 +24,12 @@ from adhere.constraints.published.ifbench.kind import (
     WORD,
     Check,
     Draw,
-    failed,
+    accept,
     index,
     number,
-    passed,
     published_kind,
     quote,
+    reject,
     verdict,
 )
 from adhere.constraints.published.ifbench.ratio import Sentences, punkt
@@ -44,7 +44,7 @@ def _increment(sentences: Sentences) -> Callable[..., Check]:
         def check(text: Text) -> Finding:
             found = sentences(text)
             if not found:
-                return failed("found no sentence")
+                return reject("found no sentence")
             before = len(without_marks(found[0]).split())
             for order, sentence in enumerate(itertools.islice(found, 1, None), 2):
                 words = len(without_marks(sentence).split())
@@ -52,9 +52,9 @@ def _increment(sentences: Sentences) -> Callable[..., Check]:
                     reason = (
                         f"sentence {order} has {words} words after one of {before}, needed {small_n} more than before"
                     )
-                    return failed(reason, words - before, small_n)
+                    return reject(reason, words - before, small_n)
                 before = words
-            return passed(f"each of {len(found)} sentences has {small_n} words more than the one before", small_n)
+            return accept(f"each of {len(found)} sentences has {small_n} words more than the one before", small_n)
 
         return check
 
@@ -76,9 +76,9 @@ def _alliteration_increment(sentences: Sentences) -> Callable[..., Check]:
                 found = _alliterating(sentence)
                 if found <= before:
                     reason = f"sentence {order} has {found} alliterating words, needed more than the {before} before"
-                    return failed(reason, found, before + 1)
+                    return reject(reason, found, before + 1)
                 before = found
-            return passed("each sentence has more alliterating words than the one before")
+            return accept("each sentence has more alliterating words than the one before")
 
         return check
 
@@ -122,7 +122,7 @@ def keyword_2026(word: str, N: float) -> Check:
     def check(text: Text) -> Finding:
         sentence = _nth(text.sentences, N)
         if sentence is None:
-            return failed(
+            return reject(
                 f"found {amount(len(text.sentences), 'sentences')}, needed {word!r} in sentence {N}",
                 len(text.sentences),
                 N,
@@ -142,7 +142,7 @@ def keyword_2025(word: str, N: float) -> Check:
         found = pieces(text)
         sentence = _nth(found, N)
         if sentence is None:
-            return failed(f"found {amount(len(found), 'sentences')}, needed {word!r} in sentence {N}", len(found), N)
+            return reject(f"found {amount(len(found), 'sentences')}, needed {word!r} in sentence {N}", len(found), N)
         held = lowered in sentence.lower()
         return verdict(held, f"sentence {N} {'holds' if held else 'lacks'} {word!r}: {quote(sentence)}", held, word)
 
@@ -159,11 +159,11 @@ def _last_first(sentences: Sentences) -> Callable[..., Check]:
                 last = left.rstrip(EDGES).rsplit(None, 1)[-1:]
                 first = right.lstrip(EDGES).split(None, 1)[:1]
                 if not last or not first:
-                    return failed(f"sentence {order} or the one after it holds no word")
+                    return reject(f"sentence {order} or the one after it holds no word")
                 if last[0].lower() != first[0].lower():
                     reason = f"sentence {order} ends with {quote(last[0])}, the next begins with {quote(first[0])}"
-                    return failed(f"{reason}, needed the same word", [last[0][:40], first[0][:40]], "the same word")
-            return passed("each sentence begins with the last word of the one before")
+                    return reject(f"{reason}, needed the same word", [last[0][:40], first[0][:40]], "the same word")
+            return accept("each sentence begins with the last word of the one before")
 
         return check
 
@@ -187,16 +187,16 @@ def repeat_change(prompt_to_repeat: str) -> Check:
 
     def check(text: Text) -> Finding:
         if text.raw == prompt_to_repeat:
-            return failed("the request is repeated without a change")
+            return reject("the request is repeated without a change")
         if text.chunks[1:] == rest:
-            return passed("the request is repeated with another first word or spacing")
+            return accept("the request is repeated with another first word or spacing")
         pairs = zip(text.chunks[1:], rest, strict=False)
         at = next((i for i, (got, wanted) in enumerate(pairs, 2) if got != wanted), None)
         if at is None:
-            return failed(
+            return reject(
                 f"found {amount(len(text.chunks), 'words')}, needed {len(rest) + 1}", len(text.chunks), len(rest) + 1
             )
-        return failed(f"word {at} is {quote(text.chunks[at - 1])}, needed {quote(rest[at - 2])}")
+        return reject(f"word {at} is {quote(text.chunks[at - 1])}, needed {quote(rest[at - 2])}")
 
     return check
 

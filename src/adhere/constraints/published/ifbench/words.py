@@ -36,12 +36,12 @@ from adhere.constraints.published.ifbench.kind import (
     OLD,
     WORD,
     Check,
+    accept,
     at_least,
-    failed,
     number,
-    passed,
     published_kind,
     quote,
+    reject,
     verdict,
     whole,
 )
@@ -57,16 +57,16 @@ def alphabet() -> Check:
     def check(text: Text) -> Finding:
         words = bare_words(text)
         if not words:
-            return failed("found no words")
+            return reject("found no words")
         letter = words[0][0].lower()
         if letter not in _ALPHABET:
-            return failed(f"the first word, {quote(words[0])}, begins with no letter from a to z")
+            return reject(f"the first word, {quote(words[0])}, begins with no letter from a to z")
         at = _ALPHABET.index(letter)
         for order, word in enumerate(words[1:], 2):
             at = (at + 1) % 26
             if word[0].lower()[0] != _ALPHABET[at]:
-                return failed(f"word {order} is {quote(word)}, needed one that begins with {_ALPHABET[at]}")
-        return passed(f"{len(words)} words follow the alphabet", len(words))
+                return reject(f"word {order} is {quote(word)}, needed one that begins with {_ALPHABET[at]}")
+        return accept(f"{len(words)} words follow the alphabet", len(words))
 
     return check
 
@@ -78,7 +78,7 @@ def vowel() -> Check:
     def check(text: Text) -> Finding:
         stripped = text.stripped
         if "\n" in stripped:
-            return failed("found more than one line", stripped.count("\n") + 1, 1)
+            return reject("found more than one line", stripped.count("\n") + 1, 1)
         lower = stripped.lower()
         used = [letter for letter in "aeiou" if letter in lower]
         return verdict(len(used) <= 3, f"found the vowels {' '.join(used) or 'none'}, needed at most 3", len(used), 3)
@@ -97,8 +97,8 @@ def consonants() -> Check:
     def check(text: Text) -> Finding:
         for order, word in enumerate(lower_chunks(text), 1):
             if not clustered(word):
-                return failed(f"word {order}, {quote(word)}, has no two consonants side by side", word[:40])
-        return passed("every word has two consonants side by side")
+                return reject(f"word {order}, {quote(word)}, has no two consonants side by side", word[:40])
+        return accept("every word has two consonants side by side")
 
     return check
 
@@ -125,10 +125,10 @@ def prime_lengths() -> Check:
     def check(text: Text) -> Finding:
         for order, word in enumerate(bare_words(text), 1):
             if len(word) not in _PRIMES:
-                return failed(
+                return reject(
                     f"word {order}, {quote(word)}, has {len(word)} letters, needed a prime", len(word), "prime"
                 )
-        return passed("every word has a prime number of letters")
+        return accept("every word has a prime number of letters")
 
     return check
 
@@ -140,7 +140,7 @@ def repeats(small_n: float) -> Check:
     def check(text: Text) -> Finding:
         words = lower_then_bare_words(text)
         if not words:
-            return passed("found no words", 0, small_n)
+            return accept("found no words", 0, small_n)
         word, times = Counter(words).most_common(1)[0]
         reason = f"the most frequent word, {quote(word)}, stands {times} times, needed at most {small_n}"
         return verdict(times <= small_n, reason, times, small_n)
@@ -156,8 +156,8 @@ def no_consecutive() -> Check:
         words = lower_then_bare_words(text)
         for left, right in itertools.pairwise(words):
             if left[0] == right[0]:
-                return failed(f"{quote(left)} and {quote(right)} begin with the same letter")
-        return passed("no two neighbouring words begin with the same letter")
+                return reject(f"{quote(left)} and {quote(right)} begin with the same letter")
+        return accept("no two neighbouring words begin with the same letter")
 
     return check
 
@@ -172,9 +172,9 @@ def odd_even_syllables() -> Check:
             count = syllables(word)
             if before is not None and count % 2 == before[1] % 2:
                 reason = f"{quote(before[0])} has {before[1]} syllables and {quote(word)} has {count}"
-                return failed(f"{reason}, needed one odd and one even")
+                return reject(f"{reason}, needed one odd and one even")
             before = word, count
-        return passed("odd and even numbers of syllables alternate")
+        return accept("odd and even numbers of syllables alternate")
 
     return check
 
@@ -201,11 +201,11 @@ def _paragraph_last_first(*, excused: bool) -> Check:
             if not words:
                 if excused:
                     continue
-                return failed(f"line {order} holds no word")
+                return reject(f"line {order} holds no word")
             if words[0] != words[-1]:
                 ends = f"begins with {quote(words[0])} and ends with {quote(words[-1])}"
-                return failed(f"line {order} {ends}, needed the same word")
-        return passed("each line ends with the word it began with")
+                return reject(f"line {order} {ends}, needed the same word")
+        return accept("each line ends with the word it began with")
 
     return check
 
@@ -222,7 +222,7 @@ def start_verb() -> Check:
     def check(text: Text) -> Finding:
         tokens = first_tokens(text, 3)
         if not tokens:
-            return failed("found no words", needed="a verb")
+            return reject("found no words", needed="a verb")
         tag, is_clear = first_tag(tokens)
         needed = "a verb (a tag with VB)"
         if not is_clear:
@@ -247,13 +247,13 @@ def words_position(keyword: str) -> Check:
 
     def check(text: Text) -> Finding:
         if wanted.isalnum() and lowered not in text.lower:
-            return failed(f"found no {wanted!r}", needed=wanted)
+            return reject(f"found no {wanted!r}", needed=wanted)
         first, last = first_tokens(text, 3), last_tokens(text, 3)
         if len(first) < 2:
-            return failed(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
+            return reject(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
         back = -3 if last[-1] in MARKS else -2
         if len(last) < -back:
-            return failed(f"found too few words for {wanted!r} as second and second to last")
+            return reject(f"found too few words for {wanted!r} as second and second to last")
         reason = f"the second word is {quote(first[1])}, the second to last {quote(last[back])}, needed {wanted!r}"
         found = [first[1][:40], last[back][:40]]
         return verdict(first[1].lower() == last[back].lower() == lowered, reason, found, wanted)
@@ -268,10 +268,10 @@ def words_position_2025(keyword: str) -> Check:
 
     def check(text: Text) -> Finding:
         if wanted.isalnum() and wanted not in text.raw:
-            return failed(f"found no {wanted!r}", needed=wanted)
+            return reject(f"found no {wanted!r}", needed=wanted)
         first, last = first_tokens(text, 2), last_tokens(text, 2)
         if len(first) < 2:
-            return failed(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
+            return reject(f"found {amount(len(first), 'words')}, needed {wanted!r} as second and second to last")
         reason = f"token 2 is {quote(first[1])}, the second to last {quote(last[-2])}, needed {wanted!r}"
         return verdict(first[1] == last[-2] == wanted, reason, [first[1][:40], last[-2][:40]], wanted)
 
@@ -290,9 +290,9 @@ def keywords_specific_position(keyword: str, n: int, m: int) -> Check:
     def check(text: Text) -> Finding:
         sentences = text.sentences
         if not 0 < n <= len(sentences[:n]):
-            return failed(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
+            return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
         if wanted.isalnum() and lowered not in text.lower:
-            return failed(f"found no {wanted!r}", needed=wanted)
+            return reject(f"found no {wanted!r}", needed=wanted)
         words = (token for token in iterate_tokens(sentences[n - 1]) if any(map(str.isalnum, token)))
         return _word_at(list(itertools.islice(words, max(m, 0))), m, wanted, lower=lowered)
 
@@ -307,7 +307,7 @@ def keywords_specific_position_2025(keyword: str, n: int, m: int) -> Check:
     def check(text: Text) -> Finding:
         sentences = pieces(text)
         if not 0 < n <= len(sentences[:n]):
-            return failed(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
+            return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
         return _word_at(leading_tokens(sentences[n - 1], m), m, wanted)
 
     return check
@@ -315,7 +315,7 @@ def keywords_specific_position_2025(keyword: str, n: int, m: int) -> Check:
 
 def _word_at(words: list[str], m: int, wanted: str, *, lower: str | None = None) -> Finding:
     if not 0 < m <= len(words):
-        return failed(f"the sentence has {len(words)} words, needed at least {m}", len(words), m)
+        return reject(f"the sentence has {len(words)} words, needed at least {m}", len(words), m)
     found = words[m - 1]
     same = found == wanted if lower is None else found.lower() == lower
     return verdict(same, f"word {m} of the sentence is {quote(found)}, needed {wanted!r}", found[:40], wanted)

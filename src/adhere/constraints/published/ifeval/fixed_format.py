@@ -383,12 +383,12 @@ def _json_format(values: Values, on: On) -> Check:
         return None if not container or value[:1] in {"{", "["} else "it is neither an object nor an array"
 
     def check(text: Text) -> Finding:
-        problem = trouble(_unfenced(text.stripped, any_label=labels), container=container)
+        problem = trouble(_strip_fence(text.stripped, any_label=labels), container=container)
         if problem is None:
             return Finding("pass", "the answer is JSON")
         if surrounded and "```" in text.raw:
             for block in text.raw.split("```", 2 * _MOST_BLOCKS)[1::2]:
-                value = _unfenced(f"```{block}", any_label=labels)
+                value = _strip_fence(f"```{block}", any_label=labels)
                 if value[:1] in {"{", "["} and trouble(value, container=True) is None:
                     return Finding("pass", "the answer holds a fenced JSON object or array")
         return Finding("fail", f"the answer is not JSON: {problem}")
@@ -400,7 +400,7 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _unfenced(value: str, *, any_label: bool) -> str:
+def _strip_fence(value: str, *, any_label: bool) -> str:
     if any_label:
         fence = _FENCE.match(value)
         return value[fence.end() if fence else 0 :].removesuffix("```").strip()

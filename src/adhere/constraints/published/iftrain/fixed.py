@@ -14,7 +14,7 @@ from typing import Any
 from adhere.constraints.finding import Finding, amount
 from adhere.constraints.published.ifbench.english.splitter import iterate, pieces
 from adhere.constraints.published.ifbench.english.tokens import iterate_tokens
-from adhere.constraints.published.ifbench.kind import failed, passed, quote, verdict
+from adhere.constraints.published.ifbench.kind import accept, quote, reject, verdict
 from adhere.constraints.published.ifeval.fixed_words import is_no_character, keyword_times, unless_undecidable
 from adhere.constraints.published.iftrain import format as iftrain_format
 from adhere.constraints.published.iftrain import words as iftrain_words
@@ -75,8 +75,8 @@ def _exclude_word_harder(values: Values, on: On) -> Check:
     def check(text: Text) -> Finding:
         match = None if pattern.is_ruled_out(text) else pattern.regex(text.raw).search(text.raw)
         if match is not None:
-            return failed(f"found {word!r}", span=match.span())
-        return passed(f"found no {word!r}")
+            return reject(f"found {word!r}", span=match.span())
+        return accept(f"found no {word!r}")
 
     return check
 
@@ -128,8 +128,8 @@ def _count_increment_word(values: Values, on: On) -> Check:
         for word, times, pattern in patterns:
             found = count(pattern, text)
             if found != times:
-                return failed(f"found {word!r} {found} times, needed {times}", found, times)
-        return passed("found the first keyword once and the second twice", [1, 2], [1, 2])
+                return reject(f"found {word!r} {found} times, needed {times}", found, times)
+        return accept("found the first keyword once and the second twice", [1, 2], [1, 2])
 
     return check
 
@@ -151,10 +151,10 @@ def _keyword_specific_position(values: Values, on: On) -> Check:
     def check(text: Text) -> Finding:
         sentences = pieces(text)
         if not 0 < n <= len(sentences):
-            return failed(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
+            return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
         words = list(islice(iterate_words(sentences[n - 1]), max(m, 0)))
         if not 0 < m <= len(words):
-            return failed(f"sentence {n} has {len(words)} words, needed at least {m}", len(words), m)
+            return reject(f"sentence {n} has {len(words)} words, needed at least {m}", len(words), m)
         found = words[m - 1]
         return verdict(
             found == wanted, f"word {m} of sentence {n} is {quote(found)}, needed {wanted!r}", found[:40], wanted
@@ -181,7 +181,7 @@ def _start_end(values: Values, on: On) -> Check:
     def check(text: Text) -> Finding:
         words = joined_words(text.lower)
         if len(words) < 2:
-            return failed(f"found {amount(len(words), 'words')}, needed at least 2", len(words), 2)
+            return reject(f"found {amount(len(words), 'words')}, needed at least 2", len(words), 2)
         reason = f"the answer begins with {quote(words[0])} and ends with {quote(words[-1])}, needed the same word"
         return verdict(words[0] == words[-1], reason, [words[0][:40], words[-1][:40]], "the same word")
 
@@ -204,9 +204,9 @@ def _count_unique(values: Values, on: On) -> Check:
         seen: set[str] = set()
         for word in iterate_words(text.raw):
             if word in seen:
-                return failed(f"{quote(word)} stands more than once", word[:40], "each word once")
+                return reject(f"{quote(word)} stands more than once", word[:40], "each word once")
             seen.add(word)
-        return passed(f"{len(seen)} words stand once each", len(seen))
+        return accept(f"{len(seen)} words stand once each", len(seen))
 
     return check
 
@@ -303,8 +303,8 @@ def _first_word_sent(values: Values, on: On) -> Check:
         for order, sentence in enumerate(pieces(text), 1):
             found = _leading_word(sentence)
             if found.lower() != wanted.lower():
-                return failed(f"sentence {order} begins with {quote(found)}, needed {wanted!r}", found[:40], wanted)
-        return passed(f"each sentence begins with {wanted!r}", wanted, wanted)
+                return reject(f"sentence {order} begins with {quote(found)}, needed {wanted!r}", found[:40], wanted)
+        return accept(f"each sentence begins with {wanted!r}", wanted, wanted)
 
     return check
 
@@ -357,7 +357,7 @@ def _square_brackets(values: Values, on: On) -> Check:
         if finding.outcome == "pass":
             for order, word in enumerate(text.chunks, 1):
                 if not any(map(str.isalnum, word)):
-                    return failed(f"the brackets of word {order}, {quote(word)}, hold no word", word[:40])
+                    return reject(f"the brackets of word {order}, {quote(word)}, hold no word", word[:40])
         return finding
 
     return check
@@ -382,7 +382,7 @@ def _bigram_wrapping(values: Values, on: On) -> Check:
         if finding.outcome == "pass" and len(words) % 2:
             last = words[-1]
             if not (last.startswith("<<") and last.endswith(">>") and any(map(str.isalnum, last))):
-                return failed(f"the last word, {quote(last)}, is not in double angular brackets", last[:40])
+                return reject(f"the last word, {quote(last)}, is not in double angular brackets", last[:40])
         return finding
 
     return check
@@ -419,7 +419,7 @@ def _counting_composition(values: Values, on: On) -> Check:
         for order, paragraph in enumerate(found, 1):
             sentences = list(islice(iterate(paragraph), most))
             if len(sentences) != n_sent or not paragraph.strip():
-                return failed(
+                return reject(
                     f"paragraph {order} has {len(sentences)} sentences, needed {n_sent}", len(sentences), n_sent
                 )
             for sentence in sentences:
@@ -475,13 +475,13 @@ def _repeat_phrase(values: Values, on: On) -> Check:
         if isinstance(found, str):
             return Finding("undecided", found)
         if len(found) != needed:
-            return failed(f"found the phrase {len(found)} times, needed {needed}", len(found), needed)
+            return reject(f"found the phrase {len(found)} times, needed {needed}", len(found), needed)
         changed = 0
         for piece in found:
             got = piece.split()
             changed = sum(left != right for left, right in zip(got, words, strict=False))
             if changed > 1 or len(got) > len(words) or (each and changed == 0):
-                return failed(f"{quote(piece)} differs from the phrase in {changed} words, needed 1", changed, 1)
+                return reject(f"{quote(piece)} differs from the phrase in {changed} words, needed 1", changed, 1)
         return verdict(changed == 1, f"the last copy differs in {changed} words, needed 1", changed, 1)
 
     return check

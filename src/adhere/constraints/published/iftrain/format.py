@@ -23,11 +23,11 @@ from adhere.constraints.published.ifbench.kind import (
     REQUIRED,
     WORD,
     Check,
-    failed,
+    accept,
     index,
-    passed,
     published_kind,
     quote,
+    reject,
     verdict,
     whole,
 )
@@ -36,7 +36,7 @@ from adhere.constraints.published.shared.features import Text
 from adhere.schema import Json
 
 
-def _copied(text: Text, lowered: str, wanted: str) -> Finding:
+def _judge_copy(text: Text, lowered: str, wanted: str) -> Finding:
     same = text.stripped_lower == lowered
     return verdict(same, f"found {quote(text.stripped)}, needed {quote(wanted)}", quote(text.stripped), wanted)
 
@@ -45,7 +45,7 @@ def _copy(prompt_to_repeat: str) -> Check:
     """The request and nothing else, in any case."""
     wanted = prompt_to_repeat.strip()
     lowered = wanted.lower()
-    return lambda text: _copied(text, lowered, wanted)
+    return lambda text: _judge_copy(text, lowered, wanted)
 
 
 _COPY_SAID = "Repeat this without a change and say nothing else: {prompt_to_repeat}"
@@ -67,11 +67,11 @@ def copying_multiple(prompt_to_repeat: str, N: float) -> Check:
     def check(text: Text) -> Finding:
         copies = text.raw.split("******")
         if len(copies) != N:
-            return failed(f"found {amount(len(copies), 'parts')} between ******, needed {N}", len(copies), N)
+            return reject(f"found {amount(len(copies), 'parts')} between ******, needed {N}", len(copies), N)
         for order, part in enumerate(copies, 1):
             if part.strip().lower() != wanted:
-                return failed(f"part {order} is {quote(part.strip())}, needed {quote(prompt_to_repeat)}")
-        return passed(f"found {N} copies", N, N)
+                return reject(f"part {order} is {quote(part.strip())}, needed {quote(prompt_to_repeat)}")
+        return accept(f"found {N} copies", N, N)
 
     return check
 
@@ -95,13 +95,13 @@ def repeat_phrase(phrase: str, small_n: float) -> Check:
         if isinstance(found, str):
             return Finding("undecided", found)
         if len(found) != small_n:
-            return failed(f"found the phrase {len(found)} times, needed {small_n}", len(found), small_n)
+            return reject(f"found the phrase {len(found)} times, needed {small_n}", len(found), small_n)
         changed = 0
         for piece in found:
             got = piece.split()
             changed = sum(left != right for left, right in zip(got, words, strict=False))
             if changed > 1 or len(got) != len(words):
-                return failed(f"{quote(piece)} differs from the phrase in more than one word")
+                return reject(f"{quote(piece)} differs from the phrase in more than one word")
         # As published: of the copies before the last one, an unchanged one is let pass.
         return verdict(changed == 1, f"the last copy differs in {changed} words, needed 1", changed, 1)
 
@@ -129,7 +129,7 @@ def copy_span_idx(prompt_to_repeat: str, n_start: int, n_end: int) -> Check:
     """Character indices, the end excluded; a start of 0 is drawn at random there."""
     wanted = prompt_to_repeat[n_start:n_end].strip()
     lowered = wanted.lower()
-    return lambda text: _copied(text, lowered, wanted)
+    return lambda text: _judge_copy(text, lowered, wanted)
 
 
 @published_kind("detectable_format:sentence_hyphens", IFTRAIN, "Join all sentences by hyphens, without blanks.")
@@ -140,8 +140,8 @@ def sentence_hyphens() -> Check:
         sentences = iterate(text.raw.replace("-", " "))
         for order, (piece, sentence) in enumerate(zip(text.raw.split("-"), sentences, strict=False), 1):
             if piece != sentence:
-                return failed(f"piece {order} between hyphens is {quote(piece)}, the sentence {quote(sentence)}")
-        return passed("each sentence is joined to the next by a hyphen")
+                return reject(f"piece {order} between hyphens is {quote(piece)}, the sentence {quote(sentence)}")
+        return accept("each sentence is joined to the next by a hyphen")
 
     return check
 
@@ -153,8 +153,8 @@ def square_brackets() -> Check:
     def check(text: Text) -> Finding:
         for order, word in enumerate(text.chunks, 1):
             if word[0] != "[" or word[-1] != "]":
-                return failed(f"word {order}, {quote(word)}, is not in square brackets", word[:40])
-        return passed("every word is in square brackets")
+                return reject(f"word {order}, {quote(word)}, is not in square brackets", word[:40])
+        return accept("every word is in square brackets")
 
     return check
 
@@ -169,8 +169,8 @@ def bigram_wrapping() -> Check:
         words = text.chunks
         for left, right in zip(words[::2], words[1::2], strict=False):
             if not (left.startswith("<<") and right.endswith(">>")):
-                return failed(f"{quote(f'{left[:40]} {right[:40]}')} is not in double angular brackets")
-        return passed("each pair of words is in double angular brackets")
+                return reject(f"{quote(f'{left[:40]} {right[:40]}')} is not in double angular brackets")
+        return accept("each pair of words is in double angular brackets")
 
     return check
 
@@ -179,7 +179,7 @@ _DIVIDER = re.compile(r"\s?\*\*\*\s?")
 
 
 @feature
-def _divided(text: Text) -> list[str]:
+def _split_at_dividers(text: Text) -> list[str]:
     return _DIVIDER.split(text.raw) if "***" in text.raw else [text.raw]
 
 
@@ -189,7 +189,7 @@ def _two_paragraphs(paragraphs: list[str]) -> Finding:
     for at, paragraph in enumerate(paragraphs):
         if not paragraph or paragraph.isspace():
             if 0 < at < len(paragraphs) - 1:
-                return failed(f"paragraph {at + 1} is empty")
+                return reject(f"paragraph {at + 1} is empty")
             found -= 1
     return verdict(found == 2, f"found {amount(found, 'paragraphs')}, needed 2", found, 2)
 
@@ -197,7 +197,7 @@ def _two_paragraphs(paragraphs: list[str]) -> Finding:
 @published_kind("paragraphs:paragraphs", IFTRAIN, "Write two paragraphs, separated by ***.")
 def paragraphs() -> Check:
     """The divider may stand anywhere."""
-    return lambda text: _two_paragraphs(_divided(text))
+    return lambda text: _two_paragraphs(_split_at_dividers(text))
 
 
 @published_kind("paragraphs:paragraphs2", IFTRAIN, "Write two paragraphs, separated by two line breaks.")
@@ -209,7 +209,7 @@ def paragraphs2() -> Check:
 def wrong_length(sentence: str, words: Iterable[str], needed: float) -> Finding | None:
     """That a sentence has not as many words as needed."""
     found = sum(1 for _ in words)
-    return None if found == needed else failed(f"{quote(sentence)} has {found} words, needed {needed}", found, needed)
+    return None if found == needed else reject(f"{quote(sentence)} has {found} words, needed {needed}", found, needed)
 
 
 @published_kind(
@@ -224,11 +224,11 @@ def counting_composition(n_sent: float, n_words: float) -> Check:
     most = max(1000, math.ceil(n_sent) + 1)  # counting on would change no verdict
 
     def check(text: Text) -> Finding:
-        found = _divided(text)
+        found = _split_at_dividers(text)
         for order, paragraph in enumerate(found, 1):
             sentences = list(islice(pieces(text) if len(found) == 1 else iterate(paragraph), most))
             if len(sentences) != n_sent or not paragraph.strip():
-                return failed(
+                return reject(
                     f"paragraph {order} has {len(sentences)} sentences, needed {n_sent}", len(sentences), n_sent
                 )
             for sentence in sentences:

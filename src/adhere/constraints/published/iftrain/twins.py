@@ -19,7 +19,7 @@ DIVIDED = "paragraphs:paragraphs"  # two parts with *** between them, which no k
 
 
 @cache
-def _divided() -> type[Constraint]:
+def _make_divided() -> type[Constraint]:
     """Made of our paragraphs, which are looked up and not imported.
 
     Who asks for neither does not depend on either's code.
@@ -51,7 +51,7 @@ class _Twin(NamedTuple):
 
     @property
     def kind(self) -> type[Constraint]:
-        return _divided() if self.own == DIVIDED else registry.get(self.own)
+        return _make_divided() if self.own == DIVIDED else registry.get(self.own)
 
 
 TWINS: Mapping[str, _Twin] = {

@@ -28,12 +28,12 @@ from adhere.constraints.published.ifbench.kind import (
     WORD,
     WORDS,
     Check,
-    failed,
+    accept,
     number,
     one_of,
-    passed,
     published_kind,
     quote,
+    reject,
     verdict,
     whole,
 )
@@ -65,7 +65,7 @@ def _compare(found: int, relation: str, needed: float, what: str) -> Finding:
         return verdict(found < needed, reason, found, f"less than {needed}")
     if relation == "at least":
         return verdict(found >= needed, reason, found, f"at least {needed}")
-    return failed(
+    return reject(
         f"the relation {relation!r} is neither 'less than' nor 'at least'; the published code fails every answer"
     )
 
@@ -136,8 +136,8 @@ def exclude_word_harder(keyword: str) -> Check:
     def check(text: Text) -> Finding:
         at = text.raw.find(wanted)
         if at >= 0:
-            return failed(f"found {wanted.strip()!r} between blanks", span=(at + 1, at + len(wanted) - 1))
-        return passed(f"found no {wanted.strip()!r} between blanks")
+            return reject(f"found {wanted.strip()!r} between blanks", span=(at + 1, at + len(wanted) - 1))
+        return accept(f"found no {wanted.strip()!r} between blanks")
 
     return check
 
@@ -170,12 +170,12 @@ def keyword_specific_position(keyword: str | list[str], n: int, m: int) -> Check
     def check(text: Text) -> Finding:
         sentences = pieces(text)
         if not 0 < n <= len(sentences[:n]):
-            return failed(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
+            return reject(f"found {amount(len(sentences), 'sentences')}, needed at least {n}", len(sentences), n)
         if wanted.isalnum() and wanted not in text.raw:
-            return failed(f"found no {wanted!r}", needed=wanted)
+            return reject(f"found no {wanted!r}", needed=wanted)
         tokens = leading_tokens(sentences[n - 1], m)
         if not 0 < m <= len(tokens):
-            return failed(f"sentence {n} has {len(tokens)} words, needed at least {m}", len(tokens), m)
+            return reject(f"sentence {n} has {len(tokens)} words, needed at least {m}", len(tokens), m)
         found = tokens[m - 1]
         return verdict(
             found == wanted, f"word {m} of sentence {n} is {quote(found)}, needed {wanted!r}", found[:40], wanted
@@ -191,7 +191,7 @@ def start_end() -> Check:
     def check(text: Text) -> Finding:
         first, last = first_tokens(text, 2), last_tokens(text, 1)
         if len(first) < 2:
-            return failed(f"found {amount(len(first), 'words')}, needed at least 2", len(first), 2)
+            return reject(f"found {amount(len(first), 'words')}, needed at least 2", len(first), 2)
         reason = f"the answer begins with {quote(first[0])} and ends with {quote(last[0])}, needed the same word"
         return verdict(first[0].lower() == last[0].lower(), reason, [first[0][:40], last[0][:40]], "the same word")
 
@@ -209,14 +209,14 @@ def no_adjacent_consecutive() -> Check:
         for word in text.chunks:
             first = word[0].lower()
             if before and (len(first) != 1 or len(before) != 1 or ord(first) - ord(before) == 1):
-                return failed(f"a word with {before!r} stands before {quote(word)}")
+                return reject(f"a word with {before!r} stands before {quote(word)}")
             before = first
-        return passed("no two neighbouring words begin with consecutive letters")
+        return accept("no two neighbouring words begin with consecutive letters")
 
     return check
 
 
-def _repeated(tokens: Iterable[str]) -> str | None:
+def _find_repeat(tokens: Iterable[str]) -> str | None:
     """The first one that has stood before; most answers repeat a word soon, and a plain word is a token."""
     seen: set[str] = set()
     for token in tokens:
@@ -231,10 +231,10 @@ def count_unique() -> Check:
     """Treebank tokens, marks among them, case kept."""
 
     def check(text: Text) -> Finding:
-        word = _repeated(plain_chunks(text)) or _repeated(tokens_of(text))
+        word = _find_repeat(plain_chunks(text)) or _find_repeat(tokens_of(text))
         if word is not None:
-            return failed(f"{quote(word)} stands more than once", word[:40], "each word once")
-        return passed(f"{amount(len(text.tokens), 'words')} stand once each" if text.tokens else "found no words", 0)
+            return reject(f"{quote(word)} stands more than once", word[:40], "each word once")
+        return accept(f"{amount(len(text.tokens), 'words')} stand once each" if text.tokens else "found no words", 0)
 
     return check
 
@@ -302,12 +302,12 @@ def first_word_sent(first_word: str | list[str]) -> Check:
         for order, sentence in enumerate(pieces(text), 1):
             found = sentence.split(None, 1)[:1]
             if not found:
-                return failed(f"sentence {order} is empty")
+                return reject(f"sentence {order} is empty")
             if found[0].lower() != lowered:
-                return failed(
+                return reject(
                     f"sentence {order} begins with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted
                 )
-        return passed(f"each sentence begins with {wanted!r}", wanted, wanted)
+        return accept(f"each sentence begins with {wanted!r}", wanted, wanted)
 
     return check
 
@@ -320,7 +320,7 @@ def first_word_answer(first_word: str) -> Check:
     def check(text: Text) -> Finding:
         found = text.raw.split(None, 1)[:1]
         if not found:
-            return failed("found no words", needed=wanted)
+            return reject("found no words", needed=wanted)
         same = found[0].lower() == wanted.lower()
         return verdict(same, f"the answer begins with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
 
@@ -344,10 +344,10 @@ def last_word_sent(last_word: str | list[str]) -> Check:
         for order, sentence in enumerate(pieces(text), 1):
             found = sentence.rsplit(None, 1)[-1:]
             if not found:
-                return failed(f"sentence {order} is empty")
+                return reject(f"sentence {order} is empty")
             if _core(found[0]).lower() != lowered:
-                return failed(f"sentence {order} ends with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
-        return passed(f"each sentence ends with {wanted!r}", wanted, wanted)
+                return reject(f"sentence {order} ends with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
+        return accept(f"each sentence ends with {wanted!r}", wanted, wanted)
 
     return check
 
@@ -360,7 +360,7 @@ def last_word_answer(last_word: str | list[str]) -> Check:
     def check(text: Text) -> Finding:
         found = text.raw.rsplit(None, 1)[-1:]
         if not found:
-            return failed("found no words", needed=wanted)
+            return reject("found no words", needed=wanted)
         same = _core(found[0]).lower() == wanted.lower()
         return verdict(same, f"the answer ends with {quote(found[0])}, needed {wanted!r}", found[0][:40], wanted)
 
@@ -371,8 +371,8 @@ def _without(mark: str, name: str) -> Check:
     def check(text: Text) -> Finding:
         at = text.raw.find(mark)
         if at >= 0:
-            return failed(f"found {name} at character {at + 1}", span=(at, at + 1))
-        return passed(f"found no {name.partition(' ')[2]}")
+            return reject(f"found {name} at character {at + 1}", span=(at, at + 1))
+        return accept(f"found no {name.partition(' ')[2]}")
 
     return check
 

@@ -2,7 +2,7 @@
 
 `strict` takes the answer as it stands, `loose` the best of IFEval's eight variants of it. Of a list of verbs, what
 stands between the first colon of a variant and the next one counts as a variant too. The published code rounds each to
-two decimals before it takes any mean, and so does `rounded`; for that, F1 is computed from precision and recall, as
+two decimals before it takes any mean, and so does `round_share`; for that, F1 is computed from precision and recall, as
 there, because another order of the same sum can round otherwise.
 
 Known defect, kept: ROUGE-L takes letters with accents for blanks, so that Spanish words fall apart.
@@ -82,12 +82,12 @@ def loose_share(task: Task, wanted: str, answer: str) -> float:
     return max(_SHARES[task](wanted.lower(), raw.strip()) for raw in raws)
 
 
-def rounded(share: float) -> float:
+def round_share(share: float) -> float:
     """As the published code stores it."""
     return round(share, 2)
 
 
-def unprefixed(answer: str) -> str:
+def strip_prefix(answer: str) -> str:
     """The answer without the prompt's last words, where it repeats them; in the reference type only, as published."""
     answer = answer.strip()
     for prefix in _PREFIXES:

@@ -42,7 +42,7 @@ _FRENCH = {"moins de": ("less than", 0), "au moins": ("at least", 0)}
 _SPANISH = {"como máximo": ("less than", 1), "al menos": ("at least", 0)}
 
 
-def _related(
+def _translate_relation(
     compile_ifeval: Compile, relations: Mapping[str, tuple[str, int]], relation: str, threshold: str
 ) -> Compile:
     """IFEval's check with the relation in its words; `<= n` is `< n + 1`."""
@@ -58,7 +58,7 @@ def _holds(test: Callable[[str], bool], yes: str, no: str) -> Compile:
     return lambda _: lambda text: Finding("pass", yes) if test(text.raw) else Finding("fail", no)
 
 
-def _cased(is_cased: Callable[[str], bool], language: str) -> Compile:
+def _check_case(is_cased: Callable[[str], bool], language: str) -> Compile:
     """Upper or lower case throughout, and detected as the language; what cannot be detected passes, as published."""
 
     def check(text: Text) -> Finding:
@@ -224,7 +224,7 @@ _NTH = {
 }
 
 
-def _shared(language: str, relations: Mapping[str, tuple[str, int]]) -> dict[str, tuple[Compile, dict[str, Param]]]:
+def _common(language: str, relations: Mapping[str, tuple[str, int]]) -> dict[str, tuple[Compile, dict[str, Param]]]:
     """What both languages take over from IFEval."""
     relation = Param("string", choices=tuple(relations))
     # Spanish files name a relation where the code judges "at least" whatever it says.
@@ -233,11 +233,11 @@ def _shared(language: str, relations: Mapping[str, tuple[str, int]]) -> dict[str
         "keywords:existence": (words.keywords_exist, {"keywords": _LIST}),
         "keywords:forbidden_words": (words.no_forbidden_words, {"forbidden_words": _LIST}),
         "keywords:frequency": (
-            _related(words.keyword_count, relations, "relation", "frequency"),
+            _translate_relation(words.keyword_count, relations, "relation", "frequency"),
             {"keyword": _TEXT, "frequency": _WHOLE, "relation": relation},
         ),
         "keywords:letter_frequency": (
-            _related(words.letter_count, relations, "let_relation", "let_frequency"),
+            _translate_relation(words.letter_count, relations, "let_relation", "let_frequency"),
             {"letter": _LETTER, "let_frequency": _WHOLE, "let_relation": relation},
         ),
         "language:response_language": (words.response_language, {"language": Param("string")}),
@@ -266,7 +266,7 @@ def _kinds(language: str) -> list[Kind]:
         every = japanese.kinds(_WHOLE, _TEXT, _LIST, _NTH)
     else:
         own = _SPANISH_KINDS if language == "es" else _FRENCH_KINDS
-        every = {**_shared(language, _SPANISH if language == "es" else _FRENCH), **own}
+        every = {**_common(language, _SPANISH if language == "es" else _FRENCH), **own}
 
     def describe(name: str) -> Callable[[Mapping[str, Json]], str]:
         return lambda values: f"{language}:{name} " + ", ".join(f"{key} {value}" for key, value in values.items())
@@ -323,8 +323,8 @@ def _french_sentences(values: Values) -> Check:
 
 _SPANISH_RELATION = Param("string", choices=tuple(_SPANISH))
 _SPANISH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
-    "change_case:spanish_capital": (_cased(str.isupper, "es"), {}),
-    "change_case:spanish_lowercase": (_cased(str.islower, "es"), {}),
+    "change_case:spanish_capital": (_check_case(str.isupper, "es"), {}),
+    "change_case:spanish_lowercase": (_check_case(str.islower, "es"), {}),
     "change_case:capital_word_frequency": (
         _spanish(number_of_words(str.isupper), "capital_relation", "capital_frequency", "words in capitals"),
         {"capital_frequency": _WHOLE, "capital_relation": _SPANISH_RELATION},
@@ -362,10 +362,10 @@ _SPANISH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
 }
 _FRENCH_RELATION = Param("string", choices=tuple(_FRENCH))
 _FRENCH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
-    "change_case:french_capital": (_cased(str.isupper, "fr"), {}),
-    "change_case:french_lowercase": (_cased(str.islower, "fr"), {}),
+    "change_case:french_capital": (_check_case(str.isupper, "fr"), {}),
+    "change_case:french_lowercase": (_check_case(str.islower, "fr"), {}),
     "change_case:capital_word_frequency": (
-        _related(words.capital_word_count, _FRENCH, "capital_relation", "capital_frequency"),
+        _translate_relation(words.capital_word_count, _FRENCH, "capital_relation", "capital_frequency"),
         {"capital_frequency": Param("integer"), "capital_relation": _FRENCH_RELATION},
     ),
     "detectable_content:postscript": (form.postscript, {"postscript_marker": Param("string")}),
@@ -387,7 +387,7 @@ _FRENCH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
         {"num_sentences": _WHOLE, "relation": _FRENCH_RELATION},
     ),
     "length_constraints:number_words": (
-        _related(words.word_count, _FRENCH, "relation", "num_words"),
+        _translate_relation(words.word_count, _FRENCH, "relation", "num_words"),
         {"num_words": _WHOLE, "relation": _FRENCH_RELATION},
     ),
     "special_character:accents": (_accents, {"word_to_accentuate": Param("pairs", required=True)}),

@@ -63,7 +63,7 @@ def _keyword(values: Mapping[str, Json]) -> Check:
     return lambda text: yes if not text.is_blank and wanted in text.raw else no
 
 
-def _boxed(values: Mapping[str, Json]) -> Check:
+def _check_box(values: Mapping[str, Json]) -> Check:
     wanted = str(values["text"]).strip()
 
     def check(text: Text) -> Finding:
@@ -81,5 +81,5 @@ def _boxed(values: Mapping[str, Json]) -> Check:
 _TEXT = {"text": Param("string", required=True)}
 register(
     Kind(KEYWORD, PROFILES, _TEXT, _keyword, lambda values: f"Give {values['text']} in your answer."),
-    Kind(BOXED, PROFILES, _TEXT, _boxed, lambda values: f"Give {values['text']} in \\boxed{{}} at the end."),
+    Kind(BOXED, PROFILES, _TEXT, _check_box, lambda values: f"Give {values['text']} in \\boxed{{}} at the end."),
 )

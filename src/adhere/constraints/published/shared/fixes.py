@@ -15,7 +15,7 @@ import importlib
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from adhere.constraints.published.shared.registry import Check, Kind, Param, Published, fill, find
+from adhere.constraints.published.shared.registry import Check, Kind, Param, PublishedConstraint, fill, find
 from adhere.errors import AdhereError, UnknownName, nearest
 from adhere.schema import Json
 
@@ -48,7 +48,7 @@ class Fix(NamedTuple):
         """The check with this fix alone, of parameters that are validated and complete."""
         return self.rule(params, frozenset([self.id]))
 
-    def alone(self, params: Mapping[str, Json], *, profile: str | None = None) -> Published:
+    def alone(self, params: Mapping[str, Json], *, profile: str | None = None) -> PublishedConstraint:
         """The constraint with this fix alone.
 
         Raises:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from adhere.constraints.published.shared.registry import Published, fill, find
+from adhere.constraints.published.shared.registry import PublishedConstraint, fill, find
 from adhere.errors import BadParameter, one_of
 from adhere.schema import MODES, Json, Mode
 
@@ -19,7 +19,7 @@ def constraint(
     mode: Mode = "reference",
     profile: str | None = None,
     random_seed: int | None = None,
-) -> Published:
+) -> PublishedConstraint:
     """A published constraint from its id and parameters; parameters that are None count as absent.
 
     Args:

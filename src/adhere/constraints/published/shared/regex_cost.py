@@ -50,7 +50,7 @@ class Cost(NamedTuple):
         return steps
 
 
-class _Unbounded(Exception):
+class _UnboundedRepetition(Exception):
     """A repetition whose ways no run of characters bounds."""
 
 
@@ -60,7 +60,7 @@ def cost(pattern: str, flags: int) -> Cost | None:
     runs: list[str] = []
     try:
         factor = _ways(tree, runs, repeated=False)
-    except _Unbounded:
+    except _UnboundedRepetition:
         return None
     if len(tree) and tree[-1][0] is sre.MAX_REPEAT and runs and runs[-1] == _run(tree[-1][1][2]) != _ANYTHING:
         runs.pop()  # what ends a pattern takes all it can and is never tried again
@@ -72,7 +72,7 @@ def _ways(items: Iterable[tuple[Any, Any]], runs: list[str], *, repeated: bool) 
     """The constant factor of a sequence; what depends on the text goes to `runs`.
 
     Raises:
-        _Unbounded: Inside a repetition (`repeated`) something can be taken in more than one way.
+        _UnboundedRepetition: Inside a repetition (`repeated`) something can be taken in more than one way.
     """
     factor = 1
     for code, value in items:
@@ -82,7 +82,7 @@ def _ways(items: Iterable[tuple[Any, Any]], runs: list[str], *, repeated: bool) 
         elif code is sre.BRANCH:
             branches = value[1]
             if repeated and not _begin_differently(branches):
-                raise _Unbounded
+                raise _UnboundedRepetition
             factor *= sum(_ways(branch, runs, repeated=repeated) for branch in branches)
         elif code is sre.SUBPATTERN:
             factor *= _ways(value[-1], runs, repeated=repeated)
@@ -92,7 +92,7 @@ def _ways(items: Iterable[tuple[Any, Any]], runs: list[str], *, repeated: bool) 
             factor *= _ways(value, runs, repeated=repeated)
         elif code in {sre.GROUPREF, sre.GROUPREF_EXISTS}:
             if repeated or code is sre.GROUPREF_EXISTS:
-                raise _Unbounded
+                raise _UnboundedRepetition
             runs.append(_ANYTHING)
     return factor
 
@@ -101,7 +101,7 @@ def _repeat_ways(low: int, high: int, body: Any, runs: list[str], *, repeated: b
     if low == high and high <= _FEW:
         return high * _ways(body, runs, repeated=repeated) or 1
     if repeated:
-        raise _Unbounded
+        raise _UnboundedRepetition
     if high <= 1:
         return 1 + _ways(body, runs, repeated=False)
     _ways(body, [], repeated=True)

@@ -1,7 +1,7 @@
 """Published kinds: instructions of other people's suites, judged as their code judges them, under their names.
 
 A `Kind` is one published id with its parameters as published. `constraint` turns an id and stored parameters into a
-`Published`, which checks texts as a `Constraint` does. Where profiles of one suite differ (`ifbench-2025` and
+`PublishedConstraint`, which checks texts as a `Constraint` does. Where profiles of one suite differ (`ifbench-2025` and
 `ifbench-2026`), each has its own Kind under the same id.
 
 What the published code would draw at random (an absent threshold, the letter `#`) is `undecided`, always for the same
@@ -167,7 +167,7 @@ def find(id: str, *, profile: str | None = None) -> Kind:  # noqa: A002
     return known[profile]
 
 
-class Published:
+class PublishedConstraint:
     """A published kind with its parameters: checks and describes, and is stored, as a Constraint is."""
 
     __slots__ = ("id", "judge", "kind", "mode", "params")
@@ -198,15 +198,15 @@ class Published:
 
     def __repr__(self) -> str:
         mode = "" if self.mode == "reference" else f", mode={self.mode!r}"
-        return f"Published({self.id!r}, {self.params!r}{mode})"
+        return f"PublishedConstraint({self.id!r}, {self.params!r}{mode})"
 
 
 def fill(
     kind: Kind, params: Mapping[str, Json], *, mode: Mode = "reference", random_seed: int | None = None
-) -> Published:
+) -> PublishedConstraint:
     """A kind with its parameters; see `modes.constraint`."""
-    values = _validated(kind, params)
-    rng = None if random_seed is None else _seeded(random_seed)
+    values = _validate(kind, params)
+    rng = None if random_seed is None else _make_rng(random_seed)
     reasons = []
     for name, param in kind.params.items():
         value = values.get(name)
@@ -219,17 +219,17 @@ def fill(
     if reasons:
         reason = f"{' and '.join(reasons)}, and then the published code draws one at random"
         undecided = Finding("undecided", reason if mode == "reference" else f"{reason}; fixed mode draws nothing")
-        return Published(kind, values, lambda text: undecided, mode)  # noqa: ARG005
-    return Published(kind, values, kind.compile(values), mode)
+        return PublishedConstraint(kind, values, lambda text: undecided, mode)  # noqa: ARG005
+    return PublishedConstraint(kind, values, kind.compile(values), mode)
 
 
-def _seeded(seed: int) -> random.Random:
+def _make_rng(seed: int) -> random.Random:
     import random
 
     return random.Random(seed)
 
 
-def _validated(kind: Kind, params: Mapping[str, Json]) -> dict[str, Json]:
+def _validate(kind: Kind, params: Mapping[str, Json]) -> dict[str, Json]:
     values: dict[str, Json] = {}
     for name, value in params.items():
         if value is None:
@@ -237,14 +237,14 @@ def _validated(kind: Kind, params: Mapping[str, Json]) -> dict[str, Json]:
         if name not in kind.params:
             takes = ", ".join(kind.params) or "none"
             raise BadParameter(f"{kind.id}: unknown parameter {name!r}.{nearest(name, kind.params)} It takes: {takes}")
-        values[name] = _typed(kind, name, value)
+        values[name] = _convert_type(kind, name, value)
     missing = [name for name, param in kind.params.items() if param.required and not values.get(name)]
     if missing:
         raise BadParameter(f"{kind.id}: missing parameter {', '.join(missing)}")
     return values
 
 
-def _typed(kind: Kind, name: str, value: Any) -> Json:
+def _convert_type(kind: Kind, name: str, value: Any) -> Json:
     """The value as its declared type; files carry whole numbers as floats, and stored constraints lists as tuples."""
     param = kind.params[name]
     if isinstance(value, float) and value.is_integer():

@@ -50,7 +50,7 @@ class _Unread(Exception):
     """The code is not of its format."""
 
 
-class _Undecided(Exception):
+class _NoReader(Exception):
     """Nothing here can read it."""
 
 
@@ -72,7 +72,7 @@ def _read(text: str, form: str) -> Any:
         raise _Unread("no <code> tag and no fence")
     try:
         return _READERS[form](code)
-    except _Undecided:
+    except _NoReader:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a reader of five formats raises, the code is not of its format
         raise _Unread(f"{type(error).__name__}: {error}"[:200]) from None
@@ -82,9 +82,9 @@ def _yaml(code: str) -> Any:
     try:
         yaml = need("yaml", extra="schemas")
     except MissingExtra as error:
-        raise _Undecided(str(error)) from None
+        raise _NoReader(str(error)) from None
     if len(code) > _MOST_YAML:
-        raise _Undecided(f"YAML of more than {_MOST_YAML:,} characters takes too long to read")
+        raise _NoReader(f"YAML of more than {_MOST_YAML:,} characters takes too long to read")
     return yaml.safe_load(code)
 
 
@@ -189,7 +189,7 @@ def stands(node: Any, steps: list[str]) -> bool:  # noqa: PLR0911 - one return a
 def _judge(text: Text, form: str, steps: list[str] | None, needed: str) -> Finding:
     try:
         found = _read(text.raw, form)
-    except _Undecided as error:
+    except _NoReader as error:
         return Finding("undecided", str(error))
     except _Unread as error:
         return Finding("fail", f"no {form.upper()}: {error}", None, needed)

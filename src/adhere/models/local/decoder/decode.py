@@ -20,7 +20,7 @@ from torch import Tensor
 from adhere.errors import UsageError
 from adhere.models.local.decoder.device import available_bytes
 from adhere.models.local.decoder.forward import Forward
-from adhere.models.local.decoder.pick import picked, uniforms
+from adhere.models.local.decoder.pick import pick_tokens, uniforms
 from adhere.models.local.decoder.precision import AskedPrecision, Layout, choose
 from adhere.models.local.decoder.static import REACH, StaticForward
 from adhere.models.local.decoder.steering import Spans, SteeredForward, Steering
@@ -28,7 +28,7 @@ from adhere.models.local.decoder.weights import read_weights
 
 UNKNOWN_CACHE = 2 * 1024**3  # where nobody says how much memory is free
 
-OnDone = Callable[[int, "Decoded"], None]
+OnDone = Callable[[int, "DecodedAnswer"], None]
 
 
 class DecodeRow(NamedTuple):
@@ -42,7 +42,7 @@ class DecodeRow(NamedTuple):
     spans: Spans = ()
 
 
-class Decoded(NamedTuple):
+class DecodedAnswer(NamedTuple):
     """One decoded answer.
 
     Attributes:
@@ -59,7 +59,7 @@ class Decoded(NamedTuple):
     log_probs: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, drawn: tuple[int, ...], log_probs: tuple[float, ...], end_ids: Sequence[int]) -> Decoded:
+    def of(cls, drawn: tuple[int, ...], log_probs: tuple[float, ...], end_ids: Sequence[int]) -> DecodedAnswer:
         """The answer whose drawn tokens, the end token included where it stopped, another engine gave."""
         end = drawn[-1] if drawn and drawn[-1] in end_ids else None
         return cls(drawn if end is None else drawn[:-1], end is not None, end, log_probs)
@@ -144,7 +144,7 @@ class Decoder:
         log_probs: bool = False,
         on_done: OnDone | None = None,
         on_step: Callable[[], None] | None = None,
-    ) -> list[Decoded]:
+    ) -> list[DecodedAnswer]:
         """Decode every row; results in the order of `rows`.
 
         Args:
@@ -158,15 +158,15 @@ class Decoder:
 
         Raises:
             UsageError: A value out of range, or a row that does not fit the model's positions.
-            Diverged: The model's logits are not finite.
+            Divergence: The model's logits are not finite.
         """
         if not rows:
             return []
         self._refuse(rows, max_new_tokens, temperature, top_p)
         if log_probs and (temperature == 0 or top_p < 1):
             raise UsageError(f"log_probs need a temperature above 0 and top_p=1; got {temperature} and {top_p}")
-        asked = _Asked(max_new_tokens, temperature, top_p, log_probs, on_step)
-        results: dict[int, Decoded] = {}
+        asked = _DecodeSettings(max_new_tokens, temperature, top_p, log_probs, on_step)
+        results: dict[int, DecodedAnswer] = {}
         with torch.inference_mode():
             try:
                 for places in self._alike(rows, max_new_tokens):
@@ -190,7 +190,7 @@ class Decoder:
             parts[-1].append(index)
         return parts
 
-    def _decode_alike(self, rows: Sequence[DecodeRow], asked: _Asked) -> Iterator[tuple[int, Decoded]]:
+    def _decode_alike(self, rows: Sequence[DecodeRow], asked: _DecodeSettings) -> Iterator[tuple[int, DecodedAnswer]]:
         longest = max(len(row.ids) for row in rows) + asked.max_new_tokens
         # The common prefix is seen by every token: not where a window slides off it.
         is_shared = not self.static and self.steering is None and longest <= self._weights.narrowest
@@ -245,7 +245,7 @@ def _common_prefix(rows: Sequence[DecodeRow]) -> tuple[int, ...]:
     return first[:length]
 
 
-class _Asked(NamedTuple):
+class _DecodeSettings(NamedTuple):
     """The settings of one call of `decode`."""
 
     max_new_tokens: int
@@ -281,7 +281,7 @@ class _Batch:
     """One call of `decode`: the queue, and the rows in slots 0 … M-1."""
 
     def __init__(
-        self, forward: Forward, rows: Sequence[DecodeRow], prefix: int, end_ids: frozenset[int], asked: _Asked
+        self, forward: Forward, rows: Sequence[DecodeRow], prefix: int, end_ids: frozenset[int], asked: _DecodeSettings
     ) -> None:
         self.forward, self.rows, self.end_ids, self.asked = forward, rows, end_ids, asked
         self.active: list[_Slot] = []
@@ -295,7 +295,7 @@ class _Batch:
         # Prompts are computed several at a time: one alone is too narrow a matrix product.
         self.refill = max(1, self.width // 8)
 
-    def run(self) -> Iterator[tuple[int, Decoded]]:
+    def run(self) -> Iterator[tuple[int, DecodedAnswer]]:
         """Decode until nothing waits; each row's index and answer as it ends."""
         sampled = self.asked.temperature > 0
         while self.waiting or self.active:
@@ -314,7 +314,7 @@ class _Batch:
                 for slot in newcomers:
                     slot.length += 1
             draws = [slot.draws[len(slot.tokens)] for slot in newcomers] if sampled else []
-            chosen = picked(logits, draws, temperature=self.asked.temperature, top_p=self.asked.top_p)
+            chosen = pick_tokens(logits, draws, temperature=self.asked.temperature, top_p=self.asked.top_p)
             for slot, token in zip(newcomers, chosen.tokens.tolist(), strict=True):
                 slot.tokens.append(token)
             if self.asked.log_probs and chosen.log_probs is not None:
@@ -358,7 +358,7 @@ class _Batch:
             group.computed = self.forward.read(slot, len(group.suffix))
             group.logits = logits[:, column].clone()  # `logits` is scratch memory
 
-    def _retire(self) -> Iterator[tuple[int, Decoded]]:
+    def _retire(self) -> Iterator[tuple[int, DecodedAnswer]]:
         """Take finished rows out of their slots and close the gaps with rows from the end."""
         done = []
         for place in reversed(range(len(self.active))):
@@ -367,7 +367,7 @@ class _Batch:
             if not stopped and len(slot.tokens) < self.asked.max_new_tokens:
                 continue
             end = slot.tokens.pop() if stopped else None
-            done.append((slot.index, Decoded(tuple(slot.tokens), stopped, end, tuple(slot.log_probs))))
+            done.append((slot.index, DecodedAnswer(tuple(slot.tokens), stopped, end, tuple(slot.log_probs))))
             moved = self.active.pop()
             if moved is not slot:
                 self.forward.move(len(self.active), place, moved.length)

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from adhere.errors import UsageError
 from adhere.models.chat import end_ids
-from adhere.models.local.decoder.decode import Decoded, Decoder, DecodeRow, OnDone
+from adhere.models.local.decoder.decode import DecodedAnswer, Decoder, DecodeRow, OnDone
 from adhere.models.local.decoder.precision import Layout
 from adhere.models.local.decoder.weights import Precision
 
@@ -39,7 +39,7 @@ class Generator(Protocol):
         log_probs: bool = False,
         on_done: OnDone | None = None,
         on_step: Callable[[], None] | None = None,
-    ) -> list[Decoded]:
+    ) -> list[DecodedAnswer]:
         """One answer a row, in the order of `rows`; as `Decoder.decode`."""
 
 

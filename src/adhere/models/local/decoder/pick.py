@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adhere.errors import Diverged
+from adhere.errors import Divergence
 
 BLOCK = 256
 NUCLEUS = 1024  # candidates looked at before a row is sorted in full
@@ -25,7 +25,7 @@ def uniforms(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float6
     return np.random.Generator(np.random.Philox(key=seed)).random(count)
 
 
-class Picked(NamedTuple):
+class PickedTokens(NamedTuple):
     """One token a row, and the log-probability that it was drawn with (None where nothing was drawn or top_p < 1)."""
 
     tokens: Tensor
@@ -33,11 +33,11 @@ class Picked(NamedTuple):
 
 
 def pick(logits: Tensor, draws: Sequence[float], *, temperature: float, top_p: float) -> Tensor:
-    """One token a row: `picked` without its log-probability."""
-    return picked(logits, draws, temperature=temperature, top_p=top_p).tokens
+    """One token a row: `pick_tokens` without its log-probability."""
+    return pick_tokens(logits, draws, temperature=temperature, top_p=top_p).tokens
 
 
-def picked(logits: Tensor, draws: Sequence[float], *, temperature: float, top_p: float) -> Picked:
+def pick_tokens(logits: Tensor, draws: Sequence[float], *, temperature: float, top_p: float) -> PickedTokens:
     """One token a row.
 
     Args:
@@ -47,7 +47,7 @@ def picked(logits: Tensor, draws: Sequence[float], *, temperature: float, top_p:
         top_p: Draw from the smallest set of likeliest tokens that holds this share of the probability.
 
     Raises:
-        Diverged: A logit is NaN or infinite; nothing is drawn from it.
+        Divergence: A logit is NaN or infinite; nothing is drawn from it.
     """
     if logits.device.type == "mps":  # it has no float64
         logits = logits.cpu()
@@ -59,23 +59,23 @@ def picked(logits: Tensor, draws: Sequence[float], *, temperature: float, top_p:
     block_best = grouped.amax(1)  # (blocks, rows); NaN stays NaN
     best = block_best.amax(0)
     if not bool(best.isfinite().all()):
-        raise Diverged("The model's logits are not finite (NaN or infinity): its weights are damaged or have diverged.")
+        raise Divergence("The model's logits are not finite (NaN, infinity): its weights are damaged or have diverged.")
     every = torch.arange(rows, device=logits.device)
     if temperature == 0:
         block = block_best.argmax(0)
-        return Picked(block * BLOCK + grouped[block, :, every].argmax(1), None)
+        return PickedTokens(block * BLOCK + grouped[block, :, every].argmax(1), None)
     logits.sub_(best)
     if temperature != 1:
         logits.div_(temperature)
     weights, targets = logits.exp_(), torch.tensor(draws, dtype=torch.float64, device=logits.device)
     if top_p < 1:
-        return Picked(_nucleus(weights, targets, top_p), None)
+        return PickedTokens(_nucleus(weights, targets, top_p), None)
     cumulative = grouped.sum(1).double().cumsum(0)  # (blocks, rows)
     targets *= cumulative[-1]
     block = (cumulative <= targets).sum(0)
     before = torch.where(block > 0, cumulative[(block - 1).clamp(min=0), every], 0.0)
     tokens = block * BLOCK + _first_above(grouped[block, :, every].double().cumsum(1), targets - before)
-    return Picked(tokens, weights[tokens, every].double().log() - cumulative[-1].log())
+    return PickedTokens(tokens, weights[tokens, every].double().log() - cumulative[-1].log())
 
 
 def _first_above(cumulative: Tensor, targets: Tensor) -> Tensor:

@@ -36,14 +36,14 @@ TRAINED_COLUMNS, DECODED_COLUMNS = 512, 128  # tokens of a micro-batch; rows dec
 ROUNDS = 7
 
 
-class Chosen(NamedTuple):
+class PrecisionChoice(NamedTuple):
     """A precision and why it was chosen."""
 
     precision: Precision
     reason: str
 
 
-class Resolved(Record, frozen=True):
+class Precisions(Record, frozen=True):
     """What a study computes in, stored with it.
 
     Attributes:
@@ -68,7 +68,7 @@ class Sizes(NamedTuple):
     inner: int
 
 
-def choose(asked: str, device: str = "cpu") -> Chosen:
+def choose(asked: str, device: str = "cpu") -> PrecisionChoice:
     """The precision of one engine: what was asked for, or for `auto` bf16 exactly where the device has it in hardware.
 
     Raises:
@@ -76,17 +76,17 @@ def choose(asked: str, device: str = "cpu") -> Chosen:
     """
     if asked == "auto" and device != "cpu":
         able = device == "cuda" and torch.cuda.is_bf16_supported()
-        return Chosen("bf16" if able else "fp32", f"the {device} device has {'' if able else 'no '}bf16")
+        return PrecisionChoice("bf16" if able else "fp32", f"the {device} device has {'' if able else 'no '}bf16")
     if asked == "auto":
         return _automatic()
     if asked == "fp32":
-        return Chosen("fp32", "asked for")
+        return PrecisionChoice("fp32", "asked for")
     if asked == "bf16":
-        return Chosen("bf16", "asked for")
+        return PrecisionChoice("bf16", "asked for")
     raise UsageError(f"precision={asked!r}: one of fp32, bf16, auto")
 
 
-def resolve(asked: str, weights: Path, *, device: str = "cpu", threads: int | None = None) -> Resolved:
+def resolve(asked: str, weights: Path, *, device: str = "cpu", threads: int | None = None) -> Precisions:
     """What to compute in on this machine: as asked for, or for `auto` the faster, timed on this model's shapes.
 
     Args:
@@ -101,23 +101,23 @@ def resolve(asked: str, weights: Path, *, device: str = "cpu", threads: int | No
     """
     chosen = choose(asked, device)
     if device != "cpu":
-        return Resolved(chosen.precision, chosen.precision, reason=chosen.reason)
+        return Precisions(chosen.precision, chosen.precision, reason=chosen.reason)
     if asked == "fp32" or chosen.precision == "fp32":
-        return Resolved(reason=chosen.reason)
+        return Precisions(reason=chosen.reason)
     if threads is not None:
         torch.set_num_threads(threads)
     times = probe(sizes_of(weights))
     return fastest(times, forced=asked == "bf16")
 
 
-def fastest(times: dict[str, float], *, forced: bool) -> Resolved:
+def fastest(times: dict[str, float], *, forced: bool) -> Precisions:
     """What `times` (see `probe`) speak for; `forced`: bf16 in any case, so only the layout is chosen."""
     layout: Layout = "columns" if times["decode bf16 columns"] <= times["decode bf16 rows"] else "rows"
     decode = times["decode fp32 columns"] / times[f"decode bf16 {layout}"]
     train = times["train fp32"] / times["train bf16"]
     rollouts: Precision = "bf16" if forced or decode >= WORTH else "fp32"
     training: Precision = "bf16" if forced or train >= WORTH else "fp32"
-    return Resolved(
+    return Precisions(
         training,
         rollouts,
         layout if rollouts == "bf16" else "columns",  # fp32 answers are evaluated: one layout, the same bits as ever
@@ -205,11 +205,11 @@ def _has_onednn() -> bool:
 
 
 @cache
-def _automatic() -> Chosen:
+def _automatic() -> PrecisionChoice:
     report = getattr(torch.cpu, "get_capabilities", None)
     if report is None:
-        return Chosen("fp32", f"torch {torch.__version__} does not report what the CPU can do")
+        return PrecisionChoice("fp32", f"torch {torch.__version__} does not report what the CPU can do")
     able = [name for name in BF16_FEATURES if report().get(name)]
     if able:
-        return Chosen("bf16", f"the CPU has {', '.join(able)}")
-    return Chosen("fp32", f"the CPU has none of {', '.join(BF16_FEATURES)}")
+        return PrecisionChoice("bf16", f"the CPU has {', '.join(able)}")
+    return PrecisionChoice("fp32", f"the CPU has none of {', '.join(BF16_FEATURES)}")

@@ -26,7 +26,7 @@ from typing import Any
 import aiohttp
 
 from adhere.errors import AdhereError, UsageError
-from adhere.models.local.decoder.decode import Decoded, DecodeRow, OnDone, check_lengths
+from adhere.models.local.decoder.decode import DecodedAnswer, DecodeRow, OnDone, check_lengths
 from adhere.models.local.decoder.weights import Precision
 
 URL, WEIGHTS = "ADHERE_VLLM_SERVER", "ADHERE_VLLM_WEIGHTS"
@@ -119,7 +119,7 @@ class ServerGenerator:
         log_probs: bool = False,
         on_done: OnDone | None = None,
         on_step: Callable[[], None] | None = None,
-    ) -> list[Decoded]:
+    ) -> list[DecodedAnswer]:
         """One answer a row, in the order of `rows`; `on_done` is called as they come.
 
         Raises:
@@ -145,12 +145,12 @@ class ServerGenerator:
         if log_probs:
             common["logprobs"] = 1
 
-        async def draw() -> list[Decoded]:
+        async def draw() -> list[DecodedAnswer]:
             async with self._session() as session:
                 name = await self._served(session)
                 room = asyncio.Semaphore(self.rows)
 
-                async def one(index: int, row: DecodeRow) -> Decoded:
+                async def one(index: int, row: DecodeRow) -> DecodedAnswer:
                     async with room:
                         if on_step is not None:
                             on_step()
@@ -164,7 +164,7 @@ class ServerGenerator:
 
         return asyncio.run(draw())
 
-    def _decoded(self, reply: Any, *, log_probs: bool) -> Decoded:
+    def _decoded(self, reply: Any, *, log_probs: bool) -> DecodedAnswer:
         try:
             (choice,) = reply["choices"]
             ids = tuple(int(token) for token in choice["token_ids"])
@@ -177,7 +177,7 @@ class ServerGenerator:
             ) from error
         if log_probs and len(chances) != len(ids):
             raise AdhereError(f"{self.url}: {len(chances)} log-probs for {len(ids)} tokens")
-        return Decoded.of(ids, chances, self.end_ids)
+        return DecodedAnswer.of(ids, chances, self.end_ids)
 
     def _session(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT_S), trust_env=False)

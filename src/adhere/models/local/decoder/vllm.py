@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from adhere.extras import need
-from adhere.models.local.decoder.decode import Decoded, DecodeRow, OnDone, check_lengths
+from adhere.models.local.decoder.decode import DecodedAnswer, DecodeRow, OnDone, check_lengths
 from adhere.models.local.decoder.server import State, write_policy
 from adhere.models.local.decoder.weights import Precision
 
@@ -83,7 +83,7 @@ class VllmGenerator:
         log_probs: bool = False,
         on_done: OnDone | None = None,
         on_step: Callable[[], None] | None = None,
-    ) -> list[Decoded]:
+    ) -> list[DecodedAnswer]:
         """One answer a row, in the order of `rows`; `on_done` is called when all are there.
 
         Raises:
@@ -105,16 +105,16 @@ class VllmGenerator:
             for row in rows
         ]
         outputs = self._engine.generate([{"prompt_token_ids": list(row.ids)} for row in rows], params, use_tqdm=False)
-        found = [_decoded(output.outputs[0], self.end_ids) for output in outputs]
+        found = [_read_output(output.outputs[0], self.end_ids) for output in outputs]
         for index, one in enumerate(found):
             if on_done is not None:
                 on_done(index, one)
         return found
 
 
-def _decoded(output: Any, end_ids: Sequence[int]) -> Decoded:
+def _read_output(output: Any, end_ids: Sequence[int]) -> DecodedAnswer:
     ids = tuple(output.token_ids)
     chances = tuple(
         float(step[token].logprob) for token, step in zip(ids, output.logprobs or (), strict=bool(output.logprobs))
     )
-    return Decoded.of(ids, chances, end_ids)
+    return DecodedAnswer.of(ids, chances, end_ids)

@@ -9,7 +9,7 @@ import random
 
 from adhere.constraints.base import Constraint
 from adhere.suites.generated import rules
-from adhere.suites.generated.family import Asked, Family, Item, Level, family
+from adhere.suites.generated.family import Family, Item, Level, SolvedTurn, family
 
 _ADD = (
     "Good. From now on also keep this rule: {}",
@@ -54,7 +54,7 @@ def draw(rng: random.Random, level: int) -> list[Item]:
                 "hold for this one, too."
             )
         turns.append((text, list(held)))
-    return [Item(tuple(Asked(text, [*held, rules.PROSE], rules.write(held)) for text, held in turns))]
+    return [Item(tuple(SolvedTurn(text, [*held, rules.PROSE], rules.write(held)) for text, held in turns))]
 
 
 FAMILY: Family = family(

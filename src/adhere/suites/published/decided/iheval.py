@@ -31,7 +31,7 @@ import msgspec
 from adhere.errors import SpecError, UsageError
 from adhere.schema import (
     ConstraintRef,
-    Given,
+    GivenMessages,
     Message,
     Prompt,
     Sampling,
@@ -136,7 +136,7 @@ def _prompt(at: str, row: dict[str, Any], place: Place) -> Prompt:
     return prompt if given is None else msgspec.structs.replace(prompt, given=given)
 
 
-def _given_turns(at: str, row: dict[str, Any], task: str) -> Given | None:
+def _given_turns(at: str, row: dict[str, Any], task: str) -> GivenMessages | None:
     """What others said before the model's turn; None where there is nothing, as in the reference type.
 
     Raises:
@@ -149,13 +149,13 @@ def _given_turns(at: str, row: dict[str, Any], task: str) -> Given | None:
         if not isinstance(said, list) or len(said) % 2 or not all(isinstance(one, str) for one in said):
             raise SpecError(f"{at}: conversation_history must be a list of texts, of user and assistant in turn")
         pairs = zip(said[::2], said[1::2], strict=True)
-        return Given(
+        return GivenMessages(
             before=tuple(one for user, answer in pairs for one in (Message("user", user), Message("assistant", answer)))
         )
     return _tool(at, tool) if tool else None
 
 
-def _tool(at: str, tool: Any) -> Given:
+def _tool(at: str, tool: Any) -> GivenMessages:
     if not isinstance(tool, dict):
         raise SpecError(f"{at}: tool must be an object")
     need_columns(f"{at}: tool", tool, {"definition": dict, "call": dict, "return": dict})
@@ -167,7 +167,7 @@ def _tool(at: str, tool: Any) -> Given:
         raise SpecError(f"{at}: tool.return answers {back['id']!r}, but the call is {call['id']!r}")
     properties = defined["parameters"]
     schema = {"type": "object", "properties": properties, "required": list(properties)}
-    return Given(
+    return GivenMessages(
         after=(
             Message("assistant", "", (ToolCall(call["id"], call["name"], call["arguments"]),)),
             Message("tool", back["content"], call_id=call["id"]),

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from adhere.errors import SpecError
-from adhere.schema import ConstraintRef, Given, Message, Prompt, Turn
+from adhere.schema import ConstraintRef, GivenMessages, Message, Prompt, Turn
 
 
 def prompt_of_messages(
@@ -39,5 +39,5 @@ def prompt_of_messages(
     while before and before[-1].role == "user":
         last = f"{before.pop().content}\n\n{last}"
     system = "\n\n".join(message.content for message in said if message.role == "system")
-    given = Given(before=tuple(before)) if before else msgspec.UNSET
+    given = GivenMessages(before=tuple(before)) if before else msgspec.UNSET
     return Prompt(id, (Turn(last, refs),), system=system or None, source=source, tags=dict(tags), given=given)

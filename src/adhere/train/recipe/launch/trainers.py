@@ -50,7 +50,7 @@ LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean", "dr_grpo": "seq-m
     "sequence": "seq-mean-token-sum"}  # fmt: skip
 
 
-class _Asked(NamedTuple):
+class _LaunchInputs(NamedTuple):
     """What a file is made of: the recipe, its online stage, its prompts, where its data lie, GPUs of a node."""
 
     recipe: Recipe
@@ -91,12 +91,12 @@ def trainer_files(trainer: str, recipe: Recipe, rows: Sequence[RlRow], *, data: 
     _insist(trainer, name, settings)
     if trainer != "verl" and name == "rloo":
         raise UsageError(f"--emit {trainer}: it has no RLOO. Take --emit verl or trl")
-    makers: dict[str, Callable[[_Asked], dict[str, str]]] = {
+    makers: dict[str, Callable[[_LaunchInputs], dict[str, str]]] = {
         "verl": _verl,
         "open-instruct": _open_instruct,
         "prime-rl": _prime,
     }
-    return makers[trainer](_Asked(recipe, name, settings, rows, data, gpus))
+    return makers[trainer](_LaunchInputs(recipe, name, settings, rows, data, gpus))
 
 
 def _judged_by(trainer: str, recipe: Recipe) -> tuple[str, bool]:
@@ -130,7 +130,7 @@ def _insist(trainer: str, stage: str, settings: OptimizerSettings) -> None:
                 raise UsageError(f"--emit {trainer}: it has nothing like {setting} of {stage}. Take it out")
 
 
-def _verl(asked: _Asked) -> dict[str, str]:
+def _verl(asked: _LaunchInputs) -> dict[str, str]:
     """Hydra overrides of verl's PPO trainer, in a script."""
     one, recipe = asked.settings, asked.recipe
     kind, traps = _judged_by("verl", recipe)
@@ -197,7 +197,7 @@ def _verl(asked: _Asked) -> dict[str, str]:
     }
 
 
-def _open_instruct(asked: _Asked) -> dict[str, str]:
+def _open_instruct(asked: _LaunchInputs) -> dict[str, str]:
     """Arguments of open-instruct's grpo_fast, and rows for its verifier `adhere`."""
     one, recipe = asked.settings, asked.recipe
     if recipe.lora is not None or one.importance == "sequence" or one.loss_type not in {"dapo", "dr_grpo"}:
@@ -260,7 +260,7 @@ def _open_instruct(asked: _Asked) -> dict[str, str]:
     }
 
 
-def _prime(asked: _Asked) -> dict[str, str]:
+def _prime(asked: _LaunchInputs) -> dict[str, str]:
     """prime-rl's rl.toml over our verifiers environment, and its prompts."""
     one, recipe = asked.settings, asked.recipe
     if recipe.lora is not None:

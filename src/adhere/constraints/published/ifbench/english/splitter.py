@@ -95,13 +95,13 @@ _BLOCK = 1 << 14
 
 def split(text: str) -> list[str]:
     """The stripped pieces; an empty piece counts, except the last."""
-    pieces = list(map(str.strip, _cut_block(_padded(text))))
+    pieces = list(map(str.strip, _cut_block(_pad(text))))
     if not pieces[-1]:
         pieces.pop()
     return pieces
 
 
-def _padded(text: str) -> str:
+def _pad(text: str) -> str:
     return f" {text}  ".replace("\n", " ")
 
 
@@ -140,7 +140,7 @@ def _hide_inner_stops(text: str) -> str:
 
 def iterate(text: str) -> Iterator[str]:
     """As `split`, one at a time, for those who need only the first few of a long text."""
-    padded = _padded(text)
+    padded = _pad(text)
     return _pieces(padded, _block_ends(padded), {})
 
 
@@ -165,7 +165,7 @@ def _pieces(padded: str, ends: Iterable[int], cut: dict[str, list[str]]) -> Iter
 @feature
 def _blocks(text: Text) -> tuple[list[int], dict[str, list[str]]]:
     """Where the blocks of a padded text end, and those that are cut already."""
-    return list(_block_ends(_padded(text.raw))), {}
+    return list(_block_ends(_pad(text.raw))), {}
 
 
 @feature
@@ -173,7 +173,7 @@ def pieces(text: Text) -> list[str]:
     """`split` of an answer."""
     if len(text.raw) <= _BLOCK:
         return split(text.raw)
-    padded = _padded(text.raw)
+    padded = _pad(text.raw)
     ends, cut = _blocks(text.whole or text)
     if text.whole is not None:  # its blocks, but for those that its first and its last characters are in
         ends = [end - text.offset for end in ends if _LOOKED_BACK <= end - text.offset <= len(text.raw)] + [len(padded)]
