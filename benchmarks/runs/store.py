@@ -35,7 +35,7 @@ WORDS = (
 PROMPTS, DRAWS = 541, 5
 
 READINGS = {
-    "Parquet, current": ("runs", "from adhere.store.tables.grouped import grouped as read"),
+    "Parquet, current": ("runs", "from adhere.store.tables.grouped import group_counts as read"),
     "segments, every Run sealed (their summaries)": (
         "runs",
         "from adhere.store.tables.grouped import from_segments as read",
