@@ -56,7 +56,12 @@ class Guard(NamedTuple):
     @property
     def is_letter_alone(self) -> bool:
         """Whether the answer says nothing: form alone, the prompt again, or what it said before."""
-        return self.is_empty_form or bool(self.is_echo) or bool(self.is_repetitive)
+        return is_letter_alone(empty_form=self.is_empty_form, echo=self.is_echo, repetitive=self.is_repetitive)
+
+
+def is_letter_alone(*, empty_form: bool | None, echo: bool | None, repetitive: bool | None) -> bool:
+    """The same of measures that were stored; an answer without a text (`empty_form` None) says nothing either."""
+    return empty_form is not False or bool(echo) or bool(repetitive)
 
 
 def guard(prompt: Prompt, text: str, *, turn: int = 0) -> Guard:

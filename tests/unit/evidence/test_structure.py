@@ -462,6 +462,12 @@ def test_averages_that_miss_by_little_may_be_weighted_where_one_set_of_weights_e
     assert severities(one, far) == ["error", "error"]
     assert severities(one, other_weights) == ["error", "error"]  # more than half here, less there
     assert severities(one, another, equal) == ["error", "error"]  # a plain mean of numbers that differ settles it
+    # Two averages of a table may have weights of their own: 53 of 100 here, 46 there.
+    both = "| Model | Math | Code | Avg. | Chat | Logic | Avg. |\n|---|---|---|---|---|---|---|\n"
+    for name, at in {"A": 10.0, "B": 20.0, "C": 50.0}.items():
+        both += f"| {name}-7B |" + f" {at} |" * 6 + "\n"
+    both += "| D-7B | 40.0 | 50.0 | 45.3 | 40.0 | 50.0 | 44.6 |\n| E-7B | 60.0 | 70.0 | 65.3 | 60.0 | 70.0 | 64.6 |\n"
+    assert [c.severity for c in found(both).conflicts] == ["warning"] * 4
 
 
 def test_who_is_never_bold_though_ahead_is_out_of_competition() -> None:

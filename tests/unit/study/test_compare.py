@@ -156,6 +156,8 @@ def test_a_study_of_sound_answers_counts_no_letter_alone() -> None:
         repetitive=[i % 3 == 2 or None for i in range(60)],
     )
     assert bare.sound == [False] * 60
+    textless = msgspec.structs.replace(a, empty_form=[None] * 30 + [False] * 30)
+    assert textless.sound == [False] * 30 + [True] * 30, "an answer without a text says nothing"
     assert msgspec.structs.replace(bare, passes=[None] * 60).sound == [None] * 60
     assert msgspec.structs.replace(bare, empty_form=[], echo=[]).sound == [None] * 60, "older records do not say"
     runs = {key: found.of(*key) or a for key in [("start", 0), ("b", 0)]} | {("a", 0): bare}

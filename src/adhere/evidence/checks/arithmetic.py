@@ -74,16 +74,18 @@ def _misses_by_little(check: Check) -> bool:
 
 
 def _may_be_weighted(averages: Sequence[Check]) -> bool:
-    """Whether one set of weights explains every average over equally many numbers, those that hold and those that miss.
+    """Whether one set of weights explains all averages over the same columns (or rows), wherever one misses by little.
 
     Weights w ≥ 0 with Σw = 1 and |Σ wᵢxᵢ − average| ≤ rounding on each line: a linear programme without an objective.
     """
     from scipy.optimize import linprog  # takes 0.3 s, and few documents need it
 
-    by_count: dict[int, list[Check]] = defaultdict(list)
+    groups: dict[tuple[int, ...], list[Check]] = defaultdict(list)
     for check in averages:
-        by_count[len(check.others)].append(check)
-    for count, checks in by_count.items():
+        groups[_members(check)].append(check)
+    for checks in groups.values():
+        if not any(map(_misses_by_little, checks)):
+            continue
         rows, bounds = [], []
         for check in checks:
             printed, values = check.subjects[0].printed, [value.printed for value in check.others]
@@ -91,10 +93,18 @@ def _may_be_weighted(averages: Sequence[Check]) -> bool:
             numbers = [value.value for value in values]
             rows += [numbers, [-number for number in numbers]]
             bounds += [printed.value + allowed, allowed - printed.value]
-        solved = linprog([0.0] * count, rows, bounds, [[1.0] * count], [1.0], bounds=(0, 1))
-        if not solved.success and any(map(_misses_by_little, checks)):
+        count = len(rows[0])
+        if not linprog([0.0] * count, rows, bounds, [[1.0] * count], [1.0], bounds=(0, 1)).success:
             return False
     return True
+
+
+def _members(check: Check) -> tuple[int, ...]:
+    """The axis of an average (0: along a row), its own place on it and those of what it is over."""
+    subject = check.subjects[0]
+    if all(value.row == subject.row for value in check.others):
+        return (0, subject.column, *(value.column for value in check.others))
+    return (1, subject.row, *(value.row for value in check.others))
 
 
 def _axes(sheet: Sheet) -> Iterator[_Axis]:

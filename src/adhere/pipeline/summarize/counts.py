@@ -111,8 +111,10 @@ class Counts:
         self._kinds: dict[str, _KindCounts] = {}
         self._families: dict[str, _KindCounts] = {}
 
-    def add(self, prompt_id: str, slots: Sequence[Slot], wanted: int, *, completed: bool, times: int = 1) -> None:
-        """Count one conversation.
+    def add(
+        self, prompt_id: str, slots: Sequence[Slot], wanted: int, *, completed: bool, times: int = 1
+    ) -> bool | None:
+        """Count one conversation; whether it keeps all strictly, None where that is unknown.
 
         Args:
             prompt_id: Whose it is.
@@ -121,8 +123,8 @@ class Counts:
             completed: Whether the model finished every turn.
             times: As if it had been met so often.
         """
-        for view in VIEWS:
-            keeps = keeps_all([slot.outcome(view) for slot in slots], wanted)
+        every = {view: keeps_all([slot.outcome(view) for slot in slots], wanted) for view in VIEWS}
+        for view, keeps in every.items():
             unknown = sum(slot.outcome(view) == "undecided" and slot.constraint_id != JUDGED for slot in slots)
             self._instruction[view].undecided += times * unknown
             if keeps is not None:
@@ -143,6 +145,7 @@ class Counts:
                 passed = times if slot.loose == "pass" else 0
                 for trials in (self._instruction["loose"], kind.loose, family.loose):
                     trials.add(prompt_id, passed, times, completed=slot.completed)
+        return every["strict"]
 
     def finish(self) -> CountedRates:
         """What was counted, as rates."""

@@ -10,7 +10,7 @@ import msgspec
 from adhere.pipeline.guard import Guard, guard
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.official import official_scores
-from adhere.pipeline.outcomes import Answers, by_slice, keeps_all
+from adhere.pipeline.outcomes import Answers, by_slice
 from adhere.pipeline.summarize.counts import CountedRates, Counts, add_sums, insist, mean_of_all
 from adhere.pipeline.summarize.estimates import nothing_measured
 from adhere.pipeline.summarize.measures import measures
@@ -134,9 +134,8 @@ def _slice_sums(answers: Answers, prompts: Sequence[Prompt], guards: Mapping[Key
         wanted = sum(len(turn.constraints) for turn in prompt.turns)
         for draw in range(answers.draws):
             completed, slots = answers.is_completed(prompt, draw), answers.slots(prompt, draw)
-            counts.add(prompt.id, slots, wanted, completed=completed)
-            is_acted = any(slot.constraint_id.startswith(_ACTS) for slot in slots)
-            if not is_acted and (passes := keeps_all([slot.strict for slot in slots], wanted)) is not None:
+            passes = counts.add(prompt.id, slots, wanted, completed=completed)
+            if passes is not None and not any(slot.constraint_id.startswith(_ACTS) for slot in slots):
                 turns = [guards.get((prompt.id, turn, draw)) for turn in range(len(prompt.turns))]
                 sound.append(float(passes and all(one and not one.is_letter_alone for one in turns)))
     ids = {prompt.id for prompt in prompts}

@@ -232,6 +232,11 @@ class VerdictSpec(Record, frozen=True):
     secondary: list[ContrastSpec] = []
     counts: Counts = msgspec.UNSET  # a spec without it keeps its hash
 
+    @property
+    def primary(self) -> ContrastSpec:
+        """The contrast that answers the question."""
+        return ContrastSpec(self.treatment, self.control, self.slice)
+
 
 class StartSpec(Record, frozen=True):
     """A start model; `template` as that of the study, for a base model."""
@@ -555,8 +560,9 @@ def _require_matched_arm(spec: StudySpec, stage: NamedStage) -> None:
 
 def _contrasts(spec: StudySpec) -> list[tuple[str, ContrastSpec]]:
     rule = spec.verdict
-    primary = ContrastSpec(rule.treatment, rule.control, rule.slice)
-    return [("verdict", primary)] + [(f"verdict.secondary[{index}]", item) for index, item in enumerate(rule.secondary)]
+    return [("verdict", rule.primary)] + [
+        (f"verdict.secondary[{index}]", item) for index, item in enumerate(rule.secondary)
+    ]
 
 
 def _require_unique(noun: str, names: list[str]) -> None:

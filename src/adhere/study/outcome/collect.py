@@ -166,7 +166,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         tax=tax_tests(spec, evaluations),
         matched=matched,
         notes=[note for record in stored.cells.values() for note in notes_of(record)],
-        scores=scores_of(spec, suite.slices, stored.runs, suite.prompts),
+        scores=scores_of(spec, suite.slices, stored.runs, evaluations),
         data=[_data_facts(plan.pool(key), manifest, spec, study) for key, manifest in stored.pools.items()],
         stage_costs=[_stage_cost(plan, record, stored.pools, parameters) for record in stored.cells.values()],
         arm_costs=costs,

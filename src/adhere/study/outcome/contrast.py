@@ -51,7 +51,7 @@ class Evaluations:
 def contrasts(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
     """The primary contrast, then the secondary ones with Holm's adjustment among them."""
     rule = spec.verdict
-    primary = contrast(ContrastSpec(rule.treatment, rule.control, rule.slice), evaluations, rule, role="primary")
+    primary = contrast(rule.primary, evaluations, rule, role="primary")
     secondary = [contrast(item, evaluations, rule, role="secondary") for item in rule.secondary]
     adjusted = holm([item.p_value for item in secondary])
     return [primary] + [

@@ -21,8 +21,7 @@ from adhere.study.outcome.result import Contrast, Fragility, KindDifference, Lef
 
 def fragility(rule: VerdictSpec, evaluations: Evaluations) -> Fragility | None:
     """What the primary difference hangs on; None where the two arms were not both measured."""
-    asked = ContrastSpec(rule.treatment, rule.control, rule.slice)
-    pairs = pairs_of(asked, evaluations)
+    pairs = pairs_of(rule.primary, evaluations)
     if not pairs.treatment_SP.size:
         return None
     d_SP = pairs.treatment_SP - pairs.control_SP
@@ -34,7 +33,7 @@ def fragility(rule: VerdictSpec, evaluations: Evaluations) -> Fragility | None:
         left_out=left_out,
         sign_flip_p=sign_flip_p(d_SP.mean(axis=1)),
         kinds=_over_kinds(pairs, d_SP, evaluations, rule.confidence),
-        slices=_by_slice(asked, evaluations, rule),
+        slices=_by_slice(rule.primary, evaluations, rule),
     )
 
 

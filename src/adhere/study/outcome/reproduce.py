@@ -26,7 +26,7 @@ from adhere.store.files import read_regular
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.answer import ArmRates, Disagreement, Effect, Range, Reproduction, found_of, kinds_of_answer
 from adhere.study.outcome.asked import load_asked
-from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
+from adhere.study.outcome.contrast import Evaluations, RunKey, contrast, contrasts
 from adhere.study.outcome.fragile import fragility
 from adhere.study.outcome.growth import growth
 from adhere.study.outcome.guards import guard_tests, tax_tests
@@ -129,7 +129,7 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
             spec, found[0], evaluations, hangs_on=hangs_on, withheld=result.verdict.withheld, minutes_per_seed=per_seed
         )
 
-    scores = scores_of(spec, own.slices, runs[""], own.prompts)
+    scores = scores_of(spec, own.slices, runs[""], evaluations)
     arms = {
         one.arm: ArmRates(one.prompt_strict.rate, one.guard.sound_share)
         for one in scores
@@ -137,7 +137,7 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
     }
     sound = None
     if spec.verdict.counts != "sound" and all(one.sound is not None for one in arms.values()):
-        sound = found_of(contrasts(spec, evaluations.counting("sound"))[0])
+        sound = found_of(contrast(spec.verdict.primary, evaluations.counting("sound"), spec.verdict, role="primary"))
     then = rule(on if result.version >= FRAGILITY_SINCE else None)
     parts = {
         "verdict": {"answer": then.answer, "primary": found[0]},

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from adhere.pipeline.summarize.counts import mean
-from adhere.schema import Prompt
 from adhere.stats import over_seeds
 from adhere.store.summary import GuardMeans, Share, Tally
 from adhere.study.design.spec import StudySpec
-from adhere.study.outcome.contrast import RunKey
+from adhere.study.outcome.contrast import Evaluations, RunKey
 from adhere.study.outcome.result import ArmScore
 from adhere.study.run.measured import Measurement
 
@@ -19,20 +18,20 @@ _GUARD_MEANS = [name for name in GuardMeans.__struct_fields__ if name != "n"]
 
 
 def scores_of(
-    spec: StudySpec, slices: Sequence[str], runs: Mapping[RunKey, Measurement], prompts: Sequence[Prompt]
+    spec: StudySpec, slices: Sequence[str], runs: Mapping[RunKey, Measurement], evaluations: Evaluations
 ) -> list[ArmScore]:
     """Every arm on everything and on each slice: pooled over seeds, then seed by seed where there are several.
 
     Sound answers are counted by prompt, as the contrasts count them: so records whose summaries are older have them.
     """
+    places = {name: evaluations.places(name) for name in ("all", *slices)}
     scores = []
     for arm in [arm.name for arm in spec.arms]:
         seeds = [seed for name, seed in runs if name == arm]
         if not seeds:
             continue
-        for name in ("all", *slices):
-            places = [place for place, prompt in enumerate(prompts) if name in {"all", prompt.tags.get("slice")}]
-            one_each = [_arm_score(arm, seed, name, runs[arm, seed], places) for seed in seeds]
+        for name, own in places.items():
+            one_each = [_arm_score(arm, seed, name, runs[arm, seed], own) for seed in seeds]
             pooled = (
                 _pool_arm(one_each, spec.verdict.confidence)
                 if len(one_each) > 1

@@ -34,8 +34,7 @@ def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> S
     if any(one.suite_sha256 != first.suite_sha256 for one, _ in found.values()):
         raise UsageError("The starts were measured on different prompts, so they cannot be put together")
     rule = convert(first.spec, StudySpec).verdict
-    asked = ContrastSpec(rule.treatment, rule.control, rule.slice)
-    pairs = {start: pairs_of(asked, evaluations_in(one, place)) for start, (one, place) in found.items()}
+    pairs = {start: pairs_of(rule.primary, evaluations_in(one, place)) for start, (one, place) in found.items()}
     prompts = evaluations_in(*first_of(found))
     places = sorted(set.intersection(*(set(one.places) for one in pairs.values())))
     same = {start: _at(one, places) for start, one in pairs.items()}
@@ -46,7 +45,7 @@ def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> S
         np.concatenate([one.control_SP for one in same.values()]),
         min(one.coverage for one in pairs.values()),
     )
-    pooled = contrast_of(asked, together, fit_of(together, prompts), rule, role="primary")
+    pooled = contrast_of(rule.primary, together, fit_of(together, prompts), rule, role="primary")
     start, base = next(iter(same.items()))
     between = []
     for other, one in list(same.items())[1:]:

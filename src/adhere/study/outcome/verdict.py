@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adhere.stats import Crossed
-from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec
+from adhere.study.design.spec import StudySpec, VerdictSpec
 from adhere.study.outcome.contrast import Evaluations, fit_of, pairs_of
 from adhere.study.outcome.result import Answer, Contrast, Fragility, OverKinds, Scope, StudyVerdict
 
@@ -46,7 +46,7 @@ def verdict(
             because = f"{because}; {_limit_to_kinds(hangs_on.kinds)}"
     decides = ""
     if answer == "INCONCLUSIVE" and not withheld:
-        pairs = pairs_of(ContrastSpec(rule.treatment, rule.control, rule.slice), evaluations)
+        pairs = pairs_of(rule.primary, evaluations)
         fit = fit_of(pairs, evaluations)
         advise = what_settles if fragile else what_decides
         decides = advise(fit, rule, minutes_per_seed=minutes_per_seed) if fit else ""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from adhere.constraints import from_ref
 from adhere.errors import IntegrityError
-from adhere.pipeline.guard import guard
+from adhere.pipeline.guard import guard, is_letter_alone
 from adhere.pipeline.outcomes import Answers, answers_of
 from adhere.schema import Counts, EngineInfo, Prompt, Record, decode, encode, write_atomic
 from adhere.store.run import Run
@@ -82,7 +82,10 @@ class Measurement(Record, frozen=True):
         if not self.passes or not self.empty_form:
             return [None] * len(self.passes)
         measures = zip(self.passes, self.empty_form, self.echo, self.repetitive, strict=True)
-        return [passed and not (form or echo or again) for passed, form, echo, again in measures]
+        return [
+            passed and not is_letter_alone(empty_form=form, echo=echo, repetitive=again)
+            for passed, form, echo, again in measures
+        ]
 
     def outcomes(self, counts: Counts) -> list[bool | None]:
         """What counts as following (`VerdictSpec.counts`)."""

@@ -11,6 +11,7 @@ Notation: N nodes of a tree, E completion nodes (one log-prob each), K completio
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -207,6 +208,7 @@ def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
     """
     import torch
 
+    from adhere.models.local.decoder.weights import windows_of
     from adhere.train.batch.attention import NAMES
 
     device = model.device
@@ -214,8 +216,9 @@ def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
         "input_ids": torch.tensor([tree.tokens], device=device),
         "position_ids": torch.tensor([tree.depths], device=device),
     }
-    window, kinds = _sliding(model.config)
-    slides = window is not None and max(tree.depths) >= window
+    windows = set(windows_of(model.config))
+    window = min(filter(None, windows), default=math.inf)
+    slides = max(tree.depths) >= window
     if len(tree) > LONG and model.config._attn_implementation in NAMES:  # noqa: SLF001 (no public reader)
         if slides:
             raise UsageError(
@@ -233,18 +236,12 @@ def _inputs(model: PreTrainedModel, tree: Tree) -> dict[str, Any]:
         zeros = torch.zeros(seen.shape, dtype=model.dtype, device=device)
         return zeros.masked_fill_(~seen, torch.finfo(model.dtype).min)[None, None]
 
-    if window is None or not slides:
+    if not slides:
         return found | {"attention_mask": mask(sees)}
     near = mask(sees & (depths[:, None] - depths < window))
     # A model with layers of both kinds takes a mask of each.
-    every = near if len(kinds) == 1 else {"full_attention": mask(sees), "sliding_attention": near}
+    every = {"full_attention": mask(sees), "sliding_attention": near} if None in windows else near
     return found | {"attention_mask": every}
-
-
-def _sliding(config: Any) -> tuple[int | None, set[str]]:
-    """The tokens that a sliding layer sees (None: there is no such layer), and which kinds of layers there are."""
-    kinds = set(getattr(config, "layer_types", None) or ["sliding_attention"])
-    return (getattr(config, "sliding_window", None) if "sliding_attention" in kinds else None), kinds
 
 
 def hidden_states(

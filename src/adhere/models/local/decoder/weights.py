@@ -128,8 +128,8 @@ def _rotary_kinds(config: Any) -> list[str]:
     return kinds if any(isinstance(every.get(kind), dict) for kind in kinds) else [""]
 
 
-def _windows(config: Any) -> list[int | None]:
-    """What each layer sees."""
+def windows_of(config: Any) -> list[int | None]:
+    """How many tokens each layer sees; None: all."""
     width, count = getattr(config, "sliding_window", None), config.num_hidden_layers
     kinds = getattr(config, "layer_types", None) or ["sliding_attention"] * count
     return [width if kind == "sliding_attention" else None for kind in kinds]
@@ -200,7 +200,7 @@ def read_weights(model: Any, precision: Precision, before: Weights | None = None
     layers = []
     kinds, types = _rotary_kinds(model.config), getattr(model.config, "layer_types", None) or []
     is_gemma = type(model).__name__ == GEMMA
-    for index, (block, window) in enumerate(zip(model.model.layers, _windows(model.config), strict=True)):
+    for index, (block, window) in enumerate(zip(model.model.layers, windows_of(model.config), strict=True)):
         attention, mlp = block.self_attn, block.mlp
         layers.append(
             Layer(
