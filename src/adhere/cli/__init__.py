@@ -52,6 +52,8 @@ COMMANDS = {
 
 DISK_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO})
 """Not our bugs, wherever they arise: the disk is full, read-only, closed to us or broken."""
+PATH_TROUBLE = frozenset({errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR})
+"""A path that somebody gave cannot be what it should be: a file stands where a folder goes, or its name is too long."""
 
 
 class LazyGroup(click.Group):
@@ -139,6 +141,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
+        if error.errno in PATH_TROUBLE and error.filename:
+            _leave(f"Error: {error.filename}: {error.strerror}. Give another path", 2)
         if error.errno not in DISK_TROUBLE:
             raise
         where = f"{error.filename}: " if error.filename else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adhere.cli.given import Sides, side_options
+from adhere.cli.given import Number, Sides, side_options
 from adhere.cli.offer import suite_names
 from adhere.schema import View
 from adhere.terminal import show
@@ -49,14 +49,14 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--margin",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=Number(0, 1, min_open=True),
     default=0.02,
     show_default=True,
     help="By how much a side rate may fall, as a share: 0.02 are two points.",
 )
 @click.option(
     "--perplexity-margin",
-    type=click.FloatRange(0, min_open=True),
+    type=Number(0, min_open=True),
     default=0.1,
     show_default=True,
     help="By which share a perplexity may rise.",
@@ -93,10 +93,10 @@ def command(
 
     if len(runs) < 2:
         raise UsageError("adhere compare needs at least two runs")
-    folders = [path.is_dir() for path in runs]
-    if any(folders) != all(folders):
+    forms = {path.is_dir() for path in runs if path.exists()}
+    if len(forms) > 1:
         raise UsageError("adhere compare takes directories or files, not both: a file does not say how it was measured")
-    if not all(folders) and (equal_tokens or length_controlled):
+    if forms != {True} and (equal_tokens or length_controlled):
         raise UsageError(
             "--equal-tokens and --length-controlled need run directories: files do not hold the answers' cost and text"
         )
@@ -104,7 +104,7 @@ def command(
         raise UsageError(
             "--side compares two models; --equal-tokens compares with a mixture of runs. Ask for one of the two"
         )
-    if all(folders):
+    if forms == {True}:
         found = _runs(runs, view, across_engines, equal_tokens=equal_tokens, length_controlled=length_controlled)
     else:
         found = _files(runs, view, suite_name, score)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
+from adhere.cli.given import Number
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import show
@@ -32,10 +33,8 @@ if TYPE_CHECKING:
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Where the answers are stored."
 )
 @click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers a prompt.")
-@click.option("--temperature", type=click.FloatRange(0), default=1.0, show_default=True, help="0 is greedy.")
-@click.option(
-    "--top-p", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True, help="Nucleus sampling."
-)
+@click.option("--temperature", type=Number(0), default=1.0, show_default=True, help="0 is greedy.")
+@click.option("--top-p", type=Number(0, 1, min_open=True), default=1.0, show_default=True, help="Nucleus sampling.")
 @click.option(
     "--max-new-tokens", type=click.IntRange(1), default=1024, show_default=True, help="Longer answers are cut."
 )

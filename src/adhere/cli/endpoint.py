@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from adhere.cli.given import with_options
+from adhere.cli.given import Number, with_options
 
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 _OPTIONS = (
     click.option(
         "--timeout",
         "timeout_s",
-        type=click.FloatRange(min=0.1),
+        type=Number(min=0.1),
         help="Seconds for a whole answer [60, and 0.1 for each token it may have].",
     ),
     click.option("--stream", is_flag=True, help="Stream answers, which measures the time to the first token."),
@@ -27,16 +27,12 @@ _OPTIONS = (
         type=click.IntRange(1),
         help="The same for one model [100; 1 where the server answers one at a time].",
     ),
-    click.option(
-        "--rpm", "requests_per_minute", type=click.FloatRange(min=0.1), help="Requests a minute to one model, at most."
-    ),
-    click.option(
-        "--tpm", "tokens_per_minute", type=click.FloatRange(min=1), help="Tokens a minute to one model, at most."
-    ),
+    click.option("--rpm", "requests_per_minute", type=Number(min=0.1), help="Requests a minute to one model, at most."),
+    click.option("--tpm", "tokens_per_minute", type=Number(min=1), help="Tokens a minute to one model, at most."),
     click.option(
         "--max-cost",
         "max_cost_usd",
-        type=click.FloatRange(0),
+        type=Number(0),
         help="USD that everything in one directory may cost, over all runs of the command.",
     ),
     click.option(
@@ -58,7 +54,7 @@ _OPTIONS = (
     click.option(
         "--patience",
         "patience_s",
-        type=click.FloatRange(0),
+        type=Number(0),
         default=300.0,
         show_default=True,
         help="Seconds to wait for a model that only fails or asks for a pause; then it is set aside.",
@@ -66,7 +62,7 @@ _OPTIONS = (
     click.option(
         "--wait",
         "wait_s",
-        type=click.FloatRange(0),
+        type=Number(0),
         default=30.0,
         show_default=True,
         help="Seconds to wait for a server that is still starting.",

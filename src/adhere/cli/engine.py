@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from adhere.cli.given import Command, with_options
+from adhere.cli.given import Command, Number, with_options
 from adhere.errors import UsageError
 from adhere.progress import for_terminal
 
@@ -26,7 +26,7 @@ def engine_options(command: Command) -> Command:
     options = (
         click.option("--engine", type=click.Choice(ENGINES),
             help="Files as shards, resumed by shard: processes here, a Ray cluster, datatrove."),
-        click.option("--shard-mb", type=click.FloatRange(0, min_open=True), default=32, show_default=True,
+        click.option("--shard-mb", type=Number(0, min_open=True), default=32, show_default=True,
             help="With --engine: about how much of a file is one shard."),
     )  # fmt: skip
     return with_options(command, options)

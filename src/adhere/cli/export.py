@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     required=True,
     help="Whose files to write.",
 )
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write into.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
 @click.option("--seed", type=int, help="Of a generated suite.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many prompts of a suite.")
 def command(

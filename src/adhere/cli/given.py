@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
@@ -15,9 +16,20 @@ from adhere.schema import MODES, Mode
 if TYPE_CHECKING:
     from adhere.verify.sides import SideOptions
 
-__all__ = ["Asking", "Command", "Sides", "asking_options", "side_options", "with_options"]
+__all__ = ["Asking", "Command", "Number", "Sides", "asking_options", "side_options", "with_options"]
 
 Command = Callable[..., Any]
+
+
+class Number(click.FloatRange):
+    """A finite number in a range. Click's own takes `nan`, which no limit ever stops: a cap of `nan` is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number, or a usage error."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no finite number.", param, ctx)
+        return number
 
 
 def with_options(command: Command, options: Sequence[Callable[[Command], Command]]) -> Command:
@@ -63,15 +75,15 @@ def asking_options(*, suite: str, seed: int | None = None) -> Callable[[Command]
         ),
         click.option("--max-new-tokens", type=click.IntRange(1),
             help="Longer answers are cut [the suite's own limit]."),
-        click.option("--temperature", type=click.FloatRange(0), help="0 is greedy [the suite's own]."),
-        click.option("--top-p", type=click.FloatRange(0, 1, min_open=True),
+        click.option("--temperature", type=Number(0), help="0 is greedy [the suite's own]."),
+        click.option("--top-p", type=Number(0, 1, min_open=True),
             help="Of sampled answers [the suite's own]."),
         click.option(
             "--mode", type=click.Choice(MODES), default="reference", show_default=True,
             help="Judge published kinds as published, or with their defects mended.",
         ),
         click.option(
-            "--min-coverage", type=click.FloatRange(0, 1), default=0.98, show_default=True,
+            "--min-coverage", type=Number(0, 1), default=0.98, show_default=True,
             help="Exit 3 below this share of answers with a verdict on every constraint.",
         ),
     )  # fmt: skip

@@ -10,6 +10,7 @@ import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
 from adhere.cli.engine import ENGINES
+from adhere.cli.given import Number
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 @click.option(
     "--draws", type=click.IntRange(1), default=1, show_default=True, help="Replies a question; the majority counts."
 )
-@click.option("--temperature", type=click.FloatRange(0), default=0.0, show_default=True, help="Of the replies.")
+@click.option("--temperature", type=Number(0), default=0.0, show_default=True, help="Of the replies.")
 @click.option("--threads", type=click.IntRange(1), help="CPU threads, of a local model [all].")
 @click.option(
     "--engine",

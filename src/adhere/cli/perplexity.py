@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adhere.cli.given import Number
 from adhere.cli.offer import model_names
 from adhere.terminal import show
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write each model's texts as MODEL.jsonl.")
 @click.option(
     "--margin",
-    type=click.FloatRange(0, min_open=True),
+    type=Number(0, min_open=True),
     default=0.1,
     show_default=True,
     help="By which share the perplexity may lie above the last model's.",

@@ -9,7 +9,7 @@ import click
 
 from adhere.cli.endpoint import endpoint_options
 from adhere.cli.engine import emit_array, parts_options
-from adhere.cli.given import Asking, asking_options
+from adhere.cli.given import Asking, Number, asking_options
 from adhere.terminal import columns, one_line, show
 
 if TYPE_CHECKING:
@@ -31,9 +31,7 @@ TIMEOUT_S = 10.0
     multiple=True,
     help="Only models that match, e.g. 'qwen/*'; '!*:free' leaves out. May be repeated.",
 )
-@click.option(
-    "--max-price", type=click.FloatRange(0), help="Only models up to so many USD a million completion tokens."
-)
+@click.option("--max-price", type=Number(0), help="Only models up to so many USD a million completion tokens.")
 @click.option("--min-context", type=click.IntRange(1), help="Only models that read so many tokens.")
 @click.option("--modality", default="text", show_default=True, help="Only models that put this out.")
 @asking_options(suite="diagnostic")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from adhere.cli.engine import engine_options, run_on
+from adhere.cli.given import Number
 from adhere.cli.offer import suite_names
 from adhere.progress import for_terminal
 from adhere.schema import MODES, Mode
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--min-coverage",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.98,
     show_default=True,
     help="Exit 3 below this share of answers that passed or failed.",

@@ -232,7 +232,7 @@ def resolve_weights(name: str, cache: Path | None = None) -> tuple[Path, str]:
     elif provider == "hf":
         directory = local_directory(rest)
     else:
-        raise UsageError(f"{name}: only local/… and hf/… have weights that can be trained")
+        raise UsageError(f"{name}: only local/… and hf/… have weights that can be read or trained")
     from adhere.models.local.transformers import weights_sha256
 
     return directory, weights_sha256(directory)

@@ -372,7 +372,11 @@ class Run:
                 f"{self.directory} has no summary: it is unfinished. Run the same command again, or: "
                 f"adhere rescore {self.directory}"
             )
-        return decode(read_regular(self.directory / SUMMARY), Summary)
+        file = self.directory / SUMMARY
+        try:
+            return decode(read_regular(file), Summary)
+        except IntegrityError as error:
+            raise IntegrityError(f"{file}: {error}. adhere rescore {self.directory} writes it anew") from error
 
     def close(self) -> None:
         """Flush and close the files."""

@@ -181,8 +181,9 @@ def _cost(answers: Sequence[Response], passed: int) -> Cost:
     known = [answer.usage.cost_usd for answer in answers if answer.usage.cost_usd is not None]
     if not known:
         return Cost(None, None, "neither the endpoint nor its price list says what answers cost")
-    total, silent = sum(known), sum(answer.status != "error" for answer in answers) - len(known)
-    reason = f"{silent} answers do not say what they cost, so it is at least this" if silent > 0 else ""
+    total = sum(known)
+    silent = sum(answer.status != "error" and answer.usage.cost_usd is None for answer in answers)
+    reason = f"{silent} answers do not say what they cost, so it is at least this" if silent else ""
     if not passed:
         return Cost(total, None, "; ".join(filter(None, (reason, "no answer was correct"))))
     return Cost(total, total / passed, reason)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adhere.errors import OutOfCredit, UsageError
 from adhere.models.base import Request
-from adhere.models.http.cost import most_cost_usd, most_tokens, text_of
+from adhere.models.http.cost import dollars, most_cost_usd, most_tokens, text_of
 from adhere.models.http.wire import Prices
 from adhere.schema import Sampling
 
@@ -78,24 +78,25 @@ def refuse_dear(estimate: Estimate, *, max_cost_usd: float | None) -> None:
     less = "ask for less (--models, --limit, --max-new-tokens)"
     if estimate.credit_usd is not None and estimate.most_usd > estimate.credit_usd:
         raise OutOfCredit(
-            f"This may cost ${estimate.most_usd:.2f}, and ${estimate.credit_usd:.2f} are left. Add credit, or {less}"
+            f"This may cost {dollars(estimate.most_usd)}, and {dollars(estimate.credit_usd)} are left. "
+            f"Add credit, or {less}"
         )
     if max_cost_usd is not None and estimate.spent_usd + estimate.most_usd > max_cost_usd:
-        before = f", and ${estimate.spent_usd:.2f} were spent before" if estimate.spent_usd else ""
+        before = f", and {dollars(estimate.spent_usd)} were spent before" if estimate.spent_usd else ""
         raise UsageError(
-            f"This may cost ${estimate.most_usd:.2f}{before}: more than --max-cost {max_cost_usd:.2f}. "
+            f"This may cost {dollars(estimate.most_usd)}{before}: more than --max-cost {dollars(max_cost_usd)[1:]}. "
             f"Confirm with --yes, or {less}"
         )
 
 
 def estimate_line(estimate: Estimate) -> str:
     """The estimate in a line."""
-    cost = f"at most ${estimate.most_usd:.2f}" if estimate.most_usd else "no price is said"
+    cost = f"at most {dollars(estimate.most_usd)}" if estimate.most_usd else "no price is said"
     if estimate.most_usd and estimate.unpriced:
         cost += f" ({estimate.unpriced} models do not say their price)"
     if estimate.spent_usd:
-        cost += f"; ${estimate.spent_usd:.2f} spent before"
-    left = f"; ${estimate.credit_usd:.2f} of credit left" if estimate.credit_usd is not None else ""
+        cost += f"; {dollars(estimate.spent_usd)} spent before"
+    left = f"; {dollars(estimate.credit_usd)} of credit left" if estimate.credit_usd is not None else ""
     return f"{estimate.requests:,} answers of {estimate.models} models to ask for; {cost}{left}"
 
 

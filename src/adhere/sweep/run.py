@@ -13,6 +13,7 @@ from pathlib import Path
 from adhere import suites
 from adhere.lines.workers import WHOLE, Shard
 from adhere.models.http.client import Endpoint, Unreachable
+from adhere.models.http.cost import dollars
 from adhere.models.http.keys import address, key_for
 from adhere.models.http.options import EndpointOptions
 from adhere.progress import Progress, Silent
@@ -112,7 +113,9 @@ async def _run(asked: SweepRequest, watcher: Watcher, progress: Progress, agree:
         whole = estimate.spent_usd + estimate.most_usd
         if cap is not None and whole > cap:
             with signals.left_alone():
-                is_agreed = agree(f"The whole may cost ${whole:.2f}, more than --max-cost {cap:.2f}. Go on?")
+                is_agreed = agree(
+                    f"The whole may cost {dollars(whole)}, more than --max-cost {dollars(cap)[1:]}. Go on?"
+                )
             cap = whole if is_agreed else cap
         refuse_dear(estimate, max_cost_usd=cap)
         return cap

@@ -7,14 +7,15 @@ plain answers, which a suite judges first.
 from __future__ import annotations
 
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from adhere.errors import SpecError, UsageError, nearest
-from adhere.schema import View
+from adhere.lines.blocks import LineFile, parse_line
+from adhere.pipeline.outcomes import keeps_all
+from adhere.schema import Outcome, View, decoder_of
 from adhere.suites.base import Suite
 from adhere.verify.answers import verify
 from adhere.verify.imports import HarnessAnswers, read_import
@@ -25,6 +26,11 @@ PROMPT_SCORES: Mapping[View, tuple[str, ...]] = {
         "exact_match", "acc",
                "accuracy", "correct", "is_correct"),
     "loose": ("prompt_level_loose_acc", "prompt_level_loose", "prompt_loose", "is_loose_correct"),
+}  # fmt: skip
+
+_ROW = decoder_of(dict[str, Any])
+_OUTCOMES: Mapping[object, Outcome] = {
+    True: "pass", "pass": "pass", False: "fail", "fail": "fail", "undecided": "undecided", None: "undecided",
 }  # fmt: skip
 
 
@@ -51,7 +57,7 @@ def read_outcomes(
         path: The file.
         view: Which verdicts count.
         score: Name of the score, for harnesses that store several; None: the one of whole prompts.
-        suite: Judges plain answers.
+        suite: Judges plain answers, and says which instructions the prompts of a verdict file have.
 
     Raises:
         UsageError: Nothing that can be read, no such score, or answers without a suite.
@@ -64,7 +70,7 @@ def read_outcomes(
         return _outcomes_of(path, imported, view=view, score=score)
     first = next(rows_of(path), (0, {}))[1]
     if "instruction_id" in first:
-        return Outcomes(path.stem, f"every instruction ({view})", _by_instruction(path, view))
+        return Outcomes(path.stem, f"every instruction ({view})", _by_instruction(path, view, suite))
     if "response" in first:
         return _judge_file(path, view=view, suite=suite)
     raise UsageError(
@@ -75,48 +81,42 @@ def read_outcomes(
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a file of JSON lines, numbered from 1; errors name file and line."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
+    """The rows of a file of JSON lines, plain or compressed, numbered from 1; errors name file and line."""
+    for block in LineFile(path).blocks():
+        for number, line in block.lines():
             try:
-                row = msgspec.json.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise SpecError(f"{path}:{number}: not JSON: {error}") from error
-            if not isinstance(row, dict):
-                raise SpecError(f"{path}:{number}: a row must be an object, got {type(row).__name__}")
-            yield number, row
+                yield number, parse_line(line, _ROW)
+            except SpecError as error:
+                raise SpecError(f"{path}:{number}: {error}") from error
 
 
-def _by_instruction(path: Path, view: View) -> dict[str, float | None]:
-    """Every instruction of a prompt must pass; one that failed decides, one that is undecided leaves it open."""
-    found: dict[tuple[str, int], list[bool | None]] = {}
-    known: Mapping[object, bool | None] = {
-        True: True,
-        False: False,
-        "pass": True,
-        "fail": False,
-        "undecided": None,
-        None: None,
-    }
+def _by_instruction(path: Path, view: View, suite: Suite | None) -> dict[str, float | None]:
+    """Every instruction of a prompt must pass, as everywhere (`keeps_all`).
+
+    Which instructions a prompt has, the suite says where there is one: rows of a turn that nobody answered are in no
+    file. Without a suite those that have a row are all.
+    """
+    prompts = () if suite is None else suite.prompts
+    wanted = {prompt.id: sum(len(turn.constraints) for turn in prompt.turns) for prompt in prompts}
+    found: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
+    seen: set[tuple[str, int, str, str]] = set()
     for number, row in rows_of(path):
         try:
-            key, outcome = row["key"], known[row[view]]
-        except (KeyError, TypeError) as error:
+            key, draw, outcome = str(row["key"]), int(row.get("draw") or 0), _OUTCOMES[row[view]]
+        except (KeyError, TypeError, ValueError) as error:
             raise SpecError(
-                f"{path}:{number}: a verdict row needs `key` and `{view}` (true, false, pass, fail or undecided); "
-                f"missing or wrong: {error}"
+                f"{path}:{number}: a verdict row needs `key` and `{view}` (true, false, pass, fail or undecided), and "
+                f"`draw` is a number; missing or wrong: {error}"
             ) from error
-        found.setdefault((str(key), int(row.get("draw") or 0)), []).append(outcome)
-    return _means(((prompt, _all(outcomes)) for (prompt, _), outcomes in found.items()))
-
-
-def _all(outcomes: Iterable[bool | None]) -> float | None:
-    seen = set(outcomes)
-    if False in seen:
-        return 0.0
-    return None if None in seen else 1.0
+        place = (key, draw, str(row.get("turn")), str(row.get("index")))
+        if "index" in row and place in seen:
+            raise SpecError(f"{path}:{number}: instruction {row['index']} of key {key} has a verdict above already")
+        seen.add(place)
+        found[key, draw].append(outcome)
+    return _means(
+        (key, None if (kept := keeps_all(outcomes, wanted.get(key, len(outcomes)))) is None else float(kept))
+        for (key, _), outcomes in found.items()
+    )
 
 
 def _means(values: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
@@ -150,7 +150,9 @@ def _score_of(path: Path, names: list[str], *, view: View, score: str | None) ->
         return chosen
     if len(names) == 1 and view == "strict":
         return names[0]
-    raise UsageError(f"{path}: which score counts? Choose with --score: {', '.join(names) or 'it has none'}")
+    if not names:
+        raise UsageError(f"{path}: no item in it has a score")
+    raise UsageError(f"{path}: which score counts? Choose with --score: {', '.join(names)}")
 
 
 def whole_prompt_score(names: Sequence[str], *, view: View = "strict") -> str | None:
@@ -174,5 +176,5 @@ def _judge_file(path: Path, *, view: View, suite: Suite | None) -> Outcomes:
         return Outcomes(
             path.stem,
             f"every instruction ({view}), judged by {suite.name.partition(':')[0]}",
-            _by_instruction(verdicts, view),
+            _by_instruction(verdicts, view, suite),
         )

@@ -127,6 +127,47 @@ def test_a_disk_in_trouble_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert capsys.readouterr().err.startswith("Error: out/x.json: Read-only file system. ")
 
 
+def test_a_path_through_a_file_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "rows.jsonl").write_text('{"key": 1, "response": "x"}\n')
+    (tmp_path / "own.jsonl").write_text(
+        '{"key": 1, "prompt": "p", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}\n'
+    )
+    suite = f"my:{tmp_path / 'own.jsonl'}"
+    for arguments in (
+        ("verify", tmp_path / "rows.jsonl", "--suite", suite, "--verdicts", tmp_path / "file" / "v.jsonl"),
+        ("verify", "x" * 300, "--suite", suite),
+    ):
+        done = run_here(*arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert done.stderr.endswith("Give another path\n")
+
+
+def test_no_option_takes_what_is_no_number() -> None:
+    """A cap of `nan` stops nothing, and a coverage of `nan` is never too low."""
+    options = 0
+    for name in COMMANDS:
+        group = adhere.get_command(click.Context(adhere), name)
+        for command in getattr(group, "commands", {name: group}).values():
+            for one in command.params:
+                if isinstance(one.type, click.types.FloatParamType):
+                    options += 1
+                    with pytest.raises(click.BadParameter, match=r"no finite number|not in the range"):
+                        one.type.convert("nan", one, None)
+    assert options > 20
+
+
+def test_a_damaged_summary_says_where_and_what_mends_it(tmp_path: Path) -> None:
+    done = run_here("eval", "scripted/echo", "--suite", "core", "--limit", "2", "--out", tmp_path)
+    assert done.returncode == 0
+    run = next(tmp_path.iterdir())
+    (run / "summary.json").write_text("{}")
+    done = run_here("report", run)
+    assert done.returncode == 5
+    assert str(run / "summary.json") in done.stderr
+    assert "adhere rescore" in done.stderr
+
+
 def test_a_directory_where_a_summary_should_be(tmp_path: Path) -> None:
     from adhere.models.catalog import open_model
     from adhere.pipeline.evaluate import evaluate_sync

@@ -75,7 +75,7 @@ def test_missing_models_name_path_and_command(tmp_path: Path) -> None:
 
 
 def test_only_weights_can_be_trained(tmp_path: Path, tiny_llama_dir: Path) -> None:
-    with pytest.raises(UsageError, match="have weights that can be trained"):
+    with pytest.raises(UsageError, match="have weights that can be read or trained"):
         resolve_weights("scripted/echo")
     folder, digest = resolve_weights(f"hf/{tiny_llama_dir}")
     assert folder == tiny_llama_dir

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from adhere.models.catalog import open_model
 from adhere.models.fake.endpoint import FAULTS, FakeEndpoint, FakeModel
 from adhere.models.http.attempt import Attempt
 from adhere.models.http.client import Endpoint, EndpointModel, Unreachable, proxy_for, split
+from adhere.models.http.cost import dollars
 from adhere.models.http.dialects import DIALECTS, dialect, guess
 from adhere.models.http.dispatch import Policy
 from adhere.models.http.keys import Key, address, is_loopback, key_for, redact
@@ -281,6 +283,7 @@ def test_dialects_are_guessed_or_named():
         ({"retry-after": "0.5"}, 0.5),
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
         ({"retry-after": "Thu, 01 Jan 1970 00:16:50 GMT"}, 10.0),
+        ({"retry-after": "Thu Jan  1 00:16:50 1970"}, 10.0),  # asctime's form, which names no zone and is in UTC
         ({"retry-after": "soon"}, None),
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1030000"}, 1029000.0),
         ({"x-ratelimit-remaining": "3", "x-ratelimit-reset": "30"}, None),
@@ -288,10 +291,16 @@ def test_dialects_are_guessed_or_named():
         ({}, None),
     ],
 )
-def test_pauses_that_servers_ask_for(headers: dict[str, str], seconds: float | None):
+def test_pauses_that_servers_ask_for(headers: dict[str, str], seconds: float | None, monkeypatch: pytest.MonkeyPatch):
     if headers.get("x-ratelimit-reset") == "1030000":
         seconds = 1030000.0  # seconds from now
-    assert retry_after_s(headers, now=1000.0) == seconds
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert retry_after_s(headers, now=1000.0) == seconds
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"null", b"\xff\xfe", b"[" * 100_000, b'{"choices":[7]}',
@@ -513,3 +522,22 @@ async def _ask_many(model: Any) -> list[Any]:
 )
 def test_structure_decides_and_words_do_not(status: int, error: dict[str, Any], kind: str) -> None:
     assert read(Reply(status, {}, json.dumps({"error": error}).encode(), 0.1), ASK).kind == kind
+
+
+def test_a_byte_order_mark_before_the_reply_is_no_damage():
+    body = json.dumps({"choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}).encode()
+    assert read(Reply(200, {}, b"\xef\xbb\xbf" + body, 0.1), ASK).response.text == "yes"
+
+
+@pytest.mark.parametrize("name", ["max_cost_usd", "patience_s", "wait_s", "timeout_s", "requests_per_minute"])
+@pytest.mark.parametrize("value", [float("nan"), -1.0])
+def test_no_limit_is_a_number_that_nothing_reaches(name: str, value: float):
+    with pytest.raises(UsageError, match=name):
+        EndpointOptions(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("amount", "said"), [(0.0, "$0.00"), (0.0012, "$0.0012"), (0.35, "$0.35"), (1234.5, "$1234.50")]
+)
+def test_an_amount_below_a_cent_is_not_called_nothing(amount: float, said: str):
+    assert dollars(amount) == said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -13,6 +14,9 @@ from click.testing import CliRunner
 from adhere.cli import adhere
 from adhere.errors import RunMismatch, SpecError, UsageError
 from adhere.pipeline.compare.paired import compare_outcomes, paired_by_prompt
+from adhere.schema import ConstraintRef, Prompt, Turn
+from adhere.suites.base import Suite
+from adhere.verify.answers import verify
 from adhere.verify.stored import read_outcomes
 
 DATA = Path(os.environ.get("ADHERE_DATA", Path(__file__).parents[3].parent / "shared" / "data")) / "ifeval"
@@ -85,6 +89,50 @@ def test_evalscope_reviews(tmp_path: Path) -> None:
     assert found.rates == {"0": 0.0, "1": 0.0, "2": 1.0, "3": 1.0}
     with pytest.raises(SpecError, match=r":5: not a review of EvalScope"):
         read_outcomes(write(file, [*rows, {"index": 9}]))
+
+
+def test_what_verify_writes_is_read(tmp_path: Path) -> None:
+    """Compressed, and with a byte order mark, as `adhere verify` reads files."""
+    file = verdicts(tmp_path / "a.jsonl", {1: [True], 2: [False]})
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    marked = tmp_path / "b.jsonl"
+    marked.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert (
+        read_outcomes(packed).rates == read_outcomes(marked).rates == read_outcomes(file).rates == {"1": 1.0, "2": 0.0}
+    )
+
+
+def test_a_conversation_with_a_turn_missing_is_not_passed(tmp_path: Path) -> None:
+    """As `adhere verify` and `adhere eval` count it: undecided where no constraint failed."""
+    rule = ConstraintRef("punctuation:no_comma")
+    prompts = tuple(Prompt(name, (Turn("p", (rule,)), Turn("q", (rule,)))) for name in ("a", "b", "c"))
+    suite = Suite("talk", "1", prompts)
+    said = {"a": ["x", "x"], "b": ["x"], "c": [","]}
+    rows = [
+        {"key": key, "turn": turn, "response": text} for key, texts in said.items() for turn, text in enumerate(texts)
+    ]
+    answers = write(tmp_path / "answers.jsonl", rows)
+    assert read_outcomes(answers, suite=suite).rates == {"a": 1.0, "b": None, "c": 0.0}
+    verify(suite, answers, verdicts=tmp_path / "v.jsonl")
+    assert read_outcomes(tmp_path / "v.jsonl", suite=suite).rates == {"a": 1.0, "b": None, "c": 0.0}
+
+
+def test_a_verdict_stands_once(tmp_path: Path) -> None:
+    file = verdicts(tmp_path / "a.jsonl", {1: [True]})
+    file.write_text(file.read_text() * 2)
+    with pytest.raises(SpecError, match=r"a\.jsonl:2: instruction 0 of key 1 has a verdict above already"):
+        read_outcomes(file)
+    assert read_outcomes(verdicts(tmp_path / "b.jsonl", {1: [True, True]}, draw=1)).rates == {"1": 1.0}
+    with pytest.raises(SpecError, match="`draw` is a number"):
+        read_outcomes(verdicts(tmp_path / "c.jsonl", {1: [True]}, draw="first"))
+
+
+def test_what_is_not_there_is_said_whatever_stands_beside_it(tmp_path: Path) -> None:
+    file = verdicts(tmp_path / "a.jsonl", {1: [True]})
+    for beside, words in ((tmp_path, "is no Run"), (file, "no such file")):
+        said = CliRunner().invoke(adhere, ["compare", str(beside), str(tmp_path / "nope")])
+        assert words in str(said.exception)
 
 
 def test_what_cannot_be_read_says_what_can(tmp_path: Path) -> None:

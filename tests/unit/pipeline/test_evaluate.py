@@ -15,6 +15,7 @@ from adhere.pipeline.compare.paired import compare_runs, paired_by_prompt
 from adhere.pipeline.evaluate import EvalSpec, evaluate, evaluate_sync, rescore
 from adhere.pipeline.outcomes import pass_rates, passes
 from adhere.progress import Lines, Silent
+from adhere.report.run.text import run_text, runs_text
 from adhere.schema import Response, Sampling
 from adhere.store.run import Run
 
@@ -214,6 +215,22 @@ def test_engines_are_not_mixed_unless_asked(house: Any, tmp_path: Path):
     with pytest.raises(RunMismatch, match=r"different engines \(function fp32; function bf16\).*across_engines=True"):
         compare_runs(*pair)
     assert compare_runs(*pair, across_engines=True).notes == ("precision: a has 'fp32', b has 'bf16'",)
+
+
+def test_a_difference_of_judges_is_said(house: Any, tmp_path: Path):
+    model = house.FunctionModel(lambda request: "yes", name="fake/a")
+    other = house.FunctionModel(lambda request: "no", name="fake/b")
+    a = evaluate_sync(model, _suite(house), tmp_path / "a", mode="fixed")
+    b = evaluate_sync(other, _suite(house), tmp_path / "b", random_in_reference=3)
+    assert compare_runs(a, b).notes == (
+        "mode: a has 'fixed', b has 'reference'",
+        "random_in_reference: a has None, b has 3",
+    )
+    report = runs_text([a, b])
+    assert "judged differently" in report
+    assert "older" not in report
+    assert "in fixed mode" in run_text(a.spec, a.summary())
+    assert "in reference mode" not in run_text(b.spec, b.summary())
 
 
 def test_what_cannot_be_paired_is_refused(house: Any, tmp_path: Path):

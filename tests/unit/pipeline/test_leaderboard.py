@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from adhere.errors import IntegrityError, UsageError
@@ -175,6 +176,18 @@ def test_no_cost_has_a_reason(tmp_path: Path) -> None:
     row = leaderboard_of_runs([store(tmp_path / "poor", "m", asked, answered(asked, [False] * 4))]).rows[0]
     assert row.cost.total_usd == pytest.approx(0.004)
     assert (row.cost.per_correct_usd, row.cost.reason) == (None, "no answer was correct")
+
+
+def test_a_failed_call_with_a_cost_hides_no_silent_answer(tmp_path: Path) -> None:
+    asked = prompts(4)
+    answers = answered(asked, [True] * 4)
+    ok, judged = answers[0]
+    answers[0] = (msgspec.structs.replace(ok, usage=Usage()), judged)
+    failed = msgspec.structs.replace(answers[1][0], status="error", text="", error="x", usage=Usage(cost_usd=0.001))
+    answers[1] = (failed, [])
+    cost = leaderboard_of_runs([store(tmp_path / "m", "m", asked, answers)]).rows[0].cost
+    assert cost.total_usd == pytest.approx(0.003)
+    assert cost.reason.startswith("1 answers do not say what they cost")
 
 
 def test_columns_are_families_where_no_test_is_named(tmp_path: Path) -> None:

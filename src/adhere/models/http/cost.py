@@ -28,6 +28,11 @@ def tokens_of(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) // 3 + 8
 
 
+def dollars(amount: float) -> str:
+    """`$0.35`; below a cent two digits that say something, `$0.0012`."""
+    return f"${amount:.2f}" if not 0 < amount < 0.01 else f"${amount:.2g}"
+
+
 def most_tokens(request: Request, max_new_tokens: int) -> int:
     """How many tokens a request and its answer may have."""
     return tokens_of(text_of(request)) + max_new_tokens
@@ -40,4 +45,4 @@ def most_cost_usd(prices: Prices | None, prompt: str, max_new_tokens: int) -> fl
     return prices.request + tokens_of(prompt) * prices.prompt + max_new_tokens * prices.completion
 
 
-__all__ = ["most_cost_usd", "most_tokens", "text_of", "tokens_of"]
+__all__ = ["dollars", "most_cost_usd", "most_tokens", "text_of", "tokens_of"]

@@ -26,6 +26,7 @@ from typing import Literal
 
 from adhere.models.base import Request
 from adhere.models.http.attempt import Attempt, failed_attempt, response_to
+from adhere.models.http.cost import dollars
 from adhere.models.http.lane import Counts, Job, Lane, LaneWait, Policy, RequestEnd
 from adhere.models.http.limiter import Breaker, Bucket, Limiter, backoff_s
 from adhere.schema import Response
@@ -288,7 +289,7 @@ class Dispatcher:
 
     def _too_dear(self, lane: Lane) -> None:
         """The lane's next request does not fit under the cap; cheaper lanes go on."""
-        lane.stopped = f"the cap of ${self.policy.max_cost_usd:.2f} is reached"
+        lane.stopped = f"the cap of {dollars(self.policy.max_cost_usd or 0.0)} is reached"
         lane.denied = "credit"
         if not any(other.open_requests and not other.stopped for other in self.lanes.values()):
             self.stop(lane.stopped, "cost")

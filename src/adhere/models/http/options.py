@@ -87,6 +87,10 @@ class EndpointOptions:
             value = getattr(self, name)
             if value is not None and not value > least:
                 raise UsageError(f"{name} must be above {least:g}, got {value}")
+        for name in ("max_cost_usd", "patience_s", "wait_s"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise UsageError(f"{name} must be at least 0, got {value}")
         if self.concurrency < 1 or (self.model_concurrency or 1) < 1:
             raise UsageError("concurrency and model_concurrency are at least 1")
 

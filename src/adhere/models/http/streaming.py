@@ -21,7 +21,6 @@ class Stream:
         self.found: dict[str, Any] = {}
         self.finish: dict[str, Any] = {}
         self.error: Any = None
-        self.is_done = False
         self._rest = bytearray()
         self._searched = 0
 
@@ -45,9 +44,6 @@ class Stream:
         if not line.startswith(b"data:"):
             return  # comments keep the connection alive
         data = line[5:].strip()
-        if data == b"[DONE]":
-            self.is_done = True
-            return
         chunk = json_of(data)
         if not isinstance(chunk, dict):
             return

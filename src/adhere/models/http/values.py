@@ -16,8 +16,9 @@ LARGEST_WHOLE = 2**53
 def json_of(body: bytes) -> Any:
     """The JSON value; None where it is none. Numbers that JSON does not have (NaN) are None."""
     try:
-        # The standard library's reader: faster ones reject lone surrogates, which models do write.
-        return json.loads(body.strip().decode("utf-8", "replace"), parse_constant=lambda _name: None)
+        # The standard library's reader: faster ones reject lone surrogates, which models do write. Some servers begin
+        # with a byte order mark.
+        return json.loads(body.strip().decode("utf-8-sig", "replace"), parse_constant=lambda _name: None)
     except (ValueError, RecursionError):
         return None
 

@@ -24,6 +24,7 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from datetime import UTC
 from typing import Any, NamedTuple
 
 import msgspec
@@ -204,8 +205,8 @@ def _failure(reply: Reply, request: Request, error: Any, found: Any) -> Attempt:
         meaning = Meaning("limited", meaning.status, scope="endpoint")
     if meaning.kind == "limited" and meaning.scope is None and "x-ratelimit-limit" in reply.headers:
         meaning = meaning._replace(scope="endpoint")
-    if meaning.denied == "address":
-        reason += f" to {reply.headers.get('location', '?')}: give that base URL"
+    if meaning.denied == "address" and "location" in reply.headers:
+        reason += f" to {reply.headers['location']}: give that base URL"
     if meaning.denied == "credit":
         reason = f"out of credit: {reason}"
     if meaning.is_refusal:
@@ -256,7 +257,8 @@ def retry_after_s(headers: Mapping[str, str], now: float | None = None) -> float
         return max(0.0, seconds)
     if after:
         try:
-            return max(0.0, email.utils.parsedate_to_datetime(after).timestamp() - now)
+            then = email.utils.parsedate_to_datetime(after)  # HTTP's dates are in UTC, also where they do not say so
+            return max(0.0, (then if then.tzinfo else then.replace(tzinfo=UTC)).timestamp() - now)
         except (ValueError, TypeError, OverflowError):
             return None
     if headers.get("x-ratelimit-remaining") == "0" and (

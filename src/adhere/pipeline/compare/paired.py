@@ -19,6 +19,8 @@ from adhere.store.run import Key, Run
 from adhere.suites.pictures import DRAWN, drawn_key
 
 CONFIDENCE = 0.95
+JUDGING = ("mode:", "random_in_reference:", "reasoning_tags:")
+"""Fields of a spec that change verdicts, not answers."""
 CLUSTER = "query"  # the tag of prompts that were made from one thing
 
 
@@ -293,7 +295,8 @@ def refuse_unequal(run_a: Run, run_b: Run, *, across_engines: bool) -> list[str]
     if engine_a != engine_b and not across_engines:
         raise RunMismatch(
             f"{where} were answered by different engines ({engine_a}; {engine_b}). An engine changes answers, so the "
-            "difference would mix models with engines. Measure both on one engine, or ask for it: across_engines=True"
+            "difference would mix models with engines. Measure both on one engine, "
+            "or ask for it: --across-engines, in Python across_engines=True"
         )
     if a.draws != b.draws:
         raise RunMismatch(f"{where} drew {a.draws} and {b.draws} answers per prompt; draw equally often")
@@ -303,7 +306,10 @@ def refuse_unequal(run_a: Run, run_b: Run, *, across_engines: bool) -> list[str]
         for name, spec in (("a", a), ("b", b))
         if spec.is_oracle
     ]
-    changed = chain(differences(a.engine, b.engine, labels=labels), differences(a.sampling, b.sampling, labels=labels))
+    judged = (line for line in differences(a, b, labels=labels) if line.startswith(JUDGING))
+    changed = chain(
+        differences(a.engine, b.engine, labels=labels), differences(a.sampling, b.sampling, labels=labels), judged
+    )
     # An oracle has a line of its own; that a method is none is no difference.
     return [
         *seen,

@@ -96,6 +96,8 @@ def _numbers(spec: RunSpec, summary: Summary, width: int, *, details: bool) -> l
         "engine": f"{spec.engine.name} {spec.engine.version}, {spec.engine.precision}",
         "sampling": sampling_line(spec.sampling, spec.draws),
     }
+    if spec.mode != "reference":
+        facts["judged"] = f"in {spec.mode} mode"
     lines = [paragraph(text, width=width, label=name, hang=11) for name, text in facts.items()]
     if not summary.accounting.checked:
         return [*lines, "", paragraph("No answer was judged, so there is no rate.", width=width)]

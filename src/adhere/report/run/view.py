@@ -123,7 +123,11 @@ def _warnings(runs: Sequence[RunFacts]) -> tuple[str, ...]:
         warnings.append("these Runs were sampled differently: a difference may come from that")
     if len({(run.spec.engine.name, run.spec.engine.precision) for run in runs}) > 1:
         warnings.append("these Runs come from different engines or precisions: a difference may come from that")
-    if len({tuple(sorted(run.summary.verifier_versions.items())) for run in runs}) > 1:
+    if len({(run.spec.mode, run.spec.random_in_reference) for run in runs}) > 1:
+        warnings.append(
+            "these Runs were judged differently (--mode, --random-in-reference): a difference may come from that"
+        )
+    elif len({tuple(sorted(run.summary.verifier_versions.items())) for run in runs}) > 1:
         warnings.append("these Runs were judged by different verifier versions: run adhere rescore on the older ones")
     for run in runs:
         accounting = run.summary.accounting
