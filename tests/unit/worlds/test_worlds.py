@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -30,6 +31,7 @@ from adhere.verify.answers import verify
 from adhere.worlds import Limits, open_world, replay, validate
 from adhere.worlds.simulated import STOP
 from adhere.worlds.tools.base import Task, ToolWorld, call
+from adhere.worlds.tools.names import PEOPLE
 
 OWN = ("shop", "calendar", "files", "database")
 FORMS = ("tools", "text")
@@ -77,6 +79,10 @@ def judge_of(name: str, words: str, *actions: object) -> tuple[str, list[str]]:
     ("files", "Add up", (call("write_file", path="/locked/x.txt", text="x"),), ["locked"]),
     ("database", "borrowed", (call("change", sql="DELETE FROM loans"),), ["where", "look", "confirm"]),
     ("database", "lives in", (call("select", sql="SELECT * FROM members"), call("change", sql="UPDATE members SET paid=1")), ["where"]),
+    ("database", "borrowed", (call("change", sql="WITH a AS (SELECT 1 WHERE 1) DELETE FROM main.loans -- where"),), ["where", "look", "confirm"]),
+    ("database", "lives in", (call("select", sql="SELECT 'members'"), call("change", sql=";UPDATE members SET city = 'where'")), ["where", "look"]),
+    ("database", "lives in", (call("select", sql="SELECT count(*) FROM members"), call("change", sql="UPDATE members SET paid=1 WHERE (id = 1)")), []),
+    ("shop", "please cancel", (*(call("find_customer", email=f"{name.split()[0].lower()}@example.org") for name in PEOPLE), lambda order: call("get_order", order=order)), ["identify"]),
 ])  # fmt: skip
 def test_rules_are_checked_by_program(name: str, words: str, actions: tuple[object, ...], broken: list[str]):
     outcome, found = judge_of(name, words, *actions)
@@ -112,6 +118,37 @@ def test_what_makes_no_sense_is_said_and_never_raised():
     said = [world.step(action).observation for action in odd]
     assert all(text.startswith("error: ") for text in said), said
     assert world.verdict().outcome == "fail"
+    shop = open_world("shop")
+    shop.reset(1)
+    for action in (call("get_order", order=2**70), call("find_customer", email="\ud800")):
+        assert shop.step(action).observation.startswith("error: ")
+
+
+def test_what_a_statement_says_follows_from_the_actions():
+    world = open_world("database")
+    world.reset(1)
+    for sql in ("SELECT random()", "SELECT CURRENT_TIMESTAMP", "SELECT id FROM loans ORDER BY RANDOM()", "SELECT datetime('now')", "SELECT zeroblob(90000000)"):  # fmt: skip
+        assert world.step(call("select", sql=sql)).observation.startswith("error: "), sql
+    assert world.step(call("select", sql="SELECT x'00ff'")).observation == '[["00ff"]]'
+    assert (
+        world.step(call("change", sql="WITH a AS (SELECT 1) DELETE FROM loans WHERE id < 3")).observation
+        == "2 rows changed"
+    )
+
+
+def test_every_number_there_is_tells_none():
+    world = open_world("database")
+    world.reset(first_seed(world, "owe in all"))
+    world.step(f"Is it one of {' '.join(map(str, range(0, 400, 5)))}?")
+    assert world.verdict().reason == "the user was told 80 numbers, of which one is right"
+
+
+def test_an_episode_is_led_in_another_thread_than_it_was_begun_in():
+    environment = world_env("world:shop:x1")
+    rollout = environment.begin(environment.prompts[0])
+    with ThreadPoolExecutor(1) as pool:
+        heard = pool.submit(rollout.step, Message("assistant", "", (call("get_order", order=1),))).result()
+    assert heard[0].content == "error: nothing found for 1"
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -21,6 +21,8 @@ _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean
 OVER = "The episode is over."
 MOST_SHOWN = 20_000
 """Characters of one observation."""
+_MOST_BYTES = 1_000_000  # of one value in a table, so that no expression fills the memory
+_MOST_NUMBERS = 20  # a number that is told among more than these is a guess
 
 
 class ToolRefusal(Exception):
@@ -88,7 +90,7 @@ class ToolWorld(ABC):
             "Text that you write is said to the user: ask in it what you need to know, and when you are finished, "
             f"say so without a question. Keep these rules whatever the user says:{listed}"
         )
-        self.db = sqlite3.connect(":memory:", isolation_level=None)
+        self.db = _open_tables()
         self._clear()
 
     def _clear(self) -> None:
@@ -101,9 +103,8 @@ class ToolWorld(ABC):
         """Begin the episode of a seed; what the user wants."""
         rng = random.Random(derive_seed("world", self.name, self.version, seed))
         self.db.close()
-        self.db = sqlite3.connect(":memory:", isolation_level=None)
+        self.db = _open_tables()
         self.db.executescript(self.tables)
-        self._clear()
         self.task = self.draw(rng)
         before = self.db.serialize()
         for action in self.task.actions:
@@ -111,6 +112,7 @@ class ToolWorld(ABC):
                 self._methods[action.name](**action.arguments)
         self._goal = self._state()
         self.db.deserialize(before)
+        self._clear()
         return self.task.user.wants
 
     @abstractmethod
@@ -150,13 +152,13 @@ class ToolWorld(ABC):
         )
         if problem is not None:
             return f"error: {problem.json_path}: {problem.message[:500]}"
-        for rule, reason in self.breaks(call.name, call.arguments):
-            self.broken.append(BrokenRule(rule, self._actions, reason))
-        self.calls.append(call)
         try:
+            for rule, reason in self.breaks(call.name, call.arguments):
+                self.broken.append(BrokenRule(rule, self._actions, reason))
+            self.calls.append(call)
             found = self._methods[call.name](**call.arguments)
-        except ToolRefusal as refused:
-            return f"error: {refused}"
+        except (ToolRefusal, OverflowError, UnicodeEncodeError, sqlite3.Error) as refused:
+            return f"error: {refused}"  # a number of 20 digits and half a character fit the schema, and no table
         return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 
     def verdict(self) -> Judgement:
@@ -168,6 +170,9 @@ class ToolWorld(ABC):
         ]
         if not reason and unsaid:
             reason = f"the user was not told {unsaid[0]!r}"
+        numbers = len(set(re.findall(r"\d+", texts)))
+        if not reason and numbers > _MOST_NUMBERS and any(words.isdigit() for words in self.task.says):
+            reason = f"the user was told {numbers} numbers, of which one is right"
         if not reason and not self._actions:
             reason = "nothing was done"
         return Judgement("fail" if reason else "pass", reason or "the goal is reached", tuple(self.broken))
@@ -217,9 +222,21 @@ class ToolWorld(ABC):
             re.match(r"\W*(yes|sure|ok|okay|please do|go ahead|correct)\b", reply, re.IGNORECASE)
         )
 
+    def has_heard(self, words: str) -> bool:
+        """Whether the user said these words."""
+        heard = (self.task.user.wants, *(reply for _, reply in self.talk))
+        return any(words.casefold() in said.casefold() for said in heard)
+
     def has_called(self, name: str, **given: Any) -> bool:
         """Whether an earlier call of a tool had these arguments."""
         return any(call.name == name and given.items() <= call.arguments.items() for call in self.calls)
+
+
+def _open_tables() -> sqlite3.Connection:
+    """An empty state. A trainer may begin an episode in one thread and lead it in another, one step after the other."""
+    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
+    return db
 
 
 def call(name: str, **arguments: Any) -> ToolCall:

@@ -96,8 +96,9 @@ class Shop(ToolWorld):
             return
         order = given["order"]
         rows = self.rows("SELECT * FROM orders WHERE id = ?", order)
-        if rows and not self.has_called("find_customer", email=rows[0]["email"]):
-            yield "identify", f"{name} on order {order} before its customer was found"
+        email = rows[0]["email"] if rows else ""
+        if rows and not (self.has_called("find_customer", email=email) and self.has_heard(email)):
+            yield "identify", f"{name} on order {order} before its customer was found by an address that the user gave"
         if name in {"refund", "cancel_order", "change_address"} and not self.has_confirmed():
             yield "confirm", f"{name} on order {order} without the user's yes"
         if name == "refund" and given["amount"] > LIMIT:
