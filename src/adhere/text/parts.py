@@ -22,11 +22,12 @@ _BREAK = re.compile(r"[\r\n]")
 _NOT_BLANK = re.compile(r"\S")
 # The possessive `?+` keeps CRLF one line break.
 _BLANK_LINES = re.compile(r"(?:\r\n?+|\n)\s*[\r\n]\s*")
-_LINE_START = r"(?:^|(?<=\r)(?!\n))"
+LINE_START = r"(?:^|(?<=\r)(?!\n))"
+"""Where a line begins, in a pattern with re.MULTILINE; CRLF is one break."""
 BULLET_MARK = r"([ \t]*+)([-*•+])[ \t]++"
 """What stands before a bullet point: how far it is indented, its mark, and a blank."""
-_BULLET = re.compile(_LINE_START + BULLET_MARK + r"(?=[^\r\n]*[^\W_])", re.MULTILINE)
-_FENCE = re.compile(_LINE_START + r"[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\r\n]*)(?:\r\n?+|\n|\Z)", re.MULTILINE)
+_BULLET = re.compile(LINE_START + BULLET_MARK + r"(?=[^\r\n]*[^\W_])", re.MULTILINE)
+_FENCE = re.compile(LINE_START + r"[ \t]{0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\r\n]*)(?:\r\n?+|\n|\Z)", re.MULTILINE)
 _FIRST_WINDOW = 4096
 
 
@@ -105,14 +106,20 @@ def bullets(text: str) -> Iterator[tuple[re.Match[str], Span]]:
 
     What a bullet is stands here and nowhere else; `text.markdown` and the kinds that count bullets ask this.
     """
+    for marker in outside_code(text, _BULLET):
+        stop = _BREAK.search(text, marker.end())
+        yield marker, _trim(text, marker.end(), stop.start() if stop else len(text))
+
+
+def outside_code(text: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """The matches that begin in no closed fence, in order."""
     blocks = code_blocks(text)
     block = next(blocks, None)
-    for marker in _BULLET.finditer(text):
-        while block is not None and block.outer[1] <= marker.start():
+    for hit in pattern.finditer(text):
+        while block is not None and block.outer[1] <= hit.start():
             block = next(blocks, None)
-        if block is None or marker.start() < block.outer[0]:
-            stop = _BREAK.search(text, marker.end())
-            yield marker, _trim(text, marker.end(), stop.start() if stop else len(text))
+        if block is None or hit.start() < block.outer[0]:
+            yield hit
 
 
 def _trim(text: str, start: int, end: int) -> Span:
@@ -128,4 +135,7 @@ _FINDERS: dict[Unit, Callable[[str], Iterator[Span]]] = {
     "code block": _code,
 }
 
-__all__ = ["BULLET_MARK", "FencedBlock", "Span", "Unit", "bullets", "code_blocks", "last_span", "spans"]
+__all__ = [
+    "BULLET_MARK", "LINE_START", "FencedBlock", "Span", "Unit", "bullets", "code_blocks", "last_span", "outside_code",
+    "spans",
+]  # fmt: skip

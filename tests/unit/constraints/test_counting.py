@@ -10,6 +10,7 @@ CASES = [
     ("counting:number_sum", {"total": 3}, "3 " + "9" * 5000, "fail"),
     ("counting:number_sum", {"total": 5}, "the 2nd and 3rd cat", "pass"),
     ("counting:words_of_length", {"count": 2, "letters": 4}, "Über Züge", "pass"),
+    ("counting:words_of_length", {"count": 2, "letters": 4}, "cafe\u0301 fre\u0300re here", "pass"),
     ("counting:words_of_length", {"count": 1, "letters": 4}, "2024", "fail"),
     ("counting:words_of_length", {"count": 1, "letters": 4}, "it's", "fail"),
     ("counting:questions", {"count": 2}, 'Why? He said "Who?" Yes.', "pass"),

@@ -1,4 +1,5 @@
 import json
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -37,6 +38,10 @@ CASES = [
     ("data:csv", {"header": ["a", "b"], "rows": 1}, 'a,b\n"x', "fail"),
     ("data:csv", {"header": ["a", "b"], "rows": 1}, "b,a\nx,y", "fail"),
     ("data:csv", {"header": ["a", "b"], "rows": 1}, "a,b\nx,y\nx,y", "fail"),
+    ("data:csv", {"header": ["a", "b"], "rows": 1}, "a,b\n,", "fail"),
+    ("data:xml", {"root": "r", "item": "i", "count": 1}, "<r><i>Tom & Jerry</i></r>", "fail"),
+    ("data:xml", {"root": "r", "item": "i", "count": 1}, "<r><i>1 < 2</i></r>", "fail"),
+    ("data:xml", {"root": "r", "item": "i", "count": 1}, "<r><i>Tom &amp; &#74;erry</i></r>", "pass"),
     ("data:key_values", {"keys": ["who", "why"]}, "who: cats\nwhy: they: can", "pass"),
     ("data:key_values", {"keys": ["who", "why"]}, "who:cats\nwhy: so", "fail"),
     ("data:key_values", {"keys": ["who"]}, "Here:\nwho: cats", "fail"),
@@ -45,13 +50,18 @@ CASES = [
     ("data:xml", {"root": "r", "item": "i", "count": 1}, "<r>so <i>cats</i></r>", "fail"),
     ("data:xml", {"root": "r", "item": "i", "count": 1}, "<r><i>cats</i></r> bye", "fail"),
     ("data:xml", {"root": "r", "item": "i", "count": 1}, "<r><i></i></r>x", "fail"),
-    ("data:xml", {"root": "r", "item": "i", "count": 1}, "<r><i>a < b</i></r>", "pass"),
+    ("data:xml", {"root": "r", "item": "i", "count": 1}, "<r><i>a < b</i></r>", "fail"),
 ]
 
 
 @pytest.mark.parametrize(("name", "params", "text", "outcome"), CASES)
 def test_cases(name, params, text, outcome):
     assert make(name, **params).check(text).outcome == outcome
+
+
+def test_a_repair_to_xml_is_xml():
+    made = make("data:xml", root="r", item="i", count=2).repair("Tom & Jerry run. They say 1 < 2 and rest.")
+    assert [item.text for item in ET.fromstring(made)] == ["Tom & Jerry run.", "They say 1 < 2 and rest."]
 
 
 def test_findings_say_where_the_json_is_wrong():

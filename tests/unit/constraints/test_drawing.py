@@ -40,6 +40,8 @@ CIRCLE, SQUARE = (
         (CIRCLE + SQUARE.replace("60", "0").replace('"20"', '"70"'), "fail"),  # the circle is hidden
         (f'<g transform="scale(0)">{CIRCLE}{SQUARE}</g>', "fail"),
         (f"{CIRCLE}{SQUARE}<script>1</script>", "fail"),
+        (CIRCLE.replace("/>", ' opacity="0"/>') + SQUARE, "fail"),
+        (CIRCLE + SQUARE.replace("fill:#00f", "fill:#00f; visibility: hidden"), "fail"),
         (CIRCLE.replace('r="10"', 'r="0.1"') + SQUARE, "fail"),
     ],
 )
@@ -70,6 +72,8 @@ def test_places() -> None:
         ('<svg viewBox="0 0 50 50"></svg>', "the viewBox must be"),
         ('<svg viewBox="0 0 100 100"><!ENTITY a "b"></svg>', "declarations and entities"),
         (VIEW.format("<path d='M0 0'/>"), "<path> is not read"),
+        (VIEW.format(f'<g style="opacity: 0">{CIRCLE}</g>'), "opacity is not read"),
+        (VIEW.replace("<svg", '<svg display="none"').format(CIRCLE), "display is not read"),
         (VIEW.format("<g>" * 300 + CIRCLE * 600 + "</g>" * 300), "more than 500 elements"),
         (VIEW.format('<circle cx="a" cy="1" r="2"/>'), "is no number"),
         ("<svg>" * 100_000, "more than 100,000 characters"),
@@ -80,6 +84,12 @@ def test_what_geometry_does_not_decide_is_said(text: str, why: str) -> None:
         read_svg(text)
 
 
+def test_a_shape_has_the_colour_of_the_whole_drawing_where_it_has_none() -> None:
+    assert (
+        read_svg(VIEW.replace("<svg", '<svg fill="red"').format('<circle cx="20" cy="20" r="9"/>'))[0].colour == "red"
+    )
+
+
 def test_points_in_shapes() -> None:
     triangle = make_shape("triangle", "red", 0, 0, 20)
     assert triangle.holds(10, 10)
@@ -88,6 +98,7 @@ def test_points_in_shapes() -> None:
     for answer, outcome in (
         ("20, 20", "pass"),
         ("(20,20)", "pass"),
+        ("20 %, 20%", "pass"),
         ("11, 11", "fail"),
         ("20, 20 or so", "fail"),
         ("20", "fail"),

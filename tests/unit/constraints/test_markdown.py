@@ -42,6 +42,14 @@ CASES = [
     ("markdown:plain", {}, "It is **so**.", "fail"),
     ("markdown:plain", {}, "List:\n1. cats", "fail"),
     ("markdown:plain", {}, "In 2019. Cats", "pass"),
+    ("markdown:plain", {}, "![cat](https://example.com/cat.png)", "fail"),
+    ("markdown:plain", {}, "See [this](cats.md).", "fail"),
+    ("markdown:plain", {}, "It is ~~not~~ so.", "fail"),
+    ("markdown:plain", {}, "Cats\n\n- - -\n\nDogs", "fail"),
+    ("markdown:plain", {}, "Cats -- and [dogs] (both) ~5 -\n-- so", "pass"),
+    ("markdown:links", {"count": 1}, '[cats](https://example.com "Cats")', "pass"),
+    ("markdown:table", {"columns": 2, "rows": 1}, "|A|B|\n|-|-|\n| | |", "fail"),
+    ("markdown:table", {"columns": 2, "rows": 1}, "|A|B|\n|-|-|\n|a| |", "pass"),
 ]
 
 
@@ -82,3 +90,9 @@ def test_parameters_that_cannot_be_met_are_refused():
         make("markdown:checkboxes", count=2, done=3)
     with pytest.raises(BadParameter, match=r"must not hold \|"):
         make("markdown:table_header", header=["a|b", "c"])
+
+
+def test_every_wording_of_definitions_says_their_order():
+    one = make("markdown:definitions", terms=["cat", "dog"])
+    said = [one.describe(number) for number in range(len(one.phrasings))]
+    assert all(any(words in text for words in ("in this order", "one after the other", "in turn")) for text in said)

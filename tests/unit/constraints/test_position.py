@@ -63,3 +63,12 @@ def test_parameters_that_cannot_be_met_are_refused():
         make("position:before", first="sea", second="sea level")
     with pytest.raises(BadParameter, match="must hold a letter or digit"):
         make("position:last_line", word="…")
+
+
+@pytest.mark.parametrize("name", ["position:near", "position:apart"])
+def test_every_wording_says_that_the_first_uses_count(name):
+    one = make(name, first="sun", second="moon", distance=3)
+    assert one.check("Sun and moon. So far is the moon from where the sun is.").outcome == (
+        "pass" if name == "position:near" else "fail"
+    )
+    assert all("first" in one.describe(number) for number in range(len(one.phrasings)))

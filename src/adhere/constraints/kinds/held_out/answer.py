@@ -27,6 +27,11 @@ def _text(piece: str) -> str:
     return normalisers.text(piece.strip().strip("*_`").strip())
 
 
+def _plain(text: str) -> str:
+    """In small letters, with one form of apostrophe."""
+    return text.lower().replace("’", "'")
+
+
 def _number(piece: str) -> str:
     plain = normalisers.number(piece.strip().strip("*_`$").strip())
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
@@ -164,6 +169,7 @@ class Quotes(HeldOut):
     """
 
     id = "answer:quotes"
+    version = 3
     phrasings = (
         'Quote at least {count} word(s) in a row, between double quotation marks, from: "{passage}"',
         'Your answer must hold {count} or more successive word(s) of this text in double quotation marks: "{passage}"',
@@ -181,9 +187,9 @@ class Quotes(HeldOut):
         return None if held >= self.count else f"count={self.count} must be at most the words of passage, {held}"
 
     def judge(self, text: str) -> Finding:
-        source = f" {' '.join(words(self.passage.lower()))} "
+        source = f" {' '.join(words(_plain(self.passage)))} "
         longest = 0
-        for quotation in _QUOTATION.findall(text.lower())[:200]:
+        for quotation in _QUOTATION.findall(_plain(text))[:200]:
             said = words(quotation)
             if len(said) > longest and f" {' '.join(said)} " in source:
                 longest = len(said)

@@ -47,7 +47,8 @@ def code_of(text: str, function: str) -> str | None:
     return code if code is not None and len(code) <= LONGEST else None
 
 
-def _tree(code: str, function: str) -> ast.FunctionDef | None:
+def _trees(code: str, function: str) -> tuple[ast.Module, ast.FunctionDef] | None:
+    """All of the code, and the function in it."""
     try:
         with warnings.catch_warnings():  # an invalid escape in the answer is no concern of ours
             warnings.simplefilter("ignore")
@@ -55,7 +56,7 @@ def _tree(code: str, function: str) -> ast.FunctionDef | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     defined = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function)
-    return next(defined, None)
+    return next(((tree, node) for node in defined), None)
 
 
 class _Code(HeldOut):
@@ -153,12 +154,13 @@ def _final(finding: Finding) -> FinalFailure:
     return FinalFailure(*finding)
 
 
-def _no(*kinds: type[ast.AST]) -> Callable[[ast.FunctionDef], bool]:
+def _no(*kinds: type[ast.AST]) -> Callable[[ast.AST], bool]:
     return lambda tree: not any(isinstance(node, kinds) for node in ast.walk(tree))
 
 
 def _has_hints(tree: ast.FunctionDef) -> bool:
-    arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
+    rest = [one for one in (tree.args.vararg, tree.args.kwarg) if one is not None]
+    arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs, *rest]
     return tree.returns is not None and all(argument.annotation is not None for argument in arguments)
 
 
@@ -166,9 +168,10 @@ def _one_return(tree: ast.FunctionDef) -> bool:
     return sum(isinstance(node, ast.Return) for node in ast.walk(tree)) == 1
 
 
-FORMS: dict[str, Callable[[ast.FunctionDef], bool]] = {
+_NO_IMPORT = "no import"
+FORMS: dict[str, Callable[[Any], bool]] = {
     "no for or while statement": _no(ast.For, ast.While, ast.AsyncFor),
-    "no import": _no(ast.Import, ast.ImportFrom),
+    _NO_IMPORT: _no(ast.Import, ast.ImportFrom),
     "no lambda": _no(ast.Lambda),
     "a docstring": lambda tree: bool(ast.get_docstring(tree)),
     "type hints for every argument and for the result": _has_hints,
@@ -186,6 +189,7 @@ class Form(_Code):
     """
 
     id = "code:form"
+    version = 3
     phrasings = (
         "The Python function `{function}` must have this form: {form}.",
         "Write `{function}` in Python with {form}.",
@@ -199,10 +203,11 @@ class Form(_Code):
     form: str = param(Choice(tuple(FORMS)))
 
     def judge_code(self, code: str) -> Finding:
-        tree = _tree(code, self.function)
-        if tree is None:
+        trees = _trees(code, self.function)
+        if trees is None:
             return reject(f"{self.function} is not readable as a Python function")
-        ok = FORMS[self.form](tree)
+        module, tree = trees
+        ok = FORMS[self.form](module if self.form == _NO_IMPORT else tree)  # an import above serves the function, too
         return decide(ok, f"{'keeps' if ok else 'breaks'} the form: {self.form}", needed=self.form)
 
     @classmethod

@@ -28,7 +28,7 @@ from adhere.constraints.kinds.shared.shapes import (
 from adhere.constraints.rule import HeldOut, accept, decide, reject
 
 _ITEM = re.compile(rf"([1-9]) ({'|'.join(COLOURS)}) ({'|'.join(NAMES)})")
-_POINT = re.compile(r"\(?\s*(-?\d{1,4}(?:\.\d{1,3})?)\s*,\s*(-?\d{1,4}(?:\.\d{1,3})?)\s*\)?")
+_POINT = re.compile(r"\(?\s*(-?\d{1,4}(?:\.\d{1,3})?)\s*%?\s*,\s*(-?\d{1,4}(?:\.\d{1,3})?)\s*%?\s*\)?")
 _MOST_SHAPES = 9
 _NEAR = 2  # units by which a centre may be off
 
@@ -77,10 +77,11 @@ class Shows(HeldOut):
     The first stands to the second as `relation` says, or is centred at `centre`. With ("1 red circle", "1 blue
     square"), "left of": a drawing of both, the circle's right edge left of the square, passes. Shapes are circle,
     ellipse, rect and polygon filled with a colour by name or hexadecimal; what covers the whole view is its background.
-    Paths, transforms, gradients, text and scripts fail, because geometry here does not decide what they show.
+    Paths, transforms, gradients, opacity, text and scripts fail, because geometry here does not decide what they show.
     """
 
     id = "drawing:shows"
+    version = 3
     is_task = True
     claims = frozenset({"shape"})
     phrasings = (
@@ -237,6 +238,7 @@ class PointIn(HeldOut):
     """
 
     id = "drawing:point_in"
+    version = 3
     is_task = True
     claims = frozenset({"shape"})
     phrasings = (

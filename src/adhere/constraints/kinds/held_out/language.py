@@ -282,7 +282,7 @@ class Accents(HeldOut):
         return super().conflicts_with(other) or isinstance(other, Ascii)
 
 
-# British spelling: American spelling. Only words that are no words of the other variety.
+# British spelling: American spelling.
 _SPELLINGS = {
     "colour": "color", "colours": "colors", "colourful": "colorful", "favourite": "favorite", "favourites": "favorites",
     "favour": "favor", "flavour": "flavor", "flavours": "flavors", "behaviour": "behavior", "behaviours": "behaviors",
@@ -298,19 +298,22 @@ _SPELLINGS = {
 }  # fmt: skip
 
 
-_WRONG = {"British": phrases.any_of(tuple(_SPELLINGS.values())), "American": phrases.any_of(tuple(_SPELLINGS))}
+# -ize is British as well (Oxford spelling), -yze is not.
+_AMERICAN = tuple(american for american in _SPELLINGS.values() if not american.removesuffix("d").endswith("ize"))
+_WRONG = {"British": phrases.any_of(_AMERICAN), "American": phrases.any_of(tuple(_SPELLINGS))}
 _RIGHT = {"British": {american: british for british, american in _SPELLINGS.items()}, "American": _SPELLINGS}
 
 
 @kind
 @dataclasses.dataclass(frozen=True)
 class Spelling(HeldOut):
-    """None of 51 listed words is spelled as in the other variety.
+    """None of 51 listed words is spelled as in the other variety; "organize" is British, too.
 
     With "British": "A grey cat." passes, "A gray cat." fails.
     """
 
     id = "language:spelling"
+    version = 3
     order = 15
     phrasings = (
         "Use {variety} spelling.",
@@ -358,7 +361,12 @@ _CONTRACTIONS = {
     "she's": "she is", "it's": "it is", "it'll": "it will", "we're": "we are", "we've": "we have", "we'll": "we will",
     "we'd": "we would", "they're": "they are", "they've": "they have", "they'll": "they will", "they'd": "they would",
     "that's": "that is", "there's": "there is", "here's": "here is", "what's": "what is", "who's": "who is",
-    "where's": "where is", "let's": "let us",
+    "where's": "where is", "let's": "let us", "he'll": "he will", "she'll": "she will", "he'd": "he would",
+    "she'd": "she would", "it'd": "it would", "that'll": "that will", "that'd": "that would", "there'll": "there will",
+    "there'd": "there would", "what'll": "what will", "who'll": "who will", "who'd": "who would", "who've": "who have",
+    "how's": "how is", "when's": "when is", "why's": "why is", "could've": "could have", "should've": "should have",
+    "would've": "would have", "might've": "might have", "must've": "must have", "shan't": "shall not",
+    "mightn't": "might not", "ain't": "is not", "y'all": "you all",
 }  # fmt: skip
 _CONTRACTED = phrases.any_of(tuple(_CONTRACTIONS))
 _FULL = phrases.any_of(
@@ -370,9 +378,10 @@ _SHORT = {full.lower(): short for short, full in reversed(_CONTRACTIONS.items())
 @kind
 @dataclasses.dataclass(frozen=True)
 class NoContractions(HeldOut):
-    """No contraction such as "don't" occurs (44 are listed). "It is a cat." passes, "It's a cat." fails."""
+    """No contraction such as "don't" occurs (69 are listed). "It is a cat." passes, "It's a cat." fails."""
 
     id = "language:no_contractions"
+    version = 3
     claims = frozenset({"contractions"})
     order = 16
     phrasings = (
@@ -404,6 +413,7 @@ class Contractions(HeldOut):
     """At least `count` listed contractions occur. With 1: "It's a cat." passes, "It is a cat." fails."""
 
     id = "language:contractions"
+    version = 3
     claims = frozenset({"contractions"})
     order = 42
     phrasings = (
@@ -443,8 +453,8 @@ class Contractions(HeldOut):
         return "It is a cat."
 
 
-_ABBREVIATIONS = {"e.g.": "for example", "i.e.": "that is", "etc.": "and so on", "etc": "and so on", "cf.": "compare"}
-_ABBREVIATION = re.compile(r"(?<![^\W_])(?:e\.[ ]?g\.|i\.[ ]?e\.|etc\b\.?|cf\.)", re.IGNORECASE)
+_ABBREVIATIONS = {"eg": "for example", "ie": "that is", "etc": "and so on", "cf": "compare"}
+_ABBREVIATION = re.compile(r"(?<![^\W_])(?:(?:e\.[ ]?g|i\.[ ]?e|etc)\b\.?|cf\.)", re.IGNORECASE)
 
 
 @kind
@@ -453,6 +463,7 @@ class NoLatinAbbreviations(HeldOut):
     """None of "e.g.", "i.e.", "etc." and "cf." occurs. "For example, cats." passes, "Pets, e.g. cats." fails."""
 
     id = "language:no_latin_abbreviations"
+    version = 3
     order = 17
     phrasings = (
         'Do not use the abbreviations "e.g.", "i.e.", "etc." and "cf.".',
@@ -470,7 +481,7 @@ class NoLatinAbbreviations(HeldOut):
         return decide(hit is None, reason, span=hit and hit.span())
 
     def repairs(self, text: str) -> Iterator[str]:
-        edited = _ABBREVIATION.sub(lambda hit: _ABBREVIATIONS[hit.group().lower().replace(" ", "")], text)
+        edited = _ABBREVIATION.sub(lambda hit: _ABBREVIATIONS[re.sub(r"[. ]", "", hit.group().lower())], text)
         yield edits.end_sentence(edited)
 
     def rules_out(self, literal: str) -> bool:

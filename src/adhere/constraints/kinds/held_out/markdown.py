@@ -25,7 +25,7 @@ _HEADERS = (
     ("Item", "Use", "Note"), ("Idea", "Example"),
 )  # fmt: skip
 _INLINE_CODE = re.compile(r"(?<!`)`([^`\n]{1,200})`(?!`)")
-_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,200})\]\((https?://[^\s()]{1,300})\)")
+_LINK = re.compile(r'(?<!!)\[([^\[\]\n]{1,200})\]\((https?://[^\s()]{1,300})(?:[ \t]+"[^"\n]{0,200}")?\)')
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -45,6 +45,7 @@ class Table(Markdown):
     """
 
     id = "markdown:table"
+    version = 3
     claims = _SHAPE | {"start", "end"}
     order = 55
     phrasings = (
@@ -73,7 +74,7 @@ class Table(Markdown):
         if odd is not None:
             reason = f"found a row of {plural(odd, 'cell')}, needed {self.columns} in each"
             return reject(reason, measured=odd, needed=self.columns, score=0.5)
-        return exactly(len(table.rows), self.rows, "row")
+        return exactly(sum(has_words("".join(row)) for row in table.rows), self.rows, "row")
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -346,6 +347,7 @@ class Links(Markdown):
     """At least `count` Markdown links. With 1: "See [cats](https://example.com/cats)." passes, "See cats." fails."""
 
     id = "markdown:links"
+    version = 3
     order = 68
     phrasings = (
         "Include at least {links} in Markdown, such as [text](https://example.com).",
@@ -439,19 +441,22 @@ _MARKUP = (
     ("a table row", re.compile(r"^[ \t]*+\|", re.MULTILINE)),
     ("emphasis", re.compile(r"(?<![*\w])\*{1,3}[^\s*][^*\n]{0,200}\*|(?<![_\w])_{1,3}[^\s_][^_\n]{0,200}_(?!\w)")),
     ("code", re.compile(r"`")),
-    ("a link", _LINK),
+    ("a link or a picture", re.compile(r"\[[^\[\]\n]{0,200}\]\([^\s()]{1,300}")),
+    ("text that is struck out", re.compile(r"~~[^\s~]")),
+    ("a rule", re.compile(r"^ {0,3}(?:(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+)$", re.MULTILINE)),
 )
 
 
 @kind
 @dataclasses.dataclass(frozen=True)
 class Plain(Markdown):
-    """No Markdown: no headings, lists, quotes, tables, emphasis, code or links.
+    """No Markdown: no headings, lists, quotes, tables, emphasis, code, links, pictures or rules.
 
     "Cats sleep." passes, "*Cats* sleep." fails.
     """
 
     id = "markdown:plain"
+    version = 3
     claims = frozenset({"code", "headings"})
     order = 50
     phrasings = (

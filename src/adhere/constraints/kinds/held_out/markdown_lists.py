@@ -146,11 +146,11 @@ class Definitions(Markdown):
     claims = frozenset({"shape", "wrap"})
     order = 55
     phrasings = (
-        "Write a definition list: for each of {terms} a line that starts with the term in bold and a colon.",
-        "Define {terms}, each on a line of its own that begins with **term**: and goes on with your text.",
+        "Write a definition list: for each of {terms}, in this order, a line that opens with bold term and colon.",
+        "Define {terms} one after the other, each on a line that begins with **term**: and goes on with your text.",
         "Your answer must hold the lines of a glossary, in this order and with bold terms: {terms}.",
-        "Give a line for every one of {terms}: the term between double asterisks, a colon, then what you say about it.",
-        "There has to be a small dictionary with the bold entries {terms}, one per line and a colon after each.",
+        "Give a line for each of {terms}, in turn: the term between double asterisks, a colon, what you say about it.",
+        "There has to be a small dictionary with the bold entries {terms}, in this order, a line and a colon for each.",
     )
     passing = ({"terms": ("cat",)}, "**cat**: a pet")
     failing = ({"terms": ("cat",)}, "cat: a pet")

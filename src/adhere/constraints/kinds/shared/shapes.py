@@ -26,6 +26,7 @@ MOST_ELEMENTS = 500
 _LONGEST = 100_000
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _HEX = re.compile(r"#(?:[0-9a-f]{3}|[0-9a-f]{6})")
+_EFFECTS = ("transform", "opacity", "fill-opacity", "visibility", "display", "clip-path", "mask", "filter")
 _ROOT = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
 
 
@@ -147,7 +148,8 @@ def read_svg(text: str) -> list[Shape]:
     box = _numbers(root.get("viewBox", f"0 0 {SIDE:g} {SIDE:g}"))
     if box != [0, 0, SIDE, SIDE]:
         raise Unreadable(f'the viewBox must be "0 0 {SIDE:g} {SIDE:g}"')
-    elements = list(_flat(root, "black"))
+    _refuse_effects(root)
+    elements = list(_flat(root, _fill(root) or "black"))
     shapes = [
         shape
         for shape in elements
@@ -171,13 +173,20 @@ def _flat(node: ET.Element, fill: str) -> Iterator[Shape]:
         if count > MOST_ELEMENTS:
             raise Unreadable(f"more than {MOST_ELEMENTS} elements")
         tag = str(element.tag).rpartition("}")[2]
-        if element.get("transform"):
-            raise Unreadable("transform is not read")
+        _refuse_effects(element)
         colour = _fill(element) or inherited
         if tag == "g":
             waiting += [(child, colour) for child in reversed(element)]
         elif tag not in {"title", "desc"}:
             yield _shape(tag, element, colour)
+
+
+def _refuse_effects(element: ET.Element) -> None:
+    """What moves, cuts or hides a shape is not read."""
+    style = element.get("style", "")
+    for effect in _EFFECTS:
+        if element.get(effect) or re.search(rf"(?:^|[;\s]){effect}\s*:", style):
+            raise Unreadable(f"{effect} is not read")
 
 
 def _fill(element: ET.Element) -> str | None:

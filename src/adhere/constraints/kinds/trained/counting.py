@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar, Self
@@ -95,6 +96,7 @@ class WordsOfLength(Rule):
     """At least `count` words have exactly `letters` letters. With (2, 4): "Cats rest." passes, "Cats sleep." fails."""
 
     id = "counting:words_of_length"
+    version = 3
     order = 36
     phrasings = (
         "Use at least {words} of exactly {letters} letters.",
@@ -113,7 +115,8 @@ class WordsOfLength(Rule):
         return {"count": self.count, "letters": self.letters, "words": plural(self.count, "word")}
 
     def judge(self, text: str) -> Finding:
-        measured = sum(1 for word in words(text) if len(word) == self.letters and word.isalpha())
+        composed = unicodedata.normalize("NFC", text)  # an accent of its own is no letter
+        measured = sum(1 for word in words(composed) if len(word) == self.letters and word.isalpha())
         return at_least(measured, self.count, f"word of exactly {self.letters} letters")
 
     @classmethod

@@ -13,6 +13,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
+from xml.sax.saxutils import escape
 
 from adhere.constraints.base import Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
@@ -30,6 +31,7 @@ class Csv(Data):
     """
 
     id = "data:csv"
+    version = 3
     claims = WHOLE
     order = 55
     phrasings = (
@@ -61,7 +63,7 @@ class Csv(Data):
         if odd is not None:
             reason = f"row {odd} has {plural(len(table[odd]), 'field')}, the header has {len(header)}"
             return reject(reason, measured=len(table[odd]), needed=len(header), score=0.5)
-        return exactly(len(table) - 1, self.rows, "row")
+        return exactly(sum(has_words("".join(row)) for row in table[1:]), self.rows, "row")
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -147,6 +149,7 @@ class KeyValues(Data):
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
+_NO_XML = re.compile(r"<|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)")
 _TAG = re.compile(r"<(/?)([A-Za-z_][A-Za-z0-9_.-]*)>")
 
 
@@ -156,6 +159,7 @@ class Xml(Data):
     """One `root` tag around exactly `count` `item` tags that hold text. "<list><cat>Tom</cat></list>" may pass."""
 
     id = "data:xml"
+    version = 3
     claims = WHOLE
     order = 55
     phrasings = (
@@ -194,6 +198,8 @@ class Xml(Data):
             if (opened == 2) != has_words(between):
                 where = "an empty item" if opened == 2 else "text outside of the items"
                 return reject(f"found {where} before {hit.group()[:40]}", measured=items)
+            if mark := _NO_XML.search(between):
+                return reject(f"found {mark.group()} in a text, where XML has &lt; and &amp;", measured=items)
             items += opened == 2
             opened = {0: 1, 1: 2 if name == self.item else 3, 2: 1}[opened]
             if opened == 3:
@@ -209,7 +215,7 @@ class Xml(Data):
 
     def _write(self, pieces: Sequence[str]) -> str:
         return "\n".join(
-            [f"<{self.root}>", *[f"<{self.item}>{piece}</{self.item}>" for piece in pieces], f"</{self.root}>"]
+            [f"<{self.root}>", *[f"<{self.item}>{escape(piece)}</{self.item}>" for piece in pieces], f"</{self.root}>"]
         )
 
     def repairs(self, text: str) -> Iterator[str]:

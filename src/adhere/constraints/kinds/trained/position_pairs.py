@@ -126,11 +126,11 @@ class Apart(_Pair):
     id = "position:apart"
     order = 34
     phrasings = (
-        'Use the words "{first}" and "{second}" with at least {distance} other words between them.',
+        'Use the words "{first}" and "{second}" with at least {distance} other words between their first uses.',
         'Between the first "{first}" and the first "{second}" there must be {distance} or more words.',
-        'Mention "{first}" and "{second}", but keep them {distance} words or more apart.',
-        'Your answer has to contain "{first}" and "{second}", separated by no fewer than {distance} words.',
-        'Put a gap of at least {distance} words between "{first}" and "{second}".',
+        'Mention "{first}" and "{second}", the first times with {distance} words or more in between.',
+        'Your answer has to contain "{first}" and "{second}", their first uses separated by at least {distance} words.',
+        'Put a gap of at least {distance} words between the first "{first}" and the first "{second}".',
     )
     passing = ({"first": "cat", "second": "dog", "distance": 1}, "A cat and dog.")
     failing = ({"first": "cat", "second": "dog", "distance": 1}, "Cat, dog.")
@@ -172,11 +172,11 @@ class Near(_Pair):
     id = "position:near"
     order = 34
     phrasings = (
-        'Use the words "{first}" and "{second}" with at most {distance} other words between them.',
+        'Use the words "{first}" and "{second}" with at most {distance} other words between their first uses.',
         'Between the first "{first}" and the first "{second}" no more than {distance} words may stand.',
-        'Mention "{first}" and "{second}" close together: {distance} words in between at most.',
-        'Your answer has to contain "{first}" and "{second}", not more than {distance} words apart.',
-        'Keep the gap between "{first}" and "{second}" to {distance} words or fewer.',
+        'Mention "{first}" and "{second}", the first times close together: {distance} words in between at most.',
+        'Your answer has to contain "{first}" and "{second}", their first uses at most {distance} words apart.',
+        'Keep the gap between the first "{first}" and the first "{second}" to {distance} words or fewer.',
     )
     passing = ({"first": "cat", "second": "dog", "distance": 1}, "A cat and dog.")
     failing = ({"first": "cat", "second": "dog", "distance": 1}, "A cat and a dog.")

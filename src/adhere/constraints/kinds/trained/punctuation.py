@@ -13,7 +13,8 @@ from adhere.constraints.kinds.shared import edits
 from adhere.constraints.rule import Rule, at_least, decide, pick, plural
 from adhere.text.words import has_words
 
-_REMARK = re.compile(r"\(([^()\n]+)\)")
+# Full-width brackets are round ones, too; what stands behind ] is the address of a link.
+_REMARK = re.compile(r"(?<!\])\([^()\n]+\)|\uff08[^\uff08\uff09\n]+\uff09")
 
 
 class _Without(Rule):
@@ -271,6 +272,7 @@ class Parentheses(Rule):
     """At least `count` remarks in round brackets. With 1: "Cats (big ones) sleep." passes, "Cats sleep." fails."""
 
     id = "punctuation:parentheses"
+    version = 3
     order = 64
     phrasings = (
         "Put at least {remarks} in parentheses.",
@@ -293,7 +295,7 @@ class Parentheses(Rule):
         return {"count": self.count, "remarks": plural(self.count, "remark"), "times": times}
 
     def judge(self, text: str) -> Finding:
-        remarks = [match for match in _REMARK.finditer(text) if has_words(match.group(1))]
+        remarks = [match for match in _REMARK.finditer(text) if has_words(match.group())]
         span = remarks[0].span() if remarks else None
         return at_least(len(remarks), self.count, "remark in parentheses", span=span)
 

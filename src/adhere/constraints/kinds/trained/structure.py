@@ -12,12 +12,11 @@ from typing import Any, Self
 from adhere.constraints.base import Constraint, Finding, ListOf, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits
 from adhere.constraints.rule import Rule, accept, decide, exactly, plural, quoted_list, reject
-from adhere.text.parts import bullets
-from adhere.text.words import has_words
+from adhere.text.parts import LINE_START, bullets, outside_code
+from adhere.text.words import has_words, word_lines
 
 # Possessive quantifiers: a long run of blanks is read once.
-_NUMBER = re.compile(r"^[ \t]*+(\d{1,4})[.)][ \t]++(?=[^\n]*[^\W_])", re.MULTILINE)
-_LINE = re.compile(r"^[^\n]*?[^\W_][^\n]*", re.MULTILINE)
+_NUMBER = re.compile(LINE_START + r"[ \t]*+(\d{1,4})[.)][ \t]++(?=[^\r\n]*[^\W_])", re.MULTILINE)
 
 
 class _LineCount(Rule):
@@ -80,9 +79,13 @@ class Bullets(_LineCount):
 @kind
 @dataclasses.dataclass(frozen=True)
 class Numbered(_LineCount):
-    r"""Exactly `count` lines numbered from 1. With 2: "1. Cats\n2. Dogs" passes, "1. Cats\n3. Dogs" fails."""
+    r"""Exactly `count` lines numbered from 1. With 2: "1. Cats\n2. Dogs" passes, "1. Cats\n3. Dogs" fails.
+
+    What stands in a code block is no item.
+    """
 
     id = "structure:numbered"
+    version = 3
     claims = frozenset({"shape", "wrap"})
     order = 51
     phrasings = (
@@ -100,7 +103,7 @@ class Numbered(_LineCount):
     count: int = param(Whole(1, 1000))
 
     def judge(self, text: str) -> Finding:
-        numbers = [int(match.group(1)) for match in _NUMBER.finditer(text)]
+        numbers = [int(match.group(1)) for match in outside_code(text, _NUMBER)]
         if len(numbers) != self.count:
             return exactly(len(numbers), self.count, "numbered item")
         in_order = numbers == list(range(1, self.count + 1))
@@ -117,6 +120,7 @@ class Lines(_LineCount):
     r"""Exactly `count` lines that hold a word. With 2: "Cats\nDogs" passes, "Cats and dogs" fails."""
 
     id = "structure:lines"
+    version = 3
     claims = frozenset({"shape", "wrap"})
     order = 52
     phrasings = (
@@ -133,7 +137,7 @@ class Lines(_LineCount):
     count: int = param(Whole(1, 1000))
 
     def judge(self, text: str) -> Finding:
-        return exactly(sum(1 for _ in _LINE.finditer(text)), self.count, self._unit)
+        return exactly(len(word_lines(text)), self.count, self._unit)
 
 
 _LABELS = (
