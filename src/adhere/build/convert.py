@@ -27,7 +27,17 @@ Row = dict[str, Any]
 Shape = Literal["llamafactory", "verl", "openrlhf", "sharegpt"]
 _SHAREGPT = {"system": "system", "user": "human", "assistant": "gpt"}
 _ROLES = {said: role for role, said in _SHAREGPT.items()}
-_RIDING = ("instruction_id_list", "kwargs", "prompt_id", "turn", "origin", "draws", "score_mean", "score_variance")
+_RIDING = (
+    "instruction_id_list",
+    "kwargs",
+    "prompt_id",
+    "turn",
+    "area",
+    "origin",
+    "draws",
+    "score_mean",
+    "score_variance",
+)
 
 
 def messages_of(value: str | list[Row], role: str = "user") -> list[Row]:

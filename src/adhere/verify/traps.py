@@ -162,8 +162,8 @@ def answers_of_file(path: Path, suite: Suite | None = None) -> Iterator[Answered
     """The answers of JSON lines or a Parquet file, such as the completions that TRL logs (`log_completions=True`).
 
     A row has `response`, `completion` or `output` (a text, or messages), and `prompt` (likewise); with a suite `key` or
-    `prompt` says whose prompt it is. `instruction_id_list` and `kwargs` are its constraints, `step` the step of
-    training.
+    `prompt` says whose prompt it is, and `turn` (from 0; else the last) which of its turns. `instruction_id_list` and
+    `kwargs` are its constraints, `step` the step of training.
 
     Raises:
         SpecError: A row lacks an answer or its prompt.
@@ -186,7 +186,10 @@ def answers_of_file(path: Path, suite: Suite | None = None) -> Iterator[Answered
         step = row.get("step")
         step = step if isinstance(step, int) else None
         if prompt is not None:
-            turn = prompt.turns[-1]
+            place = row.get("turn", -1)
+            if not isinstance(place, int) or not -1 <= place < len(prompt.turns):
+                raise SpecError(f"{path}:{number}: turn={place!r}: {prompt.key} has {len(prompt.turns)} turns, from 0")
+            turn = prompt.turns[place]
             yield AnsweredPrompt(
                 str(prompt.key), turn.text, text, tuple(turn.constraints), prompt.tags.get("profile"), step
             )

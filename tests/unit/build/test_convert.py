@@ -34,7 +34,7 @@ def said(text: str) -> list[dict]:
 TABLES = {
     "sft": [
         {"prompt": "Say\nit.", "completion": 'It "is".', "origin": "sampled", **RIDING},
-        {"prompt": CHAT, "completion": said("Well…"), "origin": "repaired", **RIDING, "turn": 1},
+        {"prompt": CHAT, "completion": said("Well…"), "origin": "repaired", **RIDING, "turn": 1, "area": "coding"},
         {"prompt": [{"role": "user", "content": "alone"}], "completion": said("x"), "origin": "sampled", **RIDING},
     ],
     "pairs": [

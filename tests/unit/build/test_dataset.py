@@ -29,6 +29,7 @@ from adhere.build.dataset.spec import (
     change_spec,
     load_spec,
 )
+from adhere.build.rows import Limits
 from adhere.cli import adhere as command
 from adhere.constraints import conflict, from_ref
 from adhere.errors import ContaminationError, Incomplete, IntegrityError, SpecError, UsageError
@@ -36,7 +37,7 @@ from adhere.models.base import Request
 from adhere.pipeline.judge import judge_text
 from adhere.progress import Silent
 from adhere.rewards.rows import refs_of
-from adhere.schema import Prompt, read_rows
+from adhere.schema import Prompt, Response, read_rows
 from adhere.suites.generated.core.deal import kinds_of
 from unit.build.function_model import FunctionModel, answer, everyday
 
@@ -210,6 +211,30 @@ def test_constraints_never_conflict(most: int) -> None:
             assert any(constraint.describe(number) in prompt.text for number in range(len(constraint.phrasings) - 1))
     kinds = [ref.id for prompt in prompts for ref in prompt.constraints]
     assert len(set(kinds)) >= 20
+
+
+def test_a_prompt_has_no_fewer_constraints_than_asked_for() -> None:
+    kinds = kinds_of("train", ("case:lower", "case:upper", "keywords:forbid", "punctuation:no_commas"))
+    spec = msgspec.structs.replace(SPEC, queries=Queries(count=30), constraints=Constraints(fewest=3, most=3))
+    queries = find_queries(spec.queries, FunctionModel(), seed=0, directory=Path(), progress=Silent()).queries
+    prompts, _ = make_prompts(spec, queries, kinds)
+    assert {len(prompt.constraints) for prompt in prompts} == {3}
+    nothing, hopeless = make_prompts(spec, queries, kinds[:2])
+    assert nothing == []
+    assert hopeless
+
+
+def test_equal_conversations_give_one_row(tmp_path: Path) -> None:
+    def same(request: Request) -> Response:
+        return answer(request, "small steps lead to a big change over time")
+
+    spec = msgspec.structs.replace(
+        SPEC, queries=Queries(count=12), prompts=Turns(turns=2), limits=Limits(per_prompt=4),
+        constraints=Constraints(fewest=1, most=1, kinds=("case:lower", "punctuation:no_commas", "punctuation:no_exclamation")),
+    )  # fmt: skip
+    build_dataset(spec, FunctionModel(same), tmp_path)
+    later = [json.dumps(row) for row in rows(tmp_path / "sft.jsonl") if row["turn"] == 1]
+    assert len(set(later)) == len(later) > 5
 
 
 def test_letters_and_capitals_are_not_asked_of_scripts_without() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from adhere.constraints import make
+from adhere.constraints import conflict, make
 from adhere.errors import BadParameter
 
 CASES = [
@@ -72,3 +72,19 @@ def test_every_wording_says_that_the_first_uses_count(name):
         "pass" if name == "position:near" else "fail"
     )
     assert all("first" in one.describe(number) for number in range(len(one.phrasings)))
+
+
+@pytest.mark.parametrize(("one", "other", "excludes"), [
+    (make("position:only_last_sentence", word="Sun"), make("keywords:opening", word="sun"), True),
+    (make("position:only_last_sentence", word="sun"), make("keywords:opening", word="moon"), False),
+    (make("position:first_and_last", word="sun"), make("keywords:exactly", word="sun", count=1), True),
+    (make("position:before", first="sun", second="moon"), make("startend:first_word", word="moon"), True),
+    (make("position:first_and_last", word="sun"), make("length:sentences", count=1), True),
+    (make("position:first_and_last", word="sun"), make("length:sentences", count=2), False),
+    (make("counting:questions", count=2), make("length:sentences", count=1), True),
+    (make("copying:first_is_last"), make("length:sentences", count=2), True),
+    (make("counting:marks", mark="-", count=1), make("copying:spelled", word="bread"), True),
+    (make("counting:marks", mark="?", count=1), make("counting:questions", count=2), True),
+])  # fmt: skip
+def test_what_excludes_each_other_is_not_asked_together(one, other, excludes):
+    assert conflict(one, other) is excludes

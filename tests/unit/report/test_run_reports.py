@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from adhere.errors import UsageError
+from adhere.errors import SpecError, UsageError
 from adhere.models.fake.scripted import ScriptedModel
 from adhere.pipeline.api import evaluate
 from adhere.pipeline.compare import compare_runs
@@ -18,10 +18,11 @@ from adhere.report.run.html import runs_html
 from adhere.report.run.text import run_text, runs_text
 from adhere.report.run.view import groups, run_facts, suite_name
 from adhere.report.tables.compare import compare_text
+from adhere.schema import ConstraintRef, Prompt, Turn
 from adhere.store.run import Run
-from adhere.suites import load
+from adhere.suites import Suite, load
 from adhere.suites.generated.family import registry
-from adhere.verify.traps import answers_of_run, score_traps, traps_of_run
+from adhere.verify.traps import answers_of_file, answers_of_run, score_traps, traps_of_run
 
 factory = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("run_factory.py"))))
 
@@ -242,3 +243,15 @@ class TestOwnMeasures:
         for rate in (score.prompt_strict, score.prompt_loose, score.instruction_strict, score.instruction_loose):
             assert percent_interval(rate.low, rate.high) in page
             assert percent_interval(rate.low, rate.high) in text
+
+
+def test_traps_of_a_file_are_those_of_the_row_s_turn(tmp_path: Path) -> None:
+    refs = [ConstraintRef(name, {}) for name in ("case:lower", "case:upper")]
+    turns = tuple(Turn(f"Say it {number}.", (ref,)) for number, ref in enumerate(refs))
+    suite = Suite(name="talk", version="1", prompts=(Prompt("p1", turns),), slices=(), cut_answers="judge")
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(f'{{"key": "p1", "turn": {turn}, "response": "Hm"}}\n' for turn in (0, 1)))
+    assert [one.refs for one in answers_of_file(path, suite)] == [(ref,) for ref in refs]
+    path.write_text('{"key": "p1", "turn": 2, "response": "Hm"}\n')
+    with pytest.raises(SpecError, match="turn=2: p1 has 2 turns"):
+        list(answers_of_file(path, suite))

@@ -239,8 +239,8 @@ def _judge(spec: DataSpec, prompt: Prompt, responses: Sequence[Response]) -> Jud
 
 
 def _later_turns(spec: DataSpec, prompt: Prompt, by_turn: Sequence[Sequence[Answer]]) -> list[Row]:
-    """SFT rows of the turns after the first, of conversations in which every answer so far passes."""
-    rows = []
+    """SFT rows of the turns after the first, of conversations in which every answer so far passes; equal ones once."""
+    rows: list[Row] = []
     for draw in range(spec.draws):
         history: list[Row] = []
         for turn, answers in enumerate(by_turn):
@@ -249,8 +249,9 @@ def _later_turns(spec: DataSpec, prompt: Prompt, by_turn: Sequence[Sequence[Answ
                 break
             messages = [*_opening(prompt), *history, _message("user", prompt.turns[turn].text)]
             if turn > 0:
-                row = {"prompt": messages, "completion": [_message("assistant", answer.text)], "origin": "sampled"}
-                rows.append({**row, **_columns(prompt, turn)})
+                said = [_message("assistant", answer.text)]
+                row = {"prompt": messages, "completion": said, "origin": "sampled", **_columns(prompt, turn)}
+                rows += [row] if row not in rows else []
             history += [_message("user", prompt.turns[turn].text), _message("assistant", answer.text)]
     return rows[: spec.limits.per_prompt * (len(prompt.turns) - 1)]
 

@@ -81,7 +81,7 @@ def _make_prompt(
                 chosen.append(drawn)
                 taken.append(kind.id)
                 break
-    if len(chosen) < turns:
+    if len(chosen) < spec.constraints.fewest + turns - 1:
         return None
     first = chosen[: len(chosen) - turns + 1]
     rng.shuffle(first)

@@ -146,7 +146,7 @@ class Definitions(Markdown):
     claims = frozenset({"shape", "wrap"})
     order = 55
     phrasings = (
-        "Write a definition list: for each of {terms}, in this order, a line that opens with bold term and colon.",
+        "For each of {terms}, in this order, write a line of a glossary: the term in bold, a colon, and your text.",
         "Define {terms} one after the other, each on a line that begins with **term**: and goes on with your text.",
         "Your answer must hold the lines of a glossary, in this order and with bold terms: {terms}.",
         "Give a line for each of {terms}, in turn: the term between double asterisks, a colon, what you say about it.",

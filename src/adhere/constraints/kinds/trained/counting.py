@@ -358,7 +358,11 @@ class Marks(Rule):
 
     def conflicts_with(self, other: Constraint) -> bool:
         # JSON, tables, lists and the like bring marks of their own
-        return super().conflicts_with(other) or "wrap" in other.claims or other.id.startswith("punctuation:")
+        brings = "wrap" in other.claims or other.id.startswith("punctuation:") or other.id == "counting:questions"
+        return super().conflicts_with(other) or brings
+
+    def rules_out(self, literal: str) -> bool:
+        return literal.count(self.mark) > self.count
 
 
 @kind

@@ -243,6 +243,22 @@ class AtMostCharacters(Rule):
         return max(1, self.limit // 6)
 
 
+_FEWEST_SENTENCES = {"copying:first_is_last": 3, "position:first_and_last": 2, "position:only_last_sentence": 2}
+_COUNTS_SENTENCES = frozenset(
+    (
+        "counting:questions counting:sentences_with_number position:every_sentence style:varied_letters "
+        "style:varied_starts"
+    ).split()
+)
+
+
+def _fewest_sentences(other: Constraint) -> int:
+    """How many sentences an answer that keeps `other` has at least."""
+    if other.id in _COUNTS_SENTENCES:
+        return int(getattr(other, "count"))  # noqa: B009 - all of them have it
+    return _FEWEST_SENTENCES.get(other.id, 1)
+
+
 @kind
 @dataclasses.dataclass(frozen=True)
 class Sentences(Rule):
@@ -285,6 +301,9 @@ class Sentences(Rule):
         )
         if (split := edits.split_into(text, self.count)) is not None:
             yield " ".join(map(edits.end_sentence, split))
+
+    def conflicts_with(self, other: Constraint) -> bool:
+        return super().conflicts_with(other) or self.count < _fewest_sentences(other)
 
     def tightened(self, level: int) -> Constraint:
         return Sentences(max(1, self.count - level))

@@ -10,7 +10,7 @@ from typing import Self
 
 from adhere.constraints.base import Constraint, Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
-from adhere.constraints.kinds.trained.position_pairs import say_phrase, write_without
+from adhere.constraints.kinds.trained.position_pairs import say_phrase, share_a_word, write_without
 from adhere.constraints.rule import (
     MOST_SENTENCES,
     Rule,
@@ -50,6 +50,9 @@ class _Position(Rule):
 
     def literals(self) -> tuple[str, ...]:
         return (self.word,)
+
+    def conflicts_with(self, other: Constraint) -> bool:
+        return super().conflicts_with(other) or share_a_word(self, other)
 
 
 @kind

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Self
 
-from adhere.constraints.base import Finding, Whole, Words, kind, param
+from adhere.constraints.base import Constraint, Finding, Whole, Words, kind, param
 from adhere.constraints.kinds.shared import edits, phrases
 from adhere.constraints.rule import (
     Rule,
@@ -32,6 +32,12 @@ def write_without(*wanted: str) -> str:
     """A sentence that holds none of `wanted`."""
     candidates = ("Nothing to say.", "Cats sleep a lot.", "Blue trees?")
     return next((text for text in candidates if not any(phrases.contains(text, phrase) for phrase in wanted)), "zzz")
+
+
+def share_a_word(one: Constraint, other: Constraint) -> bool:
+    """Whether both ask for one word: what each says of its places may exclude the other."""
+    asked = {literal.casefold() for literal in one.literals()}
+    return any(literal.casefold() in asked for literal in other.literals())
 
 
 class _Pair(Rule):
@@ -71,6 +77,9 @@ class _Pair(Rule):
     def _two(cls, rng: random.Random, words: Sequence[str]) -> tuple[str, str]:
         first, second = topic_words(rng, words, 2)
         return first, second
+
+    def conflicts_with(self, other: Constraint) -> bool:
+        return super().conflicts_with(other) or share_a_word(self, other)
 
     def _missing(self, text: str) -> list[str]:
         return [word for word in (self.first, self.second) if not phrases.contains(text, word)]
