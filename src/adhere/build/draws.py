@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 
 from adhere.errors import Incomplete
 from adhere.models.base import Model
+from adhere.pipeline.prepare.run import keep_ledger
 from adhere.pipeline.respond import respond
 from adhere.progress import Progress, Step
 from adhere.schema import Prompt, Record, Response, Sampling, content_hash, decode, encode, write_atomic
@@ -124,10 +125,13 @@ def ask_missing(
         return
 
     async def store(step: Step) -> None:
-        async with aclosing(respond(model, prompts, sampling=run.spec.sampling, keys=missing)) as answers:
-            async for response in answers:
-                run.append_response(response)
-                step.advance(1, note(response))
+        stream = respond(model, prompts, sampling=run.spec.sampling, keys=missing)
+        with keep_ledger(model, run) as note_cost:
+            async with aclosing(stream) as answers:
+                async for response in answers:
+                    note_cost()
+                    run.append_response(response)
+                    step.advance(1, note(response))
 
     with progress.step(label, len(missing), "answers") as step:
         asyncio.run(store(step))

@@ -162,6 +162,7 @@ def command(
 
 def _sampling_words(suite: Suite, sampling: Sampling, draws: int) -> str:
     """How answers are drawn, and who said so."""
+    from adhere.report.pieces.numbers import plural
     from adhere.report.run.view import sampling_line
 
     own = suite.sampled(seed=sampling.seed)
@@ -175,7 +176,7 @@ def _sampling_words(suite: Suite, sampling: Sampling, draws: int) -> str:
         if ours != theirs
     ]
     whose = f"the suite's own: {', '.join(changed)}" if changed else "the suite's own setting"
-    return f"{suite.name}: {len(suite.prompts):,} prompts, {sampling_line(sampling, draws)} ({whose})"
+    return f"{suite.name}: {plural(len(suite.prompts), 'prompt')}, {sampling_line(sampling, draws)} ({whose})"
 
 
 def _lacks(summary: Summary, least: float) -> str:

@@ -51,10 +51,10 @@ def command(
 
     from adhere.cli.offer import fetch_and_use
     from adhere.errors import UsageError
-    from adhere.models.catalog import open_model
+    from adhere.models.catalog import is_endpoint, open_model
     from adhere.serve.server import ModelServer
 
-    if name.partition("/")[0] in {"http:", "https:", "openrouter", "openai"}:
+    if is_endpoint(name):
         raise UsageError(f"{name} is served elsewhere already; serve takes local/…, hf/… and scripted/… models")
     model = fetch_and_use(
         partial(open_model, name, engine=engine, precision=precision, threads=threads), for_terminal()

@@ -11,7 +11,7 @@ Safe to interrupt: answers are stored as they arrive, and running it again resum
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from adhere.models.base import Model
 from adhere.pipeline.check import check
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.outcomes import passes
-from adhere.pipeline.prepare.run import note_spent, prepare, refuse_in_shards
+from adhere.pipeline.prepare.run import keep_ledger, note_spent, prepare, refuse_in_shards
 from adhere.pipeline.respond import respond
 from adhere.pipeline.summarize import summarize, summarize_shards, versions_of
 from adhere.progress import Progress, Silent, Step
@@ -123,8 +123,9 @@ async def _evaluate_run(
             if keys := run.missing(again=recheck):
                 if not run.is_shard:  # what all shards have cost was noted before the first
                     note_spent(model, run)
-                await prepare(model, run, asked.suite, progress)
-                await _ask(model, run, progress, keys=keys, user=user)
+                with keep_ledger(model, run) as note_cost:
+                    await prepare(model, run, asked.suite, progress)
+                    await _ask(model, run, progress, keys=keys, user=user, note_cost=note_cost)
             judge_stored(run, progress)
             run.seal(count_stored(run, progress))
     return run
@@ -219,7 +220,10 @@ class Respondent(Protocol):
     engine: EngineInfo
 
 
-async def _ask(model: Model, run: Run, progress: Progress, *, keys: Sequence[Key], user: Model | None) -> None:
+async def _ask(
+    model: Model, run: Run, progress: Progress, *, keys: Sequence[Key], user: Model | None,
+    note_cost: Callable[[], None],
+) -> None:  # fmt: skip
     """Append a Response for each key: what has none, or only a failed call."""
     answered = {response.key: response for response in run.responses() if response.status != "error"}
     failed = 0
@@ -229,6 +233,7 @@ async def _ask(model: Model, run: Run, progress: Progress, *, keys: Sequence[Key
         stream = respond(model, run.prompts(), sampling=how, keys=keys, answered=answered, log=log, user=user)
         async with aclosing(stream):
             async for response in stream:
+                note_cost()
                 run.append_response(response)
                 failed += response.status == "error"
                 step.advance(note=f"{failed} failed" if failed else "")

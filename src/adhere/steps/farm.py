@@ -22,7 +22,7 @@ from adhere.lines.blocks import parse_line, written_whole
 from adhere.lines.places import find
 from adhere.models.base import Model
 from adhere.pipeline.evaluate import count_stored, judge_stored
-from adhere.pipeline.prepare.run import Spending, note_spent
+from adhere.pipeline.prepare.run import note_spent, payer_of
 from adhere.pipeline.summarize import summarize_shards
 from adhere.progress import Progress, Silent
 from adhere.schema import EngineInfo, Prompt, Record, Sampling, content_hash, decode, decoder_of, encode, write_atomic
@@ -87,7 +87,7 @@ def draw(
     farm = Farm(model.name, model.engine, tuple(files), sampling, draws, shard_answers)
     _refuse_other(out, farm)
     total, number = Harvest(0, 0, 0, 0, 0, 0.0), -1
-    if isinstance(model, Spending):  # the cap is for everything in one directory
+    if payer_of(model) is not None:  # the cap is for everything in one directory
         for shard in sorted((out / SHARDS).glob("[0-9]*")):
             note_spent(model, Run.load(shard))
     spec, outline = _spec(model, farm), Outline()

@@ -33,12 +33,13 @@ from adhere.progress import Progress, Silent, Step
 from adhere.schema import Failure, Prompt, Response, Status, decode, encode, write_atomic
 from adhere.store.manifest import differences
 from adhere.store.run import Run, all_keys, alone, replaces
-from adhere.store.segments import Damage, SegmentWriter, read_segment, read_segments
+from adhere.store.segments import Damage, SegmentWriter, read_segments
+from adhere.store.spending import FOLDER, SpentSoFar, read_spent
 from adhere.store.tables.cells import Reader, Spot, at
 from adhere.suites.base import Suite, first_of_slices
 from adhere.sweep.episodes import Episodes, longest
 from adhere.sweep.found import Sweep
-from adhere.sweep.rows import Entry, Liveness, Snapshot, SpentSoFar, Trouble
+from adhere.sweep.rows import Entry, Liveness, Snapshot, Trouble
 from adhere.sweep.spec import SweepSpec
 
 FLUSH_S = 0.5
@@ -116,7 +117,7 @@ class Keeper:
         self._journal: SegmentWriter[Entry] = SegmentWriter(directory / "journal")
         self._alive: SegmentWriter[Liveness] = SegmentWriter(directory / "liveness")
         self._troubles: SegmentWriter[Trouble] = SegmentWriter(directory / "attempts")
-        self._spending: SegmentWriter[SpentSoFar] = SegmentWriter(directory / "spend")
+        self._spending: SegmentWriter[SpentSoFar] = SegmentWriter(directory / FOLDER)
         self._episodes = Episodes(directory)
         self._judging = ThreadPoolExecutor(JUDGES, thread_name_prefix="judge")
         self._written: dict[str, Future[list[Path]]] = {}
@@ -313,11 +314,7 @@ class Keeper:
 
     def spent_before(self) -> float:
         """USD that earlier processes spent on this sweep; what was under way when one was killed counts as spent."""
-        folder = self.directory / "spend"
-        total = 0.0
-        for path in sorted(folder.glob("*.jsonl")):
-            rows = list(read_segment(path, SpentSoFar, self.damage))
-            total += max(0.0, rows[-1].spent_usd) + max(0.0, rows[-1].reserved_usd) if rows else 0.0
+        folder, total = self.directory / FOLDER, read_spent(self.directory, self.damage)
         if not folder.exists() and (self.directory / "journal").exists():  # of a version that did not store it
             costs = (row.response.usage.cost_usd for row in read_segments(self.directory / "journal", Entry, Damage()))
             total = sum(cost for cost in costs if cost is not None and cost > 0)

@@ -41,15 +41,4 @@ class Trouble(Record, frozen=True):
     reason: str
 
 
-class SpentSoFar(Record, frozen=True):
-    """What one process spent until then, and what its requests under way may cost.
-
-    Of each segment the last row counts.
-    """
-
-    at: float
-    spent_usd: float
-    reserved_usd: float
-
-
-__all__ = ["Entry", "Liveness", "Snapshot", "SpentSoFar", "Trouble"]
+__all__ = ["Entry", "Liveness", "Snapshot", "Trouble"]

@@ -17,11 +17,12 @@ from adhere.progress import Silent
 from adhere.schema import ConstraintRef, EngineInfo, Prompt, Response, Sampling, Turn, Usage, encode
 from adhere.store.run import Run, RunSpec
 from adhere.store.segments import Damage, read_segments
+from adhere.store.spending import SpentSoFar
 from adhere.store.tables.cells import Reader
 from adhere.suites.base import Suite
 from adhere.sweep.found import load_sweep
 from adhere.sweep.keeper import Keeper
-from adhere.sweep.rows import Entry, Liveness, Snapshot, SpentSoFar
+from adhere.sweep.rows import Entry, Liveness, Snapshot
 from adhere.sweep.spec import Filter, SweepSpec
 
 URL = "http://127.0.0.1:1/v1"

@@ -8,14 +8,18 @@ from typing import Any
 
 import pytest
 
-from adhere.errors import UsageError
+from adhere.errors import Incomplete, UsageError
+from adhere.models.catalog import open_model
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.models.http.options import EndpointOptions
 from adhere.models.http.wire import Prices
+from adhere.pipeline.evaluate import evaluate_sync
 from adhere.store.segments import Damage, read_segments
+from adhere.store.spending import SpentSoFar
+from adhere.suites import load
 from adhere.sweep.found import Sweep
 from adhere.sweep.leaderboard import leaderboard
-from adhere.sweep.rows import Entry, SpentSoFar
+from adhere.sweep.rows import Entry
 from adhere.sweep.run import SweepRequest, run_sweep
 
 PRICED = {"pricing": {"prompt": "0", "completion": "0.001"}}  # 64 tokens: at most $0.064 an answer
@@ -121,3 +125,19 @@ def test_what_a_killed_process_had_under_way_counts_as_spent(tmp_path: Path) -> 
         with pytest.raises(UsageError, match=r"\$9\.00 were spent before: more than --max-cost 9\.10"):
             run_sweep(asked(endpoint, tmp_path, cap=9.1), progress=Said())
         assert any("$9.00 spent before" in line for line in said)
+
+
+@pytest.mark.parametrize("name", ["{}", "majority-3({})"])
+@pytest.mark.parametrize("model", [FakeModel(usage={}, listing=PRICED), FakeModel(faults=("hang",), listing=PRICED)])
+def test_eval_keeps_its_cap_over_all_runs_of_the_command(tmp_path: Path, model: FakeModel, name: str) -> None:
+    """An answer that does not say its cost, and a time-out: no stored answer has what they cost."""
+    with FakeEndpoint({"m": model}) as endpoint:
+        options = EndpointOptions(max_cost_usd=0.4, timeout_s=0.3, patience_s=2.0)
+        asked_for = []
+        for _ in range(3):
+            opened = open_model(name.format(f"{endpoint.url}#m"), endpoint=options)
+            with pytest.raises(Incomplete, match=r"the cap of \$0\.40 is reached"):
+                evaluate_sync(opened, load("core", limit=20), tmp_path)
+            asked_for.append(endpoint.asked["m"])
+    assert 0 < asked_for[0] <= 6  # of $0.064 each
+    assert asked_for[1:] == asked_for[:1] * 2

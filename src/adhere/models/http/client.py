@@ -427,9 +427,10 @@ class EndpointModel:
             dispatcher.add(self.model, requests)
             try:
                 async for _, _, response in dispatcher.answers():
+                    self.spent_usd = dispatcher.spent_usd + dispatcher.reserved_usd
                     yield response
-            finally:
-                self.spent_usd = dispatcher.spent_usd
+            finally:  # what is dropped under way may be billed all the same
+                self.spent_usd = dispatcher.spent_usd + dispatcher.reserved_usd
             if dispatcher.stopped_for == "credit":
                 raise OutOfCredit(f"{self.name}: {dispatcher.stopped}. What was answered is stored")
             if dispatcher.stopped_for == "cost":

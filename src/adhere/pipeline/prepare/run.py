@@ -6,6 +6,8 @@ A text that was searched for, the rules that an oracle knows, what was spent.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Protocol, runtime_checkable
 
@@ -18,12 +20,14 @@ from adhere.pipeline.respond import settle
 from adhere.progress import Progress
 from adhere.schema import Mode, Prompt, Response
 from adhere.store.run import Run
+from adhere.store.segments import Damage
+from adhere.store.spending import Ledger, read_spent
 from adhere.suites.base import Suite
 
 
 @runtime_checkable
 class Spending(Protocol):
-    """A Model that keeps to a cap on cost: what was spent under it so far, in USD."""
+    """A Model that keeps to a cap on cost: what was spent under it so far, in USD, requests under way at their most."""
 
     spent_usd: float
 
@@ -36,11 +40,47 @@ async def prepare(model: Model, run: Run, suite: Suite, progress: Progress) -> N
         model.use(partial(_broken_rules, {prompt.id: prompt for prompt in run.prompts()}, run.spec.mode))
 
 
+def payer_of(model: Model) -> Spending | None:
+    """Who keeps to a cap: the Model, or the one that a method stands around; None: nobody."""
+    while not isinstance(model, Spending):
+        if not isinstance(model, WrappedModel | SearchedModel):
+            return None
+        model = model.inner
+    return model
+
+
 def note_spent(model: Model, run: Run) -> None:
-    """Tell a Model that keeps to a cap what a Run has cost: earlier runs of the command count under the same cap."""
-    if isinstance(model, Spending):
+    """Tell a Model that keeps to a cap what a Run has cost: earlier runs of the command count under the same cap.
+
+    A Run of an earlier version has no ledger, only answers that say what they cost.
+    """
+    payer = payer_of(model)
+    if payer is not None:
         for part in run.parts():
-            model.spent_usd += math.fsum(response.usage.cost_usd or 0.0 for response in part.responses())
+            stored = math.fsum(response.usage.cost_usd or 0.0 for response in part.responses())
+            payer.spent_usd += max(stored, read_spent(part.directory, Damage()))
+
+
+@contextmanager
+def keep_ledger(model: Model, run: Run) -> Iterator[Callable[[], None]]:
+    """Write down what a Model spends on a Run; gives what to call before an answer is stored.
+
+    Time-outs and answers that do not say their cost count under a cap at their most, and no stored answer says so.
+    """
+    payer = payer_of(model)
+    if payer is None:
+        yield lambda: None
+        return
+    before, ledger = payer.spent_usd, Ledger(run.directory)
+
+    def note() -> None:
+        ledger.note(payer.spent_usd - before)
+
+    try:
+        yield note
+    finally:
+        note()
+        ledger.close()
 
 
 def refuse_in_shards(model: Model) -> None:
