@@ -10,6 +10,9 @@ from adhere.report.pieces import numbers
     [
         (numbers.percent(0.342), "34.2\u00a0%"),
         (numbers.percent(1.0, digits=0), "100\u00a0%"),
+        (numbers.percent(46 / 160), "28.8\u00a0%"),
+        (numbers.percent(-0.666), "−66.6\u00a0%"),
+        (numbers.percent_interval(-0.735, 0.1), "−73.5…10.0"),
         (numbers.points(0.012), "+1.2"),
         (numbers.points(-0.02), "−2.0"),
         (numbers.points(-0.0004), "0.0"),

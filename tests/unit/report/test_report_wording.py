@@ -76,3 +76,9 @@ def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(width: int) -> No
     assert lines[0].split() == ["model", *rows[0][1 : len(lines[0].split())]]
     assert " ".join(lines[2:]).split(": ")[1].replace(",", "").split() == rows[0][len(lines[0].split()) :]
     assert "Left out" not in text_table(rows, width=200)
+
+
+def test_a_study_of_sound_answers_says_what_it_counts(factory: SimpleNamespace) -> None:
+    found = effect(factory.contrast("a", "b", 0.02, 0.10, p_value=0.01, p_adjusted=None), verb="pass soundly")
+    assert found.sentence.endswith("more prompts pass soundly.")
+    assert found.short == "▲ more pass soundly"

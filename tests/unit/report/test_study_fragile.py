@@ -109,6 +109,79 @@ def test_the_page_has_a_row_a_seed_kind_slice_suite_and_instruction() -> None:
     assert "query_pairs" not in page
 
 
+def sound_study(**primary: object) -> StudyResult:
+    """It counts sound answers, and measured them on the benchmark as well."""
+    result = fragile_study()
+    (suite,) = result.suites
+    beside = contrast(T, C, -0.07, -0.01, slice="sound", rate_treatment=0.081, rate_control=0.126, p_adjusted=0.02)
+    score = changed(suite.scores[0], guard=changed(suite.scores[0].guard, sound_share=0.0813, form_share=0.31))
+    suite = changed(suite, contrasts=[suite.contrasts[0], beside], scores=[score])
+    rates = [changed(one, guard=changed(one.guard, sound_share=0.19)) for one in result.scores]
+    verdict = changed(result.verdict, primary=changed(result.verdict.primary, **primary))
+    contrasts = [verdict.primary, *result.contrasts[1:]]
+    spec = {**result.spec, "verdict": {"smallest_effect": 0.03, "counts": "sound"}}
+    return changed(result, spec=spec, suites=[suite], scores=rates, verdict=verdict, contrasts=contrasts)
+
+
+def test_a_study_of_sound_answers_never_calls_its_rates_passing() -> None:
+    told = "sft+dpo+grpo passes 45.5 % of the prompts{}, sft+dpo+online-dpo 40.5 %."
+    plain, sound = (
+        " ".join(study_html(one).replace("\u00a0", " ").split()) for one in (fragile_study(), sound_study())
+    )
+    assert told.format("") in plain
+    assert told.format(" soundly") in sound
+    assert "prompts pass soundly only under the first" in sound
+    assert "▲ more pass soundly" in sound
+    assert "pass soundly (column sound)" in sound
+    assert "pass soundly" not in plain
+    assert "lost (prompts that pass soundly)" in " ".join(study_text(sound_study(), width=110).split())
+    assert "of published benchmarks only ifeval were asked" in sound
+
+
+def test_sound_answers_stand_beside_every_rate_of_a_benchmark_and_of_the_markdown() -> None:
+    page = study_html(sound_study()).replace("\u00a0", " ")
+    section = page[page.index('<section id="suites"') :]
+    row = section[: section.index("</table>")]
+    assert ("8.1 %" in row, "31 %" in row) == (True, True)
+    markdown = study_markdown(sound_study()).replace("\u00a0", " ")
+    assert "+4.0 (+1.0…+7.0), Holm p 0.030 \\[sound: 12.6 % → 8.1 %, −4.0 (−7.0…−1.0), Holm p 0.020\\]" in markdown
+    rates = markdown[markdown.index("## Pass rates") : markdown.index("## Contrasts")]
+    assert rates.count("sound 19.0 %") == 3 * 5
+    assert "sound" not in study_markdown(fragile_study()).partition("## Contrasts")[0]
+
+
+def test_nothing_was_given_up_for_a_loss() -> None:
+    lost = sound_study(difference=-0.047, low=-0.08, high=-0.01)
+    for made in (study_html(lost), study_markdown(lost), study_text(lost, width=110)):
+        flat = " ".join(made.replace("\u00a0", " ").split())
+        assert "Worse in sft+dpo+grpo: repetitive answers 1.0" in flat
+        assert "Given up for it: " not in flat
+        assert "Repetition got worse by more than the margin." in flat
+        assert "may have been bought: " not in flat
+
+
+def test_a_part_of_the_seeds_is_not_called_all_of_them() -> None:
+    result = study(seeds=3)
+    primary = changed(
+        result.verdict.primary, n_seeds=1, by_seed=result.verdict.primary.by_seed[:1], low=0.02, high=0.08, p_value=0.01
+    )
+    verdict = changed(result.verdict, primary=primary, scope="method", withheld=["1 of 3 seeds are finished"])
+    contrasts = [primary, *result.contrasts[1:]]
+    result = changed(result, verdict=verdict, contrasts=contrasts, seeds_finished=[1])
+    page = " ".join(study_html(result).split())
+    assert "+2.0…+8.0: the answer is withheld." in page
+    assert "+2.0…+8.0: more prompts pass." not in page
+    assert "1 of 3 finished: seed 1</dd>" in page
+    assert "About the methods: 1 of 3 training seeds." in page
+    assert "One training seed: another one may give another difference" in page
+
+
+def test_what_was_not_measured_was_neither_gained_nor_lost() -> None:
+    page = study_html(study())
+    (row,) = [line for line in page.splitlines() if "sft+dpo+grpo − start</th>" in line or "new-family</td>" in line]
+    assert "0 / 0" not in row
+
+
 def test_terminal_and_markdown_say_it_too() -> None:
     for text in (study_text(fragile_study()), study_markdown(fragile_study())):
         flat = " ".join(text.replace("\u00a0", " ").split())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import unicodedata
 from types import SimpleNamespace
 
@@ -28,6 +29,13 @@ def test_text_holds_verdict_rates_contrasts_and_ledger(factory: SimpleNamespace,
     assert text.count("seed 1") == (
         3 * 4 + 2 if seeds == 3 else 0
     )  # rates; the primary contrast and the matched compute
+
+
+def test_names_of_arms_are_whole_beside_their_rates(factory: SimpleNamespace) -> None:
+    text = study_text(factory.study(seeds=3), width=110)
+    rates = text[text.index("Pass rates") : text.index("What each step bought")]
+    for arm in factory.ARMS:
+        assert re.search(rf"^  {re.escape(arm)} ", rates, re.MULTILINE), arm
 
 
 def test_text_stays_within_the_width(factory: SimpleNamespace) -> None:

@@ -96,3 +96,28 @@ def test_json_has_the_trials_and_a_result_is_read_again() -> None:
     assert found["stages"][1]["trials"][1]["rates"] == [0.4375]
     assert decode(encode(tuned()), StudyResult).tuning == tuned().tuning
     assert study_answer(study()).tuning is None
+
+
+def test_a_choice_at_the_edge_and_a_method_that_was_not_searched_are_threats() -> None:
+    rates = {"learning_rate": (5e-6, 2e-5, 8e-5), "kl_beta": (0.0, 0.05)}
+    trials = [
+        Trial({"learning_rate": lr, "kl_beta": kl}, [lr], 1, 1.0)
+        for lr in rates["learning_rate"]
+        for kl in rates["kl_beta"]
+    ]
+    inside, edge = (TunedStage("grpo", trials, chosen) for chosen in (2, 4))
+    assert "At the edge" not in study_markdown(tuned(stages=[inside]))
+    told = study_markdown(tuned(stages=[edge])).replace("\\_", "_")
+    assert "At the edge of what was tried: grpo learning_rate 8e-05." in told
+    assert "kl_beta 0.0;" not in told
+    other = changed(tuned(), arm_stages={**tuned().arm_stages, "rm": ["sft", "dpo", "grpo-model"]})
+    like = next(one for one in other.stage_costs if one.stage == "grpo")
+    other = changed(other, stage_costs=[*other.stage_costs, changed(like, stage="grpo-model")])
+    assert "grpo-model is grpo as grpo is, so their difference is one of settings, too." in study_markdown(other)
+    assert "one of settings" not in study_markdown(tuned())
+
+
+def test_what_tuning_took_stands_beside_the_whole_study() -> None:
+    minutes = f"{study().minutes:.1f} minutes"
+    for made in (study_html(tuned()), study_text(tuned(), width=110), study_markdown(tuned())):
+        assert f"{minutes}, and 31.0 of tuning before" in made

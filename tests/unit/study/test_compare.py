@@ -209,6 +209,9 @@ def test_unfinished_seeds_are_left_out_until_they_are_there() -> None:
     del outcomes["a", 4]
     spec = msgspec.structs.replace(SPEC, seeds=list(range(5)))
     assert [one.seed for one in contrasts(spec, known(outcomes, spec.seeds))[0].by_seed] == [0, 1, 2, 3]
+    spec = msgspec.structs.replace(SPEC, seeds=[0, 1])
+    first = {key: passes for key, passes in several(0.01).items() if key[1] in {None, 0}}
+    assert "over 1 seed:" in rule(spec, known(first, spec.seeds), withheld=["1 of 2 seeds are finished"]).headline
 
 
 def test_nothing_is_counted_before_both_arms_are_there() -> None:

@@ -259,6 +259,7 @@ def test_a_failed_cell_is_named_and_withholds_the_answer(
     assert result.verdict.answer == "INCONCLUSIVE"
     assert "1 of 2 seeds are finished" in result.verdict.because
     assert {score.arm for score in result.scores if score.seed == 1} == {"sft", "grpo"}
+    assert {cost.arm for cost in result.arm_costs if cost.seed == 1} == {"start", "sft", "grpo"}, "no part of a cost"
     monkeypatch.setattr(work, "_DO", {**work._DO, "cell": train})
     assert prepare(spec, tmp_path).run().failures == []
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,26 @@ def test_an_old_answer_is_asked_what_sound_answers_say() -> None:
     assert older.sound is None
     assert {one.sound for one in older.arms.values()} == {None}
     assert "only sound" not in reproduction_text(older)
+
+
+def test_a_further_seed_costs_what_seeds_cost_and_no_more() -> None:
+    """As the study itself counts: what no seed owns, the start model's evaluation, is not paid again."""
+    found = reproduce(STUDIES / "zoo")
+    hours = re.search(r"\((\d+) more, about ([\d.]+) hours", found.decides)
+    assert hours is not None
+    stored = json.loads((STUDIES / "zoo" / "result.json").read_text())
+    start = stored_evaluations_of(STUDIES / "zoo", "start")
+    each = (stored["minutes"] - start / 60) / 3
+    assert float(hours[2]) == pytest.approx(int(hours[1]) * each / 60, abs=0.05)
+    assert 27 * start / 3 / 3600 > 0.09, "or nothing was tested"
+
+
+def stored_evaluations_of(directory: Path, arm: str) -> float:
+    """Seconds of an arm's evaluations."""
+    with tempfile.TemporaryDirectory() as place:
+        unpack(directory / "records.tar.xz", Path(place))
+        found = [json.loads(file.read_bytes()) for file in (Path(place) / "evaluations").glob("*.json")]
+    return sum(one["seconds"] for one in found if one["arm"] == arm)
 
 
 def test_the_command_prints_one_object_and_needs_no_torch() -> None:

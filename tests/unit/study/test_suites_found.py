@@ -128,6 +128,8 @@ def test_a_study_of_sound_answers_says_what_of_a_suite_is_more_than_the_letter()
     sound = [one for one in x.contrasts if one.slice == "sound"]
     assert [(one.treatment, one.control) for one in sound] == [("a", "b"), ("a", "start")]
     assert sound[0].rate_treatment == 0.0
+    shares = {one.arm: (one.guard.sound_share, one.guard.form_share) for one in x.scores if one.seed is None}
+    assert shares == {"start": (pytest.approx(0.15), 0.0), "a": (0.0, 1.0), "b": (pytest.approx(0.4), 0.0)}
     assert sound[0].high is not None
     assert sound[0].high < 0
     assert all(one.p_adjusted is not None for one in sound)

@@ -10,8 +10,8 @@ _MINUS = "\u2212"
 
 
 def percent(rate: float | None, *, digits: int = 1) -> str:
-    """`0.342` as `34.2 %`."""
-    return DASH if rate is None else f"{100 * rate:.{digits}f}\u00a0%"
+    """`0.342` as `34.2 %`; 46 of 160 are 28.75 before they are rounded, not the 28.749999 of a float."""
+    return DASH if rate is None else f"{round(100 * rate, 9):.{digits}f}\u00a0%".replace("-", _MINUS)
 
 
 def points(difference: float | None, *, signed: bool = True) -> str:
@@ -31,7 +31,7 @@ def percent_change(share: float | None) -> str:
 
 def percent_interval(low: float | None, high: float | None) -> str:
     """`28.1…40.9`, in percent."""
-    return DASH if low is None or high is None else f"{100 * low:.1f}…{100 * high:.1f}"
+    return DASH if low is None or high is None else f"{100 * low:.1f}…{100 * high:.1f}".replace("-", _MINUS)
 
 
 def points_interval(low: float | None, high: float | None) -> str:

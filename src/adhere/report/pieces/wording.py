@@ -13,8 +13,8 @@ from adhere.study.outcome.result import Contrast, StudyResult
 Direction = Literal["more", "fewer", "unclear", "unmeasured", "open"]
 
 _SHORT: dict[Direction, str] = {
-    "more": "▲ more pass",
-    "fewer": "▼ fewer pass",
+    "more": "▲ more {}",
+    "fewer": "▼ fewer {}",
     "unclear": "○ no effect shown",
     "unmeasured": "– not measured",
     "open": "– no interval",
@@ -35,8 +35,14 @@ class Effect(NamedTuple):
     sentence: str
 
 
-def effect(contrast: Contrast) -> Effect:
-    """What the contrast shows.
+def verb_of(result: StudyResult) -> str:
+    """What the contrasts of a study count: prompts that `pass`, or that `pass soundly`."""
+    rule = result.spec.get("verdict")
+    return "pass soundly" if isinstance(rule, dict) and rule.get("counts") == "sound" else "pass"
+
+
+def effect(contrast: Contrast, *, verb: str = "pass") -> Effect:
+    """What the contrast shows, of prompts that do what `verb` says.
 
     An effect is claimed only when the interval excludes zero and the p-value, where there is one (Holm's where the
     contrast was adjusted), lies at or below the same level.
@@ -49,10 +55,8 @@ def effect(contrast: Contrast) -> Effect:
         return Effect("open", _SHORT["open"], f"{head}: {size} points, without an interval ({reason_of(contrast)}).")
     measured = f"{head}: {points(contrast.difference)} points, interval {points_interval(contrast.low, contrast.high)}"
     direction = _direction(contrast)
-    if direction == "more":
-        return Effect(direction, _SHORT[direction], f"{measured}: more prompts pass.")
-    if direction == "fewer":
-        return Effect(direction, _SHORT[direction], f"{measured}: fewer prompts pass.")
+    if direction in {"more", "fewer"}:
+        return Effect(direction, _SHORT[direction].format(verb), f"{measured}: {direction} prompts {verb}.")
     return Effect(direction, _SHORT[direction], f"{measured}: no effect shown{_but(contrast)}.")
 
 
@@ -77,9 +81,12 @@ def level(contrast: Contrast) -> str:
 
 def not_measured(result: StudyResult) -> list[str]:
     """What a reader could take from this report although nobody measured it."""
+    published = ", ".join(suite.name for suite in result.suites)
     notes = [
         _QUALITY,
-        f"Other prompts: every rate is on the suite {result.suite} and says nothing about published benchmarks.",
+        f"Other prompts: of published benchmarks only {published} were asked."
+        if published
+        else f"Other prompts: every rate is on the suite {result.suite} and says nothing about published benchmarks.",
         f"Other start models and sizes: every arm starts from {result.start_model}.",
     ]
     if len(result.seeds) == 1:

@@ -12,7 +12,7 @@ from adhere.report.pieces.charts import Line, curve, parts_bar
 from adhere.report.pieces.guards import GUARDS
 from adhere.report.pieces.numbers import plural
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
-from adhere.report.pieces.wording import not_measured
+from adhere.report.pieces.wording import not_measured, verb_of
 from adhere.report.study.pictures import (
     contrast_forest,
     gain_chart,
@@ -39,6 +39,7 @@ from adhere.report.study.view import (
     is_slight,
     kind_table,
     matched_sentence,
+    minutes_words,
     missing_reasons,
     price_of,
     sides_line,
@@ -111,6 +112,8 @@ def study_html(result: StudyResult) -> str:
         hangs_on=hangs_on_sentence(result),
         is_small=is_slight(result),
         in_words=in_words(result),
+        verb=verb_of(result),
+        minutes=minutes_words(result),
         price=price_of(result),
         contamination=contamination_rows(result),
         changed=changes_of(result),

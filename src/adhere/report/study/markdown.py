@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from adhere.report.pieces.numbers import count, decimal, p_value, percent, percent_interval, points, points_interval
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.untrusted import visible
-from adhere.report.pieces.wording import level, sentence
+from adhere.report.pieces.wording import level, sentence, verb_of
 from adhere.report.study.threats import threats
 from adhere.report.study.view import (
     GROWTH_HEADINGS,
@@ -25,6 +25,7 @@ from adhere.report.study.view import (
     guard_rows,
     hangs_on_sentence,
     matched_sentence,
+    minutes_words,
     note_sentence,
     price_of,
     sides_line,
@@ -64,7 +65,7 @@ def study_markdown(result: StudyResult) -> str:
         ),
         "## Pass rates",
         _rates(result),
-        "## Contrasts (points)",
+        f"## Contrasts (points, prompts that {verb_of(result)})",
         _table(
             ["treatment − control", "slice", "prompts", "seeds", "difference", f"{level(primary)} interval", "p",
                 "Holm p", "finds"],
@@ -129,7 +130,7 @@ def study_markdown(result: StudyResult) -> str:
         (
             f"Spec `{result.spec_sha256[:12]}`, suite `{result.suite_sha256[:12]}`, engine {_text(result.engine.name)} "
             f"{_text(result.engine.version)} {_text(result.engine.precision)}, "
-            f"whole study {decimal(result.minutes)} minutes."
+            f"whole study {minutes_words(result)}."
         ),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -143,7 +144,9 @@ def _rates(result: StudyResult) -> str:
         for part in parts:
             score = next((row.score for row in part.arms if row.arm == arm), None)
             rate = score.prompt_strict if score else None
-            cells.append(f"{percent(rate.rate)} ({percent_interval(rate.low, rate.high)})" if rate else "–")
+            told = f"{percent(rate.rate)} ({percent_interval(rate.low, rate.high)})" if rate else "–"
+            sound = score.guard.sound_share if score else None
+            cells.append(told if sound is None else f"{told}, sound {percent(sound)}")
         rows.append([arm, *cells])
     return _table(["arm", *(part.slice for part in parts)], rows)
 

@@ -15,7 +15,7 @@ from adhere.report.pieces.numbers import (
 )
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.text_table import heading, paragraph, text_table
-from adhere.report.pieces.wording import level, not_measured, reason_of, sentence
+from adhere.report.pieces.wording import level, not_measured, reason_of, sentence, verb_of
 from adhere.report.study.threats import threats
 from adhere.report.study.view import (
     GROWTH_HEADINGS,
@@ -29,6 +29,7 @@ from adhere.report.study.view import (
     guard_rows,
     hangs_on_sentence,
     matched_sentence,
+    minutes_words,
     missing_reasons,
     note_sentence,
     price_of,
@@ -44,6 +45,7 @@ from adhere.report.study.view import (
 from adhere.study.outcome.result import ArmScore, Contrast, StudyResult
 from adhere.terminal import one_line
 
+TOLD = GUARDS[:6]  # as many as leave room for the names of arms; the page has them all
 _SIGNS = {"YES": "✓", "NO": "✗", "EQUIVALENT": "=", "INCONCLUSIVE": "?"}
 
 
@@ -71,7 +73,7 @@ def _verdict(result: StudyResult, width: int) -> str:
     facts = {
         "Difference": f"{difference} ({primary.treatment} − {primary.control}, slice {primary.slice})",
         "Measured": f"{plural(primary.n_prompts, 'prompt')}, {plural(primary.n_seeds, 'seed')}; "
-        f"{count(primary.gained)} gained, {count(primary.lost)} lost",
+        f"{count(primary.gained)} gained, {count(primary.lost)} lost (prompts that {verb_of(result)})",
         "Finds": _finds(primary),
         "Seeds": by_seed(primary),
         "Hangs on": hangs_on_sentence(result),
@@ -111,7 +113,7 @@ def _rates(result: StudyResult, width: int) -> str:
     slices = slice_scores(result)
     if not slices:
         return f"{heading('Pass rates')}\n  No pass rate was measured: the study ended before any arm was evaluated."
-    head = ["arm", "passed/n", "rate", "interval", *(column.heading for column in GUARDS)]
+    head = ["arm", "passed/n", "rate", "interval", *(column.heading for column in TOLD)]
     lines = [
         heading(f"Pass rates ({level(result.verdict.primary)} intervals; beside each what could be given up for it)")
     ]
@@ -129,10 +131,11 @@ def _rates(result: StudyResult, width: int) -> str:
 
 def _rate_row(name: str, score: ArmScore | None) -> list[str]:
     if score is None:
-        return [name, *(["–"] * (3 + len(GUARDS)))]
+        return [name, *(["–"] * (3 + len(TOLD)))]
     rate = score.prompt_strict
     guards = [
-        percent(value, digits=0) if column.is_share else decimal(value) for column, value in guard_cells(score.guard)
+        percent(value, digits=0) if column.is_share else decimal(value)
+        for column, value in guard_cells(score.guard)[: len(TOLD)]
     ]
     return [name, f"{rate.passed}/{rate.n}", percent(rate.rate), percent_interval(rate.low, rate.high), *guards]
 
@@ -149,7 +152,7 @@ def _contrasts(result: StudyResult, width: int) -> str:
                 count(contrast.n_prompts),
                 points(contrast.difference),
                 points_interval(contrast.low, contrast.high),
-                f"{contrast.gained}/{contrast.lost}",
+                f"{contrast.gained}/{contrast.lost}" if contrast.difference is not None else "–",
                 p_value(contrast.p_value),
                 p_value(contrast.p_adjusted),
                 points(contrast.minimum_detectable, signed=False),
@@ -157,7 +160,14 @@ def _contrasts(result: StudyResult, width: int) -> str:
         )
         where = "" if contrast.slice == "all" else f" [{contrast.slice}]"
         sentences.append(paragraph(row.effect.sentence + where, width=width, label=row.effect.short[0], hang=2))
-    return "\n".join([heading("What each step bought (points)"), *sentences, "", text_table(rows, width=width, left=2)])
+    return "\n".join(
+        [
+            heading(f"What each step bought (points, prompts that {verb_of(result)})"),
+            *sentences,
+            "",
+            text_table(rows, width=width, left=2),
+        ]
+    )
 
 
 def _growth(result: StudyResult, width: int) -> str:
@@ -224,7 +234,7 @@ def _ledger(result: StudyResult, width: int) -> str:
         for cost in result.arm_costs
     ]
     table = text_table(rows, width=width) if result.arm_costs else "  No arm was trained."
-    return f"{heading(f'Cost (whole study: {decimal(result.minutes)} minutes)')}\n{table}"
+    return f"{heading(f'Cost (whole study: {minutes_words(result)})')}\n{table}"
 
 
 def _limits(result: StudyResult, width: int) -> str:

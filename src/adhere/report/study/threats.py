@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from adhere.report.pieces.numbers import plural, points
+from adhere.report.pieces.wording import sentence
+from adhere.study.design.tuned import Tuning
 from adhere.study.outcome.result import StudyResult
 
 
@@ -14,8 +16,14 @@ def threats(result: StudyResult) -> list[str]:
 def _of_the_answer(result: StudyResult) -> list[str]:
     primary = result.verdict.primary
     late = [change for change in result.changes if change.evaluations]
-    broken = [guard.name.replace("_", " ") for guard in result.guards if guard.outcome == "violated"]
-    open_ = [guard.name.replace("_", " ") for guard in result.guards if guard.outcome == "undecided"]
+    broken, open_ = (
+        dict.fromkeys(guard.name.replace("_", " ") for guard in result.guards if guard.outcome == outcome)
+        for outcome in ("violated", "undecided")
+    )
+    gained = (primary.difference or 0) > 0
+    bought, cost = (
+        ("The gain may have been bought: ", "The gain may have cost something else: ") if gained else ("", "")
+    )
     lost = [side.task for side in result.sides.tests if side.outcome == "violated"] if result.sides else []
     unequal = [one for one in result.matched if not one.within]
     signs = {one.difference > 0 for one in primary.by_seed if one.difference}
@@ -26,15 +34,15 @@ def _of_the_answer(result: StudyResult) -> list[str]:
         )
         if late
         else "",
-        f"The gain may have been bought: {', '.join(broken)} got worse by more than the margin." if broken else "",
+        sentence(f"{bought}{', '.join(broken)} got worse by more than the margin") if broken else "",
         f"Whether something was given up for it is not decided for {', '.join(open_)}." if open_ else "",
-        f"The gain may have cost something else: worse at {', '.join(lost)} by more than the margin." if lost else "",
+        sentence(f"{cost}worse at {', '.join(lost)} by more than the margin") if lost else "",
         f"Compute is not equal as planned in {plural(len(unequal), 'measure')}." if unequal else "",
         "Seeds disagree about the sign of the difference." if len(signs) > 1 else "",
         "One training seed: another one may give another difference, and nothing here says how much."
-        if result.verdict.scope == "checkpoints"
+        if primary.n_seeds == 1
         else f"{plural(primary.n_seeds, 'training seed')}: the spread between seeds is itself known roughly."
-        if primary.n_seeds < 10
+        if 1 < primary.n_seeds < 10
         else "",
         (
             f"The design finds differences from {points(primary.minimum_detectable, signed=False)} points; "
@@ -74,7 +82,31 @@ def _of_settings(result: StudyResult) -> str:
         for name in dict.fromkeys(stage for arm in result.arm_stages.values() for stage in arm)
         if name not in tuned
     ]
-    return (
-        f"Settings were searched for on {plural(len(result.tuning.seeds), 'seed')} and a grid that a person "
-        "chose: the best may lie outside it."
-    ) + (f" Not searched for: {', '.join(others)}." if others else "")
+    method = {stage.stage: stage.method for stage in result.stage_costs}
+    alike = {other: name for other in others for name in sorted(tuned) if method.get(name, "") == method.get(other)}
+    edges = _at_the_edge(result.tuning)
+    return " ".join(
+        [
+            (
+                f"Settings were searched for on {plural(len(result.tuning.seeds), 'seed')} and a grid that a person "
+                "chose: the best may lie outside it."
+            ),
+            *([f"At the edge of what was tried: {'; '.join(edges)}."] if edges else []),
+            *([f"Not searched for: {', '.join(others)}."] if others else []),
+            *(
+                f"{other} is {method[name]} as {name} is, so their difference is one of settings, too."
+                for other, name in alike.items()
+            ),
+        ]
+    )
+
+
+def _at_the_edge(tuning: Tuning) -> list[str]:
+    """Chosen numbers that are the lowest or highest of at least three that were tried: a better one may lie beyond."""
+    found = []
+    for stage in tuning.stages:
+        for name, value in stage.trials[stage.chosen].settings.items():
+            values = {tried for one in stage.trials if isinstance(tried := one.settings[name], int | float)}
+            if len(values) >= 3 and value in (min(values), max(values)):
+                found.append(f"{stage.stage} {name} {value}")
+    return found

@@ -20,7 +20,7 @@ from adhere.report.pieces.numbers import (
     points_interval,
 )
 from adhere.report.pieces.sides import following_words, rest_sentence, side_scores
-from adhere.report.pieces.wording import Effect, effect
+from adhere.report.pieces.wording import Effect, effect, verb_of
 from adhere.store.summary import Share
 from adhere.study.design.tuned import Tuning
 from adhere.study.outcome.result import ArmScore, ArmTraps, CellNote, Contrast, Curve, GuardTest, Match, StudyResult
@@ -244,7 +244,11 @@ def contrast_rows(result: StudyResult) -> list[ContrastRow]:
     """The primary contrast first, then the others in their stored order."""
     primary = result.verdict.primary
     others = [contrast for contrast in result.contrasts if contrast != primary]
-    return [ContrastRow(contrast, effect(contrast)) for contrast in [primary, *others]]
+    shown = [ContrastRow(contrast, effect(contrast, verb=verb_of(result))) for contrast in [primary, *others]]
+    if result.verdict.withheld and shown[0].effect.direction in {"more", "fewer"}:  # the rule is applied once
+        told = shown[0].effect.sentence.rpartition(":")[0]
+        shown[0] = ContrastRow(primary, Effect("unclear", "○ withheld", f"{told}: the answer is withheld."))
+    return shown
 
 
 _GUARDS = {
@@ -321,7 +325,8 @@ def price_of(result: StudyResult) -> Price | None:
         return None
     broken = list(dict.fromkeys(_price(one, result) for one in tests if one.outcome == "violated"))
     if broken:
-        return Price("violated", f"✗ Given up for it: {'; '.join(broken)}")
+        said = "Given up for it" if (result.verdict.primary.difference or 0) > 0 else f"Worse in {treatment}"
+        return Price("violated", f"✗ {said}: {'; '.join(broken)}")
     open_ = sum(one.outcome == "undecided" for one in tests)
     if open_:
         return Price("undecided", f"? No guard is violated; {open_} of {len(tests)} are undecided")
@@ -340,8 +345,9 @@ def in_words(result: StudyResult) -> str:
     primary = result.verdict.primary
     if primary.rate_treatment is None or primary.rate_control is None:
         return ""
+    verb, _, how = verb_of(result).partition(" ")
     return (
-        f"{primary.treatment} passes {percent(primary.rate_treatment)} of the prompts, "
+        f"{primary.treatment} {verb}es {percent(primary.rate_treatment)} of the prompts{how and f' {how}'}, "
         f"{primary.control} {percent(primary.rate_control)}."
     )
 
@@ -384,15 +390,28 @@ def hangs_on_sentence(result: StudyResult) -> str:
 
 
 def suites_line(result: StudyResult) -> str:
-    """The contrast of the verdict on each published suite, in one line; empty without any."""
+    """The contrast of the verdict on each published suite, in one line; empty without any.
+
+    Where sound answers were counted, these behind it.
+    """
     found = []
     for suite in result.suites:
-        one = suite.contrasts[0]
-        found.append(
-            f"{suite.name} {percent(one.rate_control)} → {percent(one.rate_treatment)}, {points(one.difference)} "
+        first = suite.contrasts[0]
+        compared = (first.treatment, first.control)
+        sound = [one for one in suite.contrasts if one.slice == "sound" and (one.treatment, one.control) == compared]
+        told = [
+            f"{percent(one.rate_control)} → {percent(one.rate_treatment)}, {points(one.difference)} "
             f"({points_interval(one.low, one.high)}), Holm p {p_value(one.p_adjusted)}"
-        )
+            for one in (first, *sound)
+        ]
+        found.append(f"{suite.name} {' [sound: '.join(told)}{']' * len(sound)}")
     return "; ".join(found)
+
+
+def minutes_words(result: StudyResult) -> str:
+    """What the whole study took, tuning beside it."""
+    tuning = f", and {decimal(result.tuning.minutes)} of tuning before" if result.tuning else ""
+    return f"{decimal(result.minutes)} minutes{tuning}"
 
 
 class TrialRow(NamedTuple):

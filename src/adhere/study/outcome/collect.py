@@ -389,16 +389,21 @@ def _stage_cost(plan: Plan, record: CellRecord, pools: Mapping[str, Manifest], p
 
 
 def _arm_costs(spec: StudySpec, plan: Plan, stored: _Records, parameters: int) -> list[ArmCost]:
-    """What each arm would cost alone: its cells, those it shares, and the pools that they learn from."""
+    """What each arm would cost alone: its cells, those it shares, and the pools that they learn from.
+
+    An arm of which something is still to be trained or drawn at a seed has no cost there yet.
+    """
     costs = []
     for seed in spec.seeds:
         for arm in spec.arms:
             if arm.seeds is not None and seed not in arm.seeds:
                 continue
             cells = [cell for cell in plan.cells if cell.seed == seed and arm.name in cell.arms]
-            ledgers = [stored.cells[cell.key].ledger for cell in cells if cell.key in stored.cells]
             keys = list(dict.fromkeys(key for cell in cells for key in cell.pools))
-            pools = [stored.pools[key] for key in keys if key in stored.pools]
+            if not all(cell.key in stored.cells for cell in cells) or not all(key in stored.pools for key in keys):
+                continue
+            ledgers = [stored.cells[cell.key].ledger for cell in cells]
+            pools = [stored.pools[key] for key in keys]
             known = [pool.ledger.tokens_generated for pool in pools]
             drawn = None if None in known else sum(tokens or 0 for tokens in known)
             processed = sum(ledger.tokens_processed for ledger in ledgers)

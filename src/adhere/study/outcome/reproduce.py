@@ -122,7 +122,8 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
     }
     found = contrasts(spec, evaluations)
     on = fragility(spec.verdict, evaluations)
-    per_seed = result.minutes / len(result.seeds_finished) if result.seeds_finished else None
+    shared = sum(run.seconds for by_arm in runs.values() for (_, seed), run in by_arm.items() if seed is None) / 60
+    per_seed = (result.minutes - shared) / len(result.seeds_finished) if result.seeds_finished else None
 
     def rule(hangs_on: Fragility | None) -> StudyVerdict:
         return verdict(

@@ -43,12 +43,6 @@ def scores_of(
 
 def _arm_score(arm: str, seed: int | None, name: str, found: Measurement, places: Sequence[int]) -> ArmScore:
     part = found.summary.overall if name == "all" else found.summary.slices[name]
-    sound, form = found.sound, found.empty_form
-    guard = msgspec.structs.replace(
-        part.guard,
-        sound_share=mean(sound[place] for place in places),
-        form_share=mean(form[place] for place in places) if form else None,
-    )
     return ArmScore(
         arm=arm,
         seed=seed,
@@ -58,8 +52,18 @@ def _arm_score(arm: str, seed: int | None, name: str, found: Measurement, places
         instruction_strict=part.instruction_strict.share,
         families=_tallies(part.families),
         kinds=_tallies(part.kinds),
-        guard=guard,
+        guard=with_sound(part.guard, found, places),
         accounting={**msgspec.to_builtins(part.accounting)},
+    )
+
+
+def with_sound(guard: GuardMeans, found: Measurement, places: Sequence[int]) -> GuardMeans:
+    """The guard numbers with the shares of sound answers and of form alone, counted by prompt."""
+    sound, form = found.sound, found.empty_form
+    return msgspec.structs.replace(
+        guard,
+        sound_share=mean(sound[place] for place in places),
+        form_share=mean(form[place] for place in places) if form else None,
     )
 
 

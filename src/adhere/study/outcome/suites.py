@@ -11,11 +11,10 @@ import msgspec
 import numpy as np
 
 from adhere.stats import fit_crossed, holm
-from adhere.store.summary import SliceScore
 from adhere.study.design.spec import ContrastSpec, StudySpec
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrast
 from adhere.study.outcome.result import Contrast, InstructionDifference, SuiteFound, SuiteScore
-from adhere.study.outcome.scores import pooled_guard, pooled_share
+from adhere.study.outcome.scores import pooled_guard, pooled_share, with_sound
 from adhere.study.run.measured import Measurement
 
 Pair = tuple[str, str]  # treatment, control
@@ -92,7 +91,7 @@ def _scores(spec: StudySpec, runs: Mapping[RunKey, Measurement]) -> list[SuiteSc
     found = []
     for arm in spec.arms:
         seeds = [seed for name, seed in runs if name == arm.name]
-        each = [_score(arm.name, seed, runs[arm.name, seed].summary.overall) for seed in seeds]
+        each = [_score(arm.name, seed, runs[arm.name, seed]) for seed in seeds]
         if len(each) == 1:
             found.append(msgspec.structs.replace(each[0], seed=None))
         elif each:
@@ -103,9 +102,11 @@ def _scores(spec: StudySpec, runs: Mapping[RunKey, Measurement]) -> list[SuiteSc
 _RATES = ("prompt_strict", "prompt_loose", "instruction_strict", "instruction_loose")
 
 
-def _score(arm: str, seed: int | None, of: SliceScore) -> SuiteScore:
+def _score(arm: str, seed: int | None, found: Measurement) -> SuiteScore:
+    of = found.summary.overall
     strict, loose, each_strict, each_loose = (getattr(of, name).share for name in _RATES)
-    return SuiteScore(arm, seed, strict, loose, each_strict, each_loose, of.guard)
+    guard = with_sound(of.guard, found, range(len(found.passes)))
+    return SuiteScore(arm, seed, strict, loose, each_strict, each_loose, guard)
 
 
 def _pool_suite(each: Sequence[SuiteScore], confidence: float) -> SuiteScore:

@@ -136,7 +136,7 @@ def _headline(answer: Answer, scope: Scope, primary: Contrast, *, fragile: bool,
     what = (
         "the checkpoints of this one seed"
         if scope == "checkpoints"
-        else f"the methods{on_these}, over {primary.n_seeds} seeds"
+        else f"the methods{on_these}, over {primary.n_seeds} seed{'' if primary.n_seeds == 1 else 's'}"
     )
     head = f"{answer} (FRAGILE)" if fragile else answer
     if primary.difference is None or primary.low is None or primary.high is None:
