@@ -96,7 +96,7 @@ def test_the_page_has_a_row_a_seed_kind_slice_suite_and_instruction() -> None:
     page = " ".join(study_html(fragile_study()).replace("\u00a0", " ").split())
     for text in (
         "it holds 0 without seed 0, 2",
-        "flipped in all ways: p 0.250",
+        "flipped in all ways, on these prompts: p 0.250",
         "25 kinds of constraint as a sample of kinds",
         "case:lower",
         "On published benchmarks",

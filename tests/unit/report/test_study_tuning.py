@@ -113,8 +113,11 @@ def test_a_choice_at_the_edge_and_a_method_that_was_not_searched_are_threats() -
     other = changed(tuned(), arm_stages={**tuned().arm_stages, "rm": ["sft", "dpo", "grpo-model"]})
     like = next(one for one in other.stage_costs if one.stage == "grpo")
     other = changed(other, stage_costs=[*other.stage_costs, changed(like, stage="grpo-model")])
-    assert "grpo-model is grpo as grpo is, so their difference is one of settings, too." in study_markdown(other)
-    assert "one of settings" not in study_markdown(tuned())
+    assert (
+        "grpo-model has the method of grpo, and settings that nobody searched for: they differ in these, too."
+        in study_markdown(other)
+    )
+    assert "has the method of" not in study_markdown(tuned())
 
 
 def test_what_tuning_took_stands_beside_the_whole_study() -> None:

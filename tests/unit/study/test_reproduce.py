@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from benchmarks.studies.renew import renew
 from click.testing import CliRunner
 
 from adhere.cli.reproduce import command
@@ -87,6 +88,28 @@ def stored_evaluations_of(directory: Path, arm: str) -> float:
         unpack(directory / "records.tar.xz", Path(place))
         found = [json.loads(file.read_bytes()) for file in (Path(place) / "evaluations").glob("*.json")]
     return sum(one["seconds"] for one in found if one["arm"] == arm)
+
+
+def test_a_result_of_older_code_is_renewed_from_its_records(tmp_path: Path) -> None:
+    """Cells of older code have other keys, so the study itself cannot be collected again; its statistics can."""
+    place = tmp_path / "continue"
+    shutil.copytree(STUDIES / "continue", place)
+    before = json.loads((place / "result.json").read_text())
+    assert "sound_share" not in before["scores"][0]["guard"]
+    renewed = renew(place)
+    after = json.loads((place / "result.json").read_text())
+    rates = {one.arm: one.guard.sound_share for one in renewed.scores if one.slice == "all"}
+    assert rates["text-50"] == pytest.approx(27 / 140)
+    same = {name for name in before if after[name] == before[name]}
+    assert before.keys() - same <= {"scores", "verdict", "contrasts", "guards", "tax", "fragility"}
+    assert after["verdict"]["answer"] == before["verdict"]["answer"]
+    assert reproduce(place).differ == 0
+    after["scores"][0]["prompt_strict"]["rate"] = 0.5
+    (place / "result.json").write_text(json.dumps(after))
+    with pytest.raises(IntegrityError, match="1 values differ"):
+        renew(place)
+    with pytest.raises(IntegrityError, match="older rule"):
+        renew(STUDIES / "zoo")
 
 
 def test_the_command_prints_one_object_and_needs_no_torch() -> None:

@@ -94,7 +94,7 @@ def _of_settings(result: StudyResult) -> str:
             *([f"At the edge of what was tried: {'; '.join(edges)}."] if edges else []),
             *([f"Not searched for: {', '.join(others)}."] if others else []),
             *(
-                f"{other} is {method[name]} as {name} is, so their difference is one of settings, too."
+                f"{other} has the method of {name}, and settings that nobody searched for: they differ in these, too."
                 for other, name in alike.items()
             ),
         ]

@@ -376,7 +376,9 @@ def hangs_on_sentence(result: StudyResult) -> str:
             f"Without any one seed the difference lies between {points(without[0])} and {points(without[1])}"
             + (f", and of the interval: {held}." if excludes else ".")
         )
-        parts.append(f"Signs of the seeds' differences, flipped in all ways: p {p_value(on.sign_flip_p)}.")
+        parts.append(
+            f"Signs of the seeds' differences, flipped in all ways, on these prompts: p {p_value(on.sign_flip_p)}."
+        )
     kinds = on.kinds
     if kinds.difference is None:
         parts.append(f"Of other kinds of constraint nothing is known: {kinds.reason}.")

@@ -57,17 +57,8 @@ def reproduce(directory: Path) -> Reproduction:
         UsageError: One of the two files is missing.
         IntegrityError: One of them is damaged, or the records are of another study.
     """
-    for name in (RESULT, RECORDS):
-        if not (directory / name).is_file():
-            raise UsageError(
-                f"{directory} holds no {name}: give the folder of a committed study, e.g. docs/studies/study"
-            )
-    data = read_regular(directory / RESULT)
-    result = decode(data, StudyResult)
-    with tempfile.TemporaryDirectory() as place:
-        unpack(directory / RECORDS, Path(place))
-        found = _recompute(result, Path(place))
-    stored = msgspec.json.decode(data)
+    data, found = _read(directory)
+    result, stored = decode(data, StudyResult), msgspec.json.decode(data)
     stored["verdict"] = {name: stored["verdict"][name] for name in ("answer", "primary")}  # its sentences are words
     differences: list[Disagreement] = []
     agree, parts = 0, Counter[str]()
@@ -104,6 +95,29 @@ def reproduce(directory: Path) -> Reproduction:
         arms=found.arms,
         sound=found.sound,
     )
+
+
+def result_again(directory: Path) -> dict[str, Json]:
+    """The parts of DIR/result.json that follow from its records, by today's code and rule.
+
+    Raises:
+        UsageError, IntegrityError: As `reproduce`.
+    """
+    _, found = _read(directory)
+    return {**found.parts, "verdict": msgspec.to_builtins(found.verdict)}
+
+
+def _read(directory: Path) -> tuple[bytes, _Recomputation]:
+    """A committed study's result as it is stored, and what its records give."""
+    for name in (RESULT, RECORDS):
+        if not (directory / name).is_file():
+            raise UsageError(
+                f"{directory} holds no {name}: give the folder of a committed study, e.g. docs/studies/study"
+            )
+    data = read_regular(directory / RESULT)
+    with tempfile.TemporaryDirectory() as place:
+        unpack(directory / RECORDS, Path(place))
+        return data, _recompute(decode(data, StudyResult), Path(place))
 
 
 def _recompute(result: StudyResult, records: Path) -> _Recomputation:
