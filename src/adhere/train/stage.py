@@ -19,7 +19,7 @@ from adhere.errors import IntegrityError, SpecError, UsageError
 from adhere.extras import need
 from adhere.progress import Progress
 from adhere.schema import PairRow, RlRow, SftRow, derive_seed
-from adhere.train.batch.rollout import Scorer
+from adhere.train.batch.rollout import RolloutSettings, Scorer, insist_on_room
 from adhere.train.budget.cost import Shape
 from adhere.train.budget.ledger import LogRow, StageLedger, StageResult, observing
 from adhere.train.budget.memory import Memory, Sizes, adapter_parameters, memory_of, sizes_of
@@ -139,6 +139,8 @@ def train_stage(
         model, tokenizer = load_weights(training.weights, "cpu" if is_sharding() else training.device)
         _attach(training, model)
         rows, ordering = training.rows, None
+        if isinstance(settings, RolloutSettings):
+            insist_on_room([row for row in rows if isinstance(row, RlRow)], settings, model, tokenizer)
         if training.judge is not None and orders_anew(settings, stage):
             ordering = ordering_of(
                 [row for row in rows if isinstance(row, RlRow)],

@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from adhere.models.local.decoder.decode import DecodedAnswer, Decoder, DecodeRow  # noqa: E402
+from adhere.models.local.decoder.weights import places_of  # noqa: E402
 from adhere.models.local.quiet import quiet  # noqa: E402
 from adhere.models.local.transformers import load_weights  # noqa: E402
 
@@ -286,6 +287,26 @@ def test_fp32_weights_are_views_and_bf16_weights_follow_refresh(tiny_llama_dir: 
     assert queries.abs().sum() == 0
     keys = model.model.layers[0].self_attn.k_proj.weight
     assert torch.equal(rounded._weights.layers[0].qkv[0].weight[len(source) :][: len(keys)], keys.bfloat16())
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_recorded_step_finds_refreshed_weights_where_they_lay(tiny_qwen_dir: Path, precision: Any) -> None:
+    """A CUDA graph reads memory by its address: fused biases and rotary tables were made anew at every refresh."""
+    model = load_weights(tiny_qwen_dir)[0]
+    decoder = Decoder(model, end_ids=[2], precision=precision, static=True)
+    decoder.decode([DecodeRow((5, 6, 7), 0)], max_new_tokens=4)
+    graphs, places = decoder._forward._graphs, places_of(decoder._weights)
+    graphs[64] = "recorded"
+    with torch.no_grad():
+        model.model.layers[0].self_attn.v_proj.bias.fill_(3.0)
+    decoder.refresh()
+    assert places_of(decoder._weights) == places
+    assert graphs
+    biases = torch.cat([projection.bias for projection in decoder._weights.layers[0].qkv])
+    assert biases[-1] == 3.0
+    model.model.norm.weight.data = model.model.norm.weight.data.clone()
+    decoder.refresh()
+    assert not graphs, "what lies elsewhere now is recorded again"
 
 
 def test_bf16_computes_nearly_the_same_logits(llama: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from adhere.build.transforms.base import Settings, transform  # noqa: E402
-from adhere.errors import IntegrityError  # noqa: E402
+from adhere.errors import IntegrityError, SpecError  # noqa: E402
 from adhere.models.chat import render  # noqa: E402
 from adhere.schema import Message, PairRow, RlRow, SftRow, encode  # noqa: E402
 from adhere.train.batch.rows import pair_rows, sft_rows  # noqa: E402
@@ -70,6 +70,16 @@ def test_what_cannot_be_learned_from_is_refused_with_its_line(tmp_path: Path, fo
     (tmp_path / "sft.jsonl").write_text(json.dumps({"prompt": "a", "completion": "b"}) + "\n" + json.dumps(found))
     with pytest.raises(IntegrityError, match=f"sft.jsonl:2: .*{said}"):
         load_rows(tmp_path, ["sft"])
+
+
+def test_two_prompts_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Both would be scored by the rules of the last one."""
+    rows = [{"prompt": f"Write {i}.", "prompt_id": "p", "instruction_id_list": [], "kwargs": []} for i in range(2)]
+    (tmp_path / "rl.jsonl").write_text("\n".join(map(json.dumps, [rows[0], rows[0]])))
+    assert len(load_rows(tmp_path, ["rl"]).rl) == 2, "the same prompt may stand there twice"
+    (tmp_path / "rl.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(SpecError, match="two different prompts have the prompt_id 'p'"):
+        load_rows(tmp_path, ["rl"])
 
 
 def test_a_conversation_is_put_through_the_template_with_all_its_turns(tiny: tuple[Any, Any]) -> None:

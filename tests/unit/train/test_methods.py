@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -18,9 +19,12 @@ from adhere.errors import UsageError  # noqa: E402
 from adhere.schema import PairRow, RlRow, SftRow  # noqa: E402
 from adhere.train.batch.pack import TokenRow  # noqa: E402
 from adhere.train.batch.rollout import Answer  # noqa: E402
+from adhere.train.batch.rows import sft_rows  # noqa: E402
 from adhere.train.budget.cost import Shape  # noqa: E402
 from adhere.train.budget.estimate import Speed, estimate  # noqa: E402
+from adhere.train.loop import OptimizerSettings, learning  # noqa: E402
 from adhere.train.methods import iopo as iopo_room  # noqa: E402
+from adhere.train.methods import rft as rft_room  # noqa: E402
 from adhere.train.methods.dpo import DpoSettings, dpo  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, WeightedAnswer, advantages_of, grpo_loss  # noqa: E402
 from adhere.train.methods.iopo import crossings  # noqa: E402
@@ -191,6 +195,36 @@ def test_rft_learns_only_what_passes_and_says_when_nothing_does(tiny: tuple[Any,
         rft(*tiny, pool().rl, RftSettings(**SMALL["rft"]), seed=0, score=lambda _, answers: [0.0] * len(answers))
 
 
+def test_rft_learns_with_all_settings_of_the_optimizer(tiny: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The betas, the last rate, checkpointing and online merging of `rft` were those of `sft` once."""
+    asked: list[Any] = []
+
+    def learn(model: Any, settings: Any, **more: Any) -> Any:
+        asked.append(settings)
+        return learning(model, settings, **more)
+
+    monkeypatch.setattr(rft_room, "learning", learn)
+    own = {"betas": (0.8, 0.9), "final_share": 0.5, "gradient_checkpointing": True, "clip": 0.3}
+    settings = RftSettings(**SMALL["rft"] | own)
+    rft(*tiny, pool().rl, settings, seed=0, score=score)
+    names = OptimizerSettings.__struct_fields__
+    assert [getattr(asked[0], name) for name in names] == [getattr(settings, name) for name in names]
+
+
+def test_iopo_learns_the_answers_that_the_judge_has_crossed(
+    tiny: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prompt may have further rows, whose answers nobody has put to the other prompt's rules."""
+    model, tokenizer = tiny
+    seen: list[Any] = []
+    monkeypatch.setattr(iopo_room, "train_on_answers", lambda _, items, *__, **___: seen.extend(items))
+    rows = pool(2).sft
+    further = [msgspec.structs.replace(row, completion="Neither Nor") for row in rows]
+    STAGES.get("iopo").run(model, tokenizer, [*rows, *further], settings_of("iopo"), seed=0)
+    ((a, b, *_),) = (item.rows for item in seen)
+    assert [a, b] == sft_rows(tokenizer, rows)
+
+
 def test_crossings_are_rows_that_break_each_others_rules() -> None:
     found = crossings(pool().sft)
     assert len(found) == 4
@@ -241,7 +275,8 @@ def test_a_reward_model_learns_what_is_preferred_and_is_read_back(tiny: tuple[An
 
     for (prompt, answer), expected in zip(asked, ours, strict=True):
         ids = [*prompt_ids(tokenizer, prompt), *completion_ids(tokenizer, answer, name="a")]
-        mask = torch.ones(1, len(ids), dtype=torch.long)
-        with torch.no_grad():
-            states = read.base_model(input_ids=torch.tensor([ids]), attention_mask=mask).last_hidden_state
-        assert read.score(states[0, -1]).item() == pytest.approx(expected, abs=1e-4)
+        with torch.no_grad():  # the tiny model pads with what ends a turn, which transformers would not read at
+            found = read(input_ids=torch.tensor([ids, ids]), attention_mask=torch.ones(2, len(ids), dtype=torch.long))
+        assert found.logits[:, 0].tolist() == pytest.approx([expected] * 2, abs=1e-4)
+    assert tokenizer.pad_token == tokenizer.eos_token
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path).pad_token != tokenizer.eos_token

@@ -14,7 +14,18 @@ torch = pytest.importorskip("torch")
 from adhere.errors import UsageError  # noqa: E402
 from adhere.schema import RlRow  # noqa: E402
 from adhere.train.batch.pack import TokenRow  # noqa: E402
-from adhere.train.batch.rollout import Answer, Group, Rollout, RolloutSettings, episodes, in_order, spread  # noqa: E402
+from adhere.train.batch.rollout import (  # noqa: E402
+    Answer,
+    Group,
+    Rollout,
+    RolloutSettings,
+    Sampler,
+    episodes,
+    in_order,
+    insist_on_room,
+    spread,
+)
+from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, grpo  # noqa: E402
 from adhere.train.methods.online_dpo import OnlineDpoSettings, best_against_worst, online_dpo, pairs_of, ranked_pairs  # noqa: E402
 
@@ -89,8 +100,6 @@ def test_both_online_stages_draw_the_same_first_answers(tiny_llama_dir: Any) -> 
 
 def test_truncated_answers_are_marked_and_carry_no_end_token(tiny: tuple[Any, Any]) -> None:
     model, tokenizer = tiny
-    from adhere.train.batch.rollout import Sampler
-    from adhere.train.budget.ledger import Tally
 
     settings = RolloutSettings(answers_per_prompt=8, max_new_tokens=12)
     sampler = Sampler(model, tokenizer, settings, score=score, seed=0, tally=Tally())
@@ -100,6 +109,28 @@ def test_truncated_answers_are_marked_and_carry_no_end_token(tiny: tuple[Any, An
         assert end is not answer.answer.truncated
         assert len(answer.row.completion) == 12 or end
     assert any(answer.answer.truncated for answer in answers)
+
+
+def test_a_prompt_that_stands_twice_in_a_step_has_other_answers(tiny: tuple[Any, Any]) -> None:
+    """Fewer prompts than a step takes: each group is drawn for itself, the first as where the prompt stands alone."""
+    settings = RolloutSettings(answers_per_prompt=2, max_new_tokens=4)
+
+    def drawn(rows: list[RlRow]) -> list[tuple[Any, ...]]:
+        sampler = Sampler(*tiny, settings, score=score, seed=0, tally=Tally())
+        return [tuple(one.row.completion for one in group.answers) for group in sampler.draw(rows, step=1)]
+
+    one, other = prompts([0.5, 0.1])
+    first, second, again = drawn([one, other, one])
+    assert [first, second] == drawn([one, other])
+    assert len({*first, *again}) == 4
+
+
+def test_a_prompt_without_room_for_an_answer_is_refused_by_name(tiny: tuple[Any, Any]) -> None:
+    model, tokenizer = tiny
+    rows = [*prompts([0.5]), RlRow("long", "word " * 600, 8, 0.5, 0.1, (), ())]
+    insist_on_room(rows[:1], RolloutSettings(), *tiny)
+    with pytest.raises(UsageError, match=r"Prompt 'long' has \d+ tokens; with max_new_tokens = 64 .* at most 448"):
+        insist_on_room(rows, RolloutSettings(), model, tokenizer)
 
 
 def test_best_against_worst() -> None:

@@ -47,6 +47,29 @@ def test_a_recipe_writes_its_reward_as_terms(tmp_path: Path, terms: str, scores:
     assert open_scorer(reward, [ROW], judge=None, device="cpu")("p", ANSWERS) == pytest.approx(scores)
 
 
+@pytest.mark.parametrize(
+    ("reward", "is_refused"),
+    [
+        ("'binary'", False),
+        ("[{ kind = 'dense', traps = true }, { kind = 'too-long', weight = -0.2 }]", False),
+        ("[{ kind = 'dense' }, { kind = 'checklist', weight = 0.5 }]", True),
+        ("[{ kind = 'model' }]", True),
+        ("'model'", True),
+    ],
+)
+@pytest.mark.parametrize("stage", ["rft", "hir"])
+def test_stages_that_learn_what_passes_need_a_reward_whose_best_is_1(
+    tmp_path: Path, stage: str, reward: str, *, is_refused: bool
+) -> None:
+    """`hir` took every answer for a wrong one where a trained model scores: its sigmoid is below 1."""
+    stages = f"[[stages]]\nstage = 'reward-model'\n[[stages]]\nstage = '{stage}'"
+    if not is_refused:
+        recipe(tmp_path, f"reward = {reward}\n{stages}")
+    else:
+        with pytest.raises(SpecError, match=rf"stage 2: '{stage}' learns from answers of score 1"):
+            recipe(tmp_path, f"reward = {reward}\n{stages}")
+
+
 def test_a_judge_model_that_cannot_be_read_measures_nothing(tmp_path: Path) -> None:
     reward = recipe(tmp_path, "reward = [{ kind = 'asked', model = 'scripted/fixed:yes' }]").reward
     assert open_scorer(reward, [ROW], judge=None, device="cpu")("p", ANSWERS) == [None, None, 0, 0]

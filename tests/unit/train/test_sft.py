@@ -9,10 +9,19 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from adhere.errors import UsageError  # noqa: E402
-from adhere.schema import PairRow, SftRow  # noqa: E402
+from adhere.schema import Message, PairRow, SftRow  # noqa: E402
 from adhere.train.batch.pack import TokenRow  # noqa: E402
 from adhere.train.batch.rows import chosen_rows, sft_rows  # noqa: E402
-from adhere.train.methods.sft import Mix, MoreSftSettings, SftSettings, batches, planned_steps, sft, token_rows  # noqa: E402
+from adhere.train.methods.sft import (  # noqa: E402
+    Mix,
+    MoreSftSettings,
+    SftSettings,
+    batches,
+    leave_out_long,
+    planned_steps,
+    sft,
+    token_rows,
+)
 
 TEXTS = ["the sea is wide", "no commas here", "the sea is deep and cold", "foxes jump", "lazy dogs sleep all day long"]
 
@@ -141,12 +150,16 @@ def test_two_stages_short_and_then_short_with_long(load: Any) -> None:
     data = [*rows(), long]
     lengths = [len(row.prompt) + len(row.completion) for row in sft_rows(tokenizer, data)]
     first = SftSettings(epochs=1, batch_rows=4, longest=max(lengths[:-1]))
-    assert token_rows(tokenizer, data, first) == sft_rows(tokenizer, rows())
+    assert leave_out_long(token_rows(tokenizer, data, first), first) == sft_rows(tokenizer, rows())
     log = sft(model, tokenizer, data, first, seed=0).log
     assert [row.get("rows_left_out") for row in log] == [1, None, None]
     second = SftSettings(epochs=1, batch_rows=4, longest=max(lengths), mix=Mix(above=max(lengths[:-1]), share=0.25))
     log = sft(model, tokenizer, data, second, seed=0).log
     assert [row.get("rows_left_out") for row in log] == [0], "one long and three short rows: a step of four"
+    said = (Message("user", "a"), Message("assistant", "b"), Message("user", "Write about all things."))
+    talk = SftRow("talk", "-", long.completion, "sampled", (), (), turns=said)
+    log = sft(model, tokenizer, [talk], SftSettings(epochs=1, longest=max(lengths[:-1]), answers="all"), seed=0).log
+    assert log[0]["rows_left_out"] == 1, "of its two answers the long one"
     with pytest.raises(UsageError, match=r"all 11 rows have more than longest = 3 tokens \(the shortest has \d+\)"):
         sft(model, tokenizer, data, SftSettings(longest=3), seed=0)
     with pytest.raises(UsageError, match="finds 0 long and 11 short rows"):

@@ -19,7 +19,7 @@ from adhere.suites.generated.core.free import free_kinds
 from adhere.suites.generated.core.slices import SLICES, Sizes
 from adhere.train.loop import OptimizerSettings
 from adhere.train.recipe import StageSpec
-from adhere.train.recipe.spec import Lora, Reward, reward_trouble, settle_reward, uses_reward_model
+from adhere.train.recipe.spec import Lora, Reward, passing_trouble, reward_trouble, settle_reward, uses_reward_model
 from adhere.train.stages import Stage
 
 STUDY_KEYS = ("method", "equal_compute_to", "reward", "lora", "rated_by", "answers", "budget", "kept")
@@ -491,6 +491,8 @@ def _require_own_keys(spec: StudySpec, stage: NamedStage) -> None:
     where, method = f"stages.{stage.name}", stage.stage.name
     if "reward" in spec.stages[stage.name] and not stage.stage.online:
         raise SpecError(f"{where}.reward: {method!r} draws no answers to reward; take the key out")
+    if (trouble := passing_trouble(method, stage.reward)) is not None:
+        raise SpecError(f"{where}.reward: {trouble}")
     if stage.answers != "verified" and stage.stage.data != "sft":
         raise SpecError(f"{where}.answers: plain answers have no pairs and no scores, so only SFT learns from them")
     if stage.kept < 1 and (stage.lora or stage.stage.yields != "weights"):

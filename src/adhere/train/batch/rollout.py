@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from adhere.models.local.decoder.decode import DecodedAnswer
 
 __all__ = [
-    "Answer", "Group", "Order", "Rollout", "RolloutSettings", "Sampler", "Scorer", "episodes", "measures",
-    "online_work", "prompts_from",
+    "Answer", "Group", "Order", "Rollout", "RolloutSettings", "Sampler", "Scorer", "episodes", "insist_on_room",
+    "measures", "online_work", "prompts_from",
 ]  # fmt: skip
 
 Order = Literal["variance", "ascending", "random"]
@@ -157,6 +157,23 @@ def in_order(rows: Sequence[RlRow], order: Order, *, seed: int) -> list[RlRow]:
     return sorted(shuffled, key=lambda row: row.score_variance, reverse=order == "variance")
 
 
+def insist_on_room(
+    rows: Sequence[RlRow], settings: RolloutSettings, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> None:
+    """Refuse, before anything is drawn, a prompt after which there is no room for an answer.
+
+    Raises:
+        UsageError: Naming it.
+    """
+    longest = int(model.config.max_position_embeddings) - settings.max_new_tokens
+    for row in rows:
+        if (tokens := len(prompt_ids(tokenizer, row.asked))) > longest:
+            raise UsageError(
+                f"Prompt {row.prompt_id!r} has {tokens} tokens; with max_new_tokens = {settings.max_new_tokens} the "
+                f"model takes at most {longest}. Leave it out, or lower max_new_tokens"
+            )
+
+
 class Sampler:
     """Draws answers from the current policy and has them scored."""
 
@@ -195,23 +212,27 @@ class Sampler:
         """One Group a row, drawn from the weights as they are now; each process draws and judges its share.
 
         Args:
-            rows: The prompts.
+            rows: The prompts; one that stands there twice has other answers the second time.
             step: Seeds differ by it.
-            again: Likewise, in the further rounds of a step: a prompt that comes twice has other answers the second
-                time.
+            again: Likewise, in the further rounds of a step.
         """
         from adhere.models.local.decoder.decode import DecodeRow
 
         started = time.perf_counter()
         self.generator.refresh()
         each = self.settings.answers_per_prompt
+        names = [row.prompt_id for row in rows]
         prompts = {row.prompt_id: prompt_ids(self.tokenizer, row.asked) for row in rows}
+        before = [each * names[:place].count(name) for place, name in enumerate(names)]  # draws of the prompt
         others = (again,) if again else ()
 
-        def decode(rows: Sequence[RlRow]) -> dict[str, list[DecodedAnswer]]:
+        def decode(places: Sequence[int]) -> dict[int, list[DecodedAnswer]]:
             wanted = [
-                DecodeRow(prompts[row.prompt_id], derive_seed(self.seed, "rollout", step, row.prompt_id, draw, *others))
-                for row in rows
+                DecodeRow(
+                    prompts[names[place]],
+                    derive_seed(self.seed, "rollout", step, names[place], before[place] + draw, *others),
+                )
+                for place in places
                 for draw in range(each)
             ]
             drawn = self.generator.decode(
@@ -220,23 +241,25 @@ class Sampler:
                 temperature=self.settings.temperature,
                 log_probs=self.settings.sampler_differs,
             )
-            return {row.prompt_id: drawn[at * each : (at + 1) * each] for at, row in enumerate(rows)}
+            return {place: drawn[at * each : (at + 1) * each] for at, place in enumerate(places)}
 
         # A server's answers depend on what else it is asked, so that several processes must have them from one.
         is_servers = self.settings.generator == "server"
-        drawn = first_says(lambda: decode(rows)) if is_servers else decode([row for row in share(rows) if row])
+        every = range(len(rows))
+        mine = every if is_servers else [place for place in share(every) if place is not None]
+        drawn = first_says(lambda: decode(mine)) if is_servers else decode(mine)
         self.tally.seconds_generating += time.perf_counter() - started
 
-        def scored(row: RlRow) -> Group:
-            answers = drawn[row.prompt_id]
+        def scored(place: int) -> Group:
+            answers = drawn[place]
             return self._score_group(
-                row.prompt_id,
-                [TokenRow(prompts[row.prompt_id], answer.drawn) for answer in answers],
+                names[place],
+                [TokenRow(prompts[names[place]], answer.drawn) for answer in answers],
                 [Answer(self._text(answer.ids), not answer.stopped) for answer in answers],
                 [answer.log_probs for answer in answers],
             )
 
-        groups = divide(rows, scored, same=[step, [row.prompt_id for row in rows]])
+        groups = divide(every, scored, same=[step, names])
         self.tally.prompts += len(rows)
         self.tally.answers_generated += each * len(rows)
         self.tally.answers_unmeasured += sum(one.score is None for group in groups for one in group.answers)

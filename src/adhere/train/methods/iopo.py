@@ -67,10 +67,9 @@ def iopo(
         raise UsageError(
             "iopo: no two prompts of the pool have answers that break each other's rules; it needs more kinds of them"
         )
-    tokens = dict(zip((row.prompt_id for row in rows), sft_rows(tokenizer, rows), strict=True))
     items = []
-    for one, other in crossed:
-        a, b = tokens[one.prompt_id], tokens[other.prompt_id]
+    for both in crossed:
+        a, b = sft_rows(tokenizer, both)
         items.append(Item((a, b, TokenRow(b.prompt, a.completion), TokenRow(a.prompt, b.completion))))
 
     def loss(ratios: torch.Tensor, labels: torch.Tensor, point: torch.Tensor) -> torch.Tensor:  # noqa: ARG001 - KTO's

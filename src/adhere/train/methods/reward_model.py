@@ -139,9 +139,12 @@ class RewardModel:
         """
         from transformers import AutoModelForSequenceClassification
 
-        config = copy.deepcopy(self.backbone.config)
+        config, tokenizer = copy.deepcopy(self.backbone.config), copy.deepcopy(self.tokenizer)
         config.num_labels = 1
-        config.pad_token_id = self.tokenizer.pad_token_id
+        # transformers reads the number at the last token that is no padding, and ours stands at the end of the turn.
+        ids = (tokenizer.pad_token_id, *tokenizer.all_special_ids)
+        padding = next((one for one in ids if one is not None and one != tokenizer.eos_token_id), None)
+        config.pad_token_id = tokenizer.pad_token_id = padding
         whole: Any = AutoModelForSequenceClassification.from_config(config)  # type: ignore[no-untyped-call]
         weights = {
             name: value for name, value in self.backbone.base_model.state_dict().items() if "reward_head" not in name
@@ -149,7 +152,7 @@ class RewardModel:
         whole.base_model.load_state_dict(weights)
         whole.score.weight.data.copy_(self.head.weight.data)
         whole.save_pretrained(directory)
-        self.tokenizer.save_pretrained(directory)
+        tokenizer.save_pretrained(directory)
 
 
 def reward_model(

@@ -19,7 +19,7 @@ from adhere.train.batch.rollout import RolloutSettings, Sampler, Scorer, in_orde
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Count, Positive, Share, check_settings, learning
+from adhere.train.loop import Count, OptimizerSettings, Positive, Share, check_settings, learning
 from adhere.train.methods.sft import SftSettings, batches, sft_step
 from adhere.train.stages import STAGES, Stage
 
@@ -94,18 +94,8 @@ def rft(
         )
     first: LogRow = {"step": 0, "loss": None, "kept": len(kept)}
     log.append(first | measures(groups))
-    sft = SftSettings(
-        learning_rate=settings.learning_rate,
-        schedule=settings.schedule,
-        warmup_share=settings.warmup_share,
-        weight_decay=settings.weight_decay,
-        clip=settings.clip,
-        epochs=settings.epochs,
-        batch_rows=settings.batch_rows,
-        tree_tokens=settings.tree_tokens,
-        precision=settings.precision,
-        freeze_embeddings_and_head=settings.freeze_embeddings_and_head,
-    )
+    named = (*OptimizerSettings.__struct_fields__, "epochs", "batch_rows")
+    sft = SftSettings(**{name: getattr(settings, name) for name in named})
     order = batches(kept, sft, seed=seed)
     with (
         learning(model, sft, stage="rft", steps=len(order)) as learner,

@@ -41,6 +41,7 @@ __all__ = [
     "MoreSftSettings",
     "SftSettings",
     "batches",
+    "leave_out_long",
     "planned_steps",
     "sft",
     "sft_loss",
@@ -141,7 +142,8 @@ def sft(
     settings = check_settings(settings)
     if not rows:
         raise UsageError("sft: no rows to train on. Build a pool with more draws or with repair")
-    data = token_rows(tokenizer, rows, settings)
+    every = token_rows(tokenizer, rows, settings)
+    data = leave_out_long(every, settings)
     order = batches(data, settings, seed=seed)
     tally, log = Tally(), StepLog()
     with (
@@ -153,23 +155,31 @@ def sft(
             tally.prompts += len(batch)
             row = sft_step(model, learner, batch, settings, tally)
             if learner.step == 1 and settings.longest is not None:
-                row["rows_left_out"] = len(rows) - len(data)
+                row["rows_left_out"] = len(every) - len(data)
             log.append(row)
             bar.advance(note=f"loss {row['loss']:.3f}")
     return StageResult(log, tally.close())
 
 
 def token_rows(tokenizer: PreTrainedTokenizerBase, rows: Sequence[SftRow], settings: SftSettings) -> list[TokenRow]:
-    """The token rows that are learned from, in the order of `rows`.
+    """The token rows of `rows`, in their order: one each, or one an answer.
 
     Raises:
-        UsageError: Every row is longer than `longest`, or one cannot be learned from.
+        UsageError: One cannot be learned from.
     """
     if settings.prompt == "empty":
         rows = [msgspec.structs.replace(row, prompt="", turns=()) for row in rows]
     if settings.answers == "all":
         rows = every_answer(rows)
-    data = sft_rows(tokenizer, rows)
+    return sft_rows(tokenizer, rows)
+
+
+def leave_out_long(data: list[TokenRow], settings: SftSettings) -> list[TokenRow]:
+    """The rows that are learned from: those of at most `longest` tokens.
+
+    Raises:
+        UsageError: There is none.
+    """
     if settings.longest is None:
         return data
     kept = [row for row in data if _length(row) <= settings.longest]

@@ -27,7 +27,7 @@ from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, values_of
 from adhere.train.budget.provenance import Provenance
 from adhere.train.loop import Count, Share, check_settings, learning
-from adhere.train.methods.sft import SftSettings, _rows, _work, batches, sft_step, token_rows
+from adhere.train.methods.sft import SftSettings, _rows, _work, batches, leave_out_long, sft_step, token_rows
 from adhere.train.stages import STAGES, Stage
 from adhere.train.watch import HeldOutPrompt, greedy_scores
 
@@ -95,7 +95,8 @@ def sft_until(
     """
     settings = check_settings(settings)
     learned, held = _split(tokenizer, rows, settings, seed=seed)
-    order = batches(token_rows(tokenizer, learned, settings), settings, seed=seed)
+    data = leave_out_long(token_rows(tokenizer, learned, settings), settings)
+    order = batches(data, settings, seed=seed)
     tally, log = Tally(), StepLog()
     with (
         learning(model, settings, stage="sft-until", steps=len(order)) as learner,

@@ -50,7 +50,7 @@ def load_rows(directory: Path, needed: Sequence[str]) -> RecipeRows:
         needed: Which of `sft`, `pairs`, `rl` some stage learns from.
 
     Raises:
-        SpecError: A file that is needed is missing or empty.
+        SpecError: A file that is needed is missing or empty, or two prompts of rl.jsonl have one name.
         IntegrityError: A line is no row; names file and line.
     """
     found = {
@@ -58,7 +58,18 @@ def load_rows(directory: Path, needed: Sequence[str]) -> RecipeRows:
         "pairs": _read(directory / FILES["pairs"], PairRow, needed="pairs" in needed),
         "rl": _read(directory / FILES["rl"], RlRow, needed="rl" in needed),
     }
+    if "rl" in needed:
+        _insist_on_own_ids(found["rl"], directory / FILES["rl"])  # type: ignore[arg-type]
     return RecipeRows(**found, sha256=content_hash(found))  # type: ignore[arg-type]
+
+
+def _insist_on_own_ids(rows: Sequence[RlRow], path: Path) -> None:
+    """A prompt's answers are drawn, gathered and scored by its name."""
+    known: dict[str, tuple[object, ...]] = {}
+    for row in rows:
+        said = (row.asked, row.instruction_id_list, row.kwargs, row.profile, row.checklist)
+        if known.setdefault(row.prompt_id, said) != said:
+            raise SpecError(f"{path}: two different prompts have the prompt_id {row.prompt_id!r}. Give each its own")
 
 
 def _read(path: Path, row: type[T], *, needed: bool) -> list[T]:

@@ -102,8 +102,8 @@ def with_cost(ledger: StageLedger, ordering: StageLedger) -> StageLedger:
     """The ledger of a stage with what its order took."""
     added = {
         name: getattr(ledger, name) + getattr(ordering, name)
-        for name in ("prompts", "answers_generated", "tokens_generated", "seconds", "seconds_generating",
-            "seconds_scoring")
+        for name in ("prompts", "answers_generated", "answers_unmeasured", "tokens_generated", "seconds",
+            "seconds_generating", "seconds_scoring")
     }  # fmt: skip
     return msgspec.structs.replace(ledger, **added)
 

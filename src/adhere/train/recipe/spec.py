@@ -34,6 +34,7 @@ __all__ = [
     "RewardTerm",
     "StageSpec",
     "WatchSpec",
+    "passing_trouble",
     "reward_trouble",
     "settle_reward",
     "uses_reward_model",
@@ -178,6 +179,23 @@ def reward_trouble(reward: Reward) -> str | None:
     return next((f"reward: the term {term.kind!r} {trouble}" for term, trouble in found if trouble), None)
 
 
+def passing_trouble(stage: str, reward: Reward) -> str | None:
+    """Why a stage that learns from answers that pass, which are those of score 1, cannot have this reward, or None."""
+    if stage not in {"rft", "hir"}:
+        return None
+    if isinstance(reward, str):
+        gives_1 = reward != "model"
+    else:
+        gains = [term for term in reward if term.weight > 0]
+        gives_1 = sum(term.weight for term in gains) == 1 and all(term.kind != "model" for term in gains)
+    if gives_1:
+        return None
+    return (
+        f"{stage!r} learns from answers of score 1, and this reward has another best score. Take 'dense' or 'binary', "
+        "or a sum whose weights above 0 add up to 1 and are none of a reward model"
+    )
+
+
 class WatchSpec(Record, frozen=True):
     """A small suite that the model answers while it trains; each stage ends with the weights of its best look.
 
@@ -252,6 +270,9 @@ class Recipe(Record, frozen=True):
                 raise SpecError(f"Recipe {self.name!r}, stage {number}: {error}") from error
         if (trouble := reward_trouble(self.reward)) is not None:
             raise SpecError(f"Recipe {self.name!r}: {trouble}")
+        for number, (stage, _) in enumerate(found, start=1):
+            if (trouble := passing_trouble(stage.name, self.reward)) is not None:
+                raise SpecError(f"Recipe {self.name!r}, stage {number}: {trouble}")
         if uses_reward_model(self.reward):
             judged = False
             for number, (stage, _) in enumerate(found, start=1):

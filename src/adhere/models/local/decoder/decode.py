@@ -132,7 +132,7 @@ class Decoder:
         """See the model's weights as they are now; call it after they changed. In fp32 nothing is copied."""
         self._weights = read_weights(self.model, self.precision, self._weights)
         if self._forward is not None:
-            self._forward.weights = self._weights
+            self._forward.take(self._weights)
 
     def decode(
         self,

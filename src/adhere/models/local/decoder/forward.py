@@ -48,6 +48,10 @@ class Forward:
         self._scratch: dict[str, Tensor] = {}
         self._space = ""  # scratch memory of one name in two spaces is apart
 
+    def take(self, weights: Weights) -> None:
+        """Compute with these from now on."""
+        self.weights = weights
+
     def set_prefix(self, ids: Sequence[int]) -> None:
         """Compute the keys and values of the tokens that all coming prompts begin with."""
         shape = self.weights.shape

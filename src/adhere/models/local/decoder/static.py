@@ -15,7 +15,7 @@ from torch import Tensor
 from adhere.errors import UsageError
 from adhere.models.local.decoder.forward import Forward
 from adhere.models.local.decoder.precision import Layout
-from adhere.models.local.decoder.weights import Weights
+from adhere.models.local.decoder.weights import Weights, places_of
 
 REACH = 64  # the cache is read up to a multiple of this many tokens: one graph each
 
@@ -31,6 +31,11 @@ class StaticForward(Forward):
         self._tokens = torch.zeros(rows, dtype=torch.long, device=self.device)
         self._lengths = torch.zeros_like(self._tokens)
         self._graphs: dict[int, tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+
+    def take(self, weights: Weights) -> None:
+        if places_of(weights) != places_of(self.weights):
+            self._graphs.clear()  # they would go on reading where the weights lay, such as an adapter's merged ones
+        super().take(weights)
 
     def set_prefix(self, ids: Sequence[int]) -> None:
         if ids:

@@ -162,7 +162,8 @@ def read_weights(model: Any, precision: Precision, before: Weights | None = None
     Args:
         model: A supported model in fp32, all of it on one device.
         precision: Of the matrices.
-        before: What this gave for the same model earlier; its copies are written anew where they lie.
+        before: What this gave for the same model earlier; its copies are written anew where they lie, and its tables
+            stay.
 
     Raises:
         UsageError: The model is not supported, is not stored in fp32, or is on several devices.
@@ -176,19 +177,20 @@ def read_weights(model: Any, precision: Precision, before: Weights | None = None
     devices = sorted({str(parameter.device) for parameter in model.parameters()})
     if len(devices) > 1:
         raise UsageError(f"The decoder reads weights on one device; this model is on {', '.join(devices)}")
-    copies = iter([]) if before is None or precision == "fp32" else _matrices(before)
+    copies = iter([]) if before is None or precision == "fp32" else _copies(before)
 
     def projections(*linears: Any) -> tuple[Projection, ...]:
         if precision == "fp32":
             return tuple(Projection(linear.weight.detach(), _bias(linear)) for linear in linears)
         parts = [linear.weight.detach() for linear in linears]
-        fused = next(copies, None)
+        biases = [bias for linear in linears if (bias := _bias(linear)) is not None]
+        fused, bias = next(copies, (None, None))
         if fused is None:
             fused = parts[0].new_empty(sum(map(len, parts)), parts[0].shape[1], dtype=torch.bfloat16)
+            bias = biases[0].new_empty(sum(map(len, biases)), 1) if biases else None
         for target, part in zip(fused.split([len(part) for part in parts]), parts, strict=True):
             target.copy_(part)
-        biases = [bias for linear in linears if (bias := _bias(linear)) is not None]
-        return (Projection(fused, torch.cat(biases) if biases else None),)
+        return (Projection(fused, torch.cat(biases, out=bias) if bias is not None else None),)
 
     def projection(linear: Any) -> Projection:
         return projections(linear)[0]
@@ -225,7 +227,7 @@ def read_weights(model: Any, precision: Precision, before: Weights | None = None
         layers=tuple(layers),
         final_norm=column(model.model.norm),
         head=projection(model.lm_head),
-        rotary=tuple(_rotary_table(model, shape, kind) for kind in kinds),
+        rotary=tuple(_rotary_table(model, shape, kind) for kind in kinds) if before is None else before.rotary,
     )
 
 
@@ -234,12 +236,26 @@ def _bias(linear: Any) -> Tensor | None:
     return None if linear.bias is None else linear.bias.detach()[:, None]
 
 
-def _matrices(weights: Weights) -> Iterator[Tensor]:
-    """The matrices of projections, in the order in which `read_weights` reads them."""
+def _copies(weights: Weights) -> Iterator[Projection]:
+    """The projections, in the order in which `read_weights` reads them."""
     for layer in weights.layers:
-        for projection in (*layer.qkv, layer.output, *layer.gate_up, layer.down):
-            yield projection.weight
-    yield weights.head.weight
+        yield from (*layer.qkv, layer.output, *layer.gate_up, layer.down)
+    yield weights.head
+
+
+def places_of(weights: Weights) -> list[int]:
+    """Where in memory everything lies that a step reads."""
+    found: list[int] = []
+
+    def note(value: object) -> None:
+        if isinstance(value, Tensor):
+            found.append(value.data_ptr())
+        elif isinstance(value, tuple):
+            for part in value:
+                note(part)
+
+    note(weights)
+    return found
 
 
 def _rotary_table(model: Any, shape: Shape, kind: str) -> tuple[Tensor, Tensor]:
