@@ -68,7 +68,8 @@ def convert(rows: Sequence[Row], table: str, shape: Shape) -> list[Row] | None:
     if table == "pairs" and shape == "verl":
         return None
     makers = {"llamafactory": _llamafactory, "sharegpt": _sharegpt, "openrlhf": _openrlhf, "verl": _verl}
-    return [{**makers[shape](row, table), **_riding(row)} for row in rows]
+    asked = [row | {"prompt": row["turns"]} if row.get("turns") else row for row in rows]  # a conversation's text alone
+    return [{**makers[shape](row, table), **_riding(row)} for row in asked]
 
 
 def _llamafactory(row: Row, table: str) -> Row:

@@ -49,6 +49,13 @@ TABLES = {
 NONE = {("rl", "llamafactory"), ("rl", "sharegpt"), ("pairs", "verl")}
 
 
+def test_a_conversation_as_we_build_it_keeps_its_turns() -> None:
+    """`prompt` is then the text of all turns, which a trainer would have put as one user turn."""
+    (made,) = convert([{"prompt": "Be kind. Hi", "turns": CHAT, **RIDING}], "rl", "verl") or []
+    assert made["prompt"] == CHAT
+    assert json.loads(made["reward_model"]["ground_truth"])["prompt"] == "Go on."
+
+
 @pytest.mark.parametrize("shape", ["llamafactory", "verl", "openrlhf", "sharegpt"])
 @pytest.mark.parametrize("table", TABLES)
 def test_there_and_back(table: str, shape: str) -> None:

@@ -103,6 +103,8 @@ def test_all_answers_or_the_last_are_learned(tiny: tuple[Any, Any]) -> None:
         tokenizer, [Message("system", SYSTEM["content"]), Message("user", USER["content"])]
     )
     assert first.prompt == second.prompt[: len(first.prompt)], "the tree computes what they share once"
+    greeted = [row_of({"messages": [RED, USER, BLUE]}, SftRow)]
+    assert len(token_rows(tokenizer, greeted, SftSettings(answers="all"))) == 1, "a greeting answers nothing"
 
 
 def test_what_build_makes_of_rows_is_read(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 pytest.importorskip("torch")
@@ -23,7 +24,7 @@ from adhere.errors import UsageError
 from adhere.schema import RlRow
 from adhere.train.recipe import Recipe, StageSpec
 from adhere.train.recipe.launch.trainers import trainer_files
-from adhere.train.recipe.spec import RewardTerm
+from adhere.train.recipe.spec import Lora, RewardTerm
 
 ROWS = [RlRow(f"p{i}", f"Write about thing {i}.", 8, 0.5, 0.1, ("case:lower",), ({},)) for i in range(2)]
 GRPO = {
@@ -169,27 +170,58 @@ def test_prime_rl_parses_it(schedule: str, tmp_path: Path) -> None:
     assert found["values"]["trainer.scheduler.type"] == schedule
 
 
+def of_script(name: str, made: str) -> Any:
+    """What a script of ours for TRL assigns to `name`, or its function of that name."""
+    for node in ast.parse(made).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name:
+            return ast.literal_eval(node.value)
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            defined: dict[str, Any] = {}
+            exec(ast.unparse(node), defined)
+            return defined[name]
+    raise AssertionError(name)
+
+
 @pytest.mark.filterwarnings(
     "ignore:`gradient_checkpointing` is deprecated"
 )  # in transformers 5.23; the new name is too new for older ones
 @pytest.mark.parametrize("stage", ["sft", "dpo", "kto", "reward-model", "grpo", "rloo"])
 def test_trl_takes_the_settings(stage: str, tmp_path: Path) -> None:
-    made = files("trl", recipe(StageSpec(stage, GRPO if stage in {"grpo", "rloo"} else {}), reward="dense"))["train.py"]
+    own = GRPO | {"updates_per_episode": 2, "order": "random"} if stage in {"grpo", "rloo"} else {}
+    made = files("trl", recipe(StageSpec(stage, own), reward="dense", seed=5))["train.py"]
     compile(made, "train.py", "exec")
-    tree = ast.parse(made)
-    stages = next(
-        ast.literal_eval(n.value)
-        for n in tree.body
-        if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "STAGES"
-    )
-    ((trainer, config, _, _, settings),) = stages
+    ((trainer, config, _, _, settings),) = of_script("STAGES", made)
     trl = pytest.importorskip("trl")
     arguments = getattr(trl, config)(output_dir=str(tmp_path), use_cpu=True, bf16=False, report_to="none", **settings)
     assert getattr(trl, trainer)
     assert arguments.learning_rate == settings["learning_rate"]
+    assert arguments.seed == 5
+    if stage in {"grpo", "rloo"}:
+        assert arguments.max_steps == 14, "TRL counts updates, and a recipe episodes"
+        assert arguments.shuffle_dataset
+    else:
+        assert arguments.max_length is None, "ours cuts no row"
     if stage == "grpo":
-        assert (arguments.num_generations, arguments.max_steps, arguments.epsilon_high) == (6, 7, 0.28)
+        assert (arguments.num_generations, arguments.num_iterations, arguments.epsilon_high) == (6, 2, 0.28)
         assert arguments.generation_batch_size == 24
+    if stage == "kto":  # its trainer refuses one answer at a time
+        assert (arguments.per_device_train_batch_size, arguments.gradient_accumulation_steps) == (16, 1)
+
+
+def test_trl_is_given_dpos_variants_and_conversations() -> None:
+    for own, said in (
+        ({}, {"sigmoid": 1.0}),
+        ({"loss": "ipo"}, {"ipo": 1.0}),
+        ({"by_length": True, "sft_weight": 0.5}, {"sigmoid_norm": 1.0, "sft": 0.5}),
+    ):
+        made = files("trl", recipe(StageSpec("dpo", own), precision="fp32"))["train.py"]
+        ((*_, settings),) = of_script("STAGES", made)
+        assert dict(zip(settings["loss_type"], settings["loss_weights"], strict=True)) == said
+        assert settings["bf16"] is False
+    spoken = of_script("spoken", made)
+    assert spoken({"prompt": "Hi.", "turns": None}) == {"prompt": [{"role": "user", "content": "Hi."}]}
+    turns = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi."}]
+    assert spoken({"prompt": "Be brief.\n\nHi.", "turns": turns}) == {"prompt": turns}
 
 
 def test_the_intent_gate_goes_with_the_recipe() -> None:
@@ -223,7 +255,20 @@ def test_what_another_trainer_cannot_do_is_refused() -> None:
         ("trl", recipe(StageSpec("grpo", {"rounds": 2})), "rounds"),
         ("open-instruct", recipe(StageSpec("grpo", {"overlong_tokens": 4})), "overlong_tokens"),
         ("open-instruct", recipe(StageSpec("rloo")), "no RLOO"),
+        ("trl", recipe(StageSpec("sft", {"answers": "all"})), "answers of sft"),
+        ("trl", recipe(StageSpec("sft", {"data": "chosen"})), "data of sft"),
+        ("trl", recipe(StageSpec("dpo", {"by_length": True, "smoothing": 0.1})), "smooths no labels"),
+        ("trl", recipe(StageSpec("reward-model", {"labels": "criteria"})), "labels of reward-model"),
+        ("trl", recipe(StageSpec("grpo", {"order": "ascending"})), "order = 'ascending'"),
+        ("trl", recipe(StageSpec("grpo", {"loss_type": "sequence"})), "loss_type = 'sequence'"),
+        ("trl", recipe(StageSpec("rloo", {"scale_rewards": "group"})), "scale_rewards of rloo"),
+        ("verl", recipe(StageSpec("grpo", {"baseline": "others"})), "baseline of grpo"),
+        ("prime-rl", recipe(StageSpec("grpo", {"max_trained_groups": 2})), "max_trained_groups"),
+        ("verl", recipe(StageSpec("grpo"), lora=Lora(targets=("q_proj",))), "all matrices"),
         ("verl", recipe(start="random/2m"), "random start"),
     ):
         with pytest.raises(UsageError, match=said):
             files(trainer, made)
+    named = [msgspec.structs.replace(ROWS[0], profile="ifeval")]
+    with pytest.raises(UsageError, match="prompt 'p0' is judged by the profile 'ifeval'"):
+        trainer_files("verl", recipe(), named, data="/data/here")

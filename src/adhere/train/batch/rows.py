@@ -59,14 +59,14 @@ def prompt_ids(tokenizer: PreTrainedTokenizerBase, asked: str | Sequence[Message
 def every_answer(rows: Iterable[SftRow]) -> list[SftRow]:
     """A row for each assistant turn of each conversation: to learn all of them, and not only the last.
 
-    They begin alike, so in a prefix tree each token is computed once.
+    They begin alike, so in a prefix tree each token is computed once. One that nothing comes before answers nothing.
     """
     found = []
     for row in rows:
         found += [
             msgspec.structs.replace(row, turns=row.turns[:place], completion=turn.content)
             for place, turn in enumerate(row.turns)
-            if turn.role == "assistant" and turn.content.strip()
+            if place and turn.role == "assistant" and turn.content.strip()
         ]
         found.append(row)
     return found

@@ -25,7 +25,7 @@ from adhere.errors import UsageError
 from adhere.schema import RlRow
 from adhere.train.loop import OptimizerSettings
 from adhere.train.methods.grpo import GrpoSettings
-from adhere.train.recipe.spec import Recipe, RewardTerm
+from adhere.train.recipe.spec import MATRICES, Recipe, RewardTerm
 
 __all__ = ["Trainer", "trainer_files"]
 
@@ -40,12 +40,17 @@ SCHEDULES = {
     "linear": "linear",
     "cosine": "cosine",
 }  # theirs fall to 0, ours to final_share
-LACKS: Mapping[str, tuple[str, ...]] = {  # settings of GRPO that a trainer has no counterpart of
-    "verl": ("mask_truncated",),
-    "open-instruct": ("overlong_tokens",),
-    "trl": ("rounds",),
-    "prime-rl": ("rounds", "overlong_tokens", "mask_truncated", "kl_beta", "updates_per_episode"),
-}
+LACKS: Mapping[str, tuple[str, ...]] = {  # settings of GRPO and RLOO that a trainer has no counterpart of
+    "verl": ("mask_truncated", "baseline", "max_trained_groups"),
+    "open-instruct": ("overlong_tokens", "baseline", "max_trained_groups"),
+    "trl": ("rounds", "baseline", "max_trained_groups"),
+    "prime-rl": ("rounds", "overlong_tokens", "mask_truncated", "kl_beta", "updates_per_episode", "baseline",
+        "max_trained_groups"),
+}  # fmt: skip
+TRL_LACKS: Mapping[str, tuple[str, ...]] = {  # likewise, of TRL's other stages
+    "sft": ("data", "answers", "prompt", "mix"), "reward-model": ("labels",),
+    "rloo": ("scale_rewards", "loss_type", "importance"),
+}  # fmt: skip
 LOSSES = {"dapo": "token-mean", "grpo": "seq-mean-token-mean", "dr_grpo": "seq-mean-token-sum-norm",
     "sequence": "seq-mean-token-sum"}  # fmt: skip
 
@@ -80,6 +85,11 @@ def trainer_files(trainer: str, recipe: Recipe, rows: Sequence[RlRow], *, data: 
             it does not have.
     """
     _judged_by(trainer, recipe)
+    if trainer != "open-instruct" and (named := next((row for row in rows if row.profile), None)) is not None:
+        raise UsageError(
+            f"--emit {trainer}: prompt {named.prompt_id!r} is judged by the profile {named.profile!r}, which its rows "
+            "cannot say. Take --emit open-instruct"
+        )
     if trainer == "trl":
         return _trl(recipe, data)
     online = [(stage.name, settings) for stage, settings in recipe.resolved() if isinstance(settings, GrpoSettings)]
@@ -123,17 +133,18 @@ def _judged_by(trainer: str, recipe: Recipe) -> tuple[str, bool]:
 def _insist(trainer: str, stage: str, settings: OptimizerSettings) -> None:
     if settings.merging is not None:
         raise UsageError(f"--emit {trainer}: {stage} has online merging, which is ours alone. Take `merging` out")
-    if isinstance(settings, GrpoSettings):
-        plain = GrpoSettings()
-        for setting in LACKS[trainer]:
-            if getattr(settings, setting) != getattr(plain, setting):
-                raise UsageError(f"--emit {trainer}: it has nothing like {setting} of {stage}. Take it out")
+    plain, lacks = type(settings)(), LACKS[trainer] if isinstance(settings, GrpoSettings) else ()
+    for setting in (*lacks, *(TRL_LACKS.get(stage, ()) if trainer == "trl" else ())):
+        if getattr(settings, setting) != getattr(plain, setting):
+            raise UsageError(f"--emit {trainer}: it has nothing like {setting} of {stage}. Take it out")
 
 
 def _verl(asked: _LaunchInputs) -> dict[str, str]:
     """Hydra overrides of verl's PPO trainer, in a script."""
     one, recipe = asked.settings, asked.recipe
     kind, traps = _judged_by("verl", recipe)
+    if recipe.lora is not None and set(recipe.lora.targets) != set(MATRICES):
+        raise UsageError("--emit verl: its adapter is on all matrices of a layer. Take lora.targets out")
     actor, rollout = "actor_rollout_ref.actor.", "actor_rollout_ref.rollout."
     keys: dict[str, Any] = {
         "algorithm.adv_estimator": asked.stage, "algorithm.norm_adv_by_std_in_grpo": one.scale_rewards == "group",
@@ -349,7 +360,10 @@ def _trl(recipe: Recipe, data: str) -> dict[str, str]:
                 settings.overlong_tokens,
                 settings.overlong_penalty,
             )
-        stages.append([trainer, config, table, f"{number:02d}-{stage.name}", _trl_settings(stage.name, settings)])
+        asked = _trl_settings(stage.name, settings) | {"seed": recipe.seed}
+        if recipe.precision != "auto":
+            asked["bf16"] = recipe.precision == "bf16"
+        stages.append([trainer, config, table, f"{number:02d}-{stage.name}", asked])
     lora = recipe.lora
     peft = None if lora is None else {"r": lora.rank, "lora_alpha": lora.alpha, "target_modules": list(lora.targets)}
     body = ",\n".join(f"    {stage!r}" for stage in stages)
@@ -373,9 +387,12 @@ STAGES = [
 
 
 def spoken(row):
-    """Texts as messages, so that the chat template is applied."""
+    """Texts as messages, so that the chat template is applied; a conversation's prompt is its turns."""
     roles = {{"prompt": "user", "completion": "assistant", "chosen": "assistant", "rejected": "assistant"}}
-    return {{name: [{{"role": role, "content": row[name]}}] for name, role in roles.items() if isinstance(row.get(name), str)}}
+    found = {{name: [{{"role": role, "content": row[name]}}] for name, role in roles.items() if isinstance(row.get(name), str)}}
+    if row.get("turns"):
+        found["prompt"] = [{{"role": turn["role"], "content": turn["content"]}} for turn in row["turns"]]
+    return found
 
 
 model = START
@@ -390,13 +407,16 @@ for trainer, config, table, name, settings in STAGES:
             limit, last, weight = OVERLONG[name]
             more["reward_funcs"].append(get_soft_overlong_punishment(limit, last))
             arguments.reward_weights = [1.0, weight]
-        rows = rows.sort("score_variance", reverse=True)
-    if LORA is not None:
+        if "score_variance" in rows.column_names:
+            rows = rows.sort("score_variance", reverse=True)
+    if LORA is not None and trainer != "RewardTrainer":
         from peft import LoraConfig
 
         more["peft_config"] = LoraConfig(**LORA)
     made = getattr(trl, trainer)(model=model, args=arguments, train_dataset=rows, **more)
     made.train()
+    if "peft_config" in more:  # merged, as ours: the next stage adapts what this one learned
+        made.model = made.accelerator.unwrap_model(made.model).merge_and_unload()
     made.save_model(name)
     if trainer != "RewardTrainer":
         model = name
@@ -435,16 +455,28 @@ def _trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
         "adam_beta2": given.betas[1],
         "gradient_checkpointing": given.gradient_checkpointing, "per_device_train_batch_size": 1,
     }  # fmt: skip
-    if "epochs" in one:
+    if "epochs" in one:  # nothing is cut, as ours
+        found["max_length"] = None
         batch = next(one[name] for name in ("batch_rows", "batch_pairs", "batch_items") if name in one)
         found |= {"num_train_epochs": one["epochs"], "gradient_accumulation_steps": batch}
     match stage:
         case "sft":
             found |= {"completion_only_loss": True, "max_length": one["longest"]}
         case "dpo":
-            found |= {"beta": one["beta"], "loss_type": [one["loss"]], "label_smoothing": one["smoothing"]}
-        case "kto":
+            if one["by_length"] and one["smoothing"]:
+                raise UsageError("--emit trl: it smooths no labels with by_length of dpo. Take one of both out")
+            losses = {("sigmoid_norm" if one["by_length"] else one["loss"]): 1.0, "sft": one["sft_weight"]}
+            losses = {name: weight for name, weight in losses.items() if weight}
             found |= {
+                "beta": one["beta"],
+                "loss_type": [*losses],
+                "loss_weights": [*losses.values()],
+                "label_smoothing": one["smoothing"],
+            }
+        case "kto":  # the reference point is over a device's batch, which must hold two answers at least
+            found |= {
+                "per_device_train_batch_size": batch,
+                "gradient_accumulation_steps": 1,
                 "beta": one["beta"],
                 "desirable_weight": one["weight_good"],
                 "undesirable_weight": one["weight_bad"],
@@ -453,8 +485,12 @@ def _trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
             found |= {"center_rewards_coefficient": one["centre"]}
         case _:
             each = one["answers_per_prompt"]
+            if one["order"] == "ascending" or (stage, one["loss_type"]) == ("grpo", "sequence"):
+                raise UsageError(
+                    f"--emit trl: it has no order = 'ascending' and no loss_type = 'sequence' of {stage}. Take it out"
+                )
             found |= {
-                "max_steps": one["steps"],
+                "max_steps": one["steps"] * one["updates_per_episode"],
                 "num_generations": each,
                 "gradient_accumulation_steps": one["prompts_per_step"],
                 "per_device_train_batch_size": each,
@@ -464,15 +500,11 @@ def _trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
                 "beta": one["kl_beta"],
                 "epsilon": one["clip_low"],
                 "epsilon_high": one["clip_high"],
-                "shuffle_dataset": False,
+                "shuffle_dataset": one["order"] == "random",
                 "mask_truncated_completions": one["mask_truncated"],
             }
             if stage == "grpo":
-                losses = {"sequence": "grpo"}
-                found |= {
-                    "loss_type": losses.get(one["loss_type"], one["loss_type"]),
-                    "scale_rewards": one["scale_rewards"],
-                }
+                found |= {name: one[name] for name in ("loss_type", "scale_rewards")}
                 found["importance_sampling_level"] = one["importance"]
     return found
 
