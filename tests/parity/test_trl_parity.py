@@ -24,10 +24,12 @@ from adhere.schema import PairRow, SftRow  # noqa: E402
 from adhere.train.batch import objectives  # noqa: E402
 from adhere.train.batch.answers import Item, _shift_answers, _sums  # noqa: E402
 from adhere.train.batch.pack import TokenRow, cut, log_probs, row_sums  # noqa: E402
-from adhere.train.batch.pairs import margins_of, reference_sums  # noqa: E402
+from adhere.train.batch.pairs import reference_sums, update_on_pairs  # noqa: E402
 from adhere.train.batch.rollout import Answer, Group, Rollout  # noqa: E402
 from adhere.train.batch.rows import pair_rows, sft_rows  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
+from adhere.train.loop import learning  # noqa: E402
+from adhere.train.methods.dpo import DpoSettings  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, WeightedAnswer, advantages_of, grpo_loss, overlong, select  # noqa: E402
 from adhere.train.methods.kto import KtoSettings  # noqa: E402
 from adhere.train.methods.reward_model import RewardModel  # noqa: E402
@@ -142,10 +144,8 @@ def test_dpo_loss_equals_trls(directory: Path, common: dict[str, Any]) -> None:
     theirs = trainer.compute_loss(trainer.model, first_batch(trainer)).item()
     model = load(directory)
     reference = reference_sums(shaken(load(directory), 1), pairs, tree_tokens=10_000, tally=Tally())
-    (part,) = cut(pairs, tree_tokens=10_000)
-    with torch.no_grad():
-        margin = margins_of(model, part, reference, beta=0.3).margin
-    ours = -torch.nn.functional.logsigmoid(margin).mean().item()
+    with learning(model, DpoSettings(), stage="dpo", steps=1) as learner:
+        ours = update_on_pairs(model, learner, pairs, reference, beta=0.3, tally=Tally(), starts_at=None)["loss"]
     assert abs(theirs - 0.6931) > 0.01  # the reference is another model, or this would compare constants
     assert ours == pytest.approx(theirs, rel=1e-4)
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adhere.errors import UsageError
 from adhere.models.chat import end_ids
-from adhere.pipeline.reward import RewardKind, reward_of
+from adhere.pipeline.reward import RewardKind
+from adhere.rewards.rows import reward_of
 from adhere.schema import ConstraintRef
 from adhere.suites.base import Suite
 from adhere.train.batch.rows import prompt_ids
@@ -142,7 +143,7 @@ def greedy_scores(
         text = str(tokenizer.decode(list(answer.ids), skip_special_tokens=True))
         cut = not answer.stopped
         return len(answer.drawn), [
-            reward_of(text, one.refs, kind=kind, is_cut=cut, profile=one.profile) for kind in kinds
+            reward_of(text, one.refs, kind=kind, mode="reference", profile=one.profile, is_cut=cut) for kind in kinds
         ]
 
     found = divide(range(len(asked)), judged, same=[one.prompt for one in asked])

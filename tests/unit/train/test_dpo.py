@@ -11,8 +11,7 @@ torch = pytest.importorskip("torch")
 
 from adhere.errors import AdhereError, UsageError  # noqa: E402
 from adhere.schema import PairRow  # noqa: E402
-from adhere.train.batch.pack import cut  # noqa: E402
-from adhere.train.batch.pairs import Sums, margins_of, reference_sums, update_on_pairs  # noqa: E402
+from adhere.train.batch.pairs import Sums, reference_sums, update_on_pairs  # noqa: E402
 from adhere.train.batch.rows import TokenPair, pair_rows  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.loop import learning  # noqa: E402
@@ -59,11 +58,12 @@ def test_reference_sums_and_margins_equal_the_rows_alone(tiny: tuple[Any, Any]) 
     found = reference_sums(model, pairs, tree_tokens=120, tally=tally)
     for sums, pair in zip(found, pairs, strict=True):
         assert list(sums) == pytest.approx(alone(model, pair), abs=1e-3)
-    (part,) = cut(pairs, tree_tokens=10_000)
-    margins = margins_of(model, part, [Sums(-1.0, -3.0)] * len(pairs), beta=0.5)
-    expected = [alone(model, pairs[item]) for item in part.items]
-    assert margins.chosen.tolist() == pytest.approx([0.5 * (c + 1) for c, _ in expected], abs=1e-3)
-    assert margins.rejected.tolist() == pytest.approx([0.5 * (r + 3) for _, r in expected], abs=1e-3)
+    expected = [alone(model, pair) for pair in pairs]
+    other = [Sums(-1.0, -3.0)] * len(pairs)
+    with learning(model, DpoSettings(), stage="dpo", steps=1) as learner:
+        row = update_on_pairs(model, learner, pairs, other, beta=0.5, tally=tally, starts_at=None)
+    assert row["reward_chosen"] == pytest.approx(sum(0.5 * (c + 1) for c, _ in expected) / len(pairs), abs=1e-3)
+    assert row["reward_rejected"] == pytest.approx(sum(0.5 * (r + 3) for _, r in expected) / len(pairs), abs=1e-3)
 
 
 def test_a_wrong_reference_is_noticed_at_the_first_step(tiny: tuple[Any, Any]) -> None:

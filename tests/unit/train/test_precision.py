@@ -18,7 +18,7 @@ from adhere.models.local.decoder.precision import Precisions  # noqa: E402
 from adhere.schema import RlRow, SftRow  # noqa: E402
 from adhere.train.batch.attention import SDPA  # noqa: E402
 from adhere.train.batch.pack import TokenRow, cut, grow, log_probs, row_sums  # noqa: E402
-from adhere.train.batch.pairs import Sums, margins_of, reference_sums  # noqa: E402
+from adhere.train.batch.pairs import Sums, reference_sums, update_on_pairs  # noqa: E402
 from adhere.train.batch.rollout import Answer, RolloutSettings, Sampler  # noqa: E402
 from adhere.train.batch.rows import TokenPair  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
@@ -147,12 +147,13 @@ def test_online_dpo_learns_the_policy_that_it_draws_from(tiny_llama_dir: Path) -
     model, tokenizer = load(tiny_llama_dir)
     pairs = [TokenPair(ROWS[0], ROWS[1])]
     (part,) = cut(pairs, tree_tokens=500)
-    margins = margins_of(model, part, [Sums(0.0, 0.0)], beta=1.0, temperature=0.5)
-    wanted = row_sums(log_probs(model, part.tree, temperature=0.5), part.tree)
-    torch.testing.assert_close(margins.margin[0], wanted[0] - wanted[1])
-    assert reference_sums(model, pairs, tree_tokens=500, tally=Tally(), temperature=0.5)[0] == pytest.approx(
-        tuple(wanted.tolist())
-    )
+    wanted = row_sums(log_probs(model, part.tree, temperature=0.5), part.tree).tolist()
+    base = reference_sums(model, pairs, tree_tokens=500, tally=Tally(), temperature=0.5)
+    assert base[0] == pytest.approx(wanted)
+    with learning(model, OnlineDpoSettings(), stage="online-dpo", steps=1) as learner:
+        none = [Sums(0.0, 0.0)]
+        row = update_on_pairs(model, learner, pairs, none, beta=1.0, tally=Tally(), temperature=0.5, starts_at=None)
+    assert row["margin"] == pytest.approx(wanted[0] - wanted[1], rel=1e-5)
     logs = []
     for temperature in (0.5, 1.0):
         model, tokenizer = load(tiny_llama_dir)

@@ -47,6 +47,14 @@ def test_a_recipe_writes_its_reward_as_terms(tmp_path: Path, terms: str, scores:
     assert open_scorer(reward, [ROW], judge=None, device="cpu")("p", ANSWERS) == pytest.approx(scores)
 
 
+@pytest.mark.parametrize("reward", ["reward = 'dense'", "reward = [{ kind = 'dense' }]"])
+def test_reasoning_is_no_part_of_an_answer(tmp_path: Path, reward: str) -> None:
+    """As in an evaluation: `reward = 'dense'` judged the thoughts, too, where the same as a sum did not."""
+    score = open_scorer(recipe(tmp_path, reward).reward, [ROW], judge=None, device="cpu")
+    answers = [Answer(f"<think>{thought}", truncated=False) for thought in ("HM</think>low", "hm</think>LOW", "hm")]
+    assert score("p", answers) == [1, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("reward", "is_refused"),
     [

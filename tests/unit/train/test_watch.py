@@ -20,7 +20,9 @@ pytest.importorskip("transformers")
 
 from adhere.errors import AdhereError, UsageError  # noqa: E402
 from adhere.models.local.transformers import weights_sha256  # noqa: E402
+from adhere.schema import ConstraintRef  # noqa: E402
 from adhere.train import checkpoint, watch  # noqa: E402
+from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.recipe import Recipe, StageSpec  # noqa: E402
 from adhere.train.recipe.run import run_recipe  # noqa: E402
 from adhere.train.recipe.spec import WatchSpec  # noqa: E402
@@ -99,6 +101,15 @@ def test_a_look_is_an_evaluation(tmp_path: Path) -> None:
     assert done.ledger.answers_generated == 6
     with pytest.raises(UsageError, match="several turns"):
         run_recipe(recipe(watch=WatchSpec("multi-turn", limit=2)), tmp_path / "turns", base=ROOT)
+
+
+def test_reasoning_is_set_aside_as_in_an_evaluation(tiny: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = tiny
+    model.generation_config.eos_token_id = list(range(model.config.vocab_size))  # so that no answer is cut
+    monkeypatch.setattr(tokenizer, "decode", lambda *_, **__: "<think>HM</think>low")
+    asked = [watch.HeldOutPrompt((5, 6), (ConstraintRef("case:lower", {}),))]
+    scores = watch.greedy_scores(model, tokenizer, asked, ["dense"], max_new_tokens=4, tally=Tally())
+    assert scores == [[1.0]]
 
 
 class Hub(BaseHTTPRequestHandler):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
@@ -59,11 +59,13 @@ class OpenVinoModel:
         self._tokenizer: Any = None
         self._is_closed = False
         self._requests = 0
+        with gguf.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
         self.engine = EngineInfo(
             name="openvino",
             version=str(genai.__version__),
             precision=weight_format(header),
-            weights_sha256=_sha256(gguf),
+            weights_sha256=digest,
             settings={
                 "threads": threads,
                 "batch_independent": False,
@@ -186,16 +188,3 @@ class OpenVinoModel:
             handle.cancel()
         while not broken and self._pipeline.has_non_finished_requests():
             self._pipeline.step()
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as opened:
-        for block in _blocks(opened):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def _blocks(opened: Any) -> Iterator[bytes]:
-    while block := opened.read(1 << 20):
-        yield block

@@ -231,11 +231,8 @@ def _require_hash(file: Path, wanted: str) -> None:
 
 
 def _sha256(file: Path) -> str:
-    digest = hashlib.sha256()
     with file.open("rb") as data:
-        for block in iter(lambda: data.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(data, "sha256").hexdigest()
 
 
 def _make_weights(name: str, home: Path, scratch: Path, progress: Progress) -> None:

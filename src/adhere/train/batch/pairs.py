@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from adhere.train.batch.objectives import PairSums
 
 __all__ = [
-    "Margins", "PairSettings", "Sums", "margins_of", "pairs_work", "planned_steps", "reference_sums", "train_on_pairs",
-    "update_on_pairs",
+    "PairSettings", "Sums", "pairs_work", "planned_steps", "reference_sums", "train_on_pairs", "update_on_pairs",
 ]  # fmt: skip
 
 FIRST_LOSS_TOLERANCE = {"fp32": 1e-3, "bf16": 2e-2}
@@ -53,18 +52,6 @@ class Sums(NamedTuple):
 
     chosen: float
     rejected: float
-
-
-class Margins(NamedTuple):
-    """Implicit rewards of the pairs of a part (P), beta included."""
-
-    chosen: torch.Tensor
-    rejected: torch.Tensor
-
-    @property
-    def margin(self) -> torch.Tensor:
-        """Chosen minus rejected."""
-        return self.chosen - self.rejected
 
 
 def train_on_pairs(
@@ -193,26 +180,6 @@ def item_sums(
         left = iter(sums)
         of_item |= {item: [next(left) for _ in items[item]] for item in part.items}
     return [of_item[index] for index in range(len(items))]
-
-
-def margins_of(
-    model: PreTrainedModel,
-    part: Part,
-    reference: Sequence[Sums],
-    *,
-    beta: float,
-    temperature: float = 1.0,
-    precision: Precision | None = None,
-) -> Margins:
-    """Implicit rewards of a part's pairs, with gradient.
-
-    `reference` is indexed by item, and taken as this takes them.
-    """
-    tokens = log_probs(model, part.tree, temperature=temperature, precision=precision)
-    sums = row_sums(tokens, part.tree)  # (2P): chosen, rejected, chosen, …
-    base = sums.new_tensor([value for item in part.items for value in reference[item]])
-    rewards = beta * (sums - base).view(-1, 2)
-    return Margins(rewards[:, 0], rewards[:, 1])
 
 
 def update_on_pairs(

@@ -27,10 +27,12 @@ from typing import Any
 
 from adhere.errors import SpecError
 from adhere.models.chat import conversation
-from adhere.pipeline.reward import RewardKind, reward_of
+from adhere.pipeline.reward import RewardKind
 from adhere.rewards.combine import badly_formed, checklist_reward, gated, model_reward, summed, too_long
 from adhere.rewards.judge import RewardFunction, judge_reward
+from adhere.rewards.rows import reward_of
 from adhere.schema import ConstraintRef, RlRow
+from adhere.text.reasoning import SplitAnswer, split_answer
 from adhere.train.batch.rollout import Answer, Scorer
 from adhere.train.recipe.spec import Reward, RewardTerm
 
@@ -58,7 +60,7 @@ def open_scorer(reward: Reward, rows: Sequence[RlRow], *, judge: Path | None, de
 def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
     """The judge as the reward of online stages.
 
-    `pipeline.reward.reward_of`, as for every trainer, with its rule that a cut answer fails.
+    `rewards.rows.reward_of`, as for every trainer: reasoning is set aside, and a cut answer fails.
 
     Raises:
         SpecError: A prompt has no constraints.
@@ -74,7 +76,10 @@ def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
 
     def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
         refs, profile = refs_of[prompt_id], by_id[prompt_id].profile
-        return [reward_of(answer.text, refs, kind=kind, is_cut=answer.truncated, profile=profile) for answer in answers]
+        return [
+            reward_of(answer.text, refs, kind=kind, mode="reference", profile=profile, is_cut=answer.truncated)
+            for answer in answers
+        ]
 
     return score
 
@@ -82,7 +87,7 @@ def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
 def learned_scorer(rows: Sequence[RlRow], directory: Path, *, device: str = "cpu") -> Scorer:
     """A trained reward model as the reward: the sigmoid of its number, in (0, 1).
 
-    0 where an answer is cut or empty, as with the judge.
+    0 where an answer is cut or empty, as with the judge. Reasoning is no part of an answer.
 
     Raises:
         MissingModel: There is none in `directory`.
@@ -93,8 +98,9 @@ def learned_scorer(rows: Sequence[RlRow], directory: Path, *, device: str = "cpu
     asked_of = {row.prompt_id: row.asked for row in rows}
 
     def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
-        whole = [at for at, answer in enumerate(answers) if _is_whole(answer)]
-        numbers = judge.scores([(asked_of[prompt_id], answers[at].text) for at in whole])
+        said = [_split(answer) for answer in answers]
+        whole = [at for at, one in enumerate(said) if one.status == "ok"]
+        numbers = judge.scores([(asked_of[prompt_id], said[at].text) for at in whole])
         found: list[float | None] = [0.0] * len(answers)
         for at, number in zip(whole, numbers, strict=True):
             found[at] = 1 / (1 + math.exp(-number)) if number > -700 else 0.0
@@ -179,7 +185,7 @@ def _whole_only(reward: RewardFunction) -> RewardFunction:
         prompts: Sequence[Any], completions: Sequence[str], is_truncated: Sequence[bool], **columns: Any
     ) -> list[float | None]:
         answers = map(Answer, completions, is_truncated)
-        whole = [at for at, answer in enumerate(answers) if _is_whole(answer)]
+        whole = [at for at, answer in enumerate(answers) if _split(answer).status == "ok"]
         found: list[float | None] = [0.0] * len(completions)
         if whole:
             picked = {name: [values[at] for at in whole] for name, values in columns.items()}
@@ -193,8 +199,9 @@ def _whole_only(reward: RewardFunction) -> RewardFunction:
     return of_whole
 
 
-def _is_whole(answer: Answer) -> bool:
-    return bool(answer.text.strip()) and not answer.truncated
+def _split(answer: Answer) -> SplitAnswer:
+    """The answer without its reasoning; `ok` where it is neither cut nor empty."""
+    return split_answer(answer.text, "truncated" if answer.truncated else "ok")
 
 
 def _insist_on_constraints(rows: Sequence[RlRow]) -> None:
