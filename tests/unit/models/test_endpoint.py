@@ -456,6 +456,45 @@ def test_a_proxy_of_the_environment_is_used_but_never_for_this_machine(monkeypat
     assert proxy_for("https://intern.example/v1") is None
     assert proxy_for("http://127.0.0.1:8000/v1") is None
     assert proxy_for("http://localhost:8000/v1") is None
+    monkeypatch.setenv("https_proxy", "user:word@proxy.example:3128")
+    assert proxy_for("https://models.example/v1") == "http://user:word@proxy.example:3128"
+    for wrong in ("socks5://user:word@proxy.example:1080", "http://user:word@[bad", "http://user:word@p.example:x"):
+        monkeypatch.setenv("https_proxy", wrong)
+        with pytest.raises(UsageError, match=r"\$HTTPS_PROXY names no http proxy") as refused:
+            proxy_for("https://models.example/v1")
+        assert "word" not in str(refused.value)
+
+
+def test_the_password_of_a_proxy_is_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    asyncio.run(_through_a_proxy_that_refuses(monkeypatch))
+
+
+async def _through_a_proxy_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    seen: list[bytes] = []
+    server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    monkeypatch.delenv("no_proxy", raising=False)
+    for scheme in ("http", "https"):
+        monkeypatch.setenv(f"{scheme}_proxy", f"http://user:s3cret@127.0.0.1:{port}")
+    for where in ("http://models.invalid/v1", "https://models.invalid/v1"):
+        async with Endpoint(address(where)) as endpoint:
+            attempt = await endpoint.call("m", ASK, Sampling())
+            assert attempt.kind == ("denied" if where.startswith("http:") else "transient")
+            assert attempt.response.failure == "passing", "the next run asks again"
+            assert "407" in attempt.reason
+            assert "s3cret" not in repr(attempt)
+            with pytest.raises(Unreachable) as told:
+                await endpoint.models()
+            assert "s3cret" not in str(told.value)
+    assert all(b"Proxy-Authorization: Basic " in head for head in seen)
+    assert seen
+    server.close()
 
 
 @pytest.mark.parametrize(

@@ -474,11 +474,27 @@ class EndpointModel:
 
 
 def proxy_for(base_url: str) -> str | None:
-    """The proxy that the environment names for a URL (HTTPS_PROXY, NO_PROXY); never for this machine."""
+    """The proxy that the environment names for a URL (HTTPS_PROXY, NO_PROXY); never for this machine.
+
+    Raises:
+        UsageError: What the environment names is no http proxy; the message does not show it, for its password.
+    """
     parts = urlsplit(base_url)
-    if is_loopback(base_url) or proxy_bypass(parts.hostname or ""):
+    is_direct = is_loopback(base_url) or proxy_bypass(parts.hostname or "")
+    named = None if is_direct else getproxies().get(parts.scheme)
+    if not named:
         return None
-    return getproxies().get(parts.scheme)
+    named = named if "://" in named else f"http://{named}"
+    try:
+        proxy = urlsplit(named)
+        is_usable = proxy.scheme in {"http", "https"} and bool(proxy.hostname) and proxy.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise UsageError(
+            f"${parts.scheme.upper()}_PROXY names no http proxy: it must be a URL such as http://127.0.0.1:3128"
+        )
+    return named
 
 
 def split(name: str) -> tuple[Address, str]:

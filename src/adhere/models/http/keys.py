@@ -24,7 +24,10 @@ PROVIDERS = {
 OTHER_VARIABLE = "ADHERE_API_KEY"
 """The key for a base URL that is given in full. Bound to it by `ADHERE_API_KEY_FOR=BASE_URL`, unless it is loopback."""
 
-_SECRETS = re.compile(r"sk-[A-Za-z0-9_-]{8,}|hf_[A-Za-z0-9]{8,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{8,}")
+_SECRETS = re.compile(
+    r"sk-[A-Za-z0-9_-]{8,}|hf_[A-Za-z0-9]{8,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{8,}"
+    r"|(?<=://)[^/\s@]{1,500}(?=@)"  # who and with which password, in the URL of a proxy
+)
 
 
 _PLACEHOLDERS = frozenset({

@@ -67,7 +67,7 @@ def meaning_of(http_status: int, error: Mapping[str, Any]) -> Meaning:  # noqa: 
     if status == 429:
         is_upstream = metadata.get("provider_name") or metadata.get("provider_code")
         return Meaning("limited", status, scope="lane" if is_upstream else None)
-    if status == 401 or (400 <= status < 500 and names & KEY_SPENT):
+    if status in {401, 407} or (400 <= status < 500 and names & KEY_SPENT):
         return Meaning("denied", status, denied="key")
     if 300 <= status < 400:
         return Meaning("denied", status, denied="address")

@@ -11,7 +11,7 @@ see `refusals.py`), never by words in its message: those are for people.
 | null content and no call | `empty`, or `truncated` where reasoning used up the tokens; `refused` where a refusal is given |
 | an error that names a content policy | `refused` |
 | 400 with too long a context, 413, 422, other 4xx | `error`, final |
-| 401, 402, a spent quota or key, a redirect | denied: this model's trouble, until other models meet the same |
+| 401, 402, 407, a spent quota or key, a redirect | denied: this model's trouble, until other models meet the same |
 | 403, 404, 405, 410; an unknown model | the model stops |
 | 402 with Retry-After; 429 | no room just now |
 | 408, 409, 425, 5xx; an error inside 200; empty or broken bodies; no choices | tried again |
