@@ -23,7 +23,7 @@ def wrap_command(command: list[str], *, hash_seed: int) -> list[str] | None:
     interpreter = Path(command[0])
     libraries = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
     shared = sysconfig.get_config_var("LIBDIR")  # libpython, where the interpreter is linked to one
-    shown = [*map(Path, _SYSTEM_LIBRARIES), interpreter, *libraries, *([Path(shared)] if shared else [])]
+    visible = [*map(Path, _SYSTEM_LIBRARIES), interpreter, *libraries, *([Path(shared)] if shared else [])]
     options = [
         "--unshare-all",
         "--new-session",
@@ -34,7 +34,7 @@ def wrap_command(command: list[str], *, hash_seed: int) -> list[str] | None:
         "PYTHONHASHSEED",
         str(hash_seed),
     ]
-    for path in dict.fromkeys(shown):
+    for path in dict.fromkeys(visible):
         if path.is_symlink():
             options += ["--symlink", str(path.readlink()), str(path)]
         elif path.exists():

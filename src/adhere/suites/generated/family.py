@@ -237,8 +237,8 @@ class Family:
 
 def hash_of(prompt: Prompt) -> int:
     """A number that differs for prompts that ask something else, whatever their ids."""
-    shown = [one.sha256 for turn in prompt.turns for one in turn.media or ()]
-    return derive_seed(prompt.system or "", *(turn.text for turn in prompt.turns), *shown)
+    pictures = [one.sha256 for turn in prompt.turns for one in turn.media or ()]
+    return derive_seed(prompt.system or "", *(turn.text for turn in prompt.turns), *pictures)
 
 
 def _as_reference(constraint: Constraint | ConstraintRef) -> ConstraintRef:

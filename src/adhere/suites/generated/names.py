@@ -90,5 +90,5 @@ def read_argument(
 
 def name_of(suite: str, *parts: str) -> str:
     """The name that these parts give; empty ones are left out: `diagnostic`, `diagnostic:x25+seed7`."""
-    said = [part for part in parts if part]
-    return f"{suite}:{'+'.join(said)}" if said else suite
+    present = [part for part in parts if part]
+    return f"{suite}:{'+'.join(present)}" if present else suite

@@ -88,13 +88,13 @@ def world_suite(
         turn = Turn(world.reset(own), (ConstraintRef("world:solved", params), *rules))
         offered = GivenMessages(tools=tools) if tools else msgspec.UNSET
         prompts.append(Prompt(f"world:{name}:{own}", (turn,), system, "world", tags, offered))
-    said = [
+    parts = [
         f"x{episodes}" if episodes != usual_number else "",
         chosen if chosen != usual else "",
         f"seed{seed}" if seed else "",
         *(f"{kind}{most:g}" for kind, most, free in zip(Limits._fields, limits, Limits(), strict=True) if most != free),
     ]
-    ending = "+".join(part for part in said if part)
+    ending = "+".join(part for part in parts if part)
     return Suite(
         name=f"world:{name}:{ending}" if ending else f"world:{name}",
         version=f"1.{world.version}",

@@ -67,8 +67,8 @@ def _insist_on_own_ids(rows: Sequence[RlRow], path: Path) -> None:
     """A prompt's answers are drawn, gathered and scored by its name."""
     known: dict[str, tuple[object, ...]] = {}
     for row in rows:
-        said = (row.asked, row.instruction_id_list, row.kwargs, row.profile, row.checklist)
-        if known.setdefault(row.prompt_id, said) != said:
+        content = (row.asked, row.instruction_id_list, row.kwargs, row.profile, row.checklist)
+        if known.setdefault(row.prompt_id, content) != content:
             raise SpecError(f"{path}: two different prompts have the prompt_id {row.prompt_id!r}. Give each its own")
 
 
@@ -109,23 +109,25 @@ def row_of(found: dict[str, Any], kind: type[T]) -> T:
         raise IntegrityError(f"the column {unusable[0]!r} cannot be trained on yet; leave such rows out")
     if "turns" not in row:
         asked: list[Message] = _messages(found.get("prompt", []), "user", "prompt")
-        said: dict[str, list[Message]] = {name: _messages(found.get(name, []), "assistant", name) for name in answers}
+        replies: dict[str, list[Message]] = {
+            name: _messages(found.get(name, []), "assistant", name) for name in answers
+        }
         if "prompt" not in found and "messages" in found:
             whole = _messages(found["messages"], "user", "messages")
             cut = len(whole) if not answers else len(whole) - 1
-            asked, said = whole[:cut], dict.fromkeys(answers[:1], whole[cut:])
+            asked, replies = whole[:cut], dict.fromkeys(answers[:1], whole[cut:])
         elif "prompt" not in found and len(answers) > 1:
-            first, second = said.values()
+            first, second = replies.values()
             common = next((at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), 0)
-            asked, said = first[:common], {name: one[common:] for name, one in said.items()}
-        if answers == ["completion"] and len(said["completion"]) > 1:  # what comes before its last message is said, too
-            asked, said = [*asked, *said["completion"][:-1]], {"completion": said["completion"][-1:]}
+            asked, replies = first[:common], {name: one[common:] for name, one in replies.items()}
+        if answers == ["completion"] and len(replies["completion"]) > 1:  # but its last message, all is prompt
+            asked, replies = [*asked, *replies["completion"][:-1]], {"completion": replies["completion"][-1:]}
         if not asked or asked[-1].role == "assistant":
             raise IntegrityError("there is no prompt that ends with a user's turn, so there is nothing to answer")
         for name in answers:
-            if [one.role for one in said.get(name, [])] != ["assistant"]:
+            if [one.role for one in replies.get(name, [])] != ["assistant"]:
                 raise IntegrityError(f"{name} must be a text or one message of the assistant")
-            row[name] = said[name][0].content
+            row[name] = replies[name][0].content
         is_one = len(asked) == 1 and asked[0].role == "user"
         row["prompt"] = "\n\n".join(one.content for one in asked)
         row["turns"] = [] if is_one else [msgspec.to_builtins(one) for one in asked]

@@ -61,8 +61,8 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     world = f"the land of {places[0].capitalize()}{places[1]}"
     facts = []
     for statement, question, true, false in rng.sample(_KNOWN, 3):
-        said = rng.choice([value for value in false if value != true])
-        facts.append((statement.format(said), question, said, statement.format(true)))
+        claim = rng.choice([value for value in false if value != true])
+        facts.append((statement.format(claim), question, claim, statement.format(true)))
     invented = _draw_invented(rng)
     at = rng.randrange(3)
     asked = facts[at]

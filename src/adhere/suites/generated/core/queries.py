@@ -61,5 +61,5 @@ def queries(part: Part | None = None) -> tuple[Query, ...]:
 
 def uses(text: str, word: str) -> bool:
     """Whether a text has a word, or a longer form of it."""
-    said = text.lower()
-    return word in said and re.search(rf"\b{re.escape(word)}", said) is not None
+    lower = text.lower()
+    return word in lower and re.search(rf"\b{re.escape(word)}", lower) is not None

@@ -94,11 +94,11 @@ class _HiddenFacts:
         needles: dict[str, float] = {}
         for start, value in ((0, self.numbers[18]), (4, self.numbers[19])):
             depths = sorted(self.depths[18 + start // 4 : 22 + start // 4])
-            said = [f"Variable {names[start]} is set to {value}."]
-            said += [
+            sentences = [f"Variable {names[start]} is set to {value}."]
+            sentences += [
                 f"Variable {names[start + at]} is set to the value of {names[start + at - 1]}." for at in (1, 2, 3)
             ]
-            needles.update(zip(said, depths, strict=True))
+            needles.update(zip(sentences, depths, strict=True))
         told = ", ".join(sorted(names[:4]))
         question = (
             f"Which variables have the value {self.numbers[18]} in the end? Write one line, "

@@ -35,13 +35,13 @@ def draw(rng: random.Random, level: int) -> list[Item]:
     hint = "" if level < 2 else "For example, answers to two other questions could look like this: {}. "
     items = []
     for variant, marks in _MARKS.items():
-        shown = [
+        questions = [
             f"Question {number}: {question}\n" + "\n".join(f"({m}) {o}" for m, o in zip(marks, options, strict=True))
             for number, (question, options, _) in enumerate(asked, start=1)
         ]
         example = f"{marks[1]}, {marks[1]}" if level % 2 == 0 else "harvest, tent"
         text = (
-            "\n\n".join(shown)
+            "\n\n".join(questions)
             + f"\n\nFor each question, give {wanted}. {hint.format(example)}"
             + (
                 f"Write the {_QUESTIONS} answers in the order of the questions, separated by commas, on one "
