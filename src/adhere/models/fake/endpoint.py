@@ -119,12 +119,23 @@ class FakeEndpoint:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready = threading.Event()
         self._ending: asyncio.Event | None = None
+        self._runner: web.AppRunner | None = None
         self.apis = Apis(self._answer, self._unauthorized)
 
     @property
     def url(self) -> str:
         """The base URL, once it serves."""
         return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no client is connected and nothing is being answered.
+
+        A client that was killed may have left requests that no one has read yet: while its connections stand, they can
+        still be served.
+        """
+        server = self._runner.server if self._runner is not None else None
+        return not (server is not None and server.connections) and not sum(self.busy.values())
 
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=lambda: asyncio.run(self.serve()), daemon=True, name="fake-endpoint")
@@ -149,7 +160,7 @@ class FakeEndpoint:
         application.router.add_get("/v1/key", self._credit)
         application.router.add_post("/v1/chat/completions", self._completion)
         self.apis.add_to(application)
-        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        self._runner = runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", self.port, backlog=4096)
         await site.start()
