@@ -293,6 +293,127 @@ def test_a_line_of_sizes_below_the_names_is_a_row_of_the_header() -> None:
     assert [r.cells for r in cells[:headers]] == [["Set", "Foo-Chat", "Bar", "Baz"], ["Budget", "100K", "64K", "32K"]]
 
 
+GROUPED = (40, 120, 200, 250)
+
+
+def cells_of(page: list[PageLine], page_rules: list[Rule]) -> list[list[str]]:
+    (table,) = _tables(page, page_rules)
+    return [r.cells for r in table.rows()[0]]
+
+
+def test_the_name_of_a_group_stands_at_the_middle_of_its_rows_with_rules_between_groups_or_without() -> None:
+    page = lines(
+        row("Model|Metric|EN|ZH", 100, GROUPED),
+        row("|Bleu|60.1|61.1", 125, GROUPED),
+        [word("Foo-7B", 40, top=131)],
+        row("|Comet|62.1|63.1", 137, GROUPED),
+        row("|Bleu|64.1|65.1", 149, GROUPED),
+        [word("Bar-9B", 40, top=155)],
+        row("|Comet|66.1|67.1", 161, GROUPED),
+        row("Baz-3B|Bleu|68.1|69.1", 173, GROUPED),
+    )
+    wanted = [
+        ["Foo-7B", "Bleu", "60.1", "61.1"],
+        ["", "Comet", "62.1", "63.1"],
+        ["Bar-9B", "Bleu", "64.1", "65.1"],
+        ["", "Comet", "66.1", "67.1"],
+        ["Baz-3B", "Bleu", "68.1", "69.1"],
+    ]
+    assert cells_of(page, rules(95, 118, 190))[1:] == wanted
+    assert cells_of(page, rules(95, 118, 148, 172, 190))[1:] == wanted
+    shaded = [Rule(38, 90, top) for top in (129, 143)]  # edges of a coloured cell: they run through the rows
+    assert cells_of(page, [*rules(95, 118, 190), *shaded])[1:] == wanted
+
+
+def test_names_that_stand_beside_the_first_of_their_rows_stay_there() -> None:
+    page = lines(
+        row("Model|Metric|EN|ZH", 100, GROUPED),
+        *(row(f"{name}|{metric}|60.1|61.1", 125 + 12 * at, GROUPED)
+          for at, (name, metric) in enumerate([("A-7B", "x"), ("", "y"), ("B-7B", "x"), ("", "y"), ("C-7B", "x")])),
+    )  # fmt: skip
+    assert [cells[0] for cells in cells_of(page, rules(95, 118, 190))[1:]] == ["A-7B", "", "B-7B", "", "C-7B"]
+
+
+def test_groups_of_groups_and_names_of_several_lines() -> None:
+    def values(top: float, metric: str) -> list[Word]:
+        return row(f"||{metric}|60.1|61.1", top, (10, 60, 150, 200, 250))
+
+    page = lines(
+        row("Set|Model|Metric|EN|ZH", 100, (10, 60, 150, 200, 250)),
+        values(125, "k8"),
+        [word("Foo-VL-", 60, top=131)],
+        values(137, "k1"),
+        [word("7B", 60, top=143)],
+        values(149, "k2"),
+        [word("Math", 10, top=155)],
+        values(161, "k8"),
+        [word("Bar-VL", 60, top=167)],
+        values(173, "k1"),
+    )
+    assert [cells[:3] for cells in cells_of(page, rules(95, 118, 190))[1:]] == [
+        ["Math", "Foo-VL-7B", "k8"], ["", "", "k1"], ["", "", "k2"], ["", "Bar-VL", "k8"], ["", "", "k1"]
+    ]  # fmt: skip
+
+
+def test_values_behind_bars_are_told_apart_by_what_stands_below_the_name_of_their_group() -> None:
+    def values(name: str, top: float, left: float) -> list[Word]:
+        return [
+            word(name, 120, top=top),
+            *(word(text, left + at, top=top) for text, at in (("60.1", 0), ("|", 24), ("61.1", 33))),
+        ]
+
+    page = lines(
+        row("Benchmark|Model|Performance", 100, (10, 120, 200)),
+        values("Foo-7B", 125, 190),
+        [word("QuizBench", 10, top=131)],
+        values("Bar-7B", 137, 205),
+        [word("Easy", 10, top=143), word("|", 33, top=143), word("Hard", 41, top=143)],
+        values("Baz-7B", 149, 200),
+    )
+    assert cells_of(page, rules(95, 118, 170))[1:] == [
+        ["QuizBench (Easy | Hard)", "Foo-7B", "60.1 | 61.1"],
+        ["", "Bar-7B", "60.1 | 61.1"],
+        ["", "Baz-7B", "60.1 | 61.1"],
+    ]
+
+
+def test_a_caption_and_white_below_the_last_rule_end_a_table() -> None:
+    upper = [row("Model|QuizA|QuizB", 100), row("A-7B|60.1|61.1", 120), row("B-7B|70.1|71.1", 132)]
+    lower = [row("Model|QuizC|QuizD", 166), row("A-7B|50.1|51.1", 186), row("B-7B|55.1|56.1", 198)]
+    caption = [word("Table", 10, top=150), word("9:", 40, top=150), word("More", 55, top=150)]
+    assert len(_tables(lines(*upper, caption, *lower), [])) == 2
+    assert len(_tables(lines(*upper, *lower), rules(95, 115, 145, 182, 210))) == 2
+    rows = [row("C-7B|50.1|51.1", 150), row("D-7B|55.1|56.1", 162)]
+    assert len(_tables(lines(*upper, *rows), rules(95, 115, 145, 175))) == 1
+
+
+def test_amounts_below_the_names_of_columns_are_rows_where_they_are_several() -> None:
+    page = lines(
+        row("Benchmark|Foo-3|Bar-2|Foo-3", 100),
+        row("Active parameters|400M|1B|800M", 111),
+        row("Total parameters|1B|2B|3B", 122),
+        row("QuizA|60.1|61.1|62.1", 145),
+        row("QuizB|70.1|71.1|72.1", 157),
+    )
+    assert cells_of(page, rules(95, 138, 180))[:3] == [
+        ["Benchmark", "Foo-3", "Bar-2", "Foo-3"],
+        ["Active parameters", "400M", "1B", "800M"],
+        ["Total parameters", "1B", "2B", "3B"],
+    ]
+
+
+def test_a_rule_below_texts_that_stand_apart_says_of_neither_over_which_columns_it_is() -> None:
+    lefts = (10, 100, 150, 200, 250, 300)
+    page = lines(
+        [word("Plain", 165, top=100), word("Noisy", 265, top=100)],
+        row("Model|Cost|QuizA|QuizB|QuizC|QuizD", 118, lefts),
+        row("A-7B|1.5|60.1|61.1|62.1|63.1", 140, lefts),
+        row("B-7B|2.5|70.1|71.1|72.1|73.1", 152, lefts),
+    )
+    page_rules = [*(Rule(5, 330, top) for top in (95, 135, 170)), Rule(148, 325, 114)]
+    assert cells_of(page, page_rules)[0] == ["", "", "Plain", "Plain", "Noisy", "Noisy"]
+
+
 def test_a_table_over_both_columns_of_a_page_is_read_whole() -> None:
     prose = "these are six words of text"
     table = [w for at in (60, 75, 90) for w in row("A-7B|60.1|61.1|62.1", at, (40, 200, 330, 500))]
@@ -640,3 +761,43 @@ def test_labels_that_another_table_has_for_its_models_are_models() -> None:
     second = "| Category | Plain | Smart | Odd |\n|---|---|---|---|\n| QuizA | 5.5 | 6.5 | 7.5 |\n| QuizB | 5.6 | 6.6 | 7.6 |\n"
     assert [c.model for c in found(f"{first}\nText.\n\n{second}").claims][6:9] == ["Plain", "Smart", "Odd"]
     assert not found(second).claims
+
+
+def test_a_group_that_is_printed_once_is_the_benchmark_of_all_of_its_rows() -> None:
+    for head in ("Performance", "Accuracy"):
+        text = f"""
+| Datasets | Model | {head} |
+|---|---|---|
+| QuizBench | Foo-7B | 53.3 |
+| | Bar-7B | 59.2 |
+| PoserBench | Foo-7B | 63.6 |
+| | Bar-7B | 65.6 |
+"""
+        assert [(c.model, c.benchmark, c.setting) for c in found(text).claims] == [
+            ("Foo-7B", "QuizBench", ""), ("Bar-7B", "QuizBench", ""),
+            ("Foo-7B", "PoserBench", ""), ("Bar-7B", "PoserBench", ""),
+        ]  # fmt: skip
+
+
+def test_values_of_one_cell_are_parts_of_what_stands_before_their_names() -> None:
+    text = """
+| Benchmark | Foo-7B | Bar-7B |
+|---|---|---|
+| LibriSpeech clean / other | 1.57 / 4.01 | 1.22 / 2.48 |
+| QuizBench | 60.1 | 61.1 |
+"""
+    assert [(c.benchmark, c.setting) for c in found(text).claims][:4] == [
+        ("LibriSpeech", "clean"),
+        ("LibriSpeech", "other"),
+    ] * 2
+
+
+def test_columns_of_one_name_are_told_apart_by_a_row_of_sizes() -> None:
+    text = """
+| Benchmark | Foo-3 | Bar-2 | Foo-3 |
+|---|---|---|---|
+| Total parameters | 1B | 2B | 3B |
+| MMLU | 60.1 | 61.1 | 62.1 |
+| GSM8K | 70.1 | 71.1 | 72.1 |
+"""
+    assert {c.model for c in found(text).claims} == {"Foo-3 1B", "Bar-2 2B", "Foo-3 3B"}

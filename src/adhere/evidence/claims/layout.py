@@ -104,6 +104,7 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE) -> Layout:
         layout.nothing = "its rows and columns name attributes of models (size, speed, training), no benchmark"
     if is_named and layout.models_in == "columns":
         _complete_sizes(table, layout)
+        _complete_from_row(table, layout)
     return layout
 
 
@@ -258,7 +259,7 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
         parts = [path[-1] for path in data if len(path) > 1]
         is_measured = len(parts) > 3 and len(set(parts)) <= len(parts) / 2 and not layout.grouped
         is_measured |= _share(data, lambda path: any(metric_in(label) for label in path)) >= 0.5
-        return "rows" if is_measured and not corner else ""
+        return "rows" if is_measured and kind not in {"benchmarks", "metric", "categories"} else ""
     if by_rows >= by_columns:
         return "rows" if in_rows or says else ""
     if not in_columns and (
@@ -367,6 +368,24 @@ def _complete_sizes(table: Table, layout: Layout) -> None:
             for path in data:
                 path[-1] = f"{families[0]} {path[-1]}"
             layout.guesses.append(f"the columns are sizes of {families[0]}, which the text above the table names")
+            return
+
+
+def _complete_from_row(table: Table, layout: Layout) -> None:
+    """Columns of one name several times, which a row of sizes tells apart (`Total parameters | 1B | 3B`)."""
+    data = layout.paths[layout.first :]
+    names = [path[-1] if path else "" for path in data]
+    if len(set(names)) == len(names):
+        return
+    for row in table.rows:
+        sizes = [clean_label(cell.text) for cell in row.cells[layout.first :]]
+        label = clean_label(row.cells[layout.names].text) if len(row.cells) > layout.names else ""
+        is_size = label_kind(label) == "size" and len(sizes) == len(data) and all(map(_BARE_SIZE.fullmatch, sizes))
+        if is_size and len(set(zip(names, sizes, strict=True))) > len(set(names)):
+            for path, size in zip(data, sizes, strict=True):
+                if path:
+                    path[-1] = f"{path[-1]} {size}"
+            layout.guesses.append(f"the row {label!r} tells columns of one name apart")
             return
 
 

@@ -53,7 +53,7 @@ _TOPIC = re.compile(r"\S{2,30}(?: \S+){0,2}")
 _FIRST_NAME = re.compile(r"(?:(?=[\w'-]*[A-Z]\d?[\w'-]*[A-Z\d])[A-Z][\w'-]+)(?=[\s(\uff08:\uff1a]|[^\x00-\x7f])")
 _NAME_LIKE = re.compile(r"[A-Z][\w'-]*[A-Z\d]|[a-z][A-Z]|[^\x00-\x7f]")  # more than a word with a capital
 _ON = re.compile(r"\b(?:on|of|for)\s+(?:the\s+)?(?P<name>[A-Z][\w+-]*[A-Z\d][\w.+-]*\w(?:\s\d+(?:\.\d+)*)?)(?=\W|$)")
-_IN_PARENTHESES = re.compile(r"[(\[]([^()\[\]]*/[^()\[\]]*)[)\]]\s*$")
+_IN_PARENTHESES = re.compile(r"[(\[]([^()\[\]]*(?:/|\s\|\s)[^()\[\]]*)[)\]]\s*$")
 _ON_SET = re.compile(r"\bon (?:the |our )?(?P<name>(?:[\w-]+ ){0,3}[\w-]+) (?:benchmark|data\s?set|leaderboard)\b")
 _LANGUAGE = re.compile(
     r"\b(English|Chinese|French|German|Spanish|Japanese|Korean|Arabic|multilingual)\b", re.IGNORECASE
@@ -70,7 +70,7 @@ _BILLIONS = re.compile(r"\d+(?:\.\d+)?[Bb]")
 _BEHIND_COLON = re.compile(r"[:\uff1a]\s*")
 _WINDOW = r"[\s(]*\(?(v\d+(?:\.\d+)?|\d{4}(?:\s?-\s?\d{4})?)\b"
 _DEFAULT_SETTINGS = frozenset(
-    "original standard default full score scores result results value values 得分 分数".split()
+    "original standard default full score scores result results value values performance 得分 分数 结果 性能".split()
 )
 
 Key = tuple[str, str, str, str, str, str]
@@ -384,7 +384,8 @@ def _about_row(table: Table, layout: Layout, r: int, model: str, sized: frozense
     for c, kind in enumerate(layout.kinds):
         if c == layout.names:
             continue
-        text = _label_above(table, r, c) if kind in {"size", "tuning"} else clean_label(_text(table, r, c))
+        is_spanned = kind in {"size", "tuning"} or (kind == "benchmarks" and layout.models_in == "rows")
+        text = _label_above(table, r, c) if is_spanned else clean_label(_text(table, r, c))
         if not text or is_absent(text):
             continue
         if c == layout.kinds.index(kind) and kind == "size" and model in sized and model_name(model).parameters is None:
@@ -731,6 +732,8 @@ def _cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
         model = None
     if layout.nothing or c < layout.first:
         model = None
+    if len(cell.parts) > 1:
+        benchmark_path = [_without_parts(label, cell.parts[-1].place + 1) for label in benchmark_path]
     place = (*benchmark_path, "", row.section, about.metric, about.shots)
     if place not in context.benchmarks:
         found, groups, guessed = _benchmark(sheet, context, benchmark_path, row.section, about)
@@ -738,7 +741,7 @@ def _cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     benchmark, group, guesses = context.benchmarks[place]
     if layout.model and not layout.models_in:
         guesses = (*guesses, layout.model_reason)
-    labels = path if layout.models_in != "columns" else [row_label]
+    labels = [*path, about.benchmark] if layout.models_in != "columns" else [row_label]
     names = _part_settings(context, added, labels, cell) if len(cell.parts) > 1 else []
     if remark or about.setting:
         setting = " ".join(filter(None, (setting, remark, about.setting)))
@@ -842,13 +845,29 @@ def _part_setting(cell: Cell, part: Part, names: list[str]) -> str:
     return " ".join(filter(None, [name, "in parentheses" if part.is_aside else ""]))
 
 
+def _names_of_parts(label: str) -> tuple[str, list[str]]:
+    """A label without what says what the values of a cell are, and that.
+
+    It stands in parentheses (`MMSU (Reasoning / Overall)`) or behind the name (`LibriSpeech test-clean | test-other`).
+    """
+    inside = _IN_PARENTHESES.search(label)
+    pieces = [piece for piece in re.split(r"\s*/\s*|\s+\|\s+", (inside[1] if inside else label).strip()) if piece]
+    words, length = pieces[0].split() if pieces else [], len(pieces[-1].split()) if pieces else 0
+    if inside or len(pieces) < 2 or len(words) <= length:
+        return _IN_PARENTHESES.sub("", label) if inside else "", pieces
+    return " ".join(words[:-length]), [" ".join(words[-length:]), *pieces[1:]]
+
+
+def _without_parts(label: str, count: int) -> str:
+    name, parts = _names_of_parts(label)
+    return name if name and len(parts) == count else label
+
+
 def _part_settings(context: _Context, added: str, labels: list[str], cell: Cell) -> list[str]:
     """What the values of a cell mean: by its label (`EM / F1`), a note ("x is … and y is …"), else by their order."""
     count = cell.parts[-1].place + 1
     for label in reversed(labels):
-        inside = _IN_PARENTHESES.search(label)
-        named = [piece.strip() for piece in re.split(r"\s*/\s*", inside[1] if inside else label) if piece.strip()]
-        if count > 1 and len(named) == count:
+        if count > 1 and len(named := _names_of_parts(label)[1]) == count:
             return named
     stated = _TWO_VALUES.search(f"{context.table.caption} {context.notes}")
     if stated and stated["first"]:

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -31,8 +31,10 @@ _SCORE = re.compile(r"^[\d,]*\.\d+%?$|%$")
 _FILLER = re.compile(r"[0X±.]+")
 _SPREAD = re.compile(r"[±˘](?:\d|\.\d|$)")
 _AMOUNT = re.compile(r"[$€£]?\d[\d.,]*(?:/\d[\d.,]*)?%?")
+_SCALED = re.compile(r"~?\d[\d.,]*\s?[KMBT]")
 LEAST_LINES = 2
 MAX_HEADER_LINES = 8
+MAX_NAME_LINES = 4
 MAX_BAND = 20.0
 MAX_PAGES = 2000
 MAX_SHARED = 40  # columns of one header that are shared out
@@ -554,7 +556,9 @@ def _tables(lines: list[PageLine], rules: list[Rule], bars: Sequence[Bar] = ()) 
         end, rows = at, [at]
         for index in range(at + 1, len(lines)):
             gap = lines[index].top - lines[index - 1].bottom
-            if gap > 2.5 * lines[at].height or index - rows[-1] > 3:
+            if gap > 2.5 * lines[at].height or index - rows[-1] > 3 or _CAPTION.match(lines[index].text):
+                break
+            if _is_below_end(lines, index, at, rules):
                 break
             if _is_row(lines[index]) or _is_lone_value(lines[index], bands):
                 rows.append(index)
@@ -565,6 +569,18 @@ def _tables(lines: list[PageLine], rules: list[Rule], bars: Sequence[Bar] = ()) 
             tables.append(_table(lines, rows, rules, bars))
         at = end + 1
     return [table for table in tables if table is not None]
+
+
+def _is_below_end(lines: list[PageLine], index: int, first: int, rules: list[Rule]) -> bool:
+    """Whether a rule as wide as the rows lies above a line, and more than a line of white between the two."""
+    above, line = lines[first:index], lines[index]
+    left, right = min(one.words[0].left for one in above), max(one.words[-1].right for one in above)
+    return any(
+        above[-1].bottom - 2 <= rule.top < line.top - 1.2 * above[-1].height
+        and rule.left <= left + 2
+        and rule.right >= right - 2
+        for rule in rules
+    )
 
 
 def _is_prose(line: PageLine) -> bool:
@@ -586,9 +602,15 @@ def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequ
     first = _under_rule(lines, first, columns, rules)
     while first > 0 and _is_section(lines[first - 1], columns, rules) and _rule_above(lines[first - 1], columns, rules):
         first -= 1
+    amounts = first
+    while amounts > 0 and _prints_amounts(lines[amounts - 1], columns):
+        amounts -= 1
+    if first - amounts > 1 or (amounts < first and _rule_above(lines[amounts], columns, rules)):
+        first = amounts  # attributes of the columns; one line right below the names belongs to them
     body = lines[first : last + 1]
     header, start = _header(lines, first, columns, rules)
     labels = _label_edges([lines[index] for index in rows], columns[0][0], bars)
+    labels = _edges_of_groups(body, [lines[index] for index in rows], columns[0][0]) + labels
     left, right = min(w.left for line in body for w in line.words), columns[-1][1]
     near = [rule for rule in rules if rule.right > left and rule.left < right]
     table = PageTable(header, lines[start] if start < first else None, body, columns, labels, near)
@@ -602,12 +624,17 @@ def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule
     wide = _apart([r.top for r in rules if r.left <= left + 2 and r.right >= right - 2])
     above = [top for top in wide if -2 <= lines[first].top - top < MAX_HEADER_LINES * 2 * lines[first].height]
     inside = [top for top in wide if lines[first].bottom <= top + 2 and top < lines[last].top]
-    if not above or not inside or not _is_top(above[-1], lines, first):
+    between = _between(lines, above[-2], above[-1]) if len(above) > 1 else []
+    is_headed = bool(between) and not any(_is_prose(line) or _CAPTION.match(line.text) for line in between)
+    if not above or not inside or is_headed or not _is_top(above[-1], lines, first):
         return first
-    # Between the rule over a table and the next one stands its header, at most one line of it with numbers of its own.
+    # Between the rule over a table and the next one stands its header, at most one line of it with numbers of its own;
+    # more lines where all are amounts (`360M`, `1.4T`).
     below = next(index for index in range(first, last + 1) if lines[index].top >= inside[0] - 2)
-    rows = [line for line in lines[first:below] if _is_row(line)]
-    is_header = len(rows) <= 1 and not any(_SCORE.search(word.text) for line in rows for word in _numbers(line))
+    rows = [[word.text for word in _numbers(line)] for line in lines[first:below] if _is_row(line)]
+    is_header = not any(_SCORE.search(text) for row in rows for text in row) and (
+        sum(not all(text[-1].isalpha() for text in row) for row in rows) <= 1
+    )
     return below if below - first <= MAX_HEADER_LINES and is_header else first
 
 
@@ -660,7 +687,10 @@ def _is_section(line: PageLine, columns: Sequence[tuple[float, float]], rules: l
     if max((b.left - a.right for a, b in pairwise(words)), default=0.0) >= 0.6 * words[0].size:
         return False
     rule = _rule_above(line, columns, rules)
-    if len(words) > 1 and rule and abs(_middle(words) - (rule.left + rule.right) / 2) < words[0].size:
+    is_between = any(
+        0 <= other.top - line.bottom < line.height and other.right >= columns[-1][1] - 2 for other in rules
+    )
+    if (len(words) > 1 or is_between) and rule and abs(_middle(words) - (rule.left + rule.right) / 2) < words[0].size:
         return any(word.text.isalpha() for word in words)
     covered = sum(words[0].left < right and words[-1].right > left for left, right in columns)
     is_over = words[-1].right >= columns[0][0] - 2 and (covered >= 2 or len(columns) <= 2)
@@ -745,6 +775,30 @@ def _label_edges(rows: list[PageLine], end: float, bars: Sequence[Bar] = ()) -> 
     return sorted(edges)
 
 
+def _prints_amounts(line: PageLine, columns: Sequence[tuple[float, float]]) -> bool:
+    """Whether a line names an amount and prints it for every column (`Trained tokens  1.4T  1.4T`)."""
+    words = [word for word in line.words if word.right > columns[0][0]]
+    is_named = len(words) == len(columns) < len(line.words)
+    return is_named and all(_SCALED.fullmatch(word.text) for word in words)
+
+
+def _edges_of_groups(body: list[PageLine], rows: list[PageLine], end: float) -> list[float]:
+    """Where columns of groups end that no row has a word in.
+
+    The name of an even number of rows stands between two of them, left of every row's own label.
+    """
+    begin = min(line.words[0].left for line in rows)
+    spans = sorted(
+        (word.left, word.right, word.size) for line in body if line.words[-1].right < begin for word in line.words
+    )
+    edges, reach = [], spans[0][1] if spans and begin < end else begin
+    for left, right, size in [*spans, (begin, begin, spans[0][2] if spans else 0.0)]:
+        if left - reach > 0.7 * size:
+            edges.append((reach + left) / 2)
+        reach = max(reach, right)
+    return edges
+
+
 def _place(word: Word, table: PageTable) -> int:
     """The index of the column that a word stands in: label columns first."""
     columns = table.columns
@@ -782,6 +836,7 @@ def _header_rows(table: PageTable) -> list[list[str]]:
         if top + 2 < rule.top < bottom - 2
         and rule.right - rule.left < 0.98 * (full + table.columns[0][0] - min(w.left for w in table.header))
     ]
+    spanning = [rule for rule in spanning if not _holds_several(rule, table)]
     upper: list[str] = [""] * _width(table)
     across: dict[int, Sequence[int]] = {
         id(word): [c for c, (a, b) in enumerate(table.columns) if rule.left - 2 <= (a + b) / 2 <= rule.right + 2]
@@ -804,6 +859,13 @@ def _header_rows(table: PageTable) -> list[list[str]]:
             texts = [*map("".join, zip(lower.pop(), texts, strict=True))]  # `Model`, half a line above the others
         lower.append(texts)
     return [upper, *lower] if any(upper) else lower or [upper]
+
+
+def _holds_several(rule: Rule, table: PageTable) -> bool:
+    """Whether texts that stand apart are right above a rule of a header, which says of neither where it stands."""
+    above = [w for w in table.header if w.bottom <= rule.top + 2 and rule.left - 2 <= w.centre <= rule.right + 2]
+    line = _lines(above)[-1].words if above else []
+    return any(after.left - before.right > 2 * before.size for before, after in pairwise(line))
 
 
 def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
@@ -917,24 +979,95 @@ def _body_rows(table: PageTable) -> list[RawRow]:
             cells.setdefault(_place(word, table), []).append(word)
         placed.append([_cell(cells.get(place, []), is_label=place < labels) for place in range(_width(table))])
     taken = _join_labels(table.body, placed, labels)
-    _raise_groups(table, placed)
+    _raise_groups(table, placed, taken)
     for at, (line, texts) in enumerate(zip(table.body, placed, strict=True)):
         if at not in taken:
             rows.append(RawRow(line.number, texts))
     return rows
 
 
-def _raise_groups(table: PageTable, placed: list[list[str]]) -> None:
-    """Put the label of a group into its first row: between two rules it stands in the middle of its rows."""
-    left = min(word.left for line in table.body for word in line.words)
-    tops = [rule.top for rule in table.rules if rule.left <= left + 3]
-    rows = [at for at, texts in enumerate(placed) if any(texts[1:])]
-    for _, own in groupby(rows, lambda at: sum(top < table.body[at].top + 2 for top in tops)):
-        band = [*own]
-        filled = [at for at in band if placed[at][0]]
-        if len(filled) == 1 and len(band) > 2:
-            group, placed[filled[0]][0] = placed[filled[0]][0], ""
-            placed[band[0]][0] = group
+def _raise_groups(table: PageTable, placed: list[list[str]], taken: set[int]) -> None:
+    """Put the label of a group into its first row: it stands in the middle of its rows, between two of them if need be.
+
+    Lines that hold nothing else are `taken`, as those already are that another row was joined with.
+    """
+    body, labels = table.body, len(table.labels) + 1
+    left = min(word.left for line in body for word in line.words)
+    is_row = [any(texts[labels:]) for texts in placed]
+    # What runs through a row is the edge of a coloured cell.
+    apart = [
+        rule for rule in table.rules if not any(_runs_through(rule, body[at]) for at in range(len(body)) if is_row[at])
+    ]
+    tops = [rule.top for rule in apart if rule.left <= left + 3]
+    sections = {at for at, line in enumerate(body) if _is_section(line, table.columns, table.rules)}
+    bands: dict[tuple[int, int], list[int]] = {}
+    for at, line in enumerate(body):
+        if at not in sections | taken:
+            place = sum(top < line.top + 2 for top in tops), sum(section < at for section in sections)
+            bands.setdefault(place, []).append(at)
+    for column, band in product(range(max(labels - 1, 1)), bands.values()):
+        rows, names = [at for at in band if is_row[at]], [at for at in band if placed[at][column]]
+        middle = {at: (body[at].top + body[at].bottom) / 2 for at in band}
+        for first, name in _find_groups(rows, names, middle):
+            group = _named(*(placed[at][column] for at in name))
+            for at in name:
+                placed[at][column] = ""
+            placed[rows[first]][column] = group
+        taken |= {at for at in band if not any(placed[at])}
+
+
+def _runs_through(rule: Rule, line: PageLine) -> bool:
+    return line.top + 2 < rule.top < line.bottom - 2
+
+
+def _find_groups(rows: list[int], names: list[int], middle: dict[int, float]) -> list[tuple[int, list[int]]]:
+    """Of lines that name groups of rows: where each group begins in `rows`, and the lines of its name.
+
+    A name of one or more lines stands at the middle of its rows (`middle`: where lines are on the page); each row has
+    one. Where that does not come out even, or each name stands beside the first of its rows, nothing is found. One name
+    between two rules is that of all rows there.
+    """
+    if len(names) == 1 and len(rows) > 2:
+        return [(0, names)]
+    if len(rows) < 2 or not names or (rows[0] in names and set(names) <= set(rows)):
+        return []
+    pitch = median(middle[after] - middle[before] for before, after in pairwise(rows))
+    near = 0.25 * pitch
+    gaps = [middle[after] - middle[before] for before, after in pairwise(names)]
+    off = abs(middle[names[0]] + middle[names[-1]] - middle[rows[0]] - middle[rows[-1]]) / 2
+    if len(names) < len(rows) and max(gaps, default=0.0) <= 1.3 * pitch and off < 0.75 * pitch:
+        return [(0, names)]  # one name of several lines: two names are farther apart, but for rows of their own
+
+    @functools.cache
+    def groups(row: int, name: int) -> tuple[tuple[int, int, int], ...] | None:
+        """The most groups of the rows and names from here on: first row, first and last line of its name."""
+        if row == len(rows) or name == len(names):
+            return () if row == len(rows) and name == len(names) else None
+        best = None
+        for last in range(name, min(name + MAX_NAME_LINES, len(names))):
+            if last > name and middle[names[last]] - middle[names[last - 1]] > 1.3 * pitch:
+                break
+            centre = (middle[names[name]] + middle[names[last]]) / 2
+            for end in range(row, len(rows)):
+                off = (middle[rows[row]] + middle[rows[end]]) / 2 - centre
+                if off > near:
+                    break
+                rest = groups(end + 1, last + 1) if off >= -near and last - name <= end - row else None
+                if rest is not None and (best is None or len(rest) >= len(best)):
+                    best = ((row, name, last), *rest)
+        return best
+
+    return [(row, names[name : last + 1]) for row, name, last in groups(0, 0) or ()]
+
+
+def _named(*lines: str) -> str:
+    """A name of several lines; what its values mean stands in parentheses: `MMSU (Reasoning | Overall)`."""
+    *name, last = lines
+    return f"{_rejoined(name)} ({last})" if name and " | " in last else _rejoined(lines)
+
+
+def _rejoined(lines: Sequence[str]) -> str:
+    return functools.reduce(_rejoin, lines)
 
 
 def _join_labels(body: list[PageLine], placed: list[list[str]], labels: int) -> set[int]:
