@@ -801,3 +801,17 @@ def test_columns_of_one_name_are_told_apart_by_a_row_of_sizes() -> None:
 | GSM8K | 70.1 | 71.1 | 72.1 |
 """
     assert {c.model for c in found(text).claims} == {"Foo-3 1B", "Bar-2 2B", "Foo-3 3B"}
+
+
+def test_bold_may_mark_the_best_of_each_half_of_the_columns() -> None:
+    """Small models stand left of large ones; that each pair of neighbours holds but for one is chance."""
+    text = """
+| Benchmark | A-2B | B-3B | C-2B | D-7B | E-8B | F-8B |
+|---|---|---|---|---|---|---|
+| QuizA | 55.1 | 58.7 | **64.3** | 64.9 | 71.3 | **71.9** |
+| QuizB | 53.3 | 54.3 | **66.8** | 56.1 | 57.0 | **68.9** |
+| QuizC | 54.1 | 56.4 | **65.6** | 60.2 | 63.7 | **70.3** |
+"""
+    assert not [c for c in found(text).conflicts if c.type == "emphasis"]
+    wrong = text.replace("| 63.7 |", "| 73.7 |")
+    assert [c.lines for c in found(wrong).conflicts if c.type == "emphasis"]

@@ -124,12 +124,14 @@ def _is_supported(checks: Sequence[Check], least: int) -> bool:
 def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
     """The sets of numbers within which one may be marked as best.
 
-    Whole lines, lines by section or group, adjacent pairs.
+    Whole lines, lines by section or group, both halves (small models and large ones), adjacent pairs.
     """
     lines: dict[object, list[Value]] = defaultdict(list)
     sections: dict[object, list[Value]] = defaultdict(list)
     groups: dict[object, list[Value]] = defaultdict(list)
     pairs: dict[object, list[Value]] = defaultdict(list)
+    halves: dict[object, list[Value]] = defaultdict(list)
+    middle = (sheet.first_column + sheet.table.width) / 2
     only_open = _ONLY_OPEN.search(sheet.table.caption) is not None
     for (row, column), values in sorted(sheet.cells.items()):
         for value in values:
@@ -147,10 +149,11 @@ def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
             lines[across, part].append(value)
             groups[across, part, value.beside].append(value)
             sections[across, part, sheet.table.rows[row].section if sheet.models_in == "rows" else ""].append(value)
+            halves[across, part, sheet.models_in == "columns" and along >= middle].append(value)
             pairs[across, part, (along - (sheet.first_column if sheet.models_in == "columns" else 0)) // 2].append(
                 value
             )
-    return [list(found.values()) for found in (lines, sections, groups, pairs)]
+    return [list(found.values()) for found in (lines, sections, groups, halves, pairs)]
 
 
 def _best_check(line: list[Value], ties: float) -> Check:
