@@ -1009,7 +1009,7 @@ def _raise_groups(table: PageTable, placed: list[list[str]], taken: set[int]) ->
         rows, names = [at for at in band if is_row[at]], [at for at in band if placed[at][column]]
         middle = {at: (body[at].top + body[at].bottom) / 2 for at in band}
         for first, name in _find_groups(rows, names, middle):
-            group = _named(*(placed[at][column] for at in name))
+            group = _group_name(*(placed[at][column] for at in name))
             for at in name:
                 placed[at][column] = ""
             placed[rows[first]][column] = group
@@ -1060,13 +1060,13 @@ def _find_groups(rows: list[int], names: list[int], middle: dict[int, float]) ->
     return [(row, names[name : last + 1]) for row, name, last in groups(0, 0) or ()]
 
 
-def _named(*lines: str) -> str:
+def _group_name(*lines: str) -> str:
     """A name of several lines; what its values mean stands in parentheses: `MMSU (Reasoning | Overall)`."""
     *name, last = lines
-    return f"{_rejoined(name)} ({last})" if name and " | " in last else _rejoined(lines)
+    return f"{_join_lines(name)} ({last})" if name and " | " in last else _join_lines(lines)
 
 
-def _rejoined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     return functools.reduce(_rejoin, lines)
 
 
