@@ -395,11 +395,56 @@ def test_amounts_below_the_names_of_columns_are_rows_where_they_are_several() ->
         row("QuizA|60.1|61.1|62.1", 145),
         row("QuizB|70.1|71.1|72.1", 157),
     )
-    assert cells_of(page, rules(95, 138, 180))[:3] == [
+    wanted = [
         ["Benchmark", "Foo-3", "Bar-2", "Foo-3"],
         ["Active parameters", "400M", "1B", "800M"],
         ["Total parameters", "1B", "2B", "3B"],
     ]
+    assert cells_of(page, rules(95, 138, 180))[:3] == wanted
+    names = [word(text, left) for at in (130, 190, 250) for text, left in (("Foo", at), (f"0{at}", at + 18))]
+    numbered = lines(  # names that hold numbers
+        [word("Benchmark", 10), *names], *([*line.words] for line in page[1:])
+    )
+    assert [cells[0] for cells in cells_of(numbered, rules(95, 138, 180))[:3]] == [cells[0] for cells in wanted]
+
+
+def test_a_line_of_amounts_between_two_rules_is_a_row_and_the_names_stand_above_it() -> None:
+    page = lines(
+        row("Type|Foo|Bar|Baz", 100),
+        row("Trained tokens|1.4T|1.4T|1.4T", 123),
+        row("QuizA|60.1|61.1|62.1", 146),
+        row("QuizB|70.1|71.1|72.1", 158),
+    )
+    assert cells_of(page, rules(95, 118, 141, 180))[:2] == [
+        ["Type", "Foo", "Bar", "Baz"],
+        ["Trained tokens", "1.4T", "1.4T", "1.4T"],
+    ]
+
+
+def test_one_word_between_two_rules_is_a_title_of_rows_and_not_the_header() -> None:
+    page = lines(
+        row("Model|QuizA|QuizB|QuizC", 100),
+        [word("Closed", 133, top=123)],
+        row("A-7B|60.1|61.1|62.1", 146),
+        row("B-7B|70.1|71.1|72.1", 158),
+    )
+    assert cells_of(page, rules(95, 118, 141, 180))[:2] == [
+        ["Model", "QuizA", "QuizB", "QuizC"],
+        ["Closed", "", "", ""],
+    ]
+
+
+def test_a_page_of_thousands_of_rows_without_rules_is_divided_among_its_names() -> None:
+    page = lines(row("Model|Metric|EN|ZH", 100, GROUPED))
+    for at in range(1200):
+        top = 125.0 + 24 * at
+        page += lines(
+            row("|Bleu|60.1|61.1", top, GROUPED),
+            [word(f"Foo-{at}B", 40, top=top + 6)],
+            row("|Comet|62.1|63.1", top + 12, GROUPED),
+        )
+    cells = cells_of(page, rules(95, 118, 30_000))[1:]
+    assert [row[0] for row in cells[::2]] == [f"Foo-{at}B" for at in range(1200)]
 
 
 def test_a_rule_below_texts_that_stand_apart_says_of_neither_over_which_columns_it_is() -> None:

@@ -149,7 +149,8 @@ def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
             lines[across, part].append(value)
             groups[across, part, value.beside].append(value)
             sections[across, part, sheet.table.rows[row].section if sheet.models_in == "rows" else ""].append(value)
-            halves[across, part, sheet.models_in == "columns" and along >= middle].append(value)
+            if sheet.models_in == "columns":
+                halves[across, part, along >= middle].append(value)
             pairs[across, part, (along - (sheet.first_column if sheet.models_in == "columns" else 0)) // 2].append(
                 value
             )

@@ -7,7 +7,7 @@ that says "Model" or "Benchmark"), then what its labels read like, then their pl
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from adhere.evidence.claims.names import (
@@ -68,7 +68,6 @@ class Layout:
     benchmarks_in: Orientation = ""
     nothing: str = ""
     grouped: frozenset[str] = frozenset()
-    guesses: list[str] = field(default_factory=list)
 
 
 class Labels(NamedTuple):
@@ -367,7 +366,6 @@ def _complete_sizes(table: Table, layout: Layout) -> None:
         if len(families) == 1:
             for path in data:
                 path[-1] = f"{families[0]} {path[-1]}"
-            layout.guesses.append(f"the columns are sizes of {families[0]}, which the text above the table names")
             return
 
 
@@ -385,7 +383,6 @@ def _complete_from_row(table: Table, layout: Layout) -> None:
             for path, size in zip(data, sizes, strict=True):
                 if path:
                     path[-1] = f"{path[-1]} {size}"
-            layout.guesses.append(f"the row {label!r} tells columns of one name apart")
             return
 
 

@@ -40,6 +40,7 @@ from adhere.evidence.claims.names import (
 from adhere.evidence.claims.printed import SCALES, PrintedNumber, is_absent
 from adhere.evidence.read.document import Cell, Document, Part, Row, Table
 from adhere.evidence.read.documents import repair
+from adhere.evidence.read.grid import BETWEEN_VALUES
 
 _CONTINUATION = re.compile(r"^\s*(?:[-+–•↳]|w/o?(?=\s)|with(?:out)?\b|\\quad)\s*\S", re.IGNORECASE)
 _ADDED = re.compile(r"\s+(?:\+|w/o?|with(?:out)?)\s+(?=\S)", re.IGNORECASE)
@@ -845,17 +846,18 @@ def _part_setting(cell: Cell, part: Part, names: list[str]) -> str:
     return " ".join(filter(None, [name, "in parentheses" if part.is_aside else ""]))
 
 
-def _names_of_parts(label: str) -> tuple[str, list[str]]:
+@functools.lru_cache(maxsize=1 << 12)
+def _names_of_parts(label: str) -> tuple[str, tuple[str, ...]]:
     """A label without what says what the values of a cell are, and that.
 
     It stands in parentheses (`MMSU (Reasoning / Overall)`) or behind the name (`LibriSpeech test-clean | test-other`).
     """
     inside = _IN_PARENTHESES.search(label)
-    pieces = [piece for piece in re.split(r"\s*/\s*|\s+\|\s+", (inside[1] if inside else label).strip()) if piece]
+    pieces = (*filter(None, BETWEEN_VALUES.split((inside[1] if inside else label).strip())),)
     words, length = pieces[0].split() if pieces else [], len(pieces[-1].split()) if pieces else 0
     if inside or len(pieces) < 2 or len(words) <= length:
         return _IN_PARENTHESES.sub("", label) if inside else "", pieces
-    return " ".join(words[:-length]), [" ".join(words[-length:]), *pieces[1:]]
+    return " ".join(words[:-length]), (" ".join(words[-length:]), *pieces[1:])
 
 
 def _without_parts(label: str, count: int) -> str:
@@ -868,7 +870,7 @@ def _part_settings(context: _Context, added: str, labels: list[str], cell: Cell)
     count = cell.parts[-1].place + 1
     for label in reversed(labels):
         if count > 1 and len(named := _names_of_parts(label)[1]) == count:
-            return named
+            return [*named]
     stated = _TWO_VALUES.search(f"{context.table.caption} {context.notes}")
     if stated and stated["first"]:
         return [_keep_from_with(stated["first"]), _keep_from_with(stated["second"])]

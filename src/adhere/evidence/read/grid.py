@@ -16,7 +16,7 @@ _BOLD = re.compile(
     r"\*\*[^*]+\*\*|(?<!\w)__[^_]+__(?!\w)|\\(?:textbf|mathbf|boldsymbol|bf)\b|<(?:b|strong)\b", re.IGNORECASE
 )
 _UNDERLINED = re.compile(r"<(?:u|ins)\b|\\underline\b", re.IGNORECASE)
-_SLASH = re.compile(r"\s*/\s*|\s+\|\s+")
+BETWEEN_VALUES = re.compile(r"\s*/\s*|\s+\|\s+")
 _BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 _NAMED = re.compile(r"([A-Za-z][\w-]{0,11})\s?[:=]\s?(\d+(?:\.\d+)?%?)")
 _FRACTION = re.compile(r"(\d{1,6})/([1-9]\d{1,5})")
@@ -104,7 +104,7 @@ def _pieces(text: str) -> list[str]:
         return [f"{number} [{name}]" for name, number in named]  # `F1:92.30 EM:86.60`
     if ("/" not in text and " | " not in text) or is_absent(text) or "</" in text:
         return [text]
-    pieces = _SLASH.split(text)
+    pieces = BETWEEN_VALUES.split(text)
     if 2 <= len(pieces) <= 4:
         numbers = [number_of(piece) for piece in pieces]
         # `2/30` is a fraction of whole numbers; `38.77/66.32` and `2 / 30` are two values.

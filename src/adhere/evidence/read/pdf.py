@@ -12,7 +12,7 @@ import functools
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise, product
 from statistics import median
@@ -106,7 +106,7 @@ class Rule(NamedTuple):
     top: float
 
 
-@dataclass(slots=True)
+@dataclass
 class PageTable:
     """A table of a page: its lines (header first), and its rows as soon as lines are numbered."""
 
@@ -117,6 +117,12 @@ class PageTable:
     labels: list[float]
     rules: list[Rule]
     lines: list[PageLine] = field(default_factory=list)
+
+    @functools.cached_property
+    def edge(self) -> float:
+        """Halfway between what stands before the columns of numbers and the first of them."""
+        left = self.columns[0][0]
+        return (left + max((w.right for line in self.body for w in line.words if w.right < left + 1), default=left)) / 2
 
     def rows(self) -> tuple[list[RawRow], int]:
         """Rows of cells and how many of them are headers."""
@@ -554,12 +560,14 @@ def _tables(lines: list[PageLine], rules: list[Rule], bars: Sequence[Bar] = ()) 
             at += 1
             continue
         end, rows = at, [at]
+        left, right = lines[at].words[0].left, lines[at].words[-1].right
         for index in range(at + 1, len(lines)):
             gap = lines[index].top - lines[index - 1].bottom
             if gap > 2.5 * lines[at].height or index - rows[-1] > 3 or _CAPTION.match(lines[index].text):
                 break
-            if _is_below_end(lines, index, at, rules):
+            if _is_below_end(lines[index - 1], lines[index], left, right, rules):
                 break
+            left, right = min(left, lines[index].words[0].left), max(right, lines[index].words[-1].right)
             if _is_row(lines[index]) or _is_lone_value(lines[index], bands):
                 rows.append(index)
                 end = index
@@ -571,15 +579,11 @@ def _tables(lines: list[PageLine], rules: list[Rule], bars: Sequence[Bar] = ()) 
     return [table for table in tables if table is not None]
 
 
-def _is_below_end(lines: list[PageLine], index: int, first: int, rules: list[Rule]) -> bool:
-    """Whether a rule as wide as the rows lies above a line, and more than a line of white between the two."""
-    above, line = lines[first:index], lines[index]
-    left, right = min(one.words[0].left for one in above), max(one.words[-1].right for one in above)
-    return any(
-        above[-1].bottom - 2 <= rule.top < line.top - 1.2 * above[-1].height
-        and rule.left <= left + 2
-        and rule.right >= right - 2
-        for rule in rules
+def _is_below_end(above: PageLine, line: PageLine, left: float, right: float, rules: list[Rule]) -> bool:
+    """Whether a rule from `left` to `right` ends the rows above a line: below it, more than a line of white follows."""
+    lowest = line.top - 1.2 * above.height
+    return above.bottom - 2 < lowest and any(
+        above.bottom - 2 <= rule.top < lowest and rule.left <= left + 2 and rule.right >= right - 2 for rule in rules
     )
 
 
@@ -687,10 +691,11 @@ def _is_section(line: PageLine, columns: Sequence[tuple[float, float]], rules: l
     if max((b.left - a.right for a, b in pairwise(words)), default=0.0) >= 0.6 * words[0].size:
         return False
     rule = _rule_above(line, columns, rules)
-    is_between = any(
-        0 <= other.top - line.bottom < line.height and other.right >= columns[-1][1] - 2 for other in rules
-    )
-    if (len(words) > 1 or is_between) and rule and abs(_middle(words) - (rule.left + rule.right) / 2) < words[0].size:
+    is_centred = rule is not None and abs(_middle(words) - (rule.left + rule.right) / 2) < words[0].size
+    if is_centred and (
+        len(words) > 1
+        or any(0 <= other.top - line.bottom < line.height and other.right >= columns[-1][1] - 2 for other in rules)
+    ):
         return any(word.text.isalpha() for word in words)
     covered = sum(words[0].left < right and words[-1].right > left for left, right in columns)
     is_over = words[-1].right >= columns[0][0] - 2 and (covered >= 2 or len(columns) <= 2)
@@ -802,13 +807,7 @@ def _edges_of_groups(body: list[PageLine], rows: list[PageLine], end: float) -> 
 def _place(word: Word, table: PageTable) -> int:
     """The index of the column that a word stands in: label columns first."""
     columns = table.columns
-    edge = (
-        columns[0][0]
-        + max(
-            (w.right for line in table.body for w in line.words if w.right < columns[0][0] + 1), default=columns[0][0]
-        )
-    ) / 2
-    if word.centre < edge and word.right < columns[0][0] + 2:
+    if word.centre < table.edge and word.right < columns[0][0] + 2:
         return sum(word.centre > label for label in table.labels)
     nearest = min(range(len(columns)), key=lambda c: abs((columns[c][0] + columns[c][1]) / 2 - word.centre))
     return len(table.labels) + 1 + nearest
@@ -970,8 +969,9 @@ def _body_rows(table: PageTable) -> list[RawRow]:
     rows: list[RawRow] = []
     labels = len(table.labels) + 1
     placed = []
-    for line in table.body:
-        if _is_section(line, table.columns, table.rules):
+    sections = {at for at, line in enumerate(table.body) if _is_section(line, table.columns, table.rules)}
+    for at, line in enumerate(table.body):
+        if at in sections:
             placed.append([line.text, *[""] * (_width(table) - 1)])
             continue
         cells: dict[int, list[Word]] = {}
@@ -979,14 +979,14 @@ def _body_rows(table: PageTable) -> list[RawRow]:
             cells.setdefault(_place(word, table), []).append(word)
         placed.append([_cell(cells.get(place, []), is_label=place < labels) for place in range(_width(table))])
     taken = _join_labels(table.body, placed, labels)
-    _raise_groups(table, placed, taken)
+    _raise_groups(table, placed, sections, taken)
     for at, (line, texts) in enumerate(zip(table.body, placed, strict=True)):
         if at not in taken:
             rows.append(RawRow(line.number, texts))
     return rows
 
 
-def _raise_groups(table: PageTable, placed: list[list[str]], taken: set[int]) -> None:
+def _raise_groups(table: PageTable, placed: list[list[str]], sections: set[int], taken: set[int]) -> None:
     """Put the label of a group into its first row: it stands in the middle of its rows, between two of them if need be.
 
     Lines that hold nothing else are `taken`, as those already are that another row was joined with.
@@ -994,18 +994,19 @@ def _raise_groups(table: PageTable, placed: list[list[str]], taken: set[int]) ->
     body, labels = table.body, len(table.labels) + 1
     left = min(word.left for line in body for word in line.words)
     is_row = [any(texts[labels:]) for texts in placed]
-    # What runs through a row is the edge of a coloured cell.
-    apart = [
-        rule for rule in table.rules if not any(_runs_through(rule, body[at]) for at in range(len(body)) if is_row[at])
+    numbers = [line for line, has_numbers in zip(body, is_row, strict=True) if has_numbers]
+    tops = [  # but for the edges of coloured cells, which run through a row
+        rule.top
+        for rule in table.rules
+        if rule.left <= left + 3 and not any(line.top + 2 < rule.top < line.bottom - 2 for line in numbers)
     ]
-    tops = [rule.top for rule in apart if rule.left <= left + 3]
-    sections = {at for at, line in enumerate(body) if _is_section(line, table.columns, table.rules)}
-    bands: dict[tuple[int, int], list[int]] = {}
+    bands: list[list[int]] = [[]]
     for at, line in enumerate(body):
-        if at not in sections | taken:
-            place = sum(top < line.top + 2 for top in tops), sum(section < at for section in sections)
-            bands.setdefault(place, []).append(at)
-    for column, band in product(range(max(labels - 1, 1)), bands.values()):
+        if at in sections or (bands[-1] and any(body[bands[-1][-1]].top + 2 <= top < line.top + 2 for top in tops)):
+            bands.append([])
+        if at not in sections and at not in taken:
+            bands[-1].append(at)
+    for column, band in product(range(max(labels - 1, 1)), bands):
         rows, names = [at for at in band if is_row[at]], [at for at in band if placed[at][column]]
         middle = {at: (body[at].top + body[at].bottom) / 2 for at in band}
         for first, name in _find_groups(rows, names, middle):
@@ -1014,10 +1015,6 @@ def _raise_groups(table: PageTable, placed: list[list[str]], taken: set[int]) ->
                 placed[at][column] = ""
             placed[rows[first]][column] = group
         taken |= {at for at in band if not any(placed[at])}
-
-
-def _runs_through(rule: Rule, line: PageLine) -> bool:
-    return line.top + 2 < rule.top < line.bottom - 2
 
 
 def _find_groups(rows: list[int], names: list[int], middle: dict[int, float]) -> list[tuple[int, list[int]]]:
@@ -1032,32 +1029,54 @@ def _find_groups(rows: list[int], names: list[int], middle: dict[int, float]) ->
     if len(rows) < 2 or not names or (rows[0] in names and set(names) <= set(rows)):
         return []
     pitch = median(middle[after] - middle[before] for before, after in pairwise(rows))
-    near = 0.25 * pitch
     gaps = [middle[after] - middle[before] for before, after in pairwise(names)]
     off = abs(middle[names[0]] + middle[names[-1]] - middle[rows[0]] - middle[rows[-1]]) / 2
     if len(names) < len(rows) and max(gaps, default=0.0) <= 1.3 * pitch and off < 0.75 * pitch:
         return [(0, names)]  # one name of several lines: two names are farther apart, but for rows of their own
+    starts = _divide([middle[at] for at in rows], [middle[at] for at in names], pitch)
+    return [(row, names[name:end]) for (row, name), (_, end) in pairwise([*starts, (len(rows), len(names))])]
 
-    @functools.cache
-    def groups(row: int, name: int) -> tuple[tuple[int, int, int], ...] | None:
-        """The most groups of the rows and names from here on: first row, first and last line of its name."""
-        if row == len(rows) or name == len(names):
-            return () if row == len(rows) and name == len(names) else None
-        best = None
-        for last in range(name, min(name + MAX_NAME_LINES, len(names))):
-            if last > name and middle[names[last]] - middle[names[last - 1]] > 1.3 * pitch:
+
+def _divide(rows: list[float], names: list[float], pitch: float) -> list[tuple[int, int]]:
+    """Where the groups of rows begin and the lines of their names, as many groups as can be; none if it leaves a rest.
+
+    From the first place (row, name) to all that can be reached, then from the back the most groups from there on;
+    not by recursion, for a page may hold thousands of rows.
+    """
+    whole = len(rows), len(names)
+    ways: dict[tuple[int, int], list[tuple[int, int]]] = {whole: []}
+    ahead = [(0, 0)]
+    while ahead:
+        place = ahead.pop()
+        if place not in ways:
+            ways[place] = [*_ends_of_group(rows, names, pitch, *place)]
+            ahead += ways[place]
+    most = {whole: (0, whole)}  # how many groups, and where the second one begins
+    for place in sorted(ways, reverse=True):
+        for behind in ways[place]:
+            if behind in most and most[behind][0] + 1 > most.get(place, (0, whole))[0]:
+                most[place] = most[behind][0] + 1, behind
+    starts, place = [], (0, 0)
+    while place in most and place != whole:
+        starts.append(place)
+        place = most[place][1]
+    return starts
+
+
+def _ends_of_group(
+    rows: list[float], names: list[float], pitch: float, row: int, name: int
+) -> Iterator[tuple[int, int]]:
+    """Where the next group may begin if one begins here: its name is in the middle of its rows, and no longer."""
+    for last in range(name, min(name + MAX_NAME_LINES, len(names))):
+        if last > name and names[last] - names[last - 1] > 1.3 * pitch:
+            break
+        centre = (names[name] + names[last]) / 2
+        for end in range(row, len(rows)):
+            off = (rows[row] + rows[end]) / 2 - centre
+            if off > 0.25 * pitch:
                 break
-            centre = (middle[names[name]] + middle[names[last]]) / 2
-            for end in range(row, len(rows)):
-                off = (middle[rows[row]] + middle[rows[end]]) / 2 - centre
-                if off > near:
-                    break
-                rest = groups(end + 1, last + 1) if off >= -near and last - name <= end - row else None
-                if rest is not None and (best is None or len(rest) >= len(best)):
-                    best = ((row, name, last), *rest)
-        return best
-
-    return [(row, names[name : last + 1]) for row, name, last in groups(0, 0) or ()]
+            if off >= -0.25 * pitch and last - name <= end - row:
+                yield end + 1, last + 1
 
 
 def _group_name(*lines: str) -> str:
