@@ -339,11 +339,27 @@ def _delta(axis: _Axis, position: int) -> list[Check]:
     if best is None or share > best[0] + EPSILON or (ablation and not asked_best):
         return ablation
     _, name, (first, second) = best
-    return [
-        _delta_check(line.numbers[position], line.numbers[first], line.numbers[second], name)
-        for line in axis.lines
-        if {position, first, second} <= line.numbers.keys()
-    ]
+    checks = []
+    for line in axis.lines:
+        if {position, first, second} <= line.numbers.keys():
+            check = _delta_check(line.numbers[position], line.numbers[first], line.numbers[second], name)
+            if check.holds(as_printed) or not _is_to_the_best(axis, line, position, (first, second), _FORMULAS[name]):
+                checks.append(check)
+    return checks
+
+
+def _is_to_the_best(axis: _Axis, line: _Line, position: int, pair: tuple[int, int], formula: _Formula) -> bool:
+    """Whether a difference that misses with its pair fits one of the two and the best (or worst) of all others."""
+    scores = {p: line.numbers[p].printed for p, role in enumerate(axis.roles) if role == "score" and p in line.numbers}
+    printed = line.numbers[position].printed
+    for kept, left in (pair, pair[::-1]):
+        others = sorted((n for p, n in scores.items() if p != kept), key=lambda number: number.value)
+        for other in (*others[-1:], *others[:1]):
+            mine = line.numbers[kept].printed
+            a, b = (mine, other) if kept == pair[0] else (other, mine)
+            if left in line.numbers and _delta_off(printed, a, b, formula) <= 0:
+                return True
+    return False
 
 
 def _ablation(axis: _Axis, position: int) -> tuple[list[Check], float]:

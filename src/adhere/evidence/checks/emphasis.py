@@ -74,14 +74,20 @@ def _marks(sheet: Sheet, ties: float) -> list[Check]:
 
 
 def _out_of_competition(lines: list[list[Value]]) -> set[ModelName | None]:
-    """The models that are never bold, though they beat what is on two lines or more: closed ones beside open ones."""
+    """The models that are never bold, though they beat what is: closed ones beside open ones, others' beside one's own.
+
+    One that does so on two lines or more, or three or more that do so on one.
+    """
+    marked = {value.model for line in lines for value in line if value.bold}
     ahead: Counter[ModelName | None] = Counter()
+    together: set[ModelName | None] = set()
     for line in lines:
         sign = -1 if line[0].direction == "lower" else 1
         best = max((sign * value.printed.value for value in line if value.bold), default=float("inf"))
-        ahead.update({value.model for value in line if sign * value.printed.value > best})
-    marked = {value.model for line in lines for value in line if value.bold}
-    return {model for model, count in ahead.items() if count > 1 and model not in marked}
+        own = {value.model for value in line if sign * value.printed.value > best} - marked
+        ahead.update(own)
+        together |= own if len(own) > 2 else set()
+    return {model for model, count in ahead.items() if count > 1} | together
 
 
 def _without_second_marks(sheet: Sheet) -> None:

@@ -131,14 +131,15 @@ def _try_swap(value: Value, other: Value, by_value: dict[int, list[Check]]) -> S
         return None
     # Two conflicts, or one exact match with another place: the latter counts only if other rows repeat it
     # (`_disjoint`).
-    if _weight(removed) >= 2 or (any(check.kind in _EQUALITIES for check in removed) and _is_exact(value, other)):
+    firm = any(check.kind in _EQUALITIES and not check.doubt for check in removed)
+    if _weight(removed) >= 2 or (firm and _is_exact(value, other)):
         return Swap(value, other, tuple(removed), tuple(left))
     return None
 
 
 def _weight(removed: Sequence[Check]) -> int:
-    """How many conflicts count: where marks stand says little."""
-    return sum(bool(check.weight) and check.kind != "emphasis" for check in removed)
+    """How many conflicts count: where marks stand says little, nor what tables of different measurements print."""
+    return sum(bool(check.weight) and check.kind != "emphasis" and not check.doubt for check in removed)
 
 
 def _is_exact(value: Value, other: Value) -> bool:

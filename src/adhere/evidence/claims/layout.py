@@ -16,9 +16,11 @@ from adhere.evidence.claims.names import (
     clean_label,
     is_attribute,
     is_known,
+    is_metric,
     is_part,
     is_role,
     is_setting,
+    is_split,
     label_kind,
     looks_like_model,
     metric_in,
@@ -89,6 +91,7 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE) -> Layout:
         path[:-1] if is_role("aggregate", path[-1]) and tuple(path[:-1]) in spread else path
         for path in map(_or_blank, paths)
     ]
+    _spell_out(paths)
     first = _first_data_column(table, paths)
     kinds = [_kind(table, c, paths[c]) for c in range(first)]
     names = _name_column(table, first, kinds)
@@ -104,7 +107,16 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE) -> Layout:
     if is_named and layout.models_in == "columns":
         _complete_sizes(table, layout)
         _complete_from_row(table, layout)
+        _join_names(layout)
     return layout
+
+
+def _spell_out(paths: list[list[str]]) -> None:
+    """`P` and `R` beside `F1` are precision and recall; alone they are statistics."""
+    labels = {label for path in paths for label in path}
+    if {"P", "R"} <= labels and any(metric_in(label) == "F1" for label in labels):
+        for path in paths:
+            path[:] = [{"P": "Precision", "R": "Recall"}.get(label, label) for label in path]
 
 
 def _labels_in_groups(paths: list[list[str]]) -> frozenset[str]:
@@ -249,6 +261,10 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
     in_rows = _share(rows, looks_like_model)
     known_rows = _share(rows, lambda label: is_known(label) or benchmark_name(label).is_known)
     kind = label_kind(corner)
+    if kind != "models" and not in_rows and not in_columns:
+        found = _by_measures(data, rows, kind, known_columns)
+        if found is not None:
+            return found
     says = 0.6 if kind == "models" else 0.0
     other = 0.6 if kind in {"benchmarks", "metric"} else 0.3 if kind == "categories" else 0.0
     by_rows, by_columns = in_rows + known_columns + says, in_columns + known_rows + other
@@ -261,23 +277,47 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
         return "rows" if is_measured and kind not in {"benchmarks", "metric", "categories"} else ""
     if by_rows >= by_columns:
         return "rows" if in_rows or says else ""
-    if not in_columns and (
-        kind == "categories" or _share(data, lambda path: role_of(" ".join(path[-1:])) == "attribute") >= 0.5
-    ):
-        return ""  # a corner word alone is not enough: "Task | Epochs | Batch" is about no models
-    if not in_columns and any(path[-1].lower() in _VALUES or role_of(path[-1]) == "aggregate" for path in data if path):
-        return ""  # averages stand beside what they average: these columns are no models
-    if not in_columns and any(len(path[-1].partition("(")[0].strip()) == 1 for path in data if path):
-        return ""  # `n`, `R`, `p` are statistics
-    return "columns" if in_columns or other else ""
+    return "columns" if in_columns or (other and _may_be_models(data, kind)) else ""
+
+
+def _may_be_models(data: list[list[str]], kind: str) -> bool:
+    """Whether columns of which none reads like a model may be models: not where they name anything else."""
+    last = [path[-1] for path in data if path]
+    if kind == "categories" or _share(last, lambda label: role_of(label) == "attribute") >= 0.5:
+        return False  # a corner word alone is not enough: "Task | Epochs | Batch" is about no models
+    if any(label.lower() in _VALUES or role_of(label) == "aggregate" for label in last):
+        return False  # averages stand beside what they average: these columns are no models
+    # `n`, `R`, `p` are statistics, `Train` and `Test` are parts of sets.
+    return not any(len(label.partition("(")[0].strip()) == 1 or is_split(label) for label in last)
+
+
+def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_columns: float) -> Orientation | None:
+    """The axis of models where no label reads like one: what is measured is none; None where this says nothing."""
+    measured = _share(data, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
+    if measured > 0.5:
+        return "" if kind in {"benchmarks", "metric", "categories"} else "rows"
+    if measured == known_columns == 0 and _share(rows, is_metric) > 0.3:
+        return "columns"
+    labels = [label for path in data for label in path]
+    is_method = not kind and not known_columns and not any(map(metric_in, labels))
+    if is_method and any(_METHOD.search(path[-1]) for path in data if path) and not any(map(_METHOD.search, rows)):
+        return "columns"  # `Baseline | Fine-tuned` over sets that no list has
+    return None
+
+
+_METHOD = re.compile(
+    r"\b(?:baselines?|fine-?tun(?:ed|ing)|pre-?trained|from scratch|vanilla|proposed|ours?|w/o|without|oracle)\b",
+    re.IGNORECASE,
+)
 
 
 def _as_elsewhere(table: Table, layout: Layout, elsewhere: Labels) -> Orientation:
     """The axis of models by labels that other tables of the document have for their benchmarks or their models."""
     data = [path[-1] for path in layout.paths[layout.first :] if path]
     rows = [label for text in _column(table, layout.names) if (label := clean_label(text))]
+    has_models = label_kind(corner_of(table, layout.names)) in {"models", ""}  # `Language` says that rows are none
     for own, others, orientation in (
-        (data, elsewhere.benchmarks, "rows"),
+        (data, elsewhere.benchmarks if has_models else frozenset(), "rows"),
         (rows, elsewhere.benchmarks, "columns"),
         (rows, elsewhere.models, "rows"),
         (data, elsewhere.models, "columns"),
@@ -313,18 +353,24 @@ def _is_about_attributes(table: Table, layout: Layout, corner: str) -> bool:
 def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
     """A table of benchmarks whose corner, caption or heading names the one model that all of it is about."""
     data = layout.paths[layout.first :]
-    known_columns = _share(data, lambda path: any(is_known(label) for label in path))
-    known_rows = _share([clean_label(text) for text in _column(table, layout.names)], is_known)
-    if max(known_columns, known_rows) < 0.3:
+    known_columns = _share_of_names([path[-1:] for path in data])
+    known_rows = _share_of_names([[clean_label(text)] for text in _column(table, layout.names)])
+    # `Dataset | DER | JER` below `Scores with the x-vector model`.
+    is_of_sets = (
+        label_kind(corner) in {"benchmarks", "categories"} and _share(data, lambda path: is_metric(path[-1])) > 0.5
+    )
+    if max(known_columns, known_rows) < 0.3 and not is_of_sets:
         return
     named = _MODEL_WORD.sub(" ", corner).strip(" :-")
     places = [("the corner of the table", [named] if looks_like_model(named) else [])]
     places += [("its caption", models_in(table.caption)), ("the text above it", models_in(table.lead))]
+    if is_of_sets:
+        places.append(("its caption", [match["name"] for match in _MODEL_SAID.finditer(table.caption)]))
     places += [(f"the heading {text!r}", models_in(text)) for text in reversed(table.headings)]
     for where, found in places:
         if len(found) == 1:
             layout.model, layout.model_reason = found[0], f"the table names no model; {where} names {found[0]}"
-            layout.benchmarks_in = "columns" if known_columns >= known_rows else "rows"
+            layout.benchmarks_in = "columns" if known_columns >= known_rows and not is_of_sets else "rows"
             return
         if found:
             break
@@ -335,6 +381,7 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
     )
     if (
         max(known_columns, known_rows) >= 0.5
+        and not is_of_sets
         and labels
         and not any(is_setting(label) or role_of(label) != "score" for label in labels)
     ):
@@ -343,6 +390,20 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
         layout.nothing = "it names benchmarks, but no model: neither its labels nor its caption or heading do"
 
 
+_MODEL_SAID = re.compile(
+    r"\b(?:with|of|for|using|from) (?:the |our |an? )?"
+    r"(?P<name>[^.,;:]{2,70}?\b(?:model|system|classifier|network|parser|baseline)\b(?: trained on [^.,;:]+)?)"
+)
+
+
+def _share_of_names(paths: list[list[str]]) -> float:
+    """The share of labels that are benchmarks: known ones, and where one is, what is written like a name (`OLMES`)."""
+    known = sum(any(map(is_known, path)) for path in paths)
+    named = sum(any(is_known(label) or _ACRONYM.search(label) for label in path) for path in paths)
+    return (named if known and 2 * named > len(paths) else known) / max(len(paths), 1)
+
+
+_ACRONYM = re.compile(r"^[A-Z][A-Za-z-]*[A-Z]")
 _NAME_IN_TEXT = re.compile(r"[A-Za-z][\w.+-]*\w(?:[ -](?:\d+(?:\.\d+)?[BbM]?|[A-Z]\d[\w.]*|Instruct|Chat|Base|IT))*")
 
 
@@ -351,7 +412,8 @@ def models_in(text: str) -> list[str]:
     found: dict[str, str] = {}
     for match in _NAME_IN_TEXT.finditer(text):
         label = match.group()
-        if looks_like_model(label) and any(char.isdigit() for char in label):
+        is_phrase = re.match(r"[a-z]+\s", label)  # `with 1.2M`
+        if looks_like_model(label) and any(char.isdigit() for char in label) and not is_phrase:
             found.setdefault(model_name(label).key, label)
     return list(found.values())
 
@@ -384,6 +446,16 @@ def _complete_from_row(table: Table, layout: Layout) -> None:
                 if path:
                     path[-1] = f"{path[-1]} {size}"
             return
+
+
+def _join_names(layout: Layout) -> None:
+    """Columns whose names come again (`Dictionary` over `Tag`, `Phrases` over `Tag`) are told apart by all labels."""
+    data = layout.paths[layout.first :]
+    names = [column_model(path)[0] for path in data]
+    known = any(looks_like_model(label) or is_known(label) or is_metric(label) for path in data for label in path)
+    if not known and len(set(names)) < len(names) == len({tuple(path) for path in data}):
+        for path in data:
+            path[:] = [" ".join(path)]
 
 
 def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:

@@ -19,7 +19,7 @@ Role = Literal["score", "aggregate", "delta", "share", "attribute"]
 Kind = Literal["models", "benchmarks", "metric", "shots", "size", "categories", "note", "attribute"]
 
 _CITATION = re.compile(r"\s*\((?=[^()]*\b(?:19|20)\d\d[a-z]?\b)[^()]*(?:,|et al)[^()]*\)|\s*\[\d+(?:,\s*\d+)*\]")
-_OWNER = re.compile(r"^[A-Za-z0-9][\w.-]*/(?=[A-Za-z])")  # a repository's owner: meta-llama/Llama-3-8B
+_OWNER = re.compile(r"^(?!w/)[A-Za-z0-9][\w.-]*/(?=[A-Za-z])")  # a repository's owner: meta-llama/Llama-3-8B
 _SUPER = re.compile(r"[¹²³⁴⁵⁶⁷⁸⁹⁰†‡§*]+$")
 _MODEL_TOKEN = re.compile(
     r"\d+x\d+(?:\.\d+)?b(?![a-z])|a\d+(?:\.\d+)?b(?![a-z])|\d+(?:\.\d+)?[bmk](?=a\d|[^a-z]|$)|(?<![a-z])[a-z]\d+"
@@ -30,7 +30,10 @@ _SIZE_IN_NAME = re.compile(r"(?<![A-Za-z\d.])(?:\d+x)?\d+(?:\.\d+)?[BbM](?![a-z]
 _TUNED = frozenset({"instruct", "inst", "chat", "it", "rlhf", "aligned", "对话", "对齐"})
 _BASE = frozenset({"base", "pt", "pretrain", "pretrained", "底座", "基座", "基础"})
 _OURS = re.compile(r"\s*[(\[\uff08]\s*(?:ours?|this work|我们的?|本文)\s*[)\]\uff09]\s*$|\s+ours$", re.IGNORECASE)
-_PICTURE = re.compile(r"[\u2190-\u21ff\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]+")
+# Not an arrow between two words: `en→de`, `ZH ⇒ XX`.
+_PICTURE = re.compile(
+    r"(?:(?!(?:(?<=\w)|(?<=\w\s))[\u2190\u2192\u2194\u21d0\u21d2\u21d4]\s?\w)[\u2190-\u21ff]|[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])+"
+)
 _SEVERAL = re.compile(r"\s*[(\[]([^()\[\]/]+(?:/[^()\[\]/]+)+)[)\]]$")
 _BEHIND_SLASH = re.compile(r"\s*/\s*")
 _OTHER_KINDS = frozenset({"rm", "reward", "prm", "embedding"})  # neither base nor instruct
@@ -173,7 +176,7 @@ def label_kind(label: str) -> Kind | Literal[""]:
     does not, and a known model or benchmark is a name.
     """
     shown = clean_label(label)
-    core = " ".join(_PAREN.sub(" ", shots_of(shown)[1]).replace("#", " ").split()).strip(" :/")
+    core = " ".join(re.sub(r"[#_]", " ", _PAREN.sub(" ", shots_of(shown)[1])).split()).strip(" :/")
     if not core:
         return "shots" if _SHOTS.search(shown) else "attribute" if shown == "#" else ""
     first = _BEHIND_SLASH.split(core)[0]
@@ -190,7 +193,7 @@ def is_attribute(label: str) -> bool:
     """Whether every word of a label is one that names an attribute: `Training Time (GPU hours)`, `词表大小`."""
     shown = clean_label(label)
     is_spread = is_role("spread", shown)
-    if not is_spread and (is_length(shown) or is_known(shown) or looks_like_model(shown)):
+    if not is_spread and (is_length(shown) or is_known(shown) or looks_like_model(shown) or is_metric(shown)):
         return False
     if is_spread or shown.startswith("#") or is_greek(shown):
         return True
@@ -499,6 +502,13 @@ def benchmark_name(text: str) -> BenchmarkName:
             break
     if row is None:
         metric, label = _split_metric(without_shots)
+        if is_split(label):
+            return BenchmarkName(benchmark_key(without_shots), without_shots, "", metric, shots=shots)  # `AP50 test`
+        part = _PART_BEHIND.search(label)
+        if part and is_split(part[1]):
+            return BenchmarkName(
+                benchmark_key(label[: part.start()]), label[: part.start()], part[1], metric, shots=shots
+            )
         return BenchmarkName(benchmark_key(label), label, "", metric, shots=shots)
     rest = " ".join([*outside[used:], *inside]).strip(" ,;:-")
     metric, variant = _split_metric(rest)
@@ -521,6 +531,9 @@ def benchmark_name(text: str) -> BenchmarkName:
     )
 
 
+_PART_BEHIND = re.compile(r"(?<=\w)\s*\(([^()]+)\)$")  # `Foo-STS (test)`
+
+
 def metric_name(text: str) -> tuple[str, str]:
     """The metric that the cell of a metric column names, and what it says besides.
 
@@ -531,23 +544,27 @@ def metric_name(text: str) -> tuple[str, str]:
         return "", ""
     for pattern, name, _ in _metrics():
         if pattern.fullmatch(shown):
-            return name, ""
+            return name or shown, ""
     if " " not in shown or re.fullmatch(r"[\w/@+.-]+", shown):
         return shown.lower(), ""
     metric, rest = _split_metric(re.sub(r"[()]", " ", shown))
     return metric, " ".join(rest.split())
 
 
+_LOOSE_COMMA = re.compile(r"([(\[])\s*[,;]\s*|\s*[,;]\s*(?=[)\]])")  # `(spearman, test)` without its metric
+
+
 def _split_metric(text: str) -> tuple[str, str]:
     for pattern, name, _ in _metrics():
         match = pattern.search(text)
         if match and match.group() != text.strip():
-            rest = re.sub(r"[(\[]\s*[)\]]", " ", text[: match.start()] + " " + text[match.end() :]).strip(" ,;:-")
+            rest = _LOOSE_COMMA.sub(r"\1", text[: match.start()] + " " + text[match.end() :])
+            rest = re.sub(r"[(\[]\s*[)\]]", " ", rest).strip(" ,;:-")
             if rest.count("(") != rest.count(")"):
                 rest = rest.strip("()")
-            return name, " ".join(rest.split())
+            return name or match.group(), " ".join(rest.split())
         if match:
-            return name, ""
+            return name or match.group(), ""
     return "", text
 
 
@@ -584,15 +601,22 @@ def is_part(label: str) -> bool:
 
     A metric, a split, a length, a year, `EM / F1`.
     """
-    is_metric = bool(metric_in(label)) and not metric_name(label)[1]
-    return is_metric or "/" in label or is_split(label) or is_length(label) or label.isdigit()
+    return is_metric(label) or "/" in label or is_split(label) or is_length(label) or label.isdigit()
+
+
+def is_metric(label: str) -> bool:
+    """Whether a label is a metric and says no more: `F1`, `Acc. (%)`, `NDCG@10 ↑`."""
+    core = _PICTURE.sub("", re.sub(r"\(\s*%\s*\)", "", clean_label(label))).strip()
+    if "/" in core:
+        return all(map(is_metric, core.split("/")))  # `EM/F1`, not `Tok./correct`
+    return bool(metric_in(core)) and not metric_name(core)[1]
 
 
 def metric_in(text: str) -> str:
     """The metric that a footnote or caption names, or `""`."""
     for pattern, name, _ in _metrics():
-        if pattern.search(text):
-            return name
+        if match := pattern.search(text):
+            return name or match.group()
     return ""
 
 

@@ -23,6 +23,7 @@ from adhere.evidence.claims.names import (
     is_greek,
     is_known,
     is_length,
+    is_metric,
     is_role,
     is_setting,
     is_split,
@@ -52,8 +53,10 @@ _PRIVATE = re.compile(
 )
 _TOPIC = re.compile(r"\S{2,30}(?: \S+){0,2}")
 _FIRST_NAME = re.compile(r"(?:(?=[\w'-]*[A-Z]\d?[\w'-]*[A-Z\d])[A-Z][\w'-]+)(?=[\s(\uff08:\uff1a]|[^\x00-\x7f])")
-_NAME_LIKE = re.compile(r"[A-Z][\w'-]*[A-Z\d]|[a-z][A-Z]|[^\x00-\x7f]")  # more than a word with a capital
-_ON = re.compile(r"\b(?:on|of|for)\s+(?:the\s+)?(?P<name>[A-Z][\w+-]*[A-Z\d][\w.+-]*\w(?:\s\d+(?:\.\d+)*)?)(?=\W|$)")
+_NAME_LIKE = re.compile(r"[A-Z][\w'-]*[A-Z\d]|[a-z][A-Z]")  # more than a word with a capital
+_ON = re.compile(
+    r"\b(?:on|of|for)\s+(?:the\s+)?(?P<name>[A-Z][\w+-]*[A-Z\d][\w.+-]*\w(?:\s\d+(?:\.\d+)*)?)(?![\w+-])(?!(?:\s\w+)?\s(?:models?|methods?|variants?|systems?)\b)"
+)
 _IN_PARENTHESES = re.compile(r"[(\[]([^()\[\]]*(?:/|\s\|\s)[^()\[\]]*)[)\]]\s*$")
 _ON_SET = re.compile(r"\bon (?:the |our )?(?P<name>(?:[\w-]+ ){0,3}[\w-]+) (?:benchmark|data\s?set|leaderboard)\b")
 _LANGUAGE = re.compile(
@@ -67,6 +70,9 @@ _TWO_VALUES = re.compile(
     ),
     re.IGNORECASE,
 )
+_AUTHORS = re.compile(r"[A-Z][\w'@-]+(?: (?:et al\.?|and [A-Z][\w'-]+|& [A-Z][\w'-]+))?,? \((?:19|20)\d\d[a-z]?\)")
+_TICKS, _CROSSES = frozenset("✓✔√☑✅"), frozenset(["", *"✗✘×❌☐–—-"])
+_BARE_NUMBER = re.compile(r"\d+(?:\.\d+)?%?")
 _BILLIONS = re.compile(r"\d+(?:\.\d+)?[Bb]")
 _BEHIND_COLON = re.compile(r"[:\uff1a]\s*")
 _WINDOW = r"[\s(]*\(?(v\d+(?:\.\d+)?|\d{4}(?:\s?-\s?\d{4})?)\b"
@@ -181,14 +187,15 @@ class Sheet:
 
 def sheets_of(document: Document) -> list[Sheet]:
     """The tables of a document with every number named."""
-    extra = _stated_elsewhere(document)
     layouts = [layout_of(table) for table in document.tables]
     elsewhere = _labels(document.tables, layouts)
     if any(elsewhere):
         layouts = [
-            layout if layout.models_in or layout.model or layout.nothing else layout_of(table, elsewhere)
+            layout if layout.models_in else layout_of(table, elsewhere)
             for table, layout in zip(document.tables, layouts, strict=True)
         ]
+    extra = _stated_elsewhere(document)
+    extra.ways = _ways(document.tables, layouts)
     return [_sheet(document, table, layout, extra) for table, layout in zip(document.tables, layouts, strict=True)]
 
 
@@ -203,6 +210,24 @@ def _labels(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
             benchmarks |= above if layout.models_in == "rows" else beside
             models |= beside if layout.models_in == "rows" else above
     return Labels(frozenset(benchmarks - {""}), frozenset(models - {""}))
+
+
+def _ways(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[tuple[str, ...]]:
+    """The headers that tables of several sets have: their columns say how it was measured, not on what.
+
+    `Reported F1 | Our F1` below the headings of one set each; every column names a metric.
+    """
+    sets: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for table, layout in zip(tables, layouts, strict=True):
+        labels = _measures(layout)
+        if layout.models_in == "rows" and labels and all(metric_in(label) and not is_known(label) for label in labels):
+            topic = _said_set(table) or _topic(table)
+            sets[labels].append(topic.key if topic else "")
+    return frozenset(labels for labels, found in sets.items() if len({*found} - {""}) > 1)
+
+
+def _measures(layout: Layout) -> tuple[str, ...]:
+    return tuple(path[-1] for path in layout.paths[layout.first :] if path and label_kind(path[-1]) != "note")
 
 
 def _sheet(document: Document, table: Table, layout: Layout, extra: _Elsewhere) -> Sheet:
@@ -332,12 +357,22 @@ def _row_labels(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
     """Each row's own label, and the model that it belongs to: `w/o DCA` continues the model above it."""
     labels, models = [], []
     current, above, section = "", "", ""
+    corner, ticks = corner_of(table, layout.names), _ticks(table, layout)
+    is_scale = bool(corner) and layout.models_in == "rows" and _is_scale(table, layout.names)
     for row in table.rows:
         texts = [clean_label(cell.text) for cell in row.cells[: layout.first]]
         name = texts[layout.names] if len(texts) > layout.names else ""
+        if _AUTHORS.fullmatch(name):  # below a name, whose they are: `OpenAI (2025)`
+            name = ""
+        elif layout.names in ticks:
+            name = _parts_in_use(row, ticks)
+        elif is_scale:
+            name = f"{corner} = {name}"  # `0.1` below `λ`
         if is_absent(name) and name:  # a dash names nothing: the row is what stands beside it (`Specialist SOTAs`)
             name = next((text for text in texts if not is_absent(text)), "")
-        if not any(map(str.isalnum, name)):  # `Average` over the groups and the names, an arrow behind it
+        if not any(map(str.isalnum, name)) and not is_role(
+            "delta", name
+        ):  # `Average` over the groups and the names, an arrow behind it
             name = next(filter(None, reversed(texts[: layout.names])), "")
         above = name or above
         if layout.models_in == "rows":
@@ -350,6 +385,29 @@ def _row_labels(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
         # What stands before the names groups them (a series, "General"); what stands behind says how they were scored.
         labels.append(name or current or (above if any(texts) else ""))
     return labels, models
+
+
+def _ticks(table: Table, layout: Layout) -> dict[int, str]:
+    """The label columns that hold nothing but ticks and crosses, and the part of a method that each names."""
+    found = {}
+    for c in range(layout.first):
+        marks = {clean_label(row.cells[c].text) for row in table.rows if len(row.cells) > c}
+        name = layout.paths[c][-1]
+        if name and marks & _TICKS and all(mark in _TICKS or mark in _CROSSES for mark in marks):
+            found[c] = name
+    return found
+
+
+def _parts_in_use(row: Row, ticks: dict[int, str]) -> str:
+    """The parts of a method that a row ticks: `RM + KL`; `w/o RM, w/o KL` where it ticks none."""
+    used = [name for c, name in ticks.items() if len(row.cells) > c and clean_label(row.cells[c].text) in _TICKS]
+    return " + ".join(used) if used else ", ".join(f"w/o {name}" for name in ticks.values())
+
+
+def _is_scale(table: Table, c: int) -> bool:
+    """Whether a column of names holds nothing but different numbers: values of what stands above them."""
+    names = [clean_label(row.cells[c].text) for row in table.rows if len(row.cells) > c]
+    return len(names) > 1 and len(set(names)) == len(names) and all(map(_BARE_NUMBER.fullmatch, names))
 
 
 @dataclass(slots=True)
@@ -422,6 +480,7 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
 
     A group, a section, a second label, their order.
     """
+    ticks = _ticks(sheet.table, layout)
     groups: dict[Hashable, list[Value]] = defaultdict(list)
     scores = [value for value in sheet.values() if value.role not in {"attribute", "share"}]
     for value in printed_again(scores, lambda value: value.key and (value.key, value.shots)):
@@ -430,13 +489,14 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
         if len(same) < 2:
             continue
         choices = [[sheet.table.rows[v.row].section for v in same]]
+        choices += [[_parts_in_use(sheet.table.rows[v.row], ticks) for v in same]] if ticks else []
         others = [
             c
             for c, kind in enumerate(layout.kinds)
             if c != layout.names and kind not in {"shots", "metric", "size", "tuning"}
         ]
         others += [c for c, kind in enumerate(layout.kinds) if kind in {"shots", "metric", "size", "tuning"}]
-        choices += [[_label_above(sheet.table, v.row, c) for v in same] for c in others]
+        choices += [[_label_above(sheet.table, v.row, c) for v in same] for c in others if c not in ticks]
         choices += [[v.row_label for v in same], [v.column_label for v in same]]
         told = [[] for _ in same]  # type: list[list[str]]
         for texts in choices:
@@ -481,6 +541,8 @@ class _Elsewhere:
     variants: dict[str, tuple[str, str]] = field(default_factory=dict)
     has_named_sizes: bool = False
     metrics: dict[str, tuple[str, str]] = field(default_factory=dict)
+    ways: frozenset[tuple[str, ...]] = frozenset()
+    aside: str = ""  # the metric in parentheses behind another one: `in the format of Rank-1 (mAP)`
 
 
 def _stated_elsewhere(document: Document) -> _Elsewhere:
@@ -493,6 +555,9 @@ def _stated_elsewhere(document: Document) -> _Elsewhere:
         name = benchmark_name(label) if label else None
         if name and name.is_known:
             known.setdefault(name.key, set()).add(name.name)
+    forms = {match.groups() for line in document.lines if "format" in line for match in _FORM.finditer(line)}
+    asides = {aside for first, aside in forms if is_metric(first) and is_metric(aside)}
+    found.aside = asides.pop() if len(asides) == 1 else ""
     windows = defaultdict(set)
     if known:
         names = {name for group in known.values() for name in group}
@@ -544,6 +609,11 @@ class _Context:
         self.caption_benchmark = _caption_benchmark(table, layout, (table.caption,))
         self.about_benchmark = self.caption_benchmark or _caption_benchmark(table, layout, table.headings[-1:])
         self.topic = self.about_benchmark or _said_set(table) or _topic(table)
+        self.is_of_topic = self.topic is not None and layout.models_in == "rows" and _measures(layout) in extra.ways
+        self.names = frozenset(
+            {label for path in layout.paths for label in path}
+            | {clean_label(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names}
+        )
         self.special = SPECIAL_AVERAGE.search(f"{table.caption} {self.notes}")
         # A corner that names a benchmark says what all was measured on; the columns are then ways in which (`AIME |
         # DAPO | VAPO`).
@@ -657,8 +727,8 @@ def _caption_benchmark(table: Table, layout: Layout, texts: tuple[str, ...]) -> 
         if named:
             return next(iter(named.values())) if len(named) == 1 else None
     # Where no label is more than a metric, the caption says of what: `Question answering results on FQuAD 1.0`.
-    bare = [path[-1] for path in layout.paths[layout.first :] if path]
-    return _said_set(table) if bare and layout.models_in == "rows" and all(map(_is_metric, bare)) else None
+    bare = [label for path in layout.paths[layout.first :] for label in path]
+    return _said_set(table) if bare and layout.models_in == "rows" and all(map(is_metric, bare)) else None
 
 
 def _said_set(table: Table) -> BenchmarkName | None:
@@ -668,23 +738,29 @@ def _said_set(table: Table) -> BenchmarkName | None:
     return benchmark_name(said[0]) if len(said) == 1 else None
 
 
-def _is_metric(label: str) -> bool:
-    core = re.sub(r"\(\s*%\s*\)", "", label).strip()
-    return bool(metric_in(core)) and not metric_name(core)[1]
-
-
 def _topic(table: Table) -> BenchmarkName | None:
     """The set that the nearest heading names, listed or not: `Reading comprehension: CMRC 2018`."""
     if not table.headings:
         return None
-    heading = table.headings[-1].strip(" .:\uff1a*_")
+    heading = _NUMBERED.sub("", table.headings[-1].strip(" .:\uff1a*_"))
     name = _BEHIND_COLON.split(heading)[-1].strip(" .:*_")
-    if not _TOPIC.fullmatch(name) and (first := _FIRST_NAME.match(heading)):
-        name = first.group()  # `AFQMC: semantic similarity (Accuracy)`
+    if not _TOPIC.fullmatch(name):  # `AFQMC: semantic similarity (Accuracy)`, `Yidu S4K (CCKS 2019)`
+        first = _FIRST_NAME.match(heading)
+        name = first.group() if first else _REMARK.sub(" ", heading).strip()
     is_name = 2 <= len(name) <= 30 and len(name.split()) <= 3 and _NAME_LIKE.search(name) and shots_of(name)[1] == name
-    if not is_name or looks_like_model(name) or role_of(name) != "score":
+    if not is_name or looks_like_model(name) or role_of(name) != "score" or _ABOUT.search(name):
         return None
     return benchmark_name(name)
+
+
+_FORM = re.compile(r"([\w@-]+) \(([\w@-]+)\)")
+_NUMBERED = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+")
+# A heading that says what is done names no set.
+_ABOUT = re.compile(
+    r"\b(?:analys[ei]s|experiments?|ablations?|comparisons?|effects?|models?|settings?|training|characteristics)\b"
+    r"|实验|分析|对比|比较|模型|方法|训练|消融|モデル|実験|手法",
+    re.IGNORECASE,
+)
 
 
 # ── one cell ──
@@ -709,11 +785,9 @@ def _cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
             benchmark_path = [about.benchmark, *(label for label in path if _setting(label))]
     elif layout.models_in == "columns":
         model_text, above, below = context.column(c, path)
-        benchmark_path = [row_label]
         # What stands above a model groups models ("Ours"); what stands below it says what was done with it.
-        setting = _setting(
-            " ".join(label for label in below if not (label.startswith("(") or shots_of(label)[1] == ""))
-        )
+        done = " ".join(label for label in below if not (label.startswith("(") or shots_of(label)[1] == ""))
+        benchmark_path, setting = [row_label], _setting(done)
         about = _with_shots(about, below)
         role = column_role if column_role in {"delta", "share", "attribute"} else row_role
     elif layout.model:
@@ -756,6 +830,8 @@ def _cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
         if part.number is None:
             continue
         own, said = benchmark, _part_setting(cell, part, names) if names or part.is_aside else ""
+        if own is not None and part.is_aside and not own.metric and context.extra.aside:
+            own, said = own._replace(metric=context.extra.aside), ""
         if said and own is not None and not part.is_aside and metric_in(said) and not metric_name(said)[1]:
             own, said = context.part(own, said)
         if own is not None and part.number.unit.startswith("/"):
@@ -832,7 +908,7 @@ def _model(context: _Context, label: str, tuning: Tuning, *, has_role: bool) -> 
         remarks.append(words.pop())
         label = " ".join(words)
     pieces = _ADDED.split(label, maxsplit=1)
-    if len(pieces) == 2 and looks_like_model(pieces[0]):
+    if len(pieces) == 2 and pieces[0] in context.names and looks_like_model(pieces[0]):
         return context.model(pieces[0], tuning), re.sub(r"\s*\+\s*", "+", pieces[1]), " ".join(remarks)
     name = context.model(label, tuning)
     if not looks_like_model(label):
@@ -907,7 +983,10 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
         if not name.key:  # the label is nothing but a metric or shots
             return known._replace(metric=name.metric or known.metric, shots=name.shots or known.shots), above, guesses
         return known._replace(variant=text, n=None), above, guesses
-    if is_split(text) and context.topic:
+    if context.topic and context.is_of_topic:
+        way, metric = metric_name(text)[1], name.metric or metric_in(text)
+        return context.topic._replace(variant=way, metric=metric, n=None), above, guesses
+    if context.topic and (is_split(text) or (is_split(labels[0]) and not any(map(is_known, labels)))):
         return context.topic._replace(variant=text, n=None), above, [f"{text!r} is a part of what the heading names"]
     known = context.about_benchmark if name.key else context.topic
     if not name.key and known:

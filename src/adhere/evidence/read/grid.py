@@ -21,6 +21,7 @@ _BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 _NAMED = re.compile(r"([A-Za-z][\w-]{0,11})\s?[:=]\s?(\d+(?:\.\d+)?%?)")
 _FRACTION = re.compile(r"(\d{1,6})/([1-9]\d{1,5})")
 _ASIDE = re.compile(r"\((?P<number>\d+\.\d+%?)\)[\s*†‡]*$")
+LEAST_COMMAS = 3
 MAX_HEADER_ROWS = 5
 MAX_SPAN = 200  # columns and rows that one cell may reach over
 MAX_COLUMNS = 300  # to which cells that span columns may widen a row
@@ -128,7 +129,7 @@ def build_tables(
     label columns, no scores) and section rows (one filled cell) are recognised.
     """
     problems: list[Problem] = []
-    raw = [piece for row in raw for piece in expand_breaks(row)]
+    raw = _with_points([piece for row in raw for piece in expand_breaks(row)])
     width = max(len(row.cells) for row in raw[: max(header_rows, 1)])
     if starts := _starts_beside(raw, max(header_rows, 1), width):
         several: list[Table] = []
@@ -190,6 +191,24 @@ def build_tables(
     return [first, *tables], problems
 
 
+def _with_points(rows: list[RawRow]) -> list[RawRow]:
+    """The rows with decimal points, where a table writes commas: `0,82`, `78,5 ± 0,3`.
+
+    Some cells must say so (`0,808`; one or two digits behind a comma), and no number may have a point.
+    """
+    texts = [text for row in rows for text in row.cells]
+    if not any("," in text for text in texts) or any(_WITH_POINT.search(text) for text in texts):
+        return rows
+    if sum(_WITH_COMMA.fullmatch(text) is not None for text in texts) < LEAST_COMMAS:
+        return rows
+    return [RawRow(row.line, [_COMMA.sub(".", text) for text in row.cells]) for row in rows]
+
+
+_WITH_POINT = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.])")
+_WITH_COMMA = re.compile(r"[^\w,]*(?:0,\d+|\d{1,3},\d{1,2})(?:[^\d,][^,]*|[^\w,]*±[^,]*,\d+[^\w,]*)?")
+_COMMA = re.compile(r"(?<=\d),(?=\d)")
+
+
 def _starts_beside(raw: Sequence[RawRow], header_rows: int, width: int) -> list[int]:
     """The columns in which further tables begin beside the first one: `Model | Acc | Model | Acc`.
 
@@ -203,7 +222,8 @@ def _starts_beside(raw: Sequence[RawRow], header_rows: int, width: int) -> list[
     def is_names_and_numbers(column: int) -> bool:
         names = [row.cells[column] for row in body if row.cells[column].strip()]
         numbers = [row.cells[column + 1].split("/")[0] for row in body]
-        return not any(map(_is_score, names)) and 2 * sum(number_of(text) is not None for text in numbers) >= len(body)
+        has_numbers = 2 * sum(number_of(text) is not None for text in numbers) >= len(body)
+        return 2 * len(names) >= len(body) and not any(map(_is_score, names)) and has_numbers
 
     starts = [0]
     for middle in range(2, width - 1):
@@ -256,9 +276,27 @@ def _continue_labels(headers: list[list[str]]) -> None:
     for nth, upper in enumerate(headers[:-1]):
         if any(one and one == other for one, other in pairwise(upper)):
             continue  # this row says itself how far its labels reach
+        if _spread_over_parts(upper, headers[nth + 1]):
+            continue
         for column in range(2, len(upper)):
             if not upper[column] and all(above[column] == above[column - 1] for above in headers[:nth]):
                 upper[column] = upper[column - 1]
+
+
+def _spread_over_parts(upper: list[str], lower: Sequence[str]) -> bool:
+    """Spread labels over the columns of their parts, where the same parts stand below each; whether that is so.
+
+    `| | | QuizA | | | QuizB | |` over `Model | Base | Novel | HM | Base | Novel | HM`.
+    """
+    named = [c for c in range(1, len(upper)) if upper[c]]
+    size, rest = divmod(len(upper) - 1, max(len(named), 1))
+    parts = {tuple(lower[at : at + size]) for at in range(1, len(lower), max(size, 1))}
+    if rest or size < 2 or len(named) < 2 or len(parts) != 1 or not all(next(iter(parts))):
+        return False
+    if [(c - 1) // size for c in named] != [*range(len(named))]:
+        return False
+    upper[1:] = [upper[named[c // size]] for c in range(len(upper) - 1)]
+    return True
 
 
 def _is_header(row: RawRow, above: Sequence[RawRow], width: int, labels: int) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from adhere.evidence.read.grid import MAX_COLUMNS, MAX_SPAN, RawRow
@@ -34,6 +35,7 @@ _BELOW = re.compile(
     r"\\multirow\s*(?:\[[^\[\]]*\])?\s*\{\s*(-?\d+)\s*\}\s*(?:\[[^\[\]]*\])?\s*\{[^{}]*\}\s*(?:\[[^\[\]]*\])?\s*"
 )
 _COLOUR = re.compile(r"^(?:\s*\\(?:cellcolor|rowcolor|color)\s*(?:\[[^\[\]]*\])?\s*\{[^{}]*\})+\s*")
+_PART = re.compile(r"\\begin\{(?:sub(?:table|figure)|minipage)\}|\\(?:subfloat|subcaptionbox|parbox)\b")
 _CAPTION = re.compile(r"\\caption(?:of\{table\})?\*?(?:\[[^\[\]]*\])?(?=\s*\{)")
 _LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 _SECTION = re.compile(
@@ -103,14 +105,15 @@ def read_latex(text: str) -> LatexSource:
         for number, float_ in enumerate(floats, start=1)
         for label in _LABEL.findall(text, float_.inside, float_.close)
     }
-    starts = [float_.start for float_ in floats]
+    around = _floats_around(tabulars, floats)
+    captions = _captions(text, tabulars, around)
     tables: list[LatexTable] = []
     kept: list[str] = []
     position = 0
     for tabular in tabulars:
-        place = bisect_right(starts, tabular.start) - 1
-        around = floats[place] if place >= 0 and floats[place].end >= tabular.end else None
-        table = _table(source, tabular, around, numbers, macros)
+        table = _table(
+            source, tabular, around.get(tabular), captions=captions.get(tabular, ()), numbers=numbers, macros=macros
+        )
         if table:
             tables.append(table)
         kept += [text[position : tabular.start], "\n" * text.count("\n", tabular.start, tabular.end)]
@@ -154,12 +157,47 @@ def _environments(text: str) -> tuple[list[_Span], list[_Span]]:
     return tabulars, sorted(floats, key=lambda span: span.start)
 
 
+def _floats_around(tabulars: list[_Span], floats: list[_Span]) -> dict[_Span, _Span]:
+    starts = [float_.start for float_ in floats]
+    found = {}
+    for tabular in tabulars:
+        place = bisect_right(starts, tabular.start) - 1
+        if place >= 0 and floats[place].end >= tabular.end:
+            found[tabular] = floats[place]
+    return found
+
+
+def _captions(text: str, tabulars: list[_Span], around: Mapping[_Span, _Span]) -> dict[_Span, list[re.Match[str]]]:
+    r"""The captions of each tabular.
+
+    Of several tabulars that float together each has its own, in their order (`\captionof{table}` in a `minipage`), and
+    may have one for all besides, above or below them (`subtable`). Anything else is taken to have the first.
+    """
+    found: dict[_Span, list[re.Match[str]]] = {}
+    for float_, together in groupby(tabulars, key=lambda tabular: around.get(tabular, tabular)):
+        tables = [*together]
+        captions = [*_CAPTION.finditer(text, float_.inside, float_.close)]
+        own, common = captions, captions[:0]
+        if len(captions) == len(tables) + 1:
+            is_inside = _PART.search(text, float_.inside, captions[0].start()) is not None
+            own, common = (captions[:-1], captions[-1:]) if is_inside else (captions[1:], captions[:1])
+        for at, tabular in enumerate(tables):
+            found[tabular] = [*common, own[at]] if len(own) == len(tables) else captions[:1]
+    return found
+
+
 def _is_tabular(kind: str) -> bool:
     return "table" not in kind or kind == "longtable"
 
 
 def _table(
-    source: _Text, span: _Span, around: _Span | None, numbers: Mapping[str, int], macros: Mapping[str, Macro]
+    source: _Text,
+    span: _Span,
+    around: _Span | None,
+    *,
+    captions: Sequence[re.Match[str]],
+    numbers: Mapping[str, int],
+    macros: Mapping[str, Macro],
 ) -> LatexTable | None:
     text, position = source.text, span.inside
     option = re.compile(r"\s*\[[^\[\]]*\]").match(text, position)
@@ -180,10 +218,8 @@ def _table(
         if any(cell.strip() for cell in row.cells):
             rows.append(row)
     low, high = (around.inside, around.close) if around else (span.inside, span.close)
-    caption, caption_line = "", 0
-    for found in _CAPTION.finditer(text, low, high):
-        caption, caption_line = latex_text(read_braces(text, found.end())[0] or "", macros), source.line(found.start())
-        break
+    caption = " ".join(latex_text(read_braces(text, found.end())[0] or "", macros) for found in captions)
+    caption_line = source.line(captions[-1].start()) if captions else 0
     label = _LABEL.search(text, low, high) if around else None
     number = numbers.get(label[1], 0) if label else 0
     return (

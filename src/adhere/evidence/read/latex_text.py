@@ -46,10 +46,13 @@ _SIGNS = {
     "times": "×", "Delta": "Δ", "checkmark": "✓", "dagger": "†", "dag": "†", "ddagger": "‡", "ddag": "‡", "ast": "*",
     "star": "*", "S": "§", "P": "¶", "approx": "≈", "sim": "~", "quad": " ", "qquad": " ", "enspace": " ", "ldots": "…",
     "dots": "…", "leq": "≤", "geq": "≥", "le": "≤", "ge": "≥", "rightarrow": "→", "to": "→", "cdot": "·",
+    "Rightarrow": "⇒", "leftrightarrow": "↔", "percent": "%",
     "alpha": "\u03b1", "beta": "β", "gamma": "\u03b3", "lambda": "λ", "tau": "τ", "textasciitilde": "~",
     "textbackslash": "\\", "textpm": "±", "textdagger": "†", "infty": "∞", "mid": "|", "textemdash": "—",
     "textendash": "–", "hookrightarrow": "↪",
 }  # fmt: skip
+_DIFFERENCE = re.compile(r"[+\u2212-]\s?\d[\d.]*\s?%?")  # beside a number: `83.1_{+0.4}`
+_POWER = re.compile(r"[\u2212-]\s?\d+")  # `10^{-3}`
 
 
 class Macro(NamedTuple):
@@ -150,10 +153,14 @@ def _script(mark: str, source: str, at: int, macros: Mapping[str, Macro], depth:
             return "", at
         if token["name"]:
             text, end = _command(token["name"], source, token.end(), macros, depth)
+            if mark == "^" and text.strip() == token["name"]:
+                return "", end  # a sign that is not known (`\natural`) is a footnote's mark
         else:
             text, end = source[at], at + 1
     if mark == "^" and _RAISED_MARK.fullmatch(text.strip()):
         return "", end
+    if _DIFFERENCE.fullmatch(text.strip()) and not (mark == "^" and _POWER.fullmatch(text.strip())):
+        return f" ({text.strip()})", end
     return (f" {text}" if mark == "^" or "±" in text or text[:1].isalpha() or "*" in text else text), end
 
 
@@ -178,7 +185,7 @@ def _command(name: str, source: str, at: int, macros: Mapping[str, Macro], depth
         if name not in _DROPPED and read_braces(source, option.end())[0] is None:
             break
         at = option.end()
-    if name.startswith(("cite", "Cite")):
+    if "cite" in name.lower():  # `\citep`, `\shortcite`, `\newcite`
         return "", read_braces(source, at)[1]
     for _ in range(_DROPPED.get(name, 0)):
         at = read_braces(source, at)[1]
@@ -188,10 +195,12 @@ def _command(name: str, source: str, at: int, macros: Mapping[str, Macro], depth
     if name in _DROPPED or name in _LAYOUT:
         return "", at
     texts: list[str] = []
+    has_arguments = False
     while depth < MAX_DEPTH:
         text, end = _argument(source, at, macros, depth)
         if text is None:
             break
+        has_arguments |= bool(source[at:end].strip("{} "))
         at = end
         if text.strip() and not _SIZE.fullmatch(text.strip()):
             texts.append(text.strip())
@@ -204,6 +213,4 @@ def _command(name: str, source: str, at: int, macros: Mapping[str, Macro], depth
         return f"**{joined}**" if joined else "", at
     if name in _UNDERLINED:
         return f"<u>{joined}</u>" if joined else "", at
-    return joined or (
-        "" if source[at - 1 : at] == "}" and texts else f"{name}{' ' if source[at - 1 : at].isspace() else ''}"
-    ), at
+    return joined or ("" if has_arguments else f"{name}{' ' if source[at - 1 : at].isspace() else ''}"), at

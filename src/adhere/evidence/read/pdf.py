@@ -37,6 +37,7 @@ MAX_HEADER_LINES = 8
 MAX_NAME_LINES = 4
 MAX_BAND = 20.0
 MAX_PAGES = 2000
+LEAST_LINE_NUMBERS = 20  # a column of fewer numbers that count up may be a table's
 MAX_SHARED = 40  # columns of one header that are shared out
 MAX_CHARACTERS = 400_000
 MAX_PATHS = 5_000  # drawn on one page; rules of tables come before the curves of a plot, which are left out anyway
@@ -235,7 +236,7 @@ def _page_blocks(page: Any) -> list[Block]:
     ]
     if not pieces:
         return []
-    words = _whole(pieces)
+    words = _whole(_without_line_numbers(pieces))
     rules = _rules(page)
     bars = [Bar(e["x0"], e["top"], e["bottom"]) for e in page.edges if e["orientation"] == "v"]
     blocks: list[Block] = []
@@ -249,6 +250,21 @@ def _page_blocks(page: Any) -> list[Block]:
         else:
             blocks += _in_order(lines, tables)
     return blocks
+
+
+def _without_line_numbers(words: list[Word]) -> list[Word]:
+    """The words of a page without the numbers that a copy for reviewers prints beside its lines: 1, 2, 3, …."""
+    columns: dict[int, list[Word]] = {}
+    for word in words:
+        if word.text.isdecimal() and len(word.text) <= 4:
+            columns.setdefault(round(word.right / 2), []).append(word)
+    numbers: set[int] = set()
+    for place, found in columns.items():
+        column = sorted([*found, *columns.get(place + 1, [])], key=lambda word: word.top)
+        counted = [b for a, b in pairwise(column) if int(b.text) - int(a.text) == 1]
+        if len(counted) >= LEAST_LINE_NUMBERS and len(counted) >= 0.8 * len(column):
+            numbers |= {id(word) for word in column}
+    return [word for word in words if id(word) not in numbers]
 
 
 def _beside_each_other(table: PageTable, lines: list[PageLine], rules: list[Rule]) -> list[list[Word]]:
@@ -680,6 +696,9 @@ def _apart(tops: list[float]) -> list[float]:
     return found
 
 
+_LETTERS = re.compile(r"(?<![^\W\d_])[^\W\d_]{3,}")  # `Generation-Only`, not `8B`
+
+
 def _is_section(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
     """Whether a line is one text that stands over columns of numbers.
 
@@ -696,7 +715,7 @@ def _is_section(line: PageLine, columns: Sequence[tuple[float, float]], rules: l
         len(words) > 1
         or any(0 <= other.top - line.bottom < line.height and other.right >= columns[-1][1] - 2 for other in rules)
     ):
-        return any(word.text.isalpha() for word in words)
+        return any(_LETTERS.search(word.text) for word in words)
     covered = sum(words[0].left < right and words[-1].right > left for left, right in columns)
     is_over = words[-1].right >= columns[0][0] - 2 and (covered >= 2 or len(columns) <= 2)
     return is_over and not _numbers(line) and covered < len(columns)
@@ -881,11 +900,21 @@ def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
                 below.setdefault(place - first, []).append(word)
         spans = {c: (min(w.left for w in own), max(w.right for w in own)) for c, own in sorted(below.items())}
         texts = _texts([word for word in line.words if _place(word, table) - first in spans], table)
-        if len(spans) > MAX_SHARED or not any(_is_off(text, spans, table) for text in texts):
+        if not texts or len(spans) > MAX_SHARED:
             continue
-        for text, own in zip(texts, _shares([*map(_middle, texts)], spans), strict=True):
-            found |= dict.fromkeys(map(id, text), own) if len(own) > 1 else {}
+        shares = _shares([*map(_middle, texts)], spans)
+        if any(_is_off(text, spans, table) for text in texts) or _covers(texts, shares, spans):
+            for text, own in zip(texts, shares, strict=True):
+                found |= dict.fromkeys(map(id, text), own) if len(own) > 1 else {}
     return found
+
+
+def _covers(texts: list[list[Word]], shares: list[range], spans: dict[int, tuple[float, float]]) -> bool:
+    """Whether texts stand over the middle of several columns each, and all columns below one of them."""
+    if [c for own in shares for c in own] != [*spans] or any(len(own) < 2 for own in shares):
+        return False
+    middles = ((spans[own[0]][0] + spans[own[-1]][1]) / 2 for own in shares)
+    return all(abs(_middle(text) - middle) < 0.5 * text[0].size for text, middle in zip(texts, middles, strict=True))
 
 
 def _texts(words: list[Word], table: PageTable) -> list[list[Word]]:
