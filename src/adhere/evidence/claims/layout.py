@@ -293,7 +293,8 @@ def _may_be_models(data: list[list[str]], kind: str) -> bool:
 
 def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_columns: float) -> Orientation | None:
     """The axis of models where no label reads like one: what is measured is none; None where this says nothing."""
-    measured = _share(data, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
+    scores = [path for path in data if role_of(path[-1]) != "attribute" and label_kind(path[-1]) != "note"]
+    measured = _share(scores, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
     if measured > 0.5:
         return "" if kind in {"benchmarks", "metric", "categories"} else "rows"
     if measured == known_columns == 0 and _share(rows, is_metric) > 0.3:

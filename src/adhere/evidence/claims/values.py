@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 from adhere.evidence.claims.layout import Labels, Layout, Orientation, column_model, corner_of, layout_of
@@ -359,10 +360,11 @@ def _row_labels(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
     current, above, section = "", "", ""
     corner, ticks = corner_of(table, layout.names), _ticks(table, layout)
     is_scale = bool(corner) and layout.models_in == "rows" and _is_scale(table, layout.names)
+    are_below = _has_authors_below(table, layout.names)
     for row in table.rows:
         texts = [clean_label(cell.text) for cell in row.cells[: layout.first]]
         name = texts[layout.names] if len(texts) > layout.names else ""
-        if _AUTHORS.fullmatch(name):  # below a name, whose they are: `OpenAI (2025)`
+        if are_below and _AUTHORS.fullmatch(name):
             name = ""
         elif layout.names in ticks:
             name = _parts_in_use(row, ticks)
@@ -385,6 +387,12 @@ def _row_labels(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
         # What stands before the names groups them (a series, "General"); what stands behind says how they were scored.
         labels.append(name or current or (above if any(texts) else ""))
     return labels, models
+
+
+def _has_authors_below(table: Table, c: int) -> bool:
+    """Whether authors stand below the names that are theirs (`GPT-4.1`, `OpenAI (2025)`), not for rows of their own."""
+    are = [bool(_AUTHORS.fullmatch(clean_label(_text(table, r, c)))) for r in range(len(table.rows))]
+    return any(are) and not are[0] and not any(one and other for one, other in pairwise(are))
 
 
 def _ticks(table: Table, layout: Layout) -> dict[int, str]:

@@ -302,6 +302,8 @@ def _spread_over_parts(upper: list[str], lower: Sequence[str]) -> bool:
 def _is_header(row: RawRow, above: Sequence[RawRow], width: int, labels: int) -> bool:
     if len(row.cells) != width or _is_across(row):
         return False  # one text over all columns, below the header, is a section
+    if len(above) == 1 and _is_all_bold(row):
+        return True
     over = [{clean_label(head.cells[column]) for head in above if len(head.cells) > column} for column in range(labels)]
     own = [label for c in range(labels) if (label := clean_label(row.cells[c])) and label not in over[c]]
     kinds = {label_kind(label) for label in own}
@@ -314,6 +316,12 @@ def _is_header(row: RawRow, above: Sequence[RawRow], width: int, labels: int) ->
         and not all(map(is_absent, filled))
         and not any(number_of(text) is not None and _is_score(text) for text in filled)
     )
+
+
+def _is_all_bold(row: RawRow) -> bool:
+    """Whether a row holds nothing but several bold words: names of columns."""
+    filled = [text for text in row.cells if text.strip()]
+    return len(filled) > 2 and all(_BOLD.fullmatch(text.strip()) and number_of(text) is None for text in filled)
 
 
 def _begins_anew(shown: Sequence[str], width: int, labels: int, header: Sequence[str]) -> bool:

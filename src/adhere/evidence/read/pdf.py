@@ -751,8 +751,11 @@ def _header(
 ) -> tuple[list[Word], int]:
     """The words above the first row of numbers that belong to the table, and the index of their first line."""
     left, right = columns[0][0], columns[-1][1]
-    wide = _apart([rule.top for rule in rules if rule.left <= left + 2 and rule.right >= right - 2])
-    above = [top for top in wide if top <= lines[first].top + 2]
+    reaching = [r for r in rules if r.left <= left + 2 and r.right >= right - 2 and r.top <= lines[first].top + 2]
+    # Short rules below the labels of groups that touch each other reach over all numbers, but not over the names.
+    names = min(line.words[0].left for line in lines[first : first + 3]) + lines[first].height
+    full = [rule for rule in reaching if rule.left <= names]
+    above = _apart([rule.top for rule in (full if len(full) > 1 else reaching)])
     # The rule over the rows, and the rule over the header; a table without rules ends at a gap or at running text.
     ceiling = (
         above[-2]
