@@ -158,3 +158,22 @@ def test_numbers_beside_the_lines_of_a_review_copy_are_no_words() -> None:
     steps = [Word(str(1000 * n), 300.0, 330.0, 10.0 * n, 10.0 * n + 8, 8.0, False) for n in range(1, 6)]
     assert _without_line_numbers([*lines, *scores, *steps]) == [*scores, *steps]
     assert _without_line_numbers(lines[:10]) == lines[:10]
+
+
+def test_method_may_stand_over_the_measures() -> None:
+    text = table(
+        "Method | Linear | U-Net | Ours",
+        "PESQ↑ | 3.28 | 3.31 | 3.42",
+        "STOI↑ | 0.87 | 0.90 | 0.91",
+        "LSD↓ | 6.1 | 6.0 | 5.6",
+    )
+    assert {c.model for c in claims(text)} == {"Linear", "U-Net", "Ours"}
+    assert [c.direction for c in claims(text)] == ["higher"] * 6 + ["lower"] * 3
+
+
+def test_one_number_outside_a_scale_is_an_error_and_a_column_of_counts_is_none() -> None:
+    head = "Benchmark | A-7B | B-7B | Count"
+    counts = table(head, "HumanEval | 50.1 | 60.1 | 193", "GSM8K | 51.1 | 61.1 | 632", "MMLU | 52.1 | 62.1 | 55")
+    assert errors(counts) == []
+    slip = table("Model | HumanEval | GSM8K", "A-7B | 50.1 | 60.1", "B-7B | 51.1 | 611.0", "C-7B | 52.1 | 62.1")
+    assert len(errors(slip)) == 1

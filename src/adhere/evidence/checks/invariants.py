@@ -6,7 +6,7 @@ Captions that promise no change, benchmarks that contain each other, ends of sca
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from adhere.evidence.checks.checking import Check, Read, Source, as_printed, show_number
@@ -185,8 +185,8 @@ def _scales(sheet: Sheet) -> list[Check]:
         # One benchmark outside may be a slip. A scale that several break is not the table's, but that of a few rows.
         if len({v.row_label if sheet.models_in == "columns" else v.column_label for v in broken}) <= 1:
             return checks
-    return [
-        _scale_check(value, 0.0, value.benchmark.top, f"the scale of {value.benchmark.name}", ())
+    outside = [
+        value
         for value in scores
         # "MMLU Length" is no score on MMLU's scale.
         if value.model
@@ -195,6 +195,13 @@ def _scales(sheet: Sheet) -> list[Check]:
         and value.direction != "lower"
         and not value.benchmark.variant
         and (value.printed.value > value.benchmark.top + EPSILON or value.printed.value < 0)
+    ]
+    # One number may be a slip. Of several in a row or column the line counts something else (`W→R/R→W | 193 | 632`).
+    rows, columns = Counter(value.row for value in outside), Counter(value.column for value in outside)
+    return [
+        _scale_check(value, 0.0, value.benchmark.top, f"the scale of {value.benchmark.name}", ())
+        for value in outside
+        if value.benchmark and rows[value.row] == columns[value.column] == 1
     ]
 
 

@@ -261,7 +261,7 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
     in_rows = _share(rows, looks_like_model)
     known_rows = _share(rows, lambda label: is_known(label) or benchmark_name(label).is_known)
     kind = label_kind(corner)
-    if kind != "models" and not in_rows and not in_columns:
+    if not in_rows and not in_columns:
         found = _by_measures(data, rows, kind, known_columns)
         if found is not None:
             return found
@@ -295,9 +295,10 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
     """The axis of models where no label reads like one: what is measured is none; None where this says nothing."""
     scores = [path for path in data if role_of(path[-1]) != "attribute" and label_kind(path[-1]) != "note"]
     measured = _share(scores, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
-    if measured > 0.5:
+    if measured > 0.5 and kind != "models":
         return "" if kind in {"benchmarks", "metric", "categories"} else "rows"
-    if measured == known_columns == 0 and _share(rows, is_metric) > 0.3:
+    # `Method` may stand over the measures, for the columns beside it.
+    if measured == known_columns == 0 and _share(rows, is_metric) > (0.5 if kind == "models" else 0.3):
         return "columns"
     labels = [label for path in data for label in path]
     is_method = not kind and not known_columns and not any(map(metric_in, labels))
