@@ -177,3 +177,8 @@ def test_one_number_outside_a_scale_is_an_error_and_a_column_of_counts_is_none()
     assert errors(counts) == []
     slip = table("Model | HumanEval | GSM8K", "A-7B | 50.1 | 60.1", "B-7B | 51.1 | 611.0", "C-7B | 52.1 | 62.1")
     assert len(errors(slip)) == 1
+
+
+def test_pairs_of_languages_and_settings_are_no_models() -> None:
+    assert claims(table("Direction | BLEU | chrF++", "en → de | 20.7 | 50.1", "en → fr | 30.7 | 60.1")) == []
+    assert claims(table("Setting | BLEU | chrF++", "No Context | 20.7 | 50.1", "With Context | 30.7 | 60.1")) == []

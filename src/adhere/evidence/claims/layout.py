@@ -295,8 +295,9 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
     """The axis of models where no label reads like one: what is measured is none; None where this says nothing."""
     scores = [path for path in data if role_of(path[-1]) != "attribute" and label_kind(path[-1]) != "note"]
     measured = _share(scores, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
+    are_pairs = _share(rows, _PAIR.fullmatch) > 0.5
     if measured > 0.5 and kind != "models":
-        return "" if kind in {"benchmarks", "metric", "categories"} else "rows"
+        return "" if kind in {"benchmarks", "metric", "categories", "shots"} or are_pairs else "rows"
     # `Method` may stand over the measures, for the columns beside it.
     if measured == known_columns == 0 and _share(rows, is_metric) > (0.5 if kind == "models" else 0.3):
         return "columns"
@@ -307,6 +308,7 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
     return None
 
 
+_PAIR = re.compile(r"\w+(?: \w+)?\s?[\u2192\u2194\u21d2\u21d4]\s?\w+(?: \w+)?")  # `en → de`
 _METHOD = re.compile(
     r"\b(?:baselines?|fine-?tun(?:ed|ing)|pre-?trained|from scratch|vanilla|proposed|ours?|w/o|without|oracle)\b",
     re.IGNORECASE,
