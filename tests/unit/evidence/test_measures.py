@@ -8,7 +8,8 @@ from adhere.evidence.check import findings_of, gather
 from adhere.evidence.claims.names import benchmark_name, is_attribute, is_metric, label_kind
 from adhere.evidence.findings import Claim, Findings
 from adhere.evidence.read.documents import parse_document
-from adhere.evidence.read.pdf import Word, _without_line_numbers
+from adhere.evidence.read.pdf.page import Word
+from adhere.evidence.read.pdf.words import without_line_numbers
 
 
 def findings(text: str, suffix: str = ".md") -> Findings:
@@ -156,8 +157,8 @@ def test_numbers_beside_the_lines_of_a_review_copy_are_no_words() -> None:
     lines = [Word(str(n), 30.0, 40.0, 10.0 * n, 10.0 * n + 8, 8.0, False) for n in range(100, 130)]
     scores = [Word(f"{n}.5", 200.0, 220.0, 10.0 * n, 10.0 * n + 8, 8.0, False) for n in range(100, 130)]
     steps = [Word(str(1000 * n), 300.0, 330.0, 10.0 * n, 10.0 * n + 8, 8.0, False) for n in range(1, 6)]
-    assert _without_line_numbers([*lines, *scores, *steps]) == [*scores, *steps]
-    assert _without_line_numbers(lines[:10]) == lines[:10]
+    assert without_line_numbers([*lines, *scores, *steps]) == [*scores, *steps]
+    assert without_line_numbers(lines[:10]) == lines[:10]
 
 
 def test_method_may_stand_over_the_measures() -> None:

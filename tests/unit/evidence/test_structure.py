@@ -8,18 +8,12 @@ from adhere.evidence.check import findings_of, gather
 from adhere.evidence.findings import Claim, Findings
 from adhere.evidence.read.documents import parse_document
 from adhere.evidence.read.latex_text import Macro, latex_text
-from adhere.evidence.read.pdf import (
-    Bar,
-    PageLine,
-    Rule,
-    Word,
-    _beside_each_other,
-    _in_order,
-    _lines,
-    _parts,
-    _tables,
-    _whole,
-)
+from adhere.evidence.read.pdf import in_order
+from adhere.evidence.read.pdf.page import Bar, PageLine, Rule, Word, to_lines
+from adhere.evidence.read.pdf.parts import split_beside, split_page
+from adhere.evidence.read.pdf.rows import rows_of
+from adhere.evidence.read.pdf.tables import find_tables
+from adhere.evidence.read.pdf.words import join_pieces
 
 
 def found(text: str, suffix: str = ".md") -> Findings:
@@ -158,11 +152,11 @@ def word(text: str, left: float, *, top: float = 100.0, size: float = 10.0, gap:
 
 def test_words_go_on_where_only_the_font_changes() -> None:
     small = [word("C", 10, gap=7), word("AMEM", 17, top=102, size=8, gap=4), word("BERT", 33.1, size=10, gap=6)]
-    assert [w.text for w in _whole(small)] == ["CAMEMBERT"]
+    assert [w.text for w in join_pieces(small)] == ["CAMEMBERT"]
     spread = [word("98.5", 10), word("±", 31.5, gap=6), word("0.1", 39)]
-    assert [w.text for w in _whole(spread)] == ["98.5 ± 0.1"]
+    assert [w.text for w in join_pieces(spread)] == ["98.5 ± 0.1"]
     raised = [word("60.2", 10), word("∗", 30.2, top=98, size=6)]
-    assert [w.text for w in _whole(raised)] == ["60.2"]
+    assert [w.text for w in join_pieces(raised)] == ["60.2"]
 
 
 def row(texts: str, top: float, lefts: tuple[float, ...] = (10, 150, 200, 250)) -> list[Word]:
@@ -184,8 +178,8 @@ def test_a_header_between_double_rules_above_a_title_of_rows() -> None:
         row("A-7B|60.1|61.1|62.1", 150),
         row("B-7B|70.1|71.1|72.1", 165),
     )
-    (table,) = _tables(page, rules(95, 118, 120.5, 142, 180))
-    cells, headers = table.rows()
+    (table,) = find_tables(page, rules(95, 118, 120.5, 142, 180))
+    cells, headers = rows_of(table)
     assert headers == 1
     assert cells[0].cells == ["Model", "QuizA", "QuizB", "QuizC"]
     assert cells[1].cells == ["Closed Models", "", "", ""]
@@ -201,8 +195,8 @@ def test_a_title_in_the_middle_under_a_rule_may_name_a_size() -> None:
         [word("13B+", 122, top=190), word("Models", 144, top=190)],
         row("C-14B|60.1|61.1|62.1", 215),
     )
-    (table,) = _tables(page, rules(95, 118, 142, 183, 207, 230))
-    cells, headers = table.rows()
+    (table,) = find_tables(page, rules(95, 118, 142, 183, 207, 230))
+    cells, headers = rows_of(table)
     assert headers == 1
     assert [r.cells[0] for r in cells] == ["Model", "~8B Models", "A-7B", "B-7B", "13B+ Models", "C-14B"]
 
@@ -214,8 +208,8 @@ def test_a_group_that_nearly_touches_the_names_is_a_column_of_its_own() -> None:
         row("|Bar-7B|70.1|71.1", 140, (10, 62, 150, 200)),
         row("|Baz-7B|50.1|51.1", 155, (10, 62, 150, 200)),
     )
-    (table,) = _tables(page, rules(95, 118, 170))
-    assert [r.cells[:2] for r in table.rows()[0][1:]] == [["Both kinds", "Foo-7B"], ["", "Bar-7B"], ["", "Baz-7B"]]
+    (table,) = find_tables(page, rules(95, 118, 170))
+    assert [r.cells[:2] for r in rows_of(table)[0][1:]] == [["Both kinds", "Foo-7B"], ["", "Bar-7B"], ["", "Baz-7B"]]
 
 
 def test_a_vertical_rule_parts_columns_of_labels_that_stand_in_the_middle() -> None:
@@ -227,10 +221,14 @@ def test_a_vertical_rule_parts_columns_of_labels_that_stand_in_the_middle() -> N
         row("Overall|60.1|61.1", 170, (40, 150, 200)),
     )
     bars = [Bar(56.5, top - 2, top + 12) for top in (125, 140, 155)]
-    (table,) = _tables(page, rules(95, 118, 190), bars)
-    assert [r.cells[:2] for r in table.rows()[0][1:4]] == [["Long Task", "QuizA"], ["", "QuizLong"], ["Short", "QuizB"]]
-    (table,) = _tables(page, rules(95, 118, 190))
-    assert table.rows()[0][1].cells[0] == "Long Task QuizA"
+    (table,) = find_tables(page, rules(95, 118, 190), bars)
+    assert [r.cells[:2] for r in rows_of(table)[0][1:4]] == [
+        ["Long Task", "QuizA"],
+        ["", "QuizLong"],
+        ["Short", "QuizB"],
+    ]
+    (table,) = find_tables(page, rules(95, 118, 190))
+    assert rows_of(table)[0][1].cells[0] == "Long Task QuizA"
 
 
 def test_the_label_of_a_group_stands_in_the_middle_of_its_rows() -> None:
@@ -242,8 +240,8 @@ def test_the_label_of_a_group_stands_in_the_middle_of_its_rows() -> None:
         row("RaceB|4N|52.1|53.1", 175, (10, 90, 150, 200)),
         row("|8N|54.1|55.1", 190, (10, 90, 150, 200)),
     )
-    (table,) = _tables(page, rules(95, 118, 155, 205))
-    assert [r.cells[0] for r in table.rows()[0][1:]] == ["RaceA", "", "RaceB", "", ""]
+    (table,) = find_tables(page, rules(95, 118, 155, 205))
+    assert [r.cells[0] for r in rows_of(table)[0][1:]] == ["RaceA", "", "RaceB", "", ""]
 
 
 def test_a_name_broken_at_its_hyphen_goes_on_in_the_next_line() -> None:
@@ -253,8 +251,8 @@ def test_a_name_broken_at_its_hyphen_goes_on_in_the_next_line() -> None:
         row("8x22B", 137, (10,)),
         row("Bar-7B|70.1|71.1", 149, (10, 150, 200)),
     )
-    (table,) = _tables(page, rules(95, 118, 170))
-    assert [r.cells for r in table.rows()[0][1:]] == [["Foo-8x22B", "60.1", "61.1"], ["Bar-7B", "70.1", "71.1"]]
+    (table,) = find_tables(page, rules(95, 118, 170))
+    assert [r.cells for r in rows_of(table)[0][1:]] == [["Foo-8x22B", "60.1", "61.1"], ["Bar-7B", "70.1", "71.1"]]
 
 
 def test_the_lines_of_a_caption_over_a_table_of_small_letters_are_no_headings() -> None:
@@ -266,7 +264,7 @@ def test_the_lines_of_a_caption_over_a_table_of_small_letters_are_no_headings() 
             ("Model|QuizA|QuizB", 100), ("A-7B|60.1|61.1", 109), ("B-7B|70.1|71.1", 118), ("C-7B|70.1|71.1", 127)
         )),
     )  # fmt: skip
-    blocks = _in_order(page, _tables(page, []))
+    blocks = in_order(page, find_tables(page, []))
     assert [(len(b.lines), b.table is None, b.is_heading) for b in blocks] == [(2, True, False), (4, False, False)]
 
 
@@ -276,8 +274,8 @@ def test_numbers_that_go_on_a_name_are_no_column() -> None:
         [word("Foo1.5", 20), word("72B", 53), *row("|60.1|61.1", 125, (0, 150, 200))],
         [word("Bar", 22), word("2", 40), word("70B", 48), *row("|70.1|71.1", 140, (0, 150, 200))],
     )
-    (table,) = _tables(page, rules(95, 118, 160))
-    assert [r.cells for r in table.rows()[0][1:]] == [["Foo1.5 72B", "60.1", "61.1"], ["Bar 2 70B", "70.1", "71.1"]]
+    (table,) = find_tables(page, rules(95, 118, 160))
+    assert [r.cells for r in rows_of(table)[0][1:]] == [["Foo1.5 72B", "60.1", "61.1"], ["Bar 2 70B", "70.1", "71.1"]]
 
 
 def test_a_line_of_sizes_below_the_names_is_a_row_of_the_header() -> None:
@@ -288,8 +286,8 @@ def test_a_line_of_sizes_below_the_names_is_a_row_of_the_header() -> None:
         row("QuizA|60.1|61.1|62.1", 165),
         row("QuizB|70.1|71.1|72.1", 180),
     )
-    (table,) = _tables(page, rules(95, 155, 200))
-    cells, headers = table.rows()
+    (table,) = find_tables(page, rules(95, 155, 200))
+    cells, headers = rows_of(table)
     assert [r.cells for r in cells[:headers]] == [["Set", "Foo-Chat", "Bar", "Baz"], ["Budget", "100K", "64K", "32K"]]
 
 
@@ -297,8 +295,8 @@ GROUPED = (40, 120, 200, 250)
 
 
 def cells_of(page: list[PageLine], page_rules: list[Rule]) -> list[list[str]]:
-    (table,) = _tables(page, page_rules)
-    return [r.cells for r in table.rows()[0]]
+    (table,) = find_tables(page, page_rules)
+    return [r.cells for r in rows_of(table)[0]]
 
 
 def test_the_name_of_a_group_stands_at_the_middle_of_its_rows_with_rules_between_groups_or_without() -> None:
@@ -381,10 +379,10 @@ def test_a_caption_and_white_below_the_last_rule_end_a_table() -> None:
     upper = [row("Model|QuizA|QuizB", 100), row("A-7B|60.1|61.1", 120), row("B-7B|70.1|71.1", 132)]
     lower = [row("Model|QuizC|QuizD", 166), row("A-7B|50.1|51.1", 186), row("B-7B|55.1|56.1", 198)]
     caption = [word("Table", 10, top=150), word("9:", 40, top=150), word("More", 55, top=150)]
-    assert len(_tables(lines(*upper, caption, *lower), [])) == 2
-    assert len(_tables(lines(*upper, *lower), rules(95, 115, 145, 182, 210))) == 2
+    assert len(find_tables(lines(*upper, caption, *lower), [])) == 2
+    assert len(find_tables(lines(*upper, *lower), rules(95, 115, 145, 182, 210))) == 2
     rows = [row("C-7B|50.1|51.1", 150), row("D-7B|55.1|56.1", 162)]
-    assert len(_tables(lines(*upper, *rows), rules(95, 115, 145, 175))) == 1
+    assert len(find_tables(lines(*upper, *rows), rules(95, 115, 145, 175))) == 1
 
 
 def test_amounts_below_the_names_of_columns_are_rows_where_they_are_several() -> None:
@@ -469,7 +467,7 @@ def test_a_table_over_both_columns_of_a_page_is_read_whole() -> None:
         for at, text in enumerate(prose.split())
     ]
     wide = [Rule(30, 570, 55), Rule(30, 570, 105)]
-    parts = _parts([*table, *columns], wide, 610)
+    parts = split_page([*table, *columns], wide, 610)
     assert len(parts) == 3
     assert {w.text for w in parts[0]} == {"A-7B", "60.1", "61.1", "62.1"}
 
@@ -554,18 +552,18 @@ def test_tables_side_by_side_on_a_page_are_two() -> None:
         *row(112, ("Zeta", 100), ("51.2", 160), ("Eta", 350), ("61.2", 420)),
         *row(124, ("Iota", 100), ("52.2", 160), ("Kappa", 350), ("62.2", 420)),
     ]
-    lines = _lines(words)
-    tables = _tables(lines, [])
-    pieces = _beside_each_other(tables[0], lines, [])
+    lines = to_lines(words)
+    tables = find_tables(lines, [])
+    pieces = split_beside(tables[0], lines, [])
     assert [[word.text for word in piece] for piece in pieces if piece] == [
         ["Method", "MMLU", "Zeta", "51.2", "Iota", "52.2"],
         ["Method", "GSM8K", "Eta", "61.2", "Kappa", "62.2"],
     ]
     one = [word for word in words if word.text != "Method" or word.left < 200]
-    assert not _beside_each_other(_tables(_lines(one), [])[0], _lines(one), [])
+    assert not split_beside(find_tables(to_lines(one), [])[0], to_lines(one), [])
     # Between rules, a label and one number are a row: each half is a table of its own.
     rules = [Rule(98, 190, top) for top in (98, 110.5, 135)]
-    assert len(_tables(_lines([word for word in words if word.left < 200]), rules)) == 1
+    assert len(find_tables(to_lines([word for word in words if word.left < 200]), rules)) == 1
 
 
 def test_tables_side_by_side_in_pipes_are_two_and_a_dash_is_no_model() -> None:
@@ -659,8 +657,8 @@ def test_an_escaped_star_behind_a_number_is_a_mark() -> None:
 
 
 def test_a_raised_plus_belongs_to_its_name_and_a_raised_number_does_not() -> None:
-    assert [w.text for w in _whole([word("MBPP", 10), word("+", 30.2, top=98, size=6)])] == ["MBPP+"]
-    assert [w.text for w in _whole([word("MBPP", 10), word("2", 30.2, top=98, size=6)])] == ["MBPP"]
+    assert [w.text for w in join_pieces([word("MBPP", 10), word("+", 30.2, top=98, size=6)])] == ["MBPP+"]
+    assert [w.text for w in join_pieces([word("MBPP", 10), word("2", 30.2, top=98, size=6)])] == ["MBPP"]
 
 
 def test_words_over_several_columns_without_a_rule_below_them_reach_over_them() -> None:
@@ -671,8 +669,8 @@ def test_words_over_several_columns_without_a_rule_below_them_reach_over_them() 
         row("QuizA|60.1|61.1|62.1|63.1", 125, lefts),
         row("QuizB|70.1|71.1|72.1|73.1", 140, lefts),
     )
-    (table,) = _tables(page, [Rule(5, 340, top) for top in (84, 115, 160)])
-    cells, headers = table.rows()
+    (table,) = find_tables(page, [Rule(5, 340, top) for top in (84, 115, 160)])
+    cells, headers = rows_of(table)
     assert [r.cells for r in cells[:headers]] == [
         ["", "Language Models", "Language Models", "Vision Models", "Vision Models"],
         ["Set", "Foo-7B", "Bar-7B", "Baz-7B", "Qux-7B"],

@@ -18,7 +18,8 @@ from adhere.evidence.read.document import Document, Note, Problem, Sentence, Tab
 from adhere.evidence.read.grid import RawRow, build_tables
 from adhere.evidence.read.html import html_tables, html_text, table_end, table_start, without_comments
 from adhere.evidence.read.latex import read_latex
-from adhere.evidence.read.pdf import Block
+from adhere.evidence.read.pdf.page import Block
+from adhere.evidence.read.pdf.rows import rows_of
 
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
@@ -172,7 +173,7 @@ def read_pdf_document(document: Document, blocks: Sequence[Block]) -> None:
             line.number = len(document.lines)
         document.lines.append("")
         if block.table is not None:
-            rows, header_rows = block.table.rows()
+            rows, header_rows = rows_of(block.table)
             _add_tables(state, rows, header_rows)
         elif block.is_heading:
             _take_heading(state, 2, plain(block.lines[0].text))

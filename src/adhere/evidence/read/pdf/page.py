@@ -1,0 +1,152 @@
+"""What stands on a page: words and lines with their places, rules, and tables as they are found."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from adhere.evidence.claims.printed import number_of
+
+CAPTION = re.compile(r"(?:Table|Figure|Tab\.|TABLE|表)\s*\d")
+AMOUNT = re.compile(r"[$€£]?\d[\d.,]*(?:/\d[\d.,]*)?%?")
+LEAST_LINES = 2
+
+
+class Word(NamedTuple):
+    """A word on a page; `top` grows downwards."""
+
+    text: str
+    left: float
+    right: float
+    top: float
+    bottom: float
+    size: float
+    bold: bool
+
+    @property
+    def centre(self) -> float:
+        """The middle, across."""
+        return (self.left + self.right) / 2
+
+
+@dataclass(slots=True)
+class PageLine:
+    """A line of text; `number` is its place in the document once that is known."""
+
+    words: list[Word]
+    number: int = 0
+
+    @property
+    def top(self) -> float:
+        """Its upper edge."""
+        return min(word.top for word in self.words)
+
+    @property
+    def bottom(self) -> float:
+        """Its lower edge."""
+        return max(word.bottom for word in self.words)
+
+    @property
+    def height(self) -> float:
+        """How high its letters are."""
+        return max(word.bottom - word.top for word in self.words)
+
+    @property
+    def text(self) -> str:
+        """Its words; two spaces where more than a space lies between them."""
+        pieces = [self.words[0].text]
+        for before, word in zip(self.words, self.words[1:], strict=False):
+            pieces += ["  " if word.left - before.right > 0.8 * word.size else " ", word.text]
+        return "".join(pieces)
+
+
+class Bar(NamedTuple):
+    """A piece of a vertical rule."""
+
+    across: float
+    top: float
+    bottom: float
+
+
+class Rule(NamedTuple):
+    """A horizontal rule."""
+
+    left: float
+    right: float
+    top: float
+
+
+@dataclass
+class PageTable:
+    """A table of a page: its lines (header first), and its rows as soon as lines are numbered."""
+
+    header: list[Word]
+    header_line: PageLine | None
+    body: list[PageLine]
+    columns: list[tuple[float, float]]
+    labels: list[float]
+    rules: list[Rule]
+    lines: list[PageLine] = field(default_factory=list)
+
+    @functools.cached_property
+    def edge(self) -> float:
+        """Halfway between what stands before the columns of numbers and the first of them."""
+        left = self.columns[0][0]
+        return (left + max((w.right for line in self.body for w in line.words if w.right < left + 1), default=left)) / 2
+
+
+class Block(NamedTuple):
+    """Something of a page in reading order: a paragraph's lines, a heading, or a table."""
+
+    lines: list[PageLine]
+    table: PageTable | None
+    is_heading: bool
+
+
+def lines_between(lines: list[PageLine], top: float, bottom: float) -> list[PageLine]:
+    """The lines that stand between two heights."""
+    return [line for line in lines if line.top >= top - 2 and line.bottom <= bottom + 2]
+
+
+def to_lines(words: list[Word]) -> list[PageLine]:
+    """Words in lines, from the top; words whose feet stand at one height are one line."""
+    lines: list[PageLine] = []
+    for word in sorted(words, key=lambda w: (w.bottom, w.left)):
+        if lines and abs(lines[-1].words[-1].bottom - word.bottom) <= 0.35 * max(word.size, 1):
+            lines[-1].words.append(word)
+        else:
+            lines.append(PageLine([word]))
+    for line in lines:
+        line.words.sort(key=lambda w: w.left)
+    return sorted(lines, key=lambda line: line.top)
+
+
+def find_numbers(line: PageLine) -> list[Word]:
+    """The words of a line that are numbers, or print one with more (`1564/1580`, `$1.29`).
+
+    Not those that go on a name (`Opus 4.7`, `LLaMA 2 70B`).
+    """
+    found = []
+    is_name = False
+    for before, word in zip([None, *line.words], line.words, strict=False):
+        text = word.text.strip("*†‡()")
+        if number_of(text) is None and not AMOUNT.fullmatch(text):
+            is_name = any(map(str.isalpha, text))
+            continue
+        is_name = is_name and before is not None and word.left - before.right < 0.4 * word.size
+        if not is_name:
+            found.append(word)
+    return found
+
+
+def is_prose(line: PageLine) -> bool:
+    """Whether a line is running text: many words, none far from the one before."""
+    gaps = [b.left - a.right for a, b in zip(line.words, line.words[1:], strict=False)]
+    return len(line.words) >= 8 and (not gaps or max(gaps) < 0.7 * line.words[0].size)
+
+
+def middle_of(text: list[Word]) -> float:
+    """Where the middle of words stands, across."""
+    return (text[0].left + text[-1].right) / 2

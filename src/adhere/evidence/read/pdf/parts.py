@@ -1,0 +1,169 @@
+"""A page in parts that are read one after the other: its columns, tables over both, tables side by side."""
+
+from __future__ import annotations
+
+import re
+from statistics import median
+
+from adhere.evidence.claims.printed import number_of
+from adhere.evidence.read.pdf.page import (
+    CAPTION,
+    LEAST_LINES,
+    PageLine,
+    PageTable,
+    Rule,
+    Word,
+    find_numbers,
+    lines_between,
+    to_lines,
+)
+
+_NUMBERED = re.compile(rf"{CAPTION.pattern}|\([a-h]\)")
+MAX_BAND = 20.0
+
+
+def split_beside(table: PageTable, lines: list[PageLine], rules: list[Rule]) -> list[list[Word]]:
+    """Two tables that stand side by side and were taken as one: the words above them, of each, and below.
+
+    Empty where it is one.
+    """
+    size = median(word.size for line in table.lines for word in line.words)
+    reach = None
+    for left, right in sorted((word.left, word.right) for line in table.lines for word in line.words):
+        if reach is not None and left - reach > 1.8 * size and _are_two(table, lines, (reach + left) / 2, rules):
+            middle = (reach + left) / 2
+            first, last = lines.index(table.lines[0]), lines.index(table.lines[-1])
+            while first > 0 and _leaves_free(lines[first - 1], lines[first], middle, size):
+                first -= 1
+            while last < len(lines) - 1 and _leaves_free(lines[last + 1], lines[last], middle, size):
+                last += 1
+            inside = [word for line in lines[first : last + 1] for word in line.words]
+            return [
+                [word for line in lines[:first] for word in line.words],
+                [word for word in inside if word.centre < middle],
+                [word for word in inside if word.centre >= middle],
+                [word for line in lines[last + 1 :] for word in line.words],
+            ]
+        reach = right if reach is None else max(reach, right)
+    return []
+
+
+def _leaves_free(line: PageLine, near: PageLine, middle: float, size: float) -> bool:
+    """Whether a line near the tables has words on both sides of what parts them, and none there: their captions."""
+    before = [word.right for word in line.words if word.centre < middle]
+    behind = [word.left for word in line.words if word.centre >= middle]
+    distance = max(line.top - near.bottom, near.top - line.bottom)
+    return distance < 3 * line.height and (not before or not behind or min(behind) - max(before) > 1.2 * size)
+
+
+def _are_two(table: PageTable, lines: list[PageLine], middle: float, rules: list[Rule]) -> bool:
+    """Whether both sides of a table have labels and numbers of their own.
+
+    And whether its rules, header or captions begin anew.
+    """
+    rows = [line for line in table.body if find_numbers(line)]
+    behind = [words for line in rows if (words := [word for word in line.words if word.centre >= middle])]
+    labelled = sum(
+        words[0] not in find_numbers(PageLine(words)) and bool(find_numbers(PageLine(words))) for words in behind
+    )
+    before = sum(any(word.centre < middle for word in find_numbers(line)) for line in rows)
+    if labelled < max(LEAST_LINES, 0.6 * len(behind)) or before < LEAST_LINES:
+        return False
+    top, bottom = table.lines[0].top - 5, table.lines[-1].bottom + 5
+    near = [rule for rule in rules if top <= rule.top <= bottom]
+    if any(rule.left < middle < rule.right for rule in near):
+        return False
+    if any(rule.right < middle for rule in near) and any(rule.left > middle for rule in near):
+        return True
+    first, last = lines.index(table.lines[0]), lines.index(table.lines[-1])
+    for line in lines[max(first - 3, 0) : last + 4]:
+        sides: list[list[Word]] = [[], []]
+        for word in line.words:
+            sides[word.centre >= middle].append(word)
+        heads = [" ".join(word.text for word in side[:2]) for side in sides if side]
+        firsts = [head.split()[0] for head in heads]
+        if len(heads) == 2 and (all(map(_NUMBERED.match, heads)) or (len({*firsts}) == 1 and not number_of(firsts[0]))):
+            return True
+    return False
+
+
+def split_page(words: list[Word], rules: list[Rule], width: float) -> list[list[Word]]:
+    """The words of a page in the order in which it is read.
+
+    What is set over its whole width, then (or before) its two columns.
+    """
+    middle = width / 2
+    tops = sorted(
+        rule.top for rule in rules if rule.left < middle - 0.15 * width and rule.right > middle + 0.15 * width
+    )
+    lines = to_lines(words)
+    bands: list[tuple[float, float]] = []
+    for top in tops:
+        # Between the rules of one table stand its rows; what lies further apart are two tables, or a page's head and
+        # foot.
+        if (
+            bands
+            and top - bands[-1][1] < MAX_BAND * len(lines)
+            and all(map(_is_across, lines_between(lines, bands[-1][1], top), [middle] * len(lines)))
+        ):
+            bands[-1] = (bands[-1][0], top)
+        else:
+            bands.append((top, top))
+    zones = [_with_caption(lines, top, bottom, middle) for top, bottom in bands if bottom - top > 2]
+    inside = {id(word) for top, bottom in zones for line in lines_between(lines, top, bottom) for word in line.words}
+    rest = [word for word in words if id(word) not in inside]
+    halves = _halves(rest, width)
+    if len(halves) == 1:
+        return [words]
+    above = [line for top, bottom in zones for line in lines_between(lines, top, bottom)]
+    return [*([[word for line in above for word in line.words]] if above else []), *halves]
+
+
+def _is_across(line: PageLine, middle: float) -> bool:
+    """Whether a line may be set over the whole width: one that reads on across the middle, or a row of a table."""
+    before = [word for word in line.words if word.centre < middle]
+    behind = [word for word in line.words if word.centre >= middle]
+    if not before or not behind:
+        return len(line.words) < 8
+    return (
+        behind[0].left - before[-1].right < 0.8 * before[-1].size
+        or len(find_numbers(line)) >= 2
+        or len(line.words) < 14
+    )
+
+
+def _with_caption(lines: list[PageLine], top: float, bottom: float, middle: float) -> tuple[float, float]:
+    """A band of the page with the lines right above and below it that read on across the middle."""
+    for line in reversed([line for line in lines if line.bottom <= top + 2]):
+        if top - line.bottom > 1.5 * line.height or not _reads_on(line, middle):
+            break
+        top = line.top
+    for line in (line for line in lines if line.top >= bottom - 2):
+        if line.top - bottom > 2 * line.height or not _reads_on(line, middle):
+            break
+        bottom = line.bottom
+    return top, bottom
+
+
+def _reads_on(line: PageLine, middle: float) -> bool:
+    before = [word for word in line.words if word.left < middle]
+    behind = [word for word in line.words if word.left >= middle]
+    if any(word.left < middle - 1 < middle + 1 < word.right for word in line.words):
+        return True
+    return bool(before and behind) and behind[0].left - before[-1].right < 0.6 * before[-1].size
+
+
+def _halves(words: list[Word], width: float) -> list[list[Word]]:
+    """The words of a page with two columns of text, left before right; those of another page as they are."""
+    middle = width / 2
+    gutter = [word for word in words if word.left < middle + 3 and word.right > middle - 3]
+    left = [word for word in words if word.right <= middle]
+    right = [word for word in words if word.left >= middle]
+    if len(gutter) > 0.02 * len(words) or min(len(left), len(right)) < 0.25 * len(words):
+        return [words]
+    # Tables leave the middle of a page free, too: only text that ends at one edge and begins anew at the other is set
+    # in columns.
+    lines = to_lines(left)
+    text = [line.words[-1].right for line in lines if len(line.words) >= 4 and number_of(line.words[-1].text) is None]
+    full = sum(end > max(text) - 0.02 * width for end in text)
+    return [left, right] if len(text) >= max(5, 0.3 * len(lines)) and full > 0.5 * len(text) else [words]

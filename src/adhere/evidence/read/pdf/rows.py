@@ -1,0 +1,177 @@
+"""The rows of a table as cells: names at the middle of their groups, names over several lines, sections."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
+from statistics import median
+
+from adhere.evidence.read.grid import RawRow
+from adhere.evidence.read.pdf.header import header_rows, join_words, place_of, width_of
+from adhere.evidence.read.pdf.page import PageLine, PageTable, Word
+from adhere.evidence.read.pdf.tables import is_section
+
+MAX_NAME_LINES = 4
+
+
+def rows_of(table: PageTable) -> tuple[list[RawRow], int]:
+    """Rows of cells and how many of them are headers."""
+    headers = header_rows(table)
+    line = table.header_line.number if table.header_line else table.body[0].number
+    rows = [RawRow(line, texts) for texts in headers]
+    return rows + body_rows(table), len(headers)
+
+
+def body_rows(table: PageTable) -> list[RawRow]:
+    """The rows below the header, names of groups in their first row; numbered by their lines."""
+    rows: list[RawRow] = []
+    labels = len(table.labels) + 1
+    placed = []
+    sections = {at for at, line in enumerate(table.body) if is_section(line, table.columns, table.rules)}
+    for at, line in enumerate(table.body):
+        if at in sections:
+            placed.append([line.text, *[""] * (width_of(table) - 1)])
+            continue
+        cells: dict[int, list[Word]] = {}
+        for word in line.words:
+            cells.setdefault(place_of(word, table), []).append(word)
+        placed.append([_cell(cells.get(place, []), is_label=place < labels) for place in range(width_of(table))])
+    taken = _join_labels(table.body, placed, labels)
+    _raise_groups(table, placed, sections, taken)
+    for at, (line, texts) in enumerate(zip(table.body, placed, strict=True)):
+        if at not in taken:
+            rows.append(RawRow(line.number, texts))
+    return rows
+
+
+def _raise_groups(table: PageTable, placed: list[list[str]], sections: set[int], taken: set[int]) -> None:
+    """Put the label of a group into its first row: it stands in the middle of its rows, between two of them if need be.
+
+    Lines that hold nothing else are `taken`, as those already are that another row was joined with.
+    """
+    body, labels = table.body, len(table.labels) + 1
+    left = min(word.left for line in body for word in line.words)
+    is_row = [any(texts[labels:]) for texts in placed]
+    numbers = [line for line, has_numbers in zip(body, is_row, strict=True) if has_numbers]
+    tops = [  # but for the edges of coloured cells, which run through a row
+        rule.top
+        for rule in table.rules
+        if rule.left <= left + 3 and not any(line.top + 2 < rule.top < line.bottom - 2 for line in numbers)
+    ]
+    bands: list[list[int]] = [[]]
+    for at, line in enumerate(body):
+        if at in sections or (bands[-1] and any(body[bands[-1][-1]].top + 2 <= top < line.top + 2 for top in tops)):
+            bands.append([])
+        if at not in sections and at not in taken:
+            bands[-1].append(at)
+    for column, band in product(range(max(labels - 1, 1)), bands):
+        rows, names = [at for at in band if is_row[at]], [at for at in band if placed[at][column]]
+        middle = {at: (body[at].top + body[at].bottom) / 2 for at in band}
+        for first, name in _find_groups(rows, names, middle):
+            group = _group_name(*(placed[at][column] for at in name))
+            for at in name:
+                placed[at][column] = ""
+            placed[rows[first]][column] = group
+        taken |= {at for at in band if not any(placed[at])}
+
+
+def _find_groups(rows: list[int], names: list[int], middle: dict[int, float]) -> list[tuple[int, list[int]]]:
+    """Of lines that name groups of rows: where each group begins in `rows`, and the lines of its name.
+
+    A name of one or more lines stands at the middle of its rows (`middle`: where lines are on the page); each row has
+    one. Where that does not come out even, or each name stands beside the first of its rows, nothing is found. One name
+    between two rules is that of all rows there.
+    """
+    if len(names) == 1 and len(rows) > 2:
+        return [(0, names)]
+    if len(rows) < 2 or not names or (rows[0] in names and set(names) <= set(rows)):
+        return []
+    pitch = median(middle[after] - middle[before] for before, after in pairwise(rows))
+    gaps = [middle[after] - middle[before] for before, after in pairwise(names)]
+    off = abs(middle[names[0]] + middle[names[-1]] - middle[rows[0]] - middle[rows[-1]]) / 2
+    if len(names) < len(rows) and max(gaps, default=0.0) <= 1.3 * pitch and off < 0.75 * pitch:
+        return [(0, names)]  # one name of several lines: two names are farther apart, but for rows of their own
+    starts = _divide([middle[at] for at in rows], [middle[at] for at in names], pitch)
+    return [(row, names[name:end]) for (row, name), (_, end) in pairwise([*starts, (len(rows), len(names))])]
+
+
+def _divide(rows: list[float], names: list[float], pitch: float) -> list[tuple[int, int]]:
+    """Where the groups of rows begin and the lines of their names, as many groups as can be; none if it leaves a rest.
+
+    From the first place (row, name) to all that can be reached, then from the back the most groups from there on;
+    not by recursion, for a page may hold thousands of rows.
+    """
+    whole = len(rows), len(names)
+    ways: dict[tuple[int, int], list[tuple[int, int]]] = {whole: []}
+    ahead = [(0, 0)]
+    while ahead:
+        place = ahead.pop()
+        if place not in ways:
+            ways[place] = [*_ends_of_group(rows, names, pitch, *place)]
+            ahead += ways[place]
+    most = {whole: (0, whole)}  # how many groups, and where the second one begins
+    for place in sorted(ways, reverse=True):
+        for behind in ways[place]:
+            if behind in most and most[behind][0] + 1 > most.get(place, (0, whole))[0]:
+                most[place] = most[behind][0] + 1, behind
+    starts, place = [], (0, 0)
+    while place in most and place != whole:
+        starts.append(place)
+        place = most[place][1]
+    return starts
+
+
+def _ends_of_group(
+    rows: list[float], names: list[float], pitch: float, row: int, name: int
+) -> Iterator[tuple[int, int]]:
+    """Where the next group may begin if one begins here: its name is in the middle of its rows, and no longer."""
+    for last in range(name, min(name + MAX_NAME_LINES, len(names))):
+        if last > name and names[last] - names[last - 1] > 1.3 * pitch:
+            break
+        centre = (names[name] + names[last]) / 2
+        for end in range(row, len(rows)):
+            off = (rows[row] + rows[end]) / 2 - centre
+            if off > 0.25 * pitch:
+                break
+            if off >= -0.25 * pitch and last - name <= end - row:
+                yield end + 1, last + 1
+
+
+def _group_name(*lines: str) -> str:
+    """A name of several lines; what its values mean stands in parentheses: `MMSU (Reasoning | Overall)`."""
+    *name, last = lines
+    return f"{_join_lines(name)} ({last})" if name and " | " in last else _join_lines(lines)
+
+
+def _join_lines(lines: Sequence[str]) -> str:
+    return functools.reduce(_rejoin, lines)
+
+
+def _join_labels(body: list[PageLine], placed: list[list[str]], labels: int) -> set[int]:
+    """Put labels of several lines together; gives the lines that are part of another row then."""
+    taken: set[int] = set()
+    for at, (line, texts) in enumerate(zip(body, placed, strict=True)):
+        if not any(texts[labels:]):
+            continue
+        is_bare = not any(texts[:labels])
+        for other in (at - 1, at + 1):
+            if not 0 <= other < len(placed) or other in taken or any(placed[other][labels:]):
+                continue
+            # It stands half a line above and below its numbers, or begins beside them and is broken at a hyphen.
+            is_beside = is_bare and abs(body[other].top - line.top) < 0.9 * line.height
+            pairs = zip(texts[:labels], placed[other], strict=False)
+            is_broken = other > at and any(one.endswith("-") and more for one, more in pairs)
+            if is_beside or is_broken:
+                taken.add(other)
+                texts[:labels] = map(_rejoin, texts[:labels], placed[other][:labels])
+    return taken
+
+
+def _rejoin(one: str, other: str) -> str:
+    return one + other if one.endswith("-") else f"{one} {other}".strip()
+
+
+def _cell(words: list[Word], *, is_label: bool) -> str:
+    text = join_words(words) if is_label else " ".join(word.text for word in words)
+    return f"**{text}**" if words and not is_label and all(word.bold for word in words) else text

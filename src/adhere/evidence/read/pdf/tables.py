@@ -1,0 +1,320 @@
+"""Finds tables among lines: rows of numbers one above the other in columns, and what above them is their header."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from adhere.evidence.claims.printed import is_absent
+from adhere.evidence.read.pdf.page import (
+    CAPTION,
+    LEAST_LINES,
+    Bar,
+    PageLine,
+    PageTable,
+    Rule,
+    Word,
+    find_numbers,
+    is_prose,
+    lines_between,
+    middle_of,
+)
+
+_SCORE = re.compile(r"^[\d,]*\.\d+%?$|%$")
+_SCALED = re.compile(r"~?\d[\d.,]*\s?[KMBT]")
+MAX_HEADER_LINES = 8
+_LETTERS = re.compile(r"(?<![^\W\d_])[^\W\d_]{3,}")  # `Generation-Only`, not `8B`
+
+
+def _is_row(line: PageLine) -> bool:
+    """Whether a line reads as a row of numbers.
+
+    Two or more, or one beside dashes, and set apart from what stands beside them.
+    """
+    numbers = find_numbers(line)
+    values = len(numbers) + sum(is_absent(word.text) for word in line.words)
+    if not numbers or values < 2:
+        return False
+    apart = sum(b.left - a.right > 0.6 * b.size for a, b in zip(line.words, line.words[1:], strict=False))
+    return apart >= 1 and (values >= 0.4 * len(line.words) or apart >= values - 1)
+
+
+def _find_bands(rules: list[Rule]) -> list[tuple[Rule, float]]:
+    """Where three rules or more of one width stand above one another.
+
+    The second, under the header, and the place of the last.
+    """
+    alike: dict[tuple[int, int], list[Rule]] = {}
+    for rule in rules:
+        alike.setdefault((round(rule.left / 3), round(rule.right / 3)), []).append(rule)
+    found = []
+    for group in alike.values():
+        tops = _apart([rule.top for rule in group])
+        if len(tops) >= 3:
+            found.append((Rule(group[0].left, group[0].right, tops[1]), tops[-1]))
+    return found
+
+
+def _is_lone_value(line: PageLine, bands: list[tuple[Rule, float]]) -> bool:
+    """Whether a line between the rules of a table is a label and one number: a table of one column."""
+    numbers = find_numbers(line)
+    if len(numbers) != 1 or numbers[0] is not line.words[-1] or not 2 <= len(line.words) <= 8:
+        return False
+    left, right = line.words[0].left, line.words[-1].right
+    return line.words[-1].left - line.words[-2].right > line.words[-1].size and any(
+        rule.left - 3 <= left and right <= rule.right + 3 and rule.top - 2 <= line.top and line.bottom <= last + 2
+        for rule, last in bands
+    )
+
+
+def find_tables(lines: list[PageLine], rules: list[Rule], bars: Sequence[Bar] = ()) -> list[PageTable]:
+    """The tables among lines: two or more rows of numbers, with no gap, caption or running text between them."""
+    tables = []
+    bands = _find_bands(rules)
+    at = 0
+    while at < len(lines):
+        if not _is_row(lines[at]) and not _is_lone_value(lines[at], bands):
+            at += 1
+            continue
+        end, rows = at, [at]
+        left, right = lines[at].words[0].left, lines[at].words[-1].right
+        for index in range(at + 1, len(lines)):
+            gap = lines[index].top - lines[index - 1].bottom
+            if gap > 2.5 * lines[at].height or index - rows[-1] > 3 or CAPTION.match(lines[index].text):
+                break
+            if _is_below_end(lines[index - 1], lines[index], left, right, rules):
+                break
+            left, right = min(left, lines[index].words[0].left), max(right, lines[index].words[-1].right)
+            if _is_row(lines[index]) or _is_lone_value(lines[index], bands):
+                rows.append(index)
+                end = index
+            elif is_prose(lines[index]):
+                break
+        if len(rows) >= LEAST_LINES:
+            tables.append(_table(lines, rows, rules, bars))
+        at = end + 1
+    return [table for table in tables if table is not None]
+
+
+def _is_below_end(above: PageLine, line: PageLine, left: float, right: float, rules: list[Rule]) -> bool:
+    """Whether a rule from `left` to `right` ends the rows above a line: below it, more than a line of white follows."""
+    lowest = line.top - 1.2 * above.height
+    return above.bottom - 2 < lowest and any(
+        above.bottom - 2 <= rule.top < lowest and rule.left <= left + 2 and rule.right >= right - 2 for rule in rules
+    )
+
+
+def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequence[Bar]) -> PageTable | None:
+    last = rows[-1]
+    first = _below_header(lines, rows[0], last, rules)
+    rows = [index for index in rows if index >= first]
+    if len(rows) < LEAST_LINES:
+        return None
+    body = lines[first : last + 1]
+    columns = _columns([lines[index] for index in rows])
+    if not columns:
+        return None
+    first = _under_rule(lines, first, columns, rules)
+    while first > 0 and is_section(lines[first - 1], columns, rules) and _rule_above(lines[first - 1], columns, rules):
+        first -= 1
+    amounts = first
+    while amounts > 0 and _prints_amounts(lines[amounts - 1], columns):
+        amounts -= 1
+    if first - amounts > 1 or (amounts < first and _rule_above(lines[amounts], columns, rules)):
+        first = amounts  # attributes of the columns; one line right below the names belongs to them
+    body = lines[first : last + 1]
+    header, start = _header(lines, first, columns, rules)
+    labels = _label_edges([lines[index] for index in rows], columns[0][0], bars)
+    labels = _edges_of_groups(body, [lines[index] for index in rows], columns[0][0]) + labels
+    left, right = min(w.left for line in body for w in line.words), columns[-1][1]
+    near = [rule for rule in rules if rule.right > left and rule.left < right]
+    table = PageTable(header, lines[start] if start < first else None, body, columns, labels, near)
+    table.lines = lines[start : last + 1]
+    return table
+
+
+def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule]) -> int:
+    """The first line below the header's rule, where lines of a header hold numbers themselves (`GPT-4o 0513`)."""
+    left, right = min(w.left for w in lines[first].words), max(w.right for w in lines[first].words)
+    wide = _apart([r.top for r in rules if r.left <= left + 2 and r.right >= right - 2])
+    above = [top for top in wide if -2 <= lines[first].top - top < MAX_HEADER_LINES * 2 * lines[first].height]
+    inside = [top for top in wide if lines[first].bottom <= top + 2 and top < lines[last].top]
+    between = lines_between(lines, above[-2], above[-1]) if len(above) > 1 else []
+    is_headed = bool(between) and not any(is_prose(line) or CAPTION.match(line.text) for line in between)
+    if not above or not inside or is_headed or not _is_top(above[-1], lines, first):
+        return first
+    # Between the rule over a table and the next one stands its header, at most one line of it with numbers of its own;
+    # more lines where all are amounts (`360M`, `1.4T`).
+    below = next(index for index in range(first, last + 1) if lines[index].top >= inside[0] - 2)
+    rows = [[word.text for word in find_numbers(line)] for line in lines[first:below] if _is_row(line)]
+    is_header = not any(_SCORE.search(text) for row in rows for text in row) and (
+        sum(not all(text[-1].isalpha() for text in row) for row in rows) <= 1
+    )
+    return below if below - first <= MAX_HEADER_LINES and is_header else first
+
+
+def _is_top(top: float, lines: list[PageLine], first: int) -> bool:
+    """Whether a rule is the first of its table: above it stands nothing near, running text, or a caption."""
+    over = [line for line in lines[:first] if line.bottom <= top + 2]
+    if not over:
+        return True
+    last = over[-1]
+    return (
+        top - last.bottom > 1.2 * last.height or is_prose(last) or any(CAPTION.match(line.text) for line in over[-4:])
+    )
+
+
+def _under_rule(lines: list[PageLine], first: int, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> int:
+    """The first line under the rule that ends the header.
+
+    Rows of words (`Architecture`) may stand above those of numbers.
+    """
+    left, right = columns[0][0], columns[-1][1]
+    wide = _apart(
+        [r.top for r in rules if r.left <= left + 2 and r.right >= right - 2 and r.top <= lines[first].top + 2]
+    )
+    reach = MAX_HEADER_LINES * 2 * lines[first].height
+    near = [top for top in wide if lines[first].top - top < reach]
+    while len(near) >= 2 and first > 0 and lines[first - 1].top >= near[-1] - 2:
+        first -= 1
+    return first
+
+
+def _apart(tops: list[float]) -> list[float]:
+    """The places of rules, those of a double rule once (the lower)."""
+    found: list[float] = []
+    for top in sorted(tops):
+        if found and top - found[-1] <= 4:
+            found[-1] = top
+        else:
+            found.append(top)
+    return found
+
+
+def is_section(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
+    """Whether a line is one text that stands over columns of numbers.
+
+    `Closed-Source Models` between the header and the rows; in the middle under a rule also `~8B Models`.
+    """
+    words = line.words
+    if CAPTION.match(line.text) or len(words) > 8:
+        return False
+    if max((b.left - a.right for a, b in pairwise(words)), default=0.0) >= 0.6 * words[0].size:
+        return False
+    rule = _rule_above(line, columns, rules)
+    is_centred = rule is not None and abs(middle_of(words) - (rule.left + rule.right) / 2) < words[0].size
+    if is_centred and (
+        len(words) > 1
+        or any(0 <= other.top - line.bottom < line.height and other.right >= columns[-1][1] - 2 for other in rules)
+    ):
+        return any(_LETTERS.search(word.text) for word in words)
+    covered = sum(words[0].left < right and words[-1].right > left for left, right in columns)
+    is_over = words[-1].right >= columns[0][0] - 2 and (covered >= 2 or len(columns) <= 2)
+    return is_over and not find_numbers(line) and covered < len(columns)
+
+
+def _rule_above(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> Rule | None:
+    """The rule over all columns that a line stands right under."""
+    left, right = columns[0][0], columns[-1][1]
+    return next(
+        (r for r in rules if r.left <= left + 2 and r.right >= right - 2 and 0 <= line.top - r.top < 1.5 * line.height),
+        None,
+    )
+
+
+def _columns(rows: list[PageLine]) -> list[tuple[float, float]]:
+    """The extents of the columns of numbers: numbers of one column overlap, seen from above."""
+    spans = sorted((word.left, word.right) for line in rows for word in find_numbers(line))
+    merged: list[list[float]] = []
+    counts: list[int] = []
+    for left, right in spans:
+        if merged and left < merged[-1][1] - 0.5:
+            merged[-1][1] = max(merged[-1][1], right)
+            counts[-1] += 1
+        else:
+            merged.append([left, right])
+            counts.append(1)
+    least = max(1, 0.2 * len(rows))
+    return [(left, right) for (left, right), count in zip(merged, counts, strict=True) if count >= least]
+
+
+def _header(
+    lines: list[PageLine], first: int, columns: Sequence[tuple[float, float]], rules: list[Rule]
+) -> tuple[list[Word], int]:
+    """The words above the first row of numbers that belong to the table, and the index of their first line."""
+    left, right = columns[0][0], columns[-1][1]
+    reaching = [r for r in rules if r.left <= left + 2 and r.right >= right - 2 and r.top <= lines[first].top + 2]
+    # Short rules below the labels of groups that touch each other reach over all numbers, but not over the names.
+    names = min(line.words[0].left for line in lines[first : first + 3]) + lines[first].height
+    full = [rule for rule in reaching if rule.left <= names]
+    above = _apart([rule.top for rule in (full if len(full) > 1 else reaching)])
+    # The rule over the rows, and the rule over the header; a table without rules ends at a gap or at running text.
+    ceiling = (
+        above[-2]
+        if len(above) >= 2 and lines[first].top - above[-2] < MAX_HEADER_LINES * 2 * lines[first].height
+        else None
+    )
+    start = first
+    for index in range(first - 1, max(first - 2 * MAX_HEADER_LINES, -1), -1):
+        line = lines[index]
+        if is_prose(line) or CAPTION.match(line.text):
+            break
+        if ceiling is not None:
+            if line.bottom <= ceiling + 1 or lines[start].top - line.bottom > 2.2 * line.height:
+                break
+        elif lines[start].top - line.bottom > 1.2 * line.height or first - index > MAX_HEADER_LINES:
+            break
+        start = index
+    return [word for line in lines[start:first] for word in line.words], start
+
+
+def _label_edges(rows: list[PageLine], end: float, bars: Sequence[Bar] = ()) -> list[float]:
+    """Where label columns end: places before the first number that no word of any row covers, wider than a space.
+
+    Or a narrower one, where a vertical rule stands, or where most rows begin, and what stands before it in the others
+    (a group) ends.
+    """
+    spans = sorted((word.left, word.right, word.size) for line in rows for word in line.words if word.right < end + 1)
+    begin, count = Counter(round(line.words[0].left) for line in rows).most_common(1)[0]
+    lefts = [{round(word.left) for word in line.words} for line in rows]
+    is_begun = 2 * count > len(rows) and all(begin in own or min(own) > begin for own in lefts)
+    edges: list[float] = []
+    reach = None
+    for left, right, size in spans:
+        if reach is not None and left > reach and (left - reach > 0.7 * size or (is_begun and round(left) == begin)):
+            edges.append((reach + left) / 2)
+        reach = right if reach is None else max(reach, right)
+    drawn = Counter(
+        round(bar.across) for bar in bars for line in rows if bar.top < (line.top + line.bottom) / 2 < bar.bottom
+    )
+    for x in (x for x, count in drawn.items() if 2 * count > len(rows)):
+        sides = [sum(right < x + 1 for _, right, _ in spans), sum(left > x - 1 for left, _, _ in spans)]
+        if min(sides) >= LEAST_LINES and all(abs(edge - x) > 5 for edge in edges):
+            edges.append(x)
+    return sorted(edges)
+
+
+def _prints_amounts(line: PageLine, columns: Sequence[tuple[float, float]]) -> bool:
+    """Whether a line names an amount and prints it for every column (`Trained tokens  1.4T  1.4T`)."""
+    words = [word for word in line.words if word.right > columns[0][0]]
+    is_named = len(words) == len(columns) < len(line.words)
+    return is_named and all(_SCALED.fullmatch(word.text) for word in words)
+
+
+def _edges_of_groups(body: list[PageLine], rows: list[PageLine], end: float) -> list[float]:
+    """Where columns of groups end that no row has a word in.
+
+    The name of an even number of rows stands between two of them, left of every row's own label.
+    """
+    begin = min(line.words[0].left for line in rows)
+    spans = sorted(
+        (word.left, word.right, word.size) for line in body if line.words[-1].right < begin for word in line.words
+    )
+    edges, reach = [], spans[0][1] if spans and begin < end else begin
+    for left, right, size in [*spans, (begin, begin, spans[0][2] if spans else 0.0)]:
+        if left - reach > 0.7 * size:
+            edges.append((reach + left) / 2)
+        reach = max(reach, right)
+    return edges

@@ -1,0 +1,111 @@
+"""Words as they are printed: pieces put together, marks and the numbers of lines left out; the rules of a page."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from adhere.evidence.claims.printed import number_of
+from adhere.evidence.read.pdf.page import Rule, Word, to_lines
+
+_RAISED_MARK = re.compile(r"[\d*\u2217†‡§¶,a-f]{1,4}")
+_SPREAD = re.compile(r"[±˘](?:\d|\.\d|$)")
+LEAST_LINE_NUMBERS = 20  # a column of fewer numbers that count up may be a table's
+
+
+def without_line_numbers(words: list[Word]) -> list[Word]:
+    """The words of a page without the numbers that a copy for reviewers prints beside its lines: 1, 2, 3, …."""
+    columns: dict[int, list[Word]] = {}
+    for word in words:
+        if word.text.isdecimal() and len(word.text) <= 4:
+            columns.setdefault(round(word.right / 2), []).append(word)
+    numbers: set[int] = set()
+    for place, found in columns.items():
+        column = sorted([*found, *columns.get(place + 1, [])], key=lambda word: word.top)
+        counted = [b for a, b in pairwise(column) if int(b.text) - int(a.text) == 1]
+        if len(counted) >= LEAST_LINE_NUMBERS and len(counted) >= 0.8 * len(column):
+            numbers |= {id(word) for word in column}
+    return [word for word in words if id(word) not in numbers]
+
+
+def is_white(colour: Any) -> bool:
+    """Whether text is set in white: what aligns numbers of different length is printed, but not seen."""
+    parts = colour if isinstance(colour, tuple | list) else (colour,)
+    return len(parts) in {1, 3} and all(part == 1 for part in parts)
+
+
+def _bearer(word: Word, ends: dict[int, list[Word]]) -> Word | None:
+    """The larger word that a small one is raised behind, and that reaches lower."""
+    for other in (other for place in range(-2, 3) for other in ends.get(round(word.left) + place, ())):
+        is_raised = other.top - 0.4 * other.size < word.top < word.bottom < other.bottom - 0.08 * other.size
+        if is_raised and other.size > 1.15 * word.size:
+            return other
+    return None
+
+
+def join_pieces(pieces: list[Word]) -> list[Word]:
+    """Words as they are read.
+
+    The library pdfplumber ends one wherever its letters change font or size (small capitals, raised marks, ±).
+    """
+    usual = median(word.size for word in pieces)
+    ends: dict[int, list[Word]] = {}
+    for word in pieces:
+        ends.setdefault(round(word.right), []).append(word)
+    kept: list[Word] = []
+    for piece in pieces:
+        other = _bearer(piece, ends) if piece.size <= 0.85 * usual else None
+        if other is None:
+            kept.append(piece)
+        elif not _RAISED_MARK.fullmatch(piece.text):  # the + of MBPP+ is of the name; a number or sign is a footnote's
+            kept.append(piece._replace(top=other.top, bottom=other.bottom))
+    words: list[Word] = []
+    for piece in (word for line in to_lines(kept) for word in line.words):
+        last = words[-1] if words else None
+        gap = piece.left - last.right if last else usual
+        reach = (2.5 if last and last.text.endswith(("±", "˘")) else 0.9) * usual
+        if (
+            last is None
+            or abs(piece.bottom - last.bottom) > 0.35 * max(piece.size, last.size)
+            or not -0.3 * usual < gap < reach
+        ):
+            words.append(piece)
+        elif gap < 0.12 * max(piece.size, last.size):
+            words[-1] = _grown(last, piece, "")
+        elif number_of(last.text) is not None and (_SPREAD.match(piece.text) or piece.text == "%"):
+            words[-1] = last._replace(text=f"{last.text} {piece.text}")  # its column stays that of the number
+        elif last.text.endswith(("±", "˘")) and piece.text[:1].isdigit():
+            words[-1] = last._replace(text=f"{last.text} {piece.text}")
+        else:
+            words.append(piece)
+    return words
+
+
+def _grown(one: Word, other: Word, between: str) -> Word:
+    is_first = len(one.text) >= len(other.text)
+    main = one if is_first else other
+    return Word(
+        f"{one.text}{between}{other.text}",
+        one.left,
+        other.right,
+        min(one.top, other.top),
+        max(one.bottom, other.bottom),
+        main.size,
+        main.bold,
+    )
+
+
+def find_rules(page: Any) -> list[Rule]:
+    """Horizontal rules; pieces that touch are one."""
+    found = [Rule(e["x0"], e["x1"], e["top"]) for e in page.edges if e["orientation"] == "h" and e["x1"] - e["x0"] > 2]
+    found.sort(key=lambda rule: (round(rule.top), rule.left))
+    joined: list[Rule] = []
+    for rule in found:
+        last = joined[-1] if joined else None
+        if last and abs(last.top - rule.top) <= 1.5 and rule.left - last.right <= 1.5:
+            joined[-1] = Rule(last.left, max(last.right, rule.right), last.top)
+        else:
+            joined.append(rule)
+    return joined
