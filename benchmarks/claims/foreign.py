@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from adhere.evidence.check import findings_of, gather
-from adhere.evidence.claims.values import Sheet, Value, sheets_of
+from adhere.evidence.claims.sheets import sheets_of
+from adhere.evidence.claims.values import Sheet, Value
 from adhere.evidence.findings import Findings
 from adhere.evidence.read.document import Document
 from adhere.evidence.read.documents import parse_document

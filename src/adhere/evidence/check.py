@@ -31,7 +31,8 @@ from adhere.evidence.checks.hypotheses import (
 from adhere.evidence.checks.invariants import absent_models, invariant_checks
 from adhere.evidence.checks.reconcile import Comparison, comparisons
 from adhere.evidence.claims.coverage import coverage_of
-from adhere.evidence.claims.values import Sheet, Value, sheets_of
+from adhere.evidence.claims.sheets import sheets_of
+from adhere.evidence.claims.values import Sheet, Value
 from adhere.evidence.findings import (
     VERSION,
     Conflict,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adhere.evidence.claims.names import is_attribute, label_kind, looks_like_model, model_name, role_of, shots_of
-from adhere.evidence.claims.values import Sheet, sheets_of
+from adhere.evidence.claims.sheets import sheets_of
+from adhere.evidence.claims.values import Sheet
 from adhere.evidence.read.documents import parse_document
 
 

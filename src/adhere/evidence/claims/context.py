@@ -1,0 +1,171 @@
+"""What is the same for all cells of a table, worked out once."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from adhere.evidence.claims.elsewhere import Elsewhere, benchmark_of_caption, measures_of, set_of_caption, topic_of
+from adhere.evidence.claims.layout import Layout, column_model, corner_of
+from adhere.evidence.claims.names import (
+    BenchmarkName,
+    ModelName,
+    Tuning,
+    benchmark_name,
+    clean_label,
+    direction_of,
+    is_known,
+    is_role,
+    looks_like_model,
+    metric_name,
+    model_name,
+    said_of,
+)
+from adhere.evidence.claims.rows import DEFAULT_SETTINGS
+from adhere.evidence.claims.values import SPECIAL_AVERAGE, Sheet
+from adhere.evidence.read.document import Document, Table
+
+_LANGUAGE = re.compile(
+    r"\b(English|Chinese|French|German|Spanish|Japanese|Korean|Arabic|multilingual)\b", re.IGNORECASE
+)
+
+
+class Context:
+    """What caption, headings, notes and the rest of the document say about a table's numbers."""
+
+    def __init__(self, document: Document, table: Table, layout: Layout, extra: Elsewhere) -> None:
+        self.document, self.table, self.layout, self.extra = document, table, layout, extra
+        self.tuning, self.tuning_reason = _tuning(table)
+        self.tuned_names = _tuned_names(table.caption)
+        self.notes = " ".join(note.text for note in table.notes)
+        self.language = (_LANGUAGE.search(table.caption) or [""])[0]
+        self.corner = corner_of(table, layout.names)
+        # Categories of one set; over several columns of labels the word is about the groups of what is named there.
+        self.is_of_categories = is_role("categories", self.corner) and layout.first == 1
+        self.caption_benchmark = benchmark_of_caption(table, layout, (table.caption,))
+        self.about_benchmark = self.caption_benchmark or benchmark_of_caption(table, layout, table.headings[-1:])
+        self.topic = self.about_benchmark or set_of_caption(table) or topic_of(table)
+        self.is_of_topic = self.topic is not None and layout.models_in == "rows" and measures_of(layout) in extra.ways
+        self.names = frozenset(
+            {label for path in layout.paths for label in path}
+            | {clean_label(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names}
+        )
+        self.special = SPECIAL_AVERAGE.search(f"{table.caption} {self.notes}")
+        # A corner that names a benchmark says what all was measured on; the columns are then ways in which (`AIME |
+        # DAPO | VAPO`).
+        is_of_corner = layout.models_in == "rows" and is_known(self.corner)
+        self.of_corner = is_of_corner and not any(is_known(path[-1]) for path in layout.paths[layout.first :] if path)
+        self._compositions: dict[str, str] = {}
+        # What labels mean, once for all the cells that they stand beside.
+        self.models: dict[tuple[str, Tuning, bool], tuple[ModelName | None, str, str]] = {}
+        self.benchmarks: dict[tuple[str, ...], tuple[BenchmarkName | None, list[str], tuple[str, ...]]] = {}
+        self._parts: dict[tuple[BenchmarkName, str], tuple[BenchmarkName, str]] = {}
+        self._columns: dict[int, tuple[str, list[str], list[str]]] = {}
+        self._said: dict[int, frozenset[str]] = {}
+        self._row_said: dict[tuple[str, ...], frozenset[str]] = {}
+        self._settings: dict[tuple[str, str], str] = {}
+
+    def column(self, c: int, path: list[str]) -> tuple[str, list[str], list[str]]:
+        """Of the labels over a column: the model's name, what stands above it, and what stands below it."""
+        if c not in self._columns:
+            self._columns[c] = column_model(path) if path else ("", [], [])
+        return self._columns[c]
+
+    def direction(self, c: int, path: list[str], *labels: str) -> Literal["higher", "lower"]:
+        """Whether more is better in a column, by the caption, its labels and those of the row."""
+        if c not in self._said:
+            self._said[c] = said_of(self.table.caption, *path)
+        if labels not in self._row_said:
+            self._row_said[labels] = said_of(*labels)
+        said = self._said[c] | self._row_said[labels]
+        return direction_of(said=said) if said else "higher"
+
+    def part(self, benchmark: BenchmarkName, said: str) -> tuple[BenchmarkName, str]:
+        """The benchmark of one of several values of a cell that names a metric.
+
+        And the name where that is another word (`EM`).
+        """
+        if (benchmark, said) not in self._parts:
+            metric = metric_name(said)[0]
+            variant = "" if "/" in benchmark.variant else benchmark.variant
+            rest = "" if metric.lower() == said.lower() else said
+            self._parts[benchmark, said] = (benchmark._replace(metric=metric, variant=variant), rest)
+        return self._parts[benchmark, said]
+
+    def row_setting(self, label: str, model: str) -> str:
+        """What the label of a row adds to the model that it continues."""
+        if (label, model) not in self._settings:
+            self._settings[label, model] = row_setting(label, model)
+        return self._settings[label, model]
+
+    def model(self, label: str, own: Tuning = "") -> ModelName:
+        """The model that a label of this table names; `own` is what a column beside it says of its tuning."""
+        name = model_name(label)
+        if self.extra.has_named_sizes and name.tuning == "base" and name.parameters is None:
+            return model_name(label, is_sized=True)
+        if not name.tuning and own:
+            return model_name(label, own, "the column beside it says so")
+        if not name.tuning and name.key in self.tuned_names:
+            return model_name(label, "instruct", "the caption writes it with its suffix")
+        return model_name(label, self.tuning, self.tuning_reason) if self.tuning else name
+
+    def composition(self, sheet: Sheet, section: str) -> str:
+        """What an average of this table is over, once for each section."""
+        if section not in self._compositions:
+            self._compositions[section] = _composition(sheet, section)
+        return self._compositions[section]
+
+
+def _tuning(table: Table) -> tuple[Tuning, str]:
+    # A heading that is a model's name says nothing of the models that it is compared with.
+    headings = [text for text in reversed(table.headings) if not looks_like_model(text)]
+    places = [("its caption", table.caption), *((f"the heading {text!r}", text) for text in headings)]
+    for where, text in places:
+        if re.search(r"(?:-Instruct|-Chat)\W{1,4}(?:or|and|/).{0,30}omitted", text):
+            return "instruct", f'{where} says that "-Instruct" or "-Chat" is omitted'
+        tuned = re.search(
+            (
+                r"\binstruct(?:ion[- ]tuned|ed)?\b|-Instruct\b|\bchat models?\b|-Chat\b|\bpost-trained\b|"
+                r"\baligned models?\b"
+            ),
+            text,
+            re.IGNORECASE,
+        )
+        base = re.search(r"\bbase (?:language )?models?\b|\bbase\b|\bpre-?trained models?\b", text, re.IGNORECASE)
+        if tuned and not base:
+            return "instruct", f"{where} says {tuned.group()!r}"
+        if base and not tuned:
+            return "base", f"{where} says {base.group()!r}"
+    return "", ""
+
+
+def _tuned_names(caption: str) -> frozenset[str]:
+    found = set()
+    for word in re.findall(r"[A-Za-z][\w.+-]*-(?:Instruct|Chat|IT)\b", caption):
+        found.add(model_name(word).key)
+    return frozenset(found)
+
+
+def setting_of(text: str) -> str:
+    """A text as a setting; empty where it says no more than that something is a score."""
+    shown = " ".join(text.split())
+    return "" if shown.lower() in DEFAULT_SETTINGS or is_role("delta", shown) else shown
+
+
+def row_setting(label: str, model: str) -> str:
+    """What a row's label says besides its model: `+ YARN` is `+YARN`, `w/o DCA` is `without DCA`."""
+    rest = label.removeprefix(model)
+    rest = re.sub(r"\s*\+\s*", "+", " ".join(rest.split()))
+    rest = re.sub(r"^w/o\b", "without", rest)
+    return setting_of(re.sub(r"^w/(?=\s|\w)", "with", rest))
+
+
+def _composition(sheet: Sheet, section: str) -> str:
+    """What an average is over: averages of different sets are different measures."""
+    if sheet.models_in == "rows":
+        places = zip(sheet.column_labels[sheet.first_column :], sheet.column_roles[sheet.first_column :], strict=True)
+    else:
+        sections = [row.section for row in sheet.table.rows]
+        chosen = [index for index, found in enumerate(sections) if found == section]
+        places = ((sheet.row_labels[index], sheet.row_roles[index]) for index in chosen)  # type: ignore[assignment]
+    return ", ".join(sorted(benchmark_name(label).key for label, role in places if role == "score"))

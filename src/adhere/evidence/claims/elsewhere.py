@@ -1,0 +1,180 @@
+"""What stands elsewhere in a document and completes the labels of a table: captions, headings, notes, other tables."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from adhere.evidence.claims.layout import Labels, Layout
+from adhere.evidence.claims.names import (
+    BenchmarkName,
+    benchmark_name,
+    clean_label,
+    has_named_sizes,
+    is_known,
+    is_metric,
+    label_kind,
+    looks_like_model,
+    metric_in,
+    role_of,
+    shots_of,
+)
+from adhere.evidence.read.document import Document, Table
+from adhere.evidence.read.documents import repair
+
+_TOPIC = re.compile(r"\S{2,30}(?: \S+){0,2}")
+_FIRST_NAME = re.compile(r"(?:(?=[\w'-]*[A-Z]\d?[\w'-]*[A-Z\d])[A-Z][\w'-]+)(?=[\s(\uff08:\uff1a]|[^\x00-\x7f])")
+_NAME_LIKE = re.compile(r"[A-Z][\w'-]*[A-Z\d]|[a-z][A-Z]")  # more than a word with a capital
+_ON = re.compile(
+    r"\b(?:on|of|for)\s+(?:the\s+)?(?P<name>[A-Z][\w+-]*[A-Z\d][\w.+-]*\w(?:\s\d+(?:\.\d+)*)?)(?![\w+-])(?!(?:\s\w+)?\s(?:models?|methods?|variants?|systems?)\b)"
+)
+_ON_SET = re.compile(r"\bon (?:the |our )?(?P<name>(?:[\w-]+ ){0,3}[\w-]+) (?:benchmark|data\s?set|leaderboard)\b")
+_BEHIND_COLON = re.compile(r"[:\uff1a]\s*")
+_WINDOW = r"[\s(]*\(?(v\d+(?:\.\d+)?|\d{4}(?:\s?-\s?\d{4})?)\b"
+_FORM = re.compile(r"([\w@-]+) \(([\w@-]+)\)")
+_NUMBERED = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+")
+# A heading that says what is done names no set.
+_ABOUT = re.compile(
+    r"\b(?:analys[ei]s|experiments?|ablations?|comparisons?|effects?|models?|settings?|training|characteristics)\b"
+    r"|实验|分析|对比|比较|模型|方法|训练|消融|モデル|実験|手法",
+    re.IGNORECASE,
+)
+REMARK = re.compile(r"\s*[(\[\uff08](?P<remark>[^()\[\]\uff08\uff09]*)[)\]\uff09]\s*")
+
+
+def labels_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
+    """The labels that name benchmarks and models in those tables that hold models."""
+    benchmarks: set[str] = set()
+    models: set[str] = set()
+    for table, layout in zip(tables, layouts, strict=True):
+        above = {path[-1] for path in layout.paths[layout.first :] if path and role_of(path[-1]) == "score"}
+        beside = {clean_label(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names}
+        if layout.models_in and not layout.nothing:
+            benchmarks |= above if layout.models_in == "rows" else beside
+            models |= beside if layout.models_in == "rows" else above
+    return Labels(frozenset(benchmarks - {""}), frozenset(models - {""}))
+
+
+def ways_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[tuple[str, ...]]:
+    """The headers that tables of several sets have: their columns say how it was measured, not on what.
+
+    `Reported F1 | Our F1` below the headings of one set each; every column names a metric.
+    """
+    sets: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for table, layout in zip(tables, layouts, strict=True):
+        labels = measures_of(layout)
+        if layout.models_in == "rows" and labels and all(metric_in(label) and not is_known(label) for label in labels):
+            topic = set_of_caption(table) or topic_of(table)
+            sets[labels].append(topic.key if topic else "")
+    return frozenset(labels for labels, found in sets.items() if len({*found} - {""}) > 1)
+
+
+def measures_of(layout: Layout) -> tuple[str, ...]:
+    """The lowest labels over the columns of numbers, but for notes."""
+    return tuple(path[-1] for path in layout.paths[layout.first :] if path and label_kind(path[-1]) != "note")
+
+
+@dataclass(slots=True)
+class Elsewhere:
+    """Variants and metrics that the text states once for all tables."""
+
+    variants: dict[str, tuple[str, str]] = field(default_factory=dict)
+    has_named_sizes: bool = False
+    metrics: dict[str, tuple[str, str]] = field(default_factory=dict)
+    ways: frozenset[tuple[str, ...]] = frozenset()
+    aside: str = ""  # the metric in parentheses behind another one: `in the format of Rank-1 (mAP)`
+
+
+def find_elsewhere(document: Document) -> Elsewhere:
+    """What the sentences, notes and labels of a document say that its tables leave out."""
+    found = Elsewhere()
+    labels = {clean_label(cell.text) for table in document.tables for row in table.rows for cell in row.cells[:2]}
+    labels |= {clean_label(label) for table in document.tables for header in table.headers for label in header}
+    found.has_named_sizes = has_named_sizes(labels)
+    known: dict[str, set[str]] = {}
+    for label in labels:
+        name = benchmark_name(label) if label else None
+        if name and name.is_known:
+            known.setdefault(name.key, set()).add(name.name)
+    forms = {match.groups() for line in document.lines if "format" in line for match in _FORM.finditer(line)}
+    asides = {aside for first, aside in forms if is_metric(first) and is_metric(aside)}
+    found.aside = asides.pop() if len(asides) == 1 else ""
+    windows = defaultdict(set)
+    if known:
+        names = {name for group in known.values() for name in group}
+        pattern = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))}){_WINDOW}")
+        for sentence in document.sentences:
+            if any(char.isdigit() for char in sentence.text):
+                for match in pattern.finditer(sentence.text):
+                    windows[benchmark_name(match[1]).key].add((match[2].replace(" ", ""), sentence.line))
+    for key, seen in windows.items():
+        texts = {text for text, _ in seen}
+        if len(texts) == 1 and not re.fullmatch(r"(?:19|20)\d\d", next(iter(texts))):
+            text, line = min(seen, key=lambda item: item[1])
+            found.variants[key] = (text, f"line {line} names {text}")
+    for note in document.notes:
+        metric = metric_in(note.text)
+        if note.mark and metric:
+            for key in _marked_benchmarks(document, note.mark):
+                found.metrics[key] = (metric, f"the footnote at line {note.line} says {metric}")
+    return found
+
+
+def _marked_benchmarks(document: Document, mark: str) -> set[str]:
+    raised = mark.translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    sign = rf"(?:\^\{{?{re.escape(mark)}\}}?|{re.escape(raised)}|\[\^{re.escape(mark)}\])(?!\d)"
+    pattern = re.compile(rf"([A-Za-z][\w+.-]*)\s*(?:\([^()]*\))?\s*{sign}")
+    found = set()
+    for line in document.lines:
+        if line.isascii() and "^" not in line:
+            continue
+        for match in pattern.finditer(repair(line)):
+            name = benchmark_name(match[1])
+            if name.is_known:
+                found.add(name.key)
+    return found
+
+
+def benchmark_of_caption(table: Table, layout: Layout, texts: tuple[str, ...]) -> BenchmarkName | None:
+    """The one known benchmark that a caption or heading names and no label does: what bare labels are of."""
+    labels = {benchmark_name(label).key for path in layout.paths for label in path}
+    labels |= {
+        benchmark_name(clean_label(row.cells[layout.names].text)).key
+        for row in table.rows
+        if len(row.cells) > layout.names
+    }
+    for text in texts:
+        named: dict[str, BenchmarkName] = {}
+        for word in re.findall(r"[A-Z][\w+.-]*\w", text):
+            name = benchmark_name(word.strip("_"))
+            if name.is_known and not any(name.key in label for label in labels):
+                named[name.key] = name
+        if named:
+            return next(iter(named.values())) if len(named) == 1 else None
+    # Where no label is more than a metric, the caption says of what: `Question answering results on FQuAD 1.0`.
+    bare = [label for path in layout.paths[layout.first :] for label in path]
+    return set_of_caption(table) if bare and layout.models_in == "rows" and all(map(is_metric, bare)) else None
+
+
+def set_of_caption(table: Table) -> BenchmarkName | None:
+    """The one set that the caption says was measured on, listed or not: `Question answering results on FQuAD 1.0`."""
+    said = list(dict.fromkeys(match["name"] for match in _ON.finditer(table.caption)))
+    said = said or [match["name"] for match in _ON_SET.finditer(table.caption)]
+    return benchmark_name(said[0]) if len(said) == 1 else None
+
+
+def topic_of(table: Table) -> BenchmarkName | None:
+    """The set that the nearest heading names, listed or not: `Reading comprehension: CMRC 2018`."""
+    if not table.headings:
+        return None
+    heading = _NUMBERED.sub("", table.headings[-1].strip(" .:\uff1a*_"))
+    name = _BEHIND_COLON.split(heading)[-1].strip(" .:*_")
+    if not _TOPIC.fullmatch(name):  # `AFQMC: semantic similarity (Accuracy)`, `Yidu S4K (CCKS 2019)`
+        first = _FIRST_NAME.match(heading)
+        name = first.group() if first else REMARK.sub(" ", heading).strip()
+    is_name = 2 <= len(name) <= 30 and len(name.split()) <= 3 and _NAME_LIKE.search(name) and shots_of(name)[1] == name
+    if not is_name or looks_like_model(name) or role_of(name) != "score" or _ABOUT.search(name):
+        return None
+    return benchmark_name(name)

@@ -1,0 +1,261 @@
+"""What rows and columns are, by their labels and numbers: names, scores, attributes, differences, parts of a method."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from adhere.evidence.claims.layout import Layout, corner_of
+from adhere.evidence.claims.names import (
+    Role,
+    Tuning,
+    clean_label,
+    is_greek,
+    is_role,
+    is_split,
+    label_kind,
+    looks_like_model,
+    metric_name,
+    model_name,
+    role_of,
+    shots_of,
+)
+from adhere.evidence.claims.printed import SCALES, PrintedNumber, is_absent
+from adhere.evidence.read.document import Cell, Row, Table
+
+_CONTINUATION = re.compile(r"^\s*(?:[-+–•↳]|w/o?(?=\s)|with(?:out)?\b|\\quad)\s*\S", re.IGNORECASE)
+_AUTHORS = re.compile(r"[A-Z][\w'@-]+(?: (?:et al\.?|and [A-Z][\w'-]+|& [A-Z][\w'-]+))?,? \((?:19|20)\d\d[a-z]?\)")
+_TICKS, _CROSSES = frozenset("✓✔√☑✅"), frozenset(["", *"✗✘×❌☐–—-"])
+_BARE_NUMBER = re.compile(r"\d+(?:\.\d+)?%?")
+_BILLIONS = re.compile(r"\d+(?:\.\d+)?[Bb]")
+DEFAULT_SETTINGS = frozenset(
+    "original standard default full score scores result results value values performance 得分 分数 结果 性能".split()
+)
+
+
+def first_number(table: Table, layout: Layout) -> int:
+    """The first column of numbers, those included that only describe a row (`# Examples`): sums may be over them."""
+    first = layout.first
+    while first > 1 and first - 1 != layout.names and layout.kinds[first - 1] in {"attribute", "size", "note"}:
+        cells = [row.cells[first - 1] for row in table.rows if len(row.cells) >= first]
+        if not any(part.number for cell in cells for part in cell.parts):
+            break
+        first -= 1
+    return first
+
+
+def _numbers(cell: Cell) -> list[PrintedNumber]:
+    return [part.number for part in cell.parts if part.number]
+
+
+def row_role(label: str, layout: Layout, row: Row) -> Role:
+    """What the numbers of a row are."""
+    numbers = [number for cell in row.cells[layout.first :] for number in _numbers(cell)]
+    if layout.models_in == "rows":
+        if looks_like_model(label) or is_greek(label):
+            return "score"
+        is_score = role_of(label) == "attribute" and 2 * sum(number.decimals > 0 for number in numbers) > len(numbers)
+        # A stage (`Pretraining`) whose numbers have decimals was measured; `N-shot` says how.
+        return "score" if is_score else "attribute" if label_kind(label) == "shots" else role_of(label)
+    is_counts = len(numbers) > 1 and 2 * sum(number.unit in SCALES for number in numbers) > len(numbers)
+    return "attribute" if layout.models_in == "columns" and is_counts else role_of(label)
+
+
+def percent_rows(table: Table, layout: Layout) -> list[int]:
+    """The rows that print nothing but percentages where no other row has one: what a row of scores saved or gained."""
+    signs = [{n.unit == "%" for cell in row.cells[layout.first :] for n in _numbers(cell)} for row in table.rows]
+    found = [r for r, own in enumerate(signs) if own == {True}]
+    return found if 2 * len(found) < len(signs) and all(len(own) < 2 for own in signs) else []
+
+
+def column_roles(table: Table, layout: Layout) -> list[Role]:
+    """What the numbers of each column are."""
+    roles: list[Role] = [
+        "attribute" if c < layout.first or _counts(table, c) else _column_role(path)
+        for c, path in enumerate(layout.paths)
+    ]
+    if "score" not in roles:
+        # "Score" beside no other scores is what the rows score, not a sum of anything.
+        for c, path in enumerate(layout.paths):
+            if roles[c] == "aggregate" and path and path[-1].lower() in DEFAULT_SETTINGS:
+                roles[c] = "score"
+    return roles
+
+
+def _counts(table: Table, c: int) -> bool:
+    """Whether a column counts tokens, steps, parameters or items.
+
+    Most numbers carry a scale letter (`275B`), or a split has hundreds.
+    """
+    numbers = [part.number for row in table.rows if len(row.cells) > c for part in row.cells[c].parts if part.number]
+    head = clean_label(table.headers[-1][c]) if table.headers and len(table.headers[-1]) > c else ""
+    if len(numbers) > 1 and is_split(head) and all(number.decimals == 0 and number.value >= 200 for number in numbers):
+        return True  # how many items a split has
+    if len(numbers) > 2 and all(map(_is_bare, numbers)) and max(number.value for number in numbers) > 1:
+        others = _others(table, c)  # whole numbers beside fractions of one are no scores
+        if others and all(number.decimals > 1 and number.value <= 1 for number in others):
+            return True
+    if len(numbers) > 2 and len({number.value for number in numbers}) == 1 and _is_bare(numbers[0]):
+        return _prints_decimals(table, c)  # one whole number in every row, beside scores: how many items were asked
+    return len(numbers) > 1 and 2 * sum(number.unit in SCALES for number in numbers) > len(numbers)
+
+
+def _is_bare(number: PrintedNumber) -> bool:
+    return not (number.decimals or number.unit)
+
+
+def _others(table: Table, but: int) -> list[PrintedNumber]:
+    return [n for row in table.rows for c, cell in enumerate(row.cells) if c != but for n in _numbers(cell)]
+
+
+def _prints_decimals(table: Table, but: int) -> bool:
+    """Whether most numbers of the other columns are no bare whole numbers."""
+    others = _others(table, but)
+    return 2 * sum(map(_is_bare, others)) < len(others)
+
+
+def _column_role(path: list[str]) -> Role:
+    """The role of the lowest label.
+
+    A label above it counts only where it makes a difference or an average of all below it.
+    """
+    if not path:
+        return "score"
+    lowest = role_of(path[-1])
+    if lowest != "score" or looks_like_model(path[-1]):
+        return lowest
+    return next((role for label in path[:-1] if (role := role_of(label)) in {"delta", "share", "aggregate"}), "score")
+
+
+def row_labels_of(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
+    """Each row's own label, and the model that it belongs to: `w/o DCA` continues the model above it."""
+    labels, models = [], []
+    current, above, section = "", "", ""
+    corner, ticks = corner_of(table, layout.names), ticks_of(table, layout)
+    is_scale = bool(corner) and layout.models_in == "rows" and _is_scale(table, layout.names)
+    are_below = _has_authors_below(table, layout.names)
+    for row in table.rows:
+        texts = [clean_label(cell.text) for cell in row.cells[: layout.first]]
+        name = texts[layout.names] if len(texts) > layout.names else ""
+        if are_below and _AUTHORS.fullmatch(name):
+            name = ""
+        elif layout.names in ticks:
+            name = parts_in_use(row, ticks)
+        elif is_scale:
+            name = f"{corner} = {name}"  # `0.1` below `λ`
+        if is_absent(name) and name:  # a dash names nothing: the row is what stands beside it (`Specialist SOTAs`)
+            name = next((text for text in texts if not is_absent(text)), "")
+        if not any(map(str.isalnum, name)) and not is_role(
+            "delta", name
+        ):  # `Average` over the groups and the names, an arrow behind it
+            name = next(filter(None, reversed(texts[: layout.names])), "")
+        above = name or above
+        if layout.models_in == "rows":
+            current, section = (row.section if row.section != section else current), row.section
+            if name and not _CONTINUATION.match(row.cells[layout.names].text):
+                current = name
+            models.append(current)
+        else:
+            models.append("")
+        # What stands before the names groups them (a series, "General"); what stands behind says how they were scored.
+        labels.append(name or current or (above if any(texts) else ""))
+    return labels, models
+
+
+def _has_authors_below(table: Table, c: int) -> bool:
+    """Whether authors stand below the names that are theirs (`GPT-4.1`, `OpenAI (2025)`), not for rows of their own."""
+    are = [bool(_AUTHORS.fullmatch(clean_label(text_at(table, r, c)))) for r in range(len(table.rows))]
+    return any(are) and not are[0] and not any(one and other for one, other in pairwise(are))
+
+
+def ticks_of(table: Table, layout: Layout) -> dict[int, str]:
+    """The label columns that hold nothing but ticks and crosses, and the part of a method that each names."""
+    found = {}
+    for c in range(layout.first):
+        marks = {clean_label(row.cells[c].text) for row in table.rows if len(row.cells) > c}
+        name = layout.paths[c][-1]
+        if name and marks & _TICKS and all(mark in _TICKS or mark in _CROSSES for mark in marks):
+            found[c] = name
+    return found
+
+
+def parts_in_use(row: Row, ticks: dict[int, str]) -> str:
+    """The parts of a method that a row ticks: `RM + KL`; `w/o RM, w/o KL` where it ticks none."""
+    used = [name for c, name in ticks.items() if len(row.cells) > c and clean_label(row.cells[c].text) in _TICKS]
+    return " + ".join(used) if used else ", ".join(f"w/o {name}" for name in ticks.values())
+
+
+def _is_scale(table: Table, c: int) -> bool:
+    """Whether a column of names holds nothing but different numbers: values of what stands above them."""
+    names = [clean_label(row.cells[c].text) for row in table.rows if len(row.cells) > c]
+    return len(names) > 1 and len(set(names)) == len(names) and all(map(_BARE_NUMBER.fullmatch, names))
+
+
+@dataclass(slots=True)
+class AboutRow:
+    """What the label columns of a row say besides its name."""
+
+    model: str = ""
+    tuning: Tuning = ""
+    benchmark: str = ""
+    shots: str = ""
+    metric: str = ""
+    setting: str = ""
+
+
+def names_of_sizes(table: Table, layout: Layout, models: Sequence[str]) -> frozenset[str]:
+    """The names that the column of sizes completes.
+
+    Those that several rows bear (`Llama | 7B`, `Llama | 13B`); and all where it has billions (`Gopher | 280B`), and
+    says of no name with a size another one: then it counts parameters, which names leave out.
+    """
+    sizes: dict[str, set[str]] = defaultdict(set)
+    for r, model in enumerate(models if "size" in layout.kinds else ()):
+        if not is_absent(size := label_above(table, r, layout.kinds.index("size"))):
+            sizes[model].add(size)
+    stated = [(model_name(model).parameters, size) for model, own in sizes.items() for size in own]
+    if all(_BILLIONS.fullmatch(size) and named in {None, float(size[:-1])} for named, size in stated):
+        return frozenset(filter(None, sizes))
+    return frozenset(model for model, own in sizes.items() if model and len(own) > 1)
+
+
+def about_row(table: Table, layout: Layout, r: int, model: str, sized: frozenset[str]) -> AboutRow:
+    """What the label columns of a row say besides its name."""
+    about = AboutRow(model)
+    for c, kind in enumerate(layout.kinds):
+        if c == layout.names:
+            continue
+        is_spanned = kind in {"size", "tuning"} or (kind == "benchmarks" and layout.models_in == "rows")
+        text = label_above(table, r, c) if is_spanned else clean_label(text_at(table, r, c))
+        if not text or is_absent(text):
+            continue
+        if c == layout.kinds.index(kind) and kind == "size" and model in sized and model_name(model).parameters is None:
+            about.model = f"{model} {text if re.search(r'[BbM]$', text) else text + 'B'}"
+        elif kind == "tuning" and layout.models_in == "rows":
+            about.tuning = model_name("x " + text).tuning
+        elif kind == "shots":
+            about.shots, rest = shots_of(text)
+            about.shots = about.shots or (text if re.fullmatch(r"\d[\d -]*", text) else "")
+            about.setting = " ".join(filter(None, [about.setting, rest if about.shots != rest else ""]))
+        elif kind == "metric":
+            about.metric, rest = metric_name(text)
+            about.setting = " ".join(filter(None, [about.setting, rest]))
+        elif kind == "benchmarks" and layout.models_in == "rows":
+            about.benchmark = text
+        elif kind == "models" and layout.models_in == "columns":
+            about.setting = " ".join(filter(None, [about.setting, text]))
+    return about
+
+
+def text_at(table: Table, r: int, c: int) -> str:
+    """The text of a cell; empty where the row is shorter."""
+    cells = table.rows[r].cells
+    return cells[c].text if len(cells) > c else ""
+
+
+def label_above(table: Table, r: int, c: int) -> str:
+    """The label of a row, or of the nearest row above that has one: a cell that spans rows is printed once."""
+    return next((label for at in range(r, -1, -1) if (label := clean_label(text_at(table, at, c)))), "")
