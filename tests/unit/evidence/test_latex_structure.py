@@ -73,3 +73,21 @@ def test_parts_of_sets_are_no_models_and_languages_have_arrows() -> None:
     assert {c.benchmark for c in claims(arrows, ".md")} == {"en→de", "de→en"}
     marks = "| Model | MMLU ↑ | GSM8K ↑ |\n|---|---|---|\n| Zeta-7B | 30.1 | 31.2 |\n| Eta-7B | 32.1 | 33.2 |\n"
     assert {c.benchmark for c in claims(marks, ".md")} == {"MMLU", "GSM8K"}
+
+
+def test_raised_numbers_inside_names_and_cells_that_are_citations() -> None:
+    assert latex_text("P$^3$IV", {}) == "P3IV"
+    assert latex_text("$x^-3$", {}) == "x -3"
+    assert latex_text("\\citet{fu2018style}", {}) == "fu2018style"
+    assert latex_text("{\\citep[see][]{foo2020}}", {}) == "foo2020"
+    assert latex_text("Nye~\\shortcite{nye2018}", {}) == "Nye"
+    rows = tabular("Model & MMLU & GSM8K", "\\citet{fu2018} & 50.1 & 60.2", "\\citet{li2019} & 51.1 & 61.2")
+    assert [c.model for c in claims(rows)] == ["fu2018"] * 2 + ["li2019"] * 2
+
+
+def test_a_label_that_is_broken_over_two_rows_of_a_header() -> None:
+    rows = tabular(
+        "Model & Counter- & Precise- \\\\\n & factual & Wiki \\\\\n\\midrule\nZeta-7B & 50.1 & 60.2",
+        "Eta-7B & 51.1 & 61.2",
+    )
+    assert [c.benchmark for c in claims(rows)][:2] == ["Counterfactual", "Precise-Wiki"]

@@ -183,3 +183,19 @@ def test_one_number_outside_a_scale_is_an_error_and_a_column_of_counts_is_none()
 def test_pairs_of_languages_and_settings_are_no_models() -> None:
     assert claims(table("Direction | BLEU | chrF++", "en → de | 20.7 | 50.1", "en → fr | 30.7 | 60.1")) == []
     assert claims(table("Setting | BLEU | chrF++", "No Context | 20.7 | 50.1", "With Context | 30.7 | 60.1")) == []
+
+
+def test_what_spreads_in_parentheses_and_what_counts_are_no_scores() -> None:
+    stated = table("Model | Foo-acc(std)", "A-7B | 0.31(0.02)", "B-7B | 0.36(0.03)")
+    assert [c.value for c in claims(stated)] == [0.31, 0.36]
+    announced = "metric: accuracy(std)\n\n" + table("Model | Foo", "A-7B | 0.31(0.02)", "B-7B | 0.36(0.03)")
+    assert [c.value for c in claims(announced)] == [0.31, 0.36]
+    steps = table("Variant | Step | MMLU", "A-7B | 1000 | 63.9", "A-7B | 2000 | 64.5", "A-7B | 3000 | 64.9")
+    assert [c.value for c in claims(steps)] == [63.9, 64.5, 64.9]
+    ratings = table("Model | Arena Elo | MMLU", "A-7B | 1200 | 63.9", "B-7B | 1100 | 64.5", "C-7B | 1050 | 64.9")
+    assert [c.value for c in claims(ratings)] == [1200, 63.9, 1100, 64.5, 1050, 64.9]
+
+
+def test_a_size_in_a_file_name_behind_a_family_that_has_its_number() -> None:
+    text = table("Model | MMLU | GSM8K", "qwen3_asr_1_7b | 50.1 | 60.1", "qwen3_asr_0_6b | 40.1 | 50.1")
+    assert {c.model for c in claims(text)} == {"Qwen3-Asr-1.7B", "Qwen3-Asr-0.6B"}

@@ -18,6 +18,7 @@ from adhere.evidence.claims.names import (
     benchmark_name,
     is_known,
     is_length,
+    is_role,
     is_setting,
     is_split,
     looks_like_model,
@@ -34,6 +35,7 @@ from adhere.evidence.claims.values import SPECIAL_AVERAGE, Sheet, Value
 from adhere.evidence.read.document import Cell, Part
 from adhere.evidence.read.grid import BETWEEN_VALUES
 
+_SPREAD_BEHIND = re.compile(r"\((?:std\.?(?: ?dev\.?)?|sd|±|stderr|se)\)\s*$", re.IGNORECASE)  # `accuracy(std)`
 _ADDED = re.compile(r"\s+(?:\+|w/o?|with(?:out)?)\s+(?=\S)", re.IGNORECASE)
 _IN_PARENTHESES = re.compile(r"[(\[]([^()\[\]]*(?:/|\s\|\s)[^()\[\]]*)[)\]]\s*$")
 _TWO_VALUES = re.compile(
@@ -106,9 +108,10 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     column_label = sheet.column_labels[c] if c < len(layout.paths) else f"column {c + 1}"
     is_private = sheet.is_private or context.is_of_categories
     shots = about.shots or (benchmark.shots if benchmark else "")
+    is_spread = (bool(path) and _SPREAD_BEHIND.search(path[-1])) or is_role("spread", context.extra.aside)
     values = []
     for k, part in enumerate(cell.parts):
-        if part.number is None:
+        if part.number is None or (part.is_aside and is_spread):
             continue
         own, said = benchmark, _part_setting(cell, part, names) if names or part.is_aside else ""
         if own is not None and part.is_aside and not own.metric and context.extra.aside:

@@ -15,6 +15,7 @@ from adhere.evidence.claims.names import (
     has_named_sizes,
     is_known,
     is_metric,
+    is_role,
     label_kind,
     looks_like_model,
     metric_in,
@@ -33,7 +34,7 @@ _ON = re.compile(
 _ON_SET = re.compile(r"\bon (?:the |our )?(?P<name>(?:[\w-]+ ){0,3}[\w-]+) (?:benchmark|data\s?set|leaderboard)\b")
 _BEHIND_COLON = re.compile(r"[:\uff1a]\s*")
 _WINDOW = r"[\s(]*\(?(v\d+(?:\.\d+)?|\d{4}(?:\s?-\s?\d{4})?)\b"
-_FORM = re.compile(r"([\w@-]+) \(([\w@-]+)\)")
+_FORM = re.compile(r"([\w@-]+) ?\(([\w@-]+)\)")
 _NUMBERED = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+")
 # A heading that says what is done names no set.
 _ABOUT = re.compile(
@@ -98,8 +99,10 @@ def find_elsewhere(document: Document) -> Elsewhere:
         name = benchmark_name(label) if label else None
         if name and name.is_known:
             known.setdefault(name.key, set()).add(name.name)
-    forms = {match.groups() for line in document.lines if "format" in line for match in _FORM.finditer(line)}
-    asides = {aside for first, aside in forms if is_metric(first) and is_metric(aside)}
+    forms = {
+        match.groups() for line in document.lines if re.search("format|metric", line) for match in _FORM.finditer(line)
+    }
+    asides = {aside for first, aside in forms if is_metric(first) and (is_metric(aside) or is_role("spread", aside))}
     found.aside = asides.pop() if len(asides) == 1 else ""
     windows = defaultdict(set)
     if known:

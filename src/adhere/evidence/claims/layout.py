@@ -142,9 +142,14 @@ def _path(texts: list[str]) -> list[str]:
     path: list[str] = []
     for text in texts:
         label = clean_label(text)
-        if label and label not in path and not is_absent(label):
+        if path and label[:1].isalpha() and _BROKEN.search(path[-1]):
+            path[-1] = path[-1][: -1 if label[0].islower() else None] + label  # `Counter-` over `factual`
+        elif label and label not in path and not is_absent(label):
             path.append(label)
     return path
+
+
+_BROKEN = re.compile(r"[a-z]{3}-$")
 
 
 def _column(table: Table, column: int) -> list[str]:

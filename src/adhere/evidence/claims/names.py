@@ -303,7 +303,9 @@ def model_name(text: str, context: Tuning = "", reason: str = "", *, is_sized: b
     """
     shown = model_label(text)
     # `internlm2_5-1_8b` writes points so; where nothing else parts the words, a size is parted, too: `qwen3_8b`.
-    lowered = shown.lower() if "-" in shown else re.sub(r"(?<=\d)_(?=\d+[bm](?:_|$))", "-", shown.lower())
+    # (In `qwen3_asr_1_7b` the family has its number already.)
+    is_parted = "-" in shown or re.match(r"[a-z]+\d[a-z\d]*_[a-z]+_\d+_\d+[bm](?:_|$)", shown.lower())
+    lowered = shown.lower() if is_parted else re.sub(r"(?<=\d)_(?=\d+[bm](?:_|$))", "-", shown.lower())
     lowered = re.sub(r"(?<=\d)_(?=\d)", ".", lowered)
     guesses = []
     for pattern, becomes, why in _spellings():

@@ -31,6 +31,7 @@ _AUTHORS = re.compile(r"[A-Z][\w'@-]+(?: (?:et al\.?|and [A-Z][\w'-]+|& [A-Z][\w
 _TICKS, _CROSSES = frozenset("✓✔√☑✅"), frozenset(["", *"✗✘×❌☐–—-"])
 _BARE_NUMBER = re.compile(r"\d+(?:\.\d+)?%?")
 _BILLIONS = re.compile(r"\d+(?:\.\d+)?[Bb]")
+_RATING = re.compile(r"elo|rating|score|points|arena|length|等级|评分", re.IGNORECASE)
 DEFAULT_SETTINGS = frozenset(
     "original standard default full score scores result results value values performance 得分 分数 结果 性能".split()
 )
@@ -98,6 +99,9 @@ def _counts(table: Table, c: int) -> bool:
         others = _others(table, c)  # whole numbers beside fractions of one are no scores
         if others and all(number.decimals > 1 and number.value <= 1 for number in others):
             return True
+    if len(numbers) > 2 and all(map(_is_bare, numbers)) and max(number.value for number in numbers) >= 1000:
+        # Whole thousands beside numbers with decimals count something (`N`, `Step`), but for ratings.
+        return _prints_decimals(table, c) and not _RATING.search(head)
     if len(numbers) > 2 and len({number.value for number in numbers}) == 1 and _is_bare(numbers[0]):
         return _prints_decimals(table, c)  # one whole number in every row, beside scores: how many items were asked
     return len(numbers) > 1 and 2 * sum(number.unit in SCALES for number in numbers) > len(numbers)

@@ -52,7 +52,9 @@ _SIGNS = {
     "textendash": "–", "hookrightarrow": "↪",
 }  # fmt: skip
 _DIFFERENCE = re.compile(r"[+\u2212-]\s?\d[\d.]*\s?%?")  # beside a number: `83.1_{+0.4}`
-_POWER = re.compile(r"[\u2212-]\s?\d+")  # `10^{-3}`
+_INSIDE = re.compile(r"\{?\d\}?\$?[A-Za-z]")  # `P$^3$IV`
+_CITED = re.compile(r"[\s{]*\\[A-Za-z]*cite[A-Za-z]*\*?(?:\[[^\[\]]*\])*\{(?P<key>[^{},]+)\}[\s}]*")
+_NEGATIVE = re.compile(r"[\u2212-]\s?\d+")  # `10^{-3}`
 
 
 class Macro(NamedTuple):
@@ -67,8 +69,9 @@ def latex_text(source: str, macros: Mapping[str, Macro] | None = None) -> str:
     if not any(char in source for char in "\\{}$~^_"):
         return " ".join(source.split())
     text, _ = _visible_text(source, 0, macros or {}, 0)
-    text = text.replace("****", "").replace("``", "“").replace("''", "”")
-    return " ".join(text.split())
+    text = " ".join(text.replace("****", "").replace("``", "“").replace("''", "”").split())
+    cited = None if text else _CITED.fullmatch(source)  # a cell that is a citation is called by its key
+    return cited["key"] if cited else text
 
 
 def _ends_in_hyphen(text: str) -> bool:
@@ -122,7 +125,8 @@ def _visible_text(source: str, at: int, macros: Mapping[str, Macro], depth: int)
             pieces.append(text)
         elif token["mark"] in {"^", "_"}:
             is_power = token["mark"] == "^" and _LETTER.search(pieces[-1] if pieces else "")
-            power = _POWER.match(source, at) if is_power else None  # R² is no letter with a footnote
+            is_inside = token["mark"] == "^" and "".join(pieces[-2:])[-1:].isalpha() and _INSIDE.match(source, at)
+            power = _POWER.match(source, at) if is_power or is_inside else None  # R² is no letter with a footnote
             text, at = (power[1], power.end()) if power else _script(token["mark"], source, at, macros, depth)
             pieces.append(text)
         else:
@@ -159,7 +163,7 @@ def _script(mark: str, source: str, at: int, macros: Mapping[str, Macro], depth:
             text, end = source[at], at + 1
     if mark == "^" and _RAISED_MARK.fullmatch(text.strip()):
         return "", end
-    if _DIFFERENCE.fullmatch(text.strip()) and not (mark == "^" and _POWER.fullmatch(text.strip())):
+    if _DIFFERENCE.fullmatch(text.strip()) and not (mark == "^" and _NEGATIVE.fullmatch(text.strip())):
         return f" ({text.strip()})", end
     return (f" {text}" if mark == "^" or "±" in text or text[:1].isalpha() or "*" in text else text), end
 
@@ -181,12 +185,14 @@ def _command(name: str, source: str, at: int, macros: Mapping[str, Macro], depth
             inner, at = read_braces(source, at)
             body = body.replace(f"#{number}", inner or "")
         return _visible_text(body, 0, macros, depth + 5)[0], at
+    if "cite" in name.lower():  # `\citep[see][]{key}`, `\shortcite`, `\newcite`
+        while option := _OPTION.match(source, at):
+            at = option.end()
+        return "", read_braces(source, at)[1]
     while option := _OPTION.match(source, at):
         if name not in _DROPPED and read_braces(source, option.end())[0] is None:
             break
         at = option.end()
-    if "cite" in name.lower():  # `\citep`, `\shortcite`, `\newcite`
-        return "", read_braces(source, at)[1]
     for _ in range(_DROPPED.get(name, 0)):
         at = read_braces(source, at)[1]
     if name in _ABOUT_LAST:
