@@ -199,3 +199,24 @@ def test_what_spreads_in_parentheses_and_what_counts_are_no_scores() -> None:
 def test_a_size_in_a_file_name_behind_a_family_that_has_its_number() -> None:
     text = table("Model | MMLU | GSM8K", "qwen3_asr_1_7b | 50.1 | 60.1", "qwen3_asr_0_6b | 40.1 | 50.1")
     assert {c.model for c in claims(text)} == {"Qwen3-Asr-1.7B", "Qwen3-Asr-0.6B"}
+
+
+def test_three_false_alarms_of_clean_documents() -> None:
+    delta = table(
+        "Model | MMLU | GSM8K", "A-7B | 80.1 | 70.1", "B-7B | 78.1 | 71.1", "Improvement (B-7B − A-7B) | -2.0 | +1.0"
+    )
+    assert errors(delta) == []
+    caption = "\n\nTable 5: In-house evaluation. Avg. is the micro-average over all prompts.\n"
+    micro = table("Model | Exam | Coding | Avg.", "A-7B | 80.0 | 60.4 | 78.9", "B-7B | 70.5 | 39.5 | 68.8") + caption
+    assert errors(micro) == []
+    gains = table(
+        "Setting | BBH | HellaSwag",
+        "Base recipe | 77.2 | 81.9",
+        "+ SFT | 78.8 (+1.6) | 82.2 (+0.3)",
+        "+ merging | 81.9 (+4.7) | 84.9 (+3.0)",
+        "+ sampling | 82.0 (+4.8) | 87.1 (+5.2)",
+    )
+    assert errors(gains) == []
+    wrong = errors(gains.replace("(+4.8)", "(+5.8)"))
+    assert len(wrong) == 1
+    assert "+5.8" in wrong[0]

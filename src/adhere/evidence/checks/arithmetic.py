@@ -51,6 +51,7 @@ def arithmetic_checks(sheet: Sheet) -> list[Check]:
     """Every average, sum, difference and share of a table whose rule could be told, as checks."""
     found: list[Check] = []
     averages: list[Check] = []
+    beside: list[Check] = []
     for axis in _axes(sheet):
         for position, role in enumerate(axis.roles):
             if role == "aggregate":
@@ -60,7 +61,10 @@ def arithmetic_checks(sheet: Sheet) -> list[Check]:
             elif role == "share":
                 found += _share(axis, position)
         found += _hundreds(axis)
-        found += _beside(axis)
+        beside += _beside(axis)
+    # A difference that fits along one axis is no error along the other, where a few fit by chance.
+    fitting = {id(check.subjects[0]) for check in beside if check.holds(as_printed)}
+    found += [check for check in beside if check.holds(as_printed) or id(check.subjects[0]) not in fitting]
     near = [check for check in averages if _misses_by_little(check)]
     if len(near) > 1 and _may_be_weighted(averages):
         for check in near:

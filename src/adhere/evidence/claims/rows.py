@@ -56,7 +56,7 @@ def row_role(label: str, layout: Layout, row: Row) -> Role:
     """What the numbers of a row are."""
     numbers = [number for cell in row.cells[layout.first :] for number in _numbers(cell)]
     if layout.models_in == "rows":
-        if looks_like_model(label) or is_greek(label):
+        if (looks_like_model(label) and not is_role("delta", label)) or is_greek(label):
             return "score"
         is_score = role_of(label) == "attribute" and 2 * sum(number.decimals > 0 for number in numbers) > len(numbers)
         # A stage (`Pretraining`) whose numbers have decimals was measured; `N-shot` says how.

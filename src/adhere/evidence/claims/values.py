@@ -12,7 +12,7 @@ from adhere.evidence.claims.names import BenchmarkName, ModelName, Role
 from adhere.evidence.claims.printed import PrintedNumber
 from adhere.evidence.read.document import Document, Table
 
-SPECIAL_AVERAGE = re.compile(r"\b(?:weighted|not the mean|official|leaderboard)\b", re.IGNORECASE)
+SPECIAL_AVERAGE = re.compile(r"\b(?:weighted|micro|not the mean|official|leaderboard)\b", re.IGNORECASE)
 Key = tuple[str, str, str, str, str, str]
 
 
