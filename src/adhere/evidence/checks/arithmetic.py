@@ -356,12 +356,12 @@ def _is_to_the_best(axis: _Axis, line: _Line, position: int, pair: tuple[int, in
     """Whether a difference that misses with its pair fits one of the two and the best (or worst) of all others."""
     scores = {p: line.numbers[p].printed for p, role in enumerate(axis.roles) if role == "score" and p in line.numbers}
     printed = line.numbers[position].printed
-    for kept, left in (pair, pair[::-1]):
+    for kept in pair:
         others = sorted((n for p, n in scores.items() if p != kept), key=lambda number: number.value)
         for other in (*others[-1:], *others[:1]):
             mine = line.numbers[kept].printed
             a, b = (mine, other) if kept == pair[0] else (other, mine)
-            if left in line.numbers and _delta_off(printed, a, b, formula) <= 0:
+            if _delta_off(printed, a, b, formula) <= 0:
                 return True
     return False
 

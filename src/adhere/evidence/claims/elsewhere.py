@@ -29,7 +29,8 @@ _TOPIC = re.compile(r"\S{2,30}(?: \S+){0,2}")
 _FIRST_NAME = re.compile(r"(?:(?=[\w'-]*[A-Z]\d?[\w'-]*[A-Z\d])[A-Z][\w'-]+)(?=[\s(\uff08:\uff1a]|[^\x00-\x7f])")
 _NAME_LIKE = re.compile(r"[A-Z][\w'-]*[A-Z\d]|[a-z][A-Z]")  # more than a word with a capital
 _ON = re.compile(
-    r"\b(?:on|of|for)\s+(?:the\s+)?(?P<name>[A-Z][\w+-]*[A-Z\d][\w.+-]*\w(?:\s\d+(?:\.\d+)*)?)(?![\w+-])(?!(?:\s\w+)?\s(?:models?|methods?|variants?|systems?)\b)"
+    r"\b(?:on|of|for)\s+(?:the\s+)?(?P<name>[A-Z][\w+-]*[A-Z\d][\w.+-]*\w(?:\s\d+(?:\.\d+)*)?)(?![\w+-])"
+    r"(?!(?:\s\w+)?\s(?:models?|methods?|variants?|systems?)\b)"  # `of DISTANT-CTO NER models` names a model
 )
 _ON_SET = re.compile(r"\bon (?:the |our )?(?P<name>(?:[\w-]+ ){0,3}[\w-]+) (?:benchmark|data\s?set|leaderboard)\b")
 _BEHIND_COLON = re.compile(r"[:\uff1a]\s*")

@@ -606,6 +606,7 @@ def is_part(label: str) -> bool:
     return is_metric(label) or "/" in label or is_split(label) or is_length(label) or label.isdigit()
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def is_metric(label: str) -> bool:
     """Whether a label is a metric and says no more: `F1`, `Acc. (%)`, `NDCG@10 ↑`."""
     core = _PICTURE.sub("", re.sub(r"\(\s*%\s*\)", "", clean_label(label))).strip()

@@ -152,9 +152,8 @@ def row_labels_of(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
             name = f"{corner} = {name}"  # `0.1` below `λ`
         if is_absent(name) and name:  # a dash names nothing: the row is what stands beside it (`Specialist SOTAs`)
             name = next((text for text in texts if not is_absent(text)), "")
-        if not any(map(str.isalnum, name)) and not is_role(
-            "delta", name
-        ):  # `Average` over the groups and the names, an arrow behind it
+        # `Average` over the groups and the names, an arrow behind it; not `∆`, which says what the row is.
+        if not any(map(str.isalnum, name)) and not is_role("delta", name):
             name = next(filter(None, reversed(texts[: layout.names])), "")
         above = name or above
         if layout.models_in == "rows":
