@@ -111,7 +111,7 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     is_spread = (bool(path) and _SPREAD_BEHIND.search(path[-1])) or is_role("spread", context.extra.aside)
     values = []
     for k, part in enumerate(cell.parts):
-        if part.number is None or (part.is_aside and is_spread):
+        if part.number is None:
             continue
         own, said = benchmark, _part_setting(cell, part, names) if names or part.is_aside else ""
         if own is not None and part.is_aside and not own.metric and context.extra.aside:
@@ -134,7 +134,7 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
                 line=cell.line,
                 row_label=row_label,
                 column_label=column_label,
-                role="attribute" if part.number.is_attribute else role,
+                role="attribute" if part.number.is_attribute or (part.is_aside and is_spread) else role,
                 model=model,
                 benchmark=own,
                 setting=" ".join(filter(None, (setting, said))),
