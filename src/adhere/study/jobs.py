@@ -15,7 +15,7 @@ import msgspec
 
 from adhere.errors import AdhereError, UsageError
 from adhere.lines.workers import WHOLE, Shard, cores, end_with_parent
-from adhere.models.local.decoder.device import available_bytes, resolve_device
+from adhere.models.local.decoder.device import available_bytes, resolve_device, share_gpu
 from adhere.progress import Lines, Progress
 from adhere.schema import decode, encode
 from adhere.steps.engines import on_ray
@@ -75,7 +75,7 @@ def run_jobs(prepared: PreparedStudy, *, shard: Shard, jobs: int, progress: Prog
     prepared.begin()
     spec = msgspec.structs.replace(prepared.spec, threads=threads_each(prepared.spec, jobs))
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_work, args=(spec, prepared.directory, shard)) for _ in range(jobs)]
+    workers = [context.Process(target=_work, args=(spec, prepared.directory, shard, jobs)) for _ in range(jobs)]
     for worker in workers:
         worker.start()
     try:
@@ -143,8 +143,10 @@ def _prepare_once(spec: bytes, directory: Path) -> PreparedStudy:
     return prepare(decode(spec, StudySpec), directory)
 
 
-def _work(spec: StudySpec, directory: Path, shard: Shard) -> None:
+def _work(spec: StudySpec, directory: Path, shard: Shard, jobs: int) -> None:
     end_with_parent()
+    if resolve_device(spec.device) == "cuda":
+        share_gpu(jobs)
     progress = Lines()
     with contextlib.suppress(KeyboardInterrupt):  # the parent says that it was interrupted
         try:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from adhere.errors import IntegrityError
+from adhere.errors import IntegrityError, UsageError
 from adhere.schema import content_hash
 
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ def processes(*, shard: bool = False) -> Iterator[Place]:
 
     Args:
         shard: Cut the weights of what is trained over the processes; nothing to cut where this one is alone.
+
+    Raises:
+        UsageError: This machine has more processes than GPUs.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) <= 1:
         yield Place(0, 1)
@@ -82,8 +85,16 @@ def processes(*, shard: bool = False) -> Iterator[Place]:
     import torch.distributed as group
 
     if torch.cuda.is_available():
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    group.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+        own, found = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+        if own >= found:
+            raise UsageError(
+                f"This is process {own + 1} of this machine, which has {found} GPU{'s' * (found > 1)}: each process "
+                f"needs one of its own. Start torchrun with --nproc-per-node {found}, or hide the GPUs "
+                "(CUDA_VISIBLE_DEVICES=) to train on the CPU"
+            )
+        torch.cuda.set_device(own)
+    # Tensors go by the backend of their device; what is no tensor (`gather`) goes over the CPU.
+    group.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
     token = _sharding.set(shard)
     try:
         yield place()

@@ -193,7 +193,7 @@ def test_out_of_memory_twice_stops_with_the_estimate(tmp_path: Path, monkeypatch
     monkeypatch.setitem(STAGES._things, "sft", STAGES.get("sft")._replace(run=hungry))
     wanted = r"also with micro-batches of 256 tokens\. It needs about \d+\.\d GB on cpu by estimate \(process .*\); \d+\.\d GB are free"
     with pytest.raises(ResourceError, match=wanted):
-        run_recipe(recipe(), tmp_path, base=ROOT)
+        run_recipe(recipe(), tmp_path, base=ROOT, device="cpu")
 
 
 def test_what_was_kept_before_memory_ran_out_is_taken_up_with_smaller_micro_batches(

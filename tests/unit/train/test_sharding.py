@@ -78,7 +78,7 @@ def forked(model: Path, out: Path, *names: str) -> dict[str, set[str]]:
     """Runs of `sharded.py`; by name, the exit codes of its processes."""
     ran = subprocess.run(
         [sys.executable, "-W", "ignore", str(Path(__file__).with_name("sharded.py")), str(model), str(out), *names],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        env=os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},  # its devices are fakes on the CPU
         capture_output=True,
         text=True,
         timeout=900,

@@ -24,8 +24,8 @@ from adhere.models.local.quiet import quiet
 from adhere.models.local.threads import Sender, stream
 from adhere.schema import EngineInfo, Json, Message, Response, Sampling, Tool
 
-ROWS = 128
-"""Answers decoded together."""
+ROWS = {"cpu": 128, "cuda": 512, "mps": 128}
+"""Answers decoded together. On an H100 512 rows of SmolLM2 give 2.4 times the tokens a second of 128 (docs/LOG.md)."""
 
 
 class TransformersModel:
@@ -39,7 +39,7 @@ class TransformersModel:
         precision: fp32 answers do not depend on the batch; evaluate in it. `auto` is for drawing training data.
         layout: Of matrix products, as `precision.resolve` found it.
         threads: CPU threads [as torch is set].
-        rows: Answers decoded together.
+        rows: Answers decoded together [`ROWS` of the model's device].
         steering: More attention on the last message of the user, the request; None: the model as it is.
 
     Raises:
@@ -56,7 +56,7 @@ class TransformersModel:
         precision: AskedPrecision = "fp32",
         layout: Layout = "columns",
         threads: int | None = None,
-        rows: int = ROWS,
+        rows: int | None = None,
         steering: Steering | None = None,
     ) -> None:
         import torch
@@ -67,6 +67,7 @@ class TransformersModel:
         if threads is not None:
             torch.set_num_threads(threads)
         chosen = choose(precision, model.device.type)
+        rows = rows or ROWS[model.device.type]
         self._decoder: Decoder | None = Decoder(
             model,
             end_ids=end_ids(model, tokenizer),
@@ -127,7 +128,7 @@ class TransformersModel:
         engine = engine_of(
             choose(precision, "cpu"),
             weights_sha256(directory),
-            rows=ROWS,
+            rows=ROWS["cpu"],
             layout="columns",
             device="cpu",
             steering=steering,

@@ -14,14 +14,19 @@ Notation: K key heads, G query heads a key head, N nodes, D head size.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 __all__ = ["NAMES", "Run", "attend", "attend_in_runs", "register"]
 
 LOW, SDPA = NAMES = ("adhere_tree", "adhere_sdpa")
+# All but cuDNN's, which plans anew for every length: 2 ms a call, and hardly two batches have the same. On an H100 that
+# was two thirds of a step in bf16 (docs/LOG.md).
+KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 SCORES = 2**25  # of a block, over all heads: 128 MB in fp32
 
 
@@ -187,7 +192,8 @@ def _sdpa(
         return attend_in_runs(query, key, value, tree_runs, scaling=scaling), None
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-    return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **other)
+    with sdpa_kernel(KERNELS) if query.is_cuda else nullcontext():
+        return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **other)
 
 
 def register(*, low: bool) -> str:

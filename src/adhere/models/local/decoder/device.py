@@ -33,13 +33,31 @@ def resolve_device(asked: str) -> str:
     return asked
 
 
+SHARED = 0.9  # of a GPU's memory goes to what its processes keep there; the rest is their contexts
+_share = 1.0
+
+
+def share_gpu(processes: int) -> None:
+    """Have this process take no more than its part of the GPU from now on, because so many compute on it at once.
+
+    Otherwise the first to come takes half of what is free for its answers, and the last finds nothing.
+    """
+    import torch
+
+    global _share  # noqa: PLW0603 - a fact about the process, as the device itself
+    _share = 1.0 if processes == 1 else SHARED / processes
+    torch.cuda.set_per_process_memory_fraction(_share)
+
+
 def available_bytes(device: str) -> int | None:
     """Memory that this process may still take on `device`; None where nobody says."""
     if device == "cuda":
         import torch
 
-        kept = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()  # torch holds it, and gives it out again
-        return int(torch.cuda.mem_get_info()[0]) + kept
+        held = torch.cuda.memory_reserved()
+        free, total = torch.cuda.mem_get_info()
+        kept = held - torch.cuda.memory_allocated()  # torch holds it, and gives it out again
+        return max(0, min(int(free), int(total * _share) - held)) + kept
     meminfo = Path("/proc/meminfo")
     if device != "cpu" or not meminfo.exists():
         return None
