@@ -83,7 +83,7 @@ def test_training_leaves_cudnns_attention_alone(tiny_llama_dir: Path) -> None:
     """It plans anew for every length of a batch: two thirds of a step in bf16 on an H100."""
     from torch.profiler import ProfilerActivity, profile
 
-    with profile(activities=[ProfilerActivity.CPU]) as seen:
+    with profile(activities=[ProfilerActivity.CPU], acc_events=True) as seen:
         train(tiny_llama_dir, precision="bf16", epochs=1)
     attention = [event.key for event in seen.key_averages() if "attention" in event.key]
     assert attention

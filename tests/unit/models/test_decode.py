@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from adhere.models.local.decoder.decode import DecodedAnswer, Decoder, DecodeRow  # noqa: E402
+from adhere.models.local.decoder.forward import Forward  # noqa: E402
 from adhere.models.local.decoder.weights import places_of  # noqa: E402
 from adhere.models.local.quiet import quiet  # noqa: E402
 from adhere.models.local.transformers import load_weights  # noqa: E402
@@ -383,3 +384,19 @@ def test_what_gemma_may_not_have_is_refused(tiny_llama_dir: Path, tiny_qwen_dir:
     model.config.final_logit_softcapping = 30.0
     with pytest.raises(UsageError, match="does not know final_logit_softcapping"):
         Decoder(model, end_ids=[2])
+
+
+def test_an_old_cache_is_gone_before_a_new_one_is_made(llama: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both together took all memory that was free: on a GPU the short prompts after the long ones were lost."""
+    made: list[Forward] = []
+
+    def make(*args: Any, **settings: Any) -> Forward:
+        assert decoder._forward is None
+        made.append(Forward(*args, **settings))
+        return made[-1]
+
+    monkeypatch.setattr("adhere.models.local.decoder.decode.Forward", make)
+    decoder = Decoder(llama, end_ids=[2], rows=4)
+    prompts = [tuple(range(3, 250)), tuple(range(4, 250)), (7, 8), (8, 7)]
+    decoder.decode([DecodeRow(ids, 0) for ids in prompts], max_new_tokens=4)
+    assert [one.capacity for one in made] == [251, 6]

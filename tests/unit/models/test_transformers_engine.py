@@ -9,6 +9,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ transformers = pytest.importorskip("transformers")
 
 from adhere.models.base import Request  # noqa: E402
 from adhere.models.chat import render  # noqa: E402
+from adhere.models.local.decoder.decode import Decoder  # noqa: E402
 from adhere.models.local.decoder.precision import choose  # noqa: E402
 from adhere.models.local.quiet import quiet  # noqa: E402
 from adhere.models.local.transformers import TransformersModel, load_weights, weights_sha256  # noqa: E402
@@ -98,6 +100,21 @@ def test_damaged_weights_give_rows_with_the_reason(tiny_llama_dir: Path) -> None
     responses = ask(model, [Request(f"p{n}", 0, 0, SEA, n) for n in range(3)], Sampling(max_new_tokens=4))
     assert {response.status for response in responses.values()} == {"error"}
     assert all("not finite" in str(response.error) for response in responses.values())
+
+
+def test_a_strict_model_ends_the_run_instead(tiny_llama_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a study measures is not cut to what memory had room for; a prompt that does not fit is still a row."""
+
+    def hungry(*_: Any, **__: Any) -> Any:
+        raise torch.OutOfMemoryError("no memory is left")
+
+    long = (Message("user", "x" * 2000),)
+    requests = [Request("long", 0, 0, long, 0), Request("short", 0, 0, SEA, 0)]
+    monkeypatch.setattr(Decoder, "decode", hungry)
+    lenient = ask(TransformersModel.load(tiny_llama_dir, name="hf/x"), requests, Sampling(max_new_tokens=4))
+    assert ("tokens" in str(lenient["long"].error), lenient["short"].error) == (True, "no memory is left")
+    with pytest.raises(torch.OutOfMemoryError):
+        ask(TransformersModel.load(tiny_llama_dir, name="hf/x", is_strict=True), requests, Sampling(max_new_tokens=4))
 
 
 def test_leaving_early_ends_the_thread(tiny_llama_dir: Path) -> None:

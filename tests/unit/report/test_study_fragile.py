@@ -9,6 +9,7 @@ from tests.unit.report.study_factory import changed, contrast, study
 from adhere.report.study.html import study_html
 from adhere.report.study.markdown import study_markdown
 from adhere.report.study.text import study_text
+from adhere.report.study.view import suites_line
 from adhere.schema import encode
 from adhere.store.summary import GuardMeans, Share
 from adhere.study.outcome.answer import study_answer
@@ -148,6 +149,18 @@ def test_sound_answers_stand_beside_every_rate_of_a_benchmark_and_of_the_markdow
     rates = markdown[markdown.index("## Pass rates") : markdown.index("## Contrasts")]
     assert rates.count("sound 19.0 %") == 3 * 5
     assert "sound" not in study_markdown(fragile_study()).partition("## Contrasts")[0]
+
+
+def test_a_benchmark_is_told_over_the_control_and_over_the_start_and_how_much_of_it_was_measured() -> None:
+    result = sound_study()
+    (suite,) = result.suites
+    first = changed(suite.contrasts[0], coverage=0.29)
+    over_start = contrast(T, "start", 0.1, 0.16, rate_treatment=0.321, rate_control=0.189, p_adjusted=0.0001)
+    arms = [{"name": "start", "stages": []}, {"name": T, "stages": ["sft"]}]
+    suite = changed(suite, contrasts=[first, over_start, *suite.contrasts[1:]])
+    told = suites_line(changed(result, spec={**result.spec, "arms": arms}, suites=[suite])).replace("\u00a0", " ")
+    assert told.startswith("ifeval (no measurement of 71.0 % of its prompts) over sft+dpo+online-dpo ")
+    assert told.endswith("Holm p 0.020], over start 18.9 % → 32.1 %, +13.0 (+10.0…+16.0), Holm p <0.001")
 
 
 def test_nothing_was_given_up_for_a_loss() -> None:

@@ -21,6 +21,7 @@ from tests.unit.study.drawn import draw_from_somebody_who_can_write  # noqa: E40
 from adhere.build.pool import load_pool  # noqa: E402
 from adhere.config import parse_toml  # noqa: E402
 from adhere.errors import IntegrityError, RunMismatch, SpecError, UsageError  # noqa: E402
+from adhere.models.local.decoder.decode import Decoder  # noqa: E402
 from adhere.models.local.transformers import weights_sha256  # noqa: E402
 from adhere.progress import Silent  # noqa: E402
 from adhere.report.study.html import study_html  # noqa: E402
@@ -227,6 +228,27 @@ def test_out_of_memory_twice_fails_the_cell_with_the_estimate(
     (failure,) = result.failures
     assert "ResourceError: sft+grpo (seed 0) ran out of memory, also with micro-batches of 256 tokens" in failure
     assert "GB on cpu by estimate" in failure
+
+
+def test_an_evaluation_without_memory_fails_by_name_and_is_done_again(
+    spec: StudySpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once such answers were stored as errors, and 213 of 300 prompts were missing from every arm without a word."""
+    decode = Decoder.decode
+
+    def hungry(self: Decoder, rows: Any, **settings: Any) -> Any:
+        if settings["max_new_tokens"] == spec.evaluation.max_new_tokens:
+            raise torch.OutOfMemoryError("no memory is left")
+        return decode(self, rows, **settings)
+
+    small = only(spec, "grpo", "sft")
+    with monkeypatch.context() as patched:
+        patched.setattr(Decoder, "decode", hungry)
+        failures = prepare(small, tmp_path).run().failures
+    assert len(failures) == 2
+    assert all("no memory is left" in failure for failure in failures)
+    assert not list((tmp_path / "evaluations").glob("*.json"))
+    assert prepare(small, tmp_path).run().failures == []
 
 
 def with_template(directory: Path, into: Path, template: str | None) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import msgspec
 import pytest
 from tests.unit.study.outcomes import evaluation
@@ -9,6 +11,7 @@ from tests.unit.study.test_compare import SPEC
 
 from adhere.schema import ConstraintRef, Prompt, Turn
 from adhere.store.summary import Accounting, GuardMeans, Rate, SliceScore, Summary
+from adhere.study.outcome.collect import _warnings
 from adhere.study.outcome.contrast import Evaluations, RunKey
 from adhere.study.outcome.result import SuiteFound
 from adhere.study.outcome.suites import suites_found
@@ -133,3 +136,16 @@ def test_a_study_of_sound_answers_says_what_of_a_suite_is_more_than_the_letter()
     assert sound[0].high is not None
     assert sound[0].high < 0
     assert all(one.p_adjusted is not None for one in sound)
+
+
+def test_what_of_a_benchmark_was_not_measured_is_a_warning() -> None:
+    whole, part = run(0.8, 0.5), run(0.8, 0.5, seed=1)
+    overall = msgspec.structs.replace(part.summary.overall, accounting=Accounting(N, 15, 0, 0, 0, 45, 0))
+    part = msgspec.structs.replace(
+        part, passes=[True] * 15 + [None] * 45, summary=msgspec.structs.replace(part.summary, overall=overall)
+    )
+    suites = {"ifbench": {("a", 0): whole, ("a", 1): part}, "ifeval": {("a", 0): whole}}
+    stored = SimpleNamespace(runs={}, pools={}, suites=suites)
+    assert _warnings(stored) == [  # type: ignore[arg-type]
+        "ifbench: in 1 of 2 evaluations up to 75.0% of the prompts have no measurement; 45 answers ended in an error"
+    ]

@@ -41,6 +41,8 @@ class TransformersModel:
         threads: CPU threads [as torch is set].
         rows: Answers decoded together [`ROWS` of the model's device].
         steering: More attention on the last message of the user, the request; None: the model as it is.
+        is_strict: Trouble of the engine, such as too little memory, is raised and ends the Run, which can be taken up
+            again; else it is stored as the failure of each answer that is missing.
 
     Raises:
         UsageError: The model is not supported, or has no head that is to be steered.
@@ -58,12 +60,13 @@ class TransformersModel:
         threads: int | None = None,
         rows: int | None = None,
         steering: Steering | None = None,
+        is_strict: bool = False,
     ) -> None:
         import torch
 
         self.name = name
         self.tokenizer = tokenizer
-        self._threads = threads
+        self._threads, self._is_strict = threads, is_strict
         if threads is not None:
             torch.set_num_threads(threads)
         chosen = choose(precision, model.device.type)
@@ -92,6 +95,7 @@ class TransformersModel:
         device: str = "cpu",
         threads: int | None = None,
         steering: Steering | None = None,
+        is_strict: bool = False,
     ) -> TransformersModel:
         """Read a directory that `save_pretrained` wrote; `device` as `resolve_device` gives it."""
         need("torch", extra="train")
@@ -107,6 +111,7 @@ class TransformersModel:
             layout=layout,
             threads=threads,
             steering=steering,
+            is_strict=is_strict,
         )
 
     @classmethod
@@ -165,6 +170,8 @@ class TransformersModel:
                     request, row = left.pop(index)
                     yield self._answer(request, row, decoded, time.monotonic() - started)
         except (AdhereError, MemoryError, RuntimeError) as error:  # e.g. Divergence; torch raises RuntimeError
+            if self._is_strict:
+                raise
             for request, _ in left.values():
                 yield failure_of(request, error, model=self.name)
 

@@ -6,7 +6,7 @@ Only arranging, no arithmetic.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from adhere.report.pieces.guards import NO_GUARD, guard_cells
 from adhere.report.pieces.numbers import (
@@ -26,6 +26,7 @@ from adhere.study.design.tuned import Tuning
 from adhere.study.outcome.result import ArmScore, ArmTraps, CellNote, Contrast, Curve, GuardTest, Match, StudyResult
 
 NO_RATE = "no prompt was measured (n = 0)"
+WHOLE_SUITE = 0.99  # of a benchmark; where less was measured, its line says so
 _SLICE_TITLES = {
     "all": ("All held-out prompts", "every slice together"),
     "new-topic/single": (
@@ -392,22 +393,40 @@ def hangs_on_sentence(result: StudyResult) -> str:
 
 
 def suites_line(result: StudyResult) -> str:
-    """The contrast of the verdict on each published suite, in one line; empty without any.
+    """Each published suite in one line: the treatment over its control, and over the start; empty without any.
 
     Where sound answers were counted, these behind it.
     """
+    arms = cast("list[dict[str, object]]", result.spec.get("arms") or [])
+    start = next((arm["name"] for arm in arms if not arm.get("stages")), None)
     found = []
     for suite in result.suites:
         first = suite.contrasts[0]
-        compared = (first.treatment, first.control)
-        sound = [one for one in suite.contrasts if one.slice == "sound" and (one.treatment, one.control) == compared]
-        told = [
-            f"{percent(one.rate_control)} → {percent(one.rate_treatment)}, {points(one.difference)} "
-            f"({points_interval(one.low, one.high)}), Holm p {p_value(one.p_adjusted)}"
-            for one in (first, *sound)
+        over = [
+            f"over {control} {' [sound: '.join(told)}{']' * (len(told) - 1)}"
+            for control in dict.fromkeys((first.control, start))
+            if (
+                told := [
+                    _change(one)
+                    for one in suite.contrasts
+                    if (one.treatment, one.control) == (first.treatment, control)
+                ]
+            )
         ]
-        found.append(f"{suite.name} {' [sound: '.join(told)}{']' * len(sound)}")
+        lost = (
+            ""
+            if first.coverage >= WHOLE_SUITE
+            else f" (no measurement of {percent(1 - first.coverage)} of its prompts)"
+        )
+        found.append(f"{suite.name}{lost} {', '.join(over)}")
     return "; ".join(found)
+
+
+def _change(one: Contrast) -> str:
+    return (
+        f"{percent(one.rate_control)} → {percent(one.rate_treatment)}, {points(one.difference)} "
+        f"({points_interval(one.low, one.high)}), Holm p {p_value(one.p_adjusted)}"
+    )
 
 
 def minutes_words(result: StudyResult) -> str:

@@ -496,6 +496,14 @@ def _warnings(stored: _Records) -> list[str]:
             found.append(f"{where}: {truncated:.0%} of the answers were cut at the token limit, and count as failed")
         if run.summary.damage:
             found.append(f"{where}: {run.summary.damage} stored rows could not be read; the rest was used")
+    for name, runs in stored.suites.items():
+        lost = [1 - run.coverage for run in runs.values() if run.coverage < 1]
+        errors = sum(run.summary.overall.accounting.error for run in runs.values())
+        if lost:
+            found.append(
+                f"{name}: in {len(lost)} of {len(runs)} evaluations up to {max(lost):.1%} of the prompts have no "
+                f"measurement{f'; {errors} answers ended in an error' if errors else ''}"
+            )
     unreachable = sorted({kind for manifest in stored.pools.values() for kind in manifest.unreachable})
     if unreachable:
         found.append(f"No training answer passes for: {', '.join(unreachable)}")

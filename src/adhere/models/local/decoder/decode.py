@@ -233,6 +233,7 @@ class Decoder:
             made: Callable[..., Forward] = StaticForward if self.static else Forward
             if self.steering is not None:
                 made = partial(SteeredForward, steering=self.steering)
+            kept = self._forward = None  # both at once would take all that is free, not half
             kept = self._forward = made(self._weights, rows=slots, capacity=capacity, layout=self.layout)
         return kept
 
