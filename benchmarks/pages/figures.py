@@ -16,7 +16,7 @@ from adhere import plot
 from adhere.report.pieces.picture import Theme
 
 DOCS = ROOT / "docs"
-STUDIES = {"study": (plot.forest, plot.seeds, plot.gain), "zoo": (plot.forest, plot.gain)}
+STUDIES = {"study": (plot.forest, plot.seeds), "study-4": (plot.seeds,), "zoo": (plot.forest,)}
 THEMES: tuple[Theme, ...] = ("light", "dark")
 
 
