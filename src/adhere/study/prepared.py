@@ -12,6 +12,7 @@ DIR/result.json  report.html
 from __future__ import annotations
 
 import dataclasses
+from importlib.metadata import version
 from pathlib import Path
 
 from adhere.errors import IntegrityError, UsageError
@@ -28,6 +29,7 @@ from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.asked import save_asked
 from adhere.study.outcome.collect import make_result, same_result
 from adhere.study.outcome.result import StudyResult
+from adhere.study.run.measured import foreign_evaluations, torch_of
 from adhere.study.run.work import State, Worker
 from adhere.suites.base import Suite
 from adhere.train.recipe.guards import template_trouble
@@ -40,8 +42,15 @@ class PreparedStudy(StudyInputs):
     estimate: Estimate
 
     def describe(self) -> str:
-        """The plan in a few lines: arms, what is left to do, tokens, minutes, memory, disk."""
-        return self.estimate.describe(self.spec, self.plan)
+        """The plan in a few lines: arms, what is left to do, tokens, minutes, memory, disk, what is not used."""
+        told = self.estimate.describe(self.spec, self.plan)
+        foreign = foreign_evaluations(self.directory, {task.name for task in self.tasks})
+        if not foreign:
+            return told
+        return (
+            f"{told}\n  not used    {len(foreign)} evaluations in {self.directory} made with other settings, code or "
+            f"libraries (torch {torch_of(foreign[0])}; here {version('torch')}). They stay as they are"
+        )
 
     def probed(self, *, jobs: int = 1, progress: Progress | None = None) -> PreparedStudy:
         """The same with minutes measured for `jobs` processes, where work is left and nothing was measured yet.

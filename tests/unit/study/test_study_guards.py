@@ -29,6 +29,7 @@ from adhere.report.study.markdown import study_markdown  # noqa: E402
 from adhere.report.study.text import study_text  # noqa: E402
 from adhere.report.study.xlsx import sheets  # noqa: E402
 from adhere.schema import decode, encode  # noqa: E402
+from adhere.study.design import identity  # noqa: E402
 from adhere.study.design.plan import pool_folder  # noqa: E402
 from adhere.study.design.spec import StudySpec, validate  # noqa: E402
 from adhere.study.outcome.collect import notes_of  # noqa: E402
@@ -249,6 +250,23 @@ def test_an_evaluation_without_memory_fails_by_name_and_is_done_again(
     assert all("no memory is left" in failure for failure in failures)
     assert not list((tmp_path / "evaluations").glob("*.json"))
     assert prepare(small, tmp_path).run().failures == []
+
+
+def test_evaluations_of_another_torch_are_named_before_all_is_done_again(
+    spec: StudySpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records from another machine were passed over in silence, and the study began anew."""
+    small = only(spec, "grpo", "sft")
+    prepared = prepare(small, tmp_path)
+    prepared.run()
+    assert "not used" not in prepare(small, tmp_path).describe()
+    monkeypatch.setattr(identity, "version", lambda library: f"{library} of tomorrow")
+    told = prepare(small, tmp_path).describe().splitlines()[-1]
+    assert told.startswith(
+        f"  not used    2 evaluations in {tmp_path} made with other settings, code or libraries (torch 2"
+    )
+    next((tmp_path / "evaluations").glob("grpo*.json")).write_text("{}")
+    assert "(torch unknown; here 2" in prepare(small, tmp_path).describe()
 
 
 def with_template(directory: Path, into: Path, template: str | None) -> Path:

@@ -8,7 +8,7 @@ weights, answers or training rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from adhere.constraints import from_ref
@@ -154,6 +154,19 @@ def _constraints_kept(answers: Answers, prompt: Prompt) -> list[bool | None]:
 def constraint_words(prompt: Prompt) -> list[str]:
     """The constraints of a prompt in words."""
     return [from_ref(ref).describe() for ref in prompt.constraints]
+
+
+def foreign_evaluations(directory: Path, asked: Collection[str]) -> list[Path]:
+    """Stored evaluations that nothing asks for by name, because their keys are of other settings, code or libraries."""
+    return [file for file in sorted((directory / FOLDER).glob("*.json")) if file.stem not in asked]
+
+
+def torch_of(file: Path) -> str:
+    """Which torch made a stored evaluation, as far as the file says so."""
+    try:
+        return str(decode(file.read_bytes(), Measurement).engine.settings.get("torch", "unknown"))
+    except IntegrityError:
+        return "unknown"
 
 
 def load_measured(directory: Path, name: str, key: str) -> Measurement | None:
