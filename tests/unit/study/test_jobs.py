@@ -161,6 +161,19 @@ def test_processes_are_chosen_by_what_ends_soonest(
     assert choose_jobs(Measured(), Silent()) == chosen  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("total", "cpus", "chosen"), [(80e9, 16, 7), (141e9, 16, 8), (24e9, 16, 2), (8e9, 16, 1), (80e9, 1, 1)]
+)
+def test_as_many_processes_as_a_gpus_memory_holds(
+    total: float, cpus: int, chosen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = SimpleNamespace(spec=SimpleNamespace(threads=cpus, device="cuda"))
+    prepared.shared = lambda _jobs: SimpleNamespace(estimate=SimpleNamespace(memory_bytes=9.9e9))
+    monkeypatch.setattr(jobs_room, "resolve_device", lambda device: device)
+    monkeypatch.setattr(jobs_room, "available_bytes", lambda _device: int(total))
+    assert choose_jobs(prepared, Silent()) == chosen  # type: ignore[arg-type]
+
+
 def test_jobs_are_a_number_or_auto() -> None:
     assert (parse_jobs("3"), parse_jobs("auto")) == (3, None)
     for text in ("0", "-1", "many", "1.5", "9999"):
