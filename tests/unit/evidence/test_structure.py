@@ -445,6 +445,21 @@ def test_a_page_of_thousands_of_rows_without_rules_is_divided_among_its_names() 
     assert [row[0] for row in cells[::2]] == [f"Foo-{at}B" for at in range(1200)]
 
 
+def test_a_name_between_two_rows_may_end_right_before_their_labels() -> None:
+    """In the middle of an even number of rows, and nearer to their labels than a space is wide."""
+    page = lines(row("Models|Metric|EN|ZH", 100, GROUPED))
+    for at, name in enumerate(("Alpha", "Gamma", "Omega")):
+        top = 125.0 + 24 * at
+        label = word(name, 40, top=top + 6, gap=15.4)  # to 117, and the labels begin at 120
+        page += lines(row("|Bleu|60.1|61.1", top, GROUPED), [label], row("|Comet|62.1|63.1", top + 12, GROUPED))
+    assert [row[:2] for row in cells_of(page, rules(95, 118, 300))[1:5]] == [
+        ["Alpha", "Bleu"],
+        ["", "Comet"],
+        ["Gamma", "Bleu"],
+        ["", "Comet"],
+    ]
+
+
 def test_a_rule_below_texts_that_stand_apart_says_of_neither_over_which_columns_it_is() -> None:
     lefts = (10, 100, 150, 200, 250, 300)
     page = lines(
@@ -858,3 +873,25 @@ def test_bold_may_mark_the_best_of_each_half_of_the_columns() -> None:
     assert not [c for c in found(text).conflicts if c.type == "emphasis"]
     wrong = text.replace("| 63.7 |", "| 73.7 |")
     assert [c.lines for c in found(wrong).conflicts if c.type == "emphasis"]
+
+
+def test_where_only_an_average_tells_it_stands_beside_benchmarks() -> None:
+    """Corner and labels name nothing known: columns that an average is over are benchmarks, and so are such rows."""
+    across = "| | Harvest | Meadow | Orchard | Average |\n|---|---|---|---|---|\n| Sentry | 71.0 | 60.5 | 66.2 | 65.9 |\n| Warden | 73.5 | 62.0 | 67.1 | 67.5 |\n"
+    assert {(c.model, c.benchmark) for c in found(across).claims} >= {("Sentry", "Harvest"), ("Warden", "Orchard")}
+    down = "| Set Name | Alpha CTC | Alpha RNNT |\n|---|---|---|\n| Far Field | 4.5 | 3.9 |\n| Crowd Talk | 2.8 | 2.4 |\n| Phone Calls | 18.6 | 17.4 |\n| **Average** | 8.6 | 7.9 |\n"
+    assert {(c.model, c.benchmark) for c in found(down).claims} >= {
+        ("Alpha CTC", "Far Field"),
+        ("Alpha RNNT", "Phone Calls"),
+    }
+    counts = "| Split | Documents | Sentences |\n|---|---|---|\n| train | 310 | 9120 |\n| dev | 40 | 1180 |\n| Total | 350 | 10300 |\n"
+    assert not found(counts).claims
+    sizes = "| | 100 | 500 |\n|---|---|---|\n| If early | 0.57 | 0.52 |\n| If late | 0.55 | 0.38 |\n| Average | 0.56 | 0.45 |\n"
+    assert not found(sizes).claims, "numbers are no models"
+
+
+def test_lines_of_zeros_say_nothing_about_how_a_total_is_formed() -> None:
+    head = "| Model | QuizA | QuizB | Total |\n|---|---|---|---|\n"
+    zeros = "".join(f"| {name}-7B | 0.0 | 0.0 | 0.0 |\n" for name in ("A", "B", "C", "D"))
+    pooled = "| E-7B | 10.0 | 20.0 | 17.0 |\n| F-7B | 40.0 | 60.0 | 54.0 |\n"
+    assert not found(head + zeros + pooled).conflicts

@@ -247,8 +247,10 @@ def _votes(axis: _Axis, position: int, members: tuple[int, ...], *, is_sum: bool
     wanted = {position, *members}
     for line in axis.lines:
         if wanted <= line.numbers.keys():
-            asked += 1
             values = [line.numbers[member].printed for member in members]
+            if not any(value.value for value in values):
+                continue  # any weights give 0
+            asked += 1
             hits += _off(line.numbers[position].printed, values, is_sum=is_sum) <= 0
     return hits, asked
 

@@ -279,10 +279,29 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
         parts = [path[-1] for path in data if len(path) > 1]
         is_measured = len(parts) > 3 and len(set(parts)) <= len(parts) / 2 and not layout.grouped
         is_measured |= _share(data, lambda path: any(metric_in(label) for label in path)) >= 0.5
-        return "rows" if is_measured and kind not in {"benchmarks", "metric", "categories"} else ""
+        if is_measured and kind not in {"benchmarks", "metric", "categories"}:
+            return "rows"
+        return _beside_averages(data, rows, kind)
     if by_rows >= by_columns:
         return "rows" if in_rows or says else ""
     return "columns" if in_columns or (other and _may_be_models(data, kind)) else ""
+
+
+def _beside_averages(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
+    """The axis of models where only an average tells: it stands beside the benchmarks that it is over."""
+    over_columns, over_rows = (
+        [role_of(label) == "aggregate" and bool(_AVERAGE.search(label)) for label in own]
+        for own in ([path[-1] for path in data], rows)
+    )
+    names = rows if any(over_columns) else [path[-1] for path in data]
+    if any(over_columns) == any(over_rows) or not all(any(map(str.isalpha, name)) for name in names):
+        return ""
+    if any(over_columns):
+        return "rows" if kind not in {"benchmarks", "metric", "categories", "shots"} and len(data) > 2 else ""
+    return "columns" if kind != "models" and len(rows) > 2 and _may_be_models(data, "") else ""
+
+
+_AVERAGE = re.compile(r"avg|average|mean\b|overall|平均|综合|总体|평균", re.IGNORECASE)  # a total may be of anything
 
 
 def _may_be_models(data: list[list[str]], kind: str) -> bool:

@@ -312,9 +312,11 @@ def _edges_of_groups(body: list[PageLine], rows: list[PageLine], end: float) -> 
     spans = sorted(
         (word.left, word.right, word.size) for line in body if line.words[-1].right < begin for word in line.words
     )
-    edges, reach = [], spans[0][1] if spans and begin < end else begin
-    for left, right, size in [*spans, (begin, begin, spans[0][2] if spans else 0.0)]:
+    if not spans or begin >= end:
+        return []
+    edges, reach = [], spans[0][1]
+    for left, right, size in spans:
         if left - reach > 0.7 * size:
             edges.append((reach + left) / 2)
         reach = max(reach, right)
-    return edges
+    return [*edges, (reach + begin) / 2]  # however near: no row has a word before it
