@@ -460,6 +460,24 @@ def test_a_name_between_two_rows_may_end_right_before_their_labels() -> None:
     ]
 
 
+def test_centred_labels_of_nearly_one_width_are_a_column_behind_the_names() -> None:
+    """Whatever lies before them ends there, also in a row that has nothing behind its name."""
+    lefts = (40, 150, 200, 250)
+    page = lines(
+        row("Model|EN|ZH|KO", 100, lefts),
+        [word("Easy", 92, top=125), *row("|60.1|61.1|62.1", 125, lefts)],
+        [word("Alpha", 40, top=137), word("Mid", 93, top=137), *row("|62.1|63.1|64.1", 137, lefts)],
+        [word("Hard", 91, top=149), *row("|64.1|65.1|66.1", 149, lefts)],
+        [word("Top", 52, top=161), word("Hard", 90, top=161), *row("|66.1|67.1|68.1", 161, lefts)],
+    )
+    assert [row[:2] for row in cells_of(page, rules(95, 118, 156, 180))[1:]] == [
+        ["Alpha", "Easy"],
+        ["", "Mid"],
+        ["", "Hard"],
+        ["Top", "Hard"],
+    ]
+
+
 def test_a_rule_below_texts_that_stand_apart_says_of_neither_over_which_columns_it_is() -> None:
     lefts = (10, 100, 150, 200, 250, 300)
     page = lines(
@@ -895,3 +913,19 @@ def test_lines_of_zeros_say_nothing_about_how_a_total_is_formed() -> None:
     zeros = "".join(f"| {name}-7B | 0.0 | 0.0 | 0.0 |\n" for name in ("A", "B", "C", "D"))
     pooled = "| E-7B | 10.0 | 20.0 | 17.0 |\n| F-7B | 40.0 | 60.0 | 54.0 |\n"
     assert not found(head + zeros + pooled).conflicts
+
+
+def test_a_corner_with_a_slash_says_what_both_axes_hold() -> None:
+    text = "## af-en\n\n| Translator/Dataset | harvest-test | meadow-dev |\n|---|---|---|\n| brightline | 89.9 | 90.1 |\n| oldmill | 81.9 | 81.0 |\n"
+    text += "\n" + text.replace("af-en", "ar-en").replace("89.9", "79.9")
+    claims = found(text).claims
+    assert {(c.model, c.setting) for c in claims} == {
+        (m, s) for m in ("brightline", "oldmill") for s in ("af-en", "ar-en")
+    }
+
+
+def test_columns_without_the_arrow_that_most_have_are_no_scores() -> None:
+    text = "| Method | Input | Prefill | QuizA ↑ | QuizB ↓ | QuizC ↑ |\n|---|---|---|---|---|---|\n| A-7B | 4954 | 6.2 | 60.1 | 0.2 | 62.1 |\n| B-7B | 1434 | 1.1 | 70.1 | 0.3 | 72.1 |\n"
+    assert {c.benchmark for c in found(text).claims} == {"QuizA", "QuizB", "QuizC"}
+    few = text.replace("QuizB ↓", "QuizB").replace("QuizC ↑", "QuizC")
+    assert {c.benchmark for c in found(few).claims} >= {"QuizA", "QuizB", "QuizC", "Prefill"}

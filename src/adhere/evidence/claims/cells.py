@@ -95,6 +95,7 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     place = (*benchmark_path, "", row.section, about.metric, about.shots)
     if place not in context.benchmarks:
         found, groups, guessed = _benchmark(sheet, context, benchmark_path, row.section, about)
+        groups = [*groups, context.pair] if context.pair else groups
         context.benchmarks[place] = (found, groups, tuple(guessed))
     benchmark, group, guesses = context.benchmarks[place]
     if layout.model and not layout.models_in:

@@ -30,6 +30,9 @@ _LANGUAGE = re.compile(
 )
 
 
+_PAIR = re.compile(r"[a-z]{2,3}(?:\s?[-\u2192\u2194]\s?|2)[a-z]{2,3}")
+
+
 class Context:
     """What caption, headings, notes and the rest of the document say about a table's numbers."""
 
@@ -39,6 +42,8 @@ class Context:
         self.tuned_names = _tuned_names(table.caption)
         self.notes = " ".join(note.text for note in table.notes)
         self.language = (_LANGUAGE.search(table.caption) or [""])[0]
+        heading = clean_label(table.headings[-1]) if table.headings else ""
+        self.pair = heading if _PAIR.fullmatch(heading) else ""  # `## en-de` above a table of translations
         self.corner = corner_of(table, layout.names)
         # Categories of one set; over several columns of labels the word is about the groups of what is named there.
         self.is_of_categories = is_role("categories", self.corner) and layout.first == 1

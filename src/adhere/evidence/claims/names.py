@@ -179,10 +179,13 @@ def label_kind(label: str) -> Kind | Literal[""]:
     core = " ".join(re.sub(r"[#_]", " ", _PAREN.sub(" ", shots_of(shown)[1])).split()).strip(" :/")
     if not core:
         return "shots" if _SHOTS.search(shown) else "attribute" if shown == "#" else ""
-    first = _BEHIND_SLASH.split(core)[0]
+    first, *others = _BEHIND_SLASH.split(core)
     for kind in _HEADS:
         if is_role(kind, core) or is_role(kind, first):
             return kind
+    # `Translator/Dataset`: the other axis holds the data sets, so this one what was measured on them.
+    if len(others) == 1 and is_role("benchmarks", others[0]):
+        return "models"
     if _PARAMETERS.search(core) and "activ" not in core.lower():
         return "size"  # `LLM Params`
     return "attribute" if is_attribute(shown) else ""

@@ -14,10 +14,12 @@ from adhere.evidence.claims.names import (
     Tuning,
     clean_label,
     is_greek,
+    is_known,
     is_role,
     is_split,
     label_kind,
     looks_like_model,
+    metric_in,
     metric_name,
     model_name,
     role_of,
@@ -78,12 +80,22 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
         "attribute" if c < layout.first or _counts(table, c) else _column_role(path)
         for c, path in enumerate(layout.paths)
     ]
+    arrows = [any(_ARROW.search(row[c]) for row in table.headers) for c in range(len(layout.paths))]
+    if 2 * sum(arrows) > len(arrows) - layout.first and layout.models_in == "rows":
+        # Who says of most columns whether more or less is better says it of all measures: the others count or cost
+        # something.
+        for c, path in enumerate(layout.paths):
+            if roles[c] == "score" and not arrows[c] and not any(is_known(label) or metric_in(label) for label in path):
+                roles[c] = "attribute"
     if "score" not in roles:
         # "Score" beside no other scores is what the rows score, not a sum of anything.
         for c, path in enumerate(layout.paths):
             if roles[c] == "aggregate" and path and path[-1].lower() in DEFAULT_SETTINGS:
                 roles[c] = "score"
     return roles
+
+
+_ARROW = re.compile(r"[↑↓⬆⬇]")
 
 
 def _counts(table: Table, c: int) -> bool:

@@ -278,12 +278,20 @@ def _label_edges(rows: list[PageLine], end: float, bars: Sequence[Bar] = ()) -> 
     """
     spans = sorted((word.left, word.right, word.size) for line in rows for word in line.words if word.right < end + 1)
     begin, count = Counter(round(line.words[0].left) for line in rows).most_common(1)[0]
-    lefts = [{round(word.left) for word in line.words} for line in rows]
-    is_begun = 2 * count > len(rows) and all(begin in own or min(own) > begin for own in lefts)
+    near = 0.35 * rows[0].words[0].size  # centred labels of nearly one width begin nearly at one place
+    is_begun = 2 * count > len(rows) and all(
+        any(abs(word.left - begin) <= near for word in line.words)
+        or all(word.left > begin or word.right < begin for word in line.words)
+        for line in rows
+    )
     edges: list[float] = []
     reach = None
     for left, right, size in spans:
-        if reach is not None and left > reach and (left - reach > 0.7 * size or (is_begun and round(left) == begin)):
+        if (
+            reach is not None
+            and left > reach
+            and (left - reach > 0.7 * size or (is_begun and abs(left - begin) <= near))
+        ):
             edges.append((reach + left) / 2)
         reach = right if reach is None else max(reach, right)
     drawn = Counter(
