@@ -929,3 +929,23 @@ def test_columns_without_the_arrow_that_most_have_are_no_scores() -> None:
     assert {c.benchmark for c in found(text).claims} == {"QuizA", "QuizB", "QuizC"}
     few = text.replace("QuizB ↓", "QuizB").replace("QuizC ↑", "QuizC")
     assert {c.benchmark for c in found(few).claims} >= {"QuizA", "QuizB", "QuizC", "Prefill"}
+
+
+def test_a_total_that_counts_every_row_is_right_whatever_a_row_is_called() -> None:
+    names = (
+        "count",
+        "membership",
+        "impact",
+        "direct",
+        "isolation",
+        "transitive",
+        "hops",
+        "paths",
+        "forward",
+        "reverse",
+    )
+    numbers = (12, 20, 34, 25, 27, 29, 44, 36, 26, 42)
+    rows = "".join(f"| {name} | {n} | {n / 2.95:.1f}% |\n" for name, n in zip(names, numbers, strict=True))
+    head = "| Subtype | n | Share |\n|---|---|---|\n"
+    assert not found(f"{head}{rows}| Total | 295 | 100% |\n").conflicts
+    assert [c.severity for c in found(f"{head}{rows}| Total | 299 | 100% |\n").conflicts] == ["error"]

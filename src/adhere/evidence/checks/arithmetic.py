@@ -209,6 +209,10 @@ def _near_total(axis: _Axis, position: int) -> list[Check]:
             continue
         values = [line.numbers[member].printed for member in members]
         total = _sum_or_mean(values, is_sum=True)
+        # A row called `count` is none of the scores, and yet a part of the whole.
+        parts = [value.printed for at, value in line.numbers.items() if axis.roles[at] != "aggregate"]
+        if _off(line.numbers[position].printed, parts, is_sum=True) <= 0:
+            continue
         if all(value.decimals == 0 for value in values) and abs(
             line.numbers[position].printed.value - total
         ) < 0.1 * abs(total):
