@@ -24,8 +24,12 @@ from adhere.models.local.quiet import quiet
 from adhere.models.local.threads import Sender, stream
 from adhere.schema import EngineInfo, Json, Message, Response, Sampling, Tool
 
-ROWS = {"cpu": 128, "cuda": 512, "mps": 128}
-"""Answers decoded together. On an H100 512 rows of SmolLM2 give 2.4 times the tokens a second of 128 (docs/LOG.md)."""
+ROWS = {"cuda": 512}
+"""Answers decoded together by the kind of device, else `FEW_ROWS`.
+
+On an H100 512 rows of SmolLM2 give 2.4 times the tokens a second of 128 (docs/LOG.md).
+"""
+FEW_ROWS = 128
 
 
 class TransformersModel:
@@ -70,7 +74,7 @@ class TransformersModel:
         if threads is not None:
             torch.set_num_threads(threads)
         chosen = choose(precision, model.device.type)
-        rows = rows or ROWS[model.device.type]
+        rows = rows or ROWS.get(model.device.type, FEW_ROWS)
         self._decoder: Decoder | None = Decoder(
             model,
             end_ids=end_ids(model, tokenizer),
@@ -133,7 +137,7 @@ class TransformersModel:
         engine = engine_of(
             choose(precision, "cpu"),
             weights_sha256(directory),
-            rows=ROWS["cpu"],
+            rows=FEW_ROWS,
             layout="columns",
             device="cpu",
             steering=steering,

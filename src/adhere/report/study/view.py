@@ -397,28 +397,24 @@ def suites_line(result: StudyResult) -> str:
 
     Where sound answers were counted, these behind it.
     """
-    arms = cast("list[dict[str, object]]", result.spec.get("arms") or [])
-    start = next((arm["name"] for arm in arms if not arm.get("stages")), None)
+    arms = cast("list[dict[str, str]]", result.spec.get("arms") or [])
+    starts = [arm["name"] for arm in arms if not arm.get("stages")][:1]
     found = []
     for suite in result.suites:
         first = suite.contrasts[0]
-        over = [
-            f"over {control} {' [sound: '.join(told)}{']' * (len(told) - 1)}"
-            for control in dict.fromkeys((first.control, start))
-            if (
-                told := [
-                    _change(one)
-                    for one in suite.contrasts
-                    if (one.treatment, one.control) == (first.treatment, control)
-                ]
-            )
-        ]
-        lost = (
-            ""
-            if first.coverage >= WHOLE_SUITE
-            else f" (no measurement of {percent(1 - first.coverage)} of its prompts)"
+        lost = 1 - first.coverage
+        name = (
+            suite.name
+            if lost <= 1 - WHOLE_SUITE
+            else f"{suite.name} (no measurement of {percent(lost)} of its prompts)"
         )
-        found.append(f"{suite.name}{lost} {', '.join(over)}")
+        over = []
+        for control in dict.fromkeys([first.control, *starts]):
+            pair = (first.treatment, control)
+            told = [_change(one) for one in suite.contrasts if (one.treatment, one.control) == pair]
+            if told:  # the rates, and those of sound answers behind them
+                over.append(f"over {control} {' [sound: '.join(told)}{']' * (len(told) - 1)}")
+        found.append(f"{name} {', '.join(over)}")
     return "; ".join(found)
 
 
