@@ -227,7 +227,7 @@ def test_a_changed_contrast_retrains_nothing_and_is_shown(
     result = prepare(changed, directory).run()
     (change,) = result.changes
     assert change.evaluations == 14, "seven on the study's own prompts, seven on the published ones"
-    assert change.fields == ["verdict.slice: 'all' → 'new-topic'"]
+    assert change.fields == ["verdict.slice: all → new-topic"]
     assert "after results were there" in study_html(result)
     assert study_answer(result).changed_after_results
     assert result.spec_sha256 == finished[1].spec_sha256, "the hash is that of the frozen spec"

@@ -13,7 +13,7 @@ from tests.unit.study.test_compare import SPEC
 
 from adhere.errors import RunMismatch
 from adhere.models.local.decoder.precision import Precisions
-from adhere.study.design.frozen import FILE, Template, freeze, load_frozen, spec_hash
+from adhere.study.design.frozen import FILE, ChangedField, Template, field_words, freeze, load_frozen, spec_hash
 
 CHANGED = msgspec.structs.replace(SPEC, verdict=msgspec.structs.replace(SPEC.verdict, slice="new-family"))
 
@@ -72,3 +72,14 @@ def test_a_study_that_was_begun_before_there_were_templates_and_side_margins_goe
     assert known.changes == ()
     assert known.sha256 == older["sha256"]
     assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_a_change_reads_as_words_and_not_as_python() -> None:
+    arm = {"name": "sft", "stages": ["sft"]}
+    arms = ChangedField(
+        "arms", [arm, {"name": "start", "stages": []}], [{**arm, "seeds": [0]}, {"name": "x2", "stages": []}]
+    )
+    assert field_words(arms) == "arms: new x2; gone start; changed sft"
+    stage = ChangedField("stages.x2", None, {"budget": 2, "kinds": ["a", "b"], "seeds": None})
+    assert field_words(stage) == "stages.x2: nothing → budget 2; kinds [a, b]; seeds nothing"
+    assert field_words(ChangedField("seeds", [0], [0, 1])) == "seeds: [0] → [0, 1]"

@@ -32,6 +32,35 @@ class ChangedField(Record, frozen=True):
     after: Json
 
 
+def field_words(field: ChangedField) -> str:
+    """A changed entry as a person reads it; of tables that have names only which came, went or were changed."""
+    before, after = field.before, field.after
+    old, new = _by_name(before), _by_name(after)
+    if old is None or new is None:
+        return f"{field.path}: {_plain(before)} → {_plain(after)}"
+    moves = {
+        "new": [name for name in new if name not in old],
+        "gone": [name for name in old if name not in new],
+        "changed": [name for name in new if name in old and new[name] != old[name]],
+    }
+    return f"{field.path}: " + "; ".join(f"{move} {', '.join(names)}" for move, names in moves.items() if names)
+
+
+def _by_name(value: Json) -> dict[str, Json] | None:
+    """Tables by their names, where a list holds nothing else."""
+    if not isinstance(value, list) or not all(isinstance(one, dict) and "name" in one for one in value):
+        return None
+    return {str(one["name"]): one for one in value if isinstance(one, dict)}
+
+
+def _plain(value: Json) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{name} {_plain(one)}" for name, one in value.items()) or "nothing"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_plain, value))}]"
+    return "nothing" if value is None else str(value)
+
+
 class Change(Record, frozen=True):
     """A later spec. `evaluations` counts the arms that had been evaluated by then: above 0, results were there."""
 

@@ -20,7 +20,7 @@ import msgspec
 from adhere.errors import IntegrityError, UsageError
 from adhere.schema import content_hash, convert, decode, encode, write_atomic
 from adhere.store.files import read_regular, sha256_of
-from adhere.study.design.frozen import FrozenStudy, freeze, load_frozen, spec_hash
+from adhere.study.design.frozen import FrozenStudy, field_words, freeze, load_frozen, spec_hash
 from adhere.study.design.spec import GuardSpec, StudySpec
 from adhere.study.outcome.result import SpecChange, StudyResult, StudySides
 from adhere.study.run.cells import CellRecord
@@ -65,7 +65,7 @@ def add_sides(spec: StudySpec, directory: Path, paths: Sequence[Path], options: 
 def changes_of(frozen: FrozenStudy | None) -> list[SpecChange]:
     """The changes of a spec as a report shows them."""
     return [
-        SpecChange(change.at, change.evaluations, [f"{f.path}: {f.before!r} → {f.after!r}" for f in change.fields])
+        SpecChange(change.at, change.evaluations, list(map(field_words, change.fields)))
         for change in (frozen.changes if frozen else ())
     ]
 
