@@ -48,7 +48,7 @@ class PreparedStudy(StudyInputs):
         if not foreign:
             return told
         return (
-            f"{told}\n  not used    {len(foreign)} evaluations in {self.directory} made with other settings, code or "
+            f"{told}\n  not used    {len(foreign)} evaluations in {self.directory} of other seeds, settings, code or "
             f"libraries (torch {torch_of(foreign[0])}; here {version('torch')}). They stay as they are"
         )
 

@@ -156,9 +156,8 @@ def test_a_benchmark_is_told_over_the_control_and_over_the_start_and_how_much_of
     (suite,) = result.suites
     first = changed(suite.contrasts[0], coverage=0.29)
     over_start = contrast(T, "start", 0.1, 0.16, rate_treatment=0.321, rate_control=0.189, p_adjusted=0.0001)
-    arms = [{"name": "start", "stages": []}, {"name": T, "stages": ["sft"]}]
     suite = changed(suite, contrasts=[first, over_start, *suite.contrasts[1:]])
-    told = suites_line(changed(result, spec={**result.spec, "arms": arms}, suites=[suite])).replace("\u00a0", " ")
+    told = suites_line(changed(result, suites=[suite])).replace("\u00a0", " ")
     assert told.startswith("ifeval (no measurement of 71.0 % of its prompts) over sft+dpo+online-dpo ")
     assert told.endswith("Holm p 0.020], over start 18.9 % → 32.1 %, +13.0 (+10.0…+16.0), Holm p <0.001")
 

@@ -263,7 +263,7 @@ def test_evaluations_of_another_torch_are_named_before_all_is_done_again(
     monkeypatch.setattr(identity, "version", lambda library: f"{library} of tomorrow")
     told = prepare(small, tmp_path).describe().splitlines()[-1]
     assert told.startswith(
-        f"  not used    2 evaluations in {tmp_path} made with other settings, code or libraries (torch 2"
+        f"  not used    2 evaluations in {tmp_path} of other seeds, settings, code or libraries (torch 2"
     )
     next((tmp_path / "evaluations").glob("grpo*.json")).write_text("{}")
     assert "(torch unknown; here 2" in prepare(small, tmp_path).describe()

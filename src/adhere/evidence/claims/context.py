@@ -28,8 +28,6 @@ from adhere.evidence.read.document import Document, Table
 _LANGUAGE = re.compile(
     r"\b(English|Chinese|French|German|Spanish|Japanese|Korean|Arabic|multilingual)\b", re.IGNORECASE
 )
-
-
 _PAIR = re.compile(r"[a-z]{2,3}(?:\s?[-\u2192\u2194]\s?|2)[a-z]{2,3}")
 
 

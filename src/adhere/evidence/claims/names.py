@@ -275,6 +275,11 @@ def said_of(*labels: str) -> frozenset[str]:
     return frozenset(filter(None, map(_said_of, labels)))
 
 
+def has_arrow(label: str) -> bool:
+    """Whether a label says by an arrow that more or less is better."""
+    return bool(_ARROW_UP.search(label) or _ARROW_DOWN.search(label))
+
+
 def direction_of(*labels: str, said: frozenset[str] = frozenset()) -> Literal["higher", "lower"]:
     """Whether more is better, from arrows, metric names and words like "lower is better"; `higher` by default."""
     said = said.union(map(_said_of, labels))

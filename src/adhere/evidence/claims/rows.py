@@ -13,6 +13,7 @@ from adhere.evidence.claims.names import (
     Role,
     Tuning,
     clean_label,
+    has_arrow,
     is_greek,
     is_known,
     is_role,
@@ -80,7 +81,7 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
         "attribute" if c < layout.first or _counts(table, c) else _column_role(path)
         for c, path in enumerate(layout.paths)
     ]
-    arrows = [any(_ARROW.search(row[c]) for row in table.headers) for c in range(len(layout.paths))]
+    arrows = [any(has_arrow(row[c]) for row in table.headers) for c in range(len(layout.paths))]
     if 2 * sum(arrows) > len(arrows) - layout.first and layout.models_in == "rows":
         # Who says of most columns whether more or less is better says it of all measures: the others count or cost
         # something.
@@ -93,9 +94,6 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
             if roles[c] == "aggregate" and path and path[-1].lower() in DEFAULT_SETTINGS:
                 roles[c] = "score"
     return roles
-
-
-_ARROW = re.compile(r"[↑↓⬆⬇]")
 
 
 def _counts(table: Table, c: int) -> bool:

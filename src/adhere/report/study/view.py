@@ -6,7 +6,7 @@ Only arranging, no arithmetic.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from adhere.report.pieces.guards import NO_GUARD, guard_cells
 from adhere.report.pieces.numbers import (
@@ -397,8 +397,7 @@ def suites_line(result: StudyResult) -> str:
 
     Where sound answers were counted, these behind it.
     """
-    arms = cast("list[dict[str, str]]", result.spec.get("arms") or [])
-    starts = [arm["name"] for arm in arms if not arm.get("stages")][:1]
+    starts = [name for name in result.arms if not result.arm_stages.get(name)][:1]
     found = []
     for suite in result.suites:
         first = suite.contrasts[0]

@@ -157,7 +157,7 @@ def constraint_words(prompt: Prompt) -> list[str]:
 
 
 def foreign_evaluations(directory: Path, asked: Collection[str]) -> list[Path]:
-    """Stored evaluations that nothing asks for by name, because their keys are of other settings, code or libraries."""
+    """Stored evaluations that nothing asks for by name, being of other seeds, settings, code or libraries."""
     return [file for file in sorted((directory / FOLDER).glob("*.json")) if file.stem not in asked]
 
 
