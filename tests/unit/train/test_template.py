@@ -78,6 +78,24 @@ def test_a_template_brings_its_tokens_and_the_end_of_a_turn(bare: Path, tmp_path
     assert (made / "template.json").stat().st_mtime_ns == stamp, "made once"
 
 
+def test_texts_begin_with_the_token_that_the_tokenizer_begins_them_with(bare: Path, tmp_path: Path) -> None:
+    from tokenizers.processors import TemplateProcessing
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(bare)
+    first = tokenizer.convert_ids_to_tokens(7)
+    tokenizer.bos_token = first
+    tokenizer.save_pretrained(bare)  # it knows such a token and does not write it, as Qwen's and SmolLM2's
+    turns = [{"role": "user", "content": "Hello"}]
+    made = with_template(bare, "chatml", tmp_path / "without")
+    assert load_weights(made)[1].apply_chat_template(turns, tokenize=False).startswith("<|im_start|>user")
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single=f"{first} $A", pair=f"{first} $A {first} $B", special_tokens=[(first, 7)]
+    )
+    tokenizer.save_pretrained(bare)
+    made = with_template(bare, "chatml", tmp_path / "with")
+    assert load_weights(made)[1].apply_chat_template(turns, tokenize=False).startswith(f"{first}<|im_start|>user")
+
+
 def test_a_template_of_ones_own_ends_a_turn_by_a_token_or_is_refused(bare: Path, tmp_path: Path) -> None:
     (tmp_path / "own.jinja").write_text(PLAIN)
     tokenizer = load_weights(with_template(bare, "own.jinja", tmp_path / "made", base=tmp_path))[1]

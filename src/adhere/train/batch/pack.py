@@ -171,6 +171,8 @@ def log_probs(
     """
     import torch
 
+    from adhere.train.batch.edges import edge_log_probs
+
     device = model.device
     nodes = sorted({node for path in tree.completions for node in path})  # (E)
     parents = [tree.parents[node] for node in nodes]  # (E)
@@ -182,12 +184,9 @@ def log_probs(
         return torch.tensor(values, dtype=torch.long, device=device)
 
     logits = _logits(model, tree, indices(needed), precision or "fp32")  # (len(needed), V)
-    if temperature != 1.0:
-        logits = logits / temperature
     slots = indices([slot_of[parent] for parent in parents])
     targets = indices([tree.tokens[node] for node in nodes])
-    # Each (slot, target) occurs once, and index_select accumulates in order: gradients are the same bits in every run.
-    edges = logits[slots, targets] - logits.logsumexp(dim=-1).index_select(0, slots)  # (E)
+    edges = edge_log_probs(logits, slots, targets, temperature=temperature)  # (E)
     return edges.index_select(0, indices([edge_of[node] for path in tree.completions for node in path]))
 
 
@@ -197,7 +196,7 @@ def _logits(model: PreTrainedModel, tree: Tree, needed: torch.Tensor, precision:
     # use_cache=False: with the default cache a raw forward builds its own causal mask for packed rows.
     with torch.autocast(model.device.type, torch.bfloat16, enabled=precision == "bf16"):
         output = model(**_inputs(model, tree), use_cache=False, logits_to_keep=needed)
-    logits: torch.Tensor = output.logits[0].float()
+    logits: torch.Tensor = output.logits[0]
     return logits
 
 

@@ -57,11 +57,11 @@ def with_template(directory: Path, template: str, into: Path, *, base: Path = Pa
     from adhere.models.local.quiet import quiet
     from adhere.models.local.transformers import load_tokenizer, weights_sha256
 
-    text = _read(template, base)
+    tokenizer = load_tokenizer(directory)
+    text = _begun(tokenizer) + NAMED[template] if template in NAMED else _read(template, base)
     made = _Origin(weights_sha256(directory) if weights else "", content_hash(text))
     if (into / FILE).exists() and decode((into / FILE).read_bytes(), _Origin) == made:
         return into
-    tokenizer = load_tokenizer(directory)
     tokenizer.chat_template = text
     end, marks = _marks(tokenizer, template)
     known = tokenizer.get_vocab()
@@ -83,9 +83,18 @@ def with_template(directory: Path, template: str, into: Path, *, base: Path = Pa
     return into
 
 
+def _begun(tokenizer: Any) -> str:
+    """What a template of ours writes first: the token that begins every text of this model, if one does.
+
+    Prompts are tokenized as their template writes them, with nothing added. Gemma and Llama read every text of their
+    pre-training behind such a token, and say little without it.
+    """
+    first = tokenizer.bos_token
+    begins = first is not None and tokenizer("a")["input_ids"][:1] == [tokenizer.bos_token_id]
+    return "{{ bos_token }}" if begins else ""
+
+
 def _read(template: str, base: Path) -> str:
-    if template in NAMED:
-        return NAMED[template]
     try:
         return (base / template).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
