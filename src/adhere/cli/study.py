@@ -96,7 +96,7 @@ def command(
     if emit_array("study", emit, parts or (len(study.seeds) if emit else None)):
         return
     if start is not None:
-        study = msgspec.structs.replace(study, start=start, starts=[])
+        study = study.from_start(start)
     if device is not None:
         study = msgspec.structs.replace(study, device=device)
     directory = out or Path("studies") / study.name

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from adhere.schema import encode, write_atomic
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.result import StartsResult, StudyResult
@@ -37,8 +35,7 @@ def places_of(spec: StudySpec, directory: Path, records: Path | None) -> list[Pl
     for one in spec.each_start:
         name = folder_of(one.model)
         packed = records and records.with_name(f"{records.name.removesuffix('.tar.xz')}-{name}.tar.xz")
-        own = msgspec.structs.replace(spec, start=one.model, template=one.template, starts=[])
-        found.append(Place(own, directory / FOLDER / name, packed, is_part=True))
+        found.append(Place(spec.from_start(one.model), directory / FOLDER / name, packed, is_part=True))
     return found
 
 

@@ -31,7 +31,6 @@ from adhere.suites.generated.core.slices import Sizes
 
 TEXT = """
 name = "tiny"
-start = "hf/nowhere"
 starts = ["hf/ONE", { model = "hf/OTHER" }]
 seeds = [0, 1]
 keep_weights = false
@@ -107,6 +106,7 @@ def test_each_start_has_its_own_folder_and_records() -> None:
     assert not any(one.spec.starts for one in places)
     based = msgspec.structs.replace(spec, starts=[StartSpec("hf/base", "chatml")])
     assert places_of(based, Path("out"), None)[0].spec.template == "chatml"
+    assert [based.from_start(model).template for model in ("hf/base", "hf/other")] == ["chatml", ""], "--start MODEL"
     (alone,) = places_of(msgspec.structs.replace(spec, starts=[]), Path("out"), None)
     assert (alone.directory, alone.is_part) == (Path("out"), False)
     assert folder_of("hf//tmp/a b") == "hf-tmp-a-b"
@@ -115,6 +115,8 @@ def test_each_start_has_its_own_folder_and_records() -> None:
     )
     with pytest.raises(SpecError, match="start x is given twice"):
         validate(twice)
+    with pytest.raises(SpecError, match="start is missing"):
+        validate(msgspec.structs.replace(twice, starts=[]))
 
 
 @pytest.mark.slow

@@ -289,10 +289,10 @@ class StudySpec(Record, frozen=True):
     """
 
     name: str
-    start: str
     verdict: VerdictSpec
     arms: list[ArmSpec]
     stages: dict[str, dict[str, Json]]
+    start: str = ""
     seeds: list[int] = msgspec.field(default_factory=lambda: [0])
     threads: int | None = None
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
@@ -313,6 +313,11 @@ class StudySpec(Record, frozen=True):
     def each_start(self) -> list[StartSpec]:
         """The several start models; none where there is `start` alone."""
         return [StartSpec(one) if isinstance(one, str) else one for one in self.starts]
+
+    def from_start(self, model: str) -> StudySpec:
+        """The study from `model` alone: with the template of this model, where it is one of `starts`."""
+        template = next((one.template for one in self.each_start if one.model == model), self.template)
+        return msgspec.structs.replace(self, start=model, template=template, starts=[])
 
     @property
     def pool_reward(self) -> RewardKind:
@@ -462,6 +467,8 @@ def validate(spec: StudySpec) -> None:
         _require_own_keys(spec, found)
     if spec.resample is not None:
         _require_known("resample.after", spec.resample.after, spec.stages)
+    if not spec.start and not spec.starts:
+        raise SpecError("start is missing: start = 'MODEL', or starts = ['MODEL', …] for the whole study from each")
     if spec.starts:
         _require_unique("start", [one.model for one in spec.each_start])
     if spec.evaluation.suites:
