@@ -16,14 +16,23 @@ from adhere.terminal import show
 def command(directory: Path, as_json: bool) -> None:
     """Compute a committed study again, from DIR/result.json and DIR/records.tar.xz alone.
 
+    Of a study from several starts: each of them, and DIR/starts.json.
+
     No model and no torch are needed. It says how many values of the result agree with the records, and lists those that
     differ (exit 1). A study that was finished under an older rule is compared by that rule, and judged by today's
     beside it.
     """
-    from adhere.report.study.reproduction import reproduction_text
+    from adhere.report.study.reproduction import reproduction_text, starts_reproduction_text
     from adhere.schema import encode
     from adhere.study.outcome.reproduce import reproduce
+    from adhere.study.outcome.starts import FILE, reproduce_starts
 
+    if (directory / FILE).is_file():
+        all_of_them = reproduce_starts(directory)
+        show(encode(all_of_them) if as_json else starts_reproduction_text(all_of_them))
+        if all_of_them.any_differs:
+            sys.exit(1)
+        return
     found = reproduce(directory)
     show(encode(found) if as_json else reproduction_text(found))
     if found.differ:

@@ -10,9 +10,7 @@ from typing import NamedTuple
 from adhere.schema import encode, write_atomic
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.result import StartsResult, StudyResult
-from adhere.study.outcome.starts import starts_result
-
-FOLDER, FILE = "starts", "starts.json"
+from adhere.study.outcome.starts import FILE, FOLDER, starts_result
 
 
 class Place(NamedTuple):

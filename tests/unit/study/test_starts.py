@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -16,16 +17,18 @@ from tests.unit.study.drawn import draw_from_somebody_who_can_write
 from tests.unit.study.outcomes import evaluation, prompts
 from tests.unit.study.test_plan import SPEC
 
+from adhere.cli.reproduce import command as reproduce_command
 from adhere.cli.study import command
 from adhere.config import parse_toml
 from adhere.errors import SpecError
 from adhere.report.study.starts import starts_html, starts_text
-from adhere.schema import encode
+from adhere.schema import decode, encode
 from adhere.study.design.spec import EvaluationSpec, StartSpec, StudySpec, validate
 from adhere.study.outcome import starts as starts_room
 from adhere.study.outcome.contrast import Evaluations
-from adhere.study.outcome.result import StartsResult
+from adhere.study.outcome.result import StartsResult, StudyResult, SuiteFound
 from adhere.study.outcome.starts import starts_result
+from adhere.study.run.records import unpack
 from adhere.study.starts import folder_of, places_of
 from adhere.suites.generated.core.slices import Sizes
 
@@ -53,10 +56,13 @@ class Known:
     def __init__(self, low: float, high: float) -> None:
         from tests.unit.report.study_factory import contrast, study
 
+        on_suite = [contrast("sft+dpo", "sft", low, high), contrast("sft+dpo", "sft", low, high, slice="sound")]
+        suite = SuiteFound("ifeval", "0" * 64, 80, 90, on_suite, [], [])
+
         spec = msgspec.to_builtins(msgspec.structs.replace(SPEC, seeds=[0, 1, 2]))
         result = study(seeds=3)
         verdict = msgspec.structs.replace(result.verdict, primary=contrast("sft+dpo", "sft", low, high))
-        self.result = msgspec.structs.replace(result, spec=spec, seeds=[0, 1, 2], verdict=verdict)
+        self.result = msgspec.structs.replace(result, spec=spec, seeds=[0, 1, 2], verdict=verdict, suites=[suite])
 
 
 def together(monkeypatch: pytest.MonkeyPatch, rates: dict[str, tuple[float, float]]) -> StartsResult:
@@ -69,7 +75,9 @@ def together(monkeypatch: pytest.MonkeyPatch, rates: dict[str, tuple[float, floa
             for seed in range(3)
         }
         made[name] = Evaluations(found, prompts(80), [0, 1, 2])
-    monkeypatch.setattr(starts_room, "evaluations_in", lambda _result, place: made[place.name])
+    monkeypatch.setattr(
+        starts_room, "evaluations_in", lambda _result, place: dict.fromkeys(("", "ifeval"), made[place.name])
+    )
     known = {
         name: (Known(one - other - 0.05, one - other + 0.05).result, Path("starts") / name)
         for name, (one, other) in rates.items()
@@ -94,7 +102,40 @@ def test_all_together_is_the_mean_and_each_start_stands_alone(monkeypatch: pytes
         assert "all together" in told
         assert "+15.0" in told
     assert 'href="starts/hf-b/report.html"' in starts_html(found)
+    further = {(one.suite, one.pooled.treatment, one.pooled.control, one.pooled.slice): one for one in found.further}
+    for asked in (("", "sft+dpo", "sft", "all"), ("ifeval", "sft+dpo", "sft", "all")):
+        assert further[asked].pooled.difference == pytest.approx(0.15)
+        assert further[asked].pooled.n_seeds == 6
+    assert [one.difference for one in further["ifeval", "sft+dpo", "sft", "all"].each] == pytest.approx([0.3, 0.0])
+    nobody = further["", "sft", "start", "new-topic"].pooled
+    assert nobody.difference is None, "an arm that was not measured"
+    for told in (starts_text(found), starts_html(found)):
+        assert "sft+dpo over sft (ifeval, sound)" in told
     assert msgspec.json.decode(encode(found), type=StartsResult) == found
+
+
+def test_a_committed_study_of_several_starts_is_computed_again(tmp_path: Path) -> None:
+    committed = Path(__file__).parents[3] / "docs" / "studies" / "continue"
+    whole = tmp_path / "whole"
+    found = {}
+    for name in ("one", "two"):
+        place = whole / "starts" / name
+        shutil.copytree(committed, place)
+        unpack(place / "records.tar.xz", tmp_path / name)
+        found[name] = (decode((place / "result.json").read_bytes(), StudyResult), tmp_path / name)
+    (whole / "starts.json").write_bytes(encode(starts_result("both", found)))
+    again = CliRunner().invoke(reproduce_command, [str(whole)])
+    assert again.exit_code == 0, again.output
+    assert "2 starts together" in again.output
+    assert again.output.count("Study continue, computed again") == 2
+    text = (whole / "starts.json").read_text()
+    digit = re.search(r'"pooled":.*?"difference":0\.(\d)', text)
+    assert digit is not None
+    other = "1" if digit[1] != "1" else "2"
+    (whole / "starts.json").write_text(f"{text[: digit.end(1) - 1]}{other}{text[digit.end(1) :]}")
+    changed = CliRunner().invoke(reproduce_command, [str(whole)])
+    assert changed.exit_code == 1
+    assert "pooled.difference: stored" in changed.output
 
 
 def test_each_start_has_its_own_folder_and_records() -> None:

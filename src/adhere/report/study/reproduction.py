@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from adhere.report.pieces.numbers import count, p_value, percent, plural, points, points_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.pieces.wording import sentence
-from adhere.study.outcome.answer import Reproduction
+from adhere.study.outcome.answer import Disagreement, Reproduction, StartsReproduction
 from adhere.terminal import one_line
 
 MOST_DIFFERENCES = 20
@@ -47,15 +48,7 @@ def reproduction_text(found: Reproduction, *, width: int = 100) -> str:
         ),
         "",
         "  Not computed again, because they are records themselves: training logs, costs, the data's yields.",
-        *(
-            paragraph(f"{one.what}: stored {one.stored!r}, found {one.found!r}", width=width, label="✗", hang=2)
-            for one in found.differences[:MOST_DIFFERENCES]
-        ),
-        *(
-            [f"  … and {plural(found.differ - MOST_DIFFERENCES, 'more value')}"]
-            if found.differ > MOST_DIFFERENCES
-            else []
-        ),
+        *_difference_lines(found.differences, width=width),
         "",
         paragraph(f"{found.answer_stored} was stored. Today's rule: {found.headline}", width=width),
         paragraph(sentence(found.because), width=width),
@@ -74,3 +67,26 @@ def reproduction_text(found: Reproduction, *, width: int = 100) -> str:
             f"  were only sound answers counted: {points(one.difference)} ({points_interval(one.low, one.high)})"
         )
     return "\n".join(lines) + "\n"
+
+
+def starts_reproduction_text(found: StartsReproduction, *, width: int = 100) -> str:
+    """Each start, then what they say together."""
+    lines = [
+        heading(f"Study {one_line(found.study)}: {count(len(found.starts))} starts together, computed again"),
+        f"  agree {count(found.agree)}   differ {count(found.differ)}",
+        *_difference_lines(found.differences, width=width),
+        "",
+        paragraph(found.holds, width=width),
+    ]
+    each = [f"From {one_line(start)}\n\n{reproduction_text(one, width=width)}" for start, one in found.starts.items()]
+    return "\n".join([*each, *lines]) + "\n"
+
+
+def _difference_lines(differences: Sequence[Disagreement], *, width: int) -> list[str]:
+    """The first values that differ, and how many more there are."""
+    lines = [
+        paragraph(f"{one.what}: stored {one.stored!r}, found {one.found!r}", width=width, label="✗", hang=2)
+        for one in differences[:MOST_DIFFERENCES]
+    ]
+    more = len(differences) - MOST_DIFFERENCES
+    return [*lines, f"  … and {plural(more, 'more value')}"] if more > 0 else lines

@@ -26,6 +26,7 @@ def starts_text(result: StartsResult, *, width: int = 100) -> str:
         "",
         text_table([list(HEADINGS), *start_rows(result)], width=width, left=2),
         *(paragraph(between_sentence(one), width=width) for one in result.between),
+        *further_lines(result, width=width),
     ]
     return "\n".join(lines) + "\n"
 
@@ -39,7 +40,32 @@ def starts_html(result: StartsResult) -> str:
         rows=start_rows(result),
         chart=_chart(result),
         between=[between_sentence(one) for one in result.between],
+        further=further_rows(result),
     )
+
+
+def further_lines(result: StartsResult, *, width: int) -> list[str]:
+    """What else was asked, a contrast a block: each start, then all together."""
+    lines = []
+    for label, *values in further_rows(result):
+        names = [*(one.start for one in result.starts), "all together"]
+        lines += ["", paragraph(label, width=width)]
+        lines.append(text_table([list(pair) for pair in zip(names, values, strict=True)], width=width, left=2))
+    return lines
+
+
+def further_rows(result: StartsResult) -> list[list[str]]:
+    """What else was asked: the contrast and where, then the difference with its interval from each start and in all."""
+    rows = []
+    for across in result.further:
+        one = across.pooled
+        where = (
+            one.slice if not across.suite else across.suite if one.slice == "all" else f"{across.suite}, {one.slice}"
+        )
+        values = [f"{points(each.difference)} {points_interval(each.low, each.high)}" for each in across.each]
+        label = f"{one.treatment} over {one.control} ({where})"
+        rows.append([label, *values, f"{points(one.difference)} {points_interval(one.low, one.high)}"])
+    return rows
 
 
 def start_rows(result: StartsResult) -> list[list[str]]:

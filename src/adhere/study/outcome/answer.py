@@ -125,6 +125,22 @@ class Reproduction(Record, frozen=True):
     sound: Effect | None
 
 
+class StartsReproduction(Record, frozen=True):
+    """The same of a study from several starts: of what they say together, and of each start's own result."""
+
+    study: str
+    agree: int
+    differ: int
+    differences: list[Disagreement]
+    holds: str
+    starts: dict[str, Reproduction]
+
+    @property
+    def any_differs(self) -> bool:
+        """Whether any value, of all together or of one start, is not what its records give."""
+        return self.differ > 0 or any(one.differ for one in self.starts.values())
+
+
 def study_answer(result: StudyResult) -> StudyAnswer:
     """The answer of a result."""
     found, primary, on = result.verdict, result.verdict.primary, result.fragility

@@ -60,21 +60,14 @@ def reproduce(directory: Path) -> Reproduction:
     data, found = _read(directory)
     result, stored = decode(data, StudyResult), msgspec.json.decode(data)
     stored["verdict"] = {name: stored["verdict"][name] for name in ("answer", "primary")}  # its sentences are words
-    differences: list[Disagreement] = []
-    agree, parts = 0, Counter[str]()
-    for what, one, other in _leaves("", {name: stored[name] for name in found.parts if name in stored}, found.parts):
-        parts[re.split(r"[.\[]", what)[0]] += 1
-        if _is_same(one, other):
-            agree += 1
-        else:
-            differences.append(Disagreement(what, one, other))
+    parts, differences = compare_values({name: stored[name] for name in found.parts if name in stored}, found.parts)
     primary, on = found.verdict.primary, found.hangs_on
     without = on.difference_range if on else None
     return Reproduction(
         study=result.name,
-        agree=agree,
+        agree=sum(parts.values()) - len(differences),
         differ=len(differences),
-        parts=dict(parts),
+        parts=parts,
         differences=differences,
         answer_stored=result.verdict.answer,
         answer=found.verdict.answer,
@@ -95,6 +88,16 @@ def reproduce(directory: Path) -> Reproduction:
         arms=found.arms,
         sound=found.sound,
     )
+
+
+def compare_values(stored: Json, found: Json) -> tuple[dict[str, int], list[Disagreement]]:
+    """How many values of each part of what is stored were compared with what was found, and those that differ."""
+    parts, differences = Counter[str](), []
+    for what, one, other in _leaves("", stored, found):
+        parts[re.split(r"[.\[]", what)[0]] += 1
+        if not _is_same(one, other):
+            differences.append(Disagreement(what, one, other))
+    return dict(parts), differences
 
 
 def result_again(directory: Path) -> dict[str, Json]:

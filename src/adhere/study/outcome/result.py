@@ -516,10 +516,22 @@ class StartFound(Record, frozen=True):
     primary: Contrast
 
 
+class AcrossStarts(Record, frozen=True):
+    """One more contrast from each start (in their order), and all together.
+
+    `suite` is the published suite that it is on, or "" for the study's own prompts.
+    """
+
+    suite: str
+    each: list[Contrast]
+    pooled: Contrast
+
+
 class StartsResult(Record, frozen=True):
     """All starts. `pooled` counts each start at each seed as one run, so differences between starts widen its interval.
 
     `between`: how much more the primary difference is from one start than from the first, paired by seed and prompt.
+    `further`: the secondary contrasts, and those on published suites; p-values are not adjusted over them.
     """
 
     version: int
@@ -528,6 +540,7 @@ class StartsResult(Record, frozen=True):
     starts: list[StartFound]
     pooled: Contrast
     between: list[Contrast]
+    further: list[AcrossStarts] = []
 
     @property
     def holds(self) -> str:

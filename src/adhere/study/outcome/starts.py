@@ -1,22 +1,33 @@
-"""One study from several start models: the contrast of each, all together, and where it holds."""
+"""One study from several start models: the contrast of each, all together, and where it holds.
+
+DIR/starts.json        what they say together
+DIR/starts/NAME/       the study from one start
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from adhere.errors import UsageError
-from adhere.schema import convert
-from adhere.study.design.spec import ContrastSpec, StudySpec
+from adhere.schema import convert, decode
+from adhere.store.files import read_regular
+from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec
+from adhere.study.outcome.answer import StartsReproduction
 from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.contrast import Evaluations, Pairs, contrast_of, fit_of, pairs_of
-from adhere.study.outcome.reproduce import stored_evaluations
-from adhere.study.outcome.result import StartFound, StartsResult, StudyResult
+from adhere.study.outcome.reproduce import RECORDS, RESULT, compare_values, reproduce, stored_evaluations
+from adhere.study.outcome.result import AcrossStarts, Contrast, Role, StartFound, StartsResult, StudyResult
+from adhere.study.run.records import unpack
 
+FOLDER, FILE = "starts", "starts.json"
 VERSION = 1
+SOUND: Final = "sound"
 
 
 def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> StartsResult:
@@ -34,30 +45,8 @@ def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> S
     if any(one.suite_sha256 != first.suite_sha256 for one, _ in found.values()):
         raise UsageError("The starts were measured on different prompts, so they cannot be put together")
     rule = convert(first.spec, StudySpec).verdict
-    pairs = {start: pairs_of(rule.primary, evaluations_in(one, place)) for start, (one, place) in found.items()}
-    prompts = evaluations_in(*first_of(found))
-    places = sorted(set.intersection(*(set(one.places) for one in pairs.values())))
-    same = {start: _at(one, places) for start, one in pairs.items()}
-    together = Pairs(
-        list(range(sum(len(one.seeds) for one in same.values()))),
-        places,
-        np.concatenate([one.treatment_SP for one in same.values()]),
-        np.concatenate([one.control_SP for one in same.values()]),
-        min(one.coverage for one in pairs.values()),
-    )
-    pooled = contrast_of(rule.primary, together, fit_of(together, prompts), rule, role="primary")
-    start, base = next(iter(same.items()))
-    between = []
-    for other, one in list(same.items())[1:]:
-        seeds = [seed for seed in one.seeds if seed in base.seeds]
-        here, there = _of(one, seeds), _of(base, seeds)
-        paired = Pairs(seeds, places, here, there, min(one.coverage, base.coverage))
-        told = contrast_of(
-            ContrastSpec(other, start, rule.slice), paired, fit_of(paired, prompts), rule, role="secondary"
-        )
-        between.append(
-            msgspec.structs.replace(told, rate_treatment=None, rate_control=None, gained=0, lost=0, by_seed=[])
-        )
+    measured = {start: evaluations_in(one, place) for start, (one, place) in found.items()}
+    own = {start: on[""] for start, on in measured.items()}
     return StartsResult(
         VERSION,
         name,
@@ -66,23 +55,106 @@ def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> S
             StartFound(start, place.name, one.verdict.answer, one.verdict.headline, one.verdict.primary)
             for start, (one, place) in found.items()
         ],
-        msgspec.structs.replace(
-            pooled, by_seed=[], method=f"{pooled.method}; a seed is one start at one seed" if pooled.method else ""
-        ),
-        between,
+        _pooled(rule.primary, own, rule, role="primary"),
+        _between(own, rule),
+        _further([one for one, _ in found.values()], measured, rule),
     )
 
 
-def evaluations_in(result: StudyResult, directory: Path) -> Evaluations:
-    """The evaluations on the study's own prompts that a result was made of."""
-    own = load_asked(directory, sha256=result.suite_sha256)[""]
+def reproduce_starts(directory: Path) -> StartsReproduction:
+    """Compute a committed study of several starts again: each of them, and DIR/starts.json from all their records.
+
+    Raises:
+        UsageError: A start's result or records are missing.
+        IntegrityError: They are damaged, or of another study.
+    """
+    stored = decode(read_regular(directory / FILE), StartsResult)
+    each = {one.start: reproduce(directory / FOLDER / one.folder) for one in stored.starts}
+    with tempfile.TemporaryDirectory() as scratch:
+        found = {}
+        for one in stored.starts:
+            place = directory / FOLDER / one.folder
+            unpack(place / RECORDS, Path(scratch) / one.folder)
+            found[one.start] = (decode(read_regular(place / RESULT), StudyResult), Path(scratch) / one.folder)
+        again = starts_result(stored.name, found)
+    parts, differences = compare_values(msgspec.to_builtins(stored), msgspec.to_builtins(again))
+    return StartsReproduction(
+        stored.name, sum(parts.values()) - len(differences), len(differences), differences, again.holds, each
+    )
+
+
+def _pooled(asked: ContrastSpec, measured: Mapping[str, Evaluations], rule: VerdictSpec, *, role: Role) -> Contrast:
+    """A contrast over all starts, on the prompts that all of them measured."""
+    same = _same_prompts(asked, measured)
+    together = Pairs(
+        list(range(sum(len(one.seeds) for one in same.values()))),
+        next(iter(same.values())).places,
+        np.concatenate([one.treatment_SP for one in same.values()]),
+        np.concatenate([one.control_SP for one in same.values()]),
+        min(one.coverage for one in same.values()),
+    )
+    told = contrast_of(asked, together, fit_of(together, next(iter(measured.values()))), rule, role=role)
+    method = f"{told.method}; a seed is one start at one seed" if told.method else ""
+    return msgspec.structs.replace(told, by_seed=[], method=method)
+
+
+def _between(measured: Mapping[str, Evaluations], rule: VerdictSpec) -> list[Contrast]:
+    """How much more the primary difference is from each start than from the first."""
+    (start, base), *others = _same_prompts(rule.primary, measured).items()
+    prompts, found = measured[start], []
+    for other, one in others:
+        seeds = [seed for seed in one.seeds if seed in base.seeds]
+        here, there = _of(one, seeds), _of(base, seeds)
+        paired = Pairs(seeds, base.places, here, there, min(one.coverage, base.coverage))
+        asked = ContrastSpec(other, start, rule.slice)
+        told = contrast_of(asked, paired, fit_of(paired, prompts), rule, role="secondary")
+        found.append(
+            msgspec.structs.replace(told, rate_treatment=None, rate_control=None, gained=0, lost=0, by_seed=[])
+        )
+    return found
+
+
+def _further(
+    results: Sequence[StudyResult], measured: Mapping[str, Mapping[str, Evaluations]], rule: VerdictSpec
+) -> list[AcrossStarts]:
+    """The secondary contrasts and those on published suites, which all starts have in the same order."""
+    found = []
+    of_each = [
+        [
+            ("", [contrast for contrast in one.contrasts if contrast.role == "secondary"]),
+            *((suite.name, suite.contrasts) for suite in one.suites),
+        ]
+        for one in results
+    ]
+    for lists in zip(*of_each, strict=True):
+        suite = lists[0][0]
+        for each in zip(*(contrasts for _, contrasts in lists), strict=True):
+            asked = ContrastSpec(each[0].treatment, each[0].control, each[0].slice)
+            on = {start: of[suite] for start, of in measured.items()}
+            if suite and asked.slice == SOUND:  # of a suite's contrasts this names what counts, not a slice
+                asked = msgspec.structs.replace(asked, slice="all")
+                on = {start: one.counting(SOUND) for start, one in on.items()}
+            pooled = _pooled(asked, on, rule, role="secondary")
+            found.append(AcrossStarts(suite, list(each), msgspec.structs.replace(pooled, slice=each[0].slice)))
+    return found
+
+
+def evaluations_in(result: StudyResult, directory: Path) -> dict[str, Evaluations]:
+    """The evaluations that a result was made of: on the study's own prompts under "", and on published suites."""
     counts = convert(result.spec, StudySpec).verdict.counts
-    return Evaluations(stored_evaluations(directory, result.runs)[""], own.prompts, result.seeds, counts=counts)
+    stored = stored_evaluations(directory, result.runs)
+    found = {
+        name: Evaluations(stored.get(name, {}), suite.prompts, result.seeds)
+        for name, suite in load_asked(directory, sha256=result.suite_sha256).items()
+    }
+    return found | {"": found[""].counting(counts)}
 
 
-def first_of(found: Mapping[str, tuple[StudyResult, Path]]) -> tuple[StudyResult, Path]:
-    """Any of them: their prompts are the same."""
-    return next(iter(found.values()))
+def _same_prompts(asked: ContrastSpec, measured: Mapping[str, Evaluations]) -> dict[str, Pairs]:
+    """Both arms of a contrast from each start, on the prompts that all of them measured."""
+    pairs = {start: pairs_of(asked, one) for start, one in measured.items()}
+    places = sorted(set.intersection(*(set(one.places) for one in pairs.values())))
+    return {start: _at(one, places) for start, one in pairs.items()}
 
 
 def _at(one: Pairs, places: list[int]) -> Pairs:
