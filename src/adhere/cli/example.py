@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 import shutil
 import textwrap
 from pathlib import Path
@@ -51,7 +53,10 @@ def command(name: str | None, out: Path) -> None:
 
 
 def _about(file: Path) -> str:
-    """The first comment of a spec, the heading of a notebook."""
-    text = file.read_text(encoding="utf-8")
-    first = json.loads(text)["cells"][0]["source"] if file.suffix == ".ipynb" else text
-    return "".join(first).splitlines()[0].removeprefix("#").strip()
+    """The first sentence of a spec's comment, the heading of a notebook."""
+    if file.suffix == ".ipynb":
+        source = "".join(json.loads(file.read_text(encoding="utf-8"))["cells"][0]["source"])
+        return source.splitlines()[0].removeprefix("#").strip()
+    lines = itertools.takewhile(lambda line: line.startswith("#"), file.read_text(encoding="utf-8").splitlines())
+    comment = " ".join(line.removeprefix("#").strip() for line in lines)
+    return re.split(r"(?<=[.?!])\s|:\s+adhere ", comment, maxsplit=1)[0]  # a command begins no sentence

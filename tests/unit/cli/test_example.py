@@ -56,3 +56,9 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 def test_a_wrong_name_is_told() -> None:
     assert "Did you mean 'quickstart'?" in refusal("quickstrat")
+
+
+def test_the_list_says_a_whole_sentence_of_each() -> None:
+    said = " ".join(CliRunner().invoke(adhere, ["example"]).output.split())
+    assert "eight times the answers that the online stages learn from. study " in said
+    assert "sized for two CPU cores and a few minutes question " in said, "the command behind it is no part of it"
