@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +15,7 @@ from adhere.progress import for_terminal
 from adhere.terminal import show
 
 if TYPE_CHECKING:
+    from adhere.study.design.spec import StudySpec
     from adhere.study.outcome.result import StudyResult
     from adhere.study.starts import Place
 
@@ -48,6 +50,11 @@ TEXT_WIDTH = 110  # the names of five arms beside their numbers
     metavar="FILE.tar.xz",
     help="Carry on from packed records, and pack them again at the end: a study without its weights.",
 )
+@click.option(
+    "--collect",
+    is_flag=True,
+    help="Put together what is stored, with the code and libraries that made it. Nothing is drawn or trained.",
+)
 @click.option("--plan", "only_plan", is_flag=True, help="Print what would be done and what it costs, and stop.")
 @side_options(
     side="Join what a harness scored item by item of this study's checkpoints. Nothing is trained. Repeatable.",
@@ -66,6 +73,7 @@ def command(
     parts: int | None,
     device: str | None,
     records: Path | None,
+    collect: bool,
     only_plan: bool,
     sides: Sides,
     as_json: bool,
@@ -88,7 +96,6 @@ def command(
     from adhere.study.jobs import parse_jobs
     from adhere.study.run.records import unpack
     from adhere.study.starts import places_of, put_together
-    from adhere.study.tune import with_choice
 
     parse_shard(shard)
     processes = parse_jobs(jobs)
@@ -111,13 +118,11 @@ def command(
             raise UsageError(
                 "--side joins files to a study from one start: give --start MODEL and --out DIR/starts/NAME"
             )
-        if only_plan or shard is not None:
-            raise UsageError("--side joins files to what is finished; leave --plan and --shard out")
-        from adhere.study.outcome.sides import add_sides
-
-        result = add_sides(with_choice(study, directory), directory, sides.paths, sides.options())
-        _publish(result, directory, records, as_json=as_json)
+        _require_alone("--side joins files to what is finished", only_plan=only_plan, shard=shard)
+        _join_sides(study, directory, records, sides, as_json=as_json)
         return
+    if collect:
+        _require_alone("--collect puts together what is stored", only_plan=only_plan, shard=shard)
     if only_plan:
         for one in places:
             _tell_plan(one, processes or 1)
@@ -131,15 +136,29 @@ def command(
         "--device": device,
     }
     line = " ".join(["adhere study", str(spec), *(f"{name} {value}" for name, value in given.items() if value)])
-    found = [
-        (_run(one, processes, shard=shard, engine=engine, line=line, as_json=as_json), one.directory) for one in places
-    ]
+    do = partial(_collect if collect else partial(_run, jobs=processes, shard=shard, engine=engine), line=line)
+    found = [(do(one, as_json=as_json), one.directory) for one in places]
     if study.starts:
         together = put_together(study.name, directory, found)
         page = directory / "report.html"
         write_atomic(page, starts_html(together).encode("utf-8", "replace"))
         show(encode(together) if as_json else starts_text(together, width=TEXT_WIDTH))
         progress.say(f"Report: {page}")
+
+
+def _require_alone(what: str, *, only_plan: bool, shard: str | None) -> None:
+    from adhere.errors import UsageError
+
+    if only_plan or shard is not None:
+        raise UsageError(f"{what}: leave --plan and --shard out")
+
+
+def _join_sides(study: StudySpec, directory: Path, records: Path | None, sides: Sides, *, as_json: bool) -> None:
+    from adhere.study.outcome.sides import add_sides
+    from adhere.study.tune import with_choice
+
+    result = add_sides(with_choice(study, directory), directory, sides.paths, sides.options())
+    _publish(result, directory, records, as_json=as_json)
 
 
 def _tell_plan(one: Place, jobs: int) -> None:
@@ -155,7 +174,7 @@ def _tell_plan(one: Place, jobs: int) -> None:
 
 
 def _run(
-    one: Place, jobs: int | None, *, shard: str | None, engine: Literal["local", "ray"], line: str, as_json: bool
+    one: Place, *, jobs: int | None, shard: str | None, engine: Literal["local", "ray"], line: str, as_json: bool
 ) -> StudyResult:
     """Tune and do the study from one start, and publish what it found.
 
@@ -178,6 +197,19 @@ def _run(
         do = run_ray if engine == "ray" else run_jobs
         result = do(prepared, shard=parse_shard(shard), jobs=jobs, progress=progress, command=line)
         _publish(result, one.directory, one.records, as_json=as_json, is_part=one.is_part)
+    return result
+
+
+def _collect(one: Place, *, line: str, as_json: bool) -> StudyResult:
+    """Put together what is stored of the study from one start, wherever it was made, and publish it."""
+    from adhere.study.design.disk import writing
+    from adhere.study.prepared import prepare
+    from adhere.study.tune import with_choice
+
+    with writing(one.directory):
+        prepared = prepare(with_choice(one.spec, one.directory), one.directory, as_stored=True)
+        result = prepared.result(progress=for_terminal(), command=line)
+        _publish(result, one.directory, None, as_json=as_json, is_part=one.is_part)
     return result
 
 

@@ -97,7 +97,14 @@ class PreparedStudy(StudyInputs):
         evaluated = max(evaluated, len(list((self.directory / "evaluations").glob("*.json"))))
         is_open = any(task.kind == "cell" and not state.is_recorded(task.name) for task in self.tasks)
         template = _template(self.start) if is_open else None
-        freeze(self.spec, self.directory, resolved=self.resolved, evaluations=evaluated, template=template)
+        freeze(
+            self.spec,
+            self.directory,
+            resolved=self.resolved,
+            evaluations=evaluated,
+            template=template,
+            code=self.code,
+        )
 
     def result(self, *, progress: Progress, command: str = "") -> StudyResult:
         """The result of what is finished, stored. One that says the same as the stored one leaves it as it is."""
@@ -116,10 +123,10 @@ class PreparedStudy(StudyInputs):
         return result
 
 
-def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1) -> PreparedStudy:
+def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1, as_stored: bool = False) -> PreparedStudy:
     """Load and check everything that a study needs, without training anything.
 
-    `jobs` processes are taken to share the work.
+    `jobs` processes are taken to share the work. `as_stored`: see `load_inputs`; such a study is not to be run.
 
     Raises:
         MissingExtra: The training packages are not installed.
@@ -127,7 +134,7 @@ def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1) -> PreparedStudy
     """
     need("torch", extra="train")
     need("transformers", extra="train")
-    inputs = load_inputs(spec, directory)
+    inputs = load_inputs(spec, directory, as_stored=as_stored)
     cost = _estimate(inputs, load_probe(directory, jobs=jobs), jobs)
     return PreparedStudy(**vars(inputs), estimate=cost)
 

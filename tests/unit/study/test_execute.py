@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
@@ -21,11 +22,13 @@ from adhere.progress import Silent
 from adhere.report.study.html import study_html
 from adhere.report.study.text import study_text
 from adhere.schema import decode
+from adhere.study.design import identity
 from adhere.study.design.frozen import load_frozen
 from adhere.study.design.spec import ContrastSpec, StudySpec, validate
 from adhere.study.jobs import run_jobs
 from adhere.study.outcome import collect
 from adhere.study.outcome.answer import study_answer
+from adhere.study.outcome.collect import same_result
 from adhere.study.outcome.contrast import contrast
 from adhere.study.outcome.result import StudyResult
 from adhere.study.prepared import PreparedStudy, prepare
@@ -240,6 +243,25 @@ def test_records_carry_a_study_on(
     unpack(tmp_path / "records.tar.xz", tmp_path / "there")
     monkeypatch.setattr(work, "_DO", dict.fromkeys(work._DO, refuse))
     assert prepare(spec, tmp_path / "there").run() == finished[1]
+
+
+def test_a_study_is_put_together_where_libraries_and_code_are_others(
+    finished: tuple[Path, StudyResult], spec: StudySpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack(finished[0], tmp_path / "records.tar.xz")
+    there = tmp_path / "there"
+    unpack(tmp_path / "records.tar.xz", there)
+    known = {library: version(library) for library in identity.LIBRARIES}
+    monkeypatch.setattr(identity, "version", lambda library: known[library] + "+other")
+    prepared = prepare(spec, there)
+    assert "not used    14 evaluations" in prepared.describe(), "run here, all would be done again"
+    result = prepare(spec, there, as_stored=True).result(progress=Silent())
+    assert same_result(result, finished[1])
+    added = msgspec.structs.replace(spec, stages={**spec.stages, "dpo": {"method": "dpo"}})
+    with pytest.raises(UsageError, match="did not note the code of 'train dpo'"):
+        prepare(added, there, as_stored=True)
+    with pytest.raises(UsageError, match="no study that was begun"):
+        prepare(spec, tmp_path / "empty", as_stored=True)
 
 
 def test_a_failed_cell_is_named_and_withholds_the_answer(

@@ -5,7 +5,7 @@ A study may be changed while it runs, but a reader must see what was changed, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -77,6 +77,8 @@ class FrozenStudy(Record, frozen=True):
         sha256: Of the frozen spec.
         resolved: What it computes in, everywhere.
         template_sha256: Of the start model's chat template; empty where a version began it that did not note it.
+        code: Of code and libraries by what they do, as the keys of the study hold them; of the last run. Empty where
+            a version began it that did not note it.
         warnings: Of the guards that look before the start.
     """
 
@@ -90,6 +92,7 @@ class FrozenStudy(Record, frozen=True):
     current: StudySpec | None = None  # the last spec, where it was changed
     template_sha256: str = ""
     warnings: list[str] = []
+    code: dict[str, str] = {}
 
     @property
     def latest(self) -> StudySpec:
@@ -122,7 +125,13 @@ class Template(NamedTuple):
 
 
 def freeze(
-    spec: StudySpec, directory: Path, *, resolved: Precisions, evaluations: int, template: Template | None = None
+    spec: StudySpec,
+    directory: Path,
+    *,
+    resolved: Precisions,
+    evaluations: int,
+    template: Template | None = None,
+    code: Mapping[str, str] | None = None,
 ) -> FrozenStudy:
     """Freeze `spec` where nothing is frozen; else record in what it differs from the spec that was used last.
 
@@ -132,6 +141,7 @@ def freeze(
         resolved: What it computes in.
         evaluations: How many of its arms have been evaluated.
         template: What prompts are put to the model with; None where nothing is left to train.
+        code: The hashes that the keys hold; None leaves those that are noted.
 
     Raises:
         RunMismatch: The directory holds a study of another name, or one that was begun with another chat template.
@@ -149,12 +159,13 @@ def freeze(
             f"{directory} was begun with another chat template of {spec.start}: "
             "what is left would learn from other tokens. Put the template back, or use another --out"
         )
-    else:
-        fields = tuple(_differences("", _question(known.latest), _question(spec)))
-        if not fields:
-            return known
+    elif fields := tuple(_differences("", _question(known.latest), _question(spec))):
         change = Change(now, spec_hash(spec), evaluations, fields)
         known = msgspec.structs.replace(known, changes=(*known.changes, change), current=spec, resolved=resolved)
+    elif code is None or code == known.code:
+        return known
+    if code is not None:
+        known = msgspec.structs.replace(known, code=dict(code))
     write_atomic(directory / FILE, encode(known))
     return known
 

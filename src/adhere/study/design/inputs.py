@@ -20,7 +20,7 @@ from adhere.models.local.transformers import weights_sha256
 from adhere.schema import Prompt, content_hash, derive_seed
 from adhere.store.run import alone
 from adhere.study.design.budgets import with_budgets
-from adhere.study.design.frozen import load_frozen
+from adhere.study.design.frozen import FrozenStudy, load_frozen
 from adhere.study.design.identity import drawing_identity, training_identity
 from adhere.study.design.plan import Inputs, Plan, make_plan
 from adhere.study.design.spec import StudySpec
@@ -50,6 +50,9 @@ class SeedInputs(NamedTuple):
         return [*self.prompts, *self.again, *(prompt for prompts, _ in self.further for prompt in prompts)]
 
 
+DRAW, TRAIN, JUDGE = "draw", "train ", "judge "  # what code does, in `StudyInputs.code`; TRAIN METHOD, JUDGE SUITE
+
+
 @dataclasses.dataclass(frozen=True)
 class StudyInputs:
     """A study whose inputs are known and checked."""
@@ -63,13 +66,16 @@ class StudyInputs:
     inputs: Mapping[int, SeedInputs]
     audit: Audit
     resolved: Precisions
+    code: Mapping[str, str]  # hashes of code and libraries, by what they do
     plan: Plan
     tasks: list[Task]
     shown: list[str]  # ids of the prompts whose answers the report shows
 
 
-def load_inputs(spec: StudySpec, directory: Path) -> StudyInputs:
+def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) -> StudyInputs:
     """Load and check everything that a study needs, without drawing or training anything.
+
+    `as_stored`: keys hold the code and libraries that the directory's study was last run with, not those of here.
 
     Raises:
         MissingModel: The start model is not on this machine; the message has the command that fetches it.
@@ -91,27 +97,52 @@ def load_inputs(spec: StudySpec, directory: Path) -> StudyInputs:
     split = audit(training, suite.prompts)
     split.require_clean()
     frozen = load_frozen(directory)
-    if frozen is not None and frozen.latest.precision == spec.precision:
+    if frozen is not None and (as_stored or frozen.latest.precision == spec.precision):
         resolved = frozen.resolved  # settled once: a resumed or shared study never mixes precisions
     else:
         resolved = resolve(spec.precision, start, device=resolve_device(spec.device), threads=spec.threads)
-    code = {method: training_identity(method) for method in {str(table["method"]) for table in spec.stages.values()}}
-    hashes = _hashes(spec, inputs, [start_sha256, resolved.rollouts, resolved.layout, drawing_identity(training)])
-    plan = make_plan(spec, hashes, resolved, code)
     judged = {"": suite, **published}
+    methods = sorted({str(table["method"]) for table in spec.stages.values()})
+    if as_stored:
+        code = _stored_code(
+            frozen, directory, [DRAW, *(TRAIN + one for one in methods), *(JUDGE + one for one in judged)]
+        )
+    else:
+        code = {DRAW: drawing_identity(training)}
+        code |= {TRAIN + method: training_identity(method) for method in methods}
+        code |= {JUDGE + name: drawing_identity(one.prompts) for name, one in judged.items()}
+    hashes = _hashes(spec, inputs, [start_sha256, resolved.rollouts, resolved.layout, code[DRAW]])
+    plan = make_plan(spec, hashes, resolved, {method: code[TRAIN + method] for method in methods})
     tasks = tasks_of(
         spec,
         plan,
         start_sha256=start_sha256,
         suites={
-            name: content_hash([one.sha256, one.sampling.max_new_tokens, drawing_identity(one.prompts)])
+            name: content_hash([one.sha256, one.sampling.max_new_tokens, code[JUDGE + name]])
             for name, one in judged.items()
         },
     )
     shown = _choose_shown(spec, suite.prompts)
     return StudyInputs(
-        spec, directory, start, start_sha256, suite, published, inputs, split, resolved, plan, tasks, shown
+        spec, directory, start, start_sha256, suite, published, inputs, split, resolved, code, plan, tasks, shown
     )
+
+
+def _stored_code(frozen: FrozenStudy | None, directory: Path, names: Sequence[str]) -> Mapping[str, str]:
+    """The hashes that a stored study's keys hold.
+
+    Raises:
+        UsageError: Nothing was begun there, or what ran it noted none for some part.
+    """
+    if frozen is None:
+        raise UsageError(f"{directory} holds no study that was begun: nothing is there to put together")
+    missing = [name for name in names if name not in frozen.code]
+    if missing:
+        raise UsageError(
+            f"{directory}: adhere {frozen.adhere} did not note the code of {', '.join(missing)!r}: the study was begun "
+            "by an older version, or its spec was changed. Put it together with the code and libraries that ran it"
+        )
+    return frozen.code
 
 
 def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[str]) -> dict[int, Inputs]:

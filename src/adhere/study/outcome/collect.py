@@ -181,7 +181,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         },
         settings=_settings(spec),
         warnings=[*(frozen.warnings if frozen else ()), *_warnings(stored)],
-        environment={**_environment(), **({"command": command} if command else {})},
+        environment={**_environment(engine), **({"command": command} if command else {})},
         minutes=stored.minutes,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         cells={
@@ -510,8 +510,11 @@ def _warnings(stored: _Records) -> list[str]:
     return found
 
 
-def _environment() -> dict[str, Json]:
+def _environment(engine: EngineInfo) -> dict[str, Json]:
+    """The machine that puts the result together; where another torch made the answers, that too."""
+    torch = engine.settings.get("torch", version("torch"))
     return {
+        **({} if torch == version("torch") else {"torch_of_answers": torch}),
         "adhere": adhere.__version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
