@@ -24,7 +24,7 @@ __all__ = ["SMOLLM2_135M", "Memory", "Sizes", "adapter_parameters", "memory_of",
 
 FP32 = 4
 KEPT = {"fp32": (40, 16), "bf16": (32, 8)}  # bytes kept a token and layer: times hidden, times inner
-LOGITS = 3 * FP32  # logits, their gradient and what the softmax makes of them, each (tokens, vocabulary)
+LOGITS = 2 * FP32  # logits and their gradient, each (tokens, vocabulary); the softmax is made in blocks
 COMPLETION_SHARE = 0.6  # of a tree's tokens have logits
 PROMPT_TOKENS = 256  # taken to be cached for each row of a rollout
 BASE = {"cpu": 0.7e9, "cuda": 1.5e9, "mps": 1.0e9}  # the process; on a GPU its context and libraries
