@@ -34,7 +34,7 @@ _ACROSS = re.compile(r"\\multicolumn\s*\{\s*(\d+)\s*\}\s*\{[^{}]*(?:\{[^{}]*\}[^
 _BELOW = re.compile(
     r"\\multirow\s*(?:\[[^\[\]]*\])?\s*\{\s*(-?\d+)\s*\}\s*(?:\[[^\[\]]*\])?\s*\{[^{}]*\}\s*(?:\[[^\[\]]*\])?\s*"
 )
-_COLOUR = re.compile(r"^(?:\s*\\(?:cellcolor|rowcolor|color)\s*(?:\[[^\[\]]*\])?\s*\{[^{}]*\})+\s*")
+_COLOUR = re.compile(r"^(?:\s*\\(?:cellcolor|rowcolor)\s*(?:\[[^\[\]]*\])?\s*\{[^{}]*\})+\s*")
 _PART = re.compile(r"\\begin\{(?:sub(?:table|figure)|minipage)\}|\\(?:subfloat|subcaptionbox|parbox)\b")
 _CAPTION = re.compile(r"\\caption(?:of\{table\})?\*?(?:\[[^\[\]]*\])?(?=\s*\{)")
 _LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
