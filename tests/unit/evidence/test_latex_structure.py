@@ -5,7 +5,7 @@ from __future__ import annotations
 from adhere.evidence.check import findings_of, gather
 from adhere.evidence.findings import Claim
 from adhere.evidence.read.documents import parse_document
-from adhere.evidence.read.latex_text import latex_text
+from adhere.evidence.read.latex_text import Macro, latex_text
 
 
 def claims(text: str, suffix: str = ".tex") -> list[Claim]:
@@ -91,3 +91,99 @@ def test_a_label_that_is_broken_over_two_rows_of_a_header() -> None:
         "Eta-7B & 51.1 & 61.2",
     )
     assert [c.benchmark for c in claims(rows)][:2] == ["Counterfactual", "Precise-Wiki"]
+
+
+def in_table(rows: str, caption: str) -> str:
+    return f"\\begin{{table}}\n\\caption{{{caption}}}\n{rows}\n\\end{{table}}\n"
+
+
+def test_a_caption_names_the_model_that_other_tables_hold() -> None:
+    named = in_table(tabular("Model & Accuracy & Recall", "Vireo & 50.1 & 60.2", "Siskin & 51.1 & 61.2"), "All models.")
+    rows = tabular("Fold & Accuracy & Recall", "first & 40.1 & 50.2", "second & 41.1 & 51.2")
+    own = claims(named + in_table(rows, "Folds of the vireo."))[4:]
+    assert {(c.model, c.metric) for c in own} == {("Vireo", "accuracy"), ("Vireo", "Recall")}
+    assert {c.setting for c in own} == {"first", "second"}
+    both = claims(named + in_table(rows, "Folds of Vireo and Siskin."))[4:]
+    assert {c.model for c in both}.isdisjoint({"Vireo", "Siskin"})
+
+
+def test_captions_of_like_tables_differ_in_the_model() -> None:
+    rows = tabular(
+        " & 100 & 500", "If early & 0.57 & 0.52", "If late & 0.55 & 0.38", "Standard deviation & 0.01 & 0.07"
+    )
+    text = in_table(rows, "AUC of FinchNet50.") + in_table(rows.replace("0.5", "0.6"), "AUC of WrenNet12.")
+    assert {(c.model, c.benchmark, c.setting) for c in claims(text)} == {
+        (model, name, size)
+        for model in ("FinchNet50", "WrenNet12")
+        for name in ("If early", "If late")
+        for size in ("100", "500")
+    }
+
+
+def test_columns_that_are_values_of_a_parameter_are_of_what_the_caption_names() -> None:
+    rows = tabular("Model & E=3 & E=10", "Zeta-7B & 90.1 (1.10) & 91.2 (0.52)", "Eta-7B & 92.1 (0.95) & 93.2 (0.26)")
+    own = claims(in_table(rows, "Epochs on SST-2."))
+    assert [(c.benchmark, c.variant, c.value) for c in own][:2] == [("SST-2", "E=3", 90.1), ("SST-2", "E=10", 91.2)]
+    measured = claims(in_table(rows.replace("=", " = "), "Accuracy by epochs."))
+    assert {(c.benchmark, c.metric) for c in measured} == {("accuracy", "accuracy")}
+
+
+def test_a_rule_below_the_first_group_of_rows_makes_it_no_header() -> None:
+    rows = tabular(
+        " & Test set & Baseline & Fine-tuned \\\\\n\\cline{1-4}\nQuizA & Short & 16.8 & 23.0",
+        " & Long & 37.8 & 41.1 \\\\\n\\hline\nQuizB & Short & 21.3 & 28.3",
+        " & Long & 36.8 & 41.8",
+        columns="llcc",
+    )
+    assert [(c.model, c.value) for c in claims(rows)][:2] == [("Baseline", 16.8), ("Fine-tuned", 23.0)]
+    assert len(claims(rows)) == 8
+
+
+def test_measures_over_sets_are_measures_of_the_sets() -> None:
+    rows = tabular(
+        "Dataset & Setup & P & R & F1 & P & R & F1 \\\\\n\\hline\n"
+        " & & \\multicolumn{3}{c}{HeronSet} & \\multicolumn{3}{c}{EgretSet}",
+        "distant & c[1] wide & 88.8 & 65.3 & 71.2* $\\pm$0.007 & 86.1 & 63.7 & 69.1",
+        "joint & c[1,2] wide & 83.3 & 70.3 & 75.0 & 79.4 & 66.2 & 70.6",
+        columns="llcccccc",
+    )
+    own = claims(rows)
+    assert len(own) == 12
+    assert {c.benchmark for c in own} == {"HeronSet", "EgretSet"}
+    assert {c.metric for c in own} == {"Precision", "Recall", "F1"}
+    assert own[0].model == "c[1] wide"
+
+
+def test_what_is_printed_in_grey_does_not_compete() -> None:
+    rows = ["Model & QuizA & QuizB & QuizC & QuizD", "Old & 10.0 & \\color{gray} 99.0 & 10.0 & 10.0"]
+    rows += ["Zeta-7B & 40.1" + " & \\textbf{50.1}" * 3, "Eta-7B & \\textbf{50.1}" + " & 40.1" * 3]
+    text = tabular(*rows, columns="lcccc")
+    document = parse_document(text.encode(), name="a", suffix=".tex")
+    assert not findings_of(gather([document])).conflicts
+    black = parse_document(text.replace("\\color{gray} 99", "99").encode(), name="a", suffix=".tex")
+    assert [c.type for c in findings_of(gather([black])).conflicts] == ["emphasis"]
+
+
+def test_macros_of_fonts_and_rows_show_their_text() -> None:
+    macros = {"ours": Macro(0, "{\\fontfamily{lmtt}\\selectfont Wren}"), "tall": Macro(2, "\\multirow{#1}{*}{#2}")}
+    assert latex_text("\\ours", macros) == "Wren"
+    assert latex_text("\\tall{2}{Model}", macros) == "Model"
+    assert latex_text("61.5\\% $\\bullet$", {}) == "61.5% •"
+
+
+def test_an_ablation_has_the_labels_of_the_main_table_but_for_arrows() -> None:
+    main = tabular("Model & STA $\\uparrow$ & CS $\\uparrow$ & WO $\\uparrow$", "Zeta-7B & 0.1 & 0.2 & 0.3")
+    parts = tabular("Objectives & STA & CS & WO", "first & 0.4 & 0.5 & 0.6", "second & 0.7 & 0.8 & 0.9")
+    assert {c.model for c in claims(f"{main}\n{parts}")} == {"Zeta-7B", "first", "second"}
+
+
+def test_columns_without_the_percent_that_most_have_count_something() -> None:
+    text = "| Model | Avg. calls | Fluency (%) | Safety (%) |\n|---|---|---|---|\n| Zeta-7B | 2.31 | 71.5 | 81.7 |\n"
+    assert {c.benchmark for c in claims(text, ".md")} == {"Fluency", "Safety"}
+
+
+def test_a_measure_joined_to_a_word_is_one_name() -> None:
+    text = (
+        "| temperature | first-epoch-spearman | MMLU-acc |\n|---|---|---|\n| 0.2 | 0.81 | 0.5 |\n| 0.1 | 0.82 | 0.6 |\n"
+    )
+    assert {c.benchmark for c in claims(text, ".md")} == {"first-epoch-spearman", "MMLU"}

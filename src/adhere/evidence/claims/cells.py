@@ -21,6 +21,7 @@ from adhere.evidence.claims.names import (
     is_role,
     is_setting,
     is_split,
+    is_value,
     looks_like_model,
     metric_in,
     metric_name,
@@ -247,7 +248,11 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
         name = name._replace(shots=about.shots)
     guesses: list[str] = []
     known = context.caption_benchmark
-    if not name.is_known and known and (is_length(text) or role_of(text) == "aggregate" or not name.key):
+    are_values = is_value(labels[-1])
+    if are_values and not known and (metric := metric_in(context.table.caption)):
+        guesses.append(f"{text!r} is a setting; the caption names {metric}")
+        return BenchmarkName(benchmark_key(metric), metric, text, metric), above, guesses
+    if not name.is_known and known and (are_values or is_length(text) or role_of(text) == "aggregate" or not name.key):
         guesses.append(f"{text!r} is of {known.name}, the benchmark that the caption names")
         if not name.key:  # the label is nothing but a metric or shots
             return known._replace(metric=name.metric or known.metric, shots=name.shots or known.shots), above, guesses

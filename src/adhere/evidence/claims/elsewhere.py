@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
-from adhere.evidence.claims.layout import Labels, Layout
+from adhere.evidence.claims.layout import Labels, Layout, corner_of
 from adhere.evidence.claims.names import (
     BenchmarkName,
     benchmark_name,
@@ -21,6 +22,7 @@ from adhere.evidence.claims.names import (
     metric_in,
     role_of,
     shots_of,
+    without_pictures,
 )
 from adhere.evidence.read.document import Document, Table
 from adhere.evidence.read.documents import repair
@@ -50,13 +52,40 @@ def labels_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
     """The labels that name benchmarks and models in those tables that hold models."""
     benchmarks: set[str] = set()
     models: set[str] = set()
+    named: set[str] = set()
     for table, layout in zip(tables, layouts, strict=True):
-        above = {path[-1] for path in layout.paths[layout.first :] if path and role_of(path[-1]) == "score"}
-        beside = {clean_label(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names}
+        data = layout.paths[layout.first :]
+        above = {without_pictures(path[-1]) for path in data if path and role_of(path[-1]) == "score"}
+        beside = {without_pictures(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names}
         if layout.models_in and not layout.nothing:
             benchmarks |= above if layout.models_in == "rows" else beside
-            models |= beside if layout.models_in == "rows" else above
-    return Labels(frozenset(benchmarks - {""}), frozenset(models - {""}))
+            own = beside if layout.models_in == "rows" else above
+            is_said = layout.models_in == "rows" and label_kind(corner_of(table, layout.names)) == "models"
+            named |= own if is_said else {label for label in own if looks_like_model(label)}
+            models |= own
+    return Labels(frozenset(benchmarks - {""}), frozenset(models - {""}), frozenset(named - {""}))
+
+
+def told_apart(tables: Sequence[Table]) -> dict[int, str]:
+    """What the captions of tables with the same labels differ in, by table: `AUC of ResNet50`, `AUC of DenseNet`."""
+    alike: dict[Hashable, list[Table]] = defaultdict(list)
+    for table in tables:
+        if table.caption:
+            alike[str(table.headers), tuple(row.cells[0].text for row in table.rows)].append(table)
+    found: dict[int, str] = {}
+    for same in alike.values():
+        texts = [table.caption.removeprefix(f"{table.label}:").rstrip(" .").split() for table in same]
+        head = _alike(texts)
+        tail = _alike([text[head:][::-1] for text in texts])
+        names = [" ".join(text[head : len(text) - tail]) for text in texts]
+        if len(same) > 1 and head and len({*names}) == len(names) and all(0 < len(name.split()) < 4 for name in names):
+            found |= {table.index: name for table, name in zip(same, names, strict=True)}
+    return found
+
+
+def _alike(texts: list[list[str]]) -> int:
+    """How many words the texts have in common at their beginning."""
+    return sum(1 for _ in takewhile(lambda words: len({*words}) == 1, zip(*texts, strict=False)))
 
 
 def ways_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[tuple[str, ...]]:
@@ -179,6 +208,7 @@ def topic_of(table: Table) -> BenchmarkName | None:
         first = _FIRST_NAME.match(heading)
         name = first.group() if first else REMARK.sub(" ", heading).strip()
     is_name = 2 <= len(name) <= 30 and len(name.split()) <= 3 and _NAME_LIKE.search(name) and shots_of(name)[1] == name
-    if not is_name or looks_like_model(name) or role_of(name) != "score" or _ABOUT.search(name):
+    is_phrase = re.search(r"(?<=\s)[^\W\dA-Z_]{4,}(?=\s)", name)  # `Validação cruzada K-Fold` says how
+    if not is_name or is_phrase or looks_like_model(name) or role_of(name) != "score" or _ABOUT.search(name):
         return None
     return benchmark_name(name)

@@ -21,12 +21,14 @@ from adhere.evidence.claims.names import (
     is_role,
     is_setting,
     is_split,
+    is_value,
     label_kind,
     looks_like_model,
     metric_in,
     model_name,
     role_of,
     shots_of,
+    without_pictures,
 )
 from adhere.evidence.claims.printed import SCALES, is_absent
 from adhere.evidence.read.document import Table
@@ -73,17 +75,21 @@ class Layout:
 
 
 class Labels(NamedTuple):
-    """The labels that name benchmarks and models in other tables of a document."""
+    """The labels that name benchmarks and models in other tables of a document; `named` says that they are models."""
 
     benchmarks: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
 
 
 NOWHERE = Labels()
 
 
-def layout_of(table: Table, elsewhere: Labels = NOWHERE) -> Layout:
-    """How a table is laid out; never fails, but may find that it makes no claims."""
+def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "") -> Layout:
+    """How a table is laid out; never fails, but may find that it makes no claims.
+
+    `apart` is the name by which its caption differs from that of a table with the same labels.
+    """
     paths = [_path([row[c] for row in table.headers]) for c in range(table.width)]
     spread = {tuple(path[:-1]) for path in paths if len(path) > 1 and is_role("spread", path[-1])}
     # A mean beside its deviation is over runs or raters, not over the other columns: it is what stands above it.
@@ -92,15 +98,23 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE) -> Layout:
         for path in map(_or_blank, paths)
     ]
     _spell_out(paths)
+    _put_measures_last(paths)
     first = _first_data_column(table, paths)
     kinds = [_kind(table, c, paths[c]) for c in range(first)]
+    if len({tuple(path[:-1]) for path in paths[first:] if len(path) > 1 and is_metric(path[-1])}) > 1:
+        # What was measured stands over the measures: a `Dataset` beside the rows is what was trained on.
+        kinds = ["note" if kind == "benchmarks" and first > 1 else kind for kind in kinds]
     names = _name_column(table, first, kinds)
     kinds[names] = "names"
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     corner = corner_of(table, names)
-    layout.models_in = _orientation(table, layout, corner) or _as_elsewhere(table, layout, elsewhere)
+    _about_named_model(table, layout, corner, named_in(table.caption, elsewhere.named), elsewhere)
+    if not layout.model:
+        layout.models_in = _orientation(table, layout, corner) or _as_elsewhere(table, layout, elsewhere)
+    if apart and not (layout.models_in or layout.model):
+        _about_named_model(table, layout, corner, [apart], elsewhere)
     is_named = bool(layout.models_in)
-    if not is_named:
+    if not is_named and not layout.model:
         _about_one_model(table, layout, corner)
     if layout.models_in and _is_about_attributes(table, layout, corner):
         layout.nothing = "its rows and columns name attributes of models (size, speed, training), no benchmark"
@@ -117,6 +131,17 @@ def _spell_out(paths: list[list[str]]) -> None:
     if {"P", "R"} <= labels and any(metric_in(label) == "F1" for label in labels):
         for path in paths:
             path[:] = [{"P": "Precision", "R": "Recall"}.get(label, label) for label in path]
+
+
+def _put_measures_last(paths: list[list[str]]) -> None:
+    """`F1` over `Physio set` is the F1 of that set, where the set stands below several measures."""
+    over: dict[str, set[str]] = {}
+    for path in paths:
+        if len(path) == 2 and is_metric(path[0]) and not is_part(path[1]):
+            over.setdefault(path[1], set()).add(path[0])
+    for path in paths:
+        if len(path) == 2 and len(over.get(path[1], ())) > 1:
+            path.reverse()
 
 
 def _labels_in_groups(paths: list[list[str]]) -> frozenset[str]:
@@ -327,8 +352,9 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
         return "columns"
     labels = [label for path in data for label in path]
     is_method = not kind and not known_columns and not any(map(metric_in, labels))
-    if is_method and any(_METHOD.search(path[-1]) for path in data if path) and not any(map(_METHOD.search, rows)):
-        return "columns"  # `Baseline | Fine-tuned` over sets that no list has
+    by_columns, by_rows = any(_METHOD.search(path[-1]) for path in data if path), any(map(_METHOD.search, rows))
+    if is_method and by_columns != by_rows:
+        return "columns" if by_columns else "rows"  # `Baseline | Fine-tuned` over sets that no list has
     return None
 
 
@@ -341,8 +367,8 @@ _METHOD = re.compile(
 
 def _as_elsewhere(table: Table, layout: Layout, elsewhere: Labels) -> Orientation:
     """The axis of models by labels that other tables of the document have for their benchmarks or their models."""
-    data = [path[-1] for path in layout.paths[layout.first :] if path]
-    rows = [label for text in _column(table, layout.names) if (label := clean_label(text))]
+    data = [without_pictures(path[-1]) for path in layout.paths[layout.first :] if path]
+    rows = [label for text in _column(table, layout.names) if (label := without_pictures(text))]
     has_models = label_kind(corner_of(table, layout.names)) in {"models", ""}  # `Language` says that rows are none
     for own, others, orientation in (
         (data, elsewhere.benchmarks if has_models else frozenset(), "rows"),
@@ -376,6 +402,28 @@ def _is_about_attributes(table: Table, layout: Layout, corner: str) -> bool:
     return bool(labels) and (
         about == len(labels) or (about >= 3 and about > len(labels) / 2 and not any(map(metric_in, labels)))
     )
+
+
+def _about_named_model(table: Table, layout: Layout, corner: str, names: list[str], elsewhere: Labels) -> None:
+    """A table without models whose caption names one model of the document's other tables."""
+    labels = [label for path in layout.paths for label in path] + [clean_label(t) for t in _column(table, layout.names)]
+    if len(names) != 1 or label_kind(corner) == "models" or any(map(looks_like_model, labels)):
+        return
+    if not elsewhere.named & {*map(without_pictures, labels)}:
+        layout.model, layout.model_reason = names[0], f"the table names no model; its caption names {names[0]}"
+        are_values = all(path and is_value(path[-1]) for path in layout.paths[layout.first :])
+        is_of_sets = label_kind(corner) in {"benchmarks", "categories"} or are_values
+        layout.benchmarks_in = "rows" if is_of_sets else "columns"
+
+
+def named_in(text: str, names: frozenset[str]) -> list[str]:
+    """The names that stand in a text, but for those within longer ones."""
+    found: list[str] = []
+    for name in sorted(names, key=lambda name: (-len(name), name)):
+        is_there = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE if len(name) > 2 else 0)
+        if is_there and len(name) > 1 and not any(name in other for other in found):
+            found.append(name)
+    return found
 
 
 def _about_one_model(table: Table, layout: Layout, corner: str) -> None:

@@ -81,12 +81,14 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
         "attribute" if c < layout.first or _counts(table, c) else _column_role(path)
         for c, path in enumerate(layout.paths)
     ]
-    arrows = [any(has_arrow(row[c]) for row in table.headers) for c in range(len(layout.paths))]
-    if 2 * sum(arrows) > len(arrows) - layout.first and layout.models_in == "rows":
-        # Who says of most columns whether more or less is better says it of all measures: the others count or cost
-        # something.
+    for tells in (has_arrow, is_share):
+        said = [any(tells(row[c]) for row in table.headers) for c in range(len(layout.paths))]
+        if 2 * sum(said) <= len(said) - layout.first or layout.models_in != "rows":
+            continue
+        # Who says of most columns whether more or less is better, or that they are percentages, says it of all
+        # measures: the others count or cost something.
         for c, path in enumerate(layout.paths):
-            if roles[c] == "score" and not arrows[c] and not any(is_known(label) or metric_in(label) for label in path):
+            if roles[c] == "score" and not said[c] and not any(is_known(label) or metric_in(label) for label in path):
                 roles[c] = "attribute"
     if "score" not in roles:
         # "Score" beside no other scores is what the rows score, not a sum of anything.
@@ -94,6 +96,11 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
             if roles[c] == "aggregate" and path and path[-1].lower() in DEFAULT_SETTINGS:
                 roles[c] = "score"
     return roles
+
+
+def is_share(label: str) -> bool:
+    """Whether a label says that its numbers are percentages: `Fluency (%)`."""
+    return "(%)" in label
 
 
 def _counts(table: Table, c: int) -> bool:
