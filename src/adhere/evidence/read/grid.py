@@ -304,10 +304,10 @@ def _spread_over_parts(upper: list[str], lower: Sequence[str]) -> bool:
 def _is_header(row: RawRow, above: Sequence[RawRow], width: int, labels: int) -> bool:
     if len(row.cells) != width or _is_across(row):
         return False  # one text over all columns, below the header, is a section
-    if len(above) == 1 and _is_all_bold(row):
-        return True
     over = [{clean_label(head.cells[column]) for head in above if len(head.cells) > column} for column in range(labels)]
     own = [label for c in range(labels) if (label := clean_label(row.cells[c])) and label not in over[c]]
+    if _is_all_bold(row) and (len(above) == 1 or not any(any(labels) for labels in over)):
+        return True
     kinds = {label_kind(label) for label in own}
     # "Architecture | MoE | Dense" is a row of attributes; "Model | Size | MMLU" is a header.
     if own and ("" in kinds or not kinds & {"models", "benchmarks", "metric", "categories"}):
