@@ -187,3 +187,84 @@ def test_a_measure_joined_to_a_word_is_one_name() -> None:
         "| temperature | first-epoch-spearman | MMLU-acc |\n|---|---|---|\n| 0.2 | 0.81 | 0.5 |\n| 0.1 | 0.82 | 0.6 |\n"
     )
     assert {c.benchmark for c in claims(text, ".md")} == {"first-epoch-spearman", "MMLU"}
+
+
+def test_a_name_behind_a_rule_is_no_argument_of_it() -> None:
+    rows = "{Models} & QuizA & QuizB \\\\ \\cline{2-3}\n{} & EM & F1 \\\\ \\midrule\n{Zeta} & 1.5 & 2.5 \\\\\n{Eta} & 3.5 & 4.5"
+    assert [c.model for c in claims(tabular(rows))] == ["Zeta"] * 2 + ["Eta"] * 2
+
+
+def test_a_row_stands_where_its_numbers_do() -> None:
+    rows = tabular(
+        "Group & Model & MMLU & GSM8K", "\\multirow{2}{*}{Open}\n & Zeta-7B & 1.5 & 2.5", " & Eta-7B & 3.5 & 4.5"
+    )
+    assert [c.line for c in claims(rows)] == [4, 4, 5, 5]
+
+
+def test_columns_are_ways_to_do_what_the_caption_names() -> None:
+    head = " & \\multicolumn{2}{c}{words} & \\multicolumn{2}{c}{words + signs} \\\\\nTrial & SVM & NB & SVM & NB"
+    rows = tabular(
+        head + " \\\\ \\hline\nfirst & 67.1 & 64.2 & 61.5 & 67.0", "second & 70.8 & 65.6 & 64.1 & 66.7", columns="lcccc"
+    )
+    own = claims(in_table(rows, "Resultados com a base de dados HarrierSet-2."))
+    assert {c.benchmark for c in own} == {"HarrierSet-2"}
+    assert {c.variant for c in own} == {"words SVM", "words NB", "words + signs SVM", "words + signs NB"}
+    sets = claims(
+        in_table(rows.replace("words + signs", "HarrierSet-2"), "Resultados com a base de dados HarrierSet-2.")
+    )
+    assert {c.benchmark for c in sets} == {"words", "HarrierSet-2"}, "the caption names one of the sets"
+
+
+def test_methods_of_one_group_that_begin_the_other_groups_are_the_models() -> None:
+    head = (
+        " & \\multicolumn{2}{c}{Acc} & \\multicolumn{2}{c}{Plain harm} & \\multicolumn{2}{c}{Guard harm} \\\\ \\hline\n"
+    )
+    head += "Domain & Plain & Guard & AA & BB & AA & BB"
+    body = ("PIQA & 88.1 & 87.7 & 7.7 & 4.4 & 0.3 & 0.4", "MMLU & 61.1 & 61.0 & 9.9 & 2.2 & 0.5 & 0.6")
+    rows = tabular(head, "BoolQ & 87.2 & 86.9 & 9.7 & 1.5 & 0.1 & 0.2", *body)
+    own = claims(rows)
+    assert {(c.model, c.value) for c in own if c.benchmark == "BoolQ"} == {
+        *(("Plain", value) for value in (87.2, 9.7, 1.5)),
+        *(("Guard", value) for value in (86.9, 0.1, 0.2)),
+    }
+
+
+def test_settings_below_a_pair_of_languages_and_measures_in_two_ways() -> None:
+    rows = "| Setting | BLEU | chrF++ |\n|---|---|---|\n| No Context | 38.1 | 61.5 |\n| With Context | 41.9 | 68.0 |\n"
+    assert {c.model for c in claims(f"### English → French (en → fr)\n\n{rows}", ".md")} == {
+        "No Context",
+        "With Context",
+    }
+    ways = "| Direction | BLEU (plain) | BLEU (tuned) |\n|---|---|---|\n| en → fr | 38.1 | 41.9 |\n| en → it | 18.6 | 22.4 |\n"
+    assert {(c.model, c.benchmark, c.metric) for c in claims(ways, ".md")} == {
+        (way, pair, "BLEU") for way in ("plain", "tuned") for pair in ("en → fr", "en → it")
+    }
+
+
+def test_tables_that_count_or_set_something_hold_no_scores() -> None:
+    counted = in_table(tabular(" & Short & Long", "QuizA & 320 & 859", "QuizB & 538 & 1064"), "Number of sentences.")
+    assert claims(counted) == []
+    assert claims(tabular("Parameter & Value", "Base Model & tiny-llava-7B", "LoRA Rank & 32", columns="ll")) == []
+    scores = tabular("Model & Harvest & Meadow & Orchard", "Zeta & 0.1 & 0.2 & 0.3", "Eta & 0.4 & 0.5 & 0.6")
+    sizes = tabular("Dataset & Harvest & Meadow & Orchard", "Density & 0.01 & 0.02 & 0.03", "Diameter & 29 & 11 & 12")
+    assert {c.model for c in claims(f"{sizes}\n{scores}")} == {"Zeta", "Eta"}
+    set_to = claims(tabular("Benchmark & t & Base-7B & Last-7B", "QuizA & 5 & 31.8 & 34.0", "QuizB & 9 & 25.4 & 42.0"))
+    assert {c.model for c in set_to} == {"Base-7B", "Last-7B"}
+
+
+def test_a_dash_over_a_column_is_the_whole_of_what_the_heading_names() -> None:
+    text = "### KoHateSpeech\n\n| model | - | gen_bias |\n|---|---|---|\n| kogpt | 0.31 | 0.17 |\n| koalpaca | 0.36 | 0.51 |\n"
+    assert [c.benchmark for c in claims(text, ".md")][::2] == ["KoHateSpeech"] * 2
+
+
+def test_word_and_character_error_rates_are_two_measures() -> None:
+    text = "| Model | WER | CER | word error rate |\n|---|---|---|---|\n| Zeta-7B | 5.1 | 2.1 | 5.2 |\n"
+    assert [c.metric for c in claims(text, ".md")] == ["WER", "CER", "WER"]
+
+
+def test_a_set_in_the_name_of_the_model_is_not_what_was_measured() -> None:
+    rows = tabular("Dataset & DER & JER", "dev & 23.4 & 56.8", "eval & 29.4 & 61.3")
+    own = claims(in_table(rows, "Scores with the vector model trained on a mix of VoxSet I and FarSet2 dev."))
+    assert {c.model for c in own} == {"vector model trained on a mix of VoxSet I and FarSet2 dev"}
+    assert {c.benchmark for c in own}.isdisjoint({"VoxSet", "FarSet2"})
+    assert {c.model for c in claims(in_table(rows, "Baseline scores."))} == {"Baseline"}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from adhere.evidence.claims.context import Context, setting_of
-from adhere.evidence.claims.elsewhere import REMARK, Elsewhere
+from adhere.evidence.claims.elsewhere import Elsewhere
 from adhere.evidence.claims.layout import Layout
 from adhere.evidence.claims.names import (
+    REMARK,
     BenchmarkName,
     ModelName,
     Role,
@@ -18,6 +20,7 @@ from adhere.evidence.claims.names import (
     benchmark_name,
     is_known,
     is_length,
+    is_metric,
     is_role,
     is_setting,
     is_split,
@@ -73,6 +76,8 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
         done = " ".join(label for label in below if not (label.startswith("(") or shots_of(label)[1] == ""))
         benchmark_path, setting = [row_label], setting_of(done)
         about = _with_shots(about, below)
+        if above and not about.metric and is_metric(above[-1]):
+            about, above = replace(about, metric=metric_name(above[-1])[0]), above[:-1]
         role = column_role if column_role in {"delta", "share", "attribute"} else row_role
     elif layout.model:
         model_text = layout.model
@@ -155,7 +160,7 @@ def _with_shots(about: AboutRow, labels: list[str]) -> AboutRow:
     for label in labels:
         shots, rest = shots_of(label)
         if shots and not rest:
-            return AboutRow(about.model, about.tuning, about.benchmark, shots, about.metric, about.setting)
+            return replace(about, shots=shots)
     return about
 
 
@@ -235,8 +240,8 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
 ) -> tuple[BenchmarkName | None, list[str], list[str]]:
     """The benchmark of a row or column, the groups above it, and what was assumed."""
     labels = [label for label in path if label]
-    if not labels:
-        return None, [], []
+    if not labels:  # a dash over a column: the whole of what the heading names
+        return context.topic if sheet.models_in == "rows" else None, [], []
     group = benchmark_name(section) if section else None
     text = " ".join(labels)
     if group and (group.is_group or (sheet.models_in == "rows" and group.is_known)):

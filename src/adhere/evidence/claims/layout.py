@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from adhere.evidence.claims.names import (
+    REMARK,
     Kind,
     benchmark_name,
     clean_label,
@@ -75,11 +76,15 @@ class Layout:
 
 
 class Labels(NamedTuple):
-    """The labels that name benchmarks and models in other tables of a document; `named` says that they are models."""
+    """The labels that name benchmarks and models in other tables of a document.
+
+    `named` are models, and `sets` none, because a table says so.
+    """
 
     benchmarks: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
+    sets: frozenset[str] = frozenset()
 
 
 NOWHERE = Labels()
@@ -108,20 +113,32 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "") -> Lay
     kinds[names] = "names"
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     corner = corner_of(table, names)
+    are_methods = _lift_methods(paths[first:])
     _about_named_model(table, layout, corner, named_in(table.caption, elsewhere.named), elsewhere)
     if not layout.model:
-        layout.models_in = _orientation(table, layout, corner) or _as_elsewhere(table, layout, elsewhere)
+        layout.models_in = (
+            "columns" if are_methods else _orientation(table, layout, corner) or _as_elsewhere(table, layout, elsewhere)
+        )
     if apart and not (layout.models_in or layout.model):
         _about_named_model(table, layout, corner, [apart], elsewhere)
     is_named = bool(layout.models_in)
     if not is_named and not layout.model:
         _about_one_model(table, layout, corner)
-    if layout.models_in and _is_about_attributes(table, layout, corner):
+        measured = _share(paths[first:], lambda path: is_metric(path[-1]))
+        has_set = any(map(_PAIR.search, table.headings[-1:]))
+        if not layout.model and measured > 0.5 and label_kind(corner) == "shots" and has_set:
+            layout.models_in, layout.nothing = "rows", ""  # `Setting` over what was tried, below `en → de`
+    if is_role("counts", table.caption):
+        layout.nothing = "its caption says that it counts or describes something"
+    elif layout.models_in == "columns" and {path[-1] for path in paths[first:]} <= elsewhere.sets:
+        layout.nothing = "its columns are sets on which other tables measure"
+    elif layout.models_in and _is_about_attributes(table, layout):
         layout.nothing = "its rows and columns name attributes of models (size, speed, training), no benchmark"
     if is_named and layout.models_in == "columns":
         _complete_sizes(table, layout)
         _complete_from_row(table, layout)
-        _join_names(layout)
+        if not are_methods:
+            _join_names(layout)
     return layout
 
 
@@ -142,6 +159,26 @@ def _put_measures_last(paths: list[list[str]]) -> None:
     for path in paths:
         if len(path) == 2 and len(over.get(path[1], ())) > 1:
             path.reverse()
+
+
+def _lift_methods(data: list[list[str]]) -> bool:
+    """Whether the parts of one group begin the names of all others (`Acc.` over A and B beside `A harm`, `B harm`).
+
+    They are methods then, and what follows in the other groups' names was measured of them.
+    """
+    groups: dict[str, list[str]] = {}
+    for path in data:
+        groups.setdefault(path[0], []).append(path[-1])
+    for group, methods in groups.items():
+        of = {
+            other: method for other in groups if other != group for method in methods if other.startswith(method + " ")
+        }
+        if len(of) == len(groups) - 1 == len({*of.values()}) == len(methods) > 1:
+            for path in data:
+                if method := of.get(path[0], ""):
+                    path[:] = [f"{REMARK.sub(' ', path[0].removeprefix(method)).strip()} {path[-1]}", method]
+            return True
+    return False
 
 
 def _labels_in_groups(paths: list[list[str]]) -> frozenset[str]:
@@ -342,11 +379,14 @@ def _may_be_models(data: list[list[str]], kind: str) -> bool:
 
 def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_columns: float) -> Orientation | None:
     """The axis of models where no label reads like one: what is measured is none; None where this says nothing."""
+    are_pairs = _share(rows, _PAIR.fullmatch) > 0.5
+    are_ways = (kind in {"benchmarks", "categories"} or are_pairs) and _split_ways(data)
     scores = [path for path in data if role_of(path[-1]) != "attribute" and label_kind(path[-1]) != "note"]
     measured = _share(scores, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
-    are_pairs = _share(rows, _PAIR.fullmatch) > 0.5
     if measured > 0.5 and kind != "models":
-        return "" if kind in {"benchmarks", "metric", "categories", "shots"} or are_pairs else "rows"
+        if kind in {"benchmarks", "categories"} or are_pairs:
+            return "columns" if are_ways else ""
+        return "" if kind in {"metric", "shots"} else "rows"
     # `Method` may stand over the measures, for the columns beside it.
     if measured == known_columns == 0 and _share(rows, is_metric) > (0.5 if kind == "models" else 0.3):
         return "columns"
@@ -356,6 +396,18 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
     if is_method and by_columns != by_rows:
         return "columns" if by_columns else "rows"  # `Baseline | Fine-tuned` over sets that no list has
     return None
+
+
+def _split_ways(data: list[list[str]]) -> bool:
+    """Whether each measure comes in the same ways (`BLEU (plain)`, `BLEU (tuned)`): it then stands over them."""
+    found = [re.fullmatch(r"(.+?)\s*\((.+)\)", path[-1]) for path in data if len(path) == 1]
+    split = [match.groups() for match in found if match and is_metric(match[1]) and not is_part(match[2])]
+    ways = {way for _, way in split}
+    if len(split) < len(data) or len(ways) < 2 or len({*split}) < len({name for name, _ in split}) * len(ways):
+        return False
+    for path, labels in zip(data, split, strict=True):
+        path[:] = labels
+    return True
 
 
 _PAIR = re.compile(r"\w+(?: \w+)?\s?[\u2192\u2194\u21d2\u21d4]\s?\w+(?: \w+)?")  # `en → de`
@@ -386,7 +438,7 @@ def _share(items: list, test) -> float:  # type: ignore[no-untyped-def,type-arg]
     return sum(bool(test(item)) for item in items) / max(len(items), 1)
 
 
-def _is_about_attributes(table: Table, layout: Layout, corner: str) -> bool:
+def _is_about_attributes(table: Table, layout: Layout) -> bool:
     """Whether the axis beside the models names nothing but attributes and settings."""
     if layout.models_in == "columns":
         labels = [clean_label(text) for text in _column(table, layout.names)]
@@ -395,7 +447,10 @@ def _is_about_attributes(table: Table, layout: Layout, corner: str) -> bool:
     labels = [label for label in labels if label]
     if any(is_known(label) for label in labels):
         return False
-    if layout.models_in == "columns" and corner and is_attribute(corner):
+    corners = [label for header in table.headers if (label := clean_label(header[layout.names]))]
+    if any(is_role("parameters", label) for label in corners) or (
+        layout.models_in == "columns" and any(map(is_attribute, corners[-1:]))
+    ):
         return True
     about = sum(is_setting(label) or role_of(label) in {"attribute", "share"} for label in labels)
     # Among several attributes an unknown label is one, too, unless it names a measure.
@@ -441,7 +496,9 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
     places = [("the corner of the table", [named] if looks_like_model(named) else [])]
     places += [("its caption", models_in(table.caption)), ("the text above it", models_in(table.lead))]
     if is_of_sets:
-        places.append(("its caption", [match["name"] for match in _MODEL_SAID.finditer(table.caption)]))
+        places.append(
+            ("its caption", [match["name"] or match["first"] for match in _MODEL_SAID.finditer(table.caption)])
+        )
     places += [(f"the heading {text!r}", models_in(text)) for text in reversed(table.headings)]
     for where, found in places:
         if len(found) == 1:
@@ -468,7 +525,8 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
 
 _MODEL_SAID = re.compile(
     r"\b(?:with|of|for|using|from) (?:the |our |an? )?"
-    r"(?P<name>[^.,;:]{2,70}?\b(?:model|system|classifier|network|parser|baseline)\b(?: trained on [^.,;:]+)?)"
+    r"(?P<name>[^.,;:]{2,70}?\b(?:model|system|classifier|network|parser|baseline)\b(?: trained on [^.,;:]+)?)|"
+    r"\b(?P<first>Baseline) (?:scores|results|performance)\b"
 )
 
 
@@ -545,7 +603,7 @@ def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
             (
                 i
                 for i in range(len(path) - 1, -1, -1)
-                if role_of(path[i]) == "score" and label_kind(path[i]) == "" and not _is_remark(path[i])
+                if role_of(path[i]) == "score" and label_kind(path[i]) in {"", "models"} and not _is_remark(path[i])
             ),
             0,
         )

@@ -44,6 +44,7 @@ _LENGTH = re.compile(r"^\d+(?:\.\d+)?\s?[kKM](?:\s*tokens)?$")
 _PARAMETERS = re.compile(r"\bparam(?:eter)?s?\.?$", re.IGNORECASE)
 _SHOTS = re.compile(r"\b(\d+(?:-\d+)?)[- ]shots?(?:@\d+)?\b|(?<![\w-])(zero|one|few)[- ]shot\b", re.IGNORECASE)
 _PAREN = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
+REMARK = re.compile(r"\s*[(\[\uff08](?P<remark>[^()\[\]\uff08\uff09]*)[)\]\uff09]\s*")
 _LOWER_IS_BETTER = re.compile(r"lower[,\s]+(?:is|are|the)\s+(?:the\s+)?better|smaller is better", re.IGNORECASE)
 _HARM = re.compile(
     r"\b(?:harmful|toxicity|toxigen|hallucination|latency|error)s?\b(?! analysis)|\b(?:loss|ppl)\b", re.IGNORECASE
@@ -51,7 +52,7 @@ _HARM = re.compile(
 _ARROW_UP, _ARROW_DOWN = re.compile(r"[↑⬆]"), re.compile(r"[↓⬇]")
 
 
-_NO_PROPORTIONS = frozenset({"perplexity", "bits per byte", "rating", "BLEU", "ROUGE-L", "error rate"})
+_NO_PROPORTIONS = frozenset({"perplexity", "bits per byte", "rating", "BLEU", "ROUGE-L", "error rate", "WER", "CER"})
 _HOW_PRINTED = re.compile(
     r"\s*[(\[]\s*(?:in\s+)?(?:%|\d+\s?%\s*CI|CI|n\s*=\s*\d[\d,]*|[±+/-]*\s*(?:std|sd|se|stderr)\.?)\s*[)\]]",
     re.IGNORECASE,
@@ -220,7 +221,7 @@ def is_attribute(label: str) -> bool:
         return any(word in shown for word in data["chinese"]) or shown.strip() == "#"
     telling, beside = _attribute_words()
     words = [part for word in words for part in word.split("-")]
-    if is_head or words[-1] in data["heads"].split() or (len(words) > 1 and words[-1] == "num") or shown == "N":
+    if is_head or words[-1] in data["heads"].split() or (len(words) > 1 and "num" in words):
         return True  # the last word of a name says what it is: `Mean Latency` is a latency
     return any(word in telling for word in words) and all(
         word in telling or word in beside or word.isdigit() for word in words
@@ -476,7 +477,7 @@ def looks_like_model(text: str) -> bool:
         return len(words) <= 7 and not (
             tokens[0] in _PLAIN_WORDS and len(words) > 1 and not any(t[0].isdigit() for t in tokens)
         )
-    if re.search(r"[-_ ](?:instruct|inst|chat|it|base|sft)$", lowered) and len(words) <= 6:
+    if re.search(r"[^\u2192\u21d2\s]\s*[-_ ](?:instruct|inst|chat|it|base|sft)$", lowered) and len(words) <= 6:
         return True
     return bool(_SIZE_IN_NAME.search(shown)) and re.search(r"[^\W\d_]{2,}", shown) is not None and len(words) <= 5
 

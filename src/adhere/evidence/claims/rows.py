@@ -30,6 +30,7 @@ from adhere.evidence.claims.printed import SCALES, PrintedNumber, is_absent
 from adhere.evidence.read.document import Cell, Row, Table
 
 _CONTINUATION = re.compile(r"^\s*(?:[-+–•↳]|w/o?(?=\s)|with(?:out)?\b|\\quad)\s*\S", re.IGNORECASE)
+_WITHOUT = re.compile(r"(?:no|without) \w", re.IGNORECASE)
 _AUTHORS = re.compile(r"[A-Z][\w'@-]+(?: (?:et al\.?|and [A-Z][\w'-]+|& [A-Z][\w'-]+))?,? \((?:19|20)\d\d[a-z]?\)")
 _TICKS, _CROSSES = frozenset("✓✔√☑✅"), frozenset(["", *"✗✘×❌☐–—-"])
 _BARE_NUMBER = re.compile(r"\d+(?:\.\d+)?%?")
@@ -110,8 +111,13 @@ def _counts(table: Table, c: int) -> bool:
     """
     numbers = [part.number for row in table.rows if len(row.cells) > c for part in row.cells[c].parts if part.number]
     head = clean_label(table.headers[-1][c]) if table.headers and len(table.headers[-1]) > c else ""
-    if len(numbers) > 1 and is_split(head) and all(number.decimals == 0 and number.value >= 200 for number in numbers):
-        return True  # how many items a split has
+    is_set = len(head) == 1 and head.isalpha() and all(map(_is_bare, numbers))  # `N`, `t`
+    # `15.898` beside `261`: the point parts thousands.
+    has_thousands = {n.decimals for n in numbers} == {0, 3} and all(n.decimals or n.value >= 100 for n in numbers)
+    # How many items a split has.
+    is_split_size = len(numbers) > 1 and is_split(head) and all(not n.decimals and n.value >= 200 for n in numbers)
+    if is_set or has_thousands or is_split_size:
+        return True
     if len(numbers) > 2 and all(map(_is_bare, numbers)) and max(number.value for number in numbers) > 1:
         others = _others(table, c)  # whole numbers beside fractions of one are no scores
         if others and all(number.decimals > 1 and number.value <= 1 for number in others):
@@ -175,7 +181,8 @@ def row_labels_of(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
         above = name or above
         if layout.models_in == "rows":
             current, section = (row.section if row.section != section else current), row.section
-            if name and not _CONTINUATION.match(row.cells[layout.names].text):
+            # `With Context` is the other of `No Context`, and no more of it.
+            if name and (not _CONTINUATION.match(row.cells[layout.names].text) or _WITHOUT.match(current)):
                 current = name
             models.append(current)
         else:

@@ -41,7 +41,7 @@ def sheets_of(document: Document) -> list[Sheet]:
     if any(elsewhere) or apart:
         layouts = [
             layout
-            if layout.models_in and not named_in(table.caption, elsewhere.named)
+            if layout.models_in == "rows" and not named_in(table.caption, elsewhere.named)
             else layout_of(table, elsewhere, apart.get(table.index, ""))
             for table, layout in zip(document.tables, layouts, strict=True)
         ]
