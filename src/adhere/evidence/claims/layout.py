@@ -474,9 +474,11 @@ def _about_named_model(table: Table, layout: Layout, corner: str, names: list[st
 def named_in(text: str, names: frozenset[str]) -> list[str]:
     """The names that stand in a text, but for those within longer ones."""
     found: list[str] = []
-    for name in sorted(names, key=lambda name: (-len(name), name)):
+    lowered = text.lower()
+    near = [name for name in names if len(name) > 1 and name.lower() in lowered] if text else []
+    for name in sorted(near, key=lambda name: (-len(name), name)):
         is_there = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE if len(name) > 2 else 0)
-        if is_there and len(name) > 1 and not any(name in other for other in found):
+        if is_there and not any(name in other for other in found):
             found.append(name)
     return found
 
