@@ -235,11 +235,17 @@ def _keep_from_with(text: str) -> str:
     return (match.group() if match else text).strip()
 
 
+_BARE = re.compile(r"scores?|results?|values?|得分|分数|スコア|점수", re.IGNORECASE)  # a column that says no more than this
+
+
 def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind of label, in the order in which they are tried
     sheet: Sheet, context: Context, path: list[str], section: str, about: AboutRow
 ) -> tuple[BenchmarkName | None, list[str], list[str]]:
     """The benchmark of a row or column, the groups above it, and what was assumed."""
     labels = [label for label in path if label]
+    heading = context.table.headings[-1] if context.table.headings else ""
+    if len(labels) == 1 and _BARE.fullmatch(labels[0]) and is_metric(heading):
+        labels = [heading]  # `### Recall@10`, and a column called Score
     if not labels:  # a dash over a column: the whole of what the heading names
         return context.topic if sheet.models_in == "rows" else None, [], []
     group = benchmark_name(section) if section else None

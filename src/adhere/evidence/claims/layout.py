@@ -335,6 +335,8 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
     says = 0.6 if kind == "models" else 0.0
     other = 0.6 if kind in {"benchmarks", "metric"} else 0.3 if kind == "categories" else 0.0
     by_rows, by_columns = in_rows + known_columns + says, in_columns + known_rows + other
+    if 2 <= in_rows * len(rows) < len(rows) / 4 and not by_columns and kind in {"", "models"}:
+        return "rows"  # few names are known, and nothing speaks for the other axis
     if max(by_rows, by_columns) < 0.25 or (max(in_rows, in_columns) == 0 and not says and not other):
         # The same parts below several labels (`F1`, `EM`) are what benchmarks have: what stands in the rows was
         # measured on them.

@@ -26,8 +26,9 @@ from adhere.evidence.claims.values import Sheet, Value, printed_again
 from adhere.evidence.read.document import Document, Table
 
 _PRIVATE = re.compile(
-    r"\bin-?house\b(?! (?:evaluation )?(?:framework|pipeline|harness))|\binternal(?:ly)?\b"
-    r"(?! (?:evaluation )?(?:framework|pipeline|harness|sandbox))|"
+    r"\bin-?house\b(?! (?:evaluation )?(?:framework|pipeline|harness))|"
+    r"\binternal(?:ly)?\b(?! (?:evaluation )?(?:framework|pipeline|harness|sandbox))"
+    r"(?=[^.]{0,30}\b(?:bench|eval|test|task|data|set|suite|collect|built|curat|annotat|rat(?:ed|ing)))|"
     r"\bproprietary (?:test|benchmark|evaluation)",
     re.IGNORECASE,
 )
