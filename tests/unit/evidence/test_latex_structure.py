@@ -5,7 +5,7 @@ from __future__ import annotations
 from adhere.evidence.check import findings_of, gather
 from adhere.evidence.findings import Claim
 from adhere.evidence.read.documents import parse_document
-from adhere.evidence.read.latex_text import latex_text
+from adhere.evidence.read.latex_text import Macro, latex_text
 
 
 def claims(text: str, suffix: str = ".tex") -> list[Claim]:
@@ -91,3 +91,180 @@ def test_a_label_that_is_broken_over_two_rows_of_a_header() -> None:
         "Eta-7B & 51.1 & 61.2",
     )
     assert [c.benchmark for c in claims(rows)][:2] == ["Counterfactual", "Precise-Wiki"]
+
+
+def in_table(rows: str, caption: str) -> str:
+    return f"\\begin{{table}}\n\\caption{{{caption}}}\n{rows}\n\\end{{table}}\n"
+
+
+def test_a_caption_names_the_model_that_other_tables_hold() -> None:
+    named = in_table(tabular("Model & Accuracy & Recall", "Vireo & 50.1 & 60.2", "Siskin & 51.1 & 61.2"), "All models.")
+    rows = tabular("Fold & Accuracy & Recall", "first & 40.1 & 50.2", "second & 41.1 & 51.2")
+    own = claims(named + in_table(rows, "Folds of the vireo."))[4:]
+    assert {(c.model, c.metric) for c in own} == {("Vireo", "accuracy"), ("Vireo", "Recall")}
+    assert {c.setting for c in own} == {"first", "second"}
+    both = claims(named + in_table(rows, "Folds of Vireo and Siskin."))[4:]
+    assert {c.model for c in both}.isdisjoint({"Vireo", "Siskin"})
+
+
+def test_captions_of_like_tables_differ_in_the_model() -> None:
+    rows = tabular(
+        " & 100 & 500", "If early & 0.57 & 0.52", "If late & 0.55 & 0.38", "Standard deviation & 0.01 & 0.07"
+    )
+    text = in_table(rows, "AUC of FinchNet50.") + in_table(rows.replace("0.5", "0.6"), "AUC of WrenNet12.")
+    assert {(c.model, c.benchmark, c.setting) for c in claims(text)} == {
+        (model, name, size)
+        for model in ("FinchNet50", "WrenNet12")
+        for name in ("If early", "If late")
+        for size in ("100", "500")
+    }
+
+
+def test_columns_that_are_values_of_a_parameter_are_of_what_the_caption_names() -> None:
+    rows = tabular("Model & E=3 & E=10", "Zeta-7B & 90.1 (1.10) & 91.2 (0.52)", "Eta-7B & 92.1 (0.95) & 93.2 (0.26)")
+    own = claims(in_table(rows, "Epochs on SST-2."))
+    assert [(c.benchmark, c.variant, c.value) for c in own][:2] == [("SST-2", "E=3", 90.1), ("SST-2", "E=10", 91.2)]
+    measured = claims(in_table(rows.replace("=", " = "), "Accuracy by epochs."))
+    assert {(c.benchmark, c.metric) for c in measured} == {("accuracy", "accuracy")}
+
+
+def test_a_rule_below_the_first_group_of_rows_makes_it_no_header() -> None:
+    rows = tabular(
+        " & Test set & Baseline & Fine-tuned \\\\\n\\cline{1-4}\nQuizA & Short & 16.8 & 23.0",
+        " & Long & 37.8 & 41.1 \\\\\n\\hline\nQuizB & Short & 21.3 & 28.3",
+        " & Long & 36.8 & 41.8",
+        columns="llcc",
+    )
+    assert [(c.model, c.value) for c in claims(rows)][:2] == [("Baseline", 16.8), ("Fine-tuned", 23.0)]
+    assert len(claims(rows)) == 8
+
+
+def test_measures_over_sets_are_measures_of_the_sets() -> None:
+    rows = tabular(
+        "Dataset & Setup & P & R & F1 & P & R & F1 \\\\\n\\hline\n"
+        " & & \\multicolumn{3}{c}{HeronSet} & \\multicolumn{3}{c}{EgretSet}",
+        "distant & c[1] wide & 88.8 & 65.3 & 71.2* $\\pm$0.007 & 86.1 & 63.7 & 69.1",
+        "joint & c[1,2] wide & 83.3 & 70.3 & 75.0 & 79.4 & 66.2 & 70.6",
+        columns="llcccccc",
+    )
+    own = claims(rows)
+    assert len(own) == 12
+    assert {c.benchmark for c in own} == {"HeronSet", "EgretSet"}
+    assert {c.metric for c in own} == {"Precision", "Recall", "F1"}
+    assert own[0].model == "c[1] wide"
+
+
+def test_what_is_printed_in_grey_does_not_compete() -> None:
+    rows = ["Model & QuizA & QuizB & QuizC & QuizD", "Old & 10.0 & \\color{gray} 99.0 & 10.0 & 10.0"]
+    rows += ["Zeta-7B & 40.1" + " & \\textbf{50.1}" * 3, "Eta-7B & \\textbf{50.1}" + " & 40.1" * 3]
+    text = tabular(*rows, columns="lcccc")
+    document = parse_document(text.encode(), name="a", suffix=".tex")
+    assert not findings_of(gather([document])).conflicts
+    black = parse_document(text.replace("\\color{gray} 99", "99").encode(), name="a", suffix=".tex")
+    assert [c.type for c in findings_of(gather([black])).conflicts] == ["emphasis"]
+
+
+def test_macros_of_fonts_and_rows_show_their_text() -> None:
+    macros = {"ours": Macro(0, "{\\fontfamily{lmtt}\\selectfont Wren}"), "tall": Macro(2, "\\multirow{#1}{*}{#2}")}
+    assert latex_text("\\ours", macros) == "Wren"
+    assert latex_text("\\tall{2}{Model}", macros) == "Model"
+    assert latex_text("61.5\\% $\\bullet$", {}) == "61.5% •"
+
+
+def test_an_ablation_has_the_labels_of_the_main_table_but_for_arrows() -> None:
+    main = tabular("Model & STA $\\uparrow$ & CS $\\uparrow$ & WO $\\uparrow$", "Zeta-7B & 0.1 & 0.2 & 0.3")
+    parts = tabular("Objectives & STA & CS & WO", "first & 0.4 & 0.5 & 0.6", "second & 0.7 & 0.8 & 0.9")
+    assert {c.model for c in claims(f"{main}\n{parts}")} == {"Zeta-7B", "first", "second"}
+
+
+def test_columns_without_the_percent_that_most_have_count_something() -> None:
+    text = "| Model | Avg. calls | Fluency (%) | Safety (%) |\n|---|---|---|---|\n| Zeta-7B | 2.31 | 71.5 | 81.7 |\n"
+    assert {c.benchmark for c in claims(text, ".md")} == {"Fluency", "Safety"}
+
+
+def test_a_measure_joined_to_a_word_is_one_name() -> None:
+    text = (
+        "| temperature | first-epoch-spearman | MMLU-acc |\n|---|---|---|\n| 0.2 | 0.81 | 0.5 |\n| 0.1 | 0.82 | 0.6 |\n"
+    )
+    assert {c.benchmark for c in claims(text, ".md")} == {"first-epoch-spearman", "MMLU"}
+
+
+def test_a_name_behind_a_rule_is_no_argument_of_it() -> None:
+    rows = "{Models} & QuizA & QuizB \\\\ \\cline{2-3}\n{} & EM & F1 \\\\ \\midrule\n{Zeta} & 1.5 & 2.5 \\\\\n{Eta} & 3.5 & 4.5"
+    assert [c.model for c in claims(tabular(rows))] == ["Zeta"] * 2 + ["Eta"] * 2
+
+
+def test_a_row_stands_where_its_numbers_do() -> None:
+    rows = tabular(
+        "Group & Model & MMLU & GSM8K", "\\multirow{2}{*}{Open}\n & Zeta-7B & 1.5 & 2.5", " & Eta-7B & 3.5 & 4.5"
+    )
+    assert [c.line for c in claims(rows)] == [4, 4, 5, 5]
+
+
+def test_columns_are_ways_to_do_what_the_caption_names() -> None:
+    head = " & \\multicolumn{2}{c}{words} & \\multicolumn{2}{c}{words + signs} \\\\\nTrial & SVM & NB & SVM & NB"
+    rows = tabular(
+        head + " \\\\ \\hline\nfirst & 67.1 & 64.2 & 61.5 & 67.0", "second & 70.8 & 65.6 & 64.1 & 66.7", columns="lcccc"
+    )
+    own = claims(in_table(rows, "Resultados com a base de dados HarrierSet-2."))
+    assert {c.benchmark for c in own} == {"HarrierSet-2"}
+    assert {c.variant for c in own} == {"words SVM", "words NB", "words + signs SVM", "words + signs NB"}
+    sets = claims(
+        in_table(rows.replace("words + signs", "HarrierSet-2"), "Resultados com a base de dados HarrierSet-2.")
+    )
+    assert {c.benchmark for c in sets} == {"words", "HarrierSet-2"}, "the caption names one of the sets"
+
+
+def test_methods_of_one_group_that_begin_the_other_groups_are_the_models() -> None:
+    head = (
+        " & \\multicolumn{2}{c}{Acc} & \\multicolumn{2}{c}{Plain harm} & \\multicolumn{2}{c}{Guard harm} \\\\ \\hline\n"
+    )
+    head += "Domain & Plain & Guard & AA & BB & AA & BB"
+    body = ("PIQA & 88.1 & 87.7 & 7.7 & 4.4 & 0.3 & 0.4", "MMLU & 61.1 & 61.0 & 9.9 & 2.2 & 0.5 & 0.6")
+    rows = tabular(head, "BoolQ & 87.2 & 86.9 & 9.7 & 1.5 & 0.1 & 0.2", *body)
+    own = claims(rows)
+    assert {(c.model, c.value) for c in own if c.benchmark == "BoolQ"} == {
+        *(("Plain", value) for value in (87.2, 9.7, 1.5)),
+        *(("Guard", value) for value in (86.9, 0.1, 0.2)),
+    }
+
+
+def test_settings_below_a_pair_of_languages_and_measures_in_two_ways() -> None:
+    rows = "| Setting | BLEU | chrF++ |\n|---|---|---|\n| No Context | 38.1 | 61.5 |\n| With Context | 41.9 | 68.0 |\n"
+    assert {c.model for c in claims(f"### English → French (en → fr)\n\n{rows}", ".md")} == {
+        "No Context",
+        "With Context",
+    }
+    ways = "| Direction | BLEU (plain) | BLEU (tuned) |\n|---|---|---|\n| en → fr | 38.1 | 41.9 |\n| en → it | 18.6 | 22.4 |\n"
+    assert {(c.model, c.benchmark, c.metric) for c in claims(ways, ".md")} == {
+        (way, pair, "BLEU") for way in ("plain", "tuned") for pair in ("en → fr", "en → it")
+    }
+
+
+def test_tables_that_count_or_set_something_hold_no_scores() -> None:
+    counted = in_table(tabular(" & Short & Long", "QuizA & 320 & 859", "QuizB & 538 & 1064"), "Number of sentences.")
+    assert claims(counted) == []
+    assert claims(tabular("Parameter & Value", "Base Model & tiny-llava-7B", "LoRA Rank & 32", columns="ll")) == []
+    scores = tabular("Model & Harvest & Meadow & Orchard", "Zeta & 0.1 & 0.2 & 0.3", "Eta & 0.4 & 0.5 & 0.6")
+    sizes = tabular("Dataset & Harvest & Meadow & Orchard", "Density & 0.01 & 0.02 & 0.03", "Diameter & 29 & 11 & 12")
+    assert {c.model for c in claims(f"{sizes}\n{scores}")} == {"Zeta", "Eta"}
+    set_to = claims(tabular("Benchmark & t & Base-7B & Last-7B", "QuizA & 5 & 31.8 & 34.0", "QuizB & 9 & 25.4 & 42.0"))
+    assert {c.model for c in set_to} == {"Base-7B", "Last-7B"}
+
+
+def test_a_dash_over_a_column_is_the_whole_of_what_the_heading_names() -> None:
+    text = "### KoHateSpeech\n\n| model | - | gen_bias |\n|---|---|---|\n| kogpt | 0.31 | 0.17 |\n| koalpaca | 0.36 | 0.51 |\n"
+    assert [c.benchmark for c in claims(text, ".md")][::2] == ["KoHateSpeech"] * 2
+
+
+def test_word_and_character_error_rates_are_two_measures() -> None:
+    text = "| Model | WER | CER | word error rate |\n|---|---|---|---|\n| Zeta-7B | 5.1 | 2.1 | 5.2 |\n"
+    assert [c.metric for c in claims(text, ".md")] == ["WER", "CER", "WER"]
+
+
+def test_a_set_in_the_name_of_the_model_is_not_what_was_measured() -> None:
+    rows = tabular("Dataset & DER & JER", "dev & 23.4 & 56.8", "eval & 29.4 & 61.3")
+    own = claims(in_table(rows, "Scores with the vector model trained on a mix of VoxSet I and FarSet2 dev."))
+    assert {c.model for c in own} == {"vector model trained on a mix of VoxSet I and FarSet2 dev"}
+    assert {c.benchmark for c in own}.isdisjoint({"VoxSet", "FarSet2"})
+    assert {c.model for c in claims(in_table(rows, "Baseline scores."))} == {"Baseline"}

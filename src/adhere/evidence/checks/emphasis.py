@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from adhere.evidence.checks.checking import Check, Read, Severity, Source, as_printed, show_number
 from adhere.evidence.claims.names import ModelName, is_served_only, looks_like_model, model_name
-from adhere.evidence.claims.printed import EPSILON
+from adhere.evidence.claims.printed import EPSILON, GREY
 from adhere.evidence.claims.values import Sheet, Value
 
 LEAST_SUPPORT = 0.6
@@ -64,13 +64,17 @@ def _marks(sheet: Sheet, ties: float) -> list[Check]:
     groupings = _groupings(sheet)
     outside = _out_of_competition(groupings[0])
     for all_lines in groupings:
-        lines = [[value for value in line if value.model not in outside] for line in all_lines]
+        lines = [[v for v in line if v.model not in outside and not _is_grey(v)] for line in all_lines]
         checks = [_best_check(line, ties) for line in lines if len(line) >= 2 and any(value.bold for value in line)]
         if _is_supported(checks, 2 if _BOLD_STATED.search(sheet.table.caption) else LEAST_LINES) and len(checks) > len(
             best
         ):
             best = checks
     return best
+
+
+def _is_grey(value: Value) -> bool:
+    return value.table.rows[value.row].cells[value.column].text.startswith(GREY)
 
 
 def _out_of_competition(lines: list[list[Value]]) -> set[ModelName | None]:

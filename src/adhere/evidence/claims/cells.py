@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from adhere.evidence.claims.context import Context, setting_of
-from adhere.evidence.claims.elsewhere import REMARK, Elsewhere
+from adhere.evidence.claims.elsewhere import Elsewhere
 from adhere.evidence.claims.layout import Layout
 from adhere.evidence.claims.names import (
+    REMARK,
     BenchmarkName,
     ModelName,
     Role,
@@ -18,9 +20,11 @@ from adhere.evidence.claims.names import (
     benchmark_name,
     is_known,
     is_length,
+    is_metric,
     is_role,
     is_setting,
     is_split,
+    is_value,
     looks_like_model,
     metric_in,
     metric_name,
@@ -72,6 +76,8 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
         done = " ".join(label for label in below if not (label.startswith("(") or shots_of(label)[1] == ""))
         benchmark_path, setting = [row_label], setting_of(done)
         about = _with_shots(about, below)
+        if above and not about.metric and is_metric(above[-1]):
+            about, above = replace(about, metric=metric_name(above[-1])[0]), above[:-1]
         role = column_role if column_role in {"delta", "share", "attribute"} else row_role
     elif layout.model:
         model_text = layout.model
@@ -154,7 +160,7 @@ def _with_shots(about: AboutRow, labels: list[str]) -> AboutRow:
     for label in labels:
         shots, rest = shots_of(label)
         if shots and not rest:
-            return AboutRow(about.model, about.tuning, about.benchmark, shots, about.metric, about.setting)
+            return replace(about, shots=shots)
     return about
 
 
@@ -229,13 +235,19 @@ def _keep_from_with(text: str) -> str:
     return (match.group() if match else text).strip()
 
 
+_BARE = re.compile(r"scores?|results?|values?|得分|分数|スコア|점수", re.IGNORECASE)  # a column that says no more than this
+
+
 def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind of label, in the order in which they are tried
     sheet: Sheet, context: Context, path: list[str], section: str, about: AboutRow
 ) -> tuple[BenchmarkName | None, list[str], list[str]]:
     """The benchmark of a row or column, the groups above it, and what was assumed."""
     labels = [label for label in path if label]
-    if not labels:
-        return None, [], []
+    heading = context.table.headings[-1] if context.table.headings else ""
+    if len(labels) == 1 and _BARE.fullmatch(labels[0]) and is_metric(heading):
+        labels = [heading]  # `### Recall@10`, and a column called Score
+    if not labels:  # a dash over a column: the whole of what the heading names
+        return context.topic if sheet.models_in == "rows" else None, [], []
     group = benchmark_name(section) if section else None
     text = " ".join(labels)
     if group and (group.is_group or (sheet.models_in == "rows" and group.is_known)):
@@ -247,7 +259,11 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
         name = name._replace(shots=about.shots)
     guesses: list[str] = []
     known = context.caption_benchmark
-    if not name.is_known and known and (is_length(text) or role_of(text) == "aggregate" or not name.key):
+    are_values = is_value(labels[-1])
+    if are_values and not known and (metric := metric_in(context.table.caption)):
+        guesses.append(f"{text!r} is a setting; the caption names {metric}")
+        return BenchmarkName(benchmark_key(metric), metric, text, metric), above, guesses
+    if not name.is_known and known and (are_values or is_length(text) or role_of(text) == "aggregate" or not name.key):
         guesses.append(f"{text!r} is of {known.name}, the benchmark that the caption names")
         if not name.key:  # the label is nothing but a metric or shots
             return known._replace(metric=name.metric or known.metric, shots=name.shots or known.shots), above, guesses

@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from adhere.evidence.claims.elsewhere import Elsewhere, benchmark_of_caption, measures_of, set_of_caption, topic_of
-from adhere.evidence.claims.layout import Layout, column_model, corner_of
+from adhere.evidence.claims.elsewhere import (
+    Elsewhere,
+    benchmark_of_caption,
+    has_ways,
+    measures_of,
+    set_of_caption,
+    topic_of,
+)
+from adhere.evidence.claims.layout import LEAST_SHARED, Layout, column_model, corner_of
 from adhere.evidence.claims.names import (
     BenchmarkName,
     ModelName,
@@ -28,7 +35,7 @@ from adhere.evidence.read.document import Document, Table
 _LANGUAGE = re.compile(
     r"\b(English|Chinese|French|German|Spanish|Japanese|Korean|Arabic|multilingual)\b", re.IGNORECASE
 )
-_PAIR = re.compile(r"[a-z]{2,3}(?:\s?[-\u2192\u2194]\s?|2)[a-z]{2,3}")
+_PAIR = re.compile(r"(?:^|\()(?P<pair>[a-z]{2,3}(?:\s?[-\u2192\u2194]\s?|2)[a-z]{2,3})\)?$")
 
 
 class Context:
@@ -40,19 +47,20 @@ class Context:
         self.tuned_names = _tuned_names(table.caption)
         self.notes = " ".join(note.text for note in table.notes)
         self.language = (_LANGUAGE.search(table.caption) or [""])[0]
-        heading = clean_label(table.headings[-1]) if table.headings else ""
-        self.pair = heading if _PAIR.fullmatch(heading) else ""  # `## en-de` above a table of translations
+        pair = _PAIR.search(clean_label(table.headings[-1])) if table.headings else None
+        self.pair = pair["pair"] if pair else ""  # `## en-de` above a table of translations
         self.corner = corner_of(table, layout.names)
         # Categories of one set; over several columns of labels the word is about the groups of what is named there.
-        self.is_of_categories = is_role("categories", self.corner) and layout.first == 1
+        # (Of benchmarks that are known it is none.)
+        names = [clean_label(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names]
+        is_of_parts = is_role("categories", self.corner) and layout.first == 1
+        self.is_of_categories = is_of_parts and sum(map(is_known, names)) < LEAST_SHARED
         self.caption_benchmark = benchmark_of_caption(table, layout, (table.caption,))
         self.about_benchmark = self.caption_benchmark or benchmark_of_caption(table, layout, table.headings[-1:])
-        self.topic = self.about_benchmark or set_of_caption(table) or topic_of(table)
-        self.is_of_topic = self.topic is not None and layout.models_in == "rows" and measures_of(layout) in extra.ways
-        self.names = frozenset(
-            {label for path in layout.paths for label in path}
-            | {clean_label(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names}
-        )
+        self.topic = self.about_benchmark or set_of_caption(table, layout.model) or topic_of(table)
+        are_ways = measures_of(layout) in extra.ways or has_ways(layout, set_of_caption(table))
+        self.is_of_topic = self.topic is not None and layout.models_in == "rows" and are_ways
+        self.names = frozenset({label for path in layout.paths for label in path} | {*names})
         self.special = SPECIAL_AVERAGE.search(f"{table.caption} {self.notes}")
         # A corner that names a benchmark says what all was measured on; the columns are then ways in which (`AIME |
         # DAPO | VAPO`).

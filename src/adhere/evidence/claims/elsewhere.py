@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
-from adhere.evidence.claims.layout import Labels, Layout
+from adhere.evidence.claims.layout import Labels, Layout, corner_of
 from adhere.evidence.claims.names import (
+    REMARK,
     BenchmarkName,
     benchmark_name,
     clean_label,
+    has_arrow,
     has_named_sizes,
     is_known,
     is_metric,
+    is_part,
     is_role,
     label_kind,
     looks_like_model,
     metric_in,
     role_of,
     shots_of,
+    without_pictures,
 )
 from adhere.evidence.read.document import Document, Table
 from adhere.evidence.read.documents import repair
@@ -29,7 +34,7 @@ _TOPIC = re.compile(r"\S{2,30}(?: \S+){0,2}")
 _FIRST_NAME = re.compile(r"(?:(?=[\w'-]*[A-Z]\d?[\w'-]*[A-Z\d])[A-Z][\w'-]+)(?=[\s(\uff08:\uff1a]|[^\x00-\x7f])")
 _NAME_LIKE = re.compile(r"[A-Z][\w'-]*[A-Z\d]|[a-z][A-Z]")  # more than a word with a capital
 _ON = re.compile(
-    r"\b(?:on|of|for)\s+(?:the\s+)?(?P<name>[A-Z][\w+-]*[A-Z\d][\w.+-]*\w(?:\s\d+(?:\.\d+)*)?)(?![\w+-])"
+    r"\b(?:on|of|for|data\s?set|dados|datos|données)\s+(?:the\s+)?(?P<name>[A-Z][\w+-]*[A-Z\d][\w.+-]*\w(?:\s\d+(?:\.\d+)*)?)(?![\w+-])"
     r"(?!(?:\s\w+)?\s(?:models?|methods?|variants?|systems?)\b)"  # `of DISTANT-CTO NER models` names a model
 )
 _ON_SET = re.compile(r"\bon (?:the |our )?(?P<name>(?:[\w-]+ ){0,3}[\w-]+) (?:benchmark|data\s?set|leaderboard)\b")
@@ -43,20 +48,48 @@ _ABOUT = re.compile(
     r"|实验|分析|对比|比较|模型|方法|训练|消融|モデル|実験|手法",
     re.IGNORECASE,
 )
-REMARK = re.compile(r"\s*[(\[\uff08](?P<remark>[^()\[\]\uff08\uff09]*)[)\]\uff09]\s*")
 
 
 def labels_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
     """The labels that name benchmarks and models in those tables that hold models."""
     benchmarks: set[str] = set()
     models: set[str] = set()
+    named: set[str] = set()
+    sets: set[str] = set()
     for table, layout in zip(tables, layouts, strict=True):
-        above = {path[-1] for path in layout.paths[layout.first :] if path and role_of(path[-1]) == "score"}
-        beside = {clean_label(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names}
+        data = layout.paths[layout.first :]
+        above = {without_pictures(path[-1]) for path in data if path and role_of(path[-1]) == "score"}
+        beside = {without_pictures(row.cells[layout.names].text) for row in table.rows if len(row.cells) > layout.names}
         if layout.models_in and not layout.nothing:
             benchmarks |= above if layout.models_in == "rows" else beside
-            models |= beside if layout.models_in == "rows" else above
-    return Labels(frozenset(benchmarks - {""}), frozenset(models - {""}))
+            own = beside if layout.models_in == "rows" else above
+            is_said = layout.models_in == "rows" and label_kind(corner_of(table, layout.names)) == "models"
+            named |= own if is_said else {label for label in own if looks_like_model(label)}
+            models |= own
+            sets |= above if is_said else set()
+    return Labels(*(frozenset(labels - {""}) for labels in (benchmarks, models, named, sets)))
+
+
+def told_apart(tables: Sequence[Table]) -> dict[int, str]:
+    """What the captions of tables with the same labels differ in, by table: `AUC of ResNet50`, `AUC of DenseNet`."""
+    alike: dict[Hashable, list[Table]] = defaultdict(list)
+    for table in tables:
+        if table.caption:
+            alike[str(table.headers), tuple(row.cells[0].text for row in table.rows)].append(table)
+    found: dict[int, str] = {}
+    for same in alike.values():
+        texts = [table.caption.removeprefix(f"{table.label}:").rstrip(" .").split() for table in same]
+        head = _alike(texts)
+        tail = _alike([text[head:][::-1] for text in texts])
+        names = [" ".join(text[head : len(text) - tail]) for text in texts]
+        if len(same) > 1 and head and len({*names}) == len(names) and all(0 < len(name.split()) < 4 for name in names):
+            found |= {table.index: name for table, name in zip(same, names, strict=True)}
+    return found
+
+
+def _alike(texts: list[list[str]]) -> int:
+    """How many words the texts have in common at their beginning."""
+    return sum(1 for _ in takewhile(lambda words: len({*words}) == 1, zip(*texts, strict=False)))
 
 
 def ways_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[tuple[str, ...]]:
@@ -71,6 +104,20 @@ def ways_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[tup
             topic = set_of_caption(table) or topic_of(table)
             sets[labels].append(topic.key if topic else "")
     return frozenset(labels for labels, found in sets.items() if len({*found} - {""}) > 1)
+
+
+def has_ways(layout: Layout, topic: BenchmarkName | None) -> bool:
+    """Whether the columns are ways to do what the caption names: the same below several labels (`SVM`, `NB`).
+
+    None of the labels says what was measured.
+    """
+    paths = [path for path in layout.paths[layout.first :] if path and role_of(path[-1]) == "score"]
+    labels = {label for path in paths for label in path}
+    said = any(is_known(x) or metric_in(x) or is_part(x) or has_arrow(x) or "→" in x for x in labels)
+    parts = {tuple(path[1:]) for path in paths}
+    if topic is None or topic.name in labels or said:
+        return False
+    return 1 < len(parts) < len(paths) == len(parts) * len({path[0] for path in paths}) and () not in parts
 
 
 def measures_of(layout: Layout) -> tuple[str, ...]:
@@ -162,11 +209,15 @@ def benchmark_of_caption(table: Table, layout: Layout, texts: tuple[str, ...]) -
     return set_of_caption(table) if bare and layout.models_in == "rows" and all(map(is_metric, bare)) else None
 
 
-def set_of_caption(table: Table) -> BenchmarkName | None:
-    """The one set that the caption says was measured on, listed or not: `Question answering results on FQuAD 1.0`."""
-    said = list(dict.fromkeys(match["name"] for match in _ON.finditer(table.caption)))
-    said = said or [match["name"] for match in _ON_SET.finditer(table.caption)]
-    return benchmark_name(said[0]) if len(said) == 1 else None
+def set_of_caption(table: Table, model: str = "") -> BenchmarkName | None:
+    """The one set that the caption says was measured on, listed or not: `Question answering results on FQuAD 1.0`.
+
+    Not one in the name of the `model` that all is about (`the parser trained on FooBank`).
+    """
+    caption = table.caption.replace(model, "") if model else table.caption
+    said = list(dict.fromkeys(match["name"] for match in _ON.finditer(caption)))
+    said = said or [match["name"] for match in _ON_SET.finditer(caption)]
+    return benchmark_name(said[0]) if len(said) == 1 and not looks_like_model(said[0]) else None
 
 
 def topic_of(table: Table) -> BenchmarkName | None:
@@ -179,6 +230,7 @@ def topic_of(table: Table) -> BenchmarkName | None:
         first = _FIRST_NAME.match(heading)
         name = first.group() if first else REMARK.sub(" ", heading).strip()
     is_name = 2 <= len(name) <= 30 and len(name.split()) <= 3 and _NAME_LIKE.search(name) and shots_of(name)[1] == name
-    if not is_name or looks_like_model(name) or role_of(name) != "score" or _ABOUT.search(name):
+    is_phrase = re.search(r"(?<=\s)[^\W\dA-Z_]{4,}(?=\s)", name)  # `Validação cruzada K-Fold` says how
+    if not is_name or is_phrase or looks_like_model(name) or role_of(name) != "score" or _ABOUT.search(name):
         return None
     return benchmark_name(name)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from adhere.evidence.claims.names import (
+    REMARK,
     Kind,
     benchmark_name,
     clean_label,
@@ -21,12 +22,14 @@ from adhere.evidence.claims.names import (
     is_role,
     is_setting,
     is_split,
+    is_value,
     label_kind,
     looks_like_model,
     metric_in,
     model_name,
     role_of,
     shots_of,
+    without_pictures,
 )
 from adhere.evidence.claims.printed import SCALES, is_absent
 from adhere.evidence.read.document import Table
@@ -73,17 +76,25 @@ class Layout:
 
 
 class Labels(NamedTuple):
-    """The labels that name benchmarks and models in other tables of a document."""
+    """The labels that name benchmarks and models in other tables of a document.
+
+    `named` are models, and `sets` none, because a table says so.
+    """
 
     benchmarks: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+    sets: frozenset[str] = frozenset()
 
 
 NOWHERE = Labels()
 
 
-def layout_of(table: Table, elsewhere: Labels = NOWHERE) -> Layout:
-    """How a table is laid out; never fails, but may find that it makes no claims."""
+def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "") -> Layout:
+    """How a table is laid out; never fails, but may find that it makes no claims.
+
+    `apart` is the name by which its caption differs from that of a table with the same labels.
+    """
     paths = [_path([row[c] for row in table.headers]) for c in range(table.width)]
     spread = {tuple(path[:-1]) for path in paths if len(path) > 1 and is_role("spread", path[-1])}
     # A mean beside its deviation is over runs or raters, not over the other columns: it is what stands above it.
@@ -92,22 +103,42 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE) -> Layout:
         for path in map(_or_blank, paths)
     ]
     _spell_out(paths)
+    _put_measures_last(paths)
     first = _first_data_column(table, paths)
     kinds = [_kind(table, c, paths[c]) for c in range(first)]
+    if len({tuple(path[:-1]) for path in paths[first:] if len(path) > 1 and is_metric(path[-1])}) > 1:
+        # What was measured stands over the measures: a `Dataset` beside the rows is what was trained on.
+        kinds = ["note" if kind == "benchmarks" and first > 1 else kind for kind in kinds]
     names = _name_column(table, first, kinds)
     kinds[names] = "names"
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     corner = corner_of(table, names)
-    layout.models_in = _orientation(table, layout, corner) or _as_elsewhere(table, layout, elsewhere)
+    are_methods = _lift_methods(paths[first:])
+    _about_named_model(table, layout, corner, named_in(table.caption, elsewhere.named), elsewhere)
+    if not layout.model:
+        layout.models_in = (
+            "columns" if are_methods else _orientation(table, layout, corner) or _as_elsewhere(table, layout, elsewhere)
+        )
+    if apart and not (layout.models_in or layout.model):
+        _about_named_model(table, layout, corner, [apart], elsewhere)
     is_named = bool(layout.models_in)
-    if not is_named:
+    if not is_named and not layout.model:
         _about_one_model(table, layout, corner)
-    if layout.models_in and _is_about_attributes(table, layout, corner):
+        measured = _share(paths[first:], lambda path: is_metric(path[-1]))
+        has_set = any(map(_PAIR.search, table.headings[-1:]))
+        if not layout.model and measured > 0.5 and label_kind(corner) == "shots" and has_set:
+            layout.models_in, layout.nothing = "rows", ""  # `Setting` over what was tried, below `en → de`
+    if is_role("counts", table.caption):
+        layout.nothing = "its caption says that it counts or describes something"
+    elif layout.models_in == "columns" and {path[-1] for path in paths[first:]} <= elsewhere.sets:
+        layout.nothing = "its columns are sets on which other tables measure"
+    elif layout.models_in and _is_about_attributes(table, layout):
         layout.nothing = "its rows and columns name attributes of models (size, speed, training), no benchmark"
     if is_named and layout.models_in == "columns":
         _complete_sizes(table, layout)
         _complete_from_row(table, layout)
-        _join_names(layout)
+        if not are_methods:
+            _join_names(layout)
     return layout
 
 
@@ -117,6 +148,37 @@ def _spell_out(paths: list[list[str]]) -> None:
     if {"P", "R"} <= labels and any(metric_in(label) == "F1" for label in labels):
         for path in paths:
             path[:] = [{"P": "Precision", "R": "Recall"}.get(label, label) for label in path]
+
+
+def _put_measures_last(paths: list[list[str]]) -> None:
+    """`F1` over `Physio set` is the F1 of that set, where the set stands below several measures."""
+    over: dict[str, set[str]] = {}
+    for path in paths:
+        if len(path) == 2 and is_metric(path[0]) and not is_part(path[1]):
+            over.setdefault(path[1], set()).add(path[0])
+    for path in paths:
+        if len(path) == 2 and len(over.get(path[1], ())) > 1:
+            path.reverse()
+
+
+def _lift_methods(data: list[list[str]]) -> bool:
+    """Whether the parts of one group begin the names of all others (`Acc.` over A and B beside `A harm`, `B harm`).
+
+    They are methods then, and what follows in the other groups' names was measured of them.
+    """
+    groups: dict[str, list[str]] = {}
+    for path in data:
+        groups.setdefault(path[0], []).append(path[-1])
+    for group, methods in groups.items():
+        of = {
+            other: method for other in groups if other != group for method in methods if other.startswith(method + " ")
+        }
+        if len(of) == len(groups) - 1 == len({*of.values()}) == len(methods) > 1:
+            for path in data:
+                if method := of.get(path[0], ""):
+                    path[:] = [f"{REMARK.sub(' ', path[0].removeprefix(method)).strip()} {path[-1]}", method]
+            return True
+    return False
 
 
 def _labels_in_groups(paths: list[list[str]]) -> frozenset[str]:
@@ -273,6 +335,8 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
     says = 0.6 if kind == "models" else 0.0
     other = 0.6 if kind in {"benchmarks", "metric"} else 0.3 if kind == "categories" else 0.0
     by_rows, by_columns = in_rows + known_columns + says, in_columns + known_rows + other
+    if 2 <= in_rows * len(rows) < len(rows) / 4 and not by_columns and kind in {"", "models"}:
+        return "rows"  # few names are known, and nothing speaks for the other axis
     if max(by_rows, by_columns) < 0.25 or (max(in_rows, in_columns) == 0 and not says and not other):
         # The same parts below several labels (`F1`, `EM`) are what benchmarks have: what stands in the rows was
         # measured on them.
@@ -317,19 +381,35 @@ def _may_be_models(data: list[list[str]], kind: str) -> bool:
 
 def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_columns: float) -> Orientation | None:
     """The axis of models where no label reads like one: what is measured is none; None where this says nothing."""
+    are_pairs = _share(rows, _PAIR.fullmatch) > 0.5
+    are_ways = (kind in {"benchmarks", "categories"} or are_pairs) and _split_ways(data)
     scores = [path for path in data if role_of(path[-1]) != "attribute" and label_kind(path[-1]) != "note"]
     measured = _share(scores, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
-    are_pairs = _share(rows, _PAIR.fullmatch) > 0.5
     if measured > 0.5 and kind != "models":
-        return "" if kind in {"benchmarks", "metric", "categories", "shots"} or are_pairs else "rows"
+        if kind in {"benchmarks", "categories"} or are_pairs:
+            return "columns" if are_ways else ""
+        return "" if kind in {"metric", "shots"} else "rows"
     # `Method` may stand over the measures, for the columns beside it.
     if measured == known_columns == 0 and _share(rows, is_metric) > (0.5 if kind == "models" else 0.3):
         return "columns"
     labels = [label for path in data for label in path]
     is_method = not kind and not known_columns and not any(map(metric_in, labels))
-    if is_method and any(_METHOD.search(path[-1]) for path in data if path) and not any(map(_METHOD.search, rows)):
-        return "columns"  # `Baseline | Fine-tuned` over sets that no list has
+    by_columns, by_rows = any(_METHOD.search(path[-1]) for path in data if path), any(map(_METHOD.search, rows))
+    if is_method and by_columns != by_rows:
+        return "columns" if by_columns else "rows"  # `Baseline | Fine-tuned` over sets that no list has
     return None
+
+
+def _split_ways(data: list[list[str]]) -> bool:
+    """Whether each measure comes in the same ways (`BLEU (plain)`, `BLEU (tuned)`): it then stands over them."""
+    found = [re.fullmatch(r"(.+?)\s*\((.+)\)", path[-1]) for path in data if len(path) == 1]
+    split = [match.groups() for match in found if match and is_metric(match[1]) and not is_part(match[2])]
+    ways = {way for _, way in split}
+    if len(split) < len(data) or len(ways) < 2 or len({*split}) < len({name for name, _ in split}) * len(ways):
+        return False
+    for path, labels in zip(data, split, strict=True):
+        path[:] = labels
+    return True
 
 
 _PAIR = re.compile(r"\w+(?: \w+)?\s?[\u2192\u2194\u21d2\u21d4]\s?\w+(?: \w+)?")  # `en → de`
@@ -341,8 +421,8 @@ _METHOD = re.compile(
 
 def _as_elsewhere(table: Table, layout: Layout, elsewhere: Labels) -> Orientation:
     """The axis of models by labels that other tables of the document have for their benchmarks or their models."""
-    data = [path[-1] for path in layout.paths[layout.first :] if path]
-    rows = [label for text in _column(table, layout.names) if (label := clean_label(text))]
+    data = [without_pictures(path[-1]) for path in layout.paths[layout.first :] if path]
+    rows = [label for text in _column(table, layout.names) if (label := without_pictures(text))]
     has_models = label_kind(corner_of(table, layout.names)) in {"models", ""}  # `Language` says that rows are none
     for own, others, orientation in (
         (data, elsewhere.benchmarks if has_models else frozenset(), "rows"),
@@ -360,7 +440,7 @@ def _share(items: list, test) -> float:  # type: ignore[no-untyped-def,type-arg]
     return sum(bool(test(item)) for item in items) / max(len(items), 1)
 
 
-def _is_about_attributes(table: Table, layout: Layout, corner: str) -> bool:
+def _is_about_attributes(table: Table, layout: Layout) -> bool:
     """Whether the axis beside the models names nothing but attributes and settings."""
     if layout.models_in == "columns":
         labels = [clean_label(text) for text in _column(table, layout.names)]
@@ -369,13 +449,40 @@ def _is_about_attributes(table: Table, layout: Layout, corner: str) -> bool:
     labels = [label for label in labels if label]
     if any(is_known(label) for label in labels):
         return False
-    if layout.models_in == "columns" and corner and is_attribute(corner):
+    corners = [label for header in table.headers if (label := clean_label(header[layout.names]))]
+    if any(is_role("parameters", label) for label in corners) or (
+        layout.models_in == "columns" and any(map(is_attribute, corners[-1:]))
+    ):
         return True
     about = sum(is_setting(label) or role_of(label) in {"attribute", "share"} for label in labels)
     # Among several attributes an unknown label is one, too, unless it names a measure.
     return bool(labels) and (
         about == len(labels) or (about >= 3 and about > len(labels) / 2 and not any(map(metric_in, labels)))
     )
+
+
+def _about_named_model(table: Table, layout: Layout, corner: str, names: list[str], elsewhere: Labels) -> None:
+    """A table without models whose caption names one model of the document's other tables."""
+    labels = [label for path in layout.paths for label in path] + [clean_label(t) for t in _column(table, layout.names)]
+    if len(names) != 1 or label_kind(corner) == "models" or any(map(looks_like_model, labels)):
+        return
+    if not elsewhere.named & {*map(without_pictures, labels)}:
+        layout.model, layout.model_reason = names[0], f"the table names no model; its caption names {names[0]}"
+        are_values = all(path and is_value(path[-1]) for path in layout.paths[layout.first :])
+        is_of_sets = label_kind(corner) in {"benchmarks", "categories"} or are_values
+        layout.benchmarks_in = "rows" if is_of_sets else "columns"
+
+
+def named_in(text: str, names: frozenset[str]) -> list[str]:
+    """The names that stand in a text, but for those within longer ones."""
+    found: list[str] = []
+    lowered = text.lower()
+    near = [name for name in names if len(name) > 1 and name.lower() in lowered] if text else []
+    for name in sorted(near, key=lambda name: (-len(name), name)):
+        is_there = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE if len(name) > 2 else 0)
+        if is_there and not any(name in other for other in found):
+            found.append(name)
+    return found
 
 
 def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
@@ -393,7 +500,9 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
     places = [("the corner of the table", [named] if looks_like_model(named) else [])]
     places += [("its caption", models_in(table.caption)), ("the text above it", models_in(table.lead))]
     if is_of_sets:
-        places.append(("its caption", [match["name"] for match in _MODEL_SAID.finditer(table.caption)]))
+        places.append(
+            ("its caption", [match["name"] or match["first"] for match in _MODEL_SAID.finditer(table.caption)])
+        )
     places += [(f"the heading {text!r}", models_in(text)) for text in reversed(table.headings)]
     for where, found in places:
         if len(found) == 1:
@@ -420,7 +529,8 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
 
 _MODEL_SAID = re.compile(
     r"\b(?:with|of|for|using|from) (?:the |our |an? )?"
-    r"(?P<name>[^.,;:]{2,70}?\b(?:model|system|classifier|network|parser|baseline)\b(?: trained on [^.,;:]+)?)"
+    r"(?P<name>[^.,;:]{2,70}?\b(?:model|system|classifier|network|parser|baseline)\b(?: trained on [^.,;:]+)?)|"
+    r"\b(?P<first>Baseline) (?:scores|results|performance)\b"
 )
 
 
@@ -497,7 +607,7 @@ def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
             (
                 i
                 for i in range(len(path) - 1, -1, -1)
-                if role_of(path[i]) == "score" and label_kind(path[i]) == "" and not _is_remark(path[i])
+                if role_of(path[i]) == "score" and label_kind(path[i]) in {"", "models"} and not _is_remark(path[i])
             ),
             0,
         )

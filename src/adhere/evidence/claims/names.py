@@ -18,7 +18,9 @@ Tuning = Literal["base", "instruct", ""]
 Role = Literal["score", "aggregate", "delta", "share", "attribute"]
 Kind = Literal["models", "benchmarks", "metric", "shots", "size", "categories", "note", "attribute"]
 
-_CITATION = re.compile(r"\s*\((?=[^()]*\b(?:19|20)\d\d[a-z]?\b)[^()]*(?:,|et al)[^()]*\)|\s*\[\d+(?:,\s*\d+)*\]")
+_CITATION = re.compile(
+    r"\s*\((?=[^()]*\b(?:19|20)\d\d[a-z]?\b)[^()]*(?:,|et al)[^()]*\)|\s*(?<!\b[a-z])\[\d+(?:,\s*\d+)*\]"
+)
 _OWNER = re.compile(r"^(?!w/)[A-Za-z0-9][\w.-]*/(?=[A-Za-z])")  # a repository's owner: meta-llama/Llama-3-8B
 _SUPER = re.compile(r"[¹²³⁴⁵⁶⁷⁸⁹⁰†‡§*]+$")
 _MODEL_TOKEN = re.compile(
@@ -42,6 +44,7 @@ _LENGTH = re.compile(r"^\d+(?:\.\d+)?\s?[kKM](?:\s*tokens)?$")
 _PARAMETERS = re.compile(r"\bparam(?:eter)?s?\.?$", re.IGNORECASE)
 _SHOTS = re.compile(r"\b(\d+(?:-\d+)?)[- ]shots?(?:@\d+)?\b|(?<![\w-])(zero|one|few)[- ]shot\b", re.IGNORECASE)
 _PAREN = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
+REMARK = re.compile(r"\s*[(\[\uff08](?P<remark>[^()\[\]\uff08\uff09]*)[)\]\uff09]\s*")
 _LOWER_IS_BETTER = re.compile(r"lower[,\s]+(?:is|are|the)\s+(?:the\s+)?better|smaller is better", re.IGNORECASE)
 _HARM = re.compile(
     r"\b(?:harmful|toxicity|toxigen|hallucination|latency|error)s?\b(?! analysis)|\b(?:loss|ppl)\b", re.IGNORECASE
@@ -49,7 +52,7 @@ _HARM = re.compile(
 _ARROW_UP, _ARROW_DOWN = re.compile(r"[↑⬆]"), re.compile(r"[↓⬇]")
 
 
-_NO_PROPORTIONS = frozenset({"perplexity", "bits per byte", "rating", "BLEU", "ROUGE-L", "error rate"})
+_NO_PROPORTIONS = frozenset({"perplexity", "bits per byte", "rating", "BLEU", "ROUGE-L", "error rate", "WER", "CER"})
 _HOW_PRINTED = re.compile(
     r"\s*[(\[]\s*(?:in\s+)?(?:%|\d+\s?%\s*CI|CI|n\s*=\s*\d[\d,]*|[±+/-]*\s*(?:std|sd|se|stderr)\.?)\s*[)\]]",
     re.IGNORECASE,
@@ -143,6 +146,11 @@ def clean_label(text: str) -> str:
     return _SUPER.sub("", text).strip(" :\uff1a*_")
 
 
+def without_pictures(label: str) -> str:
+    """A label without arrows and medals: `STA ↑` is STA."""
+    return _PICTURE.sub("", clean_label(label)).strip()
+
+
 @functools.lru_cache(maxsize=1 << 16)
 def shots_of(text: str) -> tuple[str, str]:
     """The shots that a label states (`5`, `3-5`, `0`; empty where it states none), and the label without them."""
@@ -213,7 +221,7 @@ def is_attribute(label: str) -> bool:
         return any(word in shown for word in data["chinese"]) or shown.strip() == "#"
     telling, beside = _attribute_words()
     words = [part for word in words for part in word.split("-")]
-    if is_head or words[-1] in data["heads"].split():
+    if is_head or words[-1] in data["heads"].split() or (len(words) > 1 and "num" in words):
         return True  # the last word of a name says what it is: `Mean Latency` is a latency
     return any(word in telling for word in words) and all(
         word in telling or word in beside or word.isdigit() for word in words
@@ -242,7 +250,7 @@ def is_setting(label: str) -> bool:
 @functools.lru_cache(maxsize=1 << 16)
 def is_known(label: str) -> bool:
     """Whether a label is the name of a benchmark that names.toml lists, but for its parenthesis, metric and shots."""
-    core = " ".join(_PAREN.sub(" ", shots_of(_PICTURE.sub("", clean_label(label)))[1]).split())
+    core = " ".join(_PAREN.sub(" ", shots_of(without_pictures(label))[1]).split())
     return benchmark_key(core) in _benchmarks() or (
         bool(core) and benchmark_key(_split_metric(core)[1]) in _benchmarks()
     )
@@ -263,6 +271,14 @@ def role_of(label: str) -> Role:
     if is_attribute(shown) or is_role("size", shown.replace("#", "").strip()):
         return "attribute"
     return "score"
+
+
+_VALUE = re.compile(r"(?:[^\d=]{1,20}=\s?)?[<>≤≥]?\d[\d.,]*(?:\s?[x×]\s?10\^?-?\d+|e-?\d+)?")
+
+
+def is_value(label: str) -> bool:
+    """Whether a label only says what something was set to: `100`, `E=3`, `1x10-04`."""
+    return _VALUE.fullmatch(label) is not None
 
 
 def is_length(label: str) -> bool:
@@ -373,7 +389,7 @@ def _says_tuning(label: str) -> bool:
 
 def model_label(text: str) -> str:
     """A model's label without its repository's owner, pictures and "(ours)"."""
-    shown = _OWNER.sub("", _PICTURE.sub("", clean_label(text)).strip())
+    shown = _OWNER.sub("", without_pictures(text))
     return _OURS.sub("", shown).strip()
 
 
@@ -461,7 +477,7 @@ def looks_like_model(text: str) -> bool:
         return len(words) <= 7 and not (
             tokens[0] in _PLAIN_WORDS and len(words) > 1 and not any(t[0].isdigit() for t in tokens)
         )
-    if re.search(r"[-_ ](?:instruct|inst|chat|it|base|sft)$", lowered) and len(words) <= 6:
+    if re.search(r"[^\u2192\u21d2\s]\s*[-_ ](?:instruct|inst|chat|it|base|sft)$", lowered) and len(words) <= 6:
         return True
     return bool(_SIZE_IN_NAME.search(shown)) and re.search(r"[^\W\d_]{2,}", shown) is not None and len(words) <= 5
 
@@ -492,7 +508,7 @@ def benchmark_name(text: str) -> BenchmarkName:
 
     `IFEval *strict-prompt*`, `LiveBench 0831`.
     """
-    shown = without_how_printed(_PICTURE.sub("", clean_label(text)).strip())
+    shown = without_how_printed(without_pictures(text))
     several = _SEVERAL.search(shown)
     if several and all(metric_in(piece) for piece in several[1].split("/")):
         shown = shown[: several.start()]  # `KorQuAD (EM/F1)`: its cells say which is which
@@ -568,6 +584,9 @@ def _split_metric(text: str) -> tuple[str, str]:
     for pattern, name, _ in _metrics():
         match = pattern.search(text)
         if match and match.group() != text.strip():
+            before = text[: match.start()]
+            if before.endswith(("-", "_")) and before.islower():
+                return name or match.group(), text  # `first-epoch-spearman` is one word
             rest = _LOOSE_COMMA.sub(r"\1", text[: match.start()] + " " + text[match.end() :])
             rest = re.sub(r"[(\[]\s*[)\]]", " ", rest).strip(" ,;:-")
             if rest.count("(") != rest.count(")"):

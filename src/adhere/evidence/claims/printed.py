@@ -17,9 +17,9 @@ _NUMBER = re.compile(
     r"(?:\s*(?P<unit>%|[kKMBT](?![A-Za-z])|points?\b|pts?\b|pp\b|(?:ms|fps|sec|hrs?|hours?|min|[GMT]i?B|tok(?:ens)?/s)"
     r"(?![A-Za-z])))?"
 )
-_SPREAD = re.compile(r"^\s*[_^]?\{?\s*(?:±|˘|\\pm|\+/-|\+-)\s*(?P<spread>\d+(?:\.\d+)?|\.\d+)\s*%?\s*\}?")
+_SPREAD = re.compile(r"^[*†‡]?\s*[_^]?\{?\s*(?:±|˘|\\pm|\+/-|\+-)\s*(?P<spread>\d+(?:\.\d+)?|\.\d+)\s*%?\s*\}?")
 _TRAILING = re.compile(
-    r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\])?[\s*†‡§¶↑↓▲▼^a-d\d\[\]\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]{0,4}$"
+    r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\])?[\s*†‡§¶•↑↓▲▼^a-d\d\[\]\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]{0,4}$"
 )
 _BESIDE = re.compile(r"^\s*\((?P<value>[+-]\d+(?:\.\d+)?)%?\)")
 _LATEX_WRAPPER = re.compile(
@@ -32,6 +32,7 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*\)")
 _RAISED = re.compile(r"<sup>\s*(?:[\d*†‡§¶,\s]*|[a-z])\s*</sup>", re.IGNORECASE)
 _POWER = re.compile(r"(?<![\w.-])([A-Za-z])<sup>\s*(\d)\s*</sup>")  # C³ is no letter with a footnote
 ABSENT = frozenset({"", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "nan", "none", "/", "?", "tbd", "·", "x"})
+GREY = "<grey>"  # before what is printed in grey: it does not compete
 MEASURES = frozenset("ms fps sec hr hrs hour hours min GB MB TB GiB MiB TiB tok/s tokens/s".split())
 EPSILON = 1e-9
 _HALVES = tuple(0.5 * 10.0**-decimals for decimals in range(12))

@@ -30,6 +30,7 @@ from adhere.evidence.claims.printed import SCALES, PrintedNumber, is_absent
 from adhere.evidence.read.document import Cell, Row, Table
 
 _CONTINUATION = re.compile(r"^\s*(?:[-+–•↳]|w/o?(?=\s)|with(?:out)?\b|\\quad)\s*\S", re.IGNORECASE)
+_WITHOUT = re.compile(r"(?:no|without) \w", re.IGNORECASE)
 _AUTHORS = re.compile(r"[A-Z][\w'@-]+(?: (?:et al\.?|and [A-Z][\w'-]+|& [A-Z][\w'-]+))?,? \((?:19|20)\d\d[a-z]?\)")
 _TICKS, _CROSSES = frozenset("✓✔√☑✅"), frozenset(["", *"✗✘×❌☐–—-"])
 _BARE_NUMBER = re.compile(r"\d+(?:\.\d+)?%?")
@@ -81,12 +82,14 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
         "attribute" if c < layout.first or _counts(table, c) else _column_role(path)
         for c, path in enumerate(layout.paths)
     ]
-    arrows = [any(has_arrow(row[c]) for row in table.headers) for c in range(len(layout.paths))]
-    if 2 * sum(arrows) > len(arrows) - layout.first and layout.models_in == "rows":
-        # Who says of most columns whether more or less is better says it of all measures: the others count or cost
-        # something.
+    for tells in (has_arrow, is_share):
+        said = [any(tells(row[c]) for row in table.headers) for c in range(len(layout.paths))]
+        if 2 * sum(said) <= len(said) - layout.first or layout.models_in != "rows":
+            continue
+        # Who says of most columns whether more or less is better, or that they are percentages, says it of all
+        # measures: the others count or cost something.
         for c, path in enumerate(layout.paths):
-            if roles[c] == "score" and not arrows[c] and not any(is_known(label) or metric_in(label) for label in path):
+            if roles[c] == "score" and not said[c] and not any(is_known(label) or metric_in(label) for label in path):
                 roles[c] = "attribute"
     if "score" not in roles:
         # "Score" beside no other scores is what the rows score, not a sum of anything.
@@ -96,6 +99,11 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
     return roles
 
 
+def is_share(label: str) -> bool:
+    """Whether a label says that its numbers are percentages: `Fluency (%)`."""
+    return "(%)" in label
+
+
 def _counts(table: Table, c: int) -> bool:
     """Whether a column counts tokens, steps, parameters or items.
 
@@ -103,8 +111,13 @@ def _counts(table: Table, c: int) -> bool:
     """
     numbers = [part.number for row in table.rows if len(row.cells) > c for part in row.cells[c].parts if part.number]
     head = clean_label(table.headers[-1][c]) if table.headers and len(table.headers[-1]) > c else ""
-    if len(numbers) > 1 and is_split(head) and all(number.decimals == 0 and number.value >= 200 for number in numbers):
-        return True  # how many items a split has
+    is_set = len(head) == 1 and head.isalpha() and all(map(_is_bare, numbers))  # `N`, `t`
+    # `15.898` beside `261`: the point parts thousands.
+    has_thousands = {n.decimals for n in numbers} == {0, 3} and all(n.decimals or n.value >= 100 for n in numbers)
+    # How many items a split has.
+    is_split_size = len(numbers) > 1 and is_split(head) and all(not n.decimals and n.value >= 200 for n in numbers)
+    if is_set or has_thousands or is_split_size:
+        return True
     if len(numbers) > 2 and all(map(_is_bare, numbers)) and max(number.value for number in numbers) > 1:
         others = _others(table, c)  # whole numbers beside fractions of one are no scores
         if others and all(number.decimals > 1 and number.value <= 1 for number in others):
@@ -168,7 +181,8 @@ def row_labels_of(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
         above = name or above
         if layout.models_in == "rows":
             current, section = (row.section if row.section != section else current), row.section
-            if name and not _CONTINUATION.match(row.cells[layout.names].text):
+            # `With Context` is the other of `No Context`, and no more of it.
+            if name and (not _CONTINUATION.match(row.cells[layout.names].text) or _WITHOUT.match(current)):
                 current = name
             models.append(current)
         else:

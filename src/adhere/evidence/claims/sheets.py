@@ -8,8 +8,8 @@ from collections.abc import Hashable
 
 from adhere.evidence.claims.cells import cell_values
 from adhere.evidence.claims.context import Context
-from adhere.evidence.claims.elsewhere import Elsewhere, find_elsewhere, labels_of, ways_of
-from adhere.evidence.claims.layout import Layout, layout_of
+from adhere.evidence.claims.elsewhere import Elsewhere, find_elsewhere, labels_of, told_apart, ways_of
+from adhere.evidence.claims.layout import Layout, layout_of, named_in
 from adhere.evidence.claims.rows import (
     about_row,
     column_roles,
@@ -26,8 +26,9 @@ from adhere.evidence.claims.values import Sheet, Value, printed_again
 from adhere.evidence.read.document import Document, Table
 
 _PRIVATE = re.compile(
-    r"\bin-?house\b(?! (?:evaluation )?(?:framework|pipeline|harness))|\binternal(?:ly)?\b"
-    r"(?! (?:evaluation )?(?:framework|pipeline|harness|sandbox))|"
+    r"\bin-?house\b(?! (?:evaluation )?(?:framework|pipeline|harness))|"
+    r"\binternal(?:ly)?\b(?! (?:evaluation )?(?:framework|pipeline|harness|sandbox))"
+    r"(?=[^.]{0,30}\b(?:bench|eval|test|task|data|set|suite|collect|built|curat|annotat|rat(?:ed|ing)))|"
     r"\bproprietary (?:test|benchmark|evaluation)",
     re.IGNORECASE,
 )
@@ -37,9 +38,12 @@ def sheets_of(document: Document) -> list[Sheet]:
     """The tables of a document with every number named."""
     layouts = [layout_of(table) for table in document.tables]
     elsewhere = labels_of(document.tables, layouts)
-    if any(elsewhere):
+    apart = told_apart(document.tables)
+    if any(elsewhere) or apart:
         layouts = [
-            layout if layout.models_in else layout_of(table, elsewhere)
+            layout
+            if layout.models_in == "rows" and not named_in(table.caption, elsewhere.named)
+            else layout_of(table, elsewhere, apart.get(table.index, ""))
             for table, layout in zip(document.tables, layouts, strict=True)
         ]
     extra = find_elsewhere(document)

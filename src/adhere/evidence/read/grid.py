@@ -74,7 +74,9 @@ def _parts_of(text: str) -> tuple[str, tuple[Part, ...]]:
         aside = _ASIDE.search(parts[-1].text) if number and "(" in piece else None
         beside = number_of(aside["number"]) if aside else None
         # A count of other precision ("31.2% (164)") only explains the number; one like it is a second score ("65.5 (64.4)").
-        if number and beside and number.decimals == beside.decimals > 0 and number.unit == beside.unit:
+        # One that is far smaller is a deviation ("90.17 (1.10)").
+        is_like = number and beside and number.decimals == beside.decimals > 0 and number.unit == beside.unit
+        if is_like and number and beside and beside.value > 0.1 * number.value:
             parts.append(Part(aside["number"] if aside else "", beside, bold, underlined, place, is_aside=True))
     return text, tuple(parts)
 
@@ -146,8 +148,8 @@ def build_tables(
         return several, problems
     labels = _label_columns(raw[max(header_rows, 1) :], width)
     count = max(header_rows, 1)
-    while count > 1 and _is_across(raw[count - 1]):
-        count -= 1
+    while count > 1 and (_is_across(raw[count - 1]) or _holds_scores(raw[count - 1], raw[count - 2], labels)):
+        count -= 1  # a rule may part groups of rows, the first of which is then no header
     while count < min(len(raw) - 1, MAX_HEADER_ROWS) and (
         (count == 1 and _is_title(raw[0])) or _is_header(raw[count], raw[:count], width, labels)
     ):
@@ -302,10 +304,10 @@ def _spread_over_parts(upper: list[str], lower: Sequence[str]) -> bool:
 def _is_header(row: RawRow, above: Sequence[RawRow], width: int, labels: int) -> bool:
     if len(row.cells) != width or _is_across(row):
         return False  # one text over all columns, below the header, is a section
-    if len(above) == 1 and _is_all_bold(row):
-        return True
     over = [{clean_label(head.cells[column]) for head in above if len(head.cells) > column} for column in range(labels)]
     own = [label for c in range(labels) if (label := clean_label(row.cells[c])) and label not in over[c]]
+    if _is_all_bold(row) and (len(above) == 1 or not any(any(labels) for labels in over)):
+        return True
     kinds = {label_kind(label) for label in own}
     # "Architecture | MoE | Dense" is a row of attributes; "Model | Size | MMLU" is a header.
     if own and ("" in kinds or not kinds & {"models", "benchmarks", "metric", "categories"}):
@@ -315,6 +317,17 @@ def _is_header(row: RawRow, above: Sequence[RawRow], width: int, labels: int) ->
         len(filled) >= min(2, width - labels)
         and not all(map(is_absent, filled))
         and not any(number_of(text) is not None and _is_score(text) for text in filled)
+    )
+
+
+def _holds_scores(row: RawRow, above: RawRow, labels: int) -> bool:
+    """Whether a row has names of its own and decimals behind them."""
+    texts = [piece for text in row.cells[labels:] if text.strip() for piece in _pieces(text)]
+    decimals = sum((number := number_of(text)) is not None and "." in number.text for text in texts)
+    return (
+        any(map(str.strip, row.cells[:labels]))
+        and row.cells[:labels] != above.cells[:labels]
+        and (2 * decimals > len(texts))
     )
 
 

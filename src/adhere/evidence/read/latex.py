@@ -22,10 +22,12 @@ _MACRO = re.compile(
 )
 _TABULAR = r"tabular[xy*]?|tabulary|array|NiceTabular[X*]?|xltabular|longtable|tblr"
 _ENVIRONMENT = re.compile(rf"\\(?P<end>begin|end)\{{(?P<kind>{_TABULAR}|table\*?|wraptable|sidewaystable\*?)\}}")
+# With as many braces as each takes: `\midrule {Random}` has none, and a name follows.
 _RULE = re.compile(
-    r"\\(?:toprule|midrule|bottomrule|hline|Xhline|specialrule|addlinespace|cmidrule|cline|arrayrulecolor|rowcolor|"
-    r"noalign|hdashline|vspace|rule|endhead|endfirsthead|endfoot|endlastfoot|pagebreak|nopagebreak)\b\*?"
-    r"(?:\s*\([^()]*\))?(?:\s*\[[^\[\]]*\])?(?:\s*\{[^{}]*\})*"
+    r"\\(?:(?:toprule|midrule|bottomrule|hline|addlinespace|hdashline|endhead|endfirsthead|endfoot|endlastfoot|pagebreak|"
+    r"nopagebreak)\b\*?(?:\s*\[[^\[\]]*\])?|(?:Xhline|cmidrule|cline|arrayrulecolor|rowcolor|noalign|vspace)\b\*?"
+    r"(?:\s*\([^()]*\))?(?:\s*\[[^\[\]]*\])?(?:\s*\([^()]*\))?(?:\s*\{[^{}]*\})?|"
+    r"(?:rule|specialrule)\b(?:\s*\[[^\[\]]*\])?(?:\s*\{[^{}]*\}){0,3})"
 )
 _HEADER_RULE = re.compile(r"\\(?:midrule|hline|endhead)\b")
 _MARK = re.compile(r"\\begin\{|\\end\{|\\\\|\\.|[{}&]", re.DOTALL)
@@ -34,7 +36,7 @@ _ACROSS = re.compile(r"\\multicolumn\s*\{\s*(\d+)\s*\}\s*\{[^{}]*(?:\{[^{}]*\}[^
 _BELOW = re.compile(
     r"\\multirow\s*(?:\[[^\[\]]*\])?\s*\{\s*(-?\d+)\s*\}\s*(?:\[[^\[\]]*\])?\s*\{[^{}]*\}\s*(?:\[[^\[\]]*\])?\s*"
 )
-_COLOUR = re.compile(r"^(?:\s*\\(?:cellcolor|rowcolor|color)\s*(?:\[[^\[\]]*\])?\s*\{[^{}]*\})+\s*")
+_COLOUR = re.compile(r"^(?:\s*\\(?:cellcolor|rowcolor)\s*(?:\[[^\[\]]*\])?\s*\{[^{}]*\})+\s*")
 _PART = re.compile(r"\\begin\{(?:sub(?:table|figure)|minipage)\}|\\(?:subfloat|subcaptionbox|parbox)\b")
 _CAPTION = re.compile(r"\\caption(?:of\{table\})?\*?(?:\[[^\[\]]*\])?(?=\s*\{)")
 _LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
@@ -213,8 +215,9 @@ def _table(
         stripped = _RULE.sub(lambda rule: " " * len(rule.group()), piece) if "\\" in piece else piece
         if not stripped.strip():
             continue
-        # Rules are blanked in place, so that lines are counted to the text.
-        row = _row(stripped, source.line(start + len(stripped) - len(stripped.lstrip())), spans, macros, rows)
+        # Rules are blanked in place, so that lines are counted to the text; a label that spans rows may stand above.
+        first, last = len(stripped) - len(stripped.lstrip()), stripped.rfind("&")
+        row = _row(stripped, source.line(start + max(first, last)), spans, macros, rows)
         if any(cell.strip() for cell in row.cells):
             rows.append(row)
     low, high = (around.inside, around.close) if around else (span.inside, span.close)

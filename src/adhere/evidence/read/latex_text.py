@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from adhere.evidence.claims.printed import GREY
+
 MAX_DEPTH = 30
 _TOKEN = re.compile(r"\\(?P<name>[A-Za-z@]+)\*?\s*|\\(?P<sign>.)|(?P<mark>[{}$~^_])|[^\\{}$~^_]+", re.DOTALL)
 _OPTION = re.compile(r"\s*\[[^\[\]]*\]")
@@ -28,11 +30,13 @@ _DROPPED = {
     "label": 1, "vspace": 1, "hspace": 1, "rule": 2, "raisebox": 1, "rotatebox": 1, "scalebox": 1, "resizebox": 2,
     "adjustbox": 1, "footnote": 1, "footnotetext": 1, "footnotemark": 0, "includegraphics": 1, "phantom": 1,
     "hphantom": 1, "vphantom": 1, "setlength": 2, "parbox": 1, "href": 1, "cmidrule": 1, "cline": 1, "noalign": 1,
-    "arrayrulecolor": 1, "tnote": 1, "fcolorbox": 2, "multicolumn": 2, "ref": 1, "cref": 1,
+    "arrayrulecolor": 1, "tnote": 1, "fcolorbox": 2, "multicolumn": 2, "ref": 1, "cref": 1, "fontfamily": 1,
+    "fontseries": 1, "multirow": 2, "multirowcell": 1,
 }  # fmt: skip
 # What their last argument shows.
 _ABOUT_LAST = frozenset(
-    "textcolor colorbox href raisebox rotatebox scalebox resizebox parbox adjustbox multicolumn fcolorbox".split()
+    """textcolor colorbox href raisebox rotatebox scalebox resizebox parbox adjustbox multicolumn multirow
+    multirowcell fcolorbox""".split()
 )
 _LAYOUT = frozenset(
     """small tiny scriptsize footnotesize normalsize large Large huge selectfont centering raggedright
@@ -49,8 +53,9 @@ _SIGNS = {
     "Rightarrow": "⇒", "leftrightarrow": "↔", "percent": "%",
     "alpha": "\u03b1", "beta": "β", "gamma": "\u03b3", "lambda": "λ", "tau": "τ", "textasciitilde": "~",
     "textbackslash": "\\", "textpm": "±", "textdagger": "†", "infty": "∞", "mid": "|", "textemdash": "—",
-    "textendash": "–", "hookrightarrow": "↪",
+    "textendash": "–", "hookrightarrow": "↪", "bullet": "•", "epsilon": "ε", "varepsilon": "ε",
 }  # fmt: skip
+_GREY = re.compile(r"\s*gr[ae]y\b")
 _DIFFERENCE = re.compile(r"[+\u2212-]\s?\d[\d.]*\s?%?")  # beside a number: `83.1_{+0.4}`
 _INSIDE = re.compile(r"\{?\d\}?\$?[A-Za-z]")  # `P$^3$IV`
 _CITED = re.compile(r"[\s{]*\\[A-Za-z]*cite[A-Za-z]*\*?(?:\[[^\[\]]*\])*\{(?P<key>[^{},]+)\}[\s}]*")
@@ -193,13 +198,15 @@ def _command(name: str, source: str, at: int, macros: Mapping[str, Macro], depth
         if name not in _DROPPED and read_braces(source, option.end())[0] is None:
             break
         at = option.end()
+    dropped: str | None = ""
     for _ in range(_DROPPED.get(name, 0)):
-        at = read_braces(source, at)[1]
+        dropped, at = read_braces(source, at)
+    colour = GREY if name in {"color", "textcolor"} and _GREY.match(dropped or "") else ""
     if name in _ABOUT_LAST:
         text, at = _argument(source, at, macros, depth)
-        return text or "", at
+        return colour + (text or ""), at
     if name in _DROPPED or name in _LAYOUT:
-        return "", at
+        return colour, at
     texts: list[str] = []
     has_arguments = False
     while depth < MAX_DEPTH:
