@@ -28,7 +28,7 @@ from adhere.evidence.claims.names import (
     role_of,
     shots_of,
 )
-from adhere.evidence.claims.printed import SCALES, is_absent
+from adhere.evidence.claims.printed import CROSSES, SCALES, TICKS, is_absent
 from adhere.evidence.read.document import Table
 
 Orientation = Literal["columns", "rows", ""]
@@ -46,6 +46,7 @@ _SHOT_CELL = re.compile(
     r"\d{1,2}(?:\s?-\s?\d{1,2})?|\d+(?:-\d+)?[- ]shots?(?:.{0,20})|zero[- ]shot|few[- ]shot|-|–|—|", re.IGNORECASE
 )
 LEAST_SHARED = 3
+LEAST_CITED = 0.3  # share of rows
 _VALUES = frozenset({"value", "values", "score", "scores", "result", "results", "stderr", "n-shot", "得分"})
 _MODEL_WORD = re.compile(r"\b(?:models?|模型)\b|模型", re.IGNORECASE)
 
@@ -99,6 +100,8 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE) -> Layout:
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     corner = corner_of(table, names)
     layout.models_in = _orientation(table, layout, corner) or _as_elsewhere(table, layout, elsewhere)
+    if not layout.models_in and names in ticks_of(table, layout):
+        layout.models_in = "rows"  # each row is what it ticks
     is_named = bool(layout.models_in)
     if not is_named:
         _about_one_model(table, layout, corner)
@@ -267,6 +270,8 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
     known_rows = _share(rows, lambda label: is_known(label) or benchmark_name(label).is_known)
     kind = label_kind(corner)
     if not in_rows and not in_columns:
+        if _share(rows, _CITED.search) >= LEAST_CITED:
+            return "rows"
         found = _by_measures(data, rows, kind, known_columns)
         if found is not None:
             return found
@@ -337,6 +342,17 @@ _METHOD = re.compile(
     r"\b(?:baselines?|fine-?tun(?:ed|ing)|pre-?trained|from scratch|vanilla|proposed|ours?|w/o|without|oracle)\b",
     re.IGNORECASE,
 )
+
+
+def ticks_of(table: Table, layout: Layout) -> dict[int, str]:
+    """The label columns that hold nothing but ticks and crosses, and the part of a method that each names."""
+    found = {}
+    for c in range(layout.first):
+        marks = {clean_label(row.cells[c].text) for row in table.rows if len(row.cells) > c}
+        name = layout.paths[c][-1]
+        if name and marks & TICKS and all(mark in TICKS or mark in CROSSES for mark in marks):
+            found[c] = name
+    return found
 
 
 def _as_elsewhere(table: Table, layout: Layout, elsewhere: Labels) -> Orientation:
@@ -431,6 +447,7 @@ def _share_of_names(paths: list[list[str]]) -> float:
     return (named if known and 2 * named > len(paths) else known) / max(len(paths), 1)
 
 
+_CITED = re.compile(r"\bet al\.?,? \(?(?:19|20)\d\d")  # whom a table names by author and year it compares with
 _ACRONYM = re.compile(r"^[A-Z][A-Za-z-]*[A-Z]")
 _NAME_IN_TEXT = re.compile(r"[A-Za-z][\w.+-]*\w(?:[ -](?:\d+(?:\.\d+)?[BbM]?|[A-Z]\d[\w.]*|Instruct|Chat|Base|IT))*")
 

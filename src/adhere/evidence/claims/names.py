@@ -567,6 +567,8 @@ _LOOSE_COMMA = re.compile(r"([(\[])\s*[,;]\s*|\s*[,;]\s*(?=[)\]])")  # `(spearma
 def _split_metric(text: str) -> tuple[str, str]:
     for pattern, name, _ in _metrics():
         match = pattern.search(text)
+        if match and re.match(r"\+\w", text[match.end() :]):
+            continue  # `ACC+Perf` is a measure of its own
         if match and match.group() != text.strip():
             rest = _LOOSE_COMMA.sub(r"\1", text[: match.start()] + " " + text[match.end() :])
             rest = re.sub(r"[(\[]\s*[)\]]", " ", rest).strip(" ,;:-")
