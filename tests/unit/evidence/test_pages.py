@@ -6,6 +6,7 @@ import pytest
 
 from adhere.evidence.check import findings_of, gather
 from adhere.evidence.claims.names import benchmark_name
+from adhere.evidence.findings import Claim
 from adhere.evidence.read.documents import parse_document
 from adhere.evidence.read.pdf.page import PageLine, Rule, Word, to_lines
 from adhere.evidence.read.pdf.parts import split_page, split_wrapped
@@ -47,6 +48,10 @@ def test_what_is_turned_is_read_upwards_and_stands_in_the_middle_of_its_rows() -
         ["", "LogReg", "92.3", "91.1"],
         ["", "MLP", "95.6", "92.1"],
     ]
+
+
+def test_a_page_of_nothing_but_turned_text_is_read() -> None:
+    assert join_pieces([]) == []
 
 
 def test_what_is_set_smaller_behind_a_number_is_its_spread_or_no_part_of_it() -> None:
@@ -200,12 +205,55 @@ def test_marks_behind_a_citation_are_none_of_its_name_and_an_accent_is_of_its_le
     assert [w.text for w in join_pieces([*usual, word("Ta\u00a8ck", 15)])][-1] == "T\u00e4ck"
 
 
+def test_amounts_between_the_rule_over_a_table_and_short_rules_are_its_header() -> None:
+    page = [
+        *row(60, ("Table", 10), ("1:", 40), ("Scores", 55)),
+        *row(72, ("as", 10), ("cited.", 30)),
+        *row(90, ("RULER", 10), ("128K", 100), ("512K", 150), ("1000K", 200)),
+        *row(106, ("Foo-7B", 10), ("89.1", 100), ("78.4", 150), ("72.8", 200)),
+        *row(118, ("Bar-7B", 10), ("93.9", 100), ("90.9", 150), ("84.5", 200)),
+        *row(134, ("Baz-7B", 10), ("83.9", 100), ("80.9", 150), ("74.5", 200)),
+    ]
+    short = [Rule(left, right, top) for top in (102, 131) for left, right in ((8, 125), (130, 240))]
+    assert cells_of(page, [Rule(5, 245, 86), *short, Rule(5, 245, 148)])[0] == ["RULER", "128K", "512K", "1000K"]
+
+
 @pytest.mark.parametrize("label", ["Table (2)", "TABLE II:", "Table 2."])
 def test_labels_of_captions(label: str) -> None:
     text = f"{label} Scores.\n\n| Model | QuizA |\n|---|---|\n| Foo-7B | 50.1 |\n"
     (table,) = parse_document(text.encode(), name="a", suffix=".md").tables
     assert table.caption.startswith(label)
     assert table.label == {"TABLE II:": "Table II"}.get(label, "Table 2")
+
+
+def claims_of(table: str) -> list[Claim]:
+    return findings_of(gather([parse_document(table.encode(), name="a", suffix=".md")])).claims
+
+
+def test_one_letter_beside_measures_is_set_and_a_word_over_measures_names_nothing() -> None:
+    table = (
+        "| Method | S | Acc | P | R | F1 |\n|---|---|---|---|---|---|\n| Foo-7B | 9.5 | 81.5 | 94.2 | 48.4 | 63.9 |\n"
+    )
+    assert [claim.value for claim in claims_of(table)] == [81.5, 94.2, 48.4, 63.9]
+    over = "<table><tr><th></th><th colspan=2>Metrics</th></tr><tr><th>Model</th><th>Pass@1</th><th>Pass@3</th></tr>"
+    body = "<tr><td>Foo-7B</td><td>9.5</td><td>81.5</td></tr></table>"
+    found = findings_of(gather([parse_document((over + body).encode(), name="a", suffix=".html")])).claims
+    assert [claim.benchmark for claim in found] == ["Pass@1", "Pass@3"]
+
+
+def test_values_of_a_cell_may_be_named_beside_the_label_of_their_row() -> None:
+    table = "| Dataset | Metric | Foo-7B | Bar-7B |\n|---|---|---|---|\n| QuizA | S / U | 80.0 / 22.0 | 81.0 / 17.0 |\n"
+    assert [claim.setting for claim in claims_of(table)] == ["S", "U", "S", "U"]
+
+
+def test_a_name_that_ends_in_base_says_nothing_of_models() -> None:
+    table = "Table 1: Scores on SCI-Base.\n\n| Model | QuizA |\n|---|---|\n| ChatGLM | 50.1 |\n"
+    assert [claim.tuning for claim in claims_of(table)] == [""]
+
+
+def test_columns_of_pairs_of_languages_were_measured_on_models_of_any_name() -> None:
+    table = "| SFT | EN⇒XX | XX⇒EN |\n|---|---|---|\n| Plain | 50.1 | 51.1 |\n| Tagged | 52.1 | 53.1 |\n"
+    assert [claim.model for claim in claims_of(table)] == ["Plain", "Plain", "Tagged", "Tagged"]
 
 
 CLAIMS = [
@@ -226,8 +274,7 @@ CLAIMS = [
 
 @pytest.mark.parametrize(("table", "models"), CLAIMS)
 def test_rows_without_a_known_name_are_what_they_tick_state_or_cite(table: str, models: list[str]) -> None:
-    claims = findings_of(gather([parse_document(table.encode(), name="a", suffix=".md")])).claims
-    assert [claim.model for claim in claims] == models
+    assert [claim.model for claim in claims_of(table)] == models
 
 
 def test_a_measure_that_begins_with_the_name_of_another_is_its_own() -> None:

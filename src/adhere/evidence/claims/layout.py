@@ -149,7 +149,8 @@ def _path(texts: list[str]) -> list[str]:
             path[-1] = path[-1][: -1 if label[0].islower() else None] + label  # `Counter-` over `factual`
         elif label and label not in path and not is_absent(label):
             path.append(label)
-    return path
+    # `Metrics` over `Pass@1` names nothing.
+    return path if len(path) < 2 else [label for label in path[:-1] if label_kind(label) != "metric"] + path[-1:]
 
 
 _BROKEN = re.compile(r"[a-z]{3}-$")
@@ -270,7 +271,7 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
     known_rows = _share(rows, lambda label: is_known(label) or benchmark_name(label).is_known)
     kind = label_kind(corner)
     if not in_rows and not in_columns:
-        if _share(rows, _CITED.search) >= LEAST_CITED:
+        if _share(rows, _CITED.search) >= LEAST_CITED or _share(data, lambda path: _PAIR.fullmatch(path[-1])) == 1:
             return "rows"
         found = _by_measures(data, rows, kind, known_columns)
         if found is not None:

@@ -16,6 +16,7 @@ from adhere.evidence.claims.names import (
     has_arrow,
     is_greek,
     is_known,
+    is_metric,
     is_role,
     is_split,
     label_kind,
@@ -87,6 +88,11 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
         for c, path in enumerate(layout.paths):
             if roles[c] == "score" and not arrows[c] and not any(is_known(label) or metric_in(label) for label in path):
                 roles[c] = "attribute"
+    labels = [path[-1] for path in layout.paths[layout.first :]]
+    if layout.models_in == "rows" and 2 * sum(map(is_metric, labels)) > len(labels):
+        for c, path in enumerate(layout.paths):
+            if roles[c] == "score" and len(path[-1]) == 1 and not is_metric(path[-1]):
+                roles[c] = "attribute"  # beside measures, one letter stands for what was set (`S` beside `F1`)
     if "score" not in roles:
         # "Score" beside no other scores is what the rows score, not a sum of anything.
         for c, path in enumerate(layout.paths):

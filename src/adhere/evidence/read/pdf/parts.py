@@ -77,16 +77,12 @@ def split_wrapped(words: list[Word], rules: list[Rule]) -> list[list[Word]]:
             for line in to_lines([word for word in words if word.right > reach])
             if line.words[0].left > edge and not _continues(line, ends)
         ]
-        found = _captioned(beside, top, bottom)
-        if found is not None:
-            top, bottom = found
-            own = {id(w) for line in lines_between(beside, top, bottom) for w in line.words}
-            above = [word for word in words if word.bottom <= top + 2]
-            return [
-                above,
-                [w for w in words if id(w) in own],
-                [w for w in words if id(w) not in own and w not in above],
-            ]
+        if found := _captioned(beside, top, bottom):
+            own = {id(word) for line in lines_between(beside, *found) for word in line.words}
+            parts: list[list[Word]] = [[], [], []]
+            for word in words:
+                parts[1 if id(word) in own else 0 if word.bottom <= found[0] + 2 else 2].append(word)
+            return parts
     return []
 
 

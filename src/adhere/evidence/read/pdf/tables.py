@@ -111,8 +111,8 @@ def _is_below_end(above: PageLine, line: PageLine, left: float, right: float, ru
 
 
 def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequence[Bar]) -> PageTable | None:
-    last = rows[-1]
-    first = _below_header(lines, rows[0], last, rules)
+    found, last = rows[0], rows[-1]
+    first = _below_header(lines, found, last, rules)
     rows = [index for index in rows if index >= first]
     if len(rows) < LEAST_LINES:
         return None
@@ -120,13 +120,14 @@ def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequ
     columns = _columns([lines[index] for index in rows])
     if not columns:
         return None
-    first = _under_rule(lines, first, columns, rules)
+    first = first if first > found else _under_rule(lines, first, columns, rules)
     while first > 0 and is_section(lines[first - 1], columns, rules) and _rule_above(lines[first - 1], columns, rules):
         first -= 1
     amounts = first
     while amounts > 0 and _prints_amounts(lines[amounts - 1], columns):
         amounts -= 1
-    if first - amounts > 1 or (amounts < first and _rule_above(lines[amounts], columns, rules)):
+    over = _rule_above(lines[amounts], columns, rules) if amounts < first else None
+    if first - amounts > 1 or (over and not _is_top(over.top, lines, amounts)):
         first = amounts  # attributes of the columns; one line right below the names belongs to them
     body = lines[first : last + 1]
     header, start = _header(lines, first, columns, rules)
@@ -145,7 +146,10 @@ def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule
     right = max(w.right for w in lines[first].words)
     wide = _apart([r.top for r in rules if r.left <= left + 2 and r.right >= right - 2])
     above = [top for top in wide if -2 <= lines[first].top - top < MAX_HEADER_LINES * 2 * lines[first].height]
-    inside = [top for top in wide if lines[first].bottom <= top + 2 and top < lines[last].top]
+    # Short rules at one height reach over the table together.
+    ends = {round(rule.top): rule.right for rule in sorted(rules, key=lambda rule: rule.right)}
+    whole = [r.top for r in rules if r.left <= left + 2 and ends[round(r.top)] >= right - 2]
+    inside = [top for top in _apart(whole) if lines[first].bottom <= top + 2 and top < lines[last].top]
     between = lines_between(lines, above[-2], above[-1]) if len(above) > 1 else []
     is_headed = bool(between) and not any(is_prose(line) or CAPTION.match(line.text) for line in between)
     if not above or not inside or is_headed or not _is_top(above[-1], lines, first):
@@ -313,6 +317,9 @@ def _header(
         elif lines[start].top - line.bottom > 1.2 * line.height or first - index > MAX_HEADER_LINES:
             break
         start = index
+    if start > 0 and CAPTION.match(lines[start - 1].text):  # its other lines stand above the first rule
+        top = min((rule.top for rule in reaching if rule.top >= lines[start - 1].bottom - 2), default=lines[first].top)
+        start = next((at for at in range(start, first) if lines[at].top >= top - 2), start)
     return [word for line in lines[start:first] for word in line.words], start
 
 

@@ -99,7 +99,7 @@ def join_pieces(pieces: list[Word]) -> list[Word]:
 
     The library pdfplumber ends one wherever its letters change font or size (small capitals, raised marks, ±).
     """
-    usual = median(word.size for word in pieces)
+    usual = median([word.size for word in pieces] or [0.0])
     ends: dict[int, list[Word]] = {}
     for word in pieces:
         ends.setdefault(round(word.right), []).append(word)
