@@ -127,7 +127,7 @@ def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequ
     while amounts > 0 and _prints_amounts(lines[amounts - 1], columns):
         amounts -= 1
     over = _rule_above(lines[amounts], columns, rules) if amounts < first else None
-    if first - amounts > 1 or (over and not _is_top(over.top, lines, amounts)):
+    if first - amounts > 1 or (over and not _is_first(over, lines, columns, rules)):
         first = amounts  # attributes of the columns; one line right below the names belongs to them
     body = lines[first : last + 1]
     header, start = _header(lines, first, columns, rules)
@@ -162,6 +162,14 @@ def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule
         sum(not all(text[-1].isalpha() for text in row) for row in rows) <= 1
     )
     return below if below - first <= MAX_HEADER_LINES and is_header else first
+
+
+def _is_first(rule: Rule, lines: list[PageLine], columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
+    """Whether a rule is the first over a table: a caption stands between it and the rule before it."""
+    left, right = columns[0][0] + 2, columns[-1][1] - 2
+    before = (r.top for r in rules if r.left <= left and r.right >= right and r.top < rule.top - 4)
+    between = lines_between(lines, max(before, default=rule.top), rule.top)
+    return any(CAPTION.match(line.text) for line in between)
 
 
 def _is_top(top: float, lines: list[PageLine], first: int) -> bool:
