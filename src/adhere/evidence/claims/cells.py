@@ -107,9 +107,10 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     if layout.model and not layout.models_in:
         guesses = (*guesses, layout.model_reason)
     labels = [*path, about.benchmark] if layout.models_in != "columns" else [row_label]
-    names = _part_settings(context, added, labels, cell) if len(cell.parts) > 1 else []
-    if remark or about.setting:
-        setting = " ".join(filter(None, (setting, remark, about.setting)))
+    names = _part_settings(context, added, [*labels, about.setting], cell) if len(cell.parts) > 1 else []
+    beside_row = "" if names == [*_names_of_parts(about.setting)[1]] else about.setting  # `S / U` names the parts
+    if remark or beside_row:
+        setting = " ".join(filter(None, (setting, remark, beside_row)))
     beside = ", ".join([*above, *group] if layout.models_in == "columns" else group) if above or group else ""
     direction = context.direction(c, path, row_label, about.metric)
     column_label = sheet.column_labels[c] if c < len(layout.paths) else f"column {c + 1}"
@@ -235,7 +236,9 @@ def _keep_from_with(text: str) -> str:
     return (match.group() if match else text).strip()
 
 
-_BARE = re.compile(r"scores?|results?|values?|得分|分数|スコア|점수", re.IGNORECASE)  # a column that says no more than this
+_BARE = re.compile(
+    r"scores?|results?|values?|得分|分数|スコア|점수", re.IGNORECASE
+)  # a column that says no more than this
 
 
 def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind of label, in the order in which they are tried
@@ -297,8 +300,6 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
             [],
             guesses,
         )
-    if context.is_of_categories and sheet.models_in == "columns":
-        return name._replace(name=f"{context.corner}: {text}"), above, guesses
     if name.is_known:
         name, more = _complete_name(name, context.extra)
         guesses += [*name.guesses, *more]

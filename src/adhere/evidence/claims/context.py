@@ -142,7 +142,7 @@ def _tuning(table: Table) -> tuple[Tuning, str]:
             text,
             re.IGNORECASE,
         )
-        base = re.search(r"\bbase (?:language )?models?\b|\bbase\b|\bpre-?trained models?\b", text, re.IGNORECASE)
+        base = re.search(r"\bbase (?:language )?models?\b|(?<!-)\bbase\b|\bpre-?trained models?\b", text, re.IGNORECASE)
         if tuned and not base:
             return "instruct", f"{where} says {tuned.group()!r}"
         if base and not tuned:

@@ -31,7 +31,7 @@ from adhere.evidence.claims.names import (
     shots_of,
     without_pictures,
 )
-from adhere.evidence.claims.printed import SCALES, is_absent
+from adhere.evidence.claims.printed import CROSSES, SCALES, TICKS, is_absent
 from adhere.evidence.read.document import Table
 
 Orientation = Literal["columns", "rows", ""]
@@ -49,6 +49,7 @@ _SHOT_CELL = re.compile(
     r"\d{1,2}(?:\s?-\s?\d{1,2})?|\d+(?:-\d+)?[- ]shots?(?:.{0,20})|zero[- ]shot|few[- ]shot|-|–|—|", re.IGNORECASE
 )
 LEAST_SHARED = 3
+LEAST_CITED = 0.3  # share of rows
 _VALUES = frozenset({"value", "values", "score", "scores", "result", "results", "stderr", "n-shot", "得分"})
 _MODEL_WORD = re.compile(r"\b(?:models?|模型)\b|模型", re.IGNORECASE)
 
@@ -119,6 +120,8 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "") -> Lay
         layout.models_in = (
             "columns" if are_methods else _orientation(table, layout, corner) or _as_elsewhere(table, layout, elsewhere)
         )
+        if not layout.models_in and names in ticks_of(table, layout):
+            layout.models_in = "rows"  # each row is what it ticks
     if apart and not (layout.models_in or layout.model):
         _about_named_model(table, layout, corner, [apart], elsewhere)
     is_named = bool(layout.models_in)
@@ -208,7 +211,8 @@ def _path(texts: list[str]) -> list[str]:
             path[-1] = path[-1][: -1 if label[0].islower() else None] + label  # `Counter-` over `factual`
         elif label and label not in path and not is_absent(label):
             path.append(label)
-    return path
+    # `Metrics` over `Pass@1` names nothing.
+    return path if len(path) < 2 else [label for label in path[:-1] if label_kind(label) != "metric"] + path[-1:]
 
 
 _BROKEN = re.compile(r"[a-z]{3}-$")
@@ -329,15 +333,17 @@ def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
     known_rows = _share(rows, lambda label: is_known(label) or benchmark_name(label).is_known)
     kind = label_kind(corner)
     if not in_rows and not in_columns:
+        if _share(rows, _CITED.search) >= LEAST_CITED or _share(data, lambda path: _PAIR.fullmatch(path[-1])) == 1:
+            return "rows"
         found = _by_measures(data, rows, kind, known_columns)
         if found is not None:
             return found
     says = 0.6 if kind == "models" else 0.0
     other = 0.6 if kind in {"benchmarks", "metric"} else 0.3 if kind == "categories" else 0.0
     by_rows, by_columns = in_rows + known_columns + says, in_columns + known_rows + other
-    if 2 <= in_rows * len(rows) < len(rows) / 4 and not by_columns and kind in {"", "models"}:
-        return "rows"  # few names are known, and nothing speaks for the other axis
-    if max(by_rows, by_columns) < 0.25 or (max(in_rows, in_columns) == 0 and not says and not other):
+    # Few names are known (of a field that the list has little of), and nothing speaks for the other axis.
+    are_few = in_rows * len(rows) >= 2 and not by_columns and kind in {"", "models"}
+    if not are_few and (max(by_rows, by_columns) < 0.25 or (max(in_rows, in_columns) == 0 and not says and not other)):
         # The same parts below several labels (`F1`, `EM`) are what benchmarks have: what stands in the rows was
         # measured on them.
         parts = [path[-1] for path in data if len(path) > 1]
@@ -417,6 +423,17 @@ _METHOD = re.compile(
     r"\b(?:baselines?|fine-?tun(?:ed|ing)|pre-?trained|from scratch|vanilla|proposed|ours?|w/o|without|oracle)\b",
     re.IGNORECASE,
 )
+
+
+def ticks_of(table: Table, layout: Layout) -> dict[int, str]:
+    """The label columns that hold nothing but ticks and crosses, and the part of a method that each names."""
+    found = {}
+    for c in range(layout.first):
+        marks = {clean_label(row.cells[c].text) for row in table.rows if len(row.cells) > c}
+        name = layout.paths[c][-1]
+        if name and marks & TICKS and all(mark in TICKS or mark in CROSSES for mark in marks):
+            found[c] = name
+    return found
 
 
 def _as_elsewhere(table: Table, layout: Layout, elsewhere: Labels) -> Orientation:
@@ -541,6 +558,7 @@ def _share_of_names(paths: list[list[str]]) -> float:
     return (named if known and 2 * named > len(paths) else known) / max(len(paths), 1)
 
 
+_CITED = re.compile(r"\bet al\.?,? \(?(?:19|20)\d\d")  # whom a table names by author and year it compares with
 _ACRONYM = re.compile(r"^[A-Z][A-Za-z-]*[A-Z]")
 _NAME_IN_TEXT = re.compile(r"[A-Za-z][\w.+-]*\w(?:[ -](?:\d+(?:\.\d+)?[BbM]?|[A-Z]\d[\w.]*|Instruct|Chat|Base|IT))*")
 

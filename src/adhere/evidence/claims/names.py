@@ -583,6 +583,8 @@ _LOOSE_COMMA = re.compile(r"([(\[])\s*[,;]\s*|\s*[,;]\s*(?=[)\]])")  # `(spearma
 def _split_metric(text: str) -> tuple[str, str]:
     for pattern, name, _ in _metrics():
         match = pattern.search(text)
+        if match and re.match(r"\+\w", text[match.end() :]):
+            continue  # `ACC+Perf` is a measure of its own
         if match and match.group() != text.strip():
             before = text[: match.start()]
             if before.endswith(("-", "_")) and before.islower():

@@ -33,6 +33,7 @@ _RAISED = re.compile(r"<sup>\s*(?:[\d*†‡§¶,\s]*|[a-z])\s*</sup>", re.IGNOR
 _POWER = re.compile(r"(?<![\w.-])([A-Za-z])<sup>\s*(\d)\s*</sup>")  # C³ is no letter with a footnote
 ABSENT = frozenset({"", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "nan", "none", "/", "?", "tbd", "·", "x"})
 GREY = "<grey>"  # before what is printed in grey: it does not compete
+TICKS, CROSSES = frozenset("✓✔√☑✅"), frozenset(["", *"✗✘×❌☐–—-"])
 MEASURES = frozenset("ms fps sec hr hrs hour hours min GB MB TB GiB MiB TiB tok/s tokens/s".split())
 EPSILON = 1e-9
 _HALVES = tuple(0.5 * 10.0**-decimals for decimals in range(12))

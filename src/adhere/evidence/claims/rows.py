@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from adhere.evidence.claims.layout import Layout, corner_of
+from adhere.evidence.claims.layout import Layout, corner_of, ticks_of
 from adhere.evidence.claims.names import (
     Role,
     Tuning,
@@ -16,6 +16,7 @@ from adhere.evidence.claims.names import (
     has_arrow,
     is_greek,
     is_known,
+    is_metric,
     is_role,
     is_split,
     label_kind,
@@ -26,13 +27,12 @@ from adhere.evidence.claims.names import (
     role_of,
     shots_of,
 )
-from adhere.evidence.claims.printed import SCALES, PrintedNumber, is_absent
+from adhere.evidence.claims.printed import SCALES, TICKS, PrintedNumber, is_absent
 from adhere.evidence.read.document import Cell, Row, Table
 
 _CONTINUATION = re.compile(r"^\s*(?:[-+–•↳]|w/o?(?=\s)|with(?:out)?\b|\\quad)\s*\S", re.IGNORECASE)
 _WITHOUT = re.compile(r"(?:no|without) \w", re.IGNORECASE)
 _AUTHORS = re.compile(r"[A-Z][\w'@-]+(?: (?:et al\.?|and [A-Z][\w'-]+|& [A-Z][\w'-]+))?,? \((?:19|20)\d\d[a-z]?\)")
-_TICKS, _CROSSES = frozenset("✓✔√☑✅"), frozenset(["", *"✗✘×❌☐–—-"])
 _BARE_NUMBER = re.compile(r"\d+(?:\.\d+)?%?")
 _BILLIONS = re.compile(r"\d+(?:\.\d+)?[Bb]")
 _RATING = re.compile(r"elo|rating|score|points|arena|length|等级|评分", re.IGNORECASE)
@@ -91,6 +91,11 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
         for c, path in enumerate(layout.paths):
             if roles[c] == "score" and not said[c] and not any(is_known(label) or metric_in(label) for label in path):
                 roles[c] = "attribute"
+    labels = [path[-1] for path in layout.paths[layout.first :]]
+    if layout.models_in == "rows" and 2 * sum(map(is_metric, labels)) > len(labels):
+        for c, path in enumerate(layout.paths):
+            if roles[c] == "score" and len(path[-1]) == 1 and not is_metric(path[-1]):
+                roles[c] = "attribute"  # beside measures, one letter stands for what was set (`S` beside `F1`)
     if "score" not in roles:
         # "Score" beside no other scores is what the rows score, not a sum of anything.
         for c, path in enumerate(layout.paths):
@@ -164,10 +169,13 @@ def row_labels_of(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
     corner, ticks = corner_of(table, layout.names), ticks_of(table, layout)
     is_scale = bool(corner) and layout.models_in == "rows" and _is_scale(table, layout.names)
     are_below = _has_authors_below(table, layout.names)
-    for row in table.rows:
+    names = _names_by_values(table, layout)
+    for r, row in enumerate(table.rows):
         texts = [clean_label(cell.text) for cell in row.cells[: layout.first]]
         name = texts[layout.names] if len(texts) > layout.names else ""
-        if are_below and _AUTHORS.fullmatch(name):
+        if names:
+            name = names[r]
+        elif are_below and _AUTHORS.fullmatch(name):
             name = ""
         elif layout.names in ticks:
             name = parts_in_use(row, ticks)
@@ -192,26 +200,37 @@ def row_labels_of(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
     return labels, models
 
 
+def _names_by_values(table: Table, layout: Layout) -> list[str]:
+    """Rows that several columns of bare values tell apart, each value below its name: `#Layers 6 Dim 512`; else none.
+
+    A blank goes on what stands above it.
+    """
+    named = [c for c in range(layout.first) if layout.paths[c][-1]]
+    columns = {c: [clean_label(text_at(table, r, c)) for r in range(len(table.rows))] for c in named}
+    if layout.models_in != "rows" or len(named) < 2 or layout.names not in named:
+        return []
+    if not all(_VALUE.fullmatch(text) for texts in columns.values() for text in texts):
+        return []
+    above: dict[int, str] = {}
+    names = []
+    for r in range(len(table.rows)):
+        above |= {c: texts[r] for c, texts in columns.items() if texts[r]}
+        names.append(" ".join(f"{layout.paths[c][-1]} {text}" for c, text in sorted(above.items())))
+    return names
+
+
+_VALUE = re.compile(r"|yes|no|true|false|\d[\d.,]*(?:\s?[-\u2013]\s?\d[\d.,]*)?\s?[kKMBT%]?", re.IGNORECASE)
+
+
 def _has_authors_below(table: Table, c: int) -> bool:
     """Whether authors stand below the names that are theirs (`GPT-4.1`, `OpenAI (2025)`), not for rows of their own."""
     are = [bool(_AUTHORS.fullmatch(clean_label(text_at(table, r, c)))) for r in range(len(table.rows))]
     return any(are) and not are[0] and not any(one and other for one, other in pairwise(are))
 
 
-def ticks_of(table: Table, layout: Layout) -> dict[int, str]:
-    """The label columns that hold nothing but ticks and crosses, and the part of a method that each names."""
-    found = {}
-    for c in range(layout.first):
-        marks = {clean_label(row.cells[c].text) for row in table.rows if len(row.cells) > c}
-        name = layout.paths[c][-1]
-        if name and marks & _TICKS and all(mark in _TICKS or mark in _CROSSES for mark in marks):
-            found[c] = name
-    return found
-
-
 def parts_in_use(row: Row, ticks: dict[int, str]) -> str:
     """The parts of a method that a row ticks: `RM + KL`; `w/o RM, w/o KL` where it ticks none."""
-    used = [name for c, name in ticks.items() if len(row.cells) > c and clean_label(row.cells[c].text) in _TICKS]
+    used = [name for c, name in ticks.items() if len(row.cells) > c and clean_label(row.cells[c].text) in TICKS]
     return " + ".join(used) if used else ", ".join(f"w/o {name}" for name in ticks.values())
 
 

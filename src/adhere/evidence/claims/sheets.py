@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from adhere.evidence.claims.cells import cell_values
 from adhere.evidence.claims.context import Context
 from adhere.evidence.claims.elsewhere import Elsewhere, find_elsewhere, labels_of, told_apart, ways_of
-from adhere.evidence.claims.layout import Layout, layout_of, named_in
+from adhere.evidence.claims.layout import Layout, layout_of, named_in, ticks_of
 from adhere.evidence.claims.rows import (
     about_row,
     column_roles,
@@ -20,7 +20,6 @@ from adhere.evidence.claims.rows import (
     percent_rows,
     row_labels_of,
     row_role,
-    ticks_of,
 )
 from adhere.evidence.claims.values import Sheet, Value, printed_again
 from adhere.evidence.read.document import Document, Table

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from markdown_it.rules_block.table import escapedSplit
 
@@ -26,8 +27,8 @@ _DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
 _GRID_RULE = re.compile(r"^\s*\+(?:[-=:]+\+)+\s*$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _CAPTION = re.compile(
-    r"^\W{0,4}(?P<label>(?:Table|TABLE|Tab\.|表)\s*(?P<number>[A-Z]?\.?\d+(?:\.\d+)?|"
-    r"[IVXL]+))(?:\*{0,3}\s*[:\uff1a.|–—-](?!\d)|\*{1,3}\s|\s*$)"
+    r"^\W{0,4}(?P<label>(?:Table|TABLE|Tab\.|表)\s*\(?(?P<number>[A-Z]?\.?\d+(?:\.\d+)?|"
+    r"[IVXL]+)\)?)(?:\*{0,3}\s*[:\uff1a.|–—-](?!\d)|\*{1,3}\s|\s*$|(?<=\))\s+(?=[A-Z]))"
 )
 _NOTE = re.compile(
     r"^\s*(?:\[\^(?P<ref>[^\]]+)\]:|\^\{?(?P<caret>\d+)\}?(?=\s|[A-Z])|(?P<super>[¹²³⁴⁵⁶⁷⁸⁹⁰]+)|(?P<mark>[†‡§¶])|"
@@ -427,18 +428,17 @@ def _attach_captions(state: _State) -> None:
     """
     blocks = [block for block in state.blocks if block[0] != "note"]
     kinds = [kind for kind, _ in blocks]
-    first = kinds.index("table") if "table" in kinds else 0
-    below = "caption" in kinds[first + 1 : first + 2] and "caption" not in kinds[max(first - 1, 0) : first]
+    around = [(kinds[max(at - 1, 0)], kinds[min(at + 1, len(kinds) - 1)]) for at, k in enumerate(kinds) if k == "table"]
+    told = [places[1] == "caption" for places in around if places.count("caption") == 1]
+    below = 2 * sum(told) > len(told)
     taken: set[int] = set()
-    for position, (kind, index) in enumerate(blocks):
-        if kind != "table":
+    for step, (position, (kind, index)) in product((1, -1) if below else (-1, 1), enumerate(blocks)):
+        place = position + step
+        if kind != "table" or state.document.tables[index].caption or not 0 <= place < len(kinds):
             continue
-        order = (position + 1, position - 1) if below else (position - 1, position + 1)
-        for place in order:
-            if 0 <= place < len(kinds) and kinds[place] == "caption" and blocks[place][1] not in taken:
-                taken.add(blocks[place][1])
-                _set_caption(state.document.tables[index], *state.captions[blocks[place][1]])
-                break
+        if kinds[place] == "caption" and blocks[place][1] not in taken:
+            taken.add(blocks[place][1])
+            _set_caption(state.document.tables[index], *state.captions[blocks[place][1]])
     table: Table | None = None
     for kind, index in state.blocks:
         if kind == "table":
@@ -451,4 +451,4 @@ def _attach_captions(state: _State) -> None:
 
 def _set_caption(table: Table, text: str, line: int, label: str) -> None:
     table.caption, table.caption_line = plain(_PAGE.sub("", text)), line
-    table.label = re.sub(r"^(?:Tab\.|TABLE|table|表)\s*", "Table ", " ".join(label.split()))
+    table.label = re.sub(r"^(?:Tab\.|TABLE|table|表)\s*", "Table ", " ".join(label.split())).replace("(", "").strip(")")

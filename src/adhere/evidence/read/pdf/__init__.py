@@ -15,9 +15,9 @@ from typing import Any
 
 from adhere.errors import UsageError
 from adhere.evidence.read.pdf.page import CAPTION, Bar, Block, PageLine, PageTable, Word, to_lines
-from adhere.evidence.read.pdf.parts import split_beside, split_page
+from adhere.evidence.read.pdf.parts import split_beside, split_page, split_wrapped
 from adhere.evidence.read.pdf.tables import find_tables
-from adhere.evidence.read.pdf.words import find_rules, is_white, join_pieces, without_line_numbers
+from adhere.evidence.read.pdf.words import find_rules, is_white, join_pieces, upright, without_line_numbers
 from adhere.extras import need
 
 _BOLD = re.compile(r"bold|black|cmbx|-bd\b|medi\b", re.IGNORECASE)
@@ -115,20 +115,25 @@ class _TooMuchText(Exception):
 
 
 def _page_blocks(page: Any) -> list[Block]:
-    pieces = [
-        Word(w["text"], w["x0"], w["x1"], w["top"], w["bottom"], w["size"], bool(_BOLD.search(w["fontname"])))
-        for w in page.extract_words(x_tolerance_ratio=0.2, extra_attrs=["fontname", "size", "non_stroking_color"])
-        if not (is_white(w["non_stroking_color"]) and _FILLER.fullmatch(w["text"]))
-    ]
-    if not pieces:
+    pieces: dict[bool, list[Word]] = {True: [], False: []}  # upright, and turned
+    attributes = ["fontname", "size", "non_stroking_color"]
+    for w in page.extract_words(x_tolerance_ratio=0.2, extra_attrs=attributes, char_dir_rotated="btt"):
+        if not (is_white(w["non_stroking_color"]) and _FILLER.fullmatch(w["text"])):
+            bold = bool(_BOLD.search(w["fontname"]))
+            pieces[w["upright"]].append(Word(w["text"], w["x0"], w["x1"], w["top"], w["bottom"], w["size"], bold))
+    if not any(pieces.values()):
         return []
-    words = join_pieces(without_line_numbers(pieces))
+    words = join_pieces(without_line_numbers(pieces[True])) + upright(pieces[False])
     rules = find_rules(page)
     bars = [Bar(e["x0"], e["top"], e["bottom"]) for e in page.edges if e["orientation"] == "v"]
     blocks: list[Block] = []
     parts = split_page(words, rules, page.width)
     while parts:
-        lines = to_lines(parts.pop(0))
+        part = parts.pop(0)
+        if several := split_wrapped(part, rules):
+            parts = [part for part in several if part] + parts
+            continue
+        lines = to_lines(part)
         tables = find_tables(lines, rules, bars)
         split = (split_beside(table, lines, rules) for table in tables)
         if several := next(filter(None, split), []):

@@ -94,18 +94,26 @@ def _across(words: list[Word], table: PageTable) -> dict[int, Sequence[int]]:
         if not texts or len(spans) > MAX_SHARED:
             continue
         shares = _shares([*map(middle_of, texts)], spans)
-        if any(_is_off(text, spans, table) for text in texts) or _covers(texts, shares, spans):
+        if any(_is_off(text, spans, table) for text in texts) or _covers(texts, shares, spans, table):
             for text, own in zip(texts, shares, strict=True):
                 found |= dict.fromkeys(map(id, text), own) if len(own) > 1 else {}
     return found
 
 
-def _covers(texts: list[list[Word]], shares: list[range], spans: dict[int, tuple[float, float]]) -> bool:
-    """Whether texts stand over the middle of several columns each, and all columns below one of them."""
-    if [c for own in shares for c in own] != [*spans] or any(len(own) < 2 for own in shares):
+def _covers(
+    texts: list[list[Word]], shares: list[range], names: dict[int, tuple[float, float]], table: PageTable
+) -> bool:
+    """Whether texts stand over the middle of several columns each, and all columns below one of them.
+
+    A column is as wide as its name, or as its name and its numbers.
+    """
+    if [c for own in shares for c in own] != [*names] or any(len(own) < 2 for own in shares):
         return False
-    middles = ((spans[own[0]][0] + spans[own[-1]][1]) / 2 for own in shares)
-    return all(abs(middle_of(text) - middle) < 0.5 * text[0].size for text, middle in zip(texts, middles, strict=True))
+    wide = {c: (min(a, table.columns[c][0]), max(b, table.columns[c][1])) for c, (a, b) in names.items()}
+    return all(
+        any(abs(middle_of(text) - (of[own[0]][0] + of[own[-1]][1]) / 2) < 0.5 * text[0].size for of in (names, wide))
+        for text, own in zip(texts, shares, strict=True)
+    )
 
 
 def _texts(words: list[Word], table: PageTable) -> list[list[Word]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from adhere.evidence.claims.printed import number_of
 
-CAPTION = re.compile(r"(?:Table|Figure|Tab\.|TABLE|表)\s*\d")
+CAPTION = re.compile(r"(?:Table|Figure|Tab\.|TABLE|表)\s*(?:\(?\d|[IVX]+[:.])")
 AMOUNT = re.compile(r"[$€£]?\d[\d.,]*(?:/\d[\d.,]*)?%?")
 LEAST_LINES = 2
 
@@ -132,7 +132,7 @@ def find_numbers(line: PageLine) -> list[Word]:
     is_name = False
     for before, word in zip([None, *line.words], line.words, strict=False):
         text = word.text.strip("*†‡()")
-        if number_of(text) is None and not AMOUNT.fullmatch(text):
+        if number_of(text) is None and number_of(word.text) is None and not AMOUNT.fullmatch(text):
             is_name = any(map(str.isalpha, text))
             continue
         is_name = is_name and before is not None and word.left - before.right < 0.4 * word.size

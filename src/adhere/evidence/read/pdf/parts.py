@@ -48,6 +48,71 @@ def split_beside(table: PageTable, lines: list[PageLine], rules: list[Rule]) -> 
     return []
 
 
+def split_wrapped(words: list[Word], rules: list[Rule]) -> list[list[Word]]:
+    """A table that running text flows around on its left: the words above it, its own, and the others.
+
+    Empty where there is none: three rules of one width must stand right of text that ends flush before them, with a
+    caption of their own.
+    """
+    alike: dict[tuple[int, int], list[Rule]] = {}
+    for rule in rules:
+        alike.setdefault((round(rule.left / 3), round(rule.right / 3)), []).append(rule)
+    for group in (group for group in alike.values() if len(group) >= 3):
+        tops = [rule.top for rule in group]
+        left, top, bottom = min(rule.left for rule in group), min(tops), max(tops)
+        near = [word for word in words if top - 2 < (word.top + word.bottom) / 2 < bottom + 2]
+        text = to_lines([word for word in near if word.right <= left])
+        if len(text) < LEAST_LINES or not all(word.right <= left or word.left >= left - 3 for word in near):
+            continue
+        edge, size = max(line.words[-1].right for line in text), text[0].words[0].size
+        flush = sum(line.words[-1].right > edge - 0.5 * size and len(line.words) > 2 for line in text)
+        if 2 * flush < len(text) or any(
+            top - 3 * size < rule.top < bottom + 3 * size and rule.left < edge and rule.right > left for rule in rules
+        ):
+            continue
+        reach = edge + 0.3 * size  # a hyphen may stand out
+        ends = [word for word in words if word.right <= reach]
+        beside = [
+            line
+            for line in to_lines([word for word in words if word.right > reach])
+            if line.words[0].left > edge and not _continues(line, ends)
+        ]
+        if found := _captioned(beside, top, bottom):
+            own = {id(word) for line in lines_between(beside, *found) for word in line.words}
+            parts: list[list[Word]] = [[], [], []]
+            for word in words:
+                parts[1 if id(word) in own else 0 if word.bottom <= found[0] + 2 else 2].append(word)
+            return parts
+    return []
+
+
+def _continues(line: PageLine, before: list[Word]) -> bool:
+    """Whether a line reads on from words before it."""
+    first = line.words[0]
+    return any(
+        first.left - word.right < 0.55 * first.size and abs(word.bottom - first.bottom) < 0.35 * first.size
+        for word in before
+    )
+
+
+def _captioned(lines: list[PageLine], top: float, bottom: float) -> tuple[float, float] | None:
+    """Where a table with its caption begins and ends; lines that reach to the left of it are not among `lines`."""
+    high, low = top, bottom
+    for line in reversed([line for line in lines if line.bottom <= top + 2]):
+        if high - line.bottom > 2 * line.height:
+            break
+        high = line.top
+        if _NUMBERED.match(line.text):
+            return high, bottom
+    is_captioned = False
+    for line in (line for line in lines if line.top >= bottom - 2):
+        if line.top - low > 2 * line.height:
+            break
+        low = line.bottom
+        is_captioned = is_captioned or bool(_NUMBERED.match(line.text))
+    return (top, low) if is_captioned else None
+
+
 def _leaves_free(line: PageLine, near: PageLine, middle: float, size: float) -> bool:
     """Whether a line near the tables has words on both sides of what parts them, and none there: their captions."""
     before = [word.right for word in line.words if word.centre < middle]
@@ -134,10 +199,13 @@ def _is_across(line: PageLine, middle: float) -> bool:
 
 def _with_caption(lines: list[PageLine], top: float, bottom: float, middle: float) -> tuple[float, float]:
     """A band of the page with the lines right above and below it that read on across the middle."""
+    lowest = top
     for line in reversed([line for line in lines if line.bottom <= top + 2]):
-        if top - line.bottom > 1.5 * line.height or not _reads_on(line, middle):
+        is_last = lowest == top and line.words[-1].right < middle  # of a caption, and short
+        if lowest - line.bottom > 1.5 * line.height or not (is_last or _reads_on(line, middle)):
             break
-        top = line.top
+        lowest = line.top
+        top = top if is_last else line.top
     for line in (line for line in lines if line.top >= bottom - 2):
         if line.top - bottom > 2 * line.height or not _reads_on(line, middle):
             break

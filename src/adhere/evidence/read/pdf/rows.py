@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, product
+from itertools import pairwise
 from statistics import median
 
+from adhere.evidence.claims.printed import CROSSES, TICKS
 from adhere.evidence.read.grid import RawRow
 from adhere.evidence.read.pdf.header import header_rows, join_words, place_of, width_of
 from adhere.evidence.read.pdf.page import PageLine, PageTable, Word
@@ -19,8 +20,10 @@ def rows_of(table: PageTable) -> tuple[list[RawRow], int]:
     """Rows of cells and how many of them are headers."""
     headers = header_rows(table)
     line = table.header_line.number if table.header_line else table.body[0].number
-    rows = [RawRow(line, texts) for texts in headers]
-    return rows + body_rows(table), len(headers)
+    rows = [RawRow(line, texts) for texts in headers] + body_rows(table)
+    if headers[-1][1:2] > [""] and not any(row.cells[0] for row in rows):
+        rows = [RawRow(row.line, row.cells[1:]) for row in rows]  # the first column of numbers says what rows are
+    return rows, len(headers)
 
 
 def body_rows(table: PageTable) -> list[RawRow]:
@@ -51,29 +54,35 @@ def _raise_groups(table: PageTable, placed: list[list[str]], sections: set[int],
     Lines that hold nothing else are `taken`, as those already are that another row was joined with.
     """
     body, labels = table.body, len(table.labels) + 1
-    left = min(word.left for line in body for word in line.words)
     is_row = [any(texts[labels:]) for texts in placed]
     numbers = [line for line, has_numbers in zip(body, is_row, strict=True) if has_numbers]
-    tops = [  # but for the edges of coloured cells, which run through a row
-        rule.top
-        for rule in table.rules
-        if rule.left <= left + 3 and not any(line.top + 2 < rule.top < line.bottom - 2 for line in numbers)
+    rules = [  # but for the edges of coloured cells, which run through a row
+        rule for rule in table.rules if not any(line.top + 2 < rule.top < line.bottom - 2 for line in numbers)
     ]
+    for column in range(max(labels - 1, 1)):
+        left = min((w.left for line in body for w in line.words if place_of(w, table) == column), default=0.0)
+        tops = [rule.top for rule in rules if rule.left <= left + 3]
+        for band in _bands(body, tops, sections, taken):
+            rows = [at for at in band if is_row[at]]
+            names = [at for at in band if placed[at][column] not in TICKS | CROSSES]
+            middle = {at: (body[at].top + body[at].bottom) / 2 for at in band}
+            for first, name in _find_groups(rows, names, middle):
+                group = _group_name(*(placed[at][column] for at in name))
+                for at in name:
+                    placed[at][column] = ""
+                placed[rows[first]][column] = group
+            taken |= {at for at in band if not any(placed[at])}
+
+
+def _bands(body: list[PageLine], tops: list[float], sections: set[int], taken: set[int]) -> list[list[int]]:
+    """The lines between rules and sections."""
     bands: list[list[int]] = [[]]
     for at, line in enumerate(body):
         if at in sections or (bands[-1] and any(body[bands[-1][-1]].top + 2 <= top < line.top + 2 for top in tops)):
             bands.append([])
         if at not in sections and at not in taken:
             bands[-1].append(at)
-    for column, band in product(range(max(labels - 1, 1)), bands):
-        rows, names = [at for at in band if is_row[at]], [at for at in band if placed[at][column]]
-        middle = {at: (body[at].top + body[at].bottom) / 2 for at in band}
-        for first, name in _find_groups(rows, names, middle):
-            group = _group_name(*(placed[at][column] for at in name))
-            for at in name:
-                placed[at][column] = ""
-            placed[rows[first]][column] = group
-        taken |= {at for at in band if not any(placed[at])}
+    return bands
 
 
 def _find_groups(rows: list[int], names: list[int], middle: dict[int, float]) -> list[tuple[int, list[int]]]:

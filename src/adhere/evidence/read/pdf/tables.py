@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from adhere.evidence.claims.printed import is_absent
+from adhere.evidence.claims.printed import is_absent, number_of
 from adhere.evidence.read.pdf.page import (
     CAPTION,
     LEAST_LINES,
@@ -25,6 +25,7 @@ from adhere.evidence.read.pdf.page import (
 _SCORE = re.compile(r"^[\d,]*\.\d+%?$|%$")
 _SCALED = re.compile(r"~?\d[\d.,]*\s?[KMBT]")
 MAX_HEADER_LINES = 8
+LEAST_AT_END = 4  # numbers in a row, which running text does not end with
 _LETTERS = re.compile(r"(?<![^\W\d_])[^\W\d_]{3,}")  # `Generation-Only`, not `8B`
 
 
@@ -38,6 +39,9 @@ def _is_row(line: PageLine) -> bool:
     if not numbers or values < 2:
         return False
     apart = sum(b.left - a.right > 0.6 * b.size for a, b in zip(line.words, line.words[1:], strict=False))
+    last = line.words[-LEAST_AT_END:]
+    if len(last) < len(line.words) and all(word in numbers or is_absent(word.text) for word in last):
+        return True  # narrow columns behind the longest name
     return apart >= 1 and (values >= 0.4 * len(line.words) or apart >= values - 1)
 
 
@@ -107,8 +111,8 @@ def _is_below_end(above: PageLine, line: PageLine, left: float, right: float, ru
 
 
 def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequence[Bar]) -> PageTable | None:
-    last = rows[-1]
-    first = _below_header(lines, rows[0], last, rules)
+    found, last = rows[0], rows[-1]
+    first = _below_header(lines, found, last, rules)
     rows = [index for index in rows if index >= first]
     if len(rows) < LEAST_LINES:
         return None
@@ -116,13 +120,14 @@ def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequ
     columns = _columns([lines[index] for index in rows])
     if not columns:
         return None
-    first = _under_rule(lines, first, columns, rules)
+    first = first if first > found else _under_rule(lines, first, columns, rules)
     while first > 0 and is_section(lines[first - 1], columns, rules) and _rule_above(lines[first - 1], columns, rules):
         first -= 1
     amounts = first
     while amounts > 0 and _prints_amounts(lines[amounts - 1], columns):
         amounts -= 1
-    if first - amounts > 1 or (amounts < first and _rule_above(lines[amounts], columns, rules)):
+    over = _rule_above(lines[amounts], columns, rules) if amounts < first else None
+    if first - amounts > 1 or (over and not _is_first(over, lines, columns, rules)):
         first = amounts  # attributes of the columns; one line right below the names belongs to them
     body = lines[first : last + 1]
     header, start = _header(lines, first, columns, rules)
@@ -137,10 +142,14 @@ def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequ
 
 def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule]) -> int:
     """The first line below the header's rule, where lines of a header hold numbers themselves (`GPT-4o 0513`)."""
-    left, right = min(w.left for w in lines[first].words), max(w.right for w in lines[first].words)
+    left = min(line.words[0].left for line in lines[first : first + 3])
+    right = max(w.right for w in lines[first].words)
     wide = _apart([r.top for r in rules if r.left <= left + 2 and r.right >= right - 2])
     above = [top for top in wide if -2 <= lines[first].top - top < MAX_HEADER_LINES * 2 * lines[first].height]
-    inside = [top for top in wide if lines[first].bottom <= top + 2 and top < lines[last].top]
+    # Short rules at one height reach over the table together.
+    ends = {round(rule.top): rule.right for rule in sorted(rules, key=lambda rule: rule.right)}
+    whole = [r.top for r in rules if r.left <= left + 2 and ends[round(r.top)] >= right - 2]
+    inside = [top for top in _apart(whole) if lines[first].bottom <= top + 2 and top < lines[last].top]
     between = lines_between(lines, above[-2], above[-1]) if len(above) > 1 else []
     is_headed = bool(between) and not any(is_prose(line) or CAPTION.match(line.text) for line in between)
     if not above or not inside or is_headed or not _is_top(above[-1], lines, first):
@@ -153,6 +162,14 @@ def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule
         sum(not all(text[-1].isalpha() for text in row) for row in rows) <= 1
     )
     return below if below - first <= MAX_HEADER_LINES and is_header else first
+
+
+def _is_first(rule: Rule, lines: list[PageLine], columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
+    """Whether a rule is the first over a table: a caption stands between it and the rule before it."""
+    left, right = columns[0][0] + 2, columns[-1][1] - 2
+    before = (r.top for r in rules if r.left <= left and r.right >= right and r.top < rule.top - 4)
+    between = lines_between(lines, max(before, default=rule.top), rule.top)
+    return any(CAPTION.match(line.text) for line in between)
 
 
 def _is_top(top: float, lines: list[PageLine], first: int) -> bool:
@@ -226,7 +243,10 @@ def _rule_above(line: PageLine, columns: Sequence[tuple[float, float]], rules: l
 
 def _columns(rows: list[PageLine]) -> list[tuple[float, float]]:
     """The extents of the columns of numbers: numbers of one column overlap, seen from above."""
-    spans = sorted((word.left, word.right) for line in rows for word in find_numbers(line))
+    numbers = _spans(rows)
+    first = min(numbers, default=(0.0, 0.0))[0]
+    dashes = [(w.left, w.right) for line in rows for w in line.words if w.left > first and is_absent(w.text)]
+    spans = sorted([*numbers, *(dashes if len(dashes) > len(rows) / 2 else [])])
     merged: list[list[float]] = []
     counts: list[int] = []
     for left, right in spans:
@@ -237,7 +257,42 @@ def _columns(rows: list[PageLine]) -> list[tuple[float, float]]:
             merged.append([left, right])
             counts.append(1)
     least = max(1, 0.2 * len(rows))
-    return [(left, right) for (left, right), count in zip(merged, counts, strict=True) if count >= least]
+    found = [(left, right) for (left, right), count in zip(merged, counts, strict=True) if count >= least]
+    while len(found) > 1 and _names_groups(found[0], found[1][0], rows):
+        found.pop(0)
+    return found
+
+
+def _spans(rows: list[PageLine]) -> list[tuple[float, float]]:
+    """The extents of numbers; what a bar joins (`80.0 / 22.0`) has one, but not over several columns of other rows."""
+    joined = [_joined(line) for line in rows]
+    found: list[tuple[float, float]] = []
+    for line, own in zip(rows, joined, strict=True):
+        plain = [(word.left, word.right) for word in find_numbers(line)]
+        is_over = len(own) < len(plain) and any(
+            sum(left < span[1] and right > span[0] for left, right in other) > 1 for span in own for other in joined
+        )
+        found += plain if is_over else own
+    return found
+
+
+def _joined(line: PageLine) -> list[tuple[float, float]]:
+    numbers = find_numbers(line)
+    spans: list[tuple[float, float]] = []
+    for at, word in enumerate(line.words):
+        if word in numbers and at > 1 and line.words[at - 1].text in {"/", "|"} and line.words[at - 2] in numbers:
+            spans[-1] = (spans[-1][0], word.right)
+        elif word in numbers:
+            spans.append((word.left, word.right))
+    return spans
+
+
+def _names_groups(column: tuple[float, float], end: float, rows: list[PageLine]) -> bool:
+    """Whether a column of numbers names groups of rows (`50%`): few rows have one, and their own names follow it."""
+    numbers = sum(any(column[0] <= word.centre <= column[1] for word in line.words) for line in rows)
+    inside = ([word for word in line.words if column[1] < word.centre < end] for line in rows)
+    names = sum(any(number_of(word.text) is None and not is_absent(word.text) for word in words) for words in inside)
+    return 2 * numbers < len(rows) and 2 * names > len(rows)
 
 
 def _header(
@@ -250,6 +305,9 @@ def _header(
     names = min(line.words[0].left for line in lines[first : first + 3]) + lines[first].height
     full = [rule for rule in reaching if rule.left <= names]
     above = _apart([rule.top for rule in (full if len(full) > 1 else reaching)])
+    # The rows of a header may be ruled themselves; what stands over them is no row of numbers and no text.
+    while len(above) > 2 and _goes_on_above(lines_between(lines, above[-3], above[-2])):
+        above.pop(-2)
     # The rule over the rows, and the rule over the header; a table without rules ends at a gap or at running text.
     ceiling = (
         above[-2]
@@ -267,7 +325,20 @@ def _header(
         elif lines[start].top - line.bottom > 1.2 * line.height or first - index > MAX_HEADER_LINES:
             break
         start = index
+    if start > 0 and CAPTION.match(lines[start - 1].text):  # its other lines stand above the first rule
+        top = min((rule.top for rule in reaching if rule.top >= lines[start - 1].bottom - 2), default=lines[first].top)
+        start = next((at for at in range(start, first) if lines[at].top >= top - 2), start)
     return [word for line in lines[start:first] for word in line.words], start
+
+
+def _goes_on_above(lines: list[PageLine]) -> bool:
+    """Whether lines between two rules may be rows of a header."""
+    is_dense = all(b.top - a.bottom < a.height for a, b in pairwise(lines))
+    return (
+        0 < len(lines) <= 3
+        and is_dense
+        and not any(is_prose(line) or CAPTION.match(line.text) or find_numbers(line) for line in lines)
+    )
 
 
 def _label_edges(rows: list[PageLine], end: float, bars: Sequence[Bar] = ()) -> list[float]:

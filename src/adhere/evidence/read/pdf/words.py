@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -12,6 +13,9 @@ from adhere.evidence.read.pdf.page import Rule, Word, to_lines
 
 _RAISED_MARK = re.compile(r"[\d*\u2217†‡§¶,a-f]{1,4}")
 _SPREAD = re.compile(r"[±˘](?:\d|\.\d|$)")
+_ACCENTS = {"\u00a8": "\u0308", "\u00b4": "\u0301", "\u02c6": "\u0302", "\u02dc": "\u0303", "\u02c7": "\u030c"}
+_ACCENTED = re.compile(rf"([A-Za-z])([{''.join(_ACCENTS)}])")
+_BESIDE = re.compile(r"[()\[\]+\-\u2212–±˘↑↓%\d.]+")
 LEAST_LINE_NUMBERS = 20  # a column of fewer numbers that count up may be a table's
 
 
@@ -45,24 +49,73 @@ def _bearer(word: Word, ends: dict[int, list[Word]]) -> Word | None:
     return None
 
 
+def upright(pieces: list[Word]) -> list[Word]:
+    """Words of pieces that are turned to be read upwards, each set upright in the middle of its place.
+
+    There stands what is turned: the name of a group of rows, or of a column.
+    """
+    words: list[list[Word]] = []
+    for piece in sorted(pieces, key=lambda piece: (round(piece.left / 2), -piece.bottom)):
+        last = words[-1][-1] if words else None
+        width = piece.right - piece.left
+        if last and abs(last.left - piece.left) < 0.5 * width and -0.5 * width < last.top - piece.bottom < 0.5 * width:
+            words[-1].append(piece)
+        else:
+            words.append([piece])
+    found = []
+    for word in words:
+        size = word[0].right - word[0].left
+        gaps = ["", *(" " if one.top - two.bottom > 0.15 * size else "" for one, two in pairwise(word))]
+        text = "".join(gap + piece.text for gap, piece in zip(gaps, word, strict=True))
+        top = (word[-1].top + word[0].bottom - size) / 2
+        found.append(word[0]._replace(text=text, top=top, bottom=top + size, size=size))
+    return found
+
+
+def _take_besides(pieces: list[Word]) -> list[Word]:
+    """The pieces of a line without those set smaller right behind a number; a spread among them joins the number.
+
+    The others say how much the number differs from one that only the text names.
+    """
+    found: list[Word] = []
+    beside, end = "", 0.0
+    for piece in pieces:
+        last = found[-1] if found else piece
+        is_near = -0.3 * last.size < piece.left - end < 0.4 * last.size
+        if is_near and piece.size <= 0.85 * last.size and _BESIDE.fullmatch(piece.text) and number_of(last.text):
+            beside += piece.text
+            spread = beside.strip("()[]")
+            if _SPREAD.match(spread) and spread[-1].isdigit():
+                found[-1] = last._replace(text=f"{last.text.partition(' ')[0]} {spread}")
+        else:
+            found.append(piece)
+            beside = ""
+        end = piece.right
+    return found
+
+
 def join_pieces(pieces: list[Word]) -> list[Word]:
     """Words as they are read.
 
     The library pdfplumber ends one wherever its letters change font or size (small capitals, raised marks, ±).
     """
-    usual = median(word.size for word in pieces)
+    usual = median([word.size for word in pieces] or [0.0])
     ends: dict[int, list[Word]] = {}
     for word in pieces:
         ends.setdefault(round(word.right), []).append(word)
     kept: list[Word] = []
+    marks: list[Word] = []
     for piece in pieces:
         other = _bearer(piece, ends) if piece.size <= 0.85 * usual else None
-        if other is None:
+        goes_on = marks and abs(marks[-1].bottom - piece.bottom) < 1 and 0 <= piece.left - marks[-1].right < 4
+        if other is None and not goes_on:
             kept.append(piece)
-        elif not _RAISED_MARK.fullmatch(piece.text):  # the + of MBPP+ is of the name; a number or sign is a footnote's
-            kept.append(piece._replace(top=other.top, bottom=other.bottom))
+        elif _RAISED_MARK.fullmatch(piece.text) or (other or marks[-1]).text.endswith((")", ",")):
+            marks.append(piece)  # the + of MBPP+ is of the name; a number or sign is a footnote's
+        else:
+            kept.append(piece._replace(top=other.top, bottom=other.bottom) if other else piece)
     words: list[Word] = []
-    for piece in (word for line in to_lines(kept) for word in line.words):
+    for piece in (word for line in to_lines(kept) for word in _take_besides(line.words)):
         last = words[-1] if words else None
         gap = piece.left - last.right if last else usual
         reach = (2.5 if last and last.text.endswith(("±", "˘")) else 0.9) * usual
@@ -80,7 +133,12 @@ def join_pieces(pieces: list[Word]) -> list[Word]:
             words[-1] = last._replace(text=f"{last.text} {piece.text}")
         else:
             words.append(piece)
-    return words
+    return [word._replace(text=_ACCENTED.sub(_accented, word.text)) for word in words]
+
+
+def _accented(match: re.Match[str]) -> str:
+    """A letter and the accent that is printed over it, as one: `a¨`."""
+    return unicodedata.normalize("NFC", match[1] + _ACCENTS[match[2]])
 
 
 def _grown(one: Word, other: Word, between: str) -> Word:
