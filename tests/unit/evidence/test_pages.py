@@ -280,3 +280,36 @@ def test_rows_without_a_known_name_are_what_they_tick_state_or_cite(table: str, 
 
 def test_a_measure_that_begins_with_the_name_of_another_is_its_own() -> None:
     assert benchmark_name("ACC+Perf").name == "ACC+Perf"
+
+
+def test_the_first_group_below_the_rule_of_a_header_names_its_rows_and_no_columns() -> None:
+    page = [
+        *row(100, ("Model", 10), ("Clean", 150), ("Noisy", 200)),
+        *row(121, ("Baselines", 10)),
+        *row(135, ("Zero-shot", 10), ("2.23", 150), ("37.84", 200)),
+        *row(147, ("Tuned", 10), ("1.19", 150), ("17.65", 200)),
+        *row(161, ("Adapters", 10)),
+        *row(175, ("A64", 10), ("1.71", 150), ("25.80", 200)),
+        *row(187, ("A128", 10), ("1.64", 150), ("25.70", 200)),
+    ]
+    rules = [Rule(5, 230, top) for top in (95, 116, 119, 132, 159, 172, 200)]  # groups are ruled above and below
+    (table,) = find_tables(to_lines(page), rules)
+    rows, headers = rows_of(table)
+    assert [found.cells for found in rows[:headers]] == [["Model", "Clean", "Noisy"]]
+    assert rows[headers].cells == ["Baselines", "", ""]
+
+
+def test_a_header_of_many_words_between_two_rules_is_read_once() -> None:
+    names = [(f"M{at}", 20 + 40 * at) for at in range(14)]  # one stands in the middle of the page
+    numbers = [(f"{at}.1", left) for at, (_, left) in enumerate(names)]
+    columns = [
+        one
+        for at in range(20)
+        for left in (30, 320)
+        for one in row(200 + 12 * at, *((part, left + 45 * place) for place, part in enumerate(PROSE.split())))
+    ]
+    header = row(65, *names)
+    page = [*row(54, ("SetA", 250), ("SetB", 350)), *header, *row(78, *numbers), *row(90, *numbers), *columns]
+    parts = split_page(page, [Rule(30, 590, top) for top in (53, 64, 76, 110)], 610)
+    assert len(parts) == 3
+    assert [one.text for one in parts[0] if one in header] == [name for name, _ in names]

@@ -180,7 +180,7 @@ def split_page(words: list[Word], rules: list[Rule], width: float) -> list[list[
     halves = _halves(rest, width)
     if len(halves) == 1:
         return [words]
-    above = [line for top, bottom in zones for line in lines_between(lines, top, bottom)]
+    above = [line for line in lines if id(line.words[0]) in inside]  # once, also where two zones meet
     return [*([[word for line in above for word in line.words]] if above else []), *halves]
 
 

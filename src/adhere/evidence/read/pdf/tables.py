@@ -102,6 +102,18 @@ def find_tables(lines: list[PageLine], rules: list[Rule], bars: Sequence[Bar] = 
     return [table for table in tables if table is not None]
 
 
+def _begins_body(lines: list[PageLine], at: int, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
+    """Whether a line right below a rule names the rows below it: over the columns, or on the left of all numbers.
+
+    On the left only below the header's own rule: below the first one stands the header.
+    """
+    line, rule = lines[at], _rule_above(lines[at], columns, rules)
+    if rule is None or is_section(line, columns, rules):
+        return rule is not None
+    is_left = line.words[-1].right < columns[0][0] and not find_numbers(line)
+    return is_left and rule.left <= line.words[0].left + 2 and not _is_first(rule, lines, columns, rules)
+
+
 def _is_below_end(above: PageLine, line: PageLine, left: float, right: float, rules: list[Rule]) -> bool:
     """Whether a rule from `left` to `right` ends the rows above a line: below it, more than a line of white follows."""
     lowest = line.top - 1.2 * above.height
@@ -121,7 +133,7 @@ def _table(lines: list[PageLine], rows: list[int], rules: list[Rule], bars: Sequ
     if not columns:
         return None
     first = first if first > found else _under_rule(lines, first, columns, rules)
-    while first > 0 and is_section(lines[first - 1], columns, rules) and _rule_above(lines[first - 1], columns, rules):
+    while first > 0 and _begins_body(lines, first - 1, columns, rules):
         first -= 1
     amounts = first
     while amounts > 0 and _prints_amounts(lines[amounts - 1], columns):
