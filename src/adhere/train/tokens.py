@@ -48,6 +48,11 @@ class TrainedRows(torch.nn.Module):
         return self.base.weight
 
     @property
+    def scalar_embed_scale(self) -> float:
+        """What the embedding multiplies its rows with (Gemma); 1 where it does not. The decoder reads it here."""
+        return float(getattr(self.base, "scalar_embed_scale", 1.0))
+
+    @property
     def bias(self) -> torch.Tensor | None:
         """The head's bias, which is frozen: (tokens,) or None."""
         return getattr(self.base, "bias", None)
@@ -60,7 +65,8 @@ class TrainedRows(torch.nn.Module):
             return logits.index_copy(-1, self.ids, linear(x, self.rows.to(x.dtype), bias).to(logits.dtype))
         slots = self.slots[x]
         found: torch.Tensor = self.base(x)
-        return torch.where((slots > 0)[..., None], embedding((slots - 1).clamp(min=0), self.rows), found)
+        ours = embedding((slots - 1).clamp(min=0), self.rows) * self.scalar_embed_scale
+        return torch.where((slots > 0)[..., None], ours, found)
 
 
 def trained_tokens(model: PreTrainedModel) -> list[int]:

@@ -133,6 +133,29 @@ def test_only_their_rows_are_trained_and_the_decoder_sees_them(bare: Path, tmp_p
     assert Decoder(model, end_ids=(), rows=1).decode([DecodeRow(tuple(ids), 0)], max_new_tokens=8)[0].ids == drawn
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_an_embedding_that_scales_its_rows_scales_the_trained_ones_too(tied: bool) -> None:
+    """Gemma's: rollouts read none of it, so that trained models ended every answer at once."""
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        config = transformers.Gemma3TextConfig(
+            vocab_size=60, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+            num_key_value_heads=2, head_dim=8, max_position_embeddings=64, initializer_range=0.2,
+            layer_types=["full_attention"] * 2, query_pre_attn_scalar=8, tie_word_embeddings=tied,
+        )  # fmt: skip
+        model = transformers.Gemma3ForCausalLM(config).eval()
+    model.config.trained_tokens = [5, 9]
+    ids = [3, 5, 20, 9, 7]
+    before = logits(model, ids)
+    drawn = model.generate(torch.tensor([ids]), max_new_tokens=12, do_sample=False, eos_token_id=2)[0, len(ids) :]
+    attach_tokens(model)
+    assert torch.allclose(logits(model, ids), before, atol=1e-5)
+    (answer,) = Decoder(model, end_ids=[2]).decode([DecodeRow(tuple(ids), 0)], max_new_tokens=12)
+    assert list(answer.drawn) == drawn.tolist()
+    merge_tokens(model)
+    assert torch.allclose(logits(model, ids), before, atol=1e-5)
+
+
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # PEFT asks transformers by a name that it is about to lose
 @pytest.mark.parametrize("lora", [None, Lora(rank=4, alpha=8.0)])
 def test_a_recipe_trains_a_base_model_where_a_template_is_given(bare: Path, tmp_path: Path, lora: Lora | None) -> None:
