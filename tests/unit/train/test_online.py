@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from adhere.errors import UsageError  # noqa: E402
+from adhere.errors import IntegrityError, UsageError  # noqa: E402
+from adhere.models.local.decoder.decode import Decoder  # noqa: E402
 from adhere.schema import RlRow  # noqa: E402
 from adhere.train.batch.pack import TokenRow  # noqa: E402
 from adhere.train.batch.rollout import (  # noqa: E402
@@ -109,6 +111,18 @@ def test_truncated_answers_are_marked_and_carry_no_end_token(tiny: tuple[Any, An
         assert end is not answer.answer.truncated
         assert len(answer.row.completion) == 12 or end
     assert any(answer.answer.truncated for answer in answers)
+
+
+def test_a_decoder_that_reads_another_model_than_the_trained_one_is_told(tiny: tuple[Any, Any]) -> None:
+    """As one did that knew nothing of how Gemma scales the rows that are trained: all answers were one token long."""
+    model, tokenizer = tiny
+    sampler = Sampler(*tiny, RolloutSettings(max_new_tokens=4), score=score, seed=0, tally=Tally())
+    other = copy.deepcopy(model)
+    with torch.no_grad():
+        other.get_input_embeddings().weight.mul_(25)
+    sampler.generator = Decoder(other, end_ids=[tokenizer.eos_token_id])
+    with pytest.raises(IntegrityError, match=r"disagree by .* nats a token"):
+        sampler.draw(prompts(), step=1)
 
 
 def test_a_prompt_that_stands_twice_in_a_step_has_other_answers(tiny: tuple[Any, Any]) -> None:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
-from adhere.errors import UsageError
+from adhere.errors import IntegrityError, UsageError
 from adhere.schema import RlRow, derive_seed
-from adhere.train.batch.pack import Precision, TokenRow
+from adhere.train.batch.pack import Precision, TokenRow, grow, log_probs
 from adhere.train.batch.rows import end_of_turn, prompt_ids
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, Tally
@@ -34,6 +34,8 @@ __all__ = [
 ]  # fmt: skip
 
 Order = Literal["variance", "ascending", "random"]
+CHECKED_TOKENS = 16
+MOST_APART = 0.5  # nats a token; bf16 alone makes 0.01 to 0.1
 
 
 class Answer(NamedTuple):
@@ -197,6 +199,7 @@ class Sampler:
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         self.score, self.seed, self.tally = score, seed, tally
         tally.rollout_precision = settings.rollout_precision or "fp32"
+        self._is_checked = False
         end_of_turn(tokenizer)  # refused here, where nothing has been drawn
         self.generator = open_generator(
             model,
@@ -207,6 +210,33 @@ class Sampler:
             layout=settings.rollout_layout or "columns",
             state=self._state,
         )
+
+    def _require_one_model(self, prompt: tuple[int, ...]) -> None:
+        """Ask decoder and trainer how likely the tokens of one drawn answer are.
+
+        A decoder that reads a model otherwise than it is trained draws answers that nothing can be learnt from, and
+        nothing else would show it but rewards that stay where they are.
+
+        Raises:
+            IntegrityError: They say different things.
+        """
+        import torch
+
+        from adhere.models.local.decoder.decode import DecodeRow
+
+        heat = self.settings.temperature
+        row = DecodeRow(prompt, derive_seed(self.seed, "one model"))
+        (answer,) = self.generator.decode([row], max_new_tokens=CHECKED_TOKENS, temperature=heat, log_probs=True)
+        tree = grow([TokenRow(prompt, answer.drawn)])
+        with torch.no_grad():
+            trained = log_probs(self.model, tree, temperature=heat, precision=self.settings.precision).cpu()
+        gap = float((trained - torch.tensor(answer.log_probs)).abs().mean())
+        if not gap <= MOST_APART:
+            raise IntegrityError(
+                f"The decoder and the model in training disagree by {gap:.1f} nats a token about one answer: answers "
+                "would be drawn from another model than the one that learns. Take generator = 'server', and report "
+                "this with the model's config.json"
+            )
 
     def draw(self, rows: Sequence[RlRow], *, step: int, again: int = 0) -> list[Group]:
         """One Group a row, drawn from the weights as they are now; each process draws and judges its share.
@@ -223,6 +253,9 @@ class Sampler:
         each = self.settings.answers_per_prompt
         names = [row.prompt_id for row in rows]
         prompts = {row.prompt_id: prompt_ids(self.tokenizer, row.asked) for row in rows}
+        if not self._is_checked and self.settings.generator == "ours":
+            self._require_one_model(prompts[names[0]])
+            self._is_checked = True
         before = [each * names[:place].count(name) for place, name in enumerate(names)]  # draws of the prompt
         others = (again,) if again else ()
 
