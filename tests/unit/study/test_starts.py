@@ -111,6 +111,7 @@ def test_all_together_is_the_mean_and_each_start_stands_alone(monkeypatch: pytes
     assert nobody.difference is None, "an arm that was not measured"
     for told in (starts_text(found), starts_html(found)):
         assert "sft+dpo over sft (ifeval, sound)" in told
+        assert "not measured" in told
     assert msgspec.json.decode(encode(found), type=StartsResult) == found
 
 

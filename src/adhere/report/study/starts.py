@@ -62,10 +62,14 @@ def further_rows(result: StartsResult) -> list[list[str]]:
         where = (
             one.slice if not across.suite else across.suite if one.slice == "all" else f"{across.suite}, {one.slice}"
         )
-        values = [f"{points(each.difference)} {points_interval(each.low, each.high)}" for each in across.each]
-        label = f"{one.treatment} over {one.control} ({where})"
-        rows.append([label, *values, f"{points(one.difference)} {points_interval(one.low, one.high)}"])
+        rows.append([f"{one.treatment} over {one.control} ({where})", *map(_brief, (*across.each, one))])
     return rows
+
+
+def _brief(one: Contrast) -> str:
+    if one.difference is None:
+        return "not measured"
+    return f"{points(one.difference)} ({points_interval(one.low, one.high)})"
 
 
 def start_rows(result: StartsResult) -> list[list[str]]:
