@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import signal
+import subprocess
+import sys
 import tarfile
 import time
 from pathlib import Path
@@ -67,6 +70,23 @@ def test_an_interrupted_study_is_packed_even_while_it_still_tunes(tmp_path: Path
         tune_until_interrupted()
     unpack(file, tmp_path / "b")
     assert files(tmp_path / "b") == {"tune/study.json": b"{}", "tune/evaluations/grpo@0-s9-1.json": b"1"}
+
+
+def test_a_scheduler_that_takes_the_machine_back_leaves_the_records_packed(tmp_path: Path) -> None:
+    file = tmp_path / "r.tar.xz"
+    program = f"""if True:
+        import os, signal, time
+        from pathlib import Path
+        from adhere.study.run.records import packing
+        with packing(Path({str(study(tmp_path / "a"))!r}), Path({str(file)!r})):
+            Path({str(tmp_path / "a" / "evaluations" / "b-s0-1.json")!r}).write_bytes(b"new")
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+    """
+    done = subprocess.run([sys.executable, "-c", program], check=False, timeout=50)
+    assert done.returncode == 128 + signal.SIGTERM
+    unpack(file, tmp_path / "b")
+    assert (tmp_path / "b" / "evaluations" / "b-s0-1.json").read_bytes() == b"new"
 
 
 def test_what_is_finished_is_packed_while_the_study_runs(tmp_path: Path) -> None:

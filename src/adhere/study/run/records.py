@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import io
 import lzma
+import signal
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -90,11 +91,29 @@ def packing(directory: Path, file: Path | None, *, every_s: float = PACK_EVERY_S
     looking = threading.Thread(target=look, name="packing", daemon=True)
     looking.start()
     try:
-        yield
+        with _ended_by_sigterm():
+            yield
     finally:
         ended.set()
         looking.join()
         pack_what_is_new()
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Within this SIGTERM, by which schedulers take a machine back, ends the process as an exception does."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread alone
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _state(directory: Path) -> tuple[tuple[str, int], ...]:
