@@ -55,7 +55,7 @@ def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> S
             StartFound(start, place.name, one.verdict.answer, one.verdict.headline, one.verdict.primary)
             for start, (one, place) in found.items()
         ],
-        _pooled(rule.primary, own, rule, role="primary"),
+        _pool(rule.primary, own, rule, role="primary"),
         _between(own, rule),
         _further([one for one, _ in found.values()], measured, rule),
     )
@@ -83,7 +83,7 @@ def reproduce_starts(directory: Path) -> StartsReproduction:
     )
 
 
-def _pooled(asked: ContrastSpec, measured: Mapping[str, Evaluations], rule: VerdictSpec, *, role: Role) -> Contrast:
+def _pool(asked: ContrastSpec, measured: Mapping[str, Evaluations], rule: VerdictSpec, *, role: Role) -> Contrast:
     """A contrast over all starts, on the prompts that all of them measured."""
     same = _same_prompts(asked, measured)
     together = Pairs(
@@ -134,7 +134,7 @@ def _further(
             if suite and asked.slice == SOUND:  # of a suite's contrasts this names what counts, not a slice
                 asked = msgspec.structs.replace(asked, slice="all")
                 on = {start: one.counting(SOUND) for start, one in on.items()}
-            pooled = _pooled(asked, on, rule, role="secondary")
+            pooled = _pool(asked, on, rule, role="secondary")
             found.append(AcrossStarts(suite, list(each), msgspec.structs.replace(pooled, slice=each[0].slice)))
     return found
 

@@ -26,10 +26,10 @@ class _EdgeLogProbs(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, slots: Tensor, targets: Tensor, temperature: float) -> Tensor:
         sums = logits.new_empty(len(logits), dtype=torch.float32)
         for rows in _blocks(logits):
-            sums[rows] = _scaled(logits[rows], temperature).logsumexp(-1)
+            sums[rows] = _scale(logits[rows], temperature).logsumexp(-1)
         ctx.save_for_backward(logits, slots, targets, sums)
         ctx.temperature = temperature
-        return _scaled(logits[slots, targets], temperature) - sums.index_select(0, slots)
+        return _scale(logits[slots, targets], temperature) - sums.index_select(0, slots)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
@@ -42,7 +42,7 @@ class _EdgeLogProbs(torch.autograd.Function):
         order = slots.argsort(stable=True)
         counts = torch.bincount(slots, minlength=len(logits)).cumsum(0).tolist()
         for rows in _blocks(logits):
-            part = _scaled(logits[rows], ctx.temperature).sub(sums[rows, None]).exp_().mul_(-of_row[rows, None])
+            part = _scale(logits[rows], ctx.temperature).sub(sums[rows, None]).exp_().mul_(-of_row[rows, None])
             edges = order[counts[rows.start - 1] if rows.start else 0 : counts[rows.stop - 1]]
             # Each (slot, target) occurs once, so no two edges add to one number.
             part[slots[edges] - rows.start, targets[edges]] += wanted[edges]
@@ -63,7 +63,7 @@ def edge_log_probs(logits: Tensor, slots: Tensor, targets: Tensor, *, temperatur
     return found
 
 
-def _scaled(logits: Tensor, temperature: float) -> Tensor:
+def _scale(logits: Tensor, temperature: float) -> Tensor:
     return logits.float() if temperature == 1.0 else logits.float() / temperature
 
 

@@ -58,7 +58,7 @@ def with_template(directory: Path, template: str, into: Path, *, base: Path = Pa
     from adhere.models.local.transformers import load_tokenizer, weights_sha256
 
     tokenizer = load_tokenizer(directory)
-    text = _begun(tokenizer) + NAMED[template] if template in NAMED else _read(template, base)
+    text = _beginning(tokenizer) + NAMED[template] if template in NAMED else _read(template, base)
     made = _Origin(weights_sha256(directory) if weights else "", content_hash(text))
     if (into / FILE).exists() and decode((into / FILE).read_bytes(), _Origin) == made:
         return into
@@ -83,7 +83,7 @@ def with_template(directory: Path, template: str, into: Path, *, base: Path = Pa
     return into
 
 
-def _begun(tokenizer: Any) -> str:
+def _beginning(tokenizer: Any) -> str:
     """What a template of ours writes first: the token that begins every text of this model, if one does.
 
     Prompts are tokenized as their template writes them, with nothing added. Gemma and Llama read every text of their

@@ -77,7 +77,7 @@ def split_wrapped(words: list[Word], rules: list[Rule]) -> list[list[Word]]:
             for line in to_lines([word for word in words if word.right > reach])
             if line.words[0].left > edge and not _continues(line, ends)
         ]
-        if found := _captioned(beside, top, bottom):
+        if found := _caption_band(beside, top, bottom):
             own = {id(word) for line in lines_between(beside, *found) for word in line.words}
             parts: list[list[Word]] = [[], [], []]
             for word in words:
@@ -95,7 +95,7 @@ def _continues(line: PageLine, before: list[Word]) -> bool:
     )
 
 
-def _captioned(lines: list[PageLine], top: float, bottom: float) -> tuple[float, float] | None:
+def _caption_band(lines: list[PageLine], top: float, bottom: float) -> tuple[float, float] | None:
     """Where a table with its caption begins and ends; lines that reach to the left of it are not among `lines`."""
     high, low = top, bottom
     for line in reversed([line for line in lines if line.bottom <= top + 2]):

@@ -277,7 +277,7 @@ def _columns(rows: list[PageLine]) -> list[tuple[float, float]]:
 
 def _spans(rows: list[PageLine]) -> list[tuple[float, float]]:
     """The extents of numbers; what a bar joins (`80.0 / 22.0`) has one, but not over several columns of other rows."""
-    joined = [_joined(line) for line in rows]
+    joined = [_join(line) for line in rows]
     found: list[tuple[float, float]] = []
     for line, own in zip(rows, joined, strict=True):
         plain = [(word.left, word.right) for word in find_numbers(line)]
@@ -288,7 +288,7 @@ def _spans(rows: list[PageLine]) -> list[tuple[float, float]]:
     return found
 
 
-def _joined(line: PageLine) -> list[tuple[float, float]]:
+def _join(line: PageLine) -> list[tuple[float, float]]:
     numbers = find_numbers(line)
     spans: list[tuple[float, float]] = []
     for at, word in enumerate(line.words):

@@ -133,10 +133,10 @@ def join_pieces(pieces: list[Word]) -> list[Word]:
             words[-1] = last._replace(text=f"{last.text} {piece.text}")
         else:
             words.append(piece)
-    return [word._replace(text=_ACCENTED.sub(_accented, word.text)) for word in words]
+    return [word._replace(text=_ACCENTED.sub(_put_accents, word.text)) for word in words]
 
 
-def _accented(match: re.Match[str]) -> str:
+def _put_accents(match: re.Match[str]) -> str:
     """A letter and the accent that is printed over it, as one: `a¨`."""
     return unicodedata.normalize("NFC", match[1] + _ACCENTS[match[2]])
 
