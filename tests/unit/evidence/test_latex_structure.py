@@ -126,6 +126,11 @@ def test_columns_that_are_values_of_a_parameter_are_of_what_the_caption_names() 
     assert [(c.benchmark, c.variant, c.value) for c in own][:2] == [("SST-2", "E=3", 90.1), ("SST-2", "E=10", 91.2)]
     measured = claims(in_table(rows.replace("=", " = "), "Accuracy by epochs."))
     assert {(c.benchmark, c.metric) for c in measured} == {("accuracy", "accuracy")}
+    over = tabular(
+        "& \\multicolumn{2}{c}{PETS-10N}", "Model & 500 & 2000", "Zeta-7B & 32.5 & 41.1", "Eta-7B & 28.5 & 29.6"
+    )
+    of_set = claims(in_table(over, "Test accuracy with different numbers of samples"))
+    assert {c.benchmark for c in of_set} == {"PETS-10N"}, "a set stands over the values"
 
 
 def test_a_rule_below_the_first_group_of_rows_makes_it_no_header() -> None:

@@ -236,6 +236,7 @@ def _keep_from_with(text: str) -> str:
     return (match.group() if match else text).strip()
 
 
+_SET_NAME = re.compile(r"[A-Z].*[A-Z\d]")
 _BARE = re.compile(
     r"scores?|results?|values?|得分|分数|スコア|점수", re.IGNORECASE
 )  # a column that says no more than this
@@ -263,7 +264,9 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     guesses: list[str] = []
     known = context.caption_benchmark
     are_values = is_value(labels[-1])
-    if are_values and not known and (metric := metric_in(context.table.caption)):
+    # No set stands over the values (`CIFAR-10N`), at most what they are of (`Learning rate`).
+    nothing_else = are_values and not any(_SET_NAME.search(label) for label in labels[:-1])
+    if nothing_else and not known and (metric := metric_in(context.table.caption)):
         guesses.append(f"{text!r} is a setting; the caption names {metric}")
         return BenchmarkName(benchmark_key(metric), metric, text, metric), above, guesses
     if not name.is_known and known and (are_values or is_length(text) or role_of(text) == "aggregate" or not name.key):
