@@ -17,6 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from adhere.models.local.fetch import read_gguf
 from adhere.suites.generated.core.templates import longer_queries_of_seed, queries_of_seed
 
 SEEDS = (3, 4, 6, 7, 8, 9)  # queries differ by the seed modulo ten: the study has 0, 1, 2, its tuning 1005
@@ -36,17 +37,8 @@ settings = {{ epochs = 2, learning_rate = 1e-4, batch_rows = 8 }}
 
 def unpack_gguf(file: Path, into: Path) -> Path:
     """The weights of a GGUF in fp32, with its tokenizer, as a directory of safetensors."""
-    import torch
-    import transformers
-
-    model = transformers.AutoModelForCausalLM.from_pretrained(
-        file.parent,
-        gguf_file=file.name,
-        dtype=torch.float32,
-        quantization_config=transformers.GgufConfig(dequantize=True),
-    )
-    model.save_pretrained(into)
-    transformers.AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(into)
+    for part in read_gguf(file):
+        part.save_pretrained(into)
     return into
 
 

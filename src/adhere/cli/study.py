@@ -202,12 +202,16 @@ def _run(
 
 def _collect(one: Place, *, line: str, as_json: bool) -> StudyResult:
     """Put together what is stored of the study from one start, wherever it was made, and publish it."""
+    from adhere.errors import UsageError
     from adhere.study.design.disk import writing
     from adhere.study.prepared import prepare
     from adhere.study.tune import with_choice
 
+    chosen = with_choice(one.spec, one.directory)
+    if chosen.tune is not None and chosen is one.spec:
+        raise UsageError(f"{one.directory}: its settings are not chosen yet, so nothing is there to put together")
     with writing(one.directory):
-        prepared = prepare(with_choice(one.spec, one.directory), one.directory, as_stored=True)
+        prepared = prepare(chosen, one.directory, as_stored=True)
         result = prepared.result(progress=for_terminal(), command=line)
         _publish(result, one.directory, None, as_json=as_json, is_part=one.is_part)
     return result

@@ -273,3 +273,30 @@ def test_a_set_in_the_name_of_the_model_is_not_what_was_measured() -> None:
     assert {c.model for c in own} == {"vector model trained on a mix of VoxSet I and FarSet2 dev"}
     assert {c.benchmark for c in own}.isdisjoint({"VoxSet", "FarSet2"})
     assert {c.model for c in claims(in_table(rows, "Baseline scores."))} == {"Baseline"}
+
+
+def test_few_known_names_are_enough_where_nothing_speaks_for_the_other_axis() -> None:
+    names = ("Finch Small", "Finch Large", "Wren V3", "Siskin PT", "Dunnock", "Linnet", "Vireo", "Crow", "Qwen3 1.7B")
+    rows = [f"| {name} | {60 + place}.2 | 22.{place} |" for place, name in enumerate([*names, "Llama 3 8B"])]
+    text = "\n".join(["## WER", "", "| | Calls | CORAL |", "|---|---|---|", *rows]) + "\n"
+    found = claims(text, ".md")
+    assert [c.model for c in found][::2][:2] == ["Finch Small", "Finch Large"]
+    assert {c.benchmark for c in found} == {"Calls", "CORAL"}
+
+
+def test_a_column_called_score_is_of_the_measure_in_the_heading() -> None:
+    table = "| Model | Score |\n|---|---|\n| Zeta-7B | 0.82 |\n| Eta-7B | 0.81 |\n"
+    assert {c.metric for c in claims(f"### Recall@10\n\n{table}", ".md")} == {"Recall@10"}
+    assert "Recall@10" not in {c.metric for c in claims(f"### Our results\n\n{table}", ".md")}
+
+
+def test_only_internal_data_makes_a_table_in_house() -> None:
+    table = in_table(tabular("Model & Quality & Fidelity", "Zeta-7B & 50.1 & 60.2", "Eta-7B & 51.1 & 61.2"), "CAPTION")
+    said = {
+        "Zeta internally integrates a reward and beats all.": False,
+        "Scores on our internal benchmarks.": True,
+        "Results on an in-house set.": True,
+    }
+    for caption, is_private in said.items():
+        found = claims(table.replace("CAPTION", caption))
+        assert {c.benchmark.startswith("in-house") for c in found} == {is_private}, caption

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -9,12 +10,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="a study needs the train extra")
 pytest.importorskip("transformers", reason="a study needs the train extra")
 
 from tests.unit.study.drawn import draw_from_somebody_who_can_write
 
+from adhere.cli.study import command
 from adhere.config import parse_toml
 from adhere.errors import UsageError
 from adhere.lines.workers import Shard
@@ -24,7 +27,7 @@ from adhere.report.study.text import study_text
 from adhere.schema import decode
 from adhere.study.design import identity
 from adhere.study.design.frozen import load_frozen
-from adhere.study.design.spec import ContrastSpec, StudySpec, validate
+from adhere.study.design.spec import ContrastSpec, StudySpec, TuneSpec, validate
 from adhere.study.jobs import run_jobs
 from adhere.study.outcome import collect
 from adhere.study.outcome.answer import study_answer
@@ -257,6 +260,19 @@ def test_a_study_is_put_together_where_libraries_and_code_are_others(
     assert "not used    14 evaluations" in prepared.describe(), "run here, all would be done again"
     result = prepare(spec, there, as_stored=True).result(progress=Silent())
     assert same_result(result, finished[1])
+    (there / "result.json").unlink()
+    monkeypatch.setattr("adhere.study.design.spec.load_study", lambda *_, **__: spec)
+    asked = [str(tmp_path / "spec.toml"), "--out", str(there), "--collect"]
+    told = CliRunner().invoke(command, [*asked, "--json"])
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["difference"] == finished[1].verdict.primary.difference
+    assert (there / "report.html").exists()
+    with pytest.raises(UsageError, match="leave --plan and --shard out"):
+        CliRunner().invoke(command, [*asked, "--plan"], catch_exceptions=False)
+    tuned = msgspec.structs.replace(spec, tune=TuneSpec(grid={"grpo": {"learning_rate": [1e-4, 1e-3]}}))
+    monkeypatch.setattr("adhere.study.design.spec.load_study", lambda *_, **__: tuned)
+    with pytest.raises(UsageError, match="settings are not chosen yet"):
+        CliRunner().invoke(command, asked, catch_exceptions=False)
     added = msgspec.structs.replace(spec, stages={**spec.stages, "dpo": {"method": "dpo"}})
     with pytest.raises(UsageError, match="did not note the code of 'train dpo'"):
         prepare(added, there, as_stored=True)

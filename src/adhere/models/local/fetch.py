@@ -238,8 +238,8 @@ def _sha256(file: Path) -> str:
 def _make_weights(name: str, home: Path, scratch: Path, progress: Progress) -> None:
     """Dequantise the GGUF to fp32 safetensors with the tokenizer that the model was trained with."""
     try:
-        torch, transformers = need("torch", extra="train"), need("transformers", extra="train")
-        need("gguf", extra="train")
+        for module in ("torch", "transformers", "gguf"):
+            need(module, extra="train")
     except MissingExtra:
         progress.say(f"{name}: the transformers weights are made once the train extra is installed")
         return
@@ -250,14 +250,7 @@ def _make_weights(name: str, home: Path, scratch: Path, progress: Progress) -> N
     folder = scratch / "weights"
     # Some bars ignore transformers' own switch, so stderr is held back too.
     with quiet(), contextlib.redirect_stderr(io.StringIO()):
-        model = transformers.AutoModelForCausalLM.from_pretrained(
-            home,
-            gguf_file="model.gguf",
-            dtype=torch.float32,
-            # else the model keeps a quantizer: not trainable
-            quantization_config=transformers.GgufConfig(dequantize=True),
-        )
-        tokenizer = transformers.AutoTokenizer.from_pretrained(home, gguf_file="model.gguf")
+        model, tokenizer = read_gguf(home / "model.gguf")
         _mend_tokenizer(tokenizer)
         model.config.name_or_path = name
         model.save_pretrained(folder)
@@ -265,6 +258,20 @@ def _make_weights(name: str, home: Path, scratch: Path, progress: Progress) -> N
     target = home / "weights"
     shutil.rmtree(target, ignore_errors=True)  # an unfinished one: finished ones have a config.json
     folder.replace(target)
+
+
+def read_gguf(file: Path) -> tuple[Any, Any]:
+    """The model of a GGUF in fp32, trainable, and its tokenizer; the training packages are there."""
+    import torch
+    import transformers
+
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        file.parent,
+        gguf_file=file.name,
+        dtype=torch.float32,
+        quantization_config=transformers.GgufConfig(dequantize=True),  # else it keeps a quantizer: not trainable
+    )
+    return model, transformers.AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
 
 
 def _mend_tokenizer(tokenizer: Any) -> None:

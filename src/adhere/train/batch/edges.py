@@ -1,8 +1,8 @@
 """Log-probabilities of single tokens from logits over a large vocabulary.
 
-Softmax and gradient are made a few rows at a time. Autograd's own way keeps half a dozen arrays of the size of the
-logits: at 262,144 words 1 MB a token each, and giving such pages out costs a CPU a third of a step. Here the logits and
-their gradient are the only two.
+Softmax and gradient are made a few rows at a time. Autograd's own way makes several arrays of the size of the logits,
+at 262,144 words 1 MB a token each in fp32. Here the logits and their gradient are the only two
+(`benchmarks/training/edges.py`).
 
 Notation: S rows of logits, V words, E edges (a row and the word whose log-probability is wanted).
 """

@@ -86,8 +86,8 @@ def with_template(directory: Path, template: str, into: Path, *, base: Path = Pa
 def _beginning(tokenizer: Any) -> str:
     """What a template of ours writes first: the token that begins every text of this model, if one does.
 
-    Prompts are tokenized as their template writes them, with nothing added. Gemma and Llama read every text of their
-    pre-training behind such a token, and say little without it.
+    Prompts are tokenized as their template writes them, with nothing added. The tokenizers of Gemma and Llama begin
+    every text with such a token, so their models have read hardly any without it.
     """
     first = tokenizer.bos_token
     begins = first is not None and tokenizer("a")["input_ids"][:1] == [tokenizer.bos_token_id]
