@@ -105,12 +105,12 @@ def test_a_table_that_shares_its_labels_with_another_one_is_read_alike() -> None
     head = "| {} | QuizA | QuizB | QuizC |\n|---|---|---|---|\n"
     text = (
         head.format("Model")
-        + "| A-7B | 1.5 | 2.5 | 3.5 |\n\n## Encoders\n\n"
-        + head.format("Encoders")
+        + "| A-7B | 1.5 | 2.5 | 3.5 |\n\n## Towers\n\n"
+        + head.format("Towers")
         + "| Clip+Dino | 4.5 | 5.5 | 6.5 |\n"
     )
     assert [c.model for c in found(text).claims] == ["A-7B"] * 3 + ["Clip+Dino"] * 3
-    alone = head.format("Encoders") + "| Clip+Dino | 4.5 | 5.5 | 6.5 |\n"
+    alone = head.format("Towers") + "| Clip+Dino | 4.5 | 5.5 | 6.5 |\n"
     assert list(found(alone).claims) == []
 
 

@@ -172,7 +172,14 @@ def _aggregate(axis: _Axis, position: int) -> list[Check]:
         _aggregate_check(line, position, members, is_sum=is_sum)
         for line in axis.lines
         if position in line.numbers and sum(member in line.numbers for member in members) >= 2
+        if not (is_sum and _lies_among(line, position, members))
     ]
+
+
+def _lies_among(line: _Line, position: int, members: tuple[int, ...]) -> bool:
+    """Whether an aggregate lies among its members: below counts, `Total` is what their whole has, no sum of rates."""
+    values = [line.numbers[member].printed.value for member in members if member in line.numbers]
+    return len(values) >= LEAST_MEMBERS and 0 <= min(values) <= line.numbers[position].printed.value < max(values)
 
 
 def _near_mean(axis: _Axis, position: int) -> list[Check]:

@@ -84,6 +84,8 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
         benchmark_path, setting = (
             (path, row_label) if layout.benchmarks_in == "columns" else ([row_label], setting_of(" ".join(path)))
         )
+        if layout.benchmarks_in == "rows" and not about.metric and path and is_metric(path[-1]):
+            about, setting = replace(about, metric=metric_name(path[-1])[0]), setting_of(" ".join(path[:-1]))
     else:
         model_text, benchmark_path, setting = "", [row_label, *path], ""
     is_difference = (row_role if sheet.models_in == "rows" else column_role) == "delta"  # `Δ over base` is no model

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from adhere.evidence.claims.axis import LEAST_SHARED
 from adhere.evidence.claims.elsewhere import (
     Elsewhere,
     benchmark_of_caption,
@@ -13,7 +14,7 @@ from adhere.evidence.claims.elsewhere import (
     set_of_caption,
     topic_of,
 )
-from adhere.evidence.claims.layout import LEAST_SHARED, Layout, column_model, corner_of
+from adhere.evidence.claims.layout import Layout, column_model, corner_of
 from adhere.evidence.claims.names import (
     BenchmarkName,
     ModelName,

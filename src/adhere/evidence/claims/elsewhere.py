@@ -8,7 +8,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from adhere.evidence.claims.layout import Labels, Layout, corner_of
+from adhere.evidence.claims.axis import Labels
+from adhere.evidence.claims.layout import Layout, corner_of
 from adhere.evidence.claims.names import (
     REMARK,
     BenchmarkName,

@@ -8,8 +8,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from adhere.evidence.claims.axis import (
+    BARE_SIZE,
+    NOWHERE,
+    PAIR,
+    Labels,
+    Orientation,
+    axis_elsewhere,
+    axis_in_most,
+    axis_of_models,
+    share,
+)
 from adhere.evidence.claims.names import (
     REMARK,
     Kind,
@@ -21,11 +32,11 @@ from adhere.evidence.claims.names import (
     is_part,
     is_role,
     is_setting,
-    is_split,
     is_value,
     label_kind,
     looks_like_model,
     metric_in,
+    metric_name,
     model_name,
     role_of,
     shots_of,
@@ -34,7 +45,6 @@ from adhere.evidence.claims.names import (
 from adhere.evidence.claims.printed import CROSSES, SCALES, TICKS, is_absent
 from adhere.evidence.read.document import Table
 
-Orientation = Literal["columns", "rows", ""]
 LabelKind = Kind | Literal["names", "tuning", ""]
 _SIZE_PIECE = re.compile(
     (
@@ -44,13 +54,9 @@ _SIZE_PIECE = re.compile(
     re.IGNORECASE,
 )
 _VERSION_PIECE = re.compile(r"(?:[vVrR]\d[\w.]*|\.[a-z]\w*)(?:[ -].*)?")
-_BARE_SIZE = re.compile(r"(?:~|≈)?\s*(?:\d+x)?\d+(?:\.\d+)?\s?[BbM]")
 _SHOT_CELL = re.compile(
     r"\d{1,2}(?:\s?-\s?\d{1,2})?|\d+(?:-\d+)?[- ]shots?(?:.{0,20})|zero[- ]shot|few[- ]shot|-|–|—|", re.IGNORECASE
 )
-LEAST_SHARED = 3
-LEAST_CITED = 0.3  # share of rows
-_VALUES = frozenset({"value", "values", "score", "scores", "result", "results", "stderr", "n-shot", "得分"})
 _MODEL_WORD = re.compile(r"\b(?:models?|模型)\b|模型", re.IGNORECASE)
 
 
@@ -76,61 +82,18 @@ class Layout:
     grouped: frozenset[str] = frozenset()
 
 
-class Labels(NamedTuple):
-    """The labels that name benchmarks and models in other tables of a document.
-
-    `named` are models, and `sets` none, because a table says so.
-    """
-
-    benchmarks: frozenset[str] = frozenset()
-    models: frozenset[str] = frozenset()
-    named: frozenset[str] = frozenset()
-    sets: frozenset[str] = frozenset()
-
-
-NOWHERE = Labels()
-
-
-def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "") -> Layout:
+def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_last: bool = False) -> Layout:
     """How a table is laid out; never fails, but may find that it makes no claims.
 
-    `apart` is the name by which its caption differs from that of a table with the same labels.
+    `apart` is the name by which its caption differs from that of a table with the same labels. `is_last` says that
+    other tables have told what they can: what nothing tells is then laid out as most tables are.
     """
-    paths = [_path([row[c] for row in table.headers]) for c in range(table.width)]
-    spread = {tuple(path[:-1]) for path in paths if len(path) > 1 and is_role("spread", path[-1])}
-    # A mean beside its deviation is over runs or raters, not over the other columns: it is what stands above it.
-    paths = [
-        path[:-1] if is_role("aggregate", path[-1]) and tuple(path[:-1]) in spread else path
-        for path in map(_or_blank, paths)
-    ]
-    _spell_out(paths)
-    _put_measures_last(paths)
+    paths = _labels_over(table)
     first = _first_data_column(table, paths)
-    kinds = [_kind(table, c, paths[c]) for c in range(first)]
-    if len({tuple(path[:-1]) for path in paths[first:] if len(path) > 1 and is_metric(path[-1])}) > 1:
-        # What was measured stands over the measures: a `Dataset` beside the rows is what was trained on.
-        kinds = ["note" if kind == "benchmarks" and first > 1 else kind for kind in kinds]
-    names = _name_column(table, first, kinds)
-    kinds[names] = "names"
+    names, kinds = _label_columns(table, paths, first)
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
-    corner = corner_of(table, names)
     are_methods = _lift_methods(paths[first:])
-    _about_named_model(table, layout, corner, named_in(table.caption, elsewhere.named), elsewhere)
-    if not layout.model:
-        layout.models_in = (
-            "columns" if are_methods else _orientation(table, layout, corner) or _as_elsewhere(table, layout, elsewhere)
-        )
-        if not layout.models_in and names in ticks_of(table, layout):
-            layout.models_in = "rows"  # each row is what it ticks
-    if apart and not (layout.models_in or layout.model):
-        _about_named_model(table, layout, corner, [apart], elsewhere)
-    is_named = bool(layout.models_in)
-    if not is_named and not layout.model:
-        _about_one_model(table, layout, corner)
-        measured = _share(paths[first:], lambda path: is_metric(path[-1]))
-        has_set = any(map(_PAIR.search, table.headings[-1:]))
-        if not layout.model and measured > 0.5 and label_kind(corner) == "shots" and has_set:
-            layout.models_in, layout.nothing = "rows", ""  # `Setting` over what was tried, below `en → de`
+    is_named = _find_models(table, layout, elsewhere, apart, are_methods=are_methods, is_last=is_last)
     if is_role("counts", table.caption):
         layout.nothing = "its caption says that it counts or describes something"
     elif layout.models_in == "columns" and {path[-1] for path in paths[first:]} <= elsewhere.sets:
@@ -143,6 +106,68 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "") -> Lay
         if not are_methods:
             _join_names(layout)
     return layout
+
+
+def _labels_over(table: Table) -> list[list[str]]:
+    """The labels over each column, the upper ones first."""
+    paths = [_path([row[c] for row in table.headers]) for c in range(table.width)]
+    spread = {tuple(path[:-1]) for path in paths if len(path) > 1 and is_role("spread", path[-1])}
+    # A mean beside its deviation is over runs or raters, not over the other columns: it is what stands above it.
+    paths = [
+        path[:-1] if is_role("aggregate", path[-1]) and tuple(path[:-1]) in spread else path
+        for path in map(_or_blank, paths)
+    ]
+    _spell_out(paths)
+    _put_measures_last(paths)
+    return paths
+
+
+def _label_columns(table: Table, paths: list[list[str]], first: int) -> tuple[int, list[LabelKind]]:
+    """Of the columns before the numbers, the one that names the row, and what each of them says."""
+    kinds = [_kind(table, c, paths[c]) for c in range(first)]
+    wholes = {tuple(path[:-1]) for path in paths[first:] if len(path) > 1 and is_metric(path[-1])}
+    if len(wholes) > 1 or sum(any(map(is_known, path)) for path in paths[first:]) > 1:
+        # What was measured stands over the columns: a `Dataset` beside the rows is what was trained on.
+        kinds = ["note" if kind == "benchmarks" and first > 1 else kind for kind in kinds]
+    names = _name_column(table, first, kinds)
+    if names + 1 < first and kinds[names] == "benchmarks" and paths[names + 1] == [""] and not kinds[names + 1]:
+        # `Benchmark` over two columns: groups, and what stands in them.
+        names += len(set(_column(table, names + 1))) > len(set(_column(table, names)))
+    kinds[names] = "names"
+    return names, kinds
+
+
+def _find_models(
+    table: Table, layout: Layout, elsewhere: Labels, apart: str, *, are_methods: bool, is_last: bool
+) -> bool:
+    """Find the axis of models, or the one model that all is about.
+
+    Returns:
+        Whether the table's own labels, or those of other tables, say on which axis the models stand.
+    """
+    corner, data = corner_of(table, layout.names), layout.paths[layout.first :]
+    axes = (data, [label for text in _column(table, layout.names) if (label := clean_label(text))], corner)
+    _about_named_model(table, layout, corner, named_in(table.caption, elsewhere.named), elsewhere)
+    if not layout.model:
+        layout.models_in = (
+            "columns"
+            if are_methods
+            else axis_of_models(*axes, is_grouped=bool(layout.grouped)) or axis_elsewhere(*axes, elsewhere)
+        )
+        if not layout.models_in and layout.names in ticks_of(table, layout):
+            layout.models_in = "rows"  # each row is what it ticks
+    if apart and not (layout.models_in or layout.model):
+        _about_named_model(table, layout, corner, [apart], elsewhere)
+    if layout.models_in or layout.model:
+        return bool(layout.models_in)
+    _about_one_model(table, layout, corner)
+    measured = share(data, lambda path: is_metric(path[-1]))
+    has_set = any(map(PAIR.search, table.headings[-1:]))
+    if not layout.model and measured > 0.5 and label_kind(corner) == "shots" and has_set:
+        layout.models_in, layout.nothing = "rows", ""  # `Setting` over what was tried, below `en → de`
+    elif is_last and not (layout.model or layout.models_in or layout.nothing):
+        layout.models_in = axis_in_most(table, *axes)
+    return False
 
 
 def _spell_out(paths: list[list[str]]) -> None:
@@ -196,7 +221,8 @@ def _labels_in_groups(paths: list[list[str]]) -> frozenset[str]:
             below.setdefault(path[-1], set()).add(tuple(path[:-1]))
     once = frozenset(label for label, above in below.items() if len(above) == 1)
     scores = [label for label in below if role_of(label) == "score"]
-    return once if sum(label in once for label in scores) > len(scores) / 2 else frozenset()
+    # One alone is what is left of parts of whose names the others are said (`w subs` beside `w/o subs`).
+    return once if sum(label in once for label in scores) > max(1, len(scores) / 2) else frozenset()
 
 
 def _or_blank(path: list[str]) -> list[str]:
@@ -288,7 +314,7 @@ def _kind(table: Table, column: int, path: list[str]) -> LabelKind:
         tuned = sum(bool(model_name("x " + text).tuning) and len(text) <= 12 for text in filled)
         if 2 * tuned > len(filled):
             return "tuning"
-    if not kind and filled and all(_BARE_SIZE.fullmatch(text) for text in filled):
+    if not kind and filled and all(BARE_SIZE.fullmatch(text) for text in filled):
         return "size"
     return kind
 
@@ -320,111 +346,6 @@ def _is_name(label: str) -> bool:
     return bool(label) and (looks_like_model(label) or is_known(label) or benchmark_name(label).is_known)
 
 
-def _orientation(table: Table, layout: Layout, corner: str) -> Orientation:
-    """The axis on which models stand.
-
-    What the corner says, which labels read like models, which are known benchmarks.
-    """
-    data = layout.paths[layout.first :]
-    rows = [clean_label(text) for text in _column(table, layout.names) if text.strip()]
-    in_columns = _share(data, lambda path: any(looks_like_model(label) for label in path))
-    known_columns = _share(data, lambda path: any(is_known(label) or benchmark_name(label).is_known for label in path))
-    in_rows = _share(rows, looks_like_model)
-    known_rows = _share(rows, lambda label: is_known(label) or benchmark_name(label).is_known)
-    kind = label_kind(corner)
-    if not in_rows and not in_columns:
-        if _share(rows, _CITED.search) >= LEAST_CITED or _share(data, lambda path: _PAIR.fullmatch(path[-1])) == 1:
-            return "rows"
-        found = _by_measures(data, rows, kind, known_columns)
-        if found is not None:
-            return found
-    says = 0.6 if kind == "models" else 0.0
-    other = 0.6 if kind in {"benchmarks", "metric"} else 0.3 if kind == "categories" else 0.0
-    by_rows, by_columns = in_rows + known_columns + says, in_columns + known_rows + other
-    # Few names are known (of a field that the list has little of), and nothing speaks for the other axis.
-    are_few = in_rows * len(rows) >= 2 and not by_columns and kind in {"", "models"}
-    if not are_few and (max(by_rows, by_columns) < 0.25 or (max(in_rows, in_columns) == 0 and not says and not other)):
-        # The same parts below several labels (`F1`, `EM`) are what benchmarks have: what stands in the rows was
-        # measured on them.
-        parts = [path[-1] for path in data if len(path) > 1]
-        is_measured = len(parts) > 3 and len(set(parts)) <= len(parts) / 2 and not layout.grouped
-        is_measured |= _share(data, lambda path: any(metric_in(label) for label in path)) >= 0.5
-        if is_measured and kind not in {"benchmarks", "metric", "categories"}:
-            return "rows"
-        return _beside_averages(data, rows, kind)
-    if by_rows >= by_columns:
-        return "rows" if in_rows or says else ""
-    return "columns" if in_columns or (other and _may_be_models(data, kind)) else ""
-
-
-def _beside_averages(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
-    """The axis of models where only an average tells: it stands beside the benchmarks that it is over."""
-    over_columns, over_rows = (
-        [role_of(label) == "aggregate" and bool(_AVERAGE.search(label)) for label in own]
-        for own in ([path[-1] for path in data], rows)
-    )
-    names = rows if any(over_columns) else [path[-1] for path in data]
-    if any(over_columns) == any(over_rows) or not all(any(map(str.isalpha, name)) for name in names):
-        return ""
-    if any(over_columns):
-        return "rows" if kind not in {"benchmarks", "metric", "categories", "shots"} and len(data) > 2 else ""
-    return "columns" if kind != "models" and len(rows) > 2 and _may_be_models(data, "") else ""
-
-
-_AVERAGE = re.compile(r"avg|average|mean\b|overall|平均|综合|总体|평균", re.IGNORECASE)  # a total may be of anything
-
-
-def _may_be_models(data: list[list[str]], kind: str) -> bool:
-    """Whether columns of which none reads like a model may be models: not where they name anything else."""
-    last = [path[-1] for path in data if path]
-    if kind == "categories" or _share(last, lambda label: role_of(label) == "attribute") >= 0.5:
-        return False  # a corner word alone is not enough: "Task | Epochs | Batch" is about no models
-    if any(label.lower() in _VALUES or role_of(label) == "aggregate" for label in last):
-        return False  # averages stand beside what they average: these columns are no models
-    # `n`, `R`, `p` are statistics, `Train` and `Test` are parts of sets.
-    return not any(len(label.partition("(")[0].strip()) == 1 or is_split(label) for label in last)
-
-
-def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_columns: float) -> Orientation | None:
-    """The axis of models where no label reads like one: what is measured is none; None where this says nothing."""
-    are_pairs = _share(rows, _PAIR.fullmatch) > 0.5
-    are_ways = (kind in {"benchmarks", "categories"} or are_pairs) and _split_ways(data)
-    scores = [path for path in data if role_of(path[-1]) != "attribute" and label_kind(path[-1]) != "note"]
-    measured = _share(scores, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
-    if measured > 0.5 and kind != "models":
-        if kind in {"benchmarks", "categories"} or are_pairs:
-            return "columns" if are_ways else ""
-        return "" if kind in {"metric", "shots"} else "rows"
-    # `Method` may stand over the measures, for the columns beside it.
-    if measured == known_columns == 0 and _share(rows, is_metric) > (0.5 if kind == "models" else 0.3):
-        return "columns"
-    labels = [label for path in data for label in path]
-    is_method = not kind and not known_columns and not any(map(metric_in, labels))
-    by_columns, by_rows = any(_METHOD.search(path[-1]) for path in data if path), any(map(_METHOD.search, rows))
-    if is_method and by_columns != by_rows:
-        return "columns" if by_columns else "rows"  # `Baseline | Fine-tuned` over sets that no list has
-    return None
-
-
-def _split_ways(data: list[list[str]]) -> bool:
-    """Whether each measure comes in the same ways (`BLEU (plain)`, `BLEU (tuned)`): it then stands over them."""
-    found = [re.fullmatch(r"(.+?)\s*\((.+)\)", path[-1]) for path in data if len(path) == 1]
-    split = [match.groups() for match in found if match and is_metric(match[1]) and not is_part(match[2])]
-    ways = {way for _, way in split}
-    if len(split) < len(data) or len(ways) < 2 or len({*split}) < len({name for name, _ in split}) * len(ways):
-        return False
-    for path, labels in zip(data, split, strict=True):
-        path[:] = labels
-    return True
-
-
-_PAIR = re.compile(r"\w+(?: \w+)?\s?[\u2192\u2194\u21d2\u21d4]\s?\w+(?: \w+)?")  # `en → de`
-_METHOD = re.compile(
-    r"\b(?:baselines?|fine-?tun(?:ed|ing)|pre-?trained|from scratch|vanilla|proposed|ours?|w/o|without|oracle)\b",
-    re.IGNORECASE,
-)
-
-
 def ticks_of(table: Table, layout: Layout) -> dict[int, str]:
     """The label columns that hold nothing but ticks and crosses, and the part of a method that each names."""
     found = {}
@@ -436,34 +357,13 @@ def ticks_of(table: Table, layout: Layout) -> dict[int, str]:
     return found
 
 
-def _as_elsewhere(table: Table, layout: Layout, elsewhere: Labels) -> Orientation:
-    """The axis of models by labels that other tables of the document have for their benchmarks or their models."""
-    data = [without_pictures(path[-1]) for path in layout.paths[layout.first :] if path]
-    rows = [label for text in _column(table, layout.names) if (label := without_pictures(text))]
-    has_models = label_kind(corner_of(table, layout.names)) in {"models", ""}  # `Language` says that rows are none
-    for own, others, orientation in (
-        (data, elsewhere.benchmarks if has_models else frozenset(), "rows"),
-        (rows, elsewhere.benchmarks, "columns"),
-        (rows, elsewhere.models, "rows"),
-        (data, elsewhere.models, "columns"),
-    ):
-        known = sum(label in others for label in own)
-        if known >= LEAST_SHARED and known >= len(own) / 2:
-            return orientation  # type: ignore[return-value]
-    return ""
-
-
-def _share(items: list, test) -> float:  # type: ignore[no-untyped-def,type-arg]
-    return sum(bool(test(item)) for item in items) / max(len(items), 1)
-
-
 def _is_about_attributes(table: Table, layout: Layout) -> bool:
     """Whether the axis beside the models names nothing but attributes and settings."""
     if layout.models_in == "columns":
         labels = [clean_label(text) for text in _column(table, layout.names)]
     else:
         labels = [path[-1] if path else "" for path in layout.paths[layout.first :]]
-    labels = [label for label in labels if label]
+    labels = [label for label in labels if label and not is_role("spread", REMARK.sub("", label))]
     if any(is_known(label) for label in labels):
         return False
     corners = [label for header in table.headers if (label := clean_label(header[layout.names]))]
@@ -509,7 +409,7 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
     known_rows = _share_of_names([[clean_label(text)] for text in _column(table, layout.names)])
     # `Dataset | DER | JER` below `Scores with the x-vector model`.
     is_of_sets = (
-        label_kind(corner) in {"benchmarks", "categories"} and _share(data, lambda path: is_metric(path[-1])) > 0.5
+        label_kind(corner) in {"benchmarks", "categories"} and share(data, lambda path: is_metric(path[-1])) > 0.5
     )
     if max(known_columns, known_rows) < 0.3 and not is_of_sets:
         return
@@ -558,7 +458,6 @@ def _share_of_names(paths: list[list[str]]) -> float:
     return (named if known and 2 * named > len(paths) else known) / max(len(paths), 1)
 
 
-_CITED = re.compile(r"\bet al\.?,? \(?(?:19|20)\d\d")  # whom a table names by author and year it compares with
 _ACRONYM = re.compile(r"^[A-Z][A-Za-z-]*[A-Z]")
 _NAME_IN_TEXT = re.compile(r"[A-Za-z][\w.+-]*\w(?:[ -](?:\d+(?:\.\d+)?[BbM]?|[A-Z]\d[\w.]*|Instruct|Chat|Base|IT))*")
 
@@ -577,7 +476,7 @@ def models_in(text: str) -> list[str]:
 def _complete_sizes(table: Table, layout: Layout) -> None:
     """Columns called `7B` and `70B` under a caption or heading that names one family."""
     data = layout.paths[layout.first :]
-    if not data or not all(path and _BARE_SIZE.fullmatch(path[-1]) and len(path) == 1 for path in data):
+    if not data or not all(path and BARE_SIZE.fullmatch(path[-1]) and len(path) == 1 for path in data):
         return
     for text in (table.caption, table.lead, *reversed(table.headings)):
         families = list(dict.fromkeys(re.sub(r"[-\s]?\d+(?:\.\d+)?[BbM]\b.*", "", name) for name in models_in(text)))
@@ -596,7 +495,7 @@ def _complete_from_row(table: Table, layout: Layout) -> None:
     for row in table.rows:
         sizes = [clean_label(cell.text) for cell in row.cells[layout.first :]]
         label = clean_label(row.cells[layout.names].text) if len(row.cells) > layout.names else ""
-        is_size = label_kind(label) == "size" and len(sizes) == len(data) and all(map(_BARE_SIZE.fullmatch, sizes))
+        is_size = label_kind(label) == "size" and len(sizes) == len(data) and all(map(BARE_SIZE.fullmatch, sizes))
         if is_size and len(set(zip(names, sizes, strict=True))) > len(set(names)):
             for path, size in zip(data, sizes, strict=True):
                 if path:
@@ -611,7 +510,7 @@ def _join_names(layout: Layout) -> None:
     known = any(looks_like_model(label) or is_known(label) or is_metric(label) for path in data for label in path)
     if not known and len(set(names)) < len(names) == len({tuple(path) for path in data}):
         for path in data:
-            path[:] = [" ".join(path)]
+            path[:] = path if is_role("delta", path[-1]) else [" ".join(path)]
 
 
 def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
@@ -640,6 +539,9 @@ def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
     while below and (_SIZE_PIECE.fullmatch(below[0]) or (looks_like_model(below[0]) and not is_setting(below[0]))):
         name = below[0] if looks_like_model(below[0]) and not _SIZE_PIECE.fullmatch(below[0]) else f"{name} {below[0]}"
         below = below[1:]
+    metric, bare = metric_name(name)
+    if metric and name != bare and name.startswith(bare) and looks_like_model(bare):
+        return bare, [*path[:at], name.removeprefix(bare).strip()], below  # `Qwen2.5-7B acc.`
     return name, path[:at], below
 
 

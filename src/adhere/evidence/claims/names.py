@@ -203,10 +203,12 @@ def label_kind(label: str) -> Kind | Literal[""]:
 def is_attribute(label: str) -> bool:
     """Whether every word of a label is one that names an attribute: `Training Time (GPU hours)`, `词表大小`."""
     shown = clean_label(label)
-    is_spread = is_role("spread", shown)
-    if not is_spread and (is_length(shown) or is_known(shown) or looks_like_model(shown) or is_metric(shown)):
+    is_spread = is_role("spread", shown.strip("[]()")) or is_role("spread", _PAREN.sub("", shown).strip())
+    is_level = "=" in shown and is_value(shown)  # `rate=3`
+    is_name = is_length(shown) or is_known(shown) or looks_like_model(shown) or is_metric(shown)
+    if is_level or (is_name and not is_spread):
         return False
-    if is_spread or shown.startswith("#") or is_greek(shown):
+    if is_spread or shown.startswith("#") or "$" in shown or is_greek(shown):
         return True
     data = _data()["attributes"]
     inside = [(a or b).strip().lower() for a, b in _PAREN.findall(shown)]

@@ -21,7 +21,8 @@ _SPREAD = re.compile(r"^[*†‡]?\s*[_^]?\{?\s*(?:±|˘|\\pm|\+/-|\+-)\s*(?P<sp
 _TRAILING = re.compile(
     r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\])?[\s*†‡§¶•↑↓▲▼^a-d\d\[\]\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]{0,4}$"
 )
-_BESIDE = re.compile(r"^\s*\((?P<value>[+-]\d+(?:\.\d+)?)%?\)")
+# `70.6 (−0.1)`, `70.6↓0.1`, `70.6 +1.2`.
+_BESIDE = re.compile(r"^\s*(?:\((?P<value>[+-]\d+(?:\.\d+)?)%?\)|(?P<sign>[↑↓▲▼+])\s?(?P<moved>\d+(?:\.\d+)?)%?)")
 _LATEX_WRAPPER = re.compile(
     r"\\(?:mathbf|textbf|mathrm|text|boldsymbol|underline|mathit|textit|emph|bf)\s*\{([^{}]*)\}"
 )
@@ -40,7 +41,7 @@ _HALVES = tuple(0.5 * 10.0**-decimals for decimals in range(12))
 
 
 class Beside(NamedTuple):
-    """A signed number in parentheses behind another one: `70.6 (−0.1)`."""
+    """A difference behind a number: `70.6 (−0.1)`, `70.6↓0.1`."""
 
     value: float
     decimals: int
@@ -52,7 +53,7 @@ class PrintedNumber(NamedTuple):
     `half` is half a unit of the last place shown: the true value lies within value ± half if it was rounded. `unit` is
     `""`, `"%"`, `"points"` or `"/200"` (how many of 200 were right), the scale letter `K`, `M`, `B`, `T` (the value is
     then as printed, not multiplied out), or a measure of speed, time or memory (`ms`, `GB`). `spread` is a printed ±
-    behind it, `beside` a signed difference in parentheses.
+    behind it, `beside` a difference behind it.
     """
 
     value: float
@@ -134,13 +135,16 @@ def number_of(text: str) -> PrintedNumber | None:
     spread = _SPREAD.match(rest)
     if spread:
         rest = rest[spread.end() :]
+    beside = None
+    if behind := _BESIDE.match(rest):
+        digits = behind["value"] or ("-" if behind["sign"] in "↓▼" else "") + behind["moved"]
+        beside = Beside(float(digits), len(digits.partition(".")[2]))
+        rest = rest[behind.end() :] if behind["moved"] else rest
     if not _TRAILING.match(rest):
         return None
     printed = _parse_number(match)
     if printed is None:
         return None
-    signed = _BESIDE.match(rest)
-    beside = Beside(float(signed["value"]), len(signed["value"].partition(".")[2])) if signed else None
     return printed._replace(spread=float(spread["spread"]) if spread else None, beside=beside)
 
 

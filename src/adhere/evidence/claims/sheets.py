@@ -38,13 +38,12 @@ def sheets_of(document: Document) -> list[Sheet]:
     layouts = [layout_of(table) for table in document.tables]
     elsewhere = labels_of(document.tables, layouts)
     apart = told_apart(document.tables)
-    if any(elsewhere) or apart:
-        layouts = [
-            layout
-            if layout.models_in == "rows" and not named_in(table.caption, elsewhere.named)
-            else layout_of(table, elsewhere, apart.get(table.index, ""))
-            for table, layout in zip(document.tables, layouts, strict=True)
-        ]
+    layouts = [
+        layout
+        if layout.models_in == "rows" and not named_in(table.caption, elsewhere.named)
+        else layout_of(table, elsewhere, apart.get(table.index, ""), is_last=True)
+        for table, layout in zip(document.tables, layouts, strict=True)
+    ]
     extra = find_elsewhere(document)
     extra.ways = ways_of(document.tables, layouts)
     return [_sheet(document, table, layout, extra) for table, layout in zip(document.tables, layouts, strict=True)]

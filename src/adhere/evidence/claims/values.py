@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from adhere.evidence.claims.layout import Orientation
+from adhere.evidence.claims.axis import Orientation
 from adhere.evidence.claims.names import BenchmarkName, ModelName, Role
 from adhere.evidence.claims.printed import PrintedNumber
 from adhere.evidence.read.document import Document, Table
