@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from adhere.evidence.claims.axis import Labels
-from adhere.evidence.claims.layout import Layout, corner_of
+from adhere.evidence.claims.layout import SET_BEHIND, Layout, corner_of
 from adhere.evidence.claims.names import (
     REMARK,
     BenchmarkName,
@@ -19,6 +19,7 @@ from adhere.evidence.claims.names import (
     has_named_sizes,
     is_known,
     is_metric,
+    is_ours,
     is_part,
     is_role,
     label_kind,
@@ -64,6 +65,7 @@ def labels_of(tables: Sequence[Table], layouts: Sequence[Layout]) -> Labels:
         if layout.models_in and not layout.nothing:
             benchmarks |= above if layout.models_in == "rows" else beside
             own = beside if layout.models_in == "rows" else above
+            own = own | {REMARK.sub("", label) for label in own if is_ours(label)}  # elsewhere FooNet alone
             is_said = layout.models_in == "rows" and label_kind(corner_of(table, layout.names)) == "models"
             named |= own if is_said else {label for label in own if looks_like_model(label)}
             models |= own
@@ -83,6 +85,8 @@ def told_apart(tables: Sequence[Table]) -> dict[int, str]:
         head = _alike(texts)
         tail = _alike([text[head:][::-1] for text in texts])
         names = [" ".join(text[head : len(text) - tail]) for text in texts]
+        if SET_BEHIND.match(" ".join(texts[0][len(texts[0]) - tail :])):
+            continue
         if len(same) > 1 and head and len({*names}) == len(names) and all(0 < len(name.split()) < 4 for name in names):
             found |= {table.index: name for table, name in zip(same, names, strict=True)}
     return found

@@ -383,20 +383,28 @@ def _about_named_model(table: Table, layout: Layout, corner: str, names: list[st
     labels = [label for path in layout.paths for label in path] + [clean_label(t) for t in _column(table, layout.names)]
     if len(names) != 1 or label_kind(corner) == "models" or any(map(looks_like_model, labels)):
         return
-    if not elsewhere.named & {*map(without_pictures, labels)}:
+    is_trained_on = re.search(rf"\btrained on (?:[\w-]+ ){{0,3}}{re.escape(names[0])}", table.caption, re.IGNORECASE)
+    own = {without_pictures(label).lower() for label in labels}
+    if not is_trained_on and own.isdisjoint(map(str.lower, elsewhere.named)):
         layout.model, layout.model_reason = names[0], f"the table names no model; its caption names {names[0]}"
         are_values = all(path and is_value(path[-1]) for path in layout.paths[layout.first :])
         is_of_sets = label_kind(corner) in {"benchmarks", "categories"} or are_values
         layout.benchmarks_in = "rows" if is_of_sets else "columns"
 
 
+SET_BEHIND = re.compile(
+    r"\s*(?:data ?sets?|corp(?:us|ora)|bench\w*|tasks?|test ?sets?|languages?|domains?)\b", re.IGNORECASE
+)
+
+
 def named_in(text: str, names: frozenset[str]) -> list[str]:
-    """The names that stand in a text, but for those within longer ones."""
+    """The names that stand in a text, but for those within longer ones and those of data sets."""
     found: list[str] = []
     lowered = text.lower()
     near = [name for name in names if len(name) > 1 and name.lower() in lowered] if text else []
     for name in sorted(near, key=lambda name: (-len(name), name)):
-        is_there = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE if len(name) > 2 else 0)
+        match = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE if len(name) > 2 else 0)
+        is_there = match and not SET_BEHIND.match(text, match.end())
         if is_there and not any(name in other for other in found):
             found.append(name)
     return found

@@ -28,7 +28,8 @@ _GRID_RULE = re.compile(r"^\s*\+(?:[-=:]+\+)+\s*$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _CAPTION = re.compile(
     r"^\W{0,4}(?P<label>(?:Table|TABLE|Tab\.|表)\s*\(?(?P<number>[A-Z]?\.?\d+(?:\.\d+)?|"
-    r"[IVXL]+)\)?)(?:\*{0,3}\s*[:\uff1a.|–—-](?!\d)|\*{1,3}\s|\s*$|(?<=\))\s+(?=[A-Z]))"
+    r"[IVXL]+)\)?)(?:\*{0,3}\s*[:\uff1a.|–—-](?!\d)|\*{1,3}\s|\s*$|(?<=\))\s+(?=[A-Z])|(?<=\b[IVXL])\s+(?=[A-Z])|"
+    r"(?<=[IVXL]{2})\s+(?=[A-Z]))"
 )
 _NOTE = re.compile(
     r"^\s*(?:\[\^(?P<ref>[^\]]+)\]:|\^\{?(?P<caret>\d+)\}?(?=\s|[A-Z])|(?P<super>[¹²³⁴⁵⁶⁷⁸⁹⁰]+)|(?P<mark>[†‡§¶])|"

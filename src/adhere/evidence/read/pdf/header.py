@@ -13,6 +13,8 @@ MAX_SHARED = 40  # columns of one header that are shared out
 
 def place_of(word: Word, table: PageTable) -> int:
     """The index of the column that a word stands in: label columns first."""
+    if id(word) in table.placed:
+        return table.placed[id(word)]
     columns = table.columns
     if word.centre < table.edge and word.right < columns[0][0] + 2:
         return sum(word.centre > label for label in table.labels)
@@ -37,6 +39,7 @@ def header_rows(table: PageTable) -> list[list[str]]:
     """The rows of labels over the columns; one of blanks where there is no header."""
     if not table.header:
         return [[""] * width_of(table)]
+    _place_texts(table)
     top, bottom = min(w.top for w in table.header), max(w.bottom for w in table.header)
     full = table.columns[-1][1] - table.columns[0][0]
     spanning = [
@@ -68,6 +71,31 @@ def header_rows(table: PageTable) -> list[list[str]]:
             texts = [*map("".join, zip(lower.pop(), texts, strict=True))]  # `Model`, half a line above the others
         lower.append(texts)
     return [upper, *lower] if any(upper) else lower or [upper]
+
+
+def _place_texts(table: PageTable) -> None:
+    """Give a text that stands over one column to it, whole: `All AUROC` over numbers narrower than `All`."""
+    for line in to_lines(table.header):
+        texts: list[list[Word]] = []
+        for word in line.words:
+            if texts and word.left - texts[-1][-1].right < 0.5 * word.size:
+                texts[-1].append(word)
+            else:
+                texts.append([word])
+        for text in texts:
+            places = {place_of(word, table) for word in text}
+            near = [c for c, column in enumerate(table.columns) if _offset(text, column) < 0.3 * text[0].size]
+            below = [word for word in table.header if word.top > text[0].bottom - 0.3 * text[0].size]
+            names = {place_of(w, table) for w in below if w.left < text[-1].right and w.right > text[0].left}
+            # Over several names below it, it groups them; over three columns and more, it is several names.
+            if len(places) == 2 and len(near) == 1 and len(names) < 2:
+                table.placed |= {id(word): len(table.labels) + 1 + near[0] for word in text}
+
+
+def _offset(text: list[Word], column: tuple[float, float]) -> float:
+    """How far a text is from standing over a column: by its middle, its left or its right edge."""
+    left, right = column
+    return min(abs(middle_of(text) - (left + right) / 2), abs(text[0].left - left), abs(text[-1].right - right))
 
 
 def _holds_several(rule: Rule, table: PageTable) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from adhere.evidence.claims.printed import number_of
 
-CAPTION = re.compile(r"(?:Table|Figure|Tab\.|TABLE|表)\s*(?:\(?\d|[IVX]+[:.])")
+CAPTION = re.compile(r"(?:Table|Figure|Tab\.|TABLE|表)\s*(?:\(?\d|[IVX]+(?:[:.]|\s*$|\s+(?=[A-Z])))")
 AMOUNT = re.compile(r"[$€£]?\d[\d.,]*(?:/\d[\d.,]*)?%?")
 LEAST_LINES = 2
 
@@ -89,6 +89,7 @@ class PageTable:
     labels: list[float]
     rules: list[Rule]
     lines: list[PageLine] = field(default_factory=list)
+    placed: dict[int, int] = field(default_factory=dict)  # columns of words (by id) that their own place does not tell
 
     @functools.cached_property
     def edge(self) -> float:

@@ -291,8 +291,14 @@ def _spans(rows: list[PageLine]) -> list[tuple[float, float]]:
 def _join(line: PageLine) -> list[tuple[float, float]]:
     numbers = find_numbers(line)
     spans: list[tuple[float, float]] = []
+    is_open = False
     for at, word in enumerate(line.words):
-        if word in numbers and at > 1 and line.words[at - 1].text in {"/", "|"} and line.words[at - 2] in numbers:
+        before = line.words[at - 1]
+        is_behind = at > 0 and before in numbers and word.text[0] in "([" and word.left - before.right < 2 * word.size
+        if spans and (is_open or is_behind):  # `.995 (1.5)`, `84.2 [82.0, 85.7]`
+            spans[-1] = (spans[-1][0], word.right)
+            is_open = word.text[-1] not in ")]"
+        elif word in numbers and at > 1 and line.words[at - 1].text in {"/", "|"} and line.words[at - 2] in numbers:
             spans[-1] = (spans[-1][0], word.right)
         elif word in numbers:
             spans.append((word.left, word.right))
