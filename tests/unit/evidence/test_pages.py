@@ -313,3 +313,42 @@ def test_a_header_of_many_words_between_two_rules_is_read_once() -> None:
     parts = split_page(page, [Rule(30, 590, top) for top in (53, 64, 76, 110)], 610)
     assert len(parts) == 3
     assert [one.text for one in parts[0] if one in header] == [name for name, _ in names]
+
+
+def test_captions_in_capitals_end_with_their_roman_number() -> None:
+    page = [
+        *row(100, ("TABLE", 60), ("V", 92)),
+        *row(112, ("SIZE", 30), ("AND", 60), ("SCORES", 85)),
+        *row(130, ("Size", 10), ("QuizA", 100), ("QuizB", 150)),
+        *row(150, ("Small", 10), ("60.1", 100), ("61.1", 150)),
+        *row(162, ("Large", 10), ("62.1", 100), ("63.1", 150)),
+    ]
+    (found,) = find_tables(to_lines(page), [Rule(5, 180, top) for top in (126, 145, 178)])
+    assert found.lines[0].text.startswith("Size")
+    text = "TABLE V SIZE AND SCORES\n\n| Model | QuizA |\n|---|---|\n| Foo-7B | 60.1 |\n| Bar-7B | 61.1 |\n"
+    (read,) = parse_document(text.encode(), name="a", suffix=".md").tables
+    assert read.name == "TABLE V" or read.name == "Table V"
+
+
+def test_ranks_and_intervals_beside_scores_are_of_their_cells() -> None:
+    page = [
+        *row(100, ("Model", 10), ("P1", 100), ("Probe", 115), ("Gap", 170)),
+        *row(120, ("Foo", 10), (".995", 100), ("(1.5)", 128), ("84.2", 165), ("[82.0,", 190), ("85.7]", 225)),
+        *row(132, ("Bar", 10), (".832", 100), ("(3)", 130), ("7.9", 165), ("[5.8,", 190), ("9.4]", 225)),
+    ]
+    rules = [Rule(5, 260, top) for top in (95, 115, 150)]
+    assert cells_of(page, rules) == [
+        ["Model", "P1 Probe", "Gap"],
+        ["Foo", ".995 (1.5)", "84.2 [82.0, 85.7]"],
+        ["Bar", ".832 (3)", "7.9 [5.8, 9.4]"],
+    ]
+
+
+def test_a_text_over_one_column_is_its_label_whole() -> None:
+    page = [
+        *row(100, ("Way", 10), ("All", 66), ("AUROC", 85.5), ("Aff.", 150)),
+        *row(120, ("Longer-name-2", 10), ("0.8170", 80), ("0.792", 150)),
+        *row(132, ("Other", 10), ("0.8190", 80), ("0.794", 150)),
+    ]
+    rules = [Rule(5, 200, top) for top in (95, 115, 150)]
+    assert cells_of(page, rules)[0] == ["Way", "All AUROC", "Aff."]

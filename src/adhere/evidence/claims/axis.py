@@ -79,7 +79,7 @@ def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_gr
         return _beside_averages(data, rows, kind) or _by_other_axis(data, rows, kind)
     if by_rows >= by_columns:
         return "rows" if in_rows or says else ""
-    return "columns" if in_columns or (other and _may_be_models(data, kind)) else ""
+    return "columns" if in_columns or (other and _may_be_models(_compared(data), kind)) else ""
 
 
 def _by_heads(data: list[list[str]], rows: list[str]) -> Orientation:
@@ -116,13 +116,17 @@ _RESULTS = re.compile(
 def _by_other_axis(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
     """The axis of models where no name tells: across from splits, sizes and differences."""
     last = [path[-1] for path in data]
-    differ = [is_role("delta", label) for label in last]
-    compared = [path for path, is_difference in zip(data, differ, strict=True) if not is_difference]
-    if kind not in {"models", "shots"} and _are_names(rows) and any(differ) and len(compared) > 1:
+    compared = _compared(data)
+    if kind not in {"models", "shots"} and _are_names(rows) and 1 < len(compared) < len(data):
         return "columns" if _may_be_models(compared, "") else ""  # `Uniform | Gradient | Improvement`
     if len(data) > 1 and all(map(BARE_SIZE.fullmatch, last)):
         return "columns"
     return "rows" if kind in {"", "models"} and _are_names(rows) and all(map(is_split, last)) else ""
+
+
+def _compared(data: list[list[str]]) -> list[list[str]]:
+    """The labels over columns, but for differences of the others."""
+    return [path for path in data if not is_role("delta", path[-1])]
 
 
 def axis_in_most(table: Table, data: list[list[str]], rows: list[str], corner: str) -> Orientation:
@@ -166,7 +170,7 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
         return "" if kind in {"metric", "shots"} else "rows"
     # `Method` may stand over the measures, for the columns beside it.
     if measured == known_columns == 0 and share(rows, is_metric) > (0.5 if kind == "models" else 0.3):
-        return "columns" if kind == "models" or _may_be_models(data, kind) else ""
+        return "columns" if kind == "models" or _may_be_models(_compared(data), kind) else ""
     labels = [label for path in data for label in path]
     is_method = not kind and not known_columns and not any(map(metric_in, labels))
     by_columns, by_rows = any(_METHOD.search(path[-1]) for path in data if path), any(map(_METHOD.search, rows))

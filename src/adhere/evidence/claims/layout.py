@@ -132,7 +132,8 @@ def _label_columns(table: Table, paths: list[list[str]], first: int) -> tuple[in
     names = _name_column(table, first, kinds)
     if names + 1 < first and kinds[names] == "benchmarks" and paths[names + 1] == [""] and not kinds[names + 1]:
         # `Benchmark` over two columns: groups, and what stands in them.
-        names += len(set(_column(table, names + 1))) > len(set(_column(table, names)))
+        groups, finer = ({*_column(table, c)} - {""} for c in (names, names + 1))
+        names += len(finer) > len(groups)
     kinds[names] = "names"
     return names, kinds
 

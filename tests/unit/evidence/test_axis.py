@@ -1,0 +1,179 @@
+"""Which axis of a table holds the models, where no list knows its names."""
+
+from __future__ import annotations
+
+import pytest
+
+from adhere.evidence.check import findings_of, gather
+from adhere.evidence.claims.printed import Beside, number_of
+from adhere.evidence.findings import Findings
+from adhere.evidence.read.documents import parse_document
+
+
+def found(text: str, suffix: str = ".md") -> Findings:
+    return findings_of(gather([parse_document(text.encode(), name="a", suffix=suffix)]))
+
+
+def table(*rows: str, above: str = "") -> str:
+    head, *body = rows
+    rule = "|".join(["---"] * (head.count("|") + 1))
+    return f"{above}\n\n| {head} |\n|{rule}|\n" + "".join(f"| {row} |\n" for row in body)
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    return [(c.model, c.benchmark) for c in found(text).claims]
+
+
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [
+        ("Rule | Kind | 1.7B | 4B", "no_call | surface | 1.00 | 0.95"),  # sizes
+        ("Step | Uniform weight | Gradient weight | Improvement", "first | 62.32 | 74.26 | +19.2%"),
+        ("Metric | Baseline | Beam search | Δ", "Overall accuracy | 59.05 | 57.21 | -1.84"),
+    ],
+)
+def test_columns_are_compared_where_they_are_sizes_or_a_difference_stands_beside_them(head: str, row: str) -> None:
+    names = [name.strip() for name in head.split("|") if name.strip() not in {"Improvement", "Δ"}][-2:]
+    claims = found(
+        table(head, row, row.replace("first", "second").replace("no_call", "blind").replace("O", "P"))
+    ).claims
+    assert [c.model for c in claims][:2] == names
+
+
+def test_methods_below_a_label_that_says_so_stand_in_columns() -> None:
+    text = (
+        "<html><table><tr><th>Metric</th><th>Guarantee</th><th colspan=2>Method</th></tr>"
+        "<tr><th>Metric</th><th>Guarantee</th><th>full</th><th>prefix</th></tr>"
+        "<tr><td>BLEU</td><td>strong</td><td>61.5</td><td>47.8</td></tr>"
+        "<tr><td>ROUGE-L</td><td>strong</td><td>65.7</td><td>58.2</td></tr></table></html>"
+    )
+    assert [(c.model, c.metric) for c in found(text, ".html").claims][:2] == [("full", "BLEU"), ("prefix", "BLEU")]
+
+
+def test_rows_across_from_splits_are_compared() -> None:
+    rows = ("Decoding | Dev | Test", "greedy | 10.51 | 10.73", "beam | 10.50 | 10.69")
+    assert {model for model, _ in pairs(table(*rows))} == {"greedy", "beam"}
+
+
+def test_names_that_no_list_has_stand_in_the_rows_of_what_is_called_results() -> None:
+    rows = ("| CV | Street | Radio", "Finch BN | 15.7 | 18.1 | 37.5", "Wren Titu | 29.4 | 39.2 | 53.4")
+    assert {model for model, _ in pairs(table(*rows, above="## ASR results"))} == {"Finch BN", "Wren Titu"}
+    assert pairs(table(*rows, above="## Recordings")) == []
+    same = ("| neu | ang | hap", "neu | 0.57 | 0.09 | 0.16", "ang | 0.11 | 0.69 | 0.15")
+    assert pairs(table(*same, above="## Results")) == []  # what was taken for what
+    known = table("System | QuizA | QuizB", "Finch | 50.1 | 60.2", "Wren | 51.1 | 61.2", above="## Results")
+    turned = table("Kind of question | Finch | Wren", "Dates | 40.1 | 50.2", "Places | 41.1 | 51.2", above="## Results")
+    assert {model for model, _ in pairs(f"{known}\n{turned}")} == {"Finch", "Wren"}
+
+
+def test_a_column_of_conditions_is_compared_where_nothing_else_is() -> None:
+    rows = ("Condition | Continuity | Reduction", "Full transcript | 1.000 | 0.0", "Recent only | 0.833 | 39.7")
+    assert {model for model, _ in pairs(table(*rows))} == {"Full transcript", "Recent only"}
+    beside = ("Condition | Model | Quality", "Full | Finch-7B | 1.000", "Recent | Finch-7B | 0.833")
+    assert {model for model, _ in pairs(table(*beside))} == {"Finch-7B"}
+
+
+def test_statistics_and_prices_are_no_models_and_no_scores() -> None:
+    rows = ("Metric | Mean | Std | Min | Max", "BLEU | 49.15 | 12.64 | 18.33 | 79.77", "F1 | 0.39 | 0.47 | 0.00 | 1.00")
+    assert pairs(table(*rows)) == []
+    rows = ("Metric | Pearson r | p-val", "BLEU | 0.157 | 0.452", "F1 | -0.138 | 0.511")
+    assert pairs(table(*rows)) == []
+    rows = ("Model | t-stat | df | p-value | In $/M | F1", "Finch-7B | 48.39 | 31.53 | 0.002 | 1.25 | 61.2")
+    assert pairs(table(*rows)) == [("Finch-7B", "F1")]
+    rows = ("Way | Metric | Mean (μ) | Std Dev (σ) | 95% CI", "Rules | BLEU | 36.47 | 0.09 | (36.3, 36.5)")
+    assert [c.value for c in found(table(*rows, "Rules | chrF | 20.78 | 0.06 | (20.7, 20.8)")).claims] == [36.47, 20.78]
+
+
+def test_measures_over_columns_are_no_models_whatever_the_corner_says() -> None:
+    rows = ("Dataset | Bank | BLEU | Lag", "Tagged | raw | 44.41 | 12.3", "Tagged | small | 49.61 | 18.6")
+    assert "BLEU" not in {model for model, _ in pairs(table(*rows))}
+
+
+def test_a_data_set_beside_columns_of_benchmarks_is_what_was_trained_on() -> None:
+    rows = ("Dataset | Method | GSM8K Acc | MATH Acc | FooQuiz25 Acc", "S1.1 | SFT | 90.6 | 80.8 | 18.2")
+    assert pairs(table(*rows, "S1.1 | QFT | 91.0 | 80.2 | 17.2"))[:3] == [
+        ("SFT", "GSM8K"),
+        ("SFT", "MATH"),
+        ("SFT", "FooQuiz25"),
+    ]
+
+
+def test_a_corner_over_two_columns_of_labels_names_the_finer_one() -> None:
+    rows = (
+        "Benchmark | | Finch-8B | Qwen2.5-7B",
+        "General | CMMLU(0-shot) | 83.1 | 75.8",
+        "| MMLU(0-shot) | 76.6 | 76.8",
+    )
+    assert [benchmark for _, benchmark in pairs(table(*rows))] == ["CMMLU", "CMMLU", "MMLU", "MMLU"]
+
+
+def test_levels_are_no_attributes() -> None:
+    rows = ("Method | rate=3 | rate=5", "FlowNet | 1.66 | 2.58", "WarpNet | 1.75 | 2.10")
+    assert pairs(table(*rows))[:2] == [("FlowNet", "rate=3"), ("FlowNet", "rate=5")]
+
+
+def test_a_measure_behind_the_name_of_a_model_is_what_was_measured() -> None:
+    rows = ("Set | Finch-7B acc. | Wren-7B acc.", "QuizA | 37.70 | 39.27", "QuizB | 41.36 | 43.98")
+    assert [(c.model, c.metric) for c in found(table(*rows)).claims][:2] == [
+        ("Finch-7B", "accuracy"),
+        ("Wren-7B", "accuracy"),
+    ]
+
+
+def test_measures_of_the_one_model_of_a_caption_are_no_settings() -> None:
+    rows = ("Language | F1 | EM", "English (en-en) | 0.668 | 0.548", "Spanish (es-es) | 0.425 | 0.240")
+    claims = found(table(*rows, above="Table 1: Transfer of the Finch-7B model.")).claims
+    assert [(c.model, c.metric, c.setting) for c in claims][:2] == [("Finch-7B", "F1", ""), ("Finch-7B", "EM", "")]
+
+
+def test_one_part_alone_below_a_label_is_not_grouped_by_it() -> None:
+    text = (
+        "<html><table><tr><th>Model</th><th colspan=2>ClipQuiz</th></tr><tr><th>Model</th><th>w/o subs</th>"
+        "<th>w subs</th></tr><tr><td>Finch-7B</td><td>60.1</td><td>61.1</td></tr></table></html>"
+    )
+    assert {c.benchmark for c in found(text, ".html").claims} == {"ClipQuiz"}
+
+
+def test_a_caption_names_the_authors_own_model_and_no_data_set() -> None:
+    own = table(
+        "Task | Model | F1", "QuizA | Rules | 10.1", "QuizA | FinchNet (Ours) | 94.3", above="Table 1: All systems."
+    )
+    fine = table(
+        "Task | Part | F1", "QuizA | Acronyms | 96.3", "QuizA | Forms | 92.3", above="Table 2: Using FinchNet."
+    )
+    assert [c.model for c in found(f"{own}\n\nText.\n{fine}").claims][-2:] == ["FinchNet", "FinchNet"]
+    data = fine.replace("Using FinchNet", "On the FinchNet dataset")
+    assert {c.model for c in found(f"{own}\n\nText.\n{data}").claims} == {"Rules", "FinchNet"}
+    assert len(found(f"{own}\n\nText.\n{data}").claims) == 2
+    rows = ("Emb. method | Before | After", "Flair | 0.127 | 0.024", "ELMo | 0.339 | 0.406")
+    several = [
+        table(*rows, above=f"Table {at}: Results on the {name} dataset.") for at, name in ((1, "REDDY"), (2, "ADJ"))
+    ]
+    assert {c.model for c in found("\n\nText.\n".join(several)).claims} == {"Flair", "ELMo"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "beside"),
+    [
+        ("36.86↑4.75", 36.86, Beside(4.75, 2)),
+        ("32.11↓17.50", 32.11, Beside(-17.5, 2)),
+        ("84.2 +1.5", 84.2, Beside(1.5, 1)),
+        ("84.2 (-1.5)", 84.2, Beside(-1.5, 1)),
+        ("84.25 [82.00,", 84.25, None),
+    ],
+)
+def test_a_difference_behind_a_number_is_beside_it(text: str, value: float, beside: Beside | None) -> None:
+    number = number_of(text)
+    assert number is not None
+    assert (number.value, number.beside) == (value, beside)
+
+
+def test_a_total_among_the_values_below_which_it_stands_is_no_sum_of_them() -> None:
+    rows = [
+        f"Kind {at} | {count} | {hops} | {50 + at}.0"
+        for at, (count, hops) in enumerate(((40, 2.87), (30, 4.19), (20, 3.11), (10, 3.53)))
+    ]
+    text = table("Kind | Items | Hops | Share", *rows, "Total | 100 | 3.68 | 206.0")
+    assert list(found(text).conflicts) == []
+    wrong = table("Kind | Items | Hops | Share", *rows, "Total | 100 | 3.68 | 216.0")
+    assert [c.type for c in found(wrong).conflicts] == ["arithmetic"]
