@@ -131,9 +131,9 @@ def _label_columns(table: Table, paths: list[list[str]], first: int) -> tuple[in
         kinds = ["note" if kind == "benchmarks" and first > 1 else kind for kind in kinds]
     names = _name_column(table, first, kinds)
     if names + 1 < first and kinds[names] == "benchmarks" and paths[names + 1] == [""] and not kinds[names + 1]:
-        # `Benchmark` over two columns: groups, and what stands in them.
-        groups, finer = ({*_column(table, c)} - {""} for c in (names, names + 1))
-        names += len(finer) > len(groups)
+        # `Benchmark` over two columns: groups and benchmarks, or benchmarks and their parts.
+        groups, finer = (share(_column(table, c), is_known) for c in (names, names + 1))
+        names += finer > groups
     kinds[names] = "names"
     return names, kinds
 
