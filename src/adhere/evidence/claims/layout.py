@@ -40,6 +40,7 @@ from adhere.evidence.claims.names import (
     model_name,
     role_of,
     shots_of,
+    without_how_printed,
     without_pictures,
 )
 from adhere.evidence.claims.printed import CROSSES, SCALES, TICKS, is_absent
@@ -548,7 +549,7 @@ def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
     while below and (_SIZE_PIECE.fullmatch(below[0]) or (looks_like_model(below[0]) and not is_setting(below[0]))):
         name = below[0] if looks_like_model(below[0]) and not _SIZE_PIECE.fullmatch(below[0]) else f"{name} {below[0]}"
         below = below[1:]
-    metric, bare = metric_name(name)
+    metric, bare = metric_name(without_how_printed(name))
     if metric and name != bare and name.startswith(bare) and looks_like_model(bare):
         return bare, [*path[:at], name.removeprefix(bare).strip()], below  # `Qwen2.5-7B acc.`
     return name, path[:at], below

@@ -253,9 +253,7 @@ def is_setting(label: str) -> bool:
 def is_known(label: str) -> bool:
     """Whether a label is the name of a benchmark that names.toml lists, but for its parenthesis, metric and shots."""
     core = " ".join(_PAREN.sub(" ", shots_of(without_pictures(label))[1]).split())
-    return benchmark_key(core) in _benchmarks() or (
-        bool(core) and benchmark_key(_split_metric(core)[1]) in _benchmarks()
-    )
+    return bool(core) and any(_benchmark_row(name, []) for name in (core, _split_metric(core)[1]))
 
 
 @functools.lru_cache(maxsize=65536)
@@ -616,7 +614,8 @@ def _benchmark_row(text: str, guesses: list[str]) -> dict[str, Any] | None:
     key = benchmark_key(text)
     row = _benchmarks().get(key)
     if row is not None or len(key) < 4:
-        return row
+        # `Drop`, `Quality` and `multiple` are words.
+        return None if row and row.get("word") and (text.islower() or text.istitle()) else row
     alike = _confusable().get(key.translate(_CONFUSED), [])
     if len(alike) == 1:
         guesses.append(f"{text!r} is taken as {_benchmarks()[alike[0]]['name']}: letters that scanners confuse")
