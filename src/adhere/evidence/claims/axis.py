@@ -21,6 +21,7 @@ from adhere.evidence.claims.names import (
     looks_like_model,
     metric_in,
     role_of,
+    shots_of,
     without_pictures,
 )
 from adhere.evidence.read.document import Table
@@ -152,8 +153,9 @@ def _may_be_models(data: list[list[str]], kind: str) -> bool:
         return False  # a corner word alone is not enough: "Task | Epochs | Batch" is about no models
     if any(label.lower() in _VALUES or role_of(label) == "aggregate" for label in last):
         return False  # averages stand beside what they average: these columns are no models
-    if any(map(is_metric, last)) and not any(map(looks_like_model, last)):
-        return False
+    says_measure = any(is_metric(label) or (label[-1:] == "%") or not shots_of(label)[1] for label in last)
+    if says_measure and not any(map(looks_like_model, last)):
+        return False  # a measure, a share or a number of shots is no model
     # `n`, `R`, `p` are statistics, `Train` and `Test` are parts of sets.
     return not any(len(label.partition("(")[0].strip()) == 1 or is_split(label) for label in last)
 

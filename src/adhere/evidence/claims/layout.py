@@ -148,6 +148,9 @@ def _find_models(
         Whether the table's own labels, or those of other tables, say on which axis the models stand.
     """
     corner, data = corner_of(table, layout.names), layout.paths[layout.first :]
+    corners = {label for header in table.headers if (label := clean_label(header[layout.names]))}
+    if len(corners) > 1 and all(label_kind(label) in {"benchmarks", "metric", "categories"} for label in corners):
+        corner = ""  # `Dataset`, `Task`, `Metric` one above the other name the rows of the header
     axes = (data, [label for text in _column(table, layout.names) if (label := clean_label(text))], corner)
     _about_named_model(table, layout, corner, named_in(table.caption, elsewhere.named), elsewhere)
     if not layout.model:
