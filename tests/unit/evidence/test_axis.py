@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adhere.evidence.check import findings_of, gather
+from adhere.evidence.claims.names import benchmark_name
 from adhere.evidence.claims.printed import Beside, number_of
 from adhere.evidence.findings import Findings
 from adhere.evidence.read.documents import parse_document
@@ -177,3 +178,80 @@ def test_a_total_among_the_values_below_which_it_stands_is_no_sum_of_them() -> N
     assert list(found(text).conflicts) == []
     wrong = table("Kind | Items | Hops | Share", *rows, "Total | 100 | 3.68 | 216.0")
     assert [c.type for c in found(wrong).conflicts] == ["arithmetic"]
+
+
+def test_one_text_over_everything_groups_nothing_unless_it_names_a_set() -> None:
+    def page(title: str) -> str:
+        return (
+            f"<html><table><tr><th colspan=3>{title}</th></tr><tr><th>Model</th><th>QuizA</th><th>QuizB</th></tr>"
+            "<tr><td>Finch-7B</td><td>60.1</td><td>61.1</td></tr><tr><td>+ GRP</td><td>62.1</td><td>63.1</td></tr></table></html>"
+        )
+
+    assert {c.setting for c in found(page("Mathematical Reasoning"), ".html").claims} == {"", "+GRP"}
+    assert {c.setting for c in found(page("Tool Benchmark"), ".html").claims} == {
+        "Tool Benchmark",
+        "+GRP, Tool Benchmark",
+    }
+
+
+def test_capabilities_of_models_are_no_benchmarks() -> None:
+    rows = ("Firm | Model | Capability | Overall Accuracy | Bias", "A | Finch-7B | Reasoning | 67.0 | 57.5")
+    assert pairs(table(*rows, "B | Wren-7B | Plain | 54.5 | 94.5"))[0] == ("Finch-7B", "Overall")
+
+
+def test_a_caption_says_what_the_values_of_a_cell_are() -> None:
+    rows = ("Model | Full | Short", "Finch-7B | 0.1 / 0.2 | 3.2 / 0.0", "Wren-7B | 0.0 / 0.8 | 6.4 / 0.0")
+    claims = found(table(*rows, above="Table 1: Each cell reports invention % / no answer %.")).claims
+    assert [c.setting for c in claims][:2] == ["invention", "no answer"]
+
+
+@pytest.mark.parametrize(
+    ("label", "benchmark", "metric"),
+    [
+        ("Exact Match Accuracy", "", "EM"),
+        ("Uniform Accuracy by subquestions", "Uniform Accuracy by subquestions", "accuracy"),
+        ("QuizA EM (dev)", "QuizA", "EM"),
+    ],
+)
+def test_a_measure_within_a_name_is_part_of_it(label: str, benchmark: str, metric: str) -> None:
+    name = benchmark_name(label)
+    assert (name.name.partition(" (")[0], name.metric) == (benchmark, metric)
+
+
+def test_sizes_are_billions_where_the_column_counts_parameters() -> None:
+    rows = ("Finch | 50 | 61.1", "Finch | 100 | 62.2")
+    assert {c.model for c in found(table("Model | Size | F1", *rows)).claims} == {"Finch 50", "Finch 100"}
+    assert {c.model for c in found(table("Model | Params | F1", *rows)).claims} == {"Finch 50B", "Finch 100B"}
+
+
+def test_losses_of_training_and_differences_are_no_claims() -> None:
+    rows = ("Model | train_loss | F1 | Lift", "Finch-7B | 0.127 | 61.2 | +3.2", "Wren-7B | 0.016 | 62.3 | +5.4")
+    assert [c.value for c in found(table(*rows)).claims] == [61.2, 62.3]
+
+
+def test_what_is_marked_beside_the_best_and_what_does_not_compete_is_no_error() -> None:
+    head, first, *others = (
+        "Model | QuizA | QuizB | QuizC | QuizD | QuizE",
+        "Finch | **29.4** | **34.3** | **29.8** | **70.5** | 41.2",
+        "Wren | 28.7 | 33.8 | 29.1 | 70.1 | **41.9**",
+        "Crow | **25.1** | 29.6 | 25.2 | 55.6 | 33.1",
+    )
+    (conflict,) = found(table(head, first, *others)).conflicts
+    assert conflict.severity == "warning"
+    assert "25.1 is marked as best, but Wren has 28.7" in conflict.message
+    oracle = table(head, first, others[0], "Single (Oracle) | 27.1 | 34.9 | 28.2 | 66.0 | 39.9")
+    assert list(found(oracle).conflicts) == []
+    ahead = table(head, first, others[0], "Single | 27.1 | 34.9 | 28.2 | 66.0 | 39.9")
+    assert [c.severity for c in found(ahead).conflicts] == ["error"]
+
+
+def test_overall_of_two_classes_may_be_weighted() -> None:
+    rows = [
+        f"M{at} | {a} | {b} | {(a + b) / 2}" for at, (a, b) in enumerate(((75.0, 59.0), (92.0, 33.0), (66.0, 38.0)))
+    ]
+    off = "M9 | 99.75 | 1.05 | 51.42"
+    told = {
+        label: [c.severity for c in found(table(f"Model | Truth | Lie | {label}", *rows, off)).conflicts]
+        for label in ("Overall accuracy", "Average accuracy")
+    }
+    assert told == {"Overall accuracy": ["warning"], "Average accuracy": ["error"]}

@@ -21,6 +21,7 @@ LEAST_SHARE = 0.5
 LEAST_SHARE_OF_TRIMMED = 0.6
 FEW_LINES = 3
 LEAST_MEMBERS = 4
+_AVERAGES = ("avg", "average", "mean")
 NEAR_MEAN = 3.0
 NEAR = 0.01
 _PLAIN_AVERAGES = frozenset({"avg", "average", "mean", "平均", "平均分", "平均值"})
@@ -139,12 +140,7 @@ def _aggregate(axis: _Axis, position: int) -> list[Check]:
     if SPECIAL_AVERAGE.search(about):
         return []
     sums = [False] if not is_role("sum", label) else [True, False]
-    if (
-        not is_role("sum", label)
-        and "avg" not in label.lower()
-        and "average" not in label.lower()
-        and "mean" not in label.lower()
-    ):
+    if not is_role("sum", label) and not any(word in label.lower() for word in _AVERAGES):
         sums = [False, True]
     best: tuple[float, int, tuple[int, ...], bool] | None = None
     for rank, (members, is_trimmed) in enumerate(_compositions(axis, position)):
@@ -168,12 +164,16 @@ def _aggregate(axis: _Axis, position: int) -> list[Check]:
     if best is None:
         return _near_total(axis, position) or _near_mean(axis, position)
     _, _, members, is_sum = best
-    return [
+    checks = [
         _aggregate_check(line, position, members, is_sum=is_sum)
         for line in axis.lines
         if position in line.numbers and sum(member in line.numbers for member in members) >= 2
         if not (is_sum and _lies_among(line, position, members))
     ]
+    is_of_items = "overall" in label.lower() and not any(word in label.lower() for word in _AVERAGES)
+    for check in checks if len(members) == 2 and is_of_items and not is_sum else ():
+        check.severity = "warning"  # `Overall` of two classes is weighted wherever they are not equally large
+    return checks
 
 
 def _lies_among(line: _Line, position: int, members: tuple[int, ...]) -> bool:

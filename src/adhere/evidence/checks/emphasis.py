@@ -147,7 +147,7 @@ def _groupings(sheet: Sheet) -> list[list[list[Value]]]:
         for value in values:
             if value.model is None or not value.is_firm or value.role not in {"score", "aggregate"}:
                 continue
-            if _REFERENCE.search(value.model.name) and not value.bold:
+            if _REFERENCE.search(f"{value.model.name} {value.setting}") and not value.bold:
                 continue
             if only_open and is_served_only(value.model.key):
                 continue
@@ -185,7 +185,7 @@ def _best_check(line: list[Value], ties: float) -> Check:
 
     def message(read: Read) -> str:
         ahead = better(read)
-        marked = bold[0]
+        marked = min(bold, key=lambda value: (-1 if lower else 1) * read(value).value)
         if ahead is None:
             return f"{marked.place}: {len(bold)} different numbers are marked as best"
         word = "lower" if lower else "higher"
@@ -195,8 +195,12 @@ def _best_check(line: list[Value], ties: float) -> Check:
             f"{show_number(read(ahead))}, which is {word}"
         )
 
-    # Several marks that no unmarked number beats: the authors may count them as equal, though they do not say so.
-    severity: Severity = "error" if better(as_printed) else "warning"
+    # Several marks of which no unmarked number beats the best: the authors may count them as equal, or mark more than
+    # one thing, though they do not say so.
+    sign = -1 if lower else 1
+    best = max(sign * value.printed.value for value in bold)
+    is_beaten = any(sign * value.printed.value > best + ties + EPSILON for value in rest)
+    severity: Severity = "error" if is_beaten else "warning"
     return Check("emphasis", bold, rest, holds, message, severity)
 
 

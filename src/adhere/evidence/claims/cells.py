@@ -45,7 +45,8 @@ _IN_PARENTHESES = re.compile(r"[(\[]([^()\[\]]*(?:/|\s\|\s)[^()\[\]]*)[)\]]\s*$"
 _TWO_VALUES = re.compile(
     (
         r"\bx is (?P<first>[^.;]{3,80}?)(?:,|;)? and y is (?P<second>[^.;]{3,80})|(?P<a>[A-Za-z +-]{3,40})\s*/\s*"
-        r"(?P<b>[A-Za-z +-]{3,40})\s+(?:scores?|values?)"
+        r"(?P<b>[A-Za-z +-]{3,40})\s+(?:scores?|values?)|\b(?:cells?|entr(?:y|ies)|values?|numbers?) (?:reports?|"
+        r"shows?|gives?|lists?|contains?|are|is):? (?:the )?(?P<one>[\w +@-]{2,40}?)\s*%?\s*/\s*(?P<two>[\w +@-]{2,40})"
     ),
     re.IGNORECASE,
 )
@@ -228,6 +229,8 @@ def _part_settings(context: Context, added: str, labels: list[str], cell: Cell) 
     stated = _TWO_VALUES.search(f"{context.table.caption} {context.notes}")
     if stated and stated["first"]:
         return [_keep_from_with(stated["first"]), _keep_from_with(stated["second"])]
+    if stated and stated["one"]:
+        return [stated["one"].strip(), stated["two"].strip()]
     if stated and stated["a"]:
         return [stated["a"].strip(), stated["b"].strip()]
     return [f"without {added}", f"with {added}"] if added else ["first of two", "second of two", "third", "fourth"]

@@ -39,7 +39,7 @@ class Coverage(NamedTuple):
 
 def is_claim(value: Value) -> bool:
     """Whether a number is about a model on a benchmark."""
-    return value.model is not None and value.benchmark is not None and value.role not in {"attribute", "share"}
+    return value.model is not None and value.benchmark is not None and value.role not in {"attribute", "share", "delta"}
 
 
 def coverage_of(sheet: Sheet) -> Coverage:

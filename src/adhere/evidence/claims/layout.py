@@ -120,7 +120,14 @@ def _labels_over(table: Table) -> list[list[str]]:
     ]
     _spell_out(paths)
     _put_measures_last(paths)
+    title = paths[0][0]
+    if all(len(path) > 1 and path[0] == title for path in paths) and not (_SET.search(title) or is_known(title)):
+        for path in paths:
+            path.pop(0)  # one text over everything groups nothing
     return paths
+
+
+_SET = re.compile(r"bench|eval|test|data ?set", re.IGNORECASE)
 
 
 def _label_columns(table: Table, paths: list[list[str]], first: int) -> tuple[int, list[LabelKind]]:
@@ -553,7 +560,7 @@ def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
         name = below[0] if looks_like_model(below[0]) and not _SIZE_PIECE.fullmatch(below[0]) else f"{name} {below[0]}"
         below = below[1:]
     metric, bare = metric_name(without_how_printed(name))
-    if metric and name != bare and name.startswith(bare) and looks_like_model(bare):
+    if metric and bare and name != bare and name.startswith(bare):
         return bare, [*path[:at], name.removeprefix(bare).strip()], below  # `Qwen2.5-7B acc.`
     return name, path[:at], below
 

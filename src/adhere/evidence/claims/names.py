@@ -223,7 +223,8 @@ def is_attribute(label: str) -> bool:
         return any(word in shown for word in data["chinese"]) or shown.strip() == "#"
     telling, beside = _attribute_words()
     words = [part for word in words for part in word.split("-")]
-    if is_head or words[-1] in data["heads"].split() or (len(words) > 1 and "num" in words):
+    is_head |= words[-1] in data["heads"].split() or words[-2:] in (["train", "loss"], ["training", "loss"])
+    if is_head or (len(words) > 1 and "num" in words):
         return True  # the last word of a name says what it is: `Mean Latency` is a latency
     return any(word in telling for word in words) and all(
         word in telling or word in beside or word.isdigit() for word in words
@@ -580,6 +581,9 @@ def metric_name(text: str) -> tuple[str, str]:
 _LOOSE_COMMA = re.compile(r"([(\[])\s*[,;]\s*|\s*[,;]\s*(?=[)\]])")  # `(spearman, test)` without its metric
 
 
+_GOES_ON = re.compile(r"\s+(?:by|of|for|per|at|over|across|in|on|under|without|with)\s+\w", re.IGNORECASE)
+
+
 def _split_metric(text: str) -> tuple[str, str]:
     for pattern, name, _ in _metrics():
         match = pattern.search(text)
@@ -587,6 +591,8 @@ def _split_metric(text: str) -> tuple[str, str]:
             continue  # `ACC+Perf` is a measure of its own
         if match and match.group() != text.strip():
             before = text[: match.start()]
+            if before.strip() and _GOES_ON.match(text, match.end()):
+                return name or match.group(), text  # `Proportional accuracy by subquestions` is one name
             if before.endswith(("-", "_")) and before.islower():
                 return name or match.group(), text  # `first-epoch-spearman` is one word
             rest = _LOOSE_COMMA.sub(r"\1", text[: match.start()] + " " + text[match.end() :])

@@ -279,7 +279,8 @@ def about_row(table: Table, layout: Layout, r: int, model: str, sized: frozenset
         if not text or is_absent(text):
             continue
         if c == layout.kinds.index(kind) and kind == "size" and model in sized and model_name(model).parameters is None:
-            about.model = f"{model} {text if re.search(r'[BbM]$', text) else text + 'B'}"
+            is_counted = re.search(r"param|psz|\(b\)|billion", " ".join(layout.paths[c]), re.IGNORECASE)
+            about.model = f"{model} {text}{'B' if is_counted and text[-1] not in 'BbM' else ''}"  # not `Size | 50`
         elif kind == "tuning" and layout.models_in == "rows":
             about.tuning = model_name("x " + text).tuning
         elif kind == "shots":
