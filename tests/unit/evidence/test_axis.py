@@ -255,3 +255,15 @@ def test_overall_of_two_classes_may_be_weighted() -> None:
         for label in ("Overall accuracy", "Average accuracy")
     }
     assert told == {"Overall accuracy": ["warning"], "Average accuracy": ["error"]}
+
+
+def test_a_formula_of_a_page_made_from_latex_is_read_once() -> None:
+    down = (
+        "<math><semantics><mo>↓</mo><annotation-xml><ci>↓</ci></annotation-xml>"
+        "<annotation>\\downarrow</annotation></semantics></math>"
+    )
+    text = (
+        f"<html><table><tr><th>Method</th><th>WER({down})</th><th>L1: Parameter</th></tr>"
+        "<tr><td>Finch-7B</td><td>8.7</td><td>0.09</td></tr><tr><td>Wren-7B</td><td>9.7</td><td>0.01</td></tr></table></html>"
+    )
+    assert [(c.column, c.value) for c in found(text, ".html").claims][:2] == [("WER(↓)", 8.7), ("L1: Parameter", 0.09)]

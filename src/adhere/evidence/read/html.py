@@ -14,7 +14,9 @@ from adhere.evidence.read.grid import MAX_COLUMNS, MAX_SPAN, RawRow
 from adhere.extras import need
 
 _TABLE_TAG = re.compile(r"<(?P<close>/?)table\b", re.IGNORECASE)
-_SKIPPED = frozenset({"script", "style", "template", "noscript", "svg", "head", "title", "code", "pre", "textarea"})
+# Formulas of LaTeXML (ar5iv) are written three times: as they show, as what they mean, and as their source.
+_UNSEEN = frozenset({"svg", "script", "style", "annotation", "annotation-xml"})
+_SKIPPED = _UNSEEN | {"template", "noscript", "head", "title", "code", "pre", "textarea"}
 _BLOCKS = frozenset(
     (
         "p div li ul ol blockquote section article main header footer nav figcaption figure dd dt dl tr td th "
@@ -168,7 +170,7 @@ def _text(element: Any, depth: int = 0) -> str:
     pieces = [element.text or ""]
     for child in element:
         tag, style = child.tag, child.get("style") or ""
-        inner = "" if tag in {"table", "img", "svg", "script", "style"} else _text(child, depth + 1)
+        inner = "" if tag in {"table", "img"} or tag in _UNSEEN else _text(child, depth + 1)
         if tag == "br":
             inner = " <br> "
         elif tag == "sup" and _MARK.fullmatch(inner):
