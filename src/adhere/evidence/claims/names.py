@@ -148,7 +148,7 @@ def clean_label(text: str) -> str:
 
 def without_pictures(label: str) -> str:
     """A label without arrows and medals: `STA ↑` is STA."""
-    return _PICTURE.sub("", clean_label(label)).strip()
+    return _PICTURE.sub("", clean_label(label)).replace("()", "").strip()
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -566,7 +566,7 @@ def metric_name(text: str) -> tuple[str, str]:
 
     `Single Attempt (Acc)`, `macro_avg/em`.
     """
-    shown = clean_label(text)
+    shown = clean_label(text).replace("(↓)", "").replace("(↑)", "")
     if not shown or shown in {"-", "–", "—"}:
         return "", ""
     for pattern, name, _ in _metrics():
