@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adhere.evidence.check import findings_of, gather
-from adhere.evidence.claims.names import benchmark_name
+from adhere.evidence.claims.names import benchmark_name, metric_name
 from adhere.evidence.claims.printed import Beside, number_of
 from adhere.evidence.findings import Findings
 from adhere.evidence.read.documents import parse_document
@@ -39,6 +39,21 @@ def test_columns_are_compared_where_they_are_sizes_or_a_difference_stands_beside
         table(head, row, row.replace("first", "second").replace("no_call", "blind").replace("O", "P"))
     ).claims
     assert [c.model for c in claims][:2] == names
+
+
+def test_columns_of_one_measure_beside_a_difference_are_compared() -> None:
+    claims = found(
+        table("Pair | Wren P@1 | Finch P@1 | Δ", "cs-de | 61.2 | 63.4 | +2.2", "de-hr | 51.2 | 53.4 | 2.2")
+    ).claims
+    assert [(c.model, c.metric) for c in claims][:2] == [("Wren", "P@1"), ("Finch", "P@1")]
+
+
+@pytest.mark.parametrize(
+    ("label", "metric"),
+    [("Spearman's correlation", "Spearman"), ("Pearson correlation coefficient", "Pearson"), ("R@1 (%) ↑", "R@1")],
+)
+def test_a_measure_is_its_name_without_what_every_measure_of_its_kind_says(label: str, metric: str) -> None:
+    assert metric_name(label) == (metric, "")
 
 
 def test_methods_below_a_label_that_says_so_stand_in_columns() -> None:

@@ -20,6 +20,7 @@ from adhere.evidence.claims.names import (
     label_kind,
     looks_like_model,
     metric_in,
+    metric_name,
     role_of,
     shots_of,
     without_pictures,
@@ -61,7 +62,7 @@ def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_gr
     known_rows = share(rows, lambda label: is_known(label) or benchmark_name(label).is_known)
     kind = label_kind(corner)
     if not in_rows and not in_columns:
-        found = _by_heads(data, rows) or _by_measures(data, rows, kind, known_columns)
+        found = _by_heads(data, rows, kind) or _by_measures(data, rows, kind, known_columns)
         if found is not None:
             return found
     says = 0.6 if kind == "models" else 0.4 if is_role("ways", corner) else 0.0
@@ -83,10 +84,15 @@ def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_gr
     return "columns" if in_columns or (other and _may_be_models(_compared(data), kind)) else ""
 
 
-def _by_heads(data: list[list[str]], rows: list[str]) -> Orientation:
+def _by_heads(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
     """The axis of models where no label reads like one: whom one compares with, below pairs of languages, `Method`."""
     if share(rows, _CITED.search) >= LEAST_CITED or share(data, lambda path: PAIR.fullmatch(path[-1])) == 1:
         return "rows"
+    if kind != "models" and 1 < len(compared := _compared(data)) < len(data):
+        # `Vanilla PPL | Tuned PPL | Δ`: one measure of each of those compared.
+        measures, ways = zip(*(metric_name(path[-1]) for path in compared), strict=True)
+        if len({*measures}) == 1 and measures[0] and len({*ways}) == len(ways) and all(ways):
+            return "columns"
     return "columns" if share(data, lambda path: len(path) > 1 and label_kind(path[0]) == "models") > 0.5 else ""
 
 

@@ -561,12 +561,15 @@ def benchmark_name(text: str) -> BenchmarkName:
 _PART_BEHIND = re.compile(r"(?<=\w)\s*\(([^()]+)\)$")  # `Foo-STS (test)`
 
 
+_ARROW = re.compile(r"\s*(?:\([↓↑]\)|[↓↑]$)")
+
+
 def metric_name(text: str) -> tuple[str, str]:
     """The metric that the cell of a metric column names, and what it says besides.
 
     `Single Attempt (Acc)`, `macro_avg/em`.
     """
-    shown = clean_label(text).replace("(↓)", "").replace("(↑)", "")
+    shown = without_how_printed(_ARROW.sub("", clean_label(text)).strip())
     if not shown or shown in {"-", "–", "—"}:
         return "", ""
     for pattern, name, _ in _metrics():
