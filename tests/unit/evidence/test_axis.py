@@ -282,3 +282,73 @@ def test_a_formula_of_a_page_made_from_latex_is_read_once() -> None:
         "<tr><td>Finch-7B</td><td>8.7</td><td>0.09</td></tr><tr><td>Wren-7B</td><td>9.7</td><td>0.01</td></tr></table></html>"
     )
     assert [(c.column, c.value) for c in found(text, ".html").claims][:2] == [("WER(↓)", 8.7), ("L1: Parameter", 0.09)]
+
+
+def test_classes_above_their_averages_are_what_was_measured_of_the_model_of_the_caption() -> None:
+    rows = ("| Prec. | Rec. | F1 | Supp.", "yes | 0.80 | 0.90 | 0.85 | 300", "no | 0.90 | 0.80 | 0.85 | 324")
+    more = ("accuracy | | | 0.85 | 624", "macro avg | 0.85 | 0.85 | 0.85 | 624")
+    text = table(*rows, *more, above="Table 1: Classification metrics for the baseline Wren model.")
+    got = found(text)
+    assert {c.model for c in got.claims} == {"baseline Wren model"}
+    assert {(c.benchmark, c.metric) for c in got.claims} >= {("yes", "Precision"), ("no", "Recall"), ("yes", "F1")}
+    assert len(got.claims) == 10, "what is counted is no score"
+    assert not got.conflicts, "624 is the sum of 300 and 324, and no average is meant"
+
+
+def test_counts_per_split_are_no_scores() -> None:
+    rows = ("Family | Train | Dev | Test | Total", "Lark | 15 | 8 | 15 | 38", "Wren | 16 | 8 | 14 | 38")
+    scores = table("Model | Lark | Wren", "Finch-7B | 61.5 | 60.2", "Robin-7B | 51.5 | 50.2")
+    claims = found(scores + table(*rows, above="Table 14: Task counts per family and split.")).claims
+    assert {c.model for c in claims} == {"Finch-7B", "Robin-7B"}
+
+
+def test_markdown_tables_that_html_lays_out_side_by_side_are_read() -> None:
+    one = table("Task | SFT | Wren-R1", "Crop | 90.97% | 92.58%", "Disease | 58.84% | 75.30%", above="### Inside")
+    other = table("Model | Score", "SFT | 40.00%", "Wren-R1 | 66.10%", above="### Across (AgBench)")
+    text = f'<table align="center">\n<tr>\n<td width="50%">\n{one}\n</td>\n<td>\n{other}\n</td>\n</tr>\n</table>\n'
+    assert ("Wren-R1", "Crop") in pairs(text)
+    assert len(pairs(text)) == 6
+
+
+def test_marks_of_citations_that_chat_models_leave_are_no_text() -> None:
+    rows = (
+        "Model | MRR",
+        "wren-base-v2 | [cite_start]0.7188 [cite: 12, 14]",
+        "lark-base | [cite_start]**0.61** [cite: 3]",
+    )
+    assert [c.value for c in found(table(*rows)).claims] == [0.7188, 0.61]
+
+
+def test_a_column_out_of_a_hundred_is_scored_beside_percentages() -> None:
+    rows = (
+        "Model | Crop Acc. (%) | Leaf Acc. (%) | KQA (/100)",
+        "Wren-7B | 92.4 | 70.5 | 75.5",
+        "Lark-7B | 92.5 | 72.5 | 77.0",
+    )
+    assert ("Wren-7B", "KQA") in pairs(table(*rows))
+
+
+@pytest.mark.parametrize(
+    ("label", "metric"),
+    [("BLEU-1 Score", "BLEU-1"), ("BLEU score", "BLEU"), ("ROUGE-1 score", "ROUGE-1"), ("F-score", "F-score")],
+)
+def test_score_behind_a_measure_says_nothing(label: str, metric: str) -> None:
+    assert metric_name(label) == (metric, "")
+
+
+def test_a_threshold_behind_a_measure_is_part_of_its_name() -> None:
+    assert benchmark_name("Partial Accuracy (threshold ≥ 80)").name == "Partial Accuracy (threshold ≥ 80)"
+
+
+def test_seconds_and_temperatures_are_no_scores() -> None:
+    rows = (
+        "Model | MRR | Thời gian (giây) | Temp.",
+        "wren-base-v2 | 0.71 | 37.9 | 1.0",
+        "lark-base | 0.61 | 61.3 | 0.0",
+    )
+    assert {c.value for c in found(table(*rows)).claims} == {0.71, 0.61}
+
+
+def test_a_heading_that_names_a_measure_is_no_set() -> None:
+    rows = ("Model | ROUGE-1 | ROUGE-2", "Wren-7B | 0.227 | 0.071", "Lark-7B | 0.253 | 0.067")
+    assert {b for _, b in pairs(table(*rows, above="## 7.1. ROUGE Scores"))} == {"ROUGE-1", "ROUGE-2"}

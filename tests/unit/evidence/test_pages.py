@@ -352,3 +352,63 @@ def test_a_text_over_one_column_is_its_label_whole() -> None:
     ]
     rules = [Rule(5, 200, top) for top in (95, 115, 150)]
     assert cells_of(page, rules)[0] == ["Way", "All AUROC", "Aff."]
+
+
+def test_numbers_of_settings_in_a_name_are_no_columns() -> None:
+    page = [
+        *row(100, ("Model", 10), ("MATH", 150), ("AMC", 200)),
+        *row(120, ("DPO", 10), ("(β", 28), ("=", 41), ("0.1)", 49), ("81.3", 150), ("58.5", 200)),
+        *row(132, ("REDI", 10), ("(α", 33), ("=", 46), ("0.8)", 54), ("81.7", 150), ("58.8", 200)),
+        *row(144, ("Plain", 10), ("(α", 38), ("=", 51), ("1.0)", 59), ("80.1", 150), ("57.1", 200)),
+    ]
+    rules = [Rule(5, 260, top) for top in (95, 115, 160)]
+    assert cells_of(page, rules)[1:] == [
+        ["DPO (β = 0.1)", "81.3", "58.5"],
+        ["REDI (α = 0.8)", "81.7", "58.8"],
+        ["Plain (α = 1.0)", "80.1", "57.1"],
+    ]
+
+
+def test_numbers_before_the_names_of_rows_say_which_rows_they_are() -> None:
+    page = [
+        *row(
+            100,
+            ("ID", 10),
+            ("System", 30),
+            ("and", 65),
+            ("its", 85),
+            ("type", 105),
+            ("of", 130),
+            ("P", 150),
+            ("R", 200),
+        ),
+        *row(120, ("1", 10), ("Wren", 30), ("0.53", 145), ("0.52", 195)),
+        *row(132, ("2", 10), ("Lark", 30), ("0.55", 145), ("0.49", 195)),
+        *row(144, ("3", 10), ("Finch", 30), ("0.46", 145), ("0.47", 195)),
+    ]
+    rules = [Rule(5, 260, top) for top in (95, 115, 160)]
+    assert cells_of(page, rules)[1:] == [
+        ["1", "Wren", "0.53", "0.52"],
+        ["2", "Lark", "0.55", "0.49"],
+        ["3", "Finch", "0.46", "0.47"],
+    ]
+
+
+def test_a_header_set_as_closely_as_text_stands_over_its_columns() -> None:
+    names = (
+        ("ID", 10),
+        ("Kind", 25),
+        ("of", 50),
+        ("the", 65),
+        ("system", 85),
+        ("used", 120),
+        ("Prec", 145),
+        ("Rec", 170),
+    )
+    page = [
+        *row(100, *names, ("F1", 190)),
+        *row(120, ("Wren", 10), ("0.53", 145), ("0.52", 167), ("0.52", 189)),
+        *row(132, ("Lark", 10), ("0.55", 145), ("0.49", 167), ("0.51", 189)),
+    ]
+    rules = [Rule(5, 260, top) for top in (95, 115, 150)]
+    assert cells_of(page, rules)[0][-2:] == ["Rec", "F1"]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from adhere.evidence.checks.checking import Check, Read, as_printed, round_number, show_number
-from adhere.evidence.claims.names import is_role
+from adhere.evidence.claims.names import is_role, metric_in
 from adhere.evidence.claims.printed import EPSILON, PrintedNumber
 from adhere.evidence.claims.values import SPECIAL_AVERAGE, Sheet, Value
 
@@ -126,7 +126,9 @@ def _axes(sheet: Sheet) -> Iterator[_Axis]:
     yield _Axis(sheet, sheet.column_labels, [str(role) for role in sheet.column_roles], upper, across, "row")
     down = [_Line(c, {r: numbers[r, c] for r in rows if (r, c) in numbers}) for c in columns]
     # A share or difference column holds other units than the rows' label says; it is not averaged downwards.
-    down = [line for line in down if sheet.column_roles[line.index] in {"score", "aggregate"} or not sheet.models_in]
+    # Nor is a count beside measures: `macro avg` of `F1` and `Support`.
+    is_measured = bool(sheet.models_in) or any(map(metric_in, sheet.column_labels))
+    down = [line for line in down if sheet.column_roles[line.index] in {"score", "aggregate"} or not is_measured]
     sections = [row.section for row in sheet.table.rows]
     yield _Axis(sheet, sheet.row_labels, [str(role) for role in sheet.row_roles], sections, down, "column")
 

@@ -82,6 +82,7 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
         role = column_role if column_role in {"delta", "share", "attribute"} else row_role
     elif layout.model:
         model_text = layout.model
+        role = column_role if column_role == "attribute" and layout.benchmarks_in == "rows" else role
         benchmark_path, setting = (
             (path, row_label) if layout.benchmarks_in == "columns" else ([row_label], setting_of(" ".join(path)))
         )

@@ -238,4 +238,5 @@ def topic_of(table: Table) -> BenchmarkName | None:
     is_phrase = re.search(r"(?<=\s)[^\W\dA-Z_]{4,}(?=\s)", name)  # `Validação cruzada K-Fold` says how
     if not is_name or is_phrase or looks_like_model(name) or role_of(name) != "score" or _ABOUT.search(name):
         return None
-    return benchmark_name(name)
+    found = benchmark_name(name)
+    return found if found.key else None  # `ROUGE scores` names a measure

@@ -12,6 +12,7 @@ from typing import Literal
 
 from adhere.evidence.claims.axis import (
     BARE_SIZE,
+    CLASSES,
     NOWHERE,
     PAIR,
     Labels,
@@ -43,7 +44,7 @@ from adhere.evidence.claims.names import (
     without_how_printed,
     without_pictures,
 )
-from adhere.evidence.claims.printed import CROSSES, SCALES, TICKS, is_absent
+from adhere.evidence.claims.printed import CROSSES, SCALES, TICKS, is_absent, number_of
 from adhere.evidence.read.document import Table
 
 LabelKind = Kind | Literal["names", "tuning", ""]
@@ -183,11 +184,18 @@ def _find_models(
 
 
 def _spell_out(paths: list[list[str]]) -> None:
-    """`P` and `R` beside `F1` are precision and recall; alone they are statistics."""
+    """`P` and `R` beside `F1` are precision and recall, `Support` counts samples; alone they are anything."""
     labels = {label for path in paths for label in path}
-    if {"P", "R"} <= labels and any(metric_in(label) == "F1" for label in labels):
+    if any(metric_in(label) == "F1" for label in labels) and any(_SHORT.get(label) == "Precision" for label in labels):
         for path in paths:
-            path[:] = [{"P": "Precision", "R": "Recall"}.get(label, label) for label in path]
+            path[:] = [_SHORT.get(label, label) for label in path]
+
+
+_SHORT = {
+    **dict.fromkeys(("P", "Prec", "Prec.", "Precision", "precision"), "Precision"),
+    **dict.fromkeys(("R", "Rec", "Rec.", "Recall", "recall"), "Recall"),
+    **dict.fromkeys(("Supp", "Supp.", "Support", "support"), "Samples"),
+}
 
 
 def _put_measures_last(paths: list[list[str]]) -> None:
@@ -344,6 +352,7 @@ def _name_column(table: Table, first: int, kinds: list[LabelKind]) -> int:
     free = (
         [c for c in range(first) if kinds[c] in {"", "categories"}]
         or [c for c in range(first) if kinds[c] == "metric"]
+        or [c for c in range(first) if kinds[c] != "note" and not any(map(number_of, _column(table, c)))]
         or [0]
     )
     counts = {c: sum(_is_name(clean_label(text)) for text in _column(table, c)) for c in free}
@@ -427,10 +436,11 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
     data = layout.paths[layout.first :]
     known_columns = _share_of_names([path[-1:] for path in data])
     known_rows = _share_of_names([[clean_label(text)] for text in _column(table, layout.names)])
-    # `Dataset | DER | JER` below `Scores with the x-vector model`.
+    # `Dataset | DER | JER` below `Scores with the x-vector model`, or classes above `macro avg`.
     is_of_sets = (
-        label_kind(corner) in {"benchmarks", "categories"} and share(data, lambda path: is_metric(path[-1])) > 0.5
-    )
+        label_kind(corner) in {"benchmarks", "categories"}
+        or any(CLASSES.fullmatch(clean_label(text)) for text in _column(table, layout.names))
+    ) and share(data, lambda path: is_metric(path[-1])) > 0.5
     if max(known_columns, known_rows) < 0.3 and not is_of_sets:
         return
     named = _MODEL_WORD.sub(" ", corner).strip(" :-")

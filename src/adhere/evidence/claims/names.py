@@ -54,7 +54,7 @@ _ARROW_UP, _ARROW_DOWN = re.compile(r"[↑⬆]"), re.compile(r"[↓⬇]")
 
 _NO_PROPORTIONS = frozenset({"perplexity", "bits per byte", "rating", "BLEU", "ROUGE-L", "error rate", "WER", "CER"})
 _HOW_PRINTED = re.compile(
-    r"\s*[(\[]\s*(?:in\s+)?(?:%|\d+\s?%\s*CI|CI|n\s*=\s*\d[\d,]*|[±+/-]*\s*(?:std|sd|se|stderr)\.?)\s*[)\]]",
+    r"\s*[(\[]\s*(?:in\s+)?(?:%|/\s?\d+|\d+\s?%\s*CI|CI|n\s*=\s*\d[\d,]*|[±+/-]*\s*(?:std|sd|se|stderr)\.?)\s*[)\]]",
     re.IGNORECASE,
 )
 _JOINS = re.compile(r"[&/+,]|and|or|与|和")
@@ -133,7 +133,8 @@ def _benchmarks() -> dict[str, dict[str, Any]]:
 @functools.cache
 def _metrics() -> list[tuple[re.Pattern[str], str, bool]]:
     return [
-        (re.compile(row["pattern"], re.IGNORECASE), row["name"], row.get("lower", False)) for row in _data()["metric"]
+        (re.compile(rf"(?:{row['pattern']})(?:[ _-]scores?\b)?", re.IGNORECASE), row["name"], row.get("lower", False))
+        for row in _data()["metric"]
     ]
 
 
@@ -561,6 +562,11 @@ def benchmark_name(text: str) -> BenchmarkName:
 _PART_BEHIND = re.compile(r"(?<=\w)\s*\(([^()]+)\)$")  # `Foo-STS (test)`
 
 
+def _named(name: str, match: re.Match[str]) -> str:
+    return name or _SCORES.sub("", match.group())
+
+
+_SCORES = re.compile(r"(?<=[\w-]{3})[ _-]scores?$", re.IGNORECASE)
 _ARROW = re.compile(r"\s*(?:\([↓↑]\)|[↓↑]$)")
 
 
@@ -573,8 +579,8 @@ def metric_name(text: str) -> tuple[str, str]:
     if not shown or shown in {"-", "–", "—"}:
         return "", ""
     for pattern, name, _ in _metrics():
-        if pattern.fullmatch(shown):
-            return name or shown, ""
+        if match := pattern.fullmatch(shown):
+            return _named(name, match), ""
     if " " not in shown or re.fullmatch(r"[\w/@+.-]+", shown):
         return shown.lower(), ""
     metric, rest = _split_metric(re.sub(r"[()]", " ", shown))
@@ -584,7 +590,9 @@ def metric_name(text: str) -> tuple[str, str]:
 _LOOSE_COMMA = re.compile(r"([(\[])\s*[,;]\s*|\s*[,;]\s*(?=[)\]])")  # `(spearman, test)` without its metric
 
 
-_GOES_ON = re.compile(r"\s+(?:by|of|for|per|at|over|across|in|on|under|without|with)\s+\w", re.IGNORECASE)
+_GOES_ON = re.compile(
+    r"\s+(?:by|of|for|per|at|over|across|in|on|under|without|with)\s+\w|\s*\([^()]*[≥≤<>]", re.IGNORECASE
+)  # `Accuracy by subquestions`, `Partial Accuracy (threshold ≥ 80)`
 
 
 def _split_metric(text: str) -> tuple[str, str]:
@@ -595,16 +603,16 @@ def _split_metric(text: str) -> tuple[str, str]:
         if match and match.group() != text.strip():
             before = text[: match.start()]
             if before.strip() and _GOES_ON.match(text, match.end()):
-                return name or match.group(), text  # `Proportional accuracy by subquestions` is one name
+                return _named(name, match), text  # `Proportional accuracy by subquestions` is one name
             if before.endswith(("-", "_")) and before.islower():
-                return name or match.group(), text  # `first-epoch-spearman` is one word
+                return _named(name, match), text  # `first-epoch-spearman` is one word
             rest = _LOOSE_COMMA.sub(r"\1", text[: match.start()] + " " + text[match.end() :])
             rest = re.sub(r"[(\[]\s*[)\]]", " ", rest).strip(" ,;:-")
             if rest.count("(") != rest.count(")"):
                 rest = rest.strip("()")
-            return name or match.group(), " ".join(rest.split())
+            return _named(name, match), " ".join(rest.split())
         if match:
-            return name or match.group(), ""
+            return _named(name, match), ""
     return "", text
 
 
@@ -658,7 +666,7 @@ def metric_in(text: str) -> str:
     """The metric that a footnote or caption names, or `""`."""
     for pattern, name, _ in _metrics():
         if match := pattern.search(text):
-            return name or match.group()
+            return _named(name, match)
     return ""
 
 

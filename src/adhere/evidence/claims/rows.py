@@ -104,9 +104,12 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
     return roles
 
 
+_SHARE = re.compile(r"\((?:%|/ ?\d+)\)")
+
+
 def is_share(label: str) -> bool:
-    """Whether a label says that its numbers are percentages: `Fluency (%)`."""
-    return "(%)" in label
+    """Whether a label says that its numbers are percentages, or out of what they are: `Fluency (%)`, `(/100)`."""
+    return bool(_SHARE.search(label))
 
 
 def _counts(table: Table, c: int) -> bool:

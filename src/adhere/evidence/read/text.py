@@ -38,6 +38,7 @@ _NOTE = re.compile(
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _LIST_ITEM = re.compile(r"^\s*(?:[-*+•]|\(?\d{1,3}[.)])\s+")
 _QUOTED_ROW = re.compile(r"^\s*(?:>\s?)+(?=\s*\|)")
+_CITES = re.compile(r"\[cite(?:_start\]|: ?[\d, ]+\])")  # marks that a chat model leaves in what it writes
 _RULE = re.compile(r"^\s*(?:-{3,}|\*{3,}|_{3,}|={3,})\s*$")
 _ALIGNED = re.compile(r"\S(?: ?\S)*")
 _BOUNDARY = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[*_]*[A-Z0-9])")
@@ -45,6 +46,7 @@ _ABBREVIATION = re.compile(
     r"(?:\bet al|\be\.g|\bi\.e|\bcf|\bvs|\bFig|\bTab|\bSec|\bEq|\bNo|\bapprox|\bresp|\bDr|\bAvg|(?:^|[\s(])[A-Z])\.$"
 )
 MAX_LEAD = 400
+MAX_LAYOUT = 200  # lines in which the first Markdown table of an HTML one begins
 MIN_BARS = 3  # a row that leaves its first bar out is known by as many bars as the row before it
 _PAGE = re.compile(r"\[p\. [^\]]{1,20}\]")
 _LEAD = re.compile(r"^\*\*(?P<lead>[^*]{1,120})\*\*\s*:?\s*")
@@ -74,6 +76,7 @@ def read_text_document(document: Document, text_lines: list[str], *, aligned: bo
     if any("<!--" in line for line in text_lines):
         text_lines = without_comments("\n".join(text_lines)).split("\n")
     lines = [_QUOTED_ROW.sub("", line) if ">" in line else line for line in text_lines]
+    lines = [_CITES.sub("", line) if "[cite" in line else line for line in lines]
     fenced = False
     while number < count:
         line = lines[number]
@@ -82,7 +85,7 @@ def read_text_document(document: Document, text_lines: list[str], *, aligned: bo
             fenced = not fenced
             number += 1
             continue
-        if not fenced and "<table" in line.lower():
+        if not fenced and "<table" in line.lower() and not _only_lays_out(lines, number):
             _flush(state)
             number = _take_html(state, lines, number)
             continue
@@ -304,6 +307,16 @@ def _add_tables(state: _State, raw: list[RawRow], header_rows: int, caption: str
             match = _CAPTION.match(caption)
             _set_caption(table, caption, caption_line, match["label"] if match else "")
     return True
+
+
+def _only_lays_out(lines: list[str], start: int) -> bool:
+    """Whether an HTML table that begins on a line holds Markdown tables (side by side): it is none of its own."""
+    for at in range(start, min(len(lines), start + MAX_LAYOUT) - 1):
+        if "</table" in lines[at].lower():
+            return False
+        if "|" in lines[at] and "|" in lines[at + 1] and _DELIMITER.match(lines[at + 1]):
+            return True
+    return False
 
 
 def _take_html(state: _State, lines: list[str], start: int) -> int:

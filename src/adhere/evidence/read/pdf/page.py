@@ -127,12 +127,17 @@ def to_lines(words: list[Word]) -> list[PageLine]:
 def find_numbers(line: PageLine) -> list[Word]:
     """The words of a line that are numbers, or print one with more (`1564/1580`, `$1.29`).
 
-    Not those that go on a name (`Opus 4.7`, `LLaMA 2 70B`).
+    Not those that go on a name (`Opus 4.7`, `LLaMA 2 70B`) or say a setting (`DPO (β = 0.1, LR = 2e−7)`).
     """
     found = []
     is_name = False
-    for before, word in zip([None, *line.words], line.words, strict=False):
+    end_of_remark = 0
+    for at, (before, word) in enumerate(zip([None, *line.words], line.words, strict=False)):
         text = word.text.strip("*†‡()")
+        end_of_remark = max(end_of_remark, _end_of_remark(line.words, at))
+        if at < end_of_remark:
+            is_name = True
+            continue
         if number_of(text) is None and number_of(word.text) is None and not AMOUNT.fullmatch(text):
             is_name = any(map(str.isalpha, text))
             continue
@@ -140,6 +145,19 @@ def find_numbers(line: PageLine) -> list[Word]:
         if not is_name:
             found.append(word)
     return found
+
+
+def _end_of_remark(words: list[Word], first: int) -> int:
+    """Behind which word a remark in parentheses ends that goes on a name; `first` where none begins there."""
+    goes_on = first > 0 and words[first].left - words[first - 1].right < 0.4 * words[first].size
+    if not goes_on or not words[first].text.startswith("(") or not words[first].text[1:2].isalpha():
+        return first
+    for at in range(first, len(words)):
+        if at > first and words[at].left - words[at - 1].right > 0.8 * words[at].size:
+            return first  # another column, and still open
+        if words[at].text.endswith(")"):
+            return at + 1
+    return first
 
 
 def is_prose(line: PageLine) -> bool:

@@ -306,11 +306,12 @@ def _join(line: PageLine) -> list[tuple[float, float]]:
 
 
 def _names_groups(column: tuple[float, float], end: float, rows: list[PageLine]) -> bool:
-    """Whether a column of numbers names groups of rows (`50%`): few rows have one, and their own names follow it."""
+    """Whether a column of numbers names rows or groups of them, whose own names follow: `1  BETO`, or a few `50%`."""
     numbers = sum(any(column[0] <= word.centre <= column[1] for word in line.words) for line in rows)
     inside = ([word for word in line.words if column[1] < word.centre < end] for line in rows)
     names = sum(any(number_of(word.text) is None and not is_absent(word.text) for word in words) for words in inside)
-    return 2 * numbers < len(rows) and 2 * names > len(rows)
+    first = sum(column[0] <= line.words[0].centre <= column[1] for line in rows)
+    return (2 * numbers < len(rows) or 2 * first > len(rows)) and 2 * names > len(rows)
 
 
 def _header(
@@ -335,7 +336,7 @@ def _header(
     start = first
     for index in range(first - 1, max(first - 2 * MAX_HEADER_LINES, -1), -1):
         line = lines[index]
-        if is_prose(line) or CAPTION.match(line.text):
+        if (is_prose(line) and not _names_columns(line, columns)) or CAPTION.match(line.text):
             break
         if ceiling is not None:
             if line.bottom <= ceiling + 1 or lines[start].top - line.bottom > 2.2 * line.height:
@@ -347,6 +348,14 @@ def _header(
         top = min((rule.top for rule in reaching if rule.top >= lines[start - 1].bottom - 2), default=lines[first].top)
         start = next((at for at in range(start, first) if lines[at].top >= top - 2), start)
     return [word for line in lines[start:first] for word in line.words], start
+
+
+def _names_columns(line: PageLine, columns: Sequence[tuple[float, float]]) -> bool:
+    """Whether the last words of a line stand over one column each: it is a header set as closely as running text."""
+    words = line.words[-len(columns) :]
+    return len(words) == len(columns) > 1 and all(
+        word.left < right and word.right > left for word, (left, right) in zip(words, columns, strict=True)
+    )
 
 
 def _goes_on_above(lines: list[PageLine]) -> bool:
