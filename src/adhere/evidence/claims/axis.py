@@ -82,14 +82,14 @@ def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_gr
         return _beside_averages(data, rows, kind) or _by_other_axis(data, rows, kind)
     if by_rows >= by_columns:
         return "rows" if in_rows or says else ""
-    return "columns" if in_columns or (other and _may_be_models(_compared(data), kind)) else ""
+    return "columns" if in_columns or (other and _may_be_models(_without_differences(data), kind)) else ""
 
 
 def _by_heads(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
     """The axis of models where no label reads like one: whom one compares with, below pairs of languages, `Method`."""
     if share(rows, _CITED.search) >= LEAST_CITED or share(data, lambda path: PAIR.fullmatch(path[-1])) == 1:
         return "rows"
-    if kind != "models" and 1 < len(compared := _compared(data)) < len(data):
+    if kind != "models" and 1 < len(compared := _without_differences(data)) < len(data):
         # `Vanilla PPL | Tuned PPL | Δ`: one measure of each of those compared.
         measures, ways = zip(*(metric_name(path[-1]) for path in compared), strict=True)
         if len({*measures}) == 1 and measures[0] and len({*ways}) == len(ways) and all(ways):
@@ -124,7 +124,7 @@ _RESULTS = re.compile(
 def _by_other_axis(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
     """The axis of models where no name tells: across from splits, sizes and differences."""
     last = [path[-1] for path in data]
-    compared = _compared(data)
+    compared = _without_differences(data)
     if kind not in {"models", "shots"} and _are_names(rows) and 1 < len(compared) < len(data):
         return "columns" if _may_be_models(compared, "") else ""  # `Uniform | Gradient | Improvement`
     if len(data) > 1 and all(map(BARE_SIZE.fullmatch, last)):
@@ -132,7 +132,7 @@ def _by_other_axis(data: list[list[str]], rows: list[str], kind: str) -> Orienta
     return "rows" if kind in {"", "models"} and _are_names(rows) and all(map(is_split, last)) else ""
 
 
-def _compared(data: list[list[str]]) -> list[list[str]]:
+def _without_differences(data: list[list[str]]) -> list[list[str]]:
     """The labels over columns, but for differences of the others."""
     return [path for path in data if not is_role("delta", path[-1])]
 
@@ -181,7 +181,7 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
         return "" if kind in {"metric", "shots"} else "rows"
     # `Method` may stand over the measures, for the columns beside it.
     if measured == known_columns == 0 and share(rows, is_metric) > (0.5 if kind == "models" else 0.3):
-        return "columns" if kind == "models" or _may_be_models(_compared(data), kind) else ""
+        return "columns" if kind == "models" or _may_be_models(_without_differences(data), kind) else ""
     labels = [label for path in data for label in path]
     is_method = not kind and not known_columns and not any(map(metric_in, labels))
     by_columns, by_rows = any(_METHOD.search(path[-1]) for path in data if path), any(map(_METHOD.search, rows))

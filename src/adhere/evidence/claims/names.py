@@ -562,7 +562,7 @@ def benchmark_name(text: str) -> BenchmarkName:
 _PART_BEHIND = re.compile(r"(?<=\w)\s*\(([^()]+)\)$")  # `Foo-STS (test)`
 
 
-def _named(name: str, match: re.Match[str]) -> str:
+def _metric_called(name: str, match: re.Match[str]) -> str:
     return name or _SCORES.sub("", match.group())
 
 
@@ -580,7 +580,7 @@ def metric_name(text: str) -> tuple[str, str]:
         return "", ""
     for pattern, name, _ in _metrics():
         if match := pattern.fullmatch(shown):
-            return _named(name, match), ""
+            return _metric_called(name, match), ""
     if " " not in shown or re.fullmatch(r"[\w/@+.-]+", shown):
         return shown.lower(), ""
     metric, rest = _split_metric(re.sub(r"[()]", " ", shown))
@@ -603,16 +603,16 @@ def _split_metric(text: str) -> tuple[str, str]:
         if match and match.group() != text.strip():
             before = text[: match.start()]
             if before.strip() and _GOES_ON.match(text, match.end()):
-                return _named(name, match), text  # `Proportional accuracy by subquestions` is one name
+                return _metric_called(name, match), text  # `Proportional accuracy by subquestions` is one name
             if before.endswith(("-", "_")) and before.islower():
-                return _named(name, match), text  # `first-epoch-spearman` is one word
+                return _metric_called(name, match), text  # `first-epoch-spearman` is one word
             rest = _LOOSE_COMMA.sub(r"\1", text[: match.start()] + " " + text[match.end() :])
             rest = re.sub(r"[(\[]\s*[)\]]", " ", rest).strip(" ,;:-")
             if rest.count("(") != rest.count(")"):
                 rest = rest.strip("()")
-            return _named(name, match), " ".join(rest.split())
+            return _metric_called(name, match), " ".join(rest.split())
         if match:
-            return _named(name, match), ""
+            return _metric_called(name, match), ""
     return "", text
 
 
@@ -666,7 +666,7 @@ def metric_in(text: str) -> str:
     """The metric that a footnote or caption names, or `""`."""
     for pattern, name, _ in _metrics():
         if match := pattern.search(text):
-            return _named(name, match)
+            return _metric_called(name, match)
     return ""
 
 
