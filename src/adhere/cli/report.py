@@ -25,8 +25,8 @@ def command(
 ) -> None:
     """Print stored runs, one study or one sweep; with --html, --xlsx or --markdown, write that file instead.
 
-    No model is needed. A directory with a `study.json` or a `result.json` is a study; one with a `sweep.json` is a
-    sweep; one with a `manifest.json` and `responses/` is a run.
+    No model is needed. A directory with a `study.json` or a `result.json` is a study, one with a `starts.json` a study
+    from several starts; one with a `sweep.json` is a sweep; one with a `manifest.json` and `responses/` is a run.
     """
     from adhere.cli.sweep import insist_writable
     from adhere.report.pages import stored_in

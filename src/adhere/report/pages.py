@@ -16,7 +16,7 @@ from adhere.store.files import read_regular
 from adhere.store.run import Run
 from adhere.store.sharded import load_run
 from adhere.store.shelf import kind_of
-from adhere.study.outcome.result import StudyResult
+from adhere.study.outcome.result import StartsResult, StudyResult
 from adhere.sweep.board import Leaderboard
 from adhere.sweep.found import Sweep, load_sweep
 
@@ -149,6 +149,32 @@ class StoredStudy(StoredItem):
         return encode(self.result)
 
 
+@dataclass(frozen=True)
+class StoredStarts(StoredItem):
+    """What the studies from several starts say together."""
+
+    result: StartsResult
+
+    def text(self, width: int) -> str:
+        from adhere.report.study.starts import starts_text
+
+        return starts_text(self.result, width=width)
+
+    def html(self) -> str:
+        from adhere.report.study.starts import starts_html
+
+        return starts_html(self.result)
+
+    def write_xlsx(self, path: Path) -> None:
+        raise UsageError("--xlsx shows the study from one start: `adhere report DIR/starts/NAME --xlsx FILE`")
+
+    def markdown(self) -> str:
+        raise UsageError("--markdown shows the study from one start: `adhere report DIR/starts/NAME --markdown FILE`")
+
+    def json(self) -> bytes:
+        return encode(self.result)
+
+
 def stored_in(directories: Sequence[Path], *, as_stored: bool = False) -> StoredItem:
     """What lies in one directory, or in those of several runs.
 
@@ -160,6 +186,8 @@ def stored_in(directories: Sequence[Path], *, as_stored: bool = False) -> Stored
         UsageError: Nothing is stored in one of them, it is unfinished, or they cannot be shown together.
         IntegrityError: What is stored is damaged.
     """
+    if len(directories) == 1 and (together := directories[0] / "starts.json").is_file():
+        return StoredStarts(decode(read_regular(together), StartsResult))
     kinds = {directory: kind_of(directory) for directory in directories}
     for directory, kind in kinds.items():
         if kind is None:
@@ -193,4 +221,4 @@ def _sweep(directory: Path, *, as_stored: bool) -> StoredSweep:
     return StoredSweep(sweep, leaderboard(sweep))
 
 
-__all__ = ["StoredItem", "StoredRuns", "StoredStudy", "StoredSweep", "stored_in"]
+__all__ = ["StoredItem", "StoredRuns", "StoredStarts", "StoredStudy", "StoredSweep", "stored_in"]

@@ -17,12 +17,13 @@ from tests.unit.study.drawn import draw_from_somebody_who_can_write
 from tests.unit.study.outcomes import evaluation, prompts
 from tests.unit.study.test_plan import SPEC
 
+from adhere.cli.report import command as report
 from adhere.cli.reproduce import command as reproduce_command
 from adhere.cli.study import command
 from adhere.config import parse_toml
-from adhere.errors import SpecError
+from adhere.errors import SpecError, UsageError
 from adhere.report.study.starts import starts_html, starts_text
-from adhere.schema import decode, encode
+from adhere.schema import decode, encode, write_atomic
 from adhere.study.design.spec import EvaluationSpec, StartSpec, StudySpec, validate
 from adhere.study.outcome import starts as starts_room
 from adhere.study.outcome.contrast import Evaluations
@@ -83,6 +84,21 @@ def together(monkeypatch: pytest.MonkeyPatch, rates: dict[str, tuple[float, floa
         for name, (one, other) in rates.items()
     }
     return starts_result("both", known)
+
+
+def test_the_report_of_several_starts_is_printed_and_drawn_from_what_is_stored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    write_atomic(tmp_path / "starts.json", encode(together(monkeypatch, {"hf-a": (0.6, 0.3), "hf-b": (0.4, 0.4)})))
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(report, [str(tmp_path)])
+    assert "above 0 from hf-a" in done.output
+    assert CliRunner().invoke(report, [str(tmp_path), "--html", str(page)]).exit_code == 0
+    assert 'href="starts/hf-b/report.html"' in page.read_text(encoding="utf-8")
+    refused = CliRunner().invoke(report, [str(tmp_path), "--xlsx", str(tmp_path / "a.xlsx")])
+    assert refused.exit_code
+    assert isinstance(refused.exception, UsageError)
+    assert "DIR/starts/NAME" in str(refused.exception)
 
 
 def test_all_together_is_the_mean_and_each_start_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
