@@ -186,6 +186,7 @@ def stored_in(directories: Sequence[Path], *, as_stored: bool = False) -> Stored
         UsageError: Nothing is stored in one of them, it is unfinished, or they cannot be shown together.
         IntegrityError: What is stored is damaged.
     """
+    # Not a kind of its own: the shelf lists the study from each of its starts.
     if len(directories) == 1 and (together := directories[0] / "starts.json").is_file():
         return StoredStarts(decode(read_regular(together), StartsResult))
     kinds = {directory: kind_of(directory) for directory in directories}

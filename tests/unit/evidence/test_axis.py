@@ -330,7 +330,13 @@ def test_a_column_out_of_a_hundred_is_scored_beside_percentages() -> None:
 
 @pytest.mark.parametrize(
     ("label", "metric"),
-    [("BLEU-1 Score", "BLEU-1"), ("BLEU score", "BLEU"), ("ROUGE-1 score", "ROUGE-1"), ("F-score", "F-score")],
+    [
+        ("BLEU-1 Score", "BLEU-1"),
+        ("BLEU score", "BLEU"),
+        ("ROUGE-1 score", "ROUGE-1"),
+        ("F-score", "F-score"),
+        ("CLIP-score", "CLIP-score"),
+    ],
 )
 def test_score_behind_a_measure_says_nothing(label: str, metric: str) -> None:
     assert metric_name(label) == (metric, "")

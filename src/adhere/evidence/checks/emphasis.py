@@ -171,10 +171,10 @@ def _best_check(line: list[Value], ties: float) -> Check:
     bold = tuple(value for value in line if value.bold)
     rest = tuple(value for value in line if not value.bold)
     lower = line[0].direction == "lower"
+    sign = -1 if lower else 1
 
     def better(read: Read) -> Value | None:
         """An unmarked number that beats a marked one."""
-        sign = -1 if lower else 1
         worst = min(sign * read(value).value for value in bold)
         ahead = [value for value in rest if sign * read(value).value > worst + ties + EPSILON]
         return max(ahead, key=lambda value: sign * read(value).value) if ahead else None
@@ -185,7 +185,7 @@ def _best_check(line: list[Value], ties: float) -> Check:
 
     def message(read: Read) -> str:
         ahead = better(read)
-        marked = min(bold, key=lambda value: (-1 if lower else 1) * read(value).value)
+        marked = min(bold, key=lambda value: sign * read(value).value)
         if ahead is None:
             return f"{marked.place}: {len(bold)} different numbers are marked as best"
         word = "lower" if lower else "higher"
@@ -197,7 +197,6 @@ def _best_check(line: list[Value], ties: float) -> Check:
 
     # Several marks of which no unmarked number beats the best: the authors may count them as equal, or mark more than
     # one thing, though they do not say so.
-    sign = -1 if lower else 1
     best = max(sign * value.printed.value for value in bold)
     is_beaten = any(sign * value.printed.value > best + ties + EPSILON for value in rest)
     severity: Severity = "error" if is_beaten else "warning"

@@ -29,7 +29,7 @@ from adhere.evidence.read.document import Table
 
 Orientation = Literal["columns", "rows", ""]
 BARE_SIZE = re.compile(r"(?:~|≈)?\s*(?:\d+x)?\d+(?:\.\d+)?\s?[BbM]")
-CLASSES = re.compile(r"(?:macro|weighted|micro)[ _-]?(?:avg\.?|average)", re.IGNORECASE)  # stand below the classes
+_OVER_CLASSES = re.compile(r"(?:macro|weighted|micro)[ _-]?(?:avg\.?|average)", re.IGNORECASE)
 LEAST_SHARED = 3
 LEAST_CITED = 0.3  # share of rows
 _VALUES = frozenset({"value", "values", "score", "scores", "result", "results", "stderr", "n-shot", "得分"})
@@ -140,7 +140,7 @@ def _without_differences(data: list[list[str]]) -> list[list[str]]:
 def axis_in_most(table: Table, data: list[list[str]], rows: list[str], corner: str) -> Orientation:
     """Where no label tells anything, models stand in the rows of what the text calls results."""
     last = [path[-1] for path in data]
-    if label_kind(corner) or min(len(last), len(rows)) < 2 or any(map(CLASSES.fullmatch, rows)):
+    if label_kind(corner) or min(len(last), len(rows)) < 2 or are_classes(rows):
         return ""
     if not _are_names(rows) or set(last) & set(rows):
         return ""
@@ -153,6 +153,11 @@ def axis_in_most(table: Table, data: list[list[str]], rows: list[str], corner: s
 
 def _are_names(labels: list[str]) -> bool:
     return all(any(map(str.isalpha, label)) for label in labels) and not any(map(is_metric, labels))
+
+
+def are_classes(rows: list[str]) -> bool:
+    """Whether the labels of rows are classes, of which one model's averages stand below them (`macro avg`)."""
+    return any(map(_OVER_CLASSES.fullmatch, rows))
 
 
 def _may_be_models(data: list[list[str]], kind: str) -> bool:
@@ -176,7 +181,7 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
     scores = [path for path in data if role_of(path[-1]) != "attribute" and label_kind(path[-1]) != "note"]
     measured = share(scores, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
     if measured > 0.5 and kind != "models":
-        if kind in {"benchmarks", "categories"} or are_pairs or any(map(CLASSES.fullmatch, rows)):
+        if kind in {"benchmarks", "categories"} or are_pairs or are_classes(rows):
             return "columns" if are_ways else ""
         return "" if kind in {"metric", "shots"} else "rows"
     # `Method` may stand over the measures, for the columns beside it.
@@ -211,7 +216,7 @@ _METHOD = re.compile(
 
 def axis_elsewhere(data: list[list[str]], rows: list[str], corner: str, elsewhere: Labels) -> Orientation:
     """The axis of models by labels that other tables of the document have for their benchmarks or their models."""
-    if any(map(CLASSES.fullmatch, rows)):
+    if are_classes(rows):
         return ""
     above, beside = [without_pictures(path[-1]) for path in data], [*filter(None, map(without_pictures, rows))]
     has_models = label_kind(corner) in {"models", ""}  # `Language` says that rows are none

@@ -230,10 +230,8 @@ def _part_settings(context: Context, added: str, labels: list[str], cell: Cell) 
     stated = _TWO_VALUES.search(f"{context.table.caption} {context.notes}")
     if stated and stated["first"]:
         return [_keep_from_with(stated["first"]), _keep_from_with(stated["second"])]
-    if stated and stated["one"]:
-        return [stated["one"].strip(), stated["two"].strip()]
-    if stated and stated["a"]:
-        return [stated["a"].strip(), stated["b"].strip()]
+    if stated:
+        return [(stated["one"] or stated["a"]).strip(), (stated["two"] or stated["b"]).strip()]
     return [f"without {added}", f"with {added}"] if added else ["first of two", "second of two", "third", "fourth"]
 
 

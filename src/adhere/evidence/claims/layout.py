@@ -12,11 +12,11 @@ from typing import Literal
 
 from adhere.evidence.claims.axis import (
     BARE_SIZE,
-    CLASSES,
     NOWHERE,
     PAIR,
     Labels,
     Orientation,
+    are_classes,
     axis_elsewhere,
     axis_in_most,
     axis_of_models,
@@ -439,7 +439,7 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
     # `Dataset | DER | JER` below `Scores with the x-vector model`, or classes above `macro avg`.
     is_of_sets = (
         label_kind(corner) in {"benchmarks", "categories"}
-        or any(CLASSES.fullmatch(clean_label(text)) for text in _column(table, layout.names))
+        or are_classes([clean_label(text) for text in _column(table, layout.names)])
     ) and share(data, lambda path: is_metric(path[-1])) > 0.5
     if max(known_columns, known_rows) < 0.3 and not is_of_sets:
         return

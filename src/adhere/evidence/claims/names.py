@@ -133,7 +133,11 @@ def _benchmarks() -> dict[str, dict[str, Any]]:
 @functools.cache
 def _metrics() -> list[tuple[re.Pattern[str], str, bool]]:
     return [
-        (re.compile(rf"(?:{row['pattern']})(?:[ _-]scores?\b)?", re.IGNORECASE), row["name"], row.get("lower", False))
+        (
+            re.compile(rf"(?P<own>{row['pattern']})(?:[ _-]scores?\b)?", re.IGNORECASE),
+            row["name"],
+            row.get("lower", False),
+        )
         for row in _data()["metric"]
     ]
 
@@ -562,25 +566,17 @@ def benchmark_name(text: str) -> BenchmarkName:
 _PART_BEHIND = re.compile(r"(?<=\w)\s*\(([^()]+)\)$")  # `Foo-STS (test)`
 
 
-def _metric_called(name: str, match: re.Match[str]) -> str:
-    return name or _SCORES.sub("", match.group())
-
-
-_SCORES = re.compile(r"(?<=[\w-]{3})[ _-]scores?$", re.IGNORECASE)
-_ARROW = re.compile(r"\s*(?:\([↓↑]\)|[↓↑]$)")
-
-
 def metric_name(text: str) -> tuple[str, str]:
     """The metric that the cell of a metric column names, and what it says besides.
 
     `Single Attempt (Acc)`, `macro_avg/em`.
     """
-    shown = without_how_printed(_ARROW.sub("", clean_label(text)).strip())
+    shown = without_how_printed(without_pictures(text))
     if not shown or shown in {"-", "–", "—"}:
         return "", ""
     for pattern, name, _ in _metrics():
         if match := pattern.fullmatch(shown):
-            return _metric_called(name, match), ""
+            return name or match["own"], ""
     if " " not in shown or re.fullmatch(r"[\w/@+.-]+", shown):
         return shown.lower(), ""
     metric, rest = _split_metric(re.sub(r"[()]", " ", shown))
@@ -603,16 +599,16 @@ def _split_metric(text: str) -> tuple[str, str]:
         if match and match.group() != text.strip():
             before = text[: match.start()]
             if before.strip() and _GOES_ON.match(text, match.end()):
-                return _metric_called(name, match), text  # `Proportional accuracy by subquestions` is one name
+                return name or match["own"], text  # `Proportional accuracy by subquestions` is one name
             if before.endswith(("-", "_")) and before.islower():
-                return _metric_called(name, match), text  # `first-epoch-spearman` is one word
+                return name or match["own"], text  # `first-epoch-spearman` is one word
             rest = _LOOSE_COMMA.sub(r"\1", text[: match.start()] + " " + text[match.end() :])
             rest = re.sub(r"[(\[]\s*[)\]]", " ", rest).strip(" ,;:-")
             if rest.count("(") != rest.count(")"):
                 rest = rest.strip("()")
-            return _metric_called(name, match), " ".join(rest.split())
+            return name or match["own"], " ".join(rest.split())
         if match:
-            return _metric_called(name, match), ""
+            return name or match["own"], ""
     return "", text
 
 
@@ -666,7 +662,7 @@ def metric_in(text: str) -> str:
     """The metric that a footnote or caption names, or `""`."""
     for pattern, name, _ in _metrics():
         if match := pattern.search(text):
-            return _metric_called(name, match)
+            return name or match["own"]
     return ""
 
 

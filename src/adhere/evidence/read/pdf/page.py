@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from adhere.evidence.claims.printed import number_of
@@ -131,11 +132,10 @@ def find_numbers(line: PageLine) -> list[Word]:
     """
     found = []
     is_name = False
-    end_of_remark = 0
+    remarks = _find_remarks(line.words)
     for at, (before, word) in enumerate(zip([None, *line.words], line.words, strict=False)):
         text = word.text.strip("*†‡()")
-        end_of_remark = max(end_of_remark, _end_of_remark(line.words, at))
-        if at < end_of_remark:
+        if at in remarks:
             is_name = True
             continue
         if number_of(text) is None and number_of(word.text) is None and not AMOUNT.fullmatch(text):
@@ -147,17 +147,20 @@ def find_numbers(line: PageLine) -> list[Word]:
     return found
 
 
-def _end_of_remark(words: list[Word], first: int) -> int:
-    """Behind which word a remark in parentheses ends that goes on a name; `first` where none begins there."""
-    goes_on = first > 0 and words[first].left - words[first - 1].right < 0.4 * words[first].size
-    if not goes_on or not words[first].text.startswith("(") or not words[first].text[1:2].isalpha():
-        return first
-    for at in range(first, len(words)):
-        if at > first and words[at].left - words[at - 1].right > 0.8 * words[at].size:
-            return first  # another column, and still open
-        if words[at].text.endswith(")"):
-            return at + 1
-    return first
+def _find_remarks(words: list[Word]) -> set[int]:
+    """The places of words that stand in parentheses behind a name and begin with a letter."""
+    found: set[int] = set()
+    begin = 0  # of the remark that is open; no line begins with one
+    for at, (before, word) in enumerate(pairwise(words), 1):
+        gap = word.left - before.right
+        if gap > 0.8 * word.size:
+            begin = 0  # another column, and still open
+        elif not begin and gap < 0.4 * word.size and word.text.startswith("(") and word.text[1:2].isalpha():
+            begin = at
+        if begin and word.text.endswith(")"):
+            found |= {*range(begin, at + 1)}
+            begin = 0
+    return found
 
 
 def is_prose(line: PageLine) -> bool:
