@@ -60,8 +60,8 @@ def test_columns_that_tables_of_several_sets_share_say_how_it_was_measured() -> 
     rows = tabular("Model & Reported F1 & Our F1", "LSTM + CRF & 90.94 & 91.28", "BERT + CRF & 92.4 & 92.6")
     text = f"\\subsection{{CoNLL 2003}}\n{rows}\n\\subsection{{OntoNotes 5}}\n{rows}\n"
     assert [(c.benchmark, c.variant, c.metric) for c in claims(text)][:2] == [
-        ("CoNLL 2003", "Reported", "F1"),
-        ("CoNLL 2003", "Our", "F1"),
+        ("CoNLL-2003", "Reported", "F1"),
+        ("CoNLL-2003", "Our", "F1"),
     ]
     assert {c.model for c in claims(text)} == {"LSTM + CRF", "BERT + CRF"}
 

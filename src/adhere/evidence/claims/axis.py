@@ -29,7 +29,9 @@ from adhere.evidence.read.document import Table
 
 Orientation = Literal["columns", "rows", ""]
 BARE_SIZE = re.compile(r"(?:~|≈)?\s*(?:\d+x)?\d+(?:\.\d+)?\s?[BbM]")
-_OVER_CLASSES = re.compile(r"(?:macro|weighted|micro)[ _-]?(?:avg\.?|average)", re.IGNORECASE)
+_OVER_CLASSES = re.compile(
+    r"(?:macro|weighted|micro)[ _-]?(?:avg\.?|average)|all|overall|total|average|avg\.?|整体|总体|平均", re.IGNORECASE
+)
 LEAST_SHARED = 3
 LEAST_CITED = 0.3  # share of rows
 _VALUES = frozenset({"value", "values", "score", "scores", "result", "results", "stderr", "n-shot", "得分"})
@@ -63,6 +65,11 @@ def axis_of_models(data: list[list[str]], rows: list[str], corner: str, *, is_gr
     known_rows = share(rows, lambda label: is_known(label) or benchmark_name(label).is_known)
     kind = label_kind(corner)
     if not in_rows and not in_columns:
+        names = [[label for label in path if not is_metric(label)] for path in data]
+        is_of_sets = kind in {"benchmarks", "categories"} or corner.lower().endswith((" type", " types"))
+        are_sets = known_rows >= 0.5 or (is_of_sets and names != data)
+        if are_sets and not known_columns and all(names) and _may_be_models(names, ""):
+            return "columns"  # across from benchmarks, whether or not a measure stands with them
         found = _by_heads(data, rows, kind) or _by_measures(data, rows, kind, known_columns)
         if found is not None:
             return found
@@ -89,12 +96,17 @@ def _by_heads(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
     """The axis of models where no label reads like one: whom one compares with, below pairs of languages, `Method`."""
     if share(rows, _CITED.search) >= LEAST_CITED or share(data, lambda path: PAIR.fullmatch(path[-1])) == 1:
         return "rows"
-    if kind != "models" and 1 < len(compared := _without_differences(data)) < len(data):
+    compared = _without_differences(data)
+    is_across = len(compared) < len(data) or kind in {"benchmarks", "categories"}
+    if kind != "models" and len(compared) > 1 and is_across:
         # `Vanilla PPL | Tuned PPL | Δ`: one measure of each of those compared.
         measures, ways = zip(*(metric_name(path[-1]) for path in compared), strict=True)
         if len({*measures}) == 1 and measures[0] and len({*ways}) == len(ways) and all(ways):
-            return "columns"
+            return "" if any(is_split(way) or _KINDS.fullmatch(way) for way in ways) else "columns"
     return "columns" if share(data, lambda path: len(path) > 1 and label_kind(path[0]) == "models") > 0.5 else ""
+
+
+_KINDS = re.compile(r"macro|micro|weighted|strict|exact|partial|top-?\d+", re.IGNORECASE)  # of one measure
 
 
 def _beside_averages(data: list[list[str]], rows: list[str], kind: str) -> Orientation:
@@ -156,7 +168,7 @@ def _are_names(labels: list[str]) -> bool:
 
 
 def are_classes(rows: list[str]) -> bool:
-    """Whether the labels of rows are classes, of which one model's averages stand below them (`macro avg`)."""
+    """Whether the labels of rows are classes, of which one model's averages stand below them (`macro avg`, `All`)."""
     return any(map(_OVER_CLASSES.fullmatch, rows))
 
 
@@ -181,7 +193,8 @@ def _by_measures(data: list[list[str]], rows: list[str], kind: str, known_column
     scores = [path for path in data if role_of(path[-1]) != "attribute" and label_kind(path[-1]) != "note"]
     measured = share(scores, lambda path: any(is_metric(label) for label in (*path[:1], *path[-1:])))
     if measured > 0.5 and kind != "models":
-        if kind in {"benchmarks", "categories"} or are_pairs or are_classes(rows):
+        are_measures = share(rows, is_metric) > 0.5
+        if kind in {"benchmarks", "categories"} or are_pairs or are_classes(rows) or are_measures:
             return "columns" if are_ways else ""
         return "" if kind in {"metric", "shots"} else "rows"
     # `Method` may stand over the measures, for the columns beside it.
@@ -227,7 +240,8 @@ def axis_elsewhere(data: list[list[str]], rows: list[str], corner: str, elsewher
         (above, elsewhere.models, "columns"),
     ):
         known = sum(label in others for label in own)
-        if (known >= LEAST_SHARED and known >= len(own) / 2) or known == len(own) > 1:
+        is_known_axis = (known >= LEAST_SHARED and known >= len(own) / 2) or known == len(own) > 1
+        if is_known_axis and not (orientation == "columns" and any(map(is_metric, above))):
             return orientation  # type: ignore[return-value]
     return ""
 

@@ -64,6 +64,7 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     row_role, column_role = sheet.row_roles[r], sheet.column_roles[c] if c < len(layout.paths) else "score"
     role: Role = row_role if row_role != "score" else column_role
     above: list[str] = []
+    below: list[str] = []
     if layout.models_in == "rows":
         role = row_role if row_role in {"attribute", "delta", "share"} and not about.benchmark else column_role
         model_text, benchmark_path, setting = about.model, path, context.row_setting(row_label, sheet.row_models[r])
@@ -74,7 +75,11 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     elif layout.models_in == "columns":
         model_text, above, below = context.column(c, path)
         # What stands above a model groups models ("Ours"); what stands below it says what was done with it.
-        done = " ".join(label for label in below if not (label.startswith("(") or shots_of(label)[1] == ""))
+        is_done = [not (label.startswith("(") or shots_of(label)[1] == "") for label in below]
+        of_parts = [
+            len(_names_of_parts(label)[1]) == len(cell.parts) > 1 for label in below
+        ]  # `EM/F1` names the values
+        done = " ".join(label for label, own, of in zip(below, is_done, of_parts, strict=True) if own and not of)
         benchmark_path, setting = [row_label], setting_of(done)
         about = _with_shots(about, below)
         if above and not about.metric and is_metric(above[-1]):
@@ -110,7 +115,7 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     benchmark, group, guesses = context.benchmarks[place]
     if layout.model and not layout.models_in:
         guesses = (*guesses, layout.model_reason)
-    labels = [*path, about.benchmark] if layout.models_in != "columns" else [row_label]
+    labels = [*path, about.benchmark] if layout.models_in != "columns" else [row_label, *below]
     names = _part_settings(context, added, [*labels, about.setting], cell) if len(cell.parts) > 1 else []
     beside_row = "" if names == [*_names_of_parts(about.setting)[1]] else about.setting  # `S / U` names the parts
     if remark or beside_row:
@@ -280,6 +285,8 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
         return known._replace(variant=text, n=None), above, guesses
     if context.topic and context.is_of_topic:
         way, metric = metric_name(text)[1], name.metric or metric_in(text)
+        if not way and name.key and sheet.table.index in context.extra.headed:
+            way = text
         return context.topic._replace(variant=way, metric=metric, n=None), above, guesses
     if context.topic and (is_split(text) or (is_split(labels[0]) and not any(map(is_known, labels)))):
         return context.topic._replace(variant=text, n=None), above, [f"{text!r} is a part of what the heading names"]

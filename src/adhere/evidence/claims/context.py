@@ -58,8 +58,10 @@ class Context:
         self.is_of_categories = is_of_parts and sum(map(is_known, names)) < LEAST_SHARED
         self.caption_benchmark = benchmark_of_caption(table, layout, (table.caption,))
         self.about_benchmark = self.caption_benchmark or benchmark_of_caption(table, layout, table.headings[-1:])
-        self.topic = self.about_benchmark or set_of_caption(table, layout.model) or topic_of(table)
+        self.topic = self.about_benchmark or set_of_caption(table, layout.model)
+        self.topic = self.topic or topic_of(table, is_told=table.index in extra.headed)
         are_ways = measures_of(layout) in extra.ways or has_ways(layout, set_of_caption(table))
+        are_ways |= table.index in extra.headed
         self.is_of_topic = self.topic is not None and layout.models_in == "rows" and are_ways
         self.names = frozenset({label for path in layout.paths for label in path} | {*names})
         self.special = SPECIAL_AVERAGE.search(f"{table.caption} {self.notes}")

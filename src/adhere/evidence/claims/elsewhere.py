@@ -43,6 +43,9 @@ _ON_SET = re.compile(r"\bon (?:the |our )?(?P<name>(?:[\w-]+ ){0,3}[\w-]+) (?:be
 _BEHIND_COLON = re.compile(r"[:\uff1a]\s*")
 _WINDOW = r"[\s(]*\(?(v\d+(?:\.\d+)?|\d{4}(?:\s?-\s?\d{4})?)\b"
 _FORM = re.compile(r"([\w@-]+) ?\(([\w@-]+)\)")
+_SET_WORD = re.compile(
+    r"(?<=\w)\s*(?:数据集|评测集|测试集|データセット|데이터셋|(?<=\s)(?:data ?set|benchmark))$", re.IGNORECASE
+)
 _NUMBERED = re.compile(r"^\d+(?:\.\d+)*[.)]?\s+")
 # A heading that says what is done names no set.
 _ABOUT = re.compile(
@@ -138,6 +141,7 @@ class Elsewhere:
     has_named_sizes: bool = False
     metrics: dict[str, tuple[str, str]] = field(default_factory=dict)
     ways: frozenset[tuple[str, ...]] = frozenset()
+    headed: frozenset[int] = frozenset()  # tables that their headings tell apart
     aside: str = ""  # the metric in parentheses behind another one: `in the format of Rank-1 (mAP)`
 
 
@@ -225,12 +229,33 @@ def set_of_caption(table: Table, model: str = "") -> BenchmarkName | None:
     return benchmark_name(said[0]) if len(said) == 1 and not looks_like_model(said[0]) else None
 
 
-def topic_of(table: Table) -> BenchmarkName | None:
-    """The set that the nearest heading names, listed or not: `Reading comprehension: CMRC 2018`."""
+def headed_apart(tables: Sequence[Table], layouts: Sequence[Layout]) -> frozenset[int]:
+    """The tables that only their headings tell apart: the same measures of much the same models, without a caption."""
+    alike: dict[tuple[str, ...], list[Table]] = defaultdict(list)
+    for table, layout in zip(tables, layouts, strict=True):
+        labels = measures_of(layout)
+        if layout.models_in == "rows" and labels and table.headings and not table.caption:
+            is_of_topic = topic_of(table) and not any(is_known(label) or is_part(label) for label in labels)
+            if all(map(is_metric, labels)) or is_of_topic:
+                alike[labels].append(table)
+    found: set[int] = set()
+    for same in alike.values():
+        if len({table.headings[-1] for table in same}) == len(same) > 1:
+            found |= {table.index for table in same}
+    return frozenset(found)
+
+
+def topic_of(table: Table, *, is_told: bool = False) -> BenchmarkName | None:
+    """The set that the nearest heading names, listed or not: `Reading comprehension: CMRC 2018`.
+
+    `is_told` says that nothing else tells the table from others: what its heading says is then the set.
+    """
     if not table.headings:
         return None
     heading = _NUMBERED.sub("", table.headings[-1].strip(" .:\uff1a*_"))
-    name = _BEHIND_COLON.split(heading)[-1].strip(" .:*_")
+    if is_told and len(heading.split()) <= 3 and not (looks_like_model(heading) or _ABOUT.search(heading)):
+        return benchmark_name(_SET_WORD.sub("", heading))
+    name = _SET_WORD.sub("", _BEHIND_COLON.split(heading)[-1].strip(" .:*_"))
     if not _TOPIC.fullmatch(name):  # `AFQMC: semantic similarity (Accuracy)`, `Yidu S4K (CCKS 2019)`
         first = _FIRST_NAME.match(heading)
         name = first.group() if first else REMARK.sub(" ", heading).strip()

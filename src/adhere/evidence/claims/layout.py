@@ -59,6 +59,7 @@ _VERSION_PIECE = re.compile(r"(?:[vVrR]\d[\w.]*|\.[a-z]\w*)(?:[ -].*)?")
 _SHOT_CELL = re.compile(
     r"\d{1,2}(?:\s?-\s?\d{1,2})?|\d+(?:-\d+)?[- ]shots?(?:.{0,20})|zero[- ]shot|few[- ]shot|-|–|—|", re.IGNORECASE
 )
+_DATE = re.compile(r"(?:19|20)\d\d[-/.]\d{1,2}(?:[-/.]\d{1,2})?")
 _MODEL_WORD = re.compile(r"\b(?:models?|模型)\b|模型", re.IGNORECASE)
 
 
@@ -96,7 +97,9 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     are_methods = _lift_methods(paths[first:])
     is_named = _find_models(table, layout, elsewhere, apart, are_methods=are_methods, is_last=is_last)
-    if is_role("counts", table.caption):
+    if not (table.is_ruled or table.caption):
+        layout.nothing = "it has neither a caption nor rules, and may be a plot or running text"
+    elif is_role("counts", table.caption):
         layout.nothing = "its caption says that it counts or describes something"
     elif layout.models_in == "columns" and {path[-1] for path in paths[first:]} <= elsewhere.sets:
         layout.nothing = "its columns are sets on which other tables measure"
@@ -120,6 +123,9 @@ def _labels_over(table: Table) -> list[list[str]]:
         for path in map(_or_blank, paths)
     ]
     _spell_out(paths)
+    for path in paths:
+        if (match := _MEASURES_FIRST.fullmatch(path[-1])) and is_metric(match["measures"]):
+            path[-1:] = [match["rest"], match["measures"]]
     _put_measures_last(paths)
     title = paths[0][0]
     if all(len(path) > 1 and path[0] == title for path in paths) and not (_SET.search(title) or is_known(title)):
@@ -191,6 +197,7 @@ def _spell_out(paths: list[list[str]]) -> None:
             path[:] = [_SHORT.get(label, label) for label in path]
 
 
+_MEASURES_FIRST = re.compile(r"(?P<measures>[\w@-]+ ?/ ?[\w@-]+) (?P<rest>[^\W\d].+)")  # `EM/F1 with augmentation`
 _SHORT = {
     **dict.fromkeys(("P", "Prec", "Prec.", "Precision", "precision"), "Precision"),
     **dict.fromkeys(("R", "Rec", "Rec.", "Recall", "recall"), "Recall"),
@@ -336,6 +343,8 @@ def _kind(table: Table, column: int, path: list[str]) -> LabelKind:
             return "tuning"
     if not kind and filled and all(BARE_SIZE.fullmatch(text) for text in filled):
         return "size"
+    if filled and all(_DATE.fullmatch(text) for text in filled):
+        return "note"  # whatever stands over it: `Data` is a date in many languages
     return kind
 
 
@@ -414,7 +423,8 @@ def _about_named_model(table: Table, layout: Layout, corner: str, names: list[st
 
 
 SET_BEHIND = re.compile(
-    r"\s*(?:data ?sets?|corp(?:us|ora)|bench\w*|tasks?|test ?sets?|languages?|domains?)\b", re.IGNORECASE
+    r"\s*(?:data ?sets?|corp(?:us|ora)|bench\w*|tasks?|test ?sets?|languages?|domains?|(?<=BERT)\W?scores?)\b",
+    re.IGNORECASE,
 )
 
 
@@ -448,7 +458,10 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
     places += [("its caption", models_in(table.caption)), ("the text above it", models_in(table.lead))]
     if is_of_sets:
         places.append(
-            ("its caption", [match["name"] or match["first"] for match in _MODEL_SAID.finditer(table.caption)])
+            (
+                "its caption",
+                [_without_kind(match["name"] or match["first"]) for match in _MODEL_SAID.finditer(table.caption)],
+            )
         )
     places += [(f"the heading {text!r}", models_in(text)) for text in reversed(table.headings)]
     for where, found in places:
@@ -467,7 +480,7 @@ def _about_one_model(table: Table, layout: Layout, corner: str) -> None:
         max(known_columns, known_rows) >= 0.5
         and not is_of_sets
         and labels
-        and not any(is_setting(label) or role_of(label) != "score" for label in labels)
+        and not any(is_setting(label) or is_metric(label) or role_of(label) != "score" for label in labels)
     ):
         layout.models_in = "columns" if known_rows > known_columns else "rows"
     else:
@@ -479,6 +492,12 @@ _MODEL_SAID = re.compile(
     r"(?P<name>[^.,;:]{2,70}?\b(?:model|system|classifier|network|parser|baseline)\b(?: trained on [^.,;:]+)?)|"
     r"\b(?P<first>Baseline) (?:scores|results|performance)\b"
 )
+
+
+def _without_kind(name: str) -> str:
+    """A model's name without the word that says that it is one: `T5 model`, where the rest reads like a name."""
+    bare = re.sub(r" (?:model|system|network)$", "", name)
+    return bare if re.fullmatch(r"\S*[A-Z]\S*[A-Z\d]\S*", bare) else name
 
 
 def _share_of_names(paths: list[list[str]]) -> float:
@@ -554,7 +573,9 @@ def column_model(path: list[str]) -> tuple[str, list[str], list[str]]:
             (
                 i
                 for i in range(len(path) - 1, -1, -1)
-                if role_of(path[i]) == "score" and label_kind(path[i]) in {"", "models"} and not _is_remark(path[i])
+                if role_of(path[i]) == "score"
+                and label_kind(path[i]) in {"", "models"}
+                and not (_is_remark(path[i]) or (is_metric(path[i]) and not all(map(is_metric, path))))
             ),
             0,
         )

@@ -123,7 +123,8 @@ def _roles() -> dict[str, re.Pattern[str]]:
 
 @functools.cache
 def _benchmarks() -> dict[str, dict[str, Any]]:
-    return {
+    more = ({"name": name.strip()} for name in _data()["more"]["benchmarks"].split(","))
+    return {benchmark_key(row["name"]): row for row in more} | {
         benchmark_key(spelling): row
         for row in _data()["benchmark"]
         for spelling in (row["name"], *row.get("aliases", ()))

@@ -78,8 +78,9 @@ def percent_rows(table: Table, layout: Layout) -> list[int]:
 
 def column_roles(table: Table, layout: Layout) -> list[Role]:
     """What the numbers of each column are."""
+    counted = _beside_shares(table, layout)
     roles: list[Role] = [
-        "attribute" if c < layout.first or _counts(table, c) else _column_role(path)
+        "attribute" if c < layout.first or c in counted or _counts(table, c) else _column_role(path)
         for c, path in enumerate(layout.paths)
     ]
     for tells in (has_arrow, is_share):
@@ -102,6 +103,24 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
             if roles[c] == "aggregate" and path and path[-1].lower() in DEFAULT_SETTINGS:
                 roles[c] = "score"
     return roles
+
+
+def _beside_shares(table: Table, layout: Layout) -> frozenset[int]:
+    """The columns of bare whole numbers beside one of nothing but percentages: unless they name a measure, they count.
+
+    `Runs`, `Passed` and `Accuracy` of each model, in whatever language.
+    """
+    columns = {
+        c: numbers
+        for c in range(layout.first, len(layout.paths))
+        if len(numbers := [n for row in table.rows for cell in row.cells[c : c + 1] for n in _numbers(cell)]) > 2
+    }
+    if layout.models_in != "rows" or not any(all(n.unit == "%" for n in numbers) for numbers in columns.values()):
+        return frozenset()
+    bare = (c for c, numbers in columns.items() if all(map(_is_bare, numbers)))
+    return frozenset(
+        c for c in bare if not any(is_known(x) or metric_in(x) or _RATING.search(x) for x in layout.paths[c])
+    )
 
 
 _SHARE = re.compile(r"\((?:%|/ ?\d+)\)")
@@ -171,6 +190,7 @@ def row_labels_of(table: Table, layout: Layout) -> tuple[list[str], list[str]]:
     current, above, section = "", "", ""
     corner, ticks = corner_of(table, layout.names), ticks_of(table, layout)
     is_scale = bool(corner) and layout.models_in == "rows" and _is_scale(table, layout.names)
+    is_scale = is_scale and label_kind(corner) != "models"  # `Model = 20` names none
     are_below = _has_authors_below(table, layout.names)
     names = _names_by_values(table, layout)
     for r, row in enumerate(table.rows):

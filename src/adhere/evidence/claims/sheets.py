@@ -8,8 +8,10 @@ from collections.abc import Hashable
 
 from adhere.evidence.claims.cells import cell_values
 from adhere.evidence.claims.context import Context
-from adhere.evidence.claims.elsewhere import Elsewhere, find_elsewhere, labels_of, told_apart, ways_of
+from adhere.evidence.claims.coverage import is_claim
+from adhere.evidence.claims.elsewhere import Elsewhere, find_elsewhere, headed_apart, labels_of, told_apart, ways_of
 from adhere.evidence.claims.layout import Layout, layout_of, named_in, ticks_of
+from adhere.evidence.claims.names import is_metric, is_split
 from adhere.evidence.claims.rows import (
     about_row,
     column_roles,
@@ -46,6 +48,7 @@ def sheets_of(document: Document) -> list[Sheet]:
     ]
     extra = find_elsewhere(document)
     extra.ways = ways_of(document.tables, layouts)
+    extra.headed = headed_apart(document.tables, layouts)
     return [_sheet(document, table, layout, extra) for table, layout in zip(document.tables, layouts, strict=True)]
 
 
@@ -76,8 +79,32 @@ def _sheet(document: Document, table: Table, layout: Layout, extra: Elsewhere) -
         for c in range(sheet.first_column, len(row.cells)):
             if any(part.number for part in row.cells[c].parts):
                 sheet.cells[r, c] = cell_values(sheet, context, about, r, c)
+    _withhold_misnamed(sheet)
     _tell_apart(sheet, layout)
     return sheet
+
+
+# What names no model: numbers (but for sizes), single letters, a value left open (`r =`); and what names no benchmark.
+_NO_MODEL = re.compile(r"[~≈<>]?\d[\d.,]*(?:e[-–]?\d+)?\s?[kK%]?|\([^()]*\d[^()]*\)|[a-z]|.*\s=|\W*")
+_NO_BENCHMARK = re.compile(r"\d+\.\d+|.{120,}")
+
+
+def _withhold_misnamed(sheet: Sheet) -> None:
+    """Make no claims of a table most of whose models or benchmarks are numbers, measures or sentences.
+
+    Its rows or columns were then taken for what they are not: the ticks of a plot, a first row of numbers as a header,
+    measures in the place of models. What it prints is listed as unread, with this reason.
+    """
+    claims = [value for value in sheet.values() if is_claim(value)]
+    models = {value.model.name for value in claims if value.model}
+    benchmarks = {value.benchmark.name for value in claims if value.benchmark}
+    no_models = sum(bool(_NO_MODEL.fullmatch(name)) or is_metric(name) or is_split(name) for name in models)
+    no_benchmarks = sum(bool(_NO_BENCHMARK.fullmatch(name)) for name in benchmarks)
+    if 2 * no_models > len(models) or 2 * no_benchmarks > len(benchmarks):
+        what = "models" if 2 * no_models > len(models) else "benchmarks"
+        sheet.nothing = f"what stands in the place of its {what} are numbers, measures or sentences"
+        for value in claims:
+            value.model = None
 
 
 def _tell_apart(sheet: Sheet, layout: Layout) -> None:
@@ -90,22 +117,24 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
     scores = [value for value in sheet.values() if value.role not in {"attribute", "share"}]
     for value in printed_again(scores, lambda value: value.key and (value.key, value.shots)):
         groups[value.key, value.shots].append(value)
+    telling: set[int] = set()  # columns of labels without which some rows would be one
     for same in groups.values():
         if len(same) < 2:
             continue
-        choices = [[sheet.table.rows[v.row].section for v in same]]
-        choices += [[parts_in_use(sheet.table.rows[v.row], ticks) for v in same]] if ticks else []
+        choices = [(-1, [sheet.table.rows[v.row].section for v in same])]
+        choices += [(-1, [parts_in_use(sheet.table.rows[v.row], ticks) for v in same])] if ticks else []
         others = [
             c
             for c, kind in enumerate(layout.kinds)
             if c != layout.names and kind not in {"shots", "metric", "size", "tuning"}
         ]
         others += [c for c, kind in enumerate(layout.kinds) if kind in {"shots", "metric", "size", "tuning"}]
-        choices += [[label_above(sheet.table, v.row, c) for v in same] for c in others if c not in ticks]
-        choices += [[v.row_label for v in same], [v.column_label for v in same]]
+        choices += [(c, [label_above(sheet.table, v.row, c) for v in same]) for c in others if c not in ticks]
+        choices += [(-1, [v.row_label for v in same]), (-1, [v.column_label for v in same])]
         told = [[] for _ in same]  # type: list[list[str]]
-        for texts in choices:
+        for c, texts in choices:
             if len(set(texts)) > 1:
+                telling.add(c)
                 for own, text in zip(told, texts, strict=True):
                     own.append(text)
                 if len({tuple(own) for own in told}) == len(same):
@@ -118,3 +147,8 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
             if nth > 1:
                 value.beside = ", ".join(filter(None, [value.beside, f"printed again ({nth})"]))
                 value.assumed = (*value.assumed, "the table prints this label again without saying what differs")
+    alone = {id(value) for value in scores} - {id(value) for same in groups.values() for value in same}
+    for value in scores if layout.models_in == "rows" and telling - {-1} else []:
+        if id(value) in alone:  # what some rows need to be told apart belongs to the names of all
+            names = (label_above(sheet.table, value.row, c) for c in sorted(telling - {-1}))
+            value.beside = ", ".join(dict.fromkeys(filter(None, [value.beside, *names])))

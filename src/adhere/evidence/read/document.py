@@ -55,7 +55,7 @@ class Table:
 
     `headers` are the header rows, outermost first, each as wide as the rows; a spanning header is repeated over the
     columns that it spans. `headings` are the section headings above it, outermost first; `lead` is the text directly
-    above it.
+    above it. `is_ruled` is false for numbers of a page that no rules make a table: it may be a plot or running text.
     """
 
     index: int
@@ -69,6 +69,7 @@ class Table:
     headings: tuple[str, ...] = ()
     page: int | None = None
     lead: str = ""
+    is_ruled: bool = True
 
     @property
     def name(self) -> str:

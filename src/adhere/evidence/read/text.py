@@ -19,7 +19,7 @@ from adhere.evidence.read.document import Document, Note, Problem, Sentence, Tab
 from adhere.evidence.read.grid import RawRow, build_tables
 from adhere.evidence.read.html import html_tables, html_text, table_end, table_start, without_comments
 from adhere.evidence.read.latex import read_latex
-from adhere.evidence.read.pdf.page import Block
+from adhere.evidence.read.pdf.page import TABLES, Block
 from adhere.evidence.read.pdf.rows import rows_of
 
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
@@ -27,7 +27,7 @@ _DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
 _GRID_RULE = re.compile(r"^\s*\+(?:[-=:]+\+)+\s*$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _CAPTION = re.compile(
-    r"^\W{0,4}(?P<label>(?:Table|TABLE|Tab\.|表)\s*\(?(?P<number>[A-Z]?\.?\d+(?:\.\d+)?|"
+    rf"^\W{{0,4}}(?P<label>(?:{TABLES})\s*\(?(?P<number>[A-Z]?\.?\d+(?:\.\d+)?|"
     r"[IVXL]+)\)?)(?:\*{0,3}\s*[:\uff1a.|–—-](?!\d)|\*{1,3}\s|\s*$|(?<=\))\s+(?=[A-Z])|(?<=\b[IVXL])\s+(?=[A-Z])|"
     r"(?<=[IVXL]{2})\s+(?=[A-Z]))"
 )
@@ -179,7 +179,10 @@ def read_pdf_document(document: Document, blocks: Sequence[Block]) -> None:
         document.lines.append("")
         if block.table is not None:
             rows, header_rows = rows_of(block.table)
+            before = len(document.tables)
             _add_tables(state, rows, header_rows)
+            for table in document.tables[before:]:
+                table.is_ruled = block.table.is_ruled
         elif block.is_heading:
             _take_heading(state, 2, plain(block.lines[0].text))
         else:
@@ -383,7 +386,7 @@ def _flush(state: _State) -> None:
     first = lines[0][0]
     text = " ".join(line.strip() for _, line in lines)
     note = _NOTE.match(text)
-    caption = _CAPTION.match(text)
+    caption = _CAPTION.match(text) or _CAPTION.fullmatch(lines[0][1].strip())  # a label on a line of its own
     if caption and not note:
         state.captions.append((text, first, " ".join(caption["label"].split())))
         state.blocks.append(("caption", len(state.captions) - 1))

@@ -10,9 +10,14 @@ from typing import NamedTuple
 
 from adhere.evidence.claims.printed import number_of
 
-CAPTION = re.compile(r"(?:Table|Figure|Tab\.|TABLE|表)\s*(?:\(?\d|[IVX]+(?:[:.]|\s*$|\s+(?=[A-Z])))")
+TABLES = "Table|TABLE|Tab\\.|表|표|Таблица|Tabela|Tabella|Tabelle|Tableau|Tabla|Tablo|Bảng"  # how their captions begin
+CAPTION = re.compile(
+    rf"(?:{TABLES}|Figure|Figura|Abbildung|Рисунок|Hình|图|図)\s*(?:\(?\d|[IVX]+(?:[:.]|\s*$|\s+(?=[A-Z])))"
+)
 AMOUNT = re.compile(r"[$€£]?\d[\d.,]*(?:/\d[\d.,]*)?%?")
 LEAST_LINES = 2
+LEAST_RULES = 3  # over a header, below it and below the rows
+WIDE = 0.6
 
 
 class Word(NamedTuple):
@@ -97,6 +102,24 @@ class PageTable:
         """Halfway between what stands before the columns of numbers and the first of them."""
         left = self.columns[0][0]
         return (left + max((w.right for line in self.body for w in line.words if w.right < left + 1), default=left)) / 2
+
+    @property
+    def is_ruled(self) -> bool:
+        """Whether three rules or more, each over most of its width, stand above one another at its rows and header."""
+        left, right = min(line.words[0].left for line in self.body), self.columns[-1][1]
+        near = 2.5 * self.body[0].height
+        top, bottom = min(line.top for line in self.lines) - near, max(line.bottom for line in self.lines) + near
+        rules = sorted((rule for rule in self.rules if top < rule.top < bottom), key=lambda rule: (rule.top, rule.left))
+        found = 0
+        while rules:
+            # Pieces at one height, that of each column, are one rule; so are the two lines of a double one.
+            level = [rule for rule in rules if rule.top <= rules[0].top + 4]
+            rules, covered, end = rules[len(level) :], 0.0, left
+            for rule in sorted(level):
+                covered += max(min(rule.right, right) - max(rule.left, end), 0.0)
+                end = max(end, rule.right)
+            found += covered > WIDE * (right - left)
+        return found >= LEAST_RULES
 
 
 class Block(NamedTuple):
