@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from adhere.errors import UsageError
@@ -148,6 +149,10 @@ def findings_of(evidence: Evidence) -> Findings:
     for sheet, found in zip(evidence.sheets, covered, strict=True):
         if found.is_partial:
             partial[sheet.document.name].append(f"{sheet.table.name} ({found.read} of {found.printed} cells)")
+    for document in evidence.documents:
+        rows = document.loose_rows
+        if any(after - before == 1 for before, after in pairwise(rows)):  # one alone may be anything
+            partial[document.name].append(f"{len(rows)} rows from line {rows[0]} on, which stand in no table")
     return Findings(
         version=VERSION,
         documents=tuple(

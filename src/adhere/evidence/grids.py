@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from adhere.evidence.claims.values import Value
-from adhere.evidence.verdicts import Claims, metric_of, setting_of, variant_of
+from adhere.evidence.verdicts import Claims, metric_of, model_of, setting_of, variant_of
 from adhere.schema import encode
 
 _MODEL = ("model", "tuning", "assumed")
@@ -69,7 +69,7 @@ class _Grid:
         cells: list[tuple[Any, ...]] = []
         for value in values:
             verdict = self.claims.verdict(value)
-            model = (value.model.name, value.model.tuning, value.model.guesses) if value.model else ("", "", ())
+            model = (model_of(value), value.model.tuning, value.model.guesses) if value.model else ("", "", ())
             benchmark = self._benchmark(value)
             row, column = (model, benchmark) if is_down else (benchmark, model)
             about = about or row

@@ -66,7 +66,7 @@ class Claims(Sequence[Claim]):
         verdict = self.verdict(value)
         return Claim(
             id=value.id,
-            model=value.model.name if value.model else "",
+            model=model_of(value),
             benchmark=value.benchmark.shown if value.benchmark else value.row_label,
             metric=metric_of(value),
             value=value.printed.value,
@@ -147,8 +147,19 @@ def metric_of(value: Value) -> str:
     return named or {"aggregate": "average", "delta": "difference", "share": "share"}.get(value.role, "score")
 
 
+def model_of(value: Value) -> str:
+    """The model's name; what a row adds to the model above it (`+ LoRA`) is part of it: it is another one."""
+    name = value.model.name if value.model else ""
+    return f"{name} {value.setting.replace('+', ' + ').strip()}" if _adds(value) else name
+
+
+def _adds(value: Value) -> bool:
+    return value.model is not None and value.setting.startswith("+") and not value.is_part
+
+
 def setting_of(value: Value) -> str:
     """Everything that is said of how a number came about, besides its names."""
+    own = "" if _adds(value) else value.setting
     if not value.shots and not value.beside:
-        return value.setting
-    return ", ".join(filter(None, (value.setting, f"{value.shots}-shot" if value.shots else "", value.beside)))
+        return own
+    return ", ".join(filter(None, (own, f"{value.shots}-shot" if value.shots else "", value.beside)))

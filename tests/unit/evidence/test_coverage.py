@@ -130,3 +130,14 @@ def test_a_row_that_stands_in_no_table_is_listed(checked) -> None:
 )
 def test_latex_shows_what_stands_on_the_page(source: str, shown: str) -> None:
     assert latex_text(source, {"ours": Macro(0, "Foo"), "res": Macro(2, r"#1 $\pm$ #2")}) == shown
+
+
+def test_code_in_a_line_opens_no_block_and_rows_in_no_table_are_no_success(checked, tmp_path: Path) -> None:
+    rows = "| Model | MMLU |\n|---|---|\n| Qwen2.5-7B | 61.2 |\n| Yi-6B | 62.2 |\n"
+    assert len(scores(checked, f"```name``` is a family.\n\n{rows}")) == 2
+    file = tmp_path / "a.md"
+    wide = "| Qwen2.5-7B | 61.2 | 70.1 |\n| Yi-6B | 62.2 | 71.1 |\n"
+    file.write_text(f"# A\n\n| Model | MMLU |\n|---|---|\n| Yi-9B | 60.2 |\n\n```\n{wide}", encoding="utf-8")
+    result = CliRunner().invoke(command, [str(file)])
+    assert result.exit_code == 3
+    assert "2 rows from line 8 on, which stand in no table" in result.output

@@ -300,3 +300,11 @@ def test_only_internal_data_makes_a_table_in_house() -> None:
     for caption, is_private in said.items():
         found = claims(table.replace("CAPTION", caption))
         assert {c.benchmark.startswith("in-house") for c in found} == {is_private}, caption
+
+
+def test_a_rule_of_the_authors_own_is_no_part_of_the_name_behind_it() -> None:
+    text = (
+        "\\begin{tabular}{lrr}\nModel & MMLU & GSM8K \\\\ \\midrule\nQwen2.5-7B & 61.2 & 70.1 \\\\\n"
+        "\\graymidrule\nYi-6B & 62.2 & 71.1 \\\\\n\\end{tabular}\n"
+    )
+    assert {c.model for c in claims(text)} == {"Qwen2.5-7B", "Yi-6B"}

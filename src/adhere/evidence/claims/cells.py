@@ -340,7 +340,8 @@ def _benchmark_of(labels: list[str], layout: Layout) -> tuple[BenchmarkName, lis
     head, rest = benchmark_name(labels[0]), " ".join(labels[1:])
     metric, more = metric_name(rest)
     if more or not metric_in(rest):
-        return head._replace(variant=" ".join(filter(None, [head.variant, rest])), metric=metric_in(rest), n=None), []
+        measure = metric_in(rest) or head.metric
+        return head._replace(variant=" ".join(filter(None, [head.variant, rest])), metric=measure, n=None), []
     return head._replace(metric=metric), []
 
 

@@ -110,7 +110,11 @@ class Problem(NamedTuple):
 
 @dataclass(slots=True)
 class Document:
-    """Everything read from one file. `lines` are kept so that a finding can quote its source."""
+    """Everything read from one file.
+
+    `lines` are kept so that a finding can quote its source. `loose_rows` are lines (from 1) that look like rows of
+    tables, but stand in none.
+    """
 
     name: str
     path: str
@@ -121,6 +125,7 @@ class Document:
     notes: list[Note] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     title: str = ""
+    loose_rows: list[int] = field(default_factory=list)
 
     def line(self, number: int) -> str:
         """The text of a 1-based line; empty where there is none."""

@@ -25,7 +25,7 @@ _ENVIRONMENT = re.compile(rf"\\(?P<end>begin|end)\{{(?P<kind>{_TABULAR}|table\*?
 # With as many braces as each takes: `\midrule {Random}` has none, and a name follows.
 _RULE = re.compile(
     r"\\(?:(?:toprule|midrule|bottomrule|hline|addlinespace|hdashline|endhead|endfirsthead|endfoot|endlastfoot|pagebreak|"
-    r"nopagebreak)\b\*?(?:\s*\[[^\[\]]*\])?|(?:Xhline|cmidrule|cline|arrayrulecolor|rowcolor|noalign|vspace)\b\*?"
+    r"nopagebreak|[a-z]{3,}(?:mid|top|bottom|dash)rule)\b\*?(?:\s*\[[^\[\]]*\])?|(?:Xhline|cmidrule|cline|arrayrulecolor|rowcolor|noalign|vspace)\b\*?"
     r"(?:\s*\([^()]*\))?(?:\s*\[[^\[\]]*\])?(?:\s*\([^()]*\))?(?:\s*\{[^{}]*\})?|"
     r"(?:rule|specialrule)\b(?:\s*\[[^\[\]]*\])?(?:\s*\{[^{}]*\}){0,3})"
 )

@@ -25,7 +25,7 @@ from adhere.evidence.read.pdf.rows import rows_of
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
 _GRID_RULE = re.compile(r"^\s*\+(?:[-=:]+\+)+\s*$")
-_FENCE = re.compile(r"^\s*(```|~~~)")
+_FENCE = re.compile(r"^\s*(?:`{3,}[^`]*|~{3,}.*)$")  # ```` ```name``` ```` is code in a line
 _CAPTION = re.compile(
     rf"^\W{{0,4}}(?P<label>(?:{TABLES})\s*\(?(?P<number>[A-Z]?\.?\d+(?:\.\d+)?|"
     r"[IVXL]+)\)?)(?:\*{0,3}\s*[:\uff1a.|–—-](?!\d)|\*{1,3}\s|\s*$|(?<=\))\s+(?=[A-Z])|(?<=\b[IVXL])\s+(?=[A-Z])|"
@@ -381,6 +381,7 @@ def _flush(state: _State) -> None:
     for number, line in lines:
         if line.count("|") >= MIN_BARS and sum(number_of(cell) is not None for cell in line.split("|")) >= 2:
             message = "this line looks like a row of a table but stands in none: its numbers were not read"
+            state.document.loose_rows.append(number)
             state.document.problems.append(Problem(state.document.name, number, message))
     state.paragraphs += 1
     first = lines[0][0]
