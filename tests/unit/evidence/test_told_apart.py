@@ -92,3 +92,14 @@ def test_captions_begin_with_the_word_of_their_language(caption: str) -> None:
 def test_a_label_on_a_line_of_its_own_begins_a_caption() -> None:
     text = "Table 2\nOfficial scores of the systems\n\n" + table("Model | MMLU", "Qwen2.5-7B | 61.2", "Yi-6B | 62.2")
     assert {c.table for c in claims(text)} == {"Table 2"}
+
+
+def test_one_of_the_rows_that_a_group_tells_apart_is_the_row_of_another_table() -> None:
+    head = "model | data | QuizA | QuizB | QuizC"
+    alone = table("model | QuizA | QuizB | QuizC", "Finch-7B | 60.1 | 61.1 | 62.1", "Wren-7B | 50.1 | 51.1 | 52.1")
+    both = table(head, "Finch-7B | single | 60.1 | 61.1 | 62.1", "Finch-7B | mixed | 70.1 | 71.1 | 72.1")
+    found = findings_of(gather([parse_document(f"## A\n\n{alone}\n## B\n\n{both}".encode(), name="a")]))
+    assert [c.message for c in found.conflicts if c.severity == "error"] == []
+    wrong = both.replace("60.1 | 61.1 | 62.1", "60.1 | 61.1 | 62.7")
+    found = findings_of(gather([parse_document(f"## A\n\n{alone}\n## B\n\n{wrong}".encode(), name="a")]))
+    assert any("62.7" in c.message for c in found.conflicts)  # what is compared no less

@@ -7,6 +7,7 @@ least half of the lines (and on two), nothing is concluded: the average may be o
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -172,7 +173,7 @@ def _aggregate(axis: _Axis, position: int) -> list[Check]:
         if position in line.numbers and sum(member in line.numbers for member in members) >= 2
         if not (is_sum and _lies_among(line, position, members))
     ]
-    is_of_items = "overall" in label.lower() and not any(word in label.lower() for word in _AVERAGES)
+    is_of_items = re.search(r"overall|\ball\b", label.lower()) and not any(word in label.lower() for word in _AVERAGES)
     for check in checks if len(members) == 2 and is_of_items and not is_sum else ():
         check.severity = "warning"  # `Overall` of two classes is weighted wherever they are not equally large
     return checks

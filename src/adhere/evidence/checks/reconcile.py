@@ -164,11 +164,16 @@ def _compare_bucket(bucket: Sequence[Value], found: list[Comparison], authors: M
         classes[_class(value)].append(value)
     for members in classes.values():
         reference = _most_agreed(members)
+        by_table: dict[int, list[Value]] = defaultdict(list)
         for value in members:
-            if value is reference or value.table is reference.table:
-                continue
-            first, second = sorted((reference, value), key=lambda v: (v.document, v.line))
-            found.append(_compare(first, second, "", authors))
+            if value.table is not reference.table:
+                by_table[id(value.table)].append(value)
+        for own in by_table.values():
+            pairs = (sorted((reference, value), key=lambda v: (v.document, v.line)) for value in own)
+            compared = [_compare(first, second, "", authors) for first, second in pairs]
+            # Of rows that a group tells apart (`absolute | single`, `absolute | mixed`) one is the row meant elsewhere.
+            same = [item for item in compared if item.standing == "agree"]
+            found += same if len(own) > 1 and same else compared
     heads = [_most_agreed(members) for members in classes.values()]
     for index, first in enumerate(heads):
         for second in heads[index + 1 : index + 5]:

@@ -62,7 +62,8 @@ def row_role(label: str, layout: Layout, row: Row) -> Role:
     if layout.models_in == "rows":
         if (looks_like_model(label) and not is_role("delta", label)) or is_greek(label):
             return "score"
-        is_score = role_of(label) == "attribute" and 2 * sum(number.decimals > 0 for number in numbers) > len(numbers)
+        is_stage = role_of(label) == "attribute" and not is_role("spread", label)
+        is_score = is_stage and 2 * sum(number.decimals > 0 for number in numbers) > len(numbers)
         # A stage (`Pretraining`) whose numbers have decimals was measured; `N-shot` says how.
         return "score" if is_score else "attribute" if label_kind(label) == "shots" else role_of(label)
     is_counts = len(numbers) > 1 and 2 * sum(number.unit in SCALES for number in numbers) > len(numbers)

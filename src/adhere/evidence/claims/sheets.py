@@ -85,7 +85,7 @@ def _sheet(document: Document, table: Table, layout: Layout, extra: Elsewhere) -
 
 
 # What names no model: numbers (but for sizes), single letters, a value left open (`r =`); and what names no benchmark.
-_NO_MODEL = re.compile(r"[~≈<>]?\d[\d.,]*(?:e[-–]?\d+)?\s?[kK%]?|\([^()]*\d[^()]*\)|[a-z]|.*\s=|\W*")
+_NO_MODEL = re.compile(r"[~≈<>]?\d[\d.,]*(?:e[-–]?\d+)?\s?[kK%]?|\([^()]*\d[^()]*\)|[a-z]|\w{1,2}\s?=|=.*|\W*")
 _NO_BENCHMARK = re.compile(r"\d+\.\d+|.{120,}")
 
 
