@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, overload
 
@@ -150,7 +151,10 @@ def metric_of(value: Value) -> str:
 def model_of(value: Value) -> str:
     """The model's name; what a row adds to the model above it (`+ LoRA`) is part of it: it is another one."""
     name = value.model.name if value.model else ""
-    return f"{name} {value.setting.replace('+', ' + ').strip()}" if _adds(value) else name
+    return f"{name}{_PLUS.sub(' + ', value.setting)}" if _adds(value) else name
+
+
+_PLUS = re.compile(r"\+(?=\w)")
 
 
 def _adds(value: Value) -> bool:

@@ -6,6 +6,7 @@ import functools
 import re
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 from adhere.evidence.claims.printed import number_of
@@ -18,6 +19,8 @@ AMOUNT = re.compile(r"[$€£]?\d[\d.,]*(?:/\d[\d.,]*)?%?")
 LEAST_LINES = 2
 LEAST_RULES = 3  # over a header, below it and below the rows
 WIDE = 0.6
+LEVEL = 2.0  # how far apart the pieces of one rule may lie
+DOUBLE = 4.0  # and the two lines of a double one
 
 
 class Word(NamedTuple):
@@ -109,16 +112,22 @@ class PageTable:
         left, right = min(line.words[0].left for line in self.body), self.columns[-1][1]
         near = 2.5 * self.body[0].height
         top, bottom = min(line.top for line in self.lines) - near, max(line.bottom for line in self.lines) + near
-        rules = sorted((rule for rule in self.rules if top < rule.top < bottom), key=lambda rule: (rule.top, rule.left))
-        found = 0
-        while rules:
-            # Pieces at one height, that of each column, are one rule; so are the two lines of a double one.
-            level = [rule for rule in rules if rule.top <= rules[0].top + 4]
-            rules, covered, end = rules[len(level) :], 0.0, left
+        levels: list[list[Rule]] = []
+        for rule in sorted(self.rules, key=lambda rule: rule.top):
+            if not top < rule.top < bottom:
+                continue
+            if levels and rule.top <= levels[-1][0].top + LEVEL:
+                levels[-1].append(rule)  # the pieces of one rule, that of each column
+            else:
+                levels.append([rule])
+        found, last = 0, -inf
+        for level in levels:
+            covered, end = 0.0, left
             for rule in sorted(level):
                 covered += max(min(rule.right, right) - max(rule.left, end), 0.0)
                 end = max(end, rule.right)
-            found += covered > WIDE * (right - left)
+            if covered > WIDE * (right - left) and level[0].top > last + DOUBLE:
+                found, last = found + 1, level[0].top
         return found >= LEAST_RULES
 
 
