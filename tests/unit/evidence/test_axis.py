@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.markdown import table
 
 from adhere.evidence.check import findings_of, gather
 from adhere.evidence.claims.names import benchmark_name, metric_name
@@ -13,12 +14,6 @@ from adhere.evidence.read.documents import parse_document
 
 def found(text: str, suffix: str = ".md") -> Findings:
     return findings_of(gather([parse_document(text.encode(), name="a", suffix=suffix)]))
-
-
-def table(*rows: str, above: str = "") -> str:
-    head, *body = rows
-    rule = "|".join(["---"] * (head.count("|") + 1))
-    return f"{above}\n\n| {head} |\n|{rule}|\n" + "".join(f"| {row} |\n" for row in body)
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.markdown import table
 
 from adhere.evidence.check import findings_of, gather
 from adhere.evidence.claims.names import benchmark_name, is_attribute, is_metric, label_kind
@@ -18,10 +19,6 @@ def findings(text: str, suffix: str = ".md") -> Findings:
 
 def claims(text: str, suffix: str = ".md") -> list[Claim]:
     return [*findings(text, suffix).claims]
-
-
-def table(head: str, *rows: str) -> str:
-    return "\n".join([f"| {head} |", "|" + "---|" * (head.count("|") + 1), *(f"| {row} |" for row in rows)]) + "\n"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.markdown import table
 
 from adhere.evidence.check import findings_of, gather
 from adhere.evidence.findings import Claim
@@ -12,11 +13,6 @@ from adhere.evidence.read.text import _CAPTION
 
 def claims(text: str) -> list[Claim]:
     return list(findings_of(gather([parse_document(text.encode(), name="a")])).claims)
-
-
-def table(*rows: str) -> str:
-    head, *body = rows
-    return f"| {head} |\n|{'---|' * (head.count('|') + 1)}\n" + "".join(f"| {row} |\n" for row in body)
 
 
 def test_tables_of_the_same_measures_are_of_what_their_headings_say() -> None:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.markdown import table
 
 from adhere.evidence.check import findings_of, gather
 from adhere.evidence.findings import Findings
-from adhere.evidence.read.document import Document
 from adhere.evidence.read.documents import parse_document
-from adhere.evidence.read.pdf.page import Rule, Word, to_lines
+from adhere.evidence.read.pdf.page import PageTable, Rule, Word, to_lines
 from adhere.evidence.read.pdf.tables import find_tables
-
-
-def table(*rows: str, above: str = "") -> str:
-    head, *body = rows
-    rule = "|".join(["---"] * (head.count("|") + 1))
-    return f"{above}\n\n| {head} |\n|{rule}|\n" + "".join(f"| {row} |\n" for row in body)
 
 
 def found(text: str) -> Findings:
@@ -48,7 +42,7 @@ def test_one_odd_name_among_models_withholds_nothing() -> None:
     ]
 
 
-def page(rules: list[Rule]) -> Document:
+def page(rules: list[Rule]) -> PageTable:
     words = []
     for at, cells in enumerate((("Model", "MMLU", "GSM8K"), ("Qwen2.5-7B", "61.2", "70.1"), ("Yi-6B", "62.2", "71.1"))):
         top = 100.0 + 20 * at

@@ -75,11 +75,7 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     elif layout.models_in == "columns":
         model_text, above, below = context.column(c, path)
         # What stands above a model groups models ("Ours"); what stands below it says what was done with it.
-        is_done = [not (label.startswith("(") or shots_of(label)[1] == "") for label in below]
-        of_parts = [
-            len(_names_of_parts(label)[1]) == len(cell.parts) > 1 for label in below
-        ]  # `EM/F1` names the values
-        done = " ".join(label for label, own, of in zip(below, is_done, of_parts, strict=True) if own and not of)
+        done = " ".join(label for label in below if not _says_how(label, len(cell.parts)))
         benchmark_path, setting = [row_label], setting_of(done)
         about = _with_shots(about, below)
         if above and not about.metric and is_metric(above[-1]):
@@ -164,6 +160,11 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
             )
         )
     return tuple(values)
+
+
+def _says_how(label: str, count: int) -> bool:
+    """Whether a label below a model is a remark, shots, or the names of the `count` values of a cell (`EM/F1`)."""
+    return label.startswith("(") or shots_of(label)[1] == "" or (count > 1 and len(_names_of_parts(label)[1]) == count)
 
 
 def _with_shots(about: AboutRow, labels: list[str]) -> AboutRow:

@@ -121,8 +121,8 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
     for same in groups.values():
         if len(same) < 2:
             continue
-        choices = [(-1, [sheet.table.rows[v.row].section for v in same])]
-        choices += [(-1, [parts_in_use(sheet.table.rows[v.row], ticks) for v in same])] if ticks else []
+        choices: list[tuple[int | None, list[str]]] = [(None, [sheet.table.rows[v.row].section for v in same])]
+        choices += [(None, [parts_in_use(sheet.table.rows[v.row], ticks) for v in same])] if ticks else []
         others = [
             c
             for c, kind in enumerate(layout.kinds)
@@ -130,11 +130,11 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
         ]
         others += [c for c, kind in enumerate(layout.kinds) if kind in {"shots", "metric", "size", "tuning"}]
         choices += [(c, [label_above(sheet.table, v.row, c) for v in same]) for c in others if c not in ticks]
-        choices += [(-1, [v.row_label for v in same]), (-1, [v.column_label for v in same])]
+        choices += [(None, [v.row_label for v in same]), (None, [v.column_label for v in same])]
         told = [[] for _ in same]  # type: list[list[str]]
         for c, texts in choices:
             if len(set(texts)) > 1:
-                telling.add(c)
+                telling |= set() if c is None else {c}
                 for own, text in zip(told, texts, strict=True):
                     own.append(text)
                 if len({tuple(own) for own in told}) == len(same):
@@ -147,8 +147,13 @@ def _tell_apart(sheet: Sheet, layout: Layout) -> None:
             if nth > 1:
                 value.beside = ", ".join(filter(None, [value.beside, f"printed again ({nth})"]))
                 value.assumed = (*value.assumed, "the table prints this label again without saying what differs")
-    alone = {id(value) for value in scores} - {id(value) for same in groups.values() for value in same}
-    for value in scores if layout.models_in == "rows" and telling - {-1} else []:
-        if id(value) in alone:  # what some rows need to be told apart belongs to the names of all
-            names = (label_above(sheet.table, value.row, c) for c in sorted(telling - {-1}))
-            value.beside = ", ".join(dict.fromkeys(filter(None, [value.beside, *names])))
+    if layout.models_in == "rows" and telling:
+        again = {id(value) for same in groups.values() for value in same}
+        _name_groups(sheet.table, [value for value in scores if id(value) not in again], sorted(telling))
+
+
+def _name_groups(table: Table, values: list[Value], columns: list[int]) -> None:
+    """Give rows their labels in columns that tell other rows apart: what some need belongs to the names of all."""
+    for value in values:
+        names = (label_above(table, value.row, c) for c in columns)
+        value.beside = ", ".join(dict.fromkeys(filter(None, [value.beside, *names])))

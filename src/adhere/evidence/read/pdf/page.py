@@ -6,7 +6,6 @@ import functools
 import re
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import inf
 from typing import NamedTuple
 
 from adhere.evidence.claims.printed import number_of
@@ -20,7 +19,6 @@ LEAST_LINES = 2
 LEAST_RULES = 3  # over a header, below it and below the rows
 WIDE = 0.6
 LEVEL = 2.0  # how far apart the pieces of one rule may lie
-DOUBLE = 4.0  # and the two lines of a double one
 
 
 class Word(NamedTuple):
@@ -120,15 +118,15 @@ class PageTable:
                 levels[-1].append(rule)  # the pieces of one rule, that of each column
             else:
                 levels.append([rule])
-        found, last = 0, -inf
+        wide: list[float] = []
         for level in levels:
             covered, end = 0.0, left
             for rule in sorted(level):
                 covered += max(min(rule.right, right) - max(rule.left, end), 0.0)
                 end = max(end, rule.right)
-            if covered > WIDE * (right - left) and level[0].top > last + DOUBLE:
-                found, last = found + 1, level[0].top
-        return found >= LEAST_RULES
+            if covered > WIDE * (right - left):
+                wide.append(level[0].top)
+        return len(without_doubles(wide)) >= LEAST_RULES
 
 
 class Block(NamedTuple):
@@ -137,6 +135,17 @@ class Block(NamedTuple):
     lines: list[PageLine]
     table: PageTable | None
     is_heading: bool
+
+
+def without_doubles(tops: list[float]) -> list[float]:
+    """The places of rules, those of a double rule once (the lower)."""
+    found: list[float] = []
+    for top in sorted(tops):
+        if found and top - found[-1] <= 4:
+            found[-1] = top
+        else:
+            found.append(top)
+    return found
 
 
 def lines_between(lines: list[PageLine], top: float, bottom: float) -> list[PageLine]:

@@ -20,6 +20,7 @@ from adhere.evidence.read.pdf.page import (
     is_prose,
     lines_between,
     middle_of,
+    without_doubles,
 )
 
 _SCORE = re.compile(r"^[\d,]*\.\d+%?$|%$")
@@ -55,7 +56,7 @@ def _find_bands(rules: list[Rule]) -> list[tuple[Rule, float]]:
         alike.setdefault((round(rule.left / 3), round(rule.right / 3)), []).append(rule)
     found = []
     for group in alike.values():
-        tops = _apart([rule.top for rule in group])
+        tops = without_doubles([rule.top for rule in group])
         if len(tops) >= 3:
             found.append((Rule(group[0].left, group[0].right, tops[1]), tops[-1]))
     return found
@@ -156,12 +157,12 @@ def _below_header(lines: list[PageLine], first: int, last: int, rules: list[Rule
     """The first line below the header's rule, where lines of a header hold numbers themselves (`GPT-4o 0513`)."""
     left = min(line.words[0].left for line in lines[first : first + 3])
     right = max(w.right for w in lines[first].words)
-    wide = _apart([r.top for r in rules if r.left <= left + 2 and r.right >= right - 2])
+    wide = without_doubles([r.top for r in rules if r.left <= left + 2 and r.right >= right - 2])
     above = [top for top in wide if -2 <= lines[first].top - top < MAX_HEADER_LINES * 2 * lines[first].height]
     # Short rules at one height reach over the table together.
     ends = {round(rule.top): rule.right for rule in sorted(rules, key=lambda rule: rule.right)}
     whole = [r.top for r in rules if r.left <= left + 2 and ends[round(r.top)] >= right - 2]
-    inside = [top for top in _apart(whole) if lines[first].bottom <= top + 2 and top < lines[last].top]
+    inside = [top for top in without_doubles(whole) if lines[first].bottom <= top + 2 and top < lines[last].top]
     between = lines_between(lines, above[-2], above[-1]) if len(above) > 1 else []
     is_headed = bool(between) and not any(is_prose(line) or CAPTION.match(line.text) for line in between)
     if not above or not inside or is_headed or not _is_top(above[-1], lines, first):
@@ -201,7 +202,7 @@ def _under_rule(lines: list[PageLine], first: int, columns: Sequence[tuple[float
     Rows of words (`Architecture`) may stand above those of numbers.
     """
     left, right = columns[0][0], columns[-1][1]
-    wide = _apart(
+    wide = without_doubles(
         [r.top for r in rules if r.left <= left + 2 and r.right >= right - 2 and r.top <= lines[first].top + 2]
     )
     reach = MAX_HEADER_LINES * 2 * lines[first].height
@@ -209,17 +210,6 @@ def _under_rule(lines: list[PageLine], first: int, columns: Sequence[tuple[float
     while len(near) >= 2 and first > 0 and lines[first - 1].top >= near[-1] - 2:
         first -= 1
     return first
-
-
-def _apart(tops: list[float]) -> list[float]:
-    """The places of rules, those of a double rule once (the lower)."""
-    found: list[float] = []
-    for top in sorted(tops):
-        if found and top - found[-1] <= 4:
-            found[-1] = top
-        else:
-            found.append(top)
-    return found
 
 
 def is_section(line: PageLine, columns: Sequence[tuple[float, float]], rules: list[Rule]) -> bool:
@@ -323,7 +313,7 @@ def _header(
     # Short rules below the labels of groups that touch each other reach over all numbers, but not over the names.
     names = min(line.words[0].left for line in lines[first : first + 3]) + lines[first].height
     full = [rule for rule in reaching if rule.left <= names]
-    above = _apart([rule.top for rule in (full if len(full) > 1 else reaching)])
+    above = without_doubles([rule.top for rule in (full if len(full) > 1 else reaching)])
     # The rows of a header may be ruled themselves; what stands over them is no row of numbers and no text.
     while len(above) > 2 and _goes_on_above(lines_between(lines, above[-3], above[-2])):
         above.pop(-2)
