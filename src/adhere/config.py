@@ -20,6 +20,7 @@ from adhere.schema import Json, convert, encode
 T = TypeVar("T")
 
 _LOCATION = re.compile(r" - at `(?:key in )?\$(?P<path>[^`]*)`$")
+_WRONG_WORD = re.compile(r"Invalid enum value '(?P<word>.*)'", re.DOTALL)
 _UNKNOWN = re.compile(r"unknown field `(?P<key>[^`]+)`")
 
 
@@ -74,20 +75,37 @@ def _explain(message: str, text: str, kind: Any, name: str) -> str:
         return f"{name}:{line}: unknown key {key!r} in {where}.{nearest(key, known)} Valid keys: {', '.join(known)}"
     problem = _LOCATION.sub("", message)
     key = steps[-1] if steps else "the document"
+    if wrong := _WRONG_WORD.fullmatch(problem):
+        words = _words_at(kind, steps)
+        problem = f"no such value {wrong['word']!r}.{nearest(wrong['word'], words)} Valid values: {', '.join(words)}"
     return f"{name}:{locate(text, steps)}: {key}: {problem}"
+
+
+def _words_at(kind: Any, steps: list[str]) -> list[str]:
+    """The words that the type at `steps` below `kind` allows."""
+    return list(dict.fromkeys(word for found in _types_at(kind, steps) for word in _words(found) if word))
+
+
+def _words(kind: Any) -> list[str]:
+    if typing.get_origin(kind) is typing.Literal:
+        return [str(word) for word in typing.get_args(kind)]
+    return [word for argument in typing.get_args(kind) for word in _words(argument)]
 
 
 def _fields_at(kind: Any, steps: list[str]) -> set[str]:
     """Names of the fields that the type at `steps` below `kind` may have."""
-    kinds = _structs(kind)
-    for step in steps:
-        if step.isdigit() or step == "...":
-            continue
-        below = [
-            field.type for struct in kinds for field in msgspec.structs.fields(struct) if field.encode_name == step
-        ]
-        kinds = [struct for found in below for struct in _structs(found)]
+    kinds = [struct for found in _types_at(kind, steps) for struct in _structs(found)]
     return {field.encode_name for struct in kinds for field in msgspec.structs.fields(struct)}
+
+
+def _types_at(kind: Any, steps: list[str]) -> list[Any]:
+    """The types that stand at `steps` below `kind`."""
+    types = [kind]
+    for step in steps:
+        if not (step.isdigit() or step == "..."):
+            kinds = [struct for found in types for struct in _structs(found)]
+            types = [f.type for struct in kinds for f in msgspec.structs.fields(struct) if f.encode_name == step]
+    return types
 
 
 def _structs(kind: Any) -> list[Any]:

@@ -20,6 +20,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: claims, conflicts, what agrees.")
 @click.option("--html", type=_FILE, help="Write a page: each conflict beside its lines.")
 @click.option("--tsv", type=_FILE, help="Write every claim, tab-separated.")
+@click.option("--corrections", type=_FILE, help="A TOML file that says how tables are to be read that were misread.")
 @click.option(
     "--question", type=_FILE, help="A TOML file that names a contrast; answer it as far as the numbers reach."
 )
@@ -41,6 +42,7 @@ def command(
     as_json: bool,
     html: Path | None,
     tsv: Path | None,
+    corrections: Path | None,
     question: Path | None,
     markdown: Path | None,
     runs: Path | None,
@@ -61,7 +63,7 @@ def command(
 
     if markdown is not None and question is None:
         raise UsageError("--markdown writes the answer to a question; name it with --question FILE.toml")
-    examined = examine(documents, question=question, runs=runs, reviewers=reviewers)
+    examined = examine(documents, question=question, runs=runs, reviewers=reviewers, corrections=corrections)
     written: list[tuple[Path, str]] = []
     if tsv is not None:
         written.append((tsv, claims_tsv(examined.findings.claims)))

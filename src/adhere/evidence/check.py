@@ -45,7 +45,7 @@ from adhere.evidence.findings import (
 )
 from adhere.evidence.read.document import Document
 from adhere.evidence.read.documents import read_document
-from adhere.evidence.verdicts import claims_of
+from adhere.evidence.verdicts import claims_of, reading_of
 
 MAX_QUOTED = 400
 MAX_QUOTES = 12
@@ -173,6 +173,7 @@ def findings_of(evidence: Evidence) -> Findings:
             ),
         ),
         checks={kind: dict(counted) for kind, counted in sorted(held.items())},
+        tables=tuple(filter(None, map(reading_of, evidence.sheets))),
     )
 
 

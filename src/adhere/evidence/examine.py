@@ -11,6 +11,7 @@ from adhere.evidence.check import findings_of, gather, read_all
 from adhere.evidence.checks.against_runs import runs_below, tested_claims
 from adhere.evidence.examined import Examination
 from adhere.evidence.question import answer, load_question
+from adhere.evidence.read.corrections import correct, load_corrections
 from adhere.evidence.reviewers import open_reviewers, review
 
 
@@ -30,17 +31,25 @@ def _without_collector() -> Iterator[None]:
 
 
 def examine(
-    documents: Sequence[Path], *, question: Path | None = None, runs: Path | None = None, reviewers: Sequence[str] = ()
+    documents: Sequence[Path],
+    *,
+    question: Path | None = None,
+    runs: Path | None = None,
+    reviewers: Sequence[str] = (),
+    corrections: Path | None = None,
 ) -> Examination:
     """Check documents; answer a question, test claims against Runs and ask reviewers where told to.
 
     Raises:
-        UsageError: A document, the question or the Runs cannot be read.
+        UsageError: A document, the question, the Runs or the corrections cannot be read.
     """
     asked = load_question(question) if question else None
     stored = runs_below(runs) if runs else None
+    said = load_corrections(corrections) if corrections else ()
     with _without_collector():
-        evidence = gather(read_all(documents))
+        read = read_all(documents)
+        correct(read, said)
+        evidence = gather(read)
         findings = findings_of(evidence)
     panel = None
     if reviewers:

@@ -80,6 +80,26 @@ class Unread(Record, frozen=True):
     message: str
 
 
+class TableReading(Record, frozen=True):
+    """How a table of numbers was read, to be looked over: one that is misread is so as a whole, and one line tells.
+
+    It begins at `line`. `models_in` is the axis on which models stand, empty where one is named for all. `models` and
+    `benchmarks` are the first of them, as claims name them, with how many there are. `is_corrected`: `--corrections`
+    says something of it.
+    """
+
+    document: str
+    line: int
+    name: str
+    models_in: Literal["rows", "columns", ""]
+    models: tuple[str, ...]
+    model_count: int
+    benchmarks: tuple[str, ...]
+    benchmark_count: int
+    claims: int
+    is_corrected: bool = False
+
+
 class DocumentFacts(Record, frozen=True):
     """What was read of one document; `numeric_tables` are those of its tables that hold numbers.
 
@@ -108,6 +128,7 @@ class Findings(Record, frozen=True):
     reconciled: tuple[Reconciliation, ...]
     unread: tuple[Unread, ...]
     checks: dict[str, dict[str, int]]
+    tables: tuple[TableReading, ...] = ()
 
     @property
     def unclaimed(self) -> tuple[str, ...]:

@@ -9,8 +9,10 @@ from typing import NamedTuple, overload
 from adhere.evidence.checks.checking import Check
 from adhere.evidence.checks.reconcile import Comparison
 from adhere.evidence.claims.coverage import is_claim
-from adhere.evidence.claims.values import Value
-from adhere.evidence.findings import Claim, Conflict, Status
+from adhere.evidence.claims.values import Sheet, Value
+from adhere.evidence.findings import Claim, Conflict, Status, TableReading
+
+MOST_NAMED = 4
 
 _STRENGTH = {"cross_document": 0, "cross_table": 1, "arithmetic": 2, "invariant": 3}
 _BASIS = (
@@ -116,6 +118,39 @@ def claims_of(
         if is_named or is_claim(value):
             kept.append(value)
     return Claims(kept, verdicts)
+
+
+def reading_of(sheet: Sheet) -> TableReading | None:
+    """How a table was read; None where it makes no claim."""
+    values = [value for value in sheet.values() if is_claim(value)]
+    if not values:
+        return None
+    # Once for each row or column: a table of half a million cells names few models.
+    is_across = sheet.models_in == "columns"
+    models = {value.column if is_across else value.row: value for value in values}
+    benchmarks = {id(value.benchmark): value for value in values}
+    named = [*dict.fromkeys(model_of(models[place]) for place in sorted(models))]
+    measured = [*dict.fromkeys(map(_measure_of, benchmarks.values()))]
+    table = sheet.table
+    return TableReading(
+        document=sheet.document.name,
+        line=table.line,
+        name=table.name,
+        models_in=sheet.models_in,
+        models=tuple(named[:MOST_NAMED]),
+        model_count=len(named),
+        benchmarks=tuple(measured[:MOST_NAMED]),
+        benchmark_count=len(measured),
+        claims=len(values),
+        is_corrected=table.correction is not None,
+    )
+
+
+def _measure_of(value: Value) -> str:
+    """What a number was measured on and by, as its claim names it."""
+    name, metric = value.benchmark.shown if value.benchmark else "", metric_of(value)
+    says_more = metric not in {"score", "average"} and metric.lower() not in name.lower()
+    return " ".join(filter(None, [name, variant_of(value), metric if says_more else ""]))
 
 
 def _find_support(checks: Iterable[Check]) -> dict[int, Verdict]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -14,6 +15,10 @@ from adhere.schema import Record
 class Inner(Record, frozen=True):
     learning_rate: float = 1.0
     steps: int = 3
+
+
+class Choice(Record, frozen=True):
+    axis: Literal["", "rows", "columns"] = ""
 
 
 class Outer(Record, frozen=True):
@@ -84,3 +89,10 @@ def test_a_recipe_names_file_and_line(stage: str, line: int, what: str, tmp_path
     file.write_text(f'name = "r"\n\n[[stages]]\n{stage}\n')
     with pytest.raises(SpecError, match=rf"r\.toml:{line}: stage 1: .*{what}"):
         load_recipe(str(file))
+
+
+def test_a_wrong_word_names_the_right_ones() -> None:
+    with pytest.raises(
+        SpecError, match=r"f.toml:1: axis: no such value 'row'. Did you mean 'rows'\? Valid values: rows, columns$"
+    ):
+        parse_toml('axis = "row"', Choice, name="f.toml")

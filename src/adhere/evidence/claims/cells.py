@@ -261,10 +261,10 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     if len(labels) == 1 and _BARE.fullmatch(labels[0]) and is_metric(heading):
         labels = [heading]  # `### Recall@10`, and a column called Score
     if not labels:  # a dash over a column: the whole of what the heading names
-        return context.topic if sheet.models_in == "rows" else None, [], []
+        return context.topic if sheet.models_in == "rows" or context.is_told else None, [], []
     group = benchmark_name(section) if section else None
     text = " ".join(labels)
-    if group and (group.is_group or (sheet.models_in == "rows" and group.is_known)):
+    if group and not context.is_told and (group.is_group or (sheet.models_in == "rows" and group.is_known)):
         return group._replace(variant=text, n=None), [], []
     name, above = _benchmark_of(labels, context.layout)
     if about.metric and not name.metric:
@@ -275,7 +275,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
     known = context.caption_benchmark
     are_values = is_value(labels[-1])
     # No set stands over the values (`CIFAR-10N`), at most what they are of (`Learning rate`).
-    nothing_else = are_values and not any(_SET_NAME.search(label) for label in labels[:-1])
+    nothing_else = are_values and not context.is_told and not any(_SET_NAME.search(label) for label in labels[:-1])
     if nothing_else and not known and (metric := metric_in(context.table.caption)):
         guesses.append(f"{text!r} is a setting; the caption names {metric}")
         return BenchmarkName(benchmark_key(metric), metric, text, metric), above, guesses
@@ -286,7 +286,7 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
         return known._replace(variant=text, n=None), above, guesses
     if context.topic and context.is_of_topic:
         way, metric = metric_name(text)[1], name.metric or metric_in(text)
-        if not way and name.key and sheet.table.index in context.extra.headed:
+        if not way and name.key and (context.is_told or sheet.table.index in context.extra.headed):
             way = text
         return context.topic._replace(variant=way, metric=metric, n=None), above, guesses
     if context.topic and (is_split(text) or (is_split(labels[0]) and not any(map(is_known, labels)))):

@@ -63,6 +63,10 @@ class Context:
         are_ways = measures_of(layout) in extra.ways or has_ways(layout, set_of_caption(table))
         are_ways |= table.index in extra.headed
         self.is_of_topic = self.topic is not None and layout.models_in == "rows" and are_ways
+        self.is_told = bool(table.correction and table.correction.measured_on)
+        if table.correction and self.is_told:
+            self.topic, self.is_of_topic = benchmark_name(table.correction.measured_on), True
+            self.caption_benchmark = None
         self.names = frozenset({label for path in layout.paths for label in path} | {*names})
         self.special = SPECIAL_AVERAGE.search(f"{table.caption} {self.notes}")
         # A corner that names a benchmark says what all was measured on; the columns are then ways in which (`AIME |

@@ -92,12 +92,16 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_
     other tables have told what they can: what nothing tells is then laid out as most tables are.
     """
     paths = _labels_over(table)
-    first = _first_data_column(table, paths)
-    names, kinds = _label_columns(table, paths, first)
+    said = table.correction
+    named = table.column_called(said.names) if said and said.names else None
+    first = max(_first_data_column(table, paths), 0 if named is None else named + 1)
+    names, kinds = _label_columns(table, paths, first, named)
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     are_methods = _lift_methods(paths[first:])
     is_named = _find_models(table, layout, elsewhere, apart, are_methods=are_methods, is_last=is_last)
-    if not (table.is_ruled or table.caption):
+    if said and (said.models or said.model):
+        layout.nothing = "its correction says that it holds no scores" if said.models == "none" else ""
+    elif not (table.is_ruled or table.caption):
         layout.nothing = "it has neither a caption nor rules, and may be a plot or running text"
     elif is_role("counts", table.caption):
         layout.nothing = "its caption says that it counts or describes something"
@@ -137,15 +141,24 @@ def _labels_over(table: Table) -> list[list[str]]:
 _SET = re.compile(r"bench|eval|test|data ?set", re.IGNORECASE)
 
 
-def _label_columns(table: Table, paths: list[list[str]], first: int) -> tuple[int, list[LabelKind]]:
-    """Of the columns before the numbers, the one that names the row, and what each of them says."""
+def _label_columns(table: Table, paths: list[list[str]], first: int, named: int | None) -> tuple[int, list[LabelKind]]:
+    """Of the columns before the numbers, the one that names the row, and what each of them says.
+
+    `named` is the one that a correction says.
+    """
     kinds = [_kind(table, c, paths[c]) for c in range(first)]
     wholes = {tuple(path[:-1]) for path in paths[first:] if len(path) > 1 and is_metric(path[-1])}
     if len(wholes) > 1 or sum(any(map(is_known, path)) for path in paths[first:]) > 1:
         # What was measured stands over the columns: a `Dataset` beside the rows is what was trained on.
         kinds = ["note" if kind == "benchmarks" and first > 1 else kind for kind in kinds]
-    names = _name_column(table, first, kinds)
-    if names + 1 < first and kinds[names] == "benchmarks" and paths[names + 1] == [""] and not kinds[names + 1]:
+    names = _name_column(table, first, kinds) if named is None else named
+    if (
+        named is None
+        and names + 1 < first
+        and kinds[names] == "benchmarks"
+        and paths[names + 1] == [""]
+        and not kinds[names + 1]
+    ):
         # `Benchmark` over two columns: groups and benchmarks, or benchmarks and their parts.
         groups, finer = (share(_column(table, c), is_known) for c in (names, names + 1))
         names += finer > groups
@@ -161,6 +174,12 @@ def _find_models(
     Returns:
         Whether the table's own labels, or those of other tables, say on which axis the models stand.
     """
+    said = table.correction
+    if said and (said.models or said.model):
+        layout.models_in = said.models if said.models in {"rows", "columns"} else ""
+        layout.model, layout.model_reason = said.model, "its correction names the model"
+        layout.benchmarks_in = said.benchmarks or "rows"
+        return bool(layout.models_in)
     corner, data = corner_of(table, layout.names), layout.paths[layout.first :]
     corners = {label for header in table.headers if (label := clean_label(header[layout.names]))}
     if len(corners) > 1 and all(label_kind(label) in {"benchmarks", "metric", "categories"} for label in corners):

@@ -79,7 +79,8 @@ def _sheet(document: Document, table: Table, layout: Layout, extra: Elsewhere) -
         for c in range(sheet.first_column, len(row.cells)):
             if any(part.number for part in row.cells[c].parts):
                 sheet.cells[r, c] = cell_values(sheet, context, about, r, c)
-    _withhold_misnamed(sheet)
+    if table.correction is None:
+        _withhold_misnamed(sheet)
     _tell_apart(sheet, layout)
     return sheet
 

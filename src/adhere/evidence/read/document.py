@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from adhere.evidence.claims.printed import PrintedNumber
+from adhere.evidence.claims.printed import PrintedNumber, plain
+from adhere.schema import Record
 
 
 class Part(NamedTuple):
@@ -49,6 +50,22 @@ class Row(NamedTuple):
     section: str
 
 
+class Correction(Record, frozen=True):
+    """How a person says that a table is to be read; what is left empty is found as ever.
+
+    `at` is the place where it begins (`paper.tex:21`). `models` is the axis on which they stand, or `none` for a table
+    that holds no scores. `names` is the label of the column that names the rows. `model` is the one model that all is
+    about, with `benchmarks` on the rows (or columns). `measured_on` is what all was measured on: labels are its parts.
+    """
+
+    at: str
+    models: Literal["", "rows", "columns", "none"] = ""
+    names: str = ""
+    model: str = ""
+    benchmarks: Literal["", "rows", "columns"] = ""
+    measured_on: str = ""
+
+
 @dataclass(slots=True)
 class Table:
     """A table with everything around it that says what its numbers mean.
@@ -70,6 +87,7 @@ class Table:
     page: int | None = None
     lead: str = ""
     is_ruled: bool = True
+    correction: Correction | None = None
 
     @property
     def name(self) -> str:
@@ -80,6 +98,14 @@ class Table:
     def width(self) -> int:
         """Columns, the label column included."""
         return len(self.headers[0]) if self.headers else max((len(row.cells) for row in self.rows), default=0)
+
+    def column_called(self, label: str) -> int | None:
+        """The column that has a label in a row of the header, letters large or small; None where none has."""
+        wanted = plain(label).strip(" :").lower()
+        for column in range(self.width):
+            if any(plain(row[column]).strip(" :").lower() == wanted for row in self.headers):
+                return column
+        return None
 
 
 class Note(NamedTuple):

@@ -15,13 +15,14 @@ from markupsafe import Markup
 from adhere.evidence.examined import Examination
 from adhere.evidence.findings import Claim, Conflict, Line
 from adhere.report.claims.answer import difference, interval
-from adhere.report.claims.text import STATUSES, TYPE_WORDS, places
+from adhere.report.claims.text import STATUSES, TYPE_WORDS, first, places
 from adhere.report.page import render
 from adhere.report.pieces.untrusted import mark_hidden
 
 MAX_SHOWN_LINES = 12
 MAX_SHOWN_CLAIMS = 1500
-MAX_SHOWN_TABLES = 4
+MAX_SHOWN_TABLES = 4  # of a conflict
+MAX_READINGS = 300
 MAX_ROWS, MAX_COLUMNS = 8, 9
 MAX_MODELS = 40  # claims.css has a rule for each
 _PLACE = re.compile(r":t(?P<table>\d+):r(?P<row>\d+)c(?P<column>\d+)[a-d]?$")
@@ -106,6 +107,8 @@ def claims_html(examined: Examination) -> str:
         style="claims/claims.css",
         findings=findings,
         models=[(model, name, named[model]) for model, name in models.items()],
+        first=first,
+        most_tables=MAX_READINGS,
         severities=Counter(conflict.severity for conflict in findings.conflicts),
         groups=groups,
         statuses=[(status, counted[status]) for status in STATUSES],

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from adhere.evidence.findings import Claim, Conflict, Findings, Status
+from adhere.evidence.findings import Claim, Conflict, Findings, Status, TableReading
 from adhere.report.pieces.numbers import plural
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.terminal import one_line
@@ -21,6 +21,7 @@ TYPE_WORDS = {
     "invariant": "what must hold by construction",
     "emphasis": "bold marks",
 }
+MAX_READINGS = 30
 _SIGNS = {"error": "✗", "warning": "!", "info": "i"}
 STATUSES: tuple[Status, ...] = ("confirmed", "contradicted", "unsupported", "not comparable")
 _COLUMNS = (
@@ -82,7 +83,42 @@ def _read(findings: Findings, width: int) -> str:
     checks = [["check", "held", "failed", "explained by a swap or header"]]
     checks += [[kind, str(n["held"]), str(n["failed"]), str(n["explained"])] for kind, n in findings.checks.items()]
     table = text_table(rows, width=width, left=2)
-    return f"{table}\n\n{text_table(checks, width=width)}" if len(checks) > 1 else table
+    return "\n\n".join(
+        filter(None, [table, _readings(findings, width), text_table(checks, width=width) if len(checks) > 1 else ""])
+    )
+
+
+def _readings(findings: Findings, width: int) -> str:
+    """How each table was read, a line or two each: who looks it over sees what was misread."""
+    if not findings.tables:
+        return ""
+    lines = [
+        paragraph(f"{reading_words(table)} ({plural(table.claims, 'claim')})", width=width, label="·", hang=2)
+        for table in findings.tables[:MAX_READINGS]
+    ]
+    if len(findings.tables) > MAX_READINGS:
+        lines.append(
+            f"  … and {plural(len(findings.tables) - MAX_READINGS, 'table')} more (--html and --json list all)"
+        )
+    said = "Look the names over. A table that is misread is so as a whole: --corrections FILE says how to read it."
+    return "\n".join([*lines, "", paragraph(said, width=width)])
+
+
+def reading_words(table: TableReading) -> str:
+    """How a table was read, in words: `a.md:12 Table 1: models in rows: A, B and 3 more; measured: MMLU, GPQA`."""
+    place = f"{table.document}:{table.line}" + (f" {table.name}" if not table.name.startswith("table at") else "")
+    where = f"models in {table.models_in}" if table.models_in else "about one model"
+    corrected = ", as corrected" if table.is_corrected else ""
+    return (
+        f"{place}: {where}{corrected}: {first(table.models, table.model_count)}; "
+        f"measured: {first(table.benchmarks, table.benchmark_count)}"
+    )
+
+
+def first(names: Sequence[str], count: int) -> str:
+    """The first of `count` names, and how many more there are."""
+    more = count - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
 
 
 def _claims(findings: Findings, width: int) -> str:

@@ -1,0 +1,72 @@
+"""What a person says of tables that are read otherwise than they are meant: the file of `--corrections`.
+
+A table is read right or wrong as a whole, mostly for one reason, so a line sets it right. Nothing else changes: what is
+left empty is found as ever, and every check sees the table as corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from adhere.config import load_toml
+from adhere.errors import UsageError
+from adhere.evidence.claims.names import clean_label
+from adhere.evidence.read.document import Correction, Document, Table
+from adhere.schema import Record
+
+MAX_NAMED = 12
+
+
+class Corrections(Record, frozen=True):
+    """A file of corrections."""
+
+    table: tuple[Correction, ...]
+
+
+def load_corrections(path: Path) -> tuple[Correction, ...]:
+    """The corrections of a TOML file, in their order.
+
+    Raises:
+        SpecError: The file is no TOML, or has an unknown key or value.
+        UsageError: A correction says two things that exclude each other, or nothing.
+    """
+    found = load_toml(path, Corrections).table
+    for said in found:
+        where = f"{path}: the correction of {said.at!r}"
+        if said.model and said.models:
+            raise UsageError(
+                f"{where} has `model` (all is about that one) and `models` (they stand on an axis): give one"
+            )
+        if said.benchmarks and not said.model:
+            raise UsageError(f"{where} has `benchmarks`, which only says where they stand in a table about one `model`")
+        if not (said.models or said.model or said.names or said.measured_on):
+            raise UsageError(f"{where} says nothing: give `models`, `model`, `names` or `measured_on`")
+    return found
+
+
+def correct(documents: Sequence[Document], said: Sequence[Correction]) -> None:
+    """Note on each table what is said of it.
+
+    Raises:
+        UsageError: No table begins where a correction says, or none of its columns has the label that `names` gives.
+    """
+    tables: dict[str, list[Table]] = {}
+    for document in documents:
+        for table in document.tables:
+            tables.setdefault(f"{document.name}:{table.line}", []).append(table)
+    for correction in said:
+        if correction.at not in tables:
+            known = [*tables][:MAX_NAMED] + ["…"] * (len(tables) > MAX_NAMED)
+            raise UsageError(
+                f"no table begins at {correction.at!r}; write the place as the report does. "
+                f"Tables begin at: {', '.join(known) or 'no line of any document'}"
+            )
+        for table in tables[correction.at]:
+            if correction.names and table.column_called(correction.names) is None:
+                labels = dict.fromkeys(filter(None, (clean_label(text) for row in table.headers for text in row)))
+                raise UsageError(
+                    f"no column of the table at {correction.at} is called {correction.names!r}; "
+                    f"its columns: {', '.join(labels)}"
+                )
+            table.correction = correction
