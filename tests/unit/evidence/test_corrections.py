@@ -76,6 +76,15 @@ def test_the_column_of_names(tmp_path: Path) -> None:
     assert {model for model, *_ in read(findings)} == {"small", "small-eu"}
 
 
+def test_names_behind_the_numbers(tmp_path: Path) -> None:
+    text = table("dev WER | test WER | Unit | Paper", "2.5 | 5.5 | phone | NAS", "2.7 | 5.3 | char | CAT")
+    assert not found(text).claims
+    findings = found(text, '[[table]]\nat = "a.md:3"\nnames = "Paper"\nmodels = "rows"\n', tmp_path)
+    assert [(model, name.split()[0], value) for model, name, value in read(findings)] == [
+        *[("NAS", "dev", 2.5), ("NAS", "test", 5.5), ("CAT", "dev", 2.7), ("CAT", "test", 5.3)]
+    ]
+
+
 @pytest.mark.parametrize(("axis", "where"), [("", "rows"), ("rows", "rows"), ("columns", "columns")])
 def test_the_one_model(axis: str, where: str, tmp_path: Path) -> None:
     said = '[[table]]\nat = "a.md:3"\nmodel = "Yi-6B"\n' + (f'benchmarks = "{axis}"\n' if axis else "")

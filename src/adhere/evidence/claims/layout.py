@@ -93,8 +93,12 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_
     """
     paths = _labels_over(table)
     said = table.correction
+    first = _first_data_column(table, paths)
     named = table.column_called(said.names) if said and said.names else None
-    first = max(_first_data_column(table, paths), 0 if named is None else named + 1)
+    if named is not None and named >= first:
+        table.bring_to_front(named)
+        paths, named = _labels_over(table), 0
+        first = _first_data_column(table, paths)
     names, kinds = _label_columns(table, paths, first, named)
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     are_methods = _lift_methods(paths[first:])

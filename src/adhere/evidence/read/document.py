@@ -107,6 +107,16 @@ class Table:
                 return column
         return None
 
+    def bring_to_front(self, column: int) -> None:
+        """Make a column the first one: names that stand behind the numbers are read as those before them are."""
+        self.headers = [[row[column], *row[:column], *row[column + 1 :]] for row in self.headers]
+        self.rows = [
+            row._replace(cells=(row.cells[column], *row.cells[:column], *row.cells[column + 1 :]))
+            if len(row.cells) > column
+            else row
+            for row in self.rows
+        ]
+
 
 class Note(NamedTuple):
     """A footnote or a note under a table."""
