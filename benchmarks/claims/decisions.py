@@ -66,22 +66,23 @@ class _Rewriter(ast.NodeTransformer):
     def _wrap(self, node: ast.expr, kind: str, *, forced: bool) -> ast.expr:
         number = len(self.forcing.decisions)
         self.forcing.decisions.append(Decision(self.module, node.lineno, kind, ast.unparse(node)))
-        arguments: list[ast.expr] = [ast.Constant(number), node, ast.Constant(forced)]
+        inside: ast.expr = self.visit(node)
+        arguments: list[ast.expr] = [ast.Constant(number), inside, ast.Constant(forced)]
         return ast.copy_location(ast.Call(ast.Name("_forcing", ast.Load()), arguments, []), node)
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        self.generic_visit(node)
         node.test = self._wrap(node.test, "if", forced=False)
+        node.body = [self.visit(statement) for statement in node.body]
+        node.orelse = [self.visit(statement) for statement in node.orelse]
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        self.generic_visit(node)
         is_and = isinstance(node.op, ast.And)
         node.values = [self._wrap(value, "and" if is_and else "or", forced=is_and) for value in node.values]
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
-        self.generic_visit(node)
+        node.target, node.iter = self.visit(node.target), self.visit(node.iter)
         node.ifs = [self._wrap(value, "filter", forced=True) for value in node.ifs]
         return node
 
