@@ -2,7 +2,7 @@
 
 Recall and precision per document, format and set.
 
-    python -m benchmarks.claims.cells SET… [--verbose] [--doc NAME]
+    python -m benchmarks.claims.cells SET… [--verbose] [--doc NAME] [--corrections DIR]
 
 A SET is a directory with `docs/`, `cells.json` and, in one of them, `score.py` (`judge`), as
 `../shared/data/claims_fresh` has them. Every error that is reported is printed, so that it can be held against its
@@ -66,6 +66,9 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--doc", default="")
+    parser.add_argument(
+        "--corrections", type=Path, help="a directory of corrections, DOCUMENT.toml for each that has one"
+    )
     asked = parser.parse_args()
     judge = load_judge(asked.sets).judge
     totals: dict[str, Counter[str]] = defaultdict(Counter)
@@ -77,7 +80,8 @@ def main() -> None:
                 continue
             begun = time.process_time()
             try:
-                found = examine([path]).as_json()
+                said = asked.corrections / f"{name}.toml" if asked.corrections else None
+                found = examine([path], corrections=said if said and said.is_file() else None).as_json()
             except UsageError as error:
                 print(f"{name}: {error}")
                 continue

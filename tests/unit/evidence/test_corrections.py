@@ -103,6 +103,30 @@ def test_what_all_was_measured_on(tmp_path: Path) -> None:
     assert read(turned)[0] == ("PoFL", "HealthBench EMNIST", 0.8986)
 
 
+def test_what_all_was_measured_by(tmp_path: Path) -> None:
+    said = '[[table]]\nat = "a.md:3"\nmodels = "columns"\nmetric = "NDCG@10"\n'
+    assert read(found(TASKS, said, tmp_path))[0] == ("PoFL", "EMNIST NDCG@10", 0.8986)
+    named = found(TASKS, said + 'measured_on = "F1 por clase"\n', tmp_path)
+    assert read(named)[0][1] == "por clase EMNIST F1"
+    assert read(found(TASKS, said + 'measured_on = "NDCG@10"\n', tmp_path))[0][1] == "NDCG@10 EMNIST NDCG@10"
+
+
+def test_the_columns_of_scores(tmp_path: Path) -> None:
+    text = table("Net | train | car | Degradation", "A | 0.51 | 0.61 | 0.02", "B | 0.52 | 0.62 | 0.01")
+    said = '[[table]]\nat = "a.md:3"\nnames = "Net"\nscores = ["train", "car"]\n'
+    assert read(found(text, said, tmp_path)) == [
+        *[("A", "train", 0.51), ("A", "car", 0.61), ("B", "train", 0.52), ("B", "car", 0.62)]
+    ]
+
+
+def test_names_alone_say_that_models_stand_in_rows(tmp_path: Path) -> None:
+    text = table("test CER | Unit | AM | Paper", "4.18 | char | RNN-T | WNARS", "4.5 | char | ATT | CAT")
+    for column, model in (("AM", "RNN-T"), ("Paper", "WNARS")):
+        findings = found(text, f'[[table]]\nat = "a.md:3"\nnames = "{column}"\n', tmp_path)
+        assert next((name, value) for name, _, value in read(findings)) == (model, 4.18)
+        assert len(findings.claims) == 2
+
+
 def test_other_tables_are_read_as_before(tmp_path: Path) -> None:
     text = TASKS + "\n\ntext\n\n" + table("Model | MMLU", "Yi-6B | 61.2", "Yi-9B | 62.1")
     corrected = found(text, '[[table]]\nat = "a.md:3"\nmodels = "columns"\n', tmp_path)
@@ -112,12 +136,13 @@ def test_other_tables_are_read_as_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "error", "message"),
     [
+        ('at = "a.md:3"\nscores = ["PoFL", "Acc"]', UsageError, "is called 'Acc'"),
         ('at = "a.md:7"\nmodels = "rows"', UsageError, "no table begins at 'a.md:7'.*Tables begin at: a.md:3"),
         ('at = "a.md:3"\nnames = "System"', UsageError, "no column .* is called 'System'; its columns: Set, PoFL, KFC"),
         ('at = "a.md:3"\nmodels = "row"', SpecError, "said.toml:3: models: no such value 'row'. Did you mean 'rows'"),
         ('at = "a.md:3"\nmodel = "X"\nmodels = "rows"', UsageError, "give one"),
         ('at = "a.md:3"\nmodels = "rows"\nbenchmarks = "rows"', UsageError, "which only says where they stand"),
-        ('at = "a.md:3"', UsageError, "says nothing: give `models`"),
+        ('at = "a.md:3"', UsageError, "says nothing: give models, names"),
         ('at = "a.md:3"\nmodls = "rows"', SpecError, "unknown key 'modls'.*Did you mean"),
     ],
 )

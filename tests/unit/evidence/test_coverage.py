@@ -141,3 +141,11 @@ def test_code_in_a_line_opens_no_block_and_rows_in_no_table_are_no_success(check
     result = CliRunner().invoke(command, [str(file)])
     assert result.exit_code == 3
     assert "2 rows from line 8 on, which stand in no table" in result.output
+
+
+def test_numbers_before_the_names_are_listed_where_nothing_else_is_read(checked) -> None:
+    text = "| test CER | Unit | Paper |\n|---|---|---|\n| 4.18 | char | WNARS |\n| 4.5 | char | CAT |\n"
+    (unread,) = checked(text).unread
+    assert "2 numbers make no claims: they stand in the first column" in unread.message
+    dates = "| Version | Unit | Paper |\n|---|---|---|\n| 1 | char | WNARS |\n| 2 | char | CAT |\n"
+    assert not checked(dates).unread

@@ -308,3 +308,13 @@ def test_a_rule_of_the_authors_own_is_no_part_of_the_name_behind_it() -> None:
         "\\graymidrule\nYi-6B & 62.2 & 71.1 \\\\\n\\end{tabular}\n"
     )
     assert {c.model for c in claims(text)} == {"Qwen2.5-7B", "Yi-6B"}
+
+
+def test_rules_of_any_thickness_are_no_names() -> None:
+    text = (
+        "\\begin{tabular}{lcc}\n\\thickhline\n\\multirow{2}{*}{Method} & \\multicolumn{2}{c}{CUHK} \\\\\n"
+        "\\hhline{~|--} & R-1 & R-5 \\\\\n\\hline\nIRRA & 73.38 & 89.93 \\\\\n\\thickhline\n"
+        "Ours & 79.93 & 92.95 \\\\\n\\thickhline\n\\end{tabular}"
+    )
+    found = [(c.model, c.benchmark, c.value) for c in claims(text)]
+    assert found == [("IRRA", "R-1", 73.38), ("IRRA", "R-5", 89.93), ("Ours", "R-1", 79.93), ("Ours", "R-5", 92.95)]

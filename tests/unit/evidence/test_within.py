@@ -40,6 +40,13 @@ def test_an_average_that_leaves_out_its_first_row_is_understood(conflicts) -> No
     assert [c.lines for c in conflicts(table(rows))] == [(10,)]
 
 
+def test_a_difference_to_another_row_than_the_other_column_is_no_error(conflicts) -> None:
+    head = "| Method | B.Acc | Δ vs rep. | Δ vs base |\n|---|---|---|---|\n| base | 0.572 | - | - |\n| rep. | 0.619 | - | +0.047 |\n"
+    rows = "| aug | 0.633 | +0.014 | +0.061 |\n| KD | 0.625 | {kd} | {base} |\n| both | 0.642 | +0.023 | +0.070 |\n"
+    assert conflicts(table(head + rows.format(kd="+0.006", base="+0.053"))) == []
+    assert [c.lines for c in conflicts(table(head + rows.format(kd="+0.006", base="+0.083")))] == [(10,)]
+
+
 def test_a_lost_sign_is_called_that(conflicts) -> None:
     rows = (
         "| Set | A-7B | | |\n|---|---|---|---|\n| | Original | Clean | Delta |\n| X | 10.0 | 9.0 | -1.0 |\n"

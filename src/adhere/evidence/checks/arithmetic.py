@@ -394,6 +394,8 @@ def _ablation(axis: _Axis, position: int) -> tuple[list[Check], float]:
         every: list[Check] = []
         for delta in deltas:
             checks = _row_differences(axis, delta, is_first=is_first)
+            if len(checks) > 1 and not any(check.holds(as_printed) for check in checks):
+                continue  # it is to another row (`Δ vs replication` beside `Δ vs baseline`)
             every += checks
             own = checks if delta == position else own
         hits = sum(check.holds(as_printed) for check in every)

@@ -33,6 +33,7 @@ from adhere.evidence.claims.names import (
     role_of,
     shots_of,
     without_how_printed,
+    without_pictures,
 )
 from adhere.evidence.claims.rows import AboutRow
 from adhere.evidence.claims.values import SPECIAL_AVERAGE, Sheet, Value
@@ -106,6 +107,8 @@ def cell_values(  # noqa: C901, PLR0912, PLR0915 -- one cell, read in one go
     place = (*benchmark_path, "", row.section, about.metric, about.shots)
     if place not in context.benchmarks:
         found, groups, guessed = _benchmark(sheet, context, benchmark_path, row.section, about)
+        if found and context.metric and not found.metric:
+            found = found._replace(metric=context.metric)
         groups = [*groups, context.pair] if context.pair else groups
         context.benchmarks[place] = (found, groups, tuple(guessed))
     benchmark, group, guesses = context.benchmarks[place]
@@ -285,9 +288,9 @@ def _benchmark(  # noqa: C901, PLR0911, PLR0912 -- one branch and return a kind 
             return known._replace(metric=name.metric or known.metric, shots=name.shots or known.shots), above, guesses
         return known._replace(variant=text, n=None), above, guesses
     if context.topic and context.is_of_topic:
-        way, metric = metric_name(text)[1], name.metric or metric_in(text)
+        way, metric = metric_name(text)[1], name.metric or metric_in(text) or context.topic.metric
         if not way and name.key and (context.is_told or sheet.table.index in context.extra.headed):
-            way = text
+            way = without_pictures(text)
         return context.topic._replace(variant=way, metric=metric, n=None), above, guesses
     if context.topic and (is_split(text) or (is_split(labels[0]) and not any(map(is_known, labels)))):
         return context.topic._replace(variant=text, n=None), above, [f"{text!r} is a part of what the heading names"]

@@ -19,6 +19,7 @@ from adhere.evidence.claims.names import (
     BenchmarkName,
     ModelName,
     Tuning,
+    benchmark_key,
     benchmark_name,
     clean_label,
     direction_of,
@@ -63,10 +64,11 @@ class Context:
         are_ways = measures_of(layout) in extra.ways or has_ways(layout, set_of_caption(table))
         are_ways |= table.index in extra.headed
         self.is_of_topic = self.topic is not None and layout.models_in == "rows" and are_ways
-        self.is_told = bool(table.correction and table.correction.measured_on)
-        if table.correction and self.is_told:
-            self.topic, self.is_of_topic = benchmark_name(table.correction.measured_on), True
-            self.caption_benchmark = None
+        said = table.correction
+        self.metric = metric_name(said.metric)[0] if said and said.metric else ""
+        self.is_told = bool(said and said.measured_on)
+        if said and self.is_told:
+            self.topic, self.is_of_topic, self.caption_benchmark = _name_told(said.measured_on), True, None
         self.names = frozenset({label for path in layout.paths for label in path} | {*names})
         self.special = SPECIAL_AVERAGE.search(f"{table.caption} {self.notes}")
         # A corner that names a benchmark says what all was measured on; the columns are then ways in which (`AIME |
@@ -132,6 +134,12 @@ class Context:
         if section not in self._compositions:
             self._compositions[section] = _composition(sheet, section)
         return self._compositions[section]
+
+
+def _name_told(text: str) -> BenchmarkName:
+    """The benchmark that a correction names; one that is called like a metric is no metric there."""
+    name = benchmark_name(text)
+    return name if name.key else name._replace(key=benchmark_key(text), name=text)
 
 
 def _tuning(table: Table) -> tuple[Tuning, str]:

@@ -46,7 +46,7 @@ def coverage_of(sheet: Sheet) -> Coverage:
     """What of a sheet was read."""
     values = [value for value in sheet.values() if value.printed.unit not in SCALES]
     if not any(map(is_claim, values)):
-        return Coverage(0, 0, _why_nothing(sheet, values) if len(values) >= LEAST_NUMBERS else "")
+        return Coverage(0, 0, _why_nothing(sheet, values) if len(values) >= LEAST_NUMBERS else _lost_in_front(sheet))
     printed = read = 0
     lost: list[str] = []
     for r, row in enumerate(sheet.table.rows):
@@ -67,6 +67,15 @@ def coverage_of(sheet: Sheet) -> Coverage:
     return Coverage(
         printed, read, f"{sheet.table.name}: {len(lost)} of {read + len(lost)} cells were not read as numbers: {named}"
     )
+
+
+def _lost_in_front(sheet: Sheet) -> str:
+    """What is said of a table of which only the first column prints numbers: it was taken for the names of the rows."""
+    numbers = [row.cells[0].number for row in sheet.table.rows if row.cells]
+    count = sum(number is not None and number.decimals > 0 for number in numbers)
+    if count < LEAST_NUMBERS:
+        return ""
+    return f"{sheet.table.name}: {count} numbers make no claims: they stand in the first column, which names the rows"
 
 
 def _why_nothing(sheet: Sheet, values: list[Value]) -> str:

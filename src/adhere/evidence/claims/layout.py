@@ -45,7 +45,7 @@ from adhere.evidence.claims.names import (
     without_pictures,
 )
 from adhere.evidence.claims.printed import CROSSES, SCALES, TICKS, is_absent, number_of
-from adhere.evidence.read.document import Table
+from adhere.evidence.read.document import Correction, Table
 
 LabelKind = Kind | Literal["names", "tuning", ""]
 _SIZE_PIECE = re.compile(
@@ -92,18 +92,17 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_
     other tables have told what they can: what nothing tells is then laid out as most tables are.
     """
     paths = _labels_over(table)
-    said = table.correction
-    first = _first_data_column(table, paths)
-    named = table.column_called(said.names) if said and said.names else None
-    if named is not None and named >= first:
-        table.bring_to_front(named)
-        paths, named = _labels_over(table), 0
-        first = _first_data_column(table, paths)
+    first, named = _first_data_column(table, paths), None
+    if said := table.correction:
+        _bring_names_to_front(table, said, first)
+        paths = _labels_over(table)
+        first = min([_first_data_column(table, paths), *(c for c in table.columns_called(*said.scores) if c)])
+        named = next(iter(table.columns_called(said.names)), None) if said.names else None
     names, kinds = _label_columns(table, paths, first, named)
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     are_methods = _lift_methods(paths[first:])
     is_named = _find_models(table, layout, elsewhere, apart, are_methods=are_methods, is_last=is_last)
-    if said and (said.models or said.model):
+    if said and (said.models or said.model or said.names):
         layout.nothing = "its correction says that it holds no scores" if said.models == "none" else ""
     elif not (table.is_ruled or table.caption):
         layout.nothing = "it has neither a caption nor rules, and may be a plot or running text"
@@ -119,6 +118,17 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_
         if not are_methods:
             _join_names(layout)
     return layout
+
+
+def _bring_names_to_front(table: Table, said: Correction, first: int) -> None:
+    """Make the column that a correction calls that of the names the first one, where numbers stand before it."""
+    named = next(iter(table.columns_called(said.names)), 0) if said.names else 0
+    if named >= first or any(2 * len(_numbers_in(table, c)) > len(table.rows) for c in range(named)):
+        table.bring_to_front(named)
+
+
+def _numbers_in(table: Table, column: int) -> list[str]:
+    return [text for text in _column(table, column) if number_of(text)]
 
 
 def _labels_over(table: Table) -> list[list[str]]:
@@ -179,8 +189,12 @@ def _find_models(
         Whether the table's own labels, or those of other tables, say on which axis the models stand.
     """
     said = table.correction
-    if said and (said.models or said.model):
-        layout.models_in = said.models if said.models in {"rows", "columns"} else ""
+    if said and (said.models or said.model or said.names):
+        is_of_rows = (
+            said.names and not said.model and label_kind(said.names) not in {"benchmarks", "metric", "categories"}
+        )
+        axis = said.models or ("rows" if is_of_rows else "columns")
+        layout.models_in = "" if said.model or axis == "none" else axis
         layout.model, layout.model_reason = said.model, "its correction names the model"
         layout.benchmarks_in = said.benchmarks or "rows"
         return bool(layout.models_in)

@@ -79,6 +79,9 @@ def percent_rows(table: Table, layout: Layout) -> list[int]:
 
 def column_roles(table: Table, layout: Layout) -> list[Role]:
     """What the numbers of each column are."""
+    if table.correction and table.correction.scores:
+        scores = table.columns_called(*table.correction.scores)
+        return ["score" if c in scores and c >= layout.first else "attribute" for c in range(len(layout.paths))]
     counted = _beside_shares(table, layout)
     roles: list[Role] = [
         "attribute" if c < layout.first or c in counted or _counts(table, c) else _column_role(path)

@@ -40,8 +40,10 @@ def load_corrections(path: Path) -> tuple[Correction, ...]:
             )
         if said.benchmarks and not said.model:
             raise UsageError(f"{where} has `benchmarks`, which only says where they stand in a table about one `model`")
-        if not (said.models or said.model or said.names or said.measured_on):
-            raise UsageError(f"{where} says nothing: give `models`, `model`, `names` or `measured_on`")
+        if said == Correction(at=said.at):
+            raise UsageError(
+                f"{where} says nothing: give {', '.join(Correction.__struct_fields__[1:])} or several of them"
+            )
     return found
 
 
@@ -49,7 +51,8 @@ def correct(documents: Sequence[Document], said: Sequence[Correction]) -> None:
     """Note on each table what is said of it.
 
     Raises:
-        UsageError: No table begins where a correction says, or none of its columns has the label that `names` gives.
+        UsageError: No table begins where a correction says, or none of its columns has the label that `names` or
+            `scores` give.
     """
     tables: dict[str, list[Table]] = {}
     for document in documents:
@@ -63,10 +66,13 @@ def correct(documents: Sequence[Document], said: Sequence[Correction]) -> None:
                 f"Tables begin at: {', '.join(known) or 'no line of any document'}"
             )
         for table in tables[correction.at]:
-            if correction.names and table.column_called(correction.names) is None:
+            missing = [
+                label for label in (correction.names, *correction.scores) if label and not table.columns_called(label)
+            ]
+            if missing:
                 labels = dict.fromkeys(filter(None, (clean_label(text) for row in table.headers for text in row)))
                 raise UsageError(
-                    f"no column of the table at {correction.at} is called {correction.names!r}; "
+                    f"no column of the table at {correction.at} is called {missing[0]!r}; "
                     f"its columns: {', '.join(labels)}"
                 )
             table.correction = correction

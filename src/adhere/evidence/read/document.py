@@ -54,16 +54,19 @@ class Correction(Record, frozen=True):
     """How a person says that a table is to be read; what is left empty is found as ever.
 
     `at` is the place where it begins (`paper.tex:21`). `models` is the axis on which they stand, or `none` for a table
-    that holds no scores. `names` is the label of the column that names the rows. `model` is the one model that all is
-    about, with `benchmarks` on the rows (or columns). `measured_on` is what all was measured on: labels are its parts.
+    that holds no scores. `names` is the label of the column that names the rows, `scores` are those of the columns that
+    hold scores, if not all do. `model` is the one model that all is about, with `benchmarks` on the rows (or columns).
+    `measured_on` and `metric` are what all was measured on and by: labels are then its parts.
     """
 
     at: str
     models: Literal["", "rows", "columns", "none"] = ""
     names: str = ""
+    scores: tuple[str, ...] = ()
     model: str = ""
     benchmarks: Literal["", "rows", "columns"] = ""
     measured_on: str = ""
+    metric: str = ""
 
 
 @dataclass(slots=True)
@@ -99,13 +102,12 @@ class Table:
         """Columns, the label column included."""
         return len(self.headers[0]) if self.headers else max((len(row.cells) for row in self.rows), default=0)
 
-    def column_called(self, label: str) -> int | None:
-        """The column that has a label in a row of the header, letters large or small; None where none has."""
-        wanted = plain(label).strip(" :").lower()
-        for column in range(self.width):
-            if any(plain(row[column]).strip(" :").lower() == wanted for row in self.headers):
-                return column
-        return None
+    def columns_called(self, *labels: str) -> list[int]:
+        """The columns that have one of these labels in a row of the header, letters large or small."""
+        wanted = {plain(label).strip(" :").lower() for label in labels}
+        return [
+            c for c in range(self.width) if any(plain(row[c]).strip(" :").lower() in wanted for row in self.headers)
+        ]
 
     def bring_to_front(self, column: int) -> None:
         """Make a column the first one: names that stand behind the numbers are read as those before them are."""

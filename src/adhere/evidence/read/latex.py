@@ -24,12 +24,12 @@ _TABULAR = r"tabular[xy*]?|tabulary|array|NiceTabular[X*]?|xltabular|longtable|t
 _ENVIRONMENT = re.compile(rf"\\(?P<end>begin|end)\{{(?P<kind>{_TABULAR}|table\*?|wraptable|sidewaystable\*?)\}}")
 # With as many braces as each takes: `\midrule {Random}` has none, and a name follows.
 _RULE = re.compile(
-    r"\\(?:(?:toprule|midrule|bottomrule|hline|addlinespace|hdashline|endhead|endfirsthead|endfoot|endlastfoot|pagebreak|"
-    r"nopagebreak|[a-z]{3,}(?:mid|top|bottom|dash)rule)\b\*?(?:\s*\[[^\[\]]*\])?|(?:Xhline|cmidrule|cline|arrayrulecolor|rowcolor|noalign|vspace)\b\*?"
+    r"\\(?:(?:toprule|midrule|bottomrule|(?!hhline)[a-z]*hline|addlinespace|hdashline|endhead|endfirsthead|endfoot|endlastfoot|pagebreak|"
+    r"nopagebreak|[a-z]{3,}(?:mid|top|bottom|dash)rule)\b\*?(?:\s*\[[^\[\]]*\])?|(?:Xhline|hhline|cmidrule|cline|arrayrulecolor|rowcolor|noalign|vspace)\b\*?"
     r"(?:\s*\([^()]*\))?(?:\s*\[[^\[\]]*\])?(?:\s*\([^()]*\))?(?:\s*\{[^{}]*\})?|"
     r"(?:rule|specialrule)\b(?:\s*\[[^\[\]]*\])?(?:\s*\{[^{}]*\}){0,3})"
 )
-_HEADER_RULE = re.compile(r"\\(?:midrule|hline|endhead)\b")
+_HEADER_RULE = re.compile(r"\\(?:midrule|(?!hhline)[a-z]*hline|endhead)\b")
 _MARK = re.compile(r"\\begin\{|\\end\{|\\\\|\\.|[{}&]", re.DOTALL)
 _ROW_OPTION = re.compile(r"\*?\s*\[[^\[\]&]*\]")
 _ACROSS = re.compile(r"\\multicolumn\s*\{\s*(\d+)\s*\}\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}\s*")
