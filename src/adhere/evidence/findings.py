@@ -97,6 +97,8 @@ class TableReading(Record, frozen=True):
     benchmarks: tuple[str, ...]
     benchmark_count: int
     claims: int
+    no_scores: tuple[str, ...] = ()
+    page: int | None = None
     is_corrected: bool = False
 
 

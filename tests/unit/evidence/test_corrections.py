@@ -12,7 +12,7 @@ from adhere.evidence.check import findings_of, gather
 from adhere.evidence.findings import Findings
 from adhere.evidence.read.corrections import correct, load_corrections
 from adhere.evidence.read.documents import parse_document
-from adhere.report.claims.text import claims_text
+from adhere.report.claims.text import claims_text, reading_words
 
 TASKS = table("Set | PoFL | KFC", "EMNIST | 0.8986 | 0.9921", "Fashion | 0.8133 | 0.9000")
 DATED = table("Date | Net | WER | CER", "2022/10 | small | 12.1 | 4.2", "2022/12 | small-eu | 9.1 | 2.2")
@@ -50,6 +50,15 @@ def test_each_table_tells_how_it_was_read() -> None:
     )
     assert "--corrections" in shown
     assert "a.md:19" in shown  # the table that makes no claim is listed with why
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_numbers_that_make_no_claim_are_named(*, is_turned: bool) -> None:
+    rows = (("Model", "MMLU", "Latency (ms)"), ("Yi-6B", "61.2", "31.5"), ("Yi-9B", "62.1", "41.5"))
+    head, *body = (" | ".join(row) for row in (zip(*rows, strict=True) if is_turned else rows))
+    (reading,) = found(table(head, *body)).tables
+    assert (reading.no_scores, reading.claims) == (("Latency (ms)",), 2)
+    assert "measured: MMLU; no scores: Latency (ms)" in reading_words(reading)
 
 
 @pytest.mark.parametrize(("axis", "models"), [("rows", ["EMNIST", "Fashion"]), ("columns", ["PoFL", "KFC"])])
@@ -140,6 +149,7 @@ def test_other_tables_are_read_as_before(tmp_path: Path) -> None:
         ('at = "a.md:7"\nmodels = "rows"', UsageError, "no table begins at 'a.md:7'.*Tables begin at: a.md:3"),
         ('at = "a.md:3"\nnames = "System"', UsageError, "no column .* is called 'System'; its columns: Set, PoFL, KFC"),
         ('at = "a.md:3"\nmodels = "row"', SpecError, "said.toml:3: models: no such value 'row'. Did you mean 'rows'"),
+        ('at = "a.md:3"\nmodel = "rows"', UsageError, "the axis is `models`"),
         ('at = "a.md:3"\nmodel = "X"\nmodels = "rows"', UsageError, "give one"),
         ('at = "a.md:3"\nmodels = "rows"\nbenchmarks = "rows"', UsageError, "which only says where they stand"),
         ('at = "a.md:3"', UsageError, "says nothing: give models, names"),

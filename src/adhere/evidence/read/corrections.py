@@ -38,6 +38,10 @@ def load_corrections(path: Path) -> tuple[Correction, ...]:
             raise UsageError(
                 f"{where} has `model` (all is about that one) and `models` (they stand on an axis): give one"
             )
+        if said.model in {"rows", "columns", "none"}:
+            raise UsageError(
+                f"{where} has `model = {said.model!r}`, which is the name of a model; the axis is `models`"
+            )
         if said.benchmarks and not said.model:
             raise UsageError(f"{where} has `benchmarks`, which only says where they stand in a table about one `model`")
         if said == Correction(at=said.at):

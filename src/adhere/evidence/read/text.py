@@ -182,7 +182,7 @@ def read_pdf_document(document: Document, blocks: Sequence[Block]) -> None:
             before = len(document.tables)
             _add_tables(state, rows, header_rows)
             for table in document.tables[before:]:
-                table.is_ruled = block.table.is_ruled
+                table.is_ruled, table.page = block.table.is_ruled, block.page or None
         elif block.is_heading:
             _take_heading(state, 2, plain(block.lines[0].text))
         else:

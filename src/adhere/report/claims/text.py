@@ -108,10 +108,12 @@ def reading_words(table: TableReading) -> str:
     """How a table was read, in words: `a.md:12 Table 1: models in rows: A, B and 3 more; measured: MMLU, GPQA`."""
     place = f"{table.document}:{table.line}" + (f" {table.name}" if not table.name.startswith("table at") else "")
     where = f"models in {table.models_in}" if table.models_in else "about one model"
+    place += f", p. {table.page}" if table.page else ""
     place += " (corrected)" if table.is_corrected else ""
     return (
         f"{place}: {where}: {first(table.models, table.model_count)}; "
         f"measured: {first(table.benchmarks, table.benchmark_count)}"
+        + (f"; no scores: {', '.join(table.no_scores)}" if table.no_scores else "")
     )
 
 

@@ -50,7 +50,7 @@ def pdf_blocks(data: bytes, where: str) -> tuple[list[Block], list[str]]:
                     break
                 found = _page_blocks(page)
                 empty += not found
-                blocks += found
+                blocks += [block._replace(page=number) for block in found]
                 page.close()
     except utils.PdfminerException as error:
         cause = error.args[0] if error.args else error

@@ -130,11 +130,12 @@ class PageTable:
 
 
 class Block(NamedTuple):
-    """Something of a page in reading order: a paragraph's lines, a heading, or a table."""
+    """Something of a page (from 1) in reading order: a paragraph's lines, a heading, or a table."""
 
     lines: list[PageLine]
     table: PageTable | None
     is_heading: bool
+    page: int = 0
 
 
 def without_doubles(tops: list[float]) -> list[float]:
