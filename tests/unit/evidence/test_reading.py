@@ -223,7 +223,7 @@ def test_a_table_of_a_pdf_is_read_from_its_layout() -> None:
     ]
     document = parse_document(one_page_pdf(lines), name="a.pdf", suffix=".pdf")
     table = document.tables[0]
-    assert table.label == "Table 1"
+    assert (table.label, table.page) == ("Table 1", 1)
     assert table.headers == [["Model", "MMLU", "GSM8K", "Avg."]]
     assert [cell.text for cell in table.rows[1].cells] == ["Llama-3-8B", "68.4", "79.6", "74.0"]
     assert document.sentences[-1].text == "Qwen2-7B scores 70.5 on MMLU."

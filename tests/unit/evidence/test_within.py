@@ -44,7 +44,8 @@ def test_a_difference_to_another_row_than_the_other_column_is_no_error(conflicts
     head = "| Method | B.Acc | Δ vs rep. | Δ vs base |\n|---|---|---|---|\n| base | 0.572 | - | - |\n| rep. | 0.619 | - | +0.047 |\n"
     rows = "| aug | 0.633 | +0.014 | +0.061 |\n| KD | 0.625 | {kd} | {base} |\n| both | 0.642 | +0.023 | +0.070 |\n"
     assert conflicts(table(head + rows.format(kd="+0.006", base="+0.053"))) == []
-    assert [c.lines for c in conflicts(table(head + rows.format(kd="+0.006", base="+0.083")))] == [(10,)]
+    wrong = head.replace("+0.047", "-").replace("rep. |", "aug3 |") + rows.format(kd="+0.053", base="+0.083")
+    assert [c.lines for c in conflicts(table(wrong.replace("+0.014", "+0.061").replace("+0.023", "+0.070")))] == [(10,)]
 
 
 def test_a_lost_sign_is_called_that(conflicts) -> None:

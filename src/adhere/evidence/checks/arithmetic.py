@@ -394,15 +394,15 @@ def _ablation(axis: _Axis, position: int) -> tuple[list[Check], float]:
         every: list[Check] = []
         for delta in deltas:
             checks = _row_differences(axis, delta, is_first=is_first)
-            if len(checks) > 1 and not any(check.holds(as_printed) for check in checks):
-                continue  # it is to another row (`Δ vs replication` beside `Δ vs baseline`)
             every += checks
             own = checks if delta == position else own
         hits = sum(check.holds(as_printed) for check in every)
         share = hits / len(every) if every else 0.0
         if hits >= LEAST_LINES and share >= 0.5 and share > best[1]:
             best = (own, share)
-    return best
+    own, share = best
+    # A column of which not one difference holds is to another row (`Δ vs replication` beside `Δ vs baseline`).
+    return (own, share) if len(own) < 2 or any(check.holds(as_printed) for check in own) else ([], share)
 
 
 def _row_differences(axis: _Axis, delta: int, *, is_first: bool) -> list[Check]:
