@@ -149,3 +149,9 @@ def test_numbers_before_the_names_are_listed_where_nothing_else_is_read(checked)
     assert "2 numbers make no claims: they stand in the first column" in unread.message
     dates = "| Version | Unit | Paper |\n|---|---|---|\n| 1 | char | WNARS |\n| 2 | char | CAT |\n"
     assert not checked(dates).unread
+
+
+def test_words_that_begin_with_a_number_are_no_scores_that_are_missing(checked) -> None:
+    text = "| Model | MMLU | LM |\n|---|---|---|\n| Yi-6B | 61.2 | 4-gram |\n| Yi-9B | 62.1 | 5-gram |\n"
+    assert checked(text).partly_read == ()
+    assert not checked(text).unread

@@ -14,7 +14,7 @@ from adhere.evidence.claims.values import Sheet, Value
 LEAST_NUMBERS = 2
 LEAST_SHARE = 0.9
 MAX_NAMED = 3
-_DIGITS = re.compile(r"(?<![\w.-])\d")
+_DIGITS = re.compile(r"(?<![\w.-])\d(?!\d*-[A-Za-z])")  # not `4-gram`
 # Listed where it is not read, but no score that is missing: an interval, a bound, money.
 _NO_SCORE = re.compile(
     r"[\[(]?\s*[-+]?[\d.,]+\s*[%KMBT]?\s*(?:,|;|-{1,2}|to)\s*[-+]?[\d.,]+\s*[%KMBT]?\s*[\])]?$|[<>≤≥$€£]"
