@@ -188,3 +188,17 @@ def test_a_model_that_differs_everywhere_beside_others_that_agree_is_another_che
     found = conflicts(text)
     assert [(c.type, c.severity) for c in found] == [("cross_document", "info")]
     assert "in 0 of the 3 cells that they share for this model" in found[0].message
+
+
+def test_of_rows_that_a_second_label_tells_apart_the_one_that_agrees_is_meant(checked) -> None:
+    ablation = "# T\n\n| Method | BBH | GSM8K | MMLU |\n|---|---|---|---|\n| Qwen3-4B (Base) | 84.8 | 95.4 | 67.9 |\n"
+    combined = (
+        "\n\ntext\n\n| Model | Method | BBH | GSM8K | MMLU |\n|---|---|---|---|---|\n| Qwen3-4B | ERSS | 87.2 | 96.7 | 71.2 |\n"
+        "| | LRS | 87.2 | 96.7 | 71.4 |\n| | Baseline | {bbh} | {gsm} | 67.9 |\n"
+    )
+    found = checked(ablation + combined.format(bbh="84.8", gsm="95.4"))
+    assert found.conflicts == ()
+    assert {item.standing for item in found.reconciled} == {"agree"}
+    assert checked(
+        ablation + combined.format(bbh="84.8", gsm="59.4")
+    ).conflicts  # one that nobody prints is no row meant

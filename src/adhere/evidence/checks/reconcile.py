@@ -174,17 +174,25 @@ def _compare_bucket(bucket: Sequence[Value], found: list[Comparison], authors: M
             # Of rows that a group tells apart (`absolute | single`, `absolute | mixed`) one is the row meant elsewhere.
             same = [item for item in compared if item.standing == "agree"]
             found += same if len(own) > 1 and same else compared
-    heads = [_most_agreed(members) for members in classes.values()]
-    for index, first in enumerate(heads):
-        for second in heads[index + 1 : index + 5]:
-            if first.table is second.table:
+    groups = [(_most_agreed(members), members) for members in classes.values()]
+    for index, (head, members) in enumerate(groups):
+        for other_head, others in groups[index + 1 : index + 5]:
+            if head.table is other_head.table:
                 continue
+            second = _row_meant(other_head, others, head)
+            first = _row_meant(head, members, second)
             standing, reason = _comparable(first, second)
             if standing == "not comparable":
                 if first.model and second.model and {first.model.tuning, second.model.tuning} != {"base", "instruct"}:
                     found.append(Comparison(first, second, "not comparable", reason))
             else:
                 found.append(_compare(first, second, reason, authors))
+
+
+def _row_meant(head: Value, members: Iterable[Value], other: Value) -> Value:
+    """Of the rows of one table that a label tells apart (`Base`, `+ LRS`), the one that prints what `other` does."""
+    alike = (v for v in members if v.table is head.table and v.printed.value == other.printed.value)
+    return next(alike, head)
 
 
 def _class(value: Value) -> tuple[str, ...]:
