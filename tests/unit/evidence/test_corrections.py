@@ -149,6 +149,7 @@ def test_other_tables_are_read_as_before(tmp_path: Path) -> None:
         ('at = "a.md:7"\nmodels = "rows"', UsageError, "no table begins at 'a.md:7'.*Tables begin at: a.md:3"),
         ('at = "a.md:3"\nnames = "System"', UsageError, "no column .* is called 'System'; its columns: Set, PoFL, KFC"),
         ('at = "a.md:3"\nmodels = "row"', SpecError, "said.toml:3: models: no such value 'row'. Did you mean 'rows'"),
+        ('at = "a.md:3"\nmodels = "rows"\n[[table]]\nat = "a.md:3"\nmetric = "F1"', UsageError, "stands there 2 times"),
         ('at = "a.md:3"\nmodel = "rows"', UsageError, "the axis is `models`"),
         ('at = "a.md:3"\nmodel = "X"\nmodels = "rows"', UsageError, "give one"),
         ('at = "a.md:3"\nmodels = "rows"\nbenchmarks = "rows"', UsageError, "which only says where they stand"),

@@ -155,3 +155,13 @@ def test_words_that_begin_with_a_number_are_no_scores_that_are_missing(checked) 
     text = "| Model | MMLU | LM |\n|---|---|---|\n| Yi-6B | 61.2 | 4-gram |\n| Yi-9B | 62.1 | 5-gram |\n"
     assert checked(text).partly_read == ()
     assert not checked(text).unread
+
+
+def test_a_blank_within_a_number_is_none_in_a_formula_and_no_footnote_elsewhere(checked) -> None:
+    text = "| Model | MMLU | IFEval |\n|---|---|---|\n| Yi-6B | {} | 51.2 |\n| Yi-9B | 0.61 | 52.1 |\n"
+    assert next(c.value for c in checked(text.format("$\\boldsymbol{\\color{red}0.98 39}$")).claims) == 0.9839
+    assert next(c.value for c in checked(text.format("$0.9 800$")).claims) == 0.98
+    found = checked(text.format("0.9 800"))
+    assert len(found.claims) == 3
+    assert "“0.9 800” (line 3)" in found.unread[0].message
+    assert next(c.value for c in checked(text.format("0.98 1")).claims) == 0.98  # a footnote

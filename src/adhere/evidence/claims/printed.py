@@ -19,13 +19,15 @@ _NUMBER = re.compile(
 )
 _SPREAD = re.compile(r"^[*†‡]?\s*[_^]?\{?\s*(?:±|˘|\\pm|\+/-|\+-)\s*(?P<spread>\d+(?:\.\d+)?|\.\d+)\s*%?\s*\}?")
 _TRAILING = re.compile(
-    r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\]|\[[\d.,%\s-]{1,20}$)?[\s*†‡§¶•↑↓▲▼^a-d\d\[\]\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]{0,4}$"
+    r"^\s*(?:\([^()]{1,40}\)|\[[^\[\]]{1,40}\]|\[[\d.,%\s-]{1,20}$)?(?!\s*\d{3})[\s*†‡§¶•↑↓▲▼^a-d\d\[\]\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]{0,4}$"
 )
 # `70.6 (−0.1)`, `70.6↓0.1`, `70.6 +1.2`.
 _BESIDE = re.compile(r"^\s*(?:\((?P<value>[+-]\d+(?:\.\d+)?)%?\)|(?P<sign>[↑↓▲▼+])\s?(?P<moved>\d+(?:\.\d+)?)%?)")
 _LATEX_WRAPPER = re.compile(
     r"\\(?:mathbf|textbf|mathrm|text|boldsymbol|underline|mathit|textit|emph|bf)\s*\{([^{}]*)\}"
 )
+_COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}]*\}")
+_BLANK = re.compile(r"(?<=[\d.]) (?=\d)")  # formulas print none: `$0.98 00$`
 _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*\)")
 # A raised number or sign is a footnote mark; raised words, and whatever stands below the line (AP50), belong to the
@@ -92,7 +94,8 @@ def plain(text: str) -> str:
     """The text of a cell or label without markup: emphasis, LaTeX wrappers, HTML tags, footnote marks."""
     text = text.translate(_MINUS)
     if "$" in text or "\\" in text:
-        text = re.sub(r"\$([^$]*)\$", r"\1", text)
+        text = _COLOUR.sub("", text)
+        text = re.sub(r"\$([^$]*)\$", lambda found: _BLANK.sub("", found[1]), text)
         for _ in range(3):
             text, changed = _LATEX_WRAPPER.subn(r"\1", text)
             if not changed:

@@ -81,7 +81,10 @@ def column_roles(table: Table, layout: Layout) -> list[Role]:
     """What the numbers of each column are."""
     if table.correction and table.correction.scores:
         scores = table.columns_called(*table.correction.scores)
-        return ["score" if c in scores and c >= layout.first else "attribute" for c in range(len(layout.paths))]
+        return [
+            ("aggregate" if _column_role(path) == "aggregate" else "score") if c in scores else "attribute"
+            for c, path in enumerate(layout.paths)
+        ]
     counted = _beside_shares(table, layout)
     roles: list[Role] = [
         "attribute" if c < layout.first or c in counted or _counts(table, c) else _column_role(path)

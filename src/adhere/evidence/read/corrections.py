@@ -6,6 +6,7 @@ left empty is found as ever, and every check sees the table as corrected.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,8 +33,11 @@ def load_corrections(path: Path) -> tuple[Correction, ...]:
         UsageError: A correction says two things that exclude each other, or nothing.
     """
     found = load_toml(path, Corrections).table
+    twice = Counter(said.at for said in found)
     for said in found:
         where = f"{path}: the correction of {said.at!r}"
+        if twice[said.at] > 1:
+            raise UsageError(f"{where} stands there {twice[said.at]} times: put its keys into one [[table]]")
         if said.model and said.models:
             raise UsageError(
                 f"{where} has `model` (all is about that one) and `models` (they stand on an axis): give one"
