@@ -24,9 +24,9 @@ _TRAILING = re.compile(
 # `70.6 (−0.1)`, `70.6↓0.1`, `70.6 +1.2`.
 _BESIDE = re.compile(r"^\s*(?:\((?P<value>[+-]\d+(?:\.\d+)?)%?\)|(?P<sign>[↑↓▲▼+])\s?(?P<moved>\d+(?:\.\d+)?)%?)")
 _LATEX_WRAPPER = re.compile(
-    r"\\(?:mathbf|textbf|mathrm|text|boldsymbol|underline|mathit|textit|emph|bf)\s*\{([^{}]*)\}"
+    r"\\(?:mathbf|textbf|mathrm|text|boldsymbol|underline|mathit|textit|emph|bf|textcolor\s*\{[^{}]*\})\s*\{([^{}]*)\}"
 )
-_COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}]*\}")
+_COLOUR = re.compile(r"\\color\s*\{[^{}]*\}")
 _BLANK = re.compile(r"(?<=[\d.]) (?=\d)")  # formulas print none: `$0.98 00$`
 _IMAGE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*\)")
