@@ -446,13 +446,18 @@ class Keeper:
             pending
         ):  # the first trouble is raised; the others are often the same (a full disk), and nobody asks for them
             one.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-        with self.progress.step("judge", len(pending), "models") as step:
-            while pending and not self._halt.is_set():
-                done, pending = await asyncio.wait(pending, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
-                for one in done:
-                    if not isinstance(one.exception(), JudgingStop):
-                        one.result()
-                    step.advance()
+        try:
+            with self.progress.step("judge", len(pending), "models") as step:
+                while pending and not self._halt.is_set():
+                    done, pending = await asyncio.wait(pending, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
+                    for one in done:
+                        if not isinstance(one.exception(), JudgingStop):
+                            one.result()
+                        step.advance()
+        except BaseException:
+            for one in pending:  # one that ends as the loop closes would never be asked
+                one.cancel()
+            raise
         if self._halt.is_set():
             self._judging.shutdown(wait=False, cancel_futures=True)
             if pending:
