@@ -128,9 +128,6 @@ def reading_of(sheet: Sheet) -> TableReading | None:
     # Once for each row or column: a table of half a million cells names few models.
     is_across = sheet.models_in == "columns"
     models = {value.column if is_across else value.row: value for value in values}
-    claimed = {value.row if is_across else value.column for value in values}
-    others = {value.row if is_across else value.column: value for value in sheet.values()}
-    labels = (v.row_label if is_across else v.column_label for place, v in others.items() if place not in claimed)
     benchmarks = {id(value.benchmark): value for value in values}
     named = [*dict.fromkeys(model_of(models[place]) for place in sorted(models))]
     measured = [*dict.fromkeys(map(_measure_of, benchmarks.values()))]
@@ -145,10 +142,19 @@ def reading_of(sheet: Sheet) -> TableReading | None:
         benchmarks=tuple(measured[:MOST_NAMED]),
         benchmark_count=len(measured),
         claims=len(values),
-        no_scores=tuple(dict.fromkeys(labels)),
+        no_scores=_without_claims(sheet.values(), values),
         page=table.page,
         is_corrected=table.correction is not None,
     )
+
+
+def _without_claims(numbers: Sequence[Value], claims: Sequence[Value]) -> tuple[str, ...]:
+    """The columns, and then the rows, that print numbers of which none is a claim."""
+    columns = {value.column for value in claims}
+    rows = {value.row for value in claims}
+    left_columns = (value.column_label for value in numbers if value.column not in columns)
+    left_rows = (value.row_label for value in numbers if value.row not in rows)
+    return tuple(dict.fromkeys(filter(None, [*dict.fromkeys(left_columns), *dict.fromkeys(left_rows)])))
 
 
 def _measure_of(value: Value) -> str:

@@ -61,6 +61,14 @@ def test_numbers_that_make_no_claim_are_named(*, is_turned: bool) -> None:
     assert "measured: MMLU; no scores: Latency (ms)" in reading_words(reading)
 
 
+def test_a_model_that_is_called_like_an_attribute_is_named_as_left_out(tmp_path: Path) -> None:
+    text = table("Dataset | Yi-6B | Yi-9B | LR", "MMLU | 61.2 | 62.1 | 51.1", "GSM8K | 51.2 | 52.1 | 41.1")
+    (reading,) = found(text).tables
+    assert (reading.models_in, reading.no_scores, reading.claims) == ("columns", ("LR",), 4)
+    said = '[[table]]\nat = "a.md:3"\nmodels = "columns"\nscores = ["Yi-6B", "Yi-9B", "LR"]\n'
+    assert [c.model for c in found(text, said, tmp_path).claims[:3]] == ["Yi-6B", "Yi-9B", "LR"]
+
+
 @pytest.mark.parametrize(("axis", "models"), [("rows", ["EMNIST", "Fashion"]), ("columns", ["PoFL", "KFC"])])
 def test_the_axis_of_models(axis: str, models: list[str], tmp_path: Path) -> None:
     findings = found(TASKS, f'[[table]]\nat = "a.md:3"\nmodels = "{axis}"\n', tmp_path)

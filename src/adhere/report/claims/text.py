@@ -22,6 +22,7 @@ TYPE_WORDS = {
     "emphasis": "bold marks",
 }
 MAX_READINGS = 30
+MAX_LEFT = 8
 _SIGNS = {"error": "✗", "warning": "!", "info": "i"}
 STATUSES: tuple[Status, ...] = ("confirmed", "contradicted", "unsupported", "not comparable")
 _COLUMNS = (
@@ -113,7 +114,7 @@ def reading_words(table: TableReading) -> str:
     return (
         f"{place}: {where}: {first(table.models, table.model_count)}; "
         f"measured: {first(table.benchmarks, table.benchmark_count)}"
-        + (f"; no scores: {', '.join(table.no_scores)}" if table.no_scores else "")
+        + (f"; no scores: {first(table.no_scores[:MAX_LEFT], len(table.no_scores))}" if table.no_scores else "")
     )
 
 
