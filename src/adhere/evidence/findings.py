@@ -101,6 +101,11 @@ class TableReading(Record, frozen=True):
     page: int | None = None
     is_corrected: bool = False
 
+    @property
+    def label(self) -> str:
+        """The name by which the document calls it; empty where it has none, and `name` is only its place."""
+        return "" if self.name == f"table at line {self.line}" else self.name
+
 
 class DocumentFacts(Record, frozen=True):
     """What was read of one document; `numeric_tables` are those of its tables that hold numbers.

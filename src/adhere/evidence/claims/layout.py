@@ -102,7 +102,7 @@ def layout_of(table: Table, elsewhere: Labels = NOWHERE, apart: str = "", *, is_
     layout = Layout("", first, names, kinds, paths, grouped=_labels_in_groups(paths[first:]))
     are_methods = _lift_methods(paths[first:])
     is_named = _find_models(table, layout, elsewhere, apart, are_methods=are_methods, is_last=is_last)
-    if said and (said.models or said.model or said.names):
+    if said and said.says_who:
         layout.nothing = "its correction says that it holds no scores" if said.models == "none" else ""
     elif not (table.is_ruled or table.caption):
         layout.nothing = "it has neither a caption nor rules, and may be a plot or running text"
@@ -189,7 +189,7 @@ def _find_models(
         Whether the table's own labels, or those of other tables, say on which axis the models stand.
     """
     said = table.correction
-    if said and (said.models or said.model or said.names):
+    if said and said.says_who:
         is_of_rows = (
             said.names and not said.model and label_kind(said.names) not in {"benchmarks", "metric", "categories"}
         )

@@ -68,6 +68,11 @@ class Correction(Record, frozen=True):
     measured_on: str = ""
     metric: str = ""
 
+    @property
+    def says_who(self) -> bool:
+        """Whether it says where models stand, or that none do: then nothing else is asked about that."""
+        return bool(self.models or self.model or self.names)
+
 
 @dataclass(slots=True)
 class Table:

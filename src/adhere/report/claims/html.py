@@ -15,7 +15,7 @@ from markupsafe import Markup
 from adhere.evidence.examined import Examination
 from adhere.evidence.findings import Claim, Conflict, Line
 from adhere.report.claims.answer import difference, interval
-from adhere.report.claims.text import STATUSES, TYPE_WORDS, first, places
+from adhere.report.claims.text import STATUSES, TYPE_WORDS, first, places, without_claims
 from adhere.report.page import render
 from adhere.report.pieces.untrusted import mark_hidden
 
@@ -108,6 +108,7 @@ def claims_html(examined: Examination) -> str:
         findings=findings,
         models=[(model, name, named[model]) for model, name in models.items()],
         first=first,
+        without_claims=without_claims,
         most_tables=MAX_READINGS,
         severities=Counter(conflict.severity for conflict in findings.conflicts),
         groups=groups,

@@ -107,15 +107,20 @@ def _readings(findings: Findings, width: int) -> str:
 
 def reading_words(table: TableReading) -> str:
     """How a table was read, in words: `a.md:12 Table 1: models in rows: A, B and 3 more; measured: MMLU, GPQA`."""
-    place = f"{table.document}:{table.line}" + (f" {table.name}" if not table.name.startswith("table at") else "")
+    place = f"{table.document}:{table.line} {table.label}".rstrip()
     where = f"models in {table.models_in}" if table.models_in else "about one model"
     place += f", p. {table.page}" if table.page else ""
     place += " (corrected)" if table.is_corrected else ""
     return (
         f"{place}: {where}: {first(table.models, table.model_count)}; "
         f"measured: {first(table.benchmarks, table.benchmark_count)}"
-        + (f"; no scores: {first(table.no_scores[:MAX_LEFT], len(table.no_scores))}" if table.no_scores else "")
+        + (f"; no scores: {without_claims(table)}" if table.no_scores else "")
     )
+
+
+def without_claims(table: TableReading) -> str:
+    """The first columns and rows of numbers that make no claim, and how many more there are."""
+    return first(table.no_scores[:MAX_LEFT], len(table.no_scores))
 
 
 def first(names: Sequence[str], count: int) -> str:
