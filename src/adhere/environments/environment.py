@@ -22,11 +22,12 @@ from adhere.pipeline.outcomes import keeps_all
 from adhere.pipeline.reward import REWARD_KINDS, RewardKind
 from adhere.pipeline.reward import reward as earned
 from adhere.schema import CUT_ANSWERS, CutAnswers, Mode, Prompt, Response, Verdict, unpack
+from adhere.shapes.messages import answer_of, is_message, read_message, without_calls
 from adhere.suites import Suite, load
 from adhere.text.reasoning import split_answer
 
-Answer = str | Sequence[str]
-"""One answer, or one for each turn of the prompt."""
+Answer = str | None | Sequence[Any]
+"""One answer (a text, or None: there is none), one for each turn of the prompt, or a conversation as messages."""
 
 
 class Undecided(AdhereError):
@@ -109,7 +110,8 @@ class Environment:
 
         Args:
             prompt: One of `prompts`, or its id.
-            answer: What the model wrote, reasoning and all; for several turns a list.
+            answer: What the model wrote, reasoning and all; for several turns a list. Of messages the model's own are
+                judged, the last before each of the user's. None: there is no answer, so nothing is measured.
             is_cut: Whether the last answer was cut at its token limit.
 
         Raises:
@@ -173,13 +175,16 @@ def judge_episode(
     Raises:
         UsageError: There are more answers than turns.
     """
-    answers = [answer] if isinstance(answer, str) else list(answer)
+    answers = _texts_of(answer)
     if len(answers) > len(prompt.turns):
         raise UsageError(f"Prompt {prompt.id!r} has {len(prompt.turns)} turns, got {len(answers)} answers")
     verdicts: list[Verdict] = []
     taken: list[str] = []
     for turn, text in enumerate(answers):
+        if text is None:
+            return JudgedEpisode(None, {}, (f"turn {turn}: there is no answer, so nothing was measured",))
         said, reasoning, status = split_answer(text, "truncated" if is_cut and turn == len(answers) - 1 else "ok")
+        said = without_calls(said)
         response = Response(prompt.id, turn, 0, said, status, reasoning=reasoning)
         if traps:
             asked = prompt.turns[turn]
@@ -187,6 +192,23 @@ def judge_episode(
         verdicts += check(prompt, response, cut_answers=cut_answers, mode=mode)
     judged = judged_of(prompt, verdicts, reward=reward, mode=mode)
     return _gate(judged, taken) if traps else judged
+
+
+def _texts_of(answer: Answer) -> list[str | None]:
+    """One text a turn."""
+    if answer is None or isinstance(answer, str):
+        return [answer]
+    if is_message(answer):
+        return [answer_of(answer)]
+    if not any(map(is_message, answer)):
+        return list(answer)
+    turns: list[list[Any]] = [[]]
+    for message in answer:
+        if read_message(message, "An answer").role == "user":
+            turns.append([])
+        else:
+            turns[-1].append(message)
+    return [answer_of(turn) for turn in turns if any(read_message(one).role == "assistant" for one in turn)] or [""]
 
 
 def judged_of(

@@ -26,8 +26,9 @@ from aiohttp import web
 from adhere.environments.environment import Environment, judge_episode, messages_of
 from adhere.errors import AdhereError, UsageError
 from adhere.pipeline.reward import RewardKind
-from adhere.rewards.rows import asked_in, refs_in
+from adhere.rewards.rows import asked_in, is_cut_by, refs_in
 from adhere.schema import CutAnswers, Mode, Prompt, Record, Turn, convert, decode
+from adhere.shapes.messages import field, is_listed, read_message
 
 MASK, FAILURE, FAILURE_TEXT = "mask_sample", "_ng_failure_class", "_ng_failure_judge_error"
 _MOST_BYTES = 64 * 2**20
@@ -106,21 +107,32 @@ def _asked_in(row: dict[str, Any]) -> str:
     return asked_in(asked.get("input") or "") if isinstance(asked, dict) else ""
 
 
+_CALLS = frozenset({"function_call", "custom_tool_call", "mcp_call", "web_search_call", "file_search_call"})
+
+
 def _answer_of(response: Any) -> tuple[str, bool]:
-    """The text of the last message of a Responses API object, and whether the answer was cut."""
-    if not isinstance(response, dict) or not isinstance(response.get("output"), list):
+    """The text of the model's last turn in a Responses API object, and whether the answer was cut.
+
+    A turn is what the model wrote between two results of tools or messages of others; one that only calls tools is an
+    empty answer.
+    """
+    if not isinstance(response, dict) or not is_listed(response.get("output")):
         raise UsageError(
             "A row to verify has the model's `response`, an object of the Responses API with an `output` list"
         )
-    messages = [
-        item for item in response["output"] if isinstance(item, dict) and item.get("type", "message") == "message"
-    ]
-    content = messages[-1].get("content") if messages else []
-    if isinstance(content, str):
-        text = content
-    else:
-        text = "".join(str(part.get("text") or "") for part in content or [] if isinstance(part, dict))
-    return text, response.get("status") == "incomplete"
+    turns: list[list[str | None]] = [[]]
+    for item in response["output"]:
+        kind = field(item, "type") or "message"
+        if kind in _CALLS:
+            turns[-1].append(None)
+        elif kind == "message" and read_message(item, "The response's output").role == "assistant":
+            turns[-1].append(read_message(item, "The response's output").text or "")
+        elif kind != "reasoning" and turns[-1]:  # somebody else's word: a tool's, a user's
+            turns.append([])
+    last = next((turn for turn in reversed(turns) if turn), [])
+    said = [text for text in last if text is not None]
+    is_cut = is_cut_by({**response, "status": None}) or response.get("status") == "incomplete"
+    return said[-1] if said else "", is_cut
 
 
 def make_app() -> web.Application:

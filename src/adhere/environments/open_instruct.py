@@ -14,14 +14,16 @@ Written against allenai/open-instruct at e6c3044, which is on no package registr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from adhere.environments.environment import Environment, Undecided, judge_episode
 from adhere.errors import MissingExtra
-from adhere.rewards.rows import asked_by, refs_in
+from adhere.rewards.rows import answer_of, asked_by, is_cut_by, refs_in
 from adhere.schema import Prompt, Turn
+from adhere.shapes.labels import label_of
 
 NAME = "adhere"
 
@@ -44,6 +46,7 @@ def rows_of(environment: Environment) -> list[dict[str, Any]]:
                     "reward": environment.reward,
                     "profile": prompt.tags.get("profile"),
                     "traps": environment.traps,
+                    "cut_answers": environment.cut_answers,
                     "prompt": prompt.turns[-1].text,
                 }
             ).decode(),
@@ -53,13 +56,14 @@ def rows_of(environment: Environment) -> list[dict[str, Any]]:
     ]
 
 
-def score_of(prediction: str, label: str) -> float:
+def score_of(prediction: Any, label: Any, *, is_cut: bool = False) -> float:
     """What an answer earns under a row's ground truth.
 
     Args:
-        prediction: The answer, reasoning and all.
-        label: JSON text with `instruction_id` (or `instruction_id_list`) and `kwargs`; `mode`, `reward`, `profile`,
-            `traps` and `prompt` where `rows_of` wrote them.
+        prediction: The answer, reasoning and all: a text, or messages.
+        label: JSON text or Python literal with `instruction_id` (or `instruction_id_list`) and `kwargs`; `mode`,
+            `reward`, `profile`, `traps`, `cut_answers` and `prompt` where `rows_of` wrote them.
+        is_cut: Whether the answer was cut at its token limit: it fails, unless the label has `cut_answers` = `judge`.
 
     Raises:
         Undecided: It could not be judged.
@@ -72,7 +76,9 @@ def score_of(prediction: str, label: str) -> float:
     asked = asked_by(label, where="open-instruct's ground_truth") if traps else ""
     judged = judge_episode(
         Prompt("", (Turn(asked, refs),), tags=tags),
-        prediction,
+        answer_of(prediction),
+        is_cut=is_cut,
+        cut_answers=settings.get("cut_answers") or "fail",
         mode=settings.get("mode") or "reference",
         reward=settings.get("reward") or "dense",
         traps=traps,
@@ -84,10 +90,9 @@ def score_of(prediction: str, label: str) -> float:
     return judged.score
 
 
-def _settings_of(label: str) -> dict[str, Any]:
-    found = msgspec.json.decode(label)
-    found = found[0] if isinstance(found, list) else found
-    return found if isinstance(found, dict) else {}
+def _settings_of(label: Any) -> Mapping[str, Any]:
+    found = label_of(label, "open-instruct's ground_truth")
+    return found if isinstance(found, Mapping) else {}
 
 
 def _verifier() -> Any:
@@ -113,7 +118,8 @@ def _verifier() -> Any:
             query: str | None = None,
             rollout_state: dict[str, Any] | None = None,
         ) -> Any:
-            return VerificationResult(score=score_of(prediction, label))
+            is_cut = is_cut_by(rollout_state) if isinstance(rollout_state, Mapping) else None
+            return VerificationResult(score=score_of(prediction, label, is_cut=is_cut is True))
 
     return AdhereVerifier
 

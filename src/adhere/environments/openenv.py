@@ -27,14 +27,16 @@ from adhere.environments.worlds import Rollout, WorldEnvironment
 from adhere.errors import UsageError
 from adhere.extras import need
 from adhere.models.chat import conversation, definitions
+from adhere.rewards.rows import answer_of, is_cut_by
 from adhere.schema import Message
+from adhere.shapes.messages import content_of, is_listed, is_message
 
 need("openenv.core", extra="environments")
 
 from openenv.core.env_server import types
 from openenv.core.env_server.http_server import create_app
 from openenv.core.env_server.interfaces import Environment as OpenEnvironment
-from pydantic import Field
+from pydantic import Field, field_validator
 
 __all__ = ["AnswerAction", "InstructionEnvironment", "InstructionObservation", "WorldSession", "make_app"]
 
@@ -47,6 +49,22 @@ class AnswerAction(types.Action):
     tool_calls: list[dict[str, Any]] = Field(
         default_factory=list, description="In a world: calls of its tools, as chat completions have them"
     )
+
+    @field_validator("answer", mode="before")
+    @classmethod
+    def _read_answer(cls, value: Any) -> Any:
+        """Parts, messages, and None of a message that only calls tools, as the text that the model wrote."""
+        if value is None or isinstance(value, str):
+            return value or ""
+        if is_message(value) or (is_listed(value) and any(map(is_message, value))):
+            return answer_of(value)
+        return content_of(value, "answer").text or ""
+
+    @field_validator("is_cut", mode="before")
+    @classmethod
+    def _read_cut(cls, value: Any) -> Any:
+        """Whatever a client has as its flag."""
+        return is_cut_by({"is_truncated": value}) or False
 
 
 class InstructionObservation(types.Observation):

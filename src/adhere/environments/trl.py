@@ -3,7 +3,7 @@
 One exchange:
 
     environment = adhere.environments.env("core:x20")
-    trainer = GRPOTrainer(model, train_dataset=dataset(environment), reward_funcs=reward(environment, tokenizer), …)
+    trainer = GRPOTrainer(model, train_dataset=dataset(environment), reward_funcs=reward(environment, model), …)
 
 Several turns: the policy gives each answer by calling the tool `answer`, and reads the next turn in what the tool
 returns.
@@ -48,12 +48,13 @@ def dataset(environment: Environment, *, episodes: bool = False) -> Any:
     return need("datasets", extra="environments").Dataset.from_list(rows)
 
 
-def reward(environment: Environment, tokenizer: Any = None) -> RewardFunction:
+def reward(environment: Environment, end_tokens: Any = None) -> RewardFunction:
     """The reward function over `dataset(environment)`.
 
     Args:
         environment: Its mode, reward and treatment of cut answers.
-        tokenizer: Whose end-of-sequence token tells answers that were cut from complete ones; None: see `judge_reward`.
+        end_tokens: What tells answers that were cut from complete ones: the model, its generation config, or the
+            tokenizer; None: see `judge_reward`.
 
     Raises:
         UsageError: The suite mixes profiles, which rows do not carry.
@@ -69,7 +70,7 @@ def reward(environment: Environment, tokenizer: Any = None) -> RewardFunction:
         profile=profiles.pop() if profiles else None,
         cut_answers=environment.cut_answers,
         traps=environment.traps,
-        end_tokens=None if tokenizer is None else tokenizer.eos_token_id,
+        end_tokens=end_tokens,
     )
 
 
@@ -104,6 +105,9 @@ class InstructionEpisode:
         """
         if len(self._answers) == len(self._prompt.turns):
             return "The conversation is over."
+        said: Any = text  # a policy may call with anything
+        if not isinstance(said, str):
+            return f"Nothing was said: text must be a text, not {type(said).__name__}."
         self._answers.append(text)
         done = len(self._answers) == len(self._prompt.turns)
         return "The conversation is over." if done else self._prompt.turns[len(self._answers)].text

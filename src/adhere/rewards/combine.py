@@ -18,6 +18,7 @@ from adhere.pipeline.judge_model.critic import Critic
 from adhere.rewards.judge import RewardFunction
 from adhere.rewards.rows import answer_of, refs_of, reward_of
 from adhere.schema import Mode
+from adhere.shapes.messages import read_message, without_calls
 from adhere.text.reasoning import split_reasoning
 from adhere.text.words import count_words
 
@@ -91,8 +92,8 @@ def too_long(*, words: int, over: int = 100) -> RewardFunction:
         completions: Sequence[Any] = (),
         **columns: Any,  # noqa: ARG001
     ) -> list[float | None]:
-        counts = [count_words(split_reasoning(answer_of(one))[1]) for one in completions]
-        return [min(1.0, max(0, count - words) / over) for count in counts]
+        counts = [None if text is None else count_words(text) for text in _answers(completions)]
+        return [None if count is None else min(1.0, max(0, count - words) / over) for count in counts]
 
     return too_long_penalty
 
@@ -135,8 +136,10 @@ def model_reward(model: str | Model, *, rubric: str | None = None, **settings: A
         completions: Sequence[Any] = (),
         **columns: Any,  # noqa: ARG001
     ) -> list[float | None]:
-        asked = [(_request(one), split_reasoning(answer_of(done))[1]) for one, done in _pair_up(prompts, completions)]
-        return [opinion.score for opinion in critic.opinions(asked)]
+        texts = _answers(completions)
+        asked = [(_request(one), text) for one, text in _pair_up(prompts, texts) if text is not None]
+        opinions = iter(critic.opinions(asked))
+        return [None if text is None else next(opinions).score for text in texts]
 
     return judge_model
 
@@ -165,17 +168,25 @@ def checklist_reward(
     ) -> list[float | None]:
         if column not in columns or len(columns[column]) != len(completions):
             raise UsageError(f"The checklist reward needs the column {column!r} with one list of items a completion")
-        texts = [split_reasoning(answer_of(one))[1] for one in completions]
+        texts = _answers(completions)
         lists = [_items(items) for items in columns[column]]
         said: list[list[float | None]] = [[] for _ in lists]
-        asked = [place for place, items in enumerate(lists) if any(item.text is not None for item in items)]
+        asked = [
+            place
+            for place, items in enumerate(lists)
+            if texts[place] is not None and any(item.text is not None for item in items)
+        ]
         if asked:
             if critic is None or prompts is None:
                 raise UsageError(
                     "The checklist has statements for a model: give checklist_reward a model, and call it with prompts"
                 )
             questions = [
-                (_request(prompts[place]), texts[place], [item.text for item in lists[place] if item.text is not None])
+                (
+                    _request(prompts[place]),
+                    texts[place] or "",
+                    [item.text for item in lists[place] if item.text is not None],
+                )
                 for place in asked
             ]
             for place, shares in zip(asked, critic.holds(questions), strict=True):
@@ -211,7 +222,9 @@ def _items(given: Any) -> list[_Item]:
     return [_Item(one) for one in given]
 
 
-def _weigh(items: Sequence[_Item], text: str, shares: Sequence[float | None], mode: Mode) -> float | None:
+def _weigh(items: Sequence[_Item], text: str | None, shares: Sequence[float | None], mode: Mode) -> float | None:
+    if text is None:
+        return None
     answers = iter(shares)
     values = [
         next(answers) if item.text is not None else reward_of(text, item.refs, kind="binary", mode=mode)
@@ -236,7 +249,14 @@ def _request(prompt: Any) -> str:
     """The text of a prompt: itself, or its turns, one after the other, with their roles."""
     if isinstance(prompt, str):
         return prompt
-    return "\n\n".join(f"[{turn['role']}] {turn['content']}" for turn in prompt)
+    said = [read_message(turn, "A prompt") for turn in prompt]
+    return "\n\n".join(f"[{one.role}] {one.text or ''}" for one in said)
+
+
+def _answers(completions: Sequence[Any]) -> list[str | None]:
+    """The text of each answer, its reasoning and calls of tools set aside; None where there is none."""
+    found = map(answer_of, completions)
+    return [None if text is None else without_calls(split_reasoning(text)[1]) for text in found]
 
 
 def _open(model: str | Model) -> Model:

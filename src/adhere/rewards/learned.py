@@ -15,6 +15,7 @@ from adhere.errors import MissingModel, UsageError
 from adhere.extras import need
 from adhere.rewards.judge import RewardFunction
 from adhere.rewards.rows import answer_of
+from adhere.shapes.messages import read_message, without_calls
 from adhere.text.reasoning import split_reasoning
 
 __all__ = ["best_of", "learned_reward"]
@@ -48,7 +49,8 @@ def learned_reward(directory: str | Path, *, device: str = "cpu") -> RewardFunct
                 f"A reward model needs one prompt a completion, got {0 if prompts is None else len(prompts)} "
                 f"for {len(completions)}"
             )
-        texts = [split_reasoning(answer_of(one))[1] for one in completions]
+        answers = map(answer_of, completions)
+        texts = [without_calls(split_reasoning(one or "")[1]) for one in answers]
         asked = [(_turns(prompt), text) for prompt, text in zip(prompts, texts, strict=True) if text.strip()]
         found = iter(scores(asked))
         return [next(found) if text.strip() else None for text in texts]
@@ -70,7 +72,11 @@ def best_of(reward: RewardFunction, prompt: Any, answers: Sequence[str]) -> str:
 
 
 def _turns(prompt: Any) -> list[dict[str, str]]:
-    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+    if isinstance(prompt, str):
+        return [{"role": "user", "content": prompt}]
+    return [
+        {"role": one.role, "content": one.text or ""} for one in (read_message(turn, "A prompt") for turn in prompt)
+    ]
 
 
 def _scores(directory: Path, device: str) -> Scores:

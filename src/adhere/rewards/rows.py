@@ -7,20 +7,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-import msgspec
-
 from adhere.constraints.resolve import insist_on
 from adhere.errors import AdhereError, UsageError, nearest, one_of
 from adhere.pipeline.reward import REWARD_KINDS, RewardKind
 from adhere.pipeline.reward import reward_of as judged_reward
-from adhere.schema import CUT_ANSWERS, ConstraintRef, CutAnswers, Mode, decoder_of, status_of_stop
+from adhere.schema import CUT_ANSWERS, CutAnswers, Mode, status_of_stop
+from adhere.shapes.labels import COLUMNS, Refs, asked_by, refs_in, refs_of
+from adhere.shapes.messages import answer_of, asked_in, without_calls
 from adhere.text.reasoning import split_answer
 
-COLUMNS = ("instruction_id_list", "kwargs")
-_IDS = ("instruction_id_list", "instruction_id")  # the second is what open-instruct's ground truths say
-MOST_CACHED = 4096
-
-Refs = tuple[ConstraintRef, ...]
 Missing = Literal["stop", "mask"]
 MISSING: tuple[Missing, ...] = ("stop", "mask")
 FEWEST_SEEN = 100
@@ -95,7 +90,7 @@ def insist_on_no_typo(others: Iterable[str], known: Sequence[str]) -> None:
 
 
 def reward_of(
-    text: str,
+    text: str | None,
     refs: Refs,
     *,
     kind: RewardKind,
@@ -110,7 +105,8 @@ def reward_of(
     Strict view, reasoning set aside (`pipeline.reward`).
 
     Args:
-        text: What the model wrote, reasoning and all.
+        text: What the model wrote, reasoning and all; a text that only calls tools is an empty answer. None: there is
+            no answer, so nothing is measured.
         refs: The row's constraints.
         kind: See `pipeline.reward`.
         mode: Whose semantics published kinds have.
@@ -122,9 +118,11 @@ def reward_of(
     Raises:
         UnknownName, BadParameter: A constraint that cannot be judged. The data is wrong, so training should stop.
     """
+    if text is None:
+        return None
     answer, reasoning, status = split_answer(text, "truncated" if is_cut else "ok")
     return judged_reward(
-        answer,
+        without_calls(answer),
         refs,
         kind=kind,
         is_cut=status == "truncated",
@@ -143,151 +141,38 @@ _SAYS_WHY = ("finish_reason", "stop_reason", "status")
 def is_cut_by(row: Mapping[str, Any]) -> bool | None:
     """Whether a row of a trainer says that its answer hit the token limit; None where it says nothing.
 
-    It says so by `is_truncated` or `truncated`, or by `finish_reason`, `stop_reason` or `status`
-    (`schema.STOP_REASONS`).
+    It says so by `is_truncated` or `truncated` (True, 1, numpy's, a tensor of one number), or by `finish_reason`,
+    `stop_reason` or `status` (`schema.STOP_REASONS`; a text, an enumeration's member, or SGLang's `{"type": …}`).
+
+    Raises:
+        UsageError: A flag is neither true nor false, so nobody knows whether the answer was cut.
     """
     for name in _SAYS_CUT:
-        if isinstance(row.get(name), bool):
-            return bool(row[name])
-    reasons = [row[name] for name in _SAYS_WHY if isinstance(row.get(name), str)]
+        said = _flag(row.get(name), name)
+        if said is not None:
+            return said
+    reasons = [reason for name in _SAYS_WHY if (reason := _reason(row.get(name))) is not None]
     if not reasons:
         return None
     return status_of_stop(*reasons) == "truncated" or "truncated" in reasons
 
 
-def answer_of(completion: Any) -> str:
-    """The text of a completion: itself, or the content of the last message of a conversational one.
-
-    Reasoning in a field of the message (`reasoning`, `reasoning_content`) comes before it as a `<think>` block, so that
-    `text.reasoning` treats both forms alike.
-
-    Raises:
-        UsageError: It is neither.
-    """
-    if isinstance(completion, str):
-        return completion
-    try:
-        message = completion[-1]
-        content = message["content"]
-        reasoning = message.get("reasoning_content") or message.get("reasoning")
-    except (IndexError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"A completion must be a text or a list of messages with a content, got {completion!r}"
-        ) from error
-    if content is None and reasoning:
-        content = ""
-    if not isinstance(content, str):
-        raise UsageError(f"A completion's content must be a text, got {type(content).__name__}")
-    return f"<think>{reasoning}</think>{content}" if isinstance(reasoning, str) and reasoning else content
+def _flag(value: Any, name: str) -> bool | None:
+    """A flag of any type as true or false; None where there is none (null, and pandas' NaN)."""
+    plain = value.item() if hasattr(value, "item") and getattr(value, "size", 1) != 0 else value
+    if isinstance(plain, str):
+        plain = {"true": True, "false": False, "1": True, "0": False, "": None}.get(plain.strip().lower(), plain)
+    if plain is None or plain != plain:  # noqa: PLR0124 - only NaN differs from itself
+        return None
+    if isinstance(plain, bool | int | float) and plain in (0, 1):
+        return bool(plain)
+    raise UsageError(f"{name} says whether an answer was cut at its token limit: true or false, got {value!r:.60}")
 
 
-def asked_in(prompt: Any) -> str:
-    """The text of a prompt: itself, or the content of the last user message of a conversational one."""
-    if isinstance(prompt, str):
-        return prompt
-    said = [str(message.get("content") or "") for message in prompt if message.get("role") == "user"]
-    return said[-1] if said else ""
+def _reason(value: Any) -> str | None:
+    plain = value.get("type") if isinstance(value, Mapping) else getattr(value, "value", value)
+    return str(plain) if isinstance(plain, str) else None
 
-
-_known: dict[bytes, Refs] = {}
-
-
-def refs_of(ids: Sequence[str] | None, kwargs: str | Sequence[Mapping[str, Any] | None] | None) -> Refs:
-    """One row's constraints.
-
-    Arrow gives every row of a column the same keys, filled with None: those are not parameters. `kwargs` may also be
-    JSON text, as `adhere build` writes it to Parquet.
-
-    Raises:
-        UsageError: There are not as many of one as of the other, or the text is no JSON.
-    """
-    if isinstance(kwargs, str):
-        try:
-            kwargs = decoder_of(list[dict[str, Any] | None]).decode(kwargs)
-        except msgspec.DecodeError as error:
-            raise UsageError(f"kwargs must be a list of mappings or its JSON text: {error}") from error
-    ids, kwargs = list(ids if ids is not None else ()), list(kwargs if kwargs is not None else ())
-    key = msgspec.json.encode([ids, kwargs], enc_hook=_plain)
-    known = _known.get(key)
-    if known is not None:
-        return known
-    if len(ids) != len(kwargs):
-        raise UsageError(f"instruction_id_list names {len(ids)} constraints ({', '.join(ids)}), kwargs {len(kwargs)}")
-    ids, kwargs = msgspec.json.decode(key)  # plain lists and numbers, whatever the trainer's arrays were
-    refs = tuple(
-        ConstraintRef(id, {name: value for name, value in (params or {}).items() if value is not None})
-        for id, params in zip(ids, kwargs, strict=True)  # noqa: A001 - the field's word
-    )
-    if len(_known) >= MOST_CACHED:
-        _known.clear()
-    _known[key] = refs
-    return refs
-
-
-def _plain(value: Any) -> Any:
-    """Arrays and their numbers (numpy's, from Parquet) as lists and numbers."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise UsageError(f"A constraint's parameters are JSON values, got {type(value).__name__}: {value!r}")
-
-
-def refs_in(label: Any, *, where: str) -> Refs:
-    """The constraints in a row's label, ground truth or info.
-
-    It may be a mapping with `instruction_id_list` (or `instruction_id`) and `kwargs`, a list with one such mapping, or
-    either as JSON text. Other keys are not looked at.
-
-    Args:
-        label: As the trainer passes it.
-        where: What the trainer calls it, for messages.
-
-    Raises:
-        UsageError: It is none of these.
-    """
-    found = _label_of(label, where)
-    ids = next((name for name in _IDS if isinstance(found, Mapping) and name in found), None)
-    if ids is None or "kwargs" not in found:
-        got = ", ".join(map(repr, found)) if isinstance(found, Mapping) else repr(label)[:80]
-        raise UsageError(f"{where} names no constraints: it holds {got or 'nothing'}. {_WANTED}")
-    return refs_of(found[ids], found["kwargs"])
-
-
-def _label_of(label: Any, where: str) -> Any:
-    found = label
-    if isinstance(found, str | bytes):
-        try:
-            found = msgspec.json.decode(found)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise UsageError(f"{where} is no JSON: {error}. {_WANTED}") from error
-    if isinstance(found, Sequence) and not isinstance(found, str) and len(found) == 1:
-        found = found[0]
-    return found
-
-
-def asked_by(label: Any, *others: Any, where: str) -> str:
-    """A row's prompt for the intent gate (`traps=True`).
-
-    What stands under `prompt` in its label, or in what else comes with it.
-
-    Args:
-        label: As for `refs_in`. `adhere build convert` and our environments' rows write the prompt into it.
-        others: Mappings that a trainer passes beside it.
-        where: What the trainer calls the label, for messages.
-
-    Raises:
-        UsageError: None of them has it. A trainer's own text of the prompt is no substitute: it is templated.
-    """
-    for one in (_label_of(label, where), *others):
-        asked = one.get("prompt") if isinstance(one, Mapping) else None
-        if asked is not None and (text := asked_in(asked)).strip():
-            return text
-    raise UsageError(
-        f"With traps=True a row needs its prompt: {where} has no `prompt` (a text, or messages). Rows made by "
-        "`adhere build convert` have it"
-    )
-
-
-_WANTED = "Wanted: a mapping (or its JSON text) with instruction_id_list and kwargs, as in IFEval's rows"
 
 # What a chat template may leave behind an answer that was decoded with its special tokens.
 _END_TOKENS = re.compile(r"(?:<\|[A-Za-z0-9_]{1,40}\|>|<\uff5c[^<>\uff5c]{1,40}\uff5c>|</s>|<eos>|<end_of_turn>)\s*\Z")
@@ -298,3 +183,10 @@ def without_end_tokens(text: str) -> str:
     while (match := _END_TOKENS.search(text, max(0, len(text) - 100))) is not None:
         text = text[: match.start()]
     return text
+
+
+__all__ = [
+    "COLUMNS", "FEWEST_SEEN", "MISSING", "Coverage", "Missing", "Refs", "TooFewMeasurements", "answer_of", "asked_by",
+    "asked_in", "insist_on_no_typo", "insist_on_words", "is_cut_by", "mask_missing", "refs_in", "refs_of", "reward_of",
+    "without_end_tokens",
+]  # fmt: skip

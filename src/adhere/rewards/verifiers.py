@@ -17,6 +17,7 @@ from typing import Any
 from adhere.pipeline.reward import RewardKind
 from adhere.rewards.rows import COLUMNS, answer_of, asked_by, insist_on_words, is_cut_by, refs_in, reward_of
 from adhere.schema import CutAnswers, Mode
+from adhere.shapes.messages import content_of
 
 
 def verifiers_reward(
@@ -29,7 +30,8 @@ def verifiers_reward(
 ) -> Callable[..., float | None]:
     """A reward function `f(completion, info, answer, **others) -> float | None` for one rollout.
 
-    The last message of the completion is judged, its reasoning set aside, under the strict view. Where nothing was
+    The model's last message in the completion is judged, its reasoning set aside, under the strict view; one that only
+    calls a tool is an empty answer. Where nothing was
     measured the reward is None, never 0. (Rubrics of some releases turn what a reward raises, and None with it, into 0
     with a logged error: look at the log.)
 
@@ -124,9 +126,11 @@ def _reward_of_trace(task: Any, trace: Any, *, kind: RewardKind) -> float | None
 
 def answer_of_trace(trace: Any) -> tuple[str, bool]:
     """The reply of a trace of verifiers.v1 as it was written, and whether it was cut at its token limit."""
+    is_cut = is_cut_by({"is_truncated": getattr(trace, "is_truncated", None)}) is True
     # `trace.last_reply` would strip blanks, which some constraints are about.
     reply = trace.root_reply
-    if reply is None:
-        messages = trace.assistant_messages
-        reply = (messages[-1].content or "") if messages else ""
-    return answer_of(reply), getattr(trace, "is_truncated", None) is True
+    if isinstance(reply, str):
+        return reply, is_cut
+    messages = trace.assistant_messages
+    last = content_of(messages[-1].content, "A reply") if messages else None
+    return (last.text or "") if last is not None else "", is_cut

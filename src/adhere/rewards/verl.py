@@ -23,6 +23,7 @@ from adhere.rewards.rows import (
     MISSING,
     Coverage,
     Missing,
+    answer_of,
     asked_by,
     insist_on_no_typo,
     insist_on_words,
@@ -36,7 +37,7 @@ from adhere.schema import CutAnswers, Mode
 
 def compute_score(
     data_source: str | None,  # noqa: ARG001 - verl passes it
-    solution_str: str,
+    solution_str: Any,
     ground_truth: Any,
     extra_info: Any = None,
     *,
@@ -53,7 +54,7 @@ def compute_score(
 
     Args:
         data_source: Not looked at.
-        solution_str: The decoded answer.
+        solution_str: The decoded answer, or messages, of which the model's last one counts.
         ground_truth: The row's constraints; see the module.
         extra_info: Where it has `is_truncated`, `truncated`, `finish_reason`, `stop_reason` or `status`, that says
             whether the answer was cut at its token limit. verl itself passes none of these; without them it counts as
@@ -80,7 +81,7 @@ def compute_score(
     one_of(missing, MISSING, "treatment of missing rewards")
     is_cut = is_cut_by(extra_info) if isinstance(extra_info, Mapping) else None
     found = reward_of(
-        solution_str,
+        answer_of(solution_str),
         refs,
         kind=kind,
         mode=mode,
@@ -99,7 +100,7 @@ _seen: dict[float, Coverage] = {}
 
 def compute_score_batch(
     data_sources: Sequence[str | None],
-    solution_strs: Sequence[str],
+    solution_strs: Sequence[Any],
     ground_truths: Sequence[Any],
     extra_infos: Sequence[Any] | None = None,
     *,

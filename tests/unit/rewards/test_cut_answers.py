@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 
 from adhere.build.filter import judge_draws
 from adhere.constraints.base import Constraint, Finding, registry
+from adhere.errors import UsageError
 from adhere.pipeline.check import check
 from adhere.pipeline.judge import Judge, judge_of
 from adhere.pipeline.reward import reward, reward_of
 from adhere.rewards import judge_reward, verifiers_reward
-from adhere.rewards.judge import CutsUnseen
+from adhere.rewards.ends import end_tokens_of
+from adhere.rewards.judge import AllCut, CutsUnseen
 from adhere.rewards.openrlhf import reward_func
 from adhere.rewards.rows import is_cut_by
 from adhere.rewards.verifiers import judge_binary, judge_dense
@@ -44,8 +47,49 @@ def test_trl_completion_ids_without_the_end_token_were_cut() -> None:
     assert judged == [1.0, 1.0, 1.0, 0.0]
 
 
+def test_every_end_token_of_a_model_ends_an_answer(tiny_llama_dir: Path) -> None:
+    """TRL and vLLM stop at each of the generation config's list; 8 of 32 answers of a trial ended by the second."""
+    texts, tokens = ["good", "good", "good"], [[1, 2], [1, 5], [1, 9]]
+    listed = SimpleNamespace(eos_token_id=[2, 5], pad_token_id=0)
+    model = SimpleNamespace(generation_config=listed, config=SimpleNamespace(eos_token_id=2))
+    for source in (model, listed, [2, 5], [SimpleNamespace(eos_token_id=2), listed]):
+        found = judge_reward(end_tokens=source)(completions=texts, completion_ids=tokens, **columns(3))
+        assert found == [1.0, 1.0, 0.0]
+    assert end_tokens_of(model) == {0, 2, 5}
+    assert end_tokens_of(None) == frozenset()
+    with pytest.raises(UsageError, match="token ids, a model, a generation config or a tokenizer, got float"):
+        judge_reward(end_tokens=0.5)
+    tokenizer = _tokenizer(tiny_llama_dir)
+    assert end_tokens_of(str(tiny_llama_dir)) >= end_tokens_of(tokenizer)
+    with pytest.raises(UsageError, match="is no model whose tokenizer can be read"):
+        judge_reward(end_tokens=str(tiny_llama_dir / "elsewhere"))
+    assert tokenizer.eos_token_id in end_tokens_of(tokenizer)
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|turn_end|>"]})
+    tokenizer.chat_template = "{% for m in messages %}[{{ m['role'] }}]{{ m['content'] }}<|turn_end|>\n{% endfor %}"
+    assert tokenizer.convert_tokens_to_ids("<|turn_end|>") in end_tokens_of(tokenizer), "what the template writes"
+
+
+def _tokenizer(directory: Path) -> Any:
+    return pytest.importorskip("transformers").AutoTokenizer.from_pretrained(directory)
+
+
+def test_a_batch_in_which_every_answer_seems_cut_is_told_once() -> None:
+    one = judge_reward(end_tokens=END)
+    with pytest.warns(AllCut, match=r"none ends in one of the tokens \[7\]. Their last tokens are 8, 9"):
+        assert one(completions=["good"] * 2, completion_ids=[[1, 8], [9]], **columns(2)) == [0.0, 0.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one(completions=["good"] * 2, completion_ids=[[1, 8], [9]], **columns(2))
+
+
+def test_a_numpy_column_of_flags_is_seen() -> None:
+    numpy = pytest.importorskip("numpy")
+    flags = numpy.array([True, False])
+    assert judge_reward()(completions=["good"] * 2, is_truncated=flags, **columns(2)) == [0.0, 1.0]
+
+
 def test_trl_without_end_tokens_says_so_and_only_then() -> None:
-    with pytest.warns(CutsUnseen, match="end_tokens=tokenizer.eos_token_id"):
+    with pytest.warns(CutsUnseen, match="end_tokens=model"):
         assert judge_reward()(completions=["good"], completion_ids=[[1]], **columns(1)) == [1.0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -65,6 +109,10 @@ def test_trl_without_end_tokens_says_so_and_only_then() -> None:
         ({"truncated": False, "finish_reason": "length"}, False),
         ({"finish_reason": "stop"}, False),
         ({"finish_reason": None}, None),
+        ({"finish_reason": {"type": "length", "length": 64}}, True),
+        ({"is_truncated": 1}, True),
+        ({"is_truncated": "false"}, False),
+        ({"is_truncated": float("nan")}, None),
         ({"index": 3}, None),
         ({}, None),
     ],

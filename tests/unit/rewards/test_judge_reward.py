@@ -78,7 +78,9 @@ def test_wrong_rows_stop_the_training():
         judge_reward()(instruction_id_list=[], kwargs=[])
 
 
-@pytest.mark.parametrize("completion", [[], [{"role": "assistant"}], 7, [{"role": "assistant", "content": ["part"]}]])
+@pytest.mark.parametrize(
+    "completion", [7, ["text"], [{"content": "whose?"}], [{"role": "judge"}], [{"role": "assistant", "content": 3}]]
+)
 def test_what_is_no_completion_is_refused(completion: Any):
     with pytest.raises(UsageError, match="completion"):
         _call([completion])

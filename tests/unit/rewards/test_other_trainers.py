@@ -231,6 +231,7 @@ def test_they_need_no_training_stack():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.filterwarnings("ignore::adhere.rewards.judge.AllCut")
 @pytest.mark.filterwarnings("ignore:`(is_)?gradient_checkpointing\\w*` is deprecated:FutureWarning")
 def test_a_real_trainer_of_trl_trains_on_it(tiny_llama_dir: Path, tmp_path: Path):
     """Two steps of GRPO: the logged rewards are the judge's own, a row without a measurement stays out of them."""

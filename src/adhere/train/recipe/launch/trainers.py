@@ -372,13 +372,14 @@ def _trl(recipe: Recipe, data: str) -> dict[str, str]:
 
 from pathlib import Path
 
+import torch
 import trl
 from datasets import load_dataset
-from transformers import AutoTokenizer
 from trl.rewards import get_soft_overlong_punishment
 
-from adhere import judge_reward
+from adhere.rewards import judge_reward, summed
 
+ON_CPU = {{}} if torch.cuda.is_available() or torch.backends.mps.is_available() else {{"use_cpu": True, "bf16": False}}
 OVERLONG = {overlong!r}
 START, DATA, LORA = {_start(recipe)!r}, Path({data!r}), {peft!r}
 STAGES = [
@@ -398,15 +399,15 @@ def spoken(row):
 model = START
 for trainer, config, table, name, settings in STAGES:
     rows = load_dataset("json", data_files=str(DATA / f"{{table}}.jsonl"), split="train").map(spoken)
-    arguments = getattr(trl, config)(output_dir=name, **settings)
+    arguments = getattr(trl, config)(output_dir=name, **(settings | ON_CPU))
     more = {{}}
     if table == "rl":
-        end = AutoTokenizer.from_pretrained(model).eos_token_id
-        more["reward_funcs"] = [judge_reward({kind!r}, traps={traps}, end_tokens=end)]
+        reward = judge_reward({kind!r}, traps={traps}, end_tokens=model)
         if OVERLONG.get(name):  # length limit, tokens before it over which the reward falls, by how much
             limit, last, weight = OVERLONG[name]
-            more["reward_funcs"].append(get_soft_overlong_punishment(limit, last))
-            arguments.reward_weights = [1.0, weight]
+            # One function, because of several TRL sums a None of one (not measured) as 0.
+            reward = summed((1.0, reward), (weight, get_soft_overlong_punishment(limit, last)))
+        more["reward_funcs"] = reward
         if "score_variance" in rows.column_names:
             rows = rows.sort("score_variance", reverse=True)
     if LORA is not None and trainer != "RewardTrainer":

@@ -1,0 +1,89 @@
+"""Which tokens end an answer, from what a trainer's user has at hand.
+
+A tokenizer's `eos_token_id` is one token, and a model may stop at others: TRL and vLLM stop at every one of the
+generation config's list. An answer that ended by another than the one that was named would count as cut, and earn 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from adhere.errors import UsageError
+from adhere.extras import need
+
+_MARK = "adhere"
+
+
+def end_tokens_of(source: Any) -> frozenset[int]:
+    """The tokens with which answers end, and the padding that may follow them.
+
+    Args:
+        source: A token; a model (its generation config is read), or its name as transformers and TRL take it; a
+            generation config; a tokenizer (its end of sequence, what its chat template writes behind an answer, and
+            `generation_config.json` beside it); several of these; or None, for none.
+
+    Raises:
+        UsageError: It is none of these, or there is no model of that name.
+    """
+    if source is None:
+        return frozenset()
+    if isinstance(source, int) and not isinstance(source, bool):
+        return frozenset([source])
+    if isinstance(source, str | Path):
+        return _of_name(str(source))
+    if isinstance(source, Iterable) and not hasattr(source, "eos_token_id"):
+        return frozenset[int]().union(*map(end_tokens_of, source))
+    ids: frozenset[int] = frozenset()
+    known = False
+    for one in (source, getattr(source, "generation_config", None), getattr(source, "config", None)):
+        if one is not None and hasattr(one, "eos_token_id"):
+            known = True
+            ids |= end_tokens_of(one.eos_token_id) | end_tokens_of(getattr(one, "pad_token_id", None))
+    if hasattr(source, "apply_chat_template"):
+        ids |= _of_template(source) | _beside(getattr(source, "name_or_path", ""))
+    if not known:
+        raise UsageError(
+            f"end_tokens takes token ids, a model, a generation config or a tokenizer, got {type(source).__name__}: "
+            f"{source!r:.60}"
+        )
+    return ids
+
+
+def _of_name(name: str) -> frozenset[int]:
+    transformers = need("transformers", extra="train")
+    try:
+        ids = end_tokens_of(transformers.AutoTokenizer.from_pretrained(name))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"end_tokens={name!r} is no model whose tokenizer can be read: {error}") from error
+    try:
+        return ids | end_tokens_of(transformers.GenerationConfig.from_pretrained(name))
+    except OSError:  # most base models have none, and then stop at the tokenizer's token alone
+        return ids
+
+
+def _of_template(tokenizer: Any) -> frozenset[int]:
+    """The special token that a chat template writes behind an answer (`<|im_end|>`, `<|eot_id|>`)."""
+    if not getattr(tokenizer, "chat_template", None):
+        return frozenset()
+    turns = [{"role": "user", "content": "?"}, {"role": "assistant", "content": _MARK}]
+    text = tokenizer.apply_chat_template(turns, tokenize=False)
+    tail = tokenizer(text.rpartition(_MARK)[2], add_special_tokens=False)["input_ids"]
+    special = set(tokenizer.all_special_ids) | {
+        token for token, added in getattr(tokenizer, "added_tokens_decoder", {}).items() if added.special
+    }
+    return frozenset(token for token in tail[:1] if token in special)
+
+
+def _beside(name: str) -> frozenset[int]:
+    """What `generation_config.json` says in the folder that a tokenizer was read from."""
+    path = Path(name) / "generation_config.json"
+    if not name or not path.is_file():
+        return frozenset()
+    stored = json.loads(path.read_bytes())
+    return end_tokens_of(stored.get("eos_token_id")) | end_tokens_of(stored.get("pad_token_id"))
+
+
+__all__ = ["end_tokens_of"]

@@ -1,0 +1,191 @@
+"""Messages as others write them: objects or mappings, `role`/`content` or ShareGPT's `from`/`value`, texts or parts.
+
+A reward is paid for what the model wrote, so whose words these are is read in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from adhere.calls import calls_of, written_calls
+from adhere.errors import UsageError
+from adhere.schema import Role
+
+ROLES: Mapping[str, Role] = {
+    "system": "system", "developer": "system",
+    "user": "user", "human": "user", "prompter": "user",
+    "assistant": "assistant", "gpt": "assistant", "model": "assistant", "ai": "assistant", "bot": "assistant",
+    "chatgpt": "assistant", "bing": "assistant", "bard": "assistant", "function_call": "assistant",
+    "tool": "tool", "function": "tool", "observation": "tool", "function_response": "tool", "ipython": "tool",
+}  # fmt: skip
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+_THOUGHTS = frozenset({"thinking", "reasoning"})  # types of parts that hold no answer
+_TEXTS = frozenset({"text", "input_text", "output_text", "refusal"})
+
+
+class Said(NamedTuple):
+    """One message as it is read.
+
+    Attributes:
+        role: Whose it is.
+        text: Its content without reasoning, or None where it has none.
+        reasoning: What a field or a part of it holds of the model's reasoning; empty: nothing.
+        calls: Whether it calls a tool.
+        other: Types of parts that are no text (a picture, a sound).
+    """
+
+    role: Role
+    text: str | None
+    reasoning: str
+    calls: bool
+    other: tuple[str, ...]
+
+
+class Content(NamedTuple):
+    """What a message's content holds; fields as of `Said`."""
+
+    text: str | None
+    reasoning: str
+    other: tuple[str, ...]
+
+
+def field(message: Any, *names: str) -> Any:
+    """The first of some fields that a mapping or an object has and that is not None."""
+    for name in names:
+        value = message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)
+        if value is not None:
+            return value
+    return None
+
+
+def is_message(value: Any) -> bool:
+    """Whether a value is one message: it says whose it is."""
+    return isinstance(field(value, "role", "from"), str) and not isinstance(value, str)
+
+
+def read_message(message: Any, where: str = "a message") -> Said:
+    """One message of anybody's.
+
+    Raises:
+        UsageError: It does not say whose it is, or its content is neither a text nor parts.
+    """
+    name = field(message, "role", "from")
+    name = getattr(name, "value", name)  # an enumeration's
+    role = ROLES.get(str(name).lower()) if isinstance(name, str) else None
+    if role is None:
+        raise UsageError(
+            f"{where}: {_show(message)} is no message: its role is {name!r}. Wanted: a mapping with role (or from), "
+            f"one of {', '.join(ROLES)}, and content (or value)"
+        )
+    content = content_of(field(message, "content", "value"), where)
+    called = name == "function_call"
+    thoughts = [value for name in _REASONING if isinstance(value := field(message, name), str) and value]
+    return Said(
+        role,
+        None if called else content.text,
+        thoughts[0] if thoughts else content.reasoning,
+        called or has_calls(message),
+        content.other,
+    )
+
+
+def has_calls(message: Any) -> bool:
+    """Whether an assistant's message calls a tool."""
+    calls, call = field(message, "tool_calls"), field(message, "function_call")
+    if isinstance(calls, Sequence) and not isinstance(calls, str) and len(calls):
+        return True
+    return call is not None or (isinstance(message, dict) and bool(calls_of(message)))
+
+
+def content_of(content: Any, where: str = "a message") -> Content:
+    """A content as text: itself, or its parts behind each other, reasoning and pictures apart.
+
+    Raises:
+        UsageError: It is neither None, a text nor a list of parts.
+    """
+    if content is None or isinstance(content, str):
+        return Content(content, "", ())
+    if is_listed(content):
+        texts, thoughts, other = [], [], []
+        for part in content:
+            kind = field(part, "type") if not isinstance(part, str) else "text"
+            text = part if isinstance(part, str) else field(part, "text", "refusal", "thinking", "reasoning")
+            if kind in _THOUGHTS:
+                thoughts.append(_plain(text))
+            elif isinstance(text, str) and (kind is None or kind in _TEXTS):
+                texts.append(text)
+            else:
+                other.append(str(kind))
+        return Content("".join(texts) if texts or not len(content) else None, "\n".join(thoughts), tuple(other))
+    raise UsageError(f"{where}: a content is a text or a list of parts, got {type(content).__name__}: {content!r:.80}")
+
+
+def _plain(value: Any) -> str:
+    """Reasoning in a part is a text, or a list of parts again (Mistral)."""
+    if isinstance(value, str):
+        return value
+    return "".join(str(field(one, "text") or "") for one in value) if is_listed(value) else ""
+
+
+def is_listed(value: Any) -> bool:
+    """Whether a value is a list of things: a list, a tuple, numpy's array."""
+    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__getitem__"):
+        return False
+    return hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0  # an array of no dimension has no length
+
+
+def answer_of(completion: Any) -> str | None:
+    """The text that the model answered, reasoning before it as a `<think>` block; None: there is no completion.
+
+    Of messages the last one that the model wrote is judged, whoever spoke after it. One that only calls a tool, or a
+    conversation in which the model said nothing, is an empty answer.
+
+    Raises:
+        UsageError: It is neither a text nor messages.
+    """
+    if completion is None:
+        return None
+    if isinstance(completion, str):
+        return completion
+    messages = [completion] if is_message(completion) else completion
+    if not is_listed(messages):
+        raise UsageError(
+            f"A completion must be a text or a list of messages with a role and a content, got {completion!r}"
+        )
+    said = [read_message(one, "A completion") for one in messages]
+    last = next((one for one in reversed(said) if one.role == "assistant"), None)
+    if last is None:
+        return ""
+    text = last.text or ""
+    return f"<think>{last.reasoning}</think>{text}" if last.reasoning else text
+
+
+def without_calls(text: str) -> str:
+    """The text of an answer that begins or ends with `<tool_call>` blocks, without them; any other as it is."""
+    bare = text.strip()
+    return written_calls(text)[0] if bare.startswith("<tool_call>") or bare.endswith("</tool_call>") else text
+
+
+def asked_in(prompt: Any) -> str:
+    """The text of a prompt: itself, or that of the last user message of a conversational one."""
+    if isinstance(prompt, str):
+        return prompt
+    said = [one for message in prompt if (one := read_message(message, "A prompt")).role == "user"]
+    return (said[-1].text or "") if said else ""
+
+
+def texts_of(messages: Iterable[Any], where: str = "a conversation") -> list[str]:
+    """What everybody says in a conversation."""
+    return [one.text for message in messages if (one := read_message(message, where)).text]
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+__all__ = [
+    "ROLES", "Content", "Said", "answer_of", "asked_in", "content_of", "field", "has_calls", "is_listed", "is_message",
+    "read_message", "texts_of", "without_calls",
+]  # fmt: skip
