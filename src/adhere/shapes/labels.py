@@ -47,7 +47,7 @@ def refs_of(ids: Any, kwargs: Any) -> Refs:
     if known is not None:
         return known
     # Plain lists and numbers from here on, whatever the trainer's arrays were.
-    ids, kwargs = (_listed(value, name) for value, name in zip(msgspec.json.decode(key), COLUMNS, strict=True))
+    ids, kwargs = (_list_of(value, name) for value, name in zip(msgspec.json.decode(key), COLUMNS, strict=True))
     if isinstance(kwargs, Mapping):
         kwargs = _of_lists(kwargs, len(ids))
     if not all(isinstance(one, str) for one in ids):
@@ -66,7 +66,7 @@ def refs_of(ids: Any, kwargs: Any) -> Refs:
     return refs
 
 
-def _listed(value: Any, name: str) -> Any:
+def _list_of(value: Any, name: str) -> Any:
     """A column's value as a list, or for kwargs a mapping."""
     if value is None:
         return []

@@ -24,7 +24,7 @@ _THOUGHTS = frozenset({"thinking", "reasoning"})  # types of parts that hold no 
 _TEXTS = frozenset({"text", "input_text", "output_text", "refusal"})
 
 
-class Said(NamedTuple):
+class ReadMessage(NamedTuple):
     """One message as it is read.
 
     Attributes:
@@ -43,7 +43,7 @@ class Said(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What a message's content holds; fields as of `Said`."""
+    """What a message's content holds; fields as of `ReadMessage`."""
 
     text: str | None
     reasoning: str
@@ -64,7 +64,7 @@ def is_message(value: Any) -> bool:
     return isinstance(field(value, "role", "from"), str) and not isinstance(value, str)
 
 
-def read_message(message: Any, where: str = "a message") -> Said:
+def read_message(message: Any, where: str = "a message") -> ReadMessage:
     """One message of anybody's.
 
     Raises:
@@ -81,7 +81,7 @@ def read_message(message: Any, where: str = "a message") -> Said:
     content = content_of(field(message, "content", "value"), where)
     called = name == "function_call"
     thoughts = [value for name in _REASONING if isinstance(value := field(message, name), str) and value]
-    return Said(
+    return ReadMessage(
         role,
         None if called else content.text,
         thoughts[0] if thoughts else content.reasoning,
@@ -186,6 +186,6 @@ def _show(value: Any) -> str:
 
 
 __all__ = [
-    "ROLES", "Content", "Said", "answer_of", "asked_in", "content_of", "field", "has_calls", "is_listed", "is_message",
+    "ROLES", "Content", "ReadMessage", "answer_of", "asked_in", "content_of", "field", "has_calls", "is_listed", "is_message",
     "read_message", "texts_of", "without_calls",
 ]  # fmt: skip
