@@ -186,6 +186,6 @@ def _show(value: Any) -> str:
 
 
 __all__ = [
-    "ROLES", "Content", "ReadMessage", "answer_of", "asked_in", "content_of", "field", "has_calls", "is_listed", "is_message",
-    "read_message", "texts_of", "without_calls",
+    "ROLES", "Content", "ReadMessage", "answer_of", "asked_in", "content_of", "field", "has_calls", "is_listed",
+    "is_message", "read_message", "texts_of", "without_calls",
 ]  # fmt: skip
