@@ -11,6 +11,8 @@ from adhere.build.filter import Answer, Candidate, diverse, find_passing, repair
 from adhere.build.pairs import Pair, pairs
 from adhere.schema import Json, PairRow, Prompt, Record, RlRow, SftRow
 
+ROWS_VERSION = 1  # raised when other rows are made of the same answers: filters, repairs, pairs, plain answers
+
 
 class Limits(Record, frozen=True):
     """How much is kept of what passes; None keeps all. Under a limit on rows, kinds get equal shares.

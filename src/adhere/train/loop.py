@@ -43,6 +43,7 @@ __all__ = [
     "settle",
 ]
 
+LOOP_VERSION = 1  # raised when what all methods share (loop, packing, optimizer, adapters) trains other weights
 Part = TypeVar("Part")
 Item = TypeVar("Item")
 Settings = TypeVar("Settings", bound="OptimizerSettings")

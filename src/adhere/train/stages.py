@@ -52,6 +52,8 @@ class Stage(NamedTuple):
         provenance: Where its defaults come from.
         yields: `weights`, or the name of a side artefact that it leaves in `StageResult.artefact` (such as
             `reward-model`).
+        version: Raised when the weights that it trains from given rows change; cells of a study hold it. What all
+            methods share has `loop.LOOP_VERSION`.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Stage(NamedTuple):
     work: Callable[[Any, Shape], Work]
     provenance: Mapping[str, Provenance]
     yields: str = "weights"
+    version: int = 1
 
     @property
     def online(self) -> bool:

@@ -1,9 +1,12 @@
-"""A cell's key holds what can change weights, and nothing else."""
+"""A cell's key names our code by declared versions, and hashes the text of other packages' code."""
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,121 +16,97 @@ pytest.importorskip("torch", reason="stages need the train extra")
 import adhere
 from adhere.schema import ConstraintRef, Prompt, Turn
 from adhere.study.design import identity
-from adhere.study.design.identity import drawing_identity, source_hash, training_identity
+from adhere.study.design.identity import drawing_identity, judging_identity, training_identity
 
 PACKAGE = Path(adhere.__file__).parent
-# A pool of `case:lower` prompts, and a cell that DPO trains.
-ROOTS = {
-    "drawn": (*identity.DRAWING, "constraints/kinds/trained/case.py"),
-    "trained": (*identity.TRAINING, "train/methods/dpo.py"),
-}
+KEYS = """
+import json
+from adhere.schema import ConstraintRef, Prompt, Turn
+from adhere.study.design.identity import drawing_identity, judging_identity, training_identity
+
+refs = ConstraintRef("case:lower", {}), ConstraintRef("last_word:last_word_answer", {"last_word": "end"})
+prompts = [Prompt("p", (Turn("x", refs),))]
+print(json.dumps([drawing_identity(prompts), judging_identity(prompts), training_identity("dpo"), training_identity("grpo")]))
+"""
 
 
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory) -> Path:
-    root = tmp_path_factory.mktemp("copy") / "adhere"
-    shutil.copytree(PACKAGE, root, ignore=shutil.ignore_patterns("__pycache__"))
-    return root
+def keys(package: Path) -> list[str]:
+    """The keys that a copy of the package computes, in a process of its own."""
+    environment = os.environ | {"PYTHONPATH": str(package.parent)}
+    ran = subprocess.run([sys.executable, "-c", KEYS], env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    found: list[str] = json.loads(ran.stdout)
+    return found
 
 
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    yield
-    forget()
-
-
-def forget() -> None:
-    source_hash.cache_clear()
-
-
-def hashed(copy: Path, of: str) -> str:
-    forget()
-    return source_hash(ROOTS[of], copy)
-
-
-def edited(copy: Path, file: str, of: str, *, before: str = "", after: str = "\nEDITED = 1\n") -> bool:
-    """Whether putting something before and behind a file's text changes the hash."""
-    known, text = hashed(copy, of), (copy / file).read_text()
-    (copy / file).write_text(before + text + after)
-    found = hashed(copy, of)
-    (copy / file).write_text(text)
-    assert hashed(copy, of) == known
-    return found != known
-
-
-@pytest.mark.parametrize(
-    ("of", "file"),
-    [
-        ("drawn", "schema.py"),
-        ("drawn", "constraints/kinds/trained/case.py"),
-        ("drawn", "constraints/base.py"),
-        ("drawn", "constraints/kinds/shared/edits.py"),
-        ("drawn", "constraints/repair.py"),
-        ("drawn", "models/chat.py"),
-        ("drawn", "models/local/decoder/decode.py"),
-        ("drawn", "pipeline/judge.py"),
-        ("drawn", "build/filter.py"),
-        ("drawn", "text/words.py"),
-        ("trained", "train/methods/dpo.py"),
-        ("trained", "train/loop.py"),
-        ("trained", "train/batch/pairs.py"),
-        ("trained", "pipeline/reward.py"),
-        ("trained", identity.TRAINING[0]),
-    ],
-)
-def test_what_can_change_weights_changes_the_hash(copy: Path, of: str, file: str) -> None:
-    assert edited(copy, file, of)
-
-
-@pytest.mark.parametrize("of", ["drawn", "trained"])
-@pytest.mark.parametrize(
-    "file", ["sweep/stages.py", "report/study/html.py", "study/outcome/verdict.py", "cli/study.py", "store/run.py",
-             "stats/crossed.py", "train/budget/estimate.py", "train/budget/memory.py",
-             "constraints/kinds/trained/length.py",
-             "constraints/kinds/held_out/code.py", "constraints/published/ifbench/__init__.py",
-             "constraints/published/iftrain/words.py", "train/methods/grpo.py"]
-)  # fmt: skip
-def test_what_is_not_used_does_not(copy: Path, of: str, file: str) -> None:
-    assert not edited(copy, file, of)
-
-
-@pytest.mark.parametrize("file", ["constraints/kinds/trained/case.py", "text/words.py"])
-def test_comments_and_docstrings_do_not(copy: Path, file: str) -> None:
-    assert not edited(copy, file, "drawn", before="# why\n", after='\n# how\n"""and what for"""\n')
-    docstring = (copy / file).read_text().partition('"""')[2].partition('"""')[0]
-    text = (copy / file).read_text()
-    known = hashed(copy, "drawn")
-    (copy / file).write_text(text.replace(docstring, "Said otherwise.", 1))
-    assert hashed(copy, "drawn") == known
-    (copy / file).write_text(text)
-
-
-def test_a_data_file_beside_the_code_is_part_of_it(copy: Path) -> None:
-    file = next(path for path in (copy / "constraints/published/shared").iterdir() if path.suffix not in {".py", ""})
-    known = hashed(copy, "drawn")
-    data = file.read_bytes()
-    file.write_bytes(data + b"x")
-    assert hashed(copy, "drawn") != known
-    file.write_bytes(data)
-
-
-def test_every_named_source_exists() -> None:
-    named = (*identity.DRAWING, *identity.TRAINING, *identity.ROOMS, *identity.EXCEPT, *identity.IFTRAIN)
-    assert [source for source in named if not (PACKAGE / source).exists()] == []
+def test_moving_code_changes_no_key(tmp_path: Path) -> None:
+    copy = tmp_path / "adhere"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    before = keys(copy)
+    (copy / "train" / "losses").mkdir()
+    (copy / "train" / "losses" / "__init__.py").write_text('"""Losses."""\n')
+    moves = {
+        "train/batch/objectives.py": "train/losses/formulas.py",
+        "text/words.py": "text/counted.py",
+        "models/local/decoder/pick.py": "models/local/decoder/draw.py",
+    }
+    modules = {
+        old: ["adhere." + one.removesuffix(".py").replace("/", ".") for one in (old, new)] for old, new in moves.items()
+    }
+    for old, new in moves.items():
+        (copy / old).rename(copy / new)
+    for file in copy.rglob("*.py"):
+        text = file.read_text()
+        for was, now in modules.values():
+            text = text.replace(f"from {was} import", f"from {now} import")
+            text = text.replace(
+                f"from {was.rpartition('.')[0]} import {was.rpartition('.')[2]}\n",
+                f"from {now.rpartition('.')[0]} import {now.rpartition('.')[2]} as {was.rpartition('.')[2]}\n",
+            )
+        file.write_text(text)
+    assert keys(copy) == before
+    dpo = copy / "train" / "methods" / "dpo.py"
+    dpo.write_text(dpo.read_text().replace("version=1", "version=2"))
+    assert [one == other for one, other in zip(keys(copy), before, strict=True)] == [True, True, False, True]
 
 
 def prompt(kind: str, **params) -> Prompt:
     return Prompt("p", (Turn("x", (ConstraintRef(kind, params),)),))
 
 
-def test_an_iftrain_kind_brings_its_rules_and_its_twin(monkeypatch) -> None:
-    roots: list[tuple[str, ...]] = []
-    monkeypatch.setattr(identity, "source_hash", lambda found: roots.append(found) or "")
-    drawing_identity([prompt("last_word:last_word_answer", last_word="end")])
-    drawing_identity([prompt("case:lower")])
-    rules = {"constraints/published/iftrain/words.py", "constraints/kinds/trained/start_end.py"}
-    assert rules <= set(roots[0])
-    assert rules.isdisjoint(roots[1])
+def test_an_iftrain_kind_brings_the_kind_that_repairs_for_it(monkeypatch) -> None:
+    known = (
+        drawing_identity([prompt("last_word:last_word_answer", last_word="end")]),
+        drawing_identity([prompt("case:lower")]),
+    )
+    monkeypatch.setattr(identity.registry.get("startend:last_word"), "version", 99)
+    now = (
+        drawing_identity([prompt("last_word:last_word_answer", last_word="end")]),
+        drawing_identity([prompt("case:lower")]),
+    )
+    assert now[0] != known[0]
+    assert now[1] == known[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn", "judged", "trained"),
+    [("DECODER_VERSION", True, True, True), ("ROWS_VERSION", True, False, False), ("LOOP_VERSION", False, False, True),
+     ("VERIFIER_VERSION", True, True, True)],
+)  # fmt: skip
+def test_a_version_that_rises_changes_what_depends_on_it(
+    monkeypatch, name: str, drawn: bool, judged: bool, trained: bool
+) -> None:
+    asked = [prompt("case:lower")]
+    known = drawing_identity(asked), judging_identity(asked), training_identity("sft")
+    monkeypatch.setattr(identity, name, 99)
+    now = drawing_identity(asked), judging_identity(asked), training_identity("sft")
+    assert [one != other for one, other in zip(now, known, strict=True)] == [drawn, judged, trained]
+
+
+def test_prompts_of_another_profile_are_judged_by_another_version() -> None:
+    old = Prompt("p", (Turn("x", (ConstraintRef("count:pronouns", {"N": 2}),)),), tags={"profile": "ifbench-2025"})
+    new = Prompt("p", (Turn("x", (ConstraintRef("count:pronouns", {"N": 2}),)),))
+    assert judging_identity([old]) != judging_identity([new])
 
 
 def test_libraries_are_part_of_it(monkeypatch) -> None:
@@ -139,7 +118,6 @@ def test_libraries_are_part_of_it(monkeypatch) -> None:
 
 
 def test_other_kinds_and_other_methods_are_other_code() -> None:
-    assert drawing_identity([prompt("case:lower")]) == drawing_identity([prompt("case:upper")]), "one file defines both"
     assert drawing_identity([prompt("case:lower")]) != drawing_identity([prompt("startend:quotes")])
     assert len({training_identity(method) for method in ("sft", "dpo", "grpo")}) == 3
 
@@ -153,7 +131,10 @@ def test_a_plug_ins_code_is_part_of_it_where_it_is_used(tmp_path, monkeypatch) -
     before = identity._foreign([plugged.check])
     module.write_text("def check(): return 2\n")
     assert identity._foreign([plugged.check]) != before
-    assert identity._foreign([prompt]) != {}, "a function of another package"
+    module.rename(tmp_path / "elsewhere.py")
+    monkeypatch.setattr(identity, "_sources", lambda _: [tmp_path / "elsewhere.py"])
+    assert "elsewhere" not in str(identity._foreign([plugged.check])), "no name of a file is in a key"
+    assert identity._foreign([prompt]) != [], "a function of another package"
 
 
 def test_constraints_inside_others_are_found() -> None:

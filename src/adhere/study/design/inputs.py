@@ -21,7 +21,7 @@ from adhere.schema import Prompt, content_hash, derive_seed
 from adhere.store.run import alone
 from adhere.study.design.budgets import with_budgets
 from adhere.study.design.frozen import FrozenStudy, load_frozen
-from adhere.study.design.identity import drawing_identity, training_identity
+from adhere.study.design.identity import drawing_identity, judging_identity, training_identity
 from adhere.study.design.plan import Inputs, Plan, make_plan
 from adhere.study.design.spec import StudySpec
 from adhere.study.design.tasks import Task, tasks_of
@@ -110,7 +110,7 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
     else:
         code = {DRAW: drawing_identity(training)}
         code |= {TRAIN + method: training_identity(method) for method in methods}
-        code |= {JUDGE + name: drawing_identity(one.prompts) for name, one in judged.items()}
+        code |= {JUDGE + name: judging_identity(one.prompts) for name, one in judged.items()}
     hashes = _hashes(spec, inputs, [start_sha256, resolved.rollouts, resolved.layout, code[DRAW]])
     plan = make_plan(spec, hashes, resolved, {method: code[TRAIN + method] for method in methods})
     tasks = tasks_of(

@@ -107,7 +107,7 @@ def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Precision
         spec: The study.
         inputs: Of every seed, what its pools depend on.
         resolved: What it computes in.
-        code: Of every method, the hash of the code that trains by it.
+        code: Of every method, the hash of what trains by it (`identity`).
     """
     pools: dict[str, PoolPlan] = {}
     cells: dict[str, Cell] = {}

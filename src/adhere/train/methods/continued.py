@@ -295,6 +295,7 @@ STAGES.add(
         continue_training,
         _work,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )

@@ -137,6 +137,7 @@ STAGES.add(
         dpo,
         _work,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )

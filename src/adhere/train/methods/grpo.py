@@ -457,6 +457,7 @@ STAGES.add(
         grpo,
         grpo_work,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )

@@ -129,6 +129,7 @@ STAGES.add(
         hir,
         _work,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )

@@ -132,6 +132,7 @@ STAGES.add(
         iopo,
         _work,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )

@@ -94,6 +94,7 @@ STAGES.add(
         kto,
         _work,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )

@@ -193,6 +193,7 @@ STAGES.add(
         online_dpo,
         _work,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )

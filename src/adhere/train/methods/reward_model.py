@@ -287,6 +287,7 @@ STAGES.add(
         _work,
         PROVENANCE,
         "reward-model",
+        version=1,
     ),
     owner=__name__,
 )

@@ -135,6 +135,7 @@ STAGES.add(
         rft,
         _work,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )

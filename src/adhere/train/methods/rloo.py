@@ -68,6 +68,7 @@ STAGES.add(
         rloo,
         grpo_work,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )

@@ -286,6 +286,6 @@ for _name, _summary, _settings in (
 ):
     STAGES.add(
         _name,
-        Stage(_name, _summary, "arXiv 2412.15115", _settings, "sft", _rows, sft, _work, PROVENANCE),
+        Stage(_name, _summary, "arXiv 2412.15115", _settings, "sft", _rows, sft, _work, PROVENANCE, version=1),
         owner=__name__,
     )

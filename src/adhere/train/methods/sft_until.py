@@ -223,6 +223,7 @@ STAGES.add(
         sft_until,
         _cost,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )

@@ -86,6 +86,7 @@ STAGES.add(
         simpo,
         _work,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )

@@ -80,6 +80,7 @@ STAGES.add(
         uft,
         _work,
         PROVENANCE,
+        version=1,
     ),
     owner=__name__,
 )
