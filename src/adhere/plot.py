@@ -18,6 +18,7 @@ from markupsafe import Markup
 from adhere.errors import UsageError
 from adhere.pipeline.compare.paired import Comparison, Difference
 from adhere.report.pieces import charts
+from adhere.report.pieces.guards import floor_cell
 from adhere.report.pieces.numbers import percent, percent_interval, points, points_interval
 from adhere.report.pieces.picture import Picture, Theme
 from adhere.report.pieces.wording import Direction
@@ -135,7 +136,9 @@ def rates(*runs: Run | Path | str) -> Picture:
     top = min(1.0, charts.nice_top([end for bar in drawn for end in (bar.value, bar.high)], least=0.2))
     chart = charts.bars(drawn, name="Pass rates. " + "; ".join(f"{bar.label}: {bar.text}" for bar in drawn), top=top)
     title = f"{found[0].spec.model} on {found[0].spec.suite}" if len(found) == 1 else found[0].spec.suite
-    return Picture(title, chart, note="share of prompts whose answer kept every constraint, 95 % intervals")
+    floor = found[0].summary().floor
+    note = "share of prompts whose answer kept every constraint, 95 % intervals"
+    return Picture(title, chart, note=note if floor is None else f"{note}; floor {floor_cell(floor)}")
 
 
 def _difference(label: str, one: Difference) -> charts.Difference:

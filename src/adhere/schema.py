@@ -655,6 +655,13 @@ def derive_seed(*parts: object) -> int:
     return int.from_bytes(digest[:8], "big") >> 1
 
 
+def cache_root(cache: Path | None = None) -> Path:
+    """Where what can be had again is kept (models, floors): `cache`, else `$ADHERE_CACHE`, else ~/.cache/adhere."""
+    from pathlib import Path
+
+    return cache or Path(os.environ.get("ADHERE_CACHE") or Path.home() / ".cache" / "adhere").expanduser()
+
+
 def write_atomic(path: Path, data: bytes) -> None:
     """Write a whole file so that a reader sees the old bytes or the new ones, never a part.
 

@@ -26,6 +26,7 @@ COMMANDS = {
         "Measure every model of an endpoint: one leaderboard, what it cost, and what failed.",
     ),
     "verify": ("adhere.cli.verify", "Judge answers that you already have."),
+    "floors": ("adhere.cli.floors", "What answerers without a model pass of a suite: below that a rate says nothing."),
     "traps": ("adhere.cli.traps", "How often answers keep the letter of their instructions and not the intent."),
     "rescore": ("adhere.cli.rescore", "Judge a stored run again, without the model."),
     "judge": ("adhere.cli.judge", "Let a model judge what no program decides, beside the stored run."),

@@ -31,7 +31,7 @@ def command(name: str, cache: Path | None) -> None:
 
 
 def _suite(name: str, cache: Path | None) -> None:
-    from adhere.models.local.fetch import cache_root
+    from adhere.schema import cache_root
     from adhere.suites.fetch import command as use
     from adhere.suites.fetch import fetch_suite
 

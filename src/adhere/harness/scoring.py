@@ -13,6 +13,7 @@ import msgspec
 from adhere.pipeline.check import check
 from adhere.pipeline.outcomes import keeps_all
 from adhere.schema import CutAnswers, Mode, Prompt, Response, Status, ToolCall, Verdict, View, decoder_of, unpack
+from adhere.store.summary import Summary
 from adhere.text.reasoning import split_answer
 
 STRICT, LOOSE = "prompt_level_strict", "prompt_level_loose"
@@ -22,6 +23,12 @@ SCORES = (STRICT, INST_STRICT, LOOSE, INST_LOOSE)
 STATUS = "adhere_status"
 """Where rows of lm-eval and reviews of EvalScope say what became of an answer; neither has a column for it."""
 _VIEWS: tuple[tuple[View, str, str], ...] = (("strict", STRICT, INST_STRICT), ("loose", LOOSE, INST_LOOSE))
+
+
+def floor_columns(summary: Summary | None) -> dict[str, Any]:
+    """The `floor` of a finished run (prompts, strict) and its `floor_answerer`; empty without one."""
+    floor = None if summary is None else summary.floor
+    return {} if floor is None else {"floor": floor.rate, "floor_answerer": floor.answerer}
 
 
 class SaidAnswer(NamedTuple):

@@ -311,5 +311,5 @@ def count_stored(run: Run, progress: Progress = SILENT) -> Summary:
     spec = run.spec
     return summarize(
         run.prompts(), spec.draws, run.responses(), verdicts, spec.slices, damage=run.damage.rows, mode=spec.mode,
-        keep_sums=run.is_shard,
+        cut_answers=spec.cut_answers, keep_sums=run.is_shard,
     )  # fmt: skip

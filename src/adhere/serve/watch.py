@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from adhere.errors import AdhereError
+from adhere.report.pieces.guards import floor_cell
 from adhere.report.pieces.numbers import percent, percent_interval
 from adhere.schema import Record, Response, Status, decode
 from adhere.store.files import read_regular
@@ -363,10 +364,13 @@ class SweepWatch(Watch):
 
 
 def _run_result(data: bytes) -> Result:
-    rate = decode(data, Summary).overall.prompt_strict
+    summary = decode(data, Summary)
+    rate = summary.overall.prompt_strict
     if rate.of_all is None:
         return Result("–", None, rate.reason)
     note = f"{rate.passed:,} of {rate.n:,} ({percent_interval(rate.low, rate.high)})"
+    if summary.floor is not None:
+        note += f", floor {floor_cell(summary.floor)}"
     return Result(percent(rate.of_all), rate.of_all, note)
 
 

@@ -99,8 +99,22 @@ class GuardMeans(Record, frozen=True):
     sound_share: float | None = None
 
 
+class Floor(Record, frozen=True):
+    """What the best of thirty answerers without a model passes (strict view): `rate` of the `n` prompts that it got.
+
+    A rate near its floor says nothing of following. `answerer` names it (`pipeline.floors.bots`).
+    """
+
+    answerer: str
+    rate: float
+    n: int
+
+
 class SliceScore(Record, frozen=True):
     """The numbers of one slice, or of all prompts.
+
+    `floor` is None where no program decides about a text (episodes, statements for a model to judge), where today's
+    judge does not know a stored constraint, and in summaries that are older than it.
 
     `coverage` is the share of (prompt, draw) that passed or failed: `pipeline.outcomes.together` decided them. A prompt
     passes when every constraint of every turn does. `instruction_macro` is the mean over prompts of the share of their
@@ -119,6 +133,7 @@ class SliceScore(Record, frozen=True):
     families: dict[str, Tally]
     kinds: dict[str, Tally]
     guard: GuardMeans
+    floor: Floor | None = None
 
 
 class Measure(Record, frozen=True):
@@ -174,13 +189,17 @@ class CountSums(Record, frozen=True):
 
 
 class SliceSums(Record, frozen=True):
-    """What a SliceScore is made from. `guard` is (sum, number) of each mean of its GuardMeans, `texts` their `n`."""
+    """What a SliceScore is made from. `guard` is (sum, number) of each mean of its GuardMeans, `texts` their `n`.
+
+    `floors` is (passed, answered) prompts of each answerer without a model.
+    """
 
     n_prompts: int
     accounting: Accounting
     counts: CountSums
     texts: int
     guard: dict[str, tuple[float, int]]
+    floors: dict[str, tuple[int, int]] = {}
 
 
 class DrawSums(Record, frozen=True):
@@ -206,7 +225,8 @@ class Summary(Record, frozen=True):
     """All numbers of a Run.
 
     `verifier_versions` names the version that judged each kind; `damage` counts unreadable rows. `sums` are there in a
-    shard of a sharded Run (`store.sharded`), so that its shards are added up without their rows.
+    shard of a sharded Run (`store.sharded`), so that its shards are added up without their rows. `floor` is that of all
+    prompts.
     """
 
     version: int
@@ -217,6 +237,7 @@ class Summary(Record, frozen=True):
     damage: int = 0
     measures: tuple[Measure, ...] = ()
     sums: SummarySums | msgspec.UnsetType = msgspec.UNSET
+    floor: Floor | None = None
 
     @property
     def coverage(self) -> float:

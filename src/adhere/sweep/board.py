@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from adhere.schema import SCHEMA_VERSION, EngineInfo, Record, Sampling
-from adhere.store.summary import Accounting, Rate
+from adhere.store.summary import Accounting, Floor, Rate
 
 ModeOfFailure = Literal["test", "constraint", "truncated", "refused", "empty", "format wrapping", "timeout", "error"]
 TestNoun = Literal["test", "family", "slice"]
@@ -90,7 +90,7 @@ class Row(Record, frozen=True):
 
     `rank` is by `prompt_strict.of_all`; [rank_low, rank_high] holds its true rank with 95 %. All three are None where
     `unranked` says why. [bound_low, bound_high] is that rate if everything that was not measured had failed, or passed.
-    `timeouts` are among `accounting.error`. `run` is where its answers lie.
+    `timeouts` are among `accounting.error`. `run` is where its answers lie. `floor` is its suite's.
     """
 
     model: str
@@ -122,6 +122,7 @@ class Row(Record, frozen=True):
     providers: dict[str, int]
     cells: tuple[Cell, ...]
     failures: tuple[Failure, ...]
+    floor: Floor | None = None
 
 
 class Difficulty(Record, frozen=True):

@@ -108,6 +108,7 @@ def measure_run(run: Readout, *, model: str, suite: str, noun: TestNoun) -> Meas
             providers=dict(sorted(Counter(answer.provider for answer in answers if answer.provider).items())),
             cells=_cells(run, units, noun),
             failures=_failures(run, noun),
+            floor=run.summary.floor,
         ),
         _passes(units),
     )

@@ -22,12 +22,13 @@ from typing import Self
 from adhere.errors import SpecError, UsageError
 from adhere.lines.blocks import BLOCK_BYTES, LineFile, written_whole
 from adhere.lines.workers import in_order
+from adhere.pipeline.floors.stored import MOST_PROMPTS, floor_of, floors_of, tallies_of
 from adhere.pipeline.outcomes import Slot
 from adhere.pipeline.summarize import versions_of
 from adhere.pipeline.summarize.counts import CountedRates, Counts, insist, mean_of_all
 from adhere.progress import Progress, Silent, Step
 from adhere.schema import STATUSES, Mode, Prompt, Record, Status
-from adhere.store.summary import Accounting, Rate, Tally
+from adhere.store.summary import Accounting, Floor, Rate, Tally
 from adhere.suites import Suite
 from adhere.verify.imports import ImportedFile, read_import
 from adhere.verify.rows import ANY_DRAW, OUTCOMES, BadRows, Desk, JudgedBlock, Occurrence, Problem, Settings
@@ -99,6 +100,7 @@ class Verification(Record, frozen=True):
             (`pipeline.outcomes.together`).
         draws: Answers to the prompt that has most; each prompt should have so many.
         examples: For each constraint id the first answer of the file that fails it.
+        floor: What the best answerer without a model passes of these prompts; None where no program decides about them.
         skipped: The first rows that were skipped, with file and line.
         responses_sha256: Of the answers' lines, uncompressed.
     """
@@ -131,6 +133,7 @@ class Verification(Record, frozen=True):
     undecided: list[UndecidedRow]
     examples: dict[str, Example]
     skipped: list[str]
+    floor: Floor | None = None
 
 
 def verify(
@@ -335,7 +338,12 @@ class _Ledger:
                 for name, noted in sorted(self._failures.items())
             },
             skipped=self._problems,
+            floor=self._floor(suite, judged),
         )
+
+    def _floor(self, suite: Suite, judged: Iterable[int]) -> Floor | None:
+        rows = floors_of(suite.prompts, mode=self._desk.settings.mode, cut_answers=suite.cut_answers, most=MOST_PROMPTS)
+        return floor_of(tallies_of(rows, judged))
 
     def _counts(self, prompts: tuple[Prompt, ...]) -> tuple[CountedRates, set[int]]:
         """Counted by prompt, and the numbers of the prompts that have a judged answer."""

@@ -67,6 +67,7 @@ WORKS: dict[str, int] = {
     "sweep http://127.0.0.1:9/v1 --suite core --wait 0 --out sweeps": 5,
     "verify rows.jsonl --suite core --min-coverage 0 --bad-rows skip": 0,
     f"rescore {RUN}": 0,
+    "floors core:x5": 0,
     f"traps {RUN}": 0,
     f"judge {RUN} --by scripted/echo": 2,
     f"compare {RUN} {RUN}": 0,

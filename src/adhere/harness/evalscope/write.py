@@ -14,7 +14,7 @@ from adhere.errors import UsageError
 from adhere.harness.conversations import Conversation, conversations
 from adhere.harness.inspect_ai.read import ENDS
 from adhere.harness.messages import answer, assistant, messages_for
-from adhere.harness.scoring import SCORES, STATUS, STRICT, columns, verdict_rows
+from adhere.harness.scoring import SCORES, STATUS, STRICT, columns, floor_columns, verdict_rows
 from adhere.schema import write_atomic
 from adhere.store.manifest import slug
 from adhere.store.run import Run
@@ -104,6 +104,12 @@ def _review(_model: str, one: Conversation, place: int, draws: int) -> dict[str,
     }
 
 
+def _description(run: Run) -> str:
+    told = floor_columns(run.summary() if run.is_sealed else None)
+    floor = f" Floor: {told['floor']:.1%}, by the answerer {told['floor_answerer']!r} without a model." if told else ""
+    return f"Prompts whose constraints a program checks.{floor}"
+
+
 def _report(run: Run, model: str, found: Sequence[Conversation]) -> dict[str, Any]:
     metrics, primary = [], None
     for name in SCORES:
@@ -137,7 +143,7 @@ def _report(run: Run, model: str, found: Sequence[Conversation]) -> dict[str, An
         "name": f"{model}@{BENCHMARK}",
         "dataset_name": BENCHMARK,
         "dataset_pretty_name": f"adhere: {run.spec.suite}",
-        "dataset_description": "Prompts whose constraints a program checks.",
+        "dataset_description": _description(run),
         "model_name": model,
         "metrics": metrics,
         "analysis": "N/A",

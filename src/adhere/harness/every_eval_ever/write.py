@@ -17,7 +17,7 @@ from typing import Any
 from adhere.errors import UsageError
 from adhere.harness.conversations import Conversation, conversations
 from adhere.harness.messages import answer
-from adhere.harness.scoring import STRICT
+from adhere.harness.scoring import STRICT, floor_columns
 from adhere.schema import write_atomic
 from adhere.store.manifest import slug
 from adhere.store.run import Run
@@ -138,7 +138,8 @@ def _result(run: Run, name: str, found: Rate | Measure) -> dict[str, Any]:
         "metric_unit": "proportion" if top else "count",
         "lower_is_better": False, "score_type": "continuous", "min_score": 0.0, "max_score": top,
     }  # fmt: skip
-    score: dict[str, Any] = {"score": value, "details": _details(n=found.n)}
+    told = floor_columns(run.summary() if name == "prompt_strict" else None)
+    score: dict[str, Any] = {"score": value, "details": _details(n=found.n, **told)}
     if found.low is not None and found.high is not None:
         ends = {"lower": found.low, "upper": found.high, "confidence_level": 0.95}
         score["uncertainty"] = {"confidence_interval": ends, "num_samples": found.n}

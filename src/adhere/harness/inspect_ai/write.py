@@ -16,7 +16,7 @@ import msgspec
 from adhere.harness.conversations import Conversation, conversations
 from adhere.harness.inspect_ai.read import ENDS
 from adhere.harness.messages import assistant, messages_for
-from adhere.harness.scoring import SCORES, columns, verdict_rows
+from adhere.harness.scoring import SCORES, columns, floor_columns, verdict_rows
 from adhere.schema import Response, write_atomic
 from adhere.store.manifest import slug
 from adhere.store.run import Run
@@ -56,7 +56,7 @@ def _log(run: Run, found: list[Conversation], created: str) -> dict[str, Any]:
             "model_generate_config": sampling, "config": {"epochs": spec.draws, "log_samples": True},
             "packages": {"adhere": run.manifest.adhere},
             "metadata": {"engine": msgspec.to_builtins(spec.engine), "suite_sha256": spec.suite_sha256,
-                "mode": spec.mode},
+                "mode": spec.mode, **floor_columns(run.summary() if run.is_sealed else None)},
         },
         "plan": {"name": "plan", "steps": [], "config": sampling},
         "results": {"total_samples": len(found), "completed_samples": sum(one.failed is None for one in found),

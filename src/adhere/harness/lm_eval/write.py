@@ -16,7 +16,16 @@ from typing import Any
 from adhere.errors import UsageError
 from adhere.harness.conversations import Conversation, conversations
 from adhere.harness.lm_eval.task import share, task_name
-from adhere.harness.scoring import INST_LOOSE, INST_STRICT, LOOSE, STATUS, STRICT, ScoredConversation, columns
+from adhere.harness.scoring import (
+    INST_LOOSE,
+    INST_STRICT,
+    LOOSE,
+    STATUS,
+    STRICT,
+    ScoredConversation,
+    columns,
+    floor_columns,
+)
 from adhere.schema import View, write_atomic
 from adhere.store.run import Run
 
@@ -117,7 +126,11 @@ def _results(run: Run, task: str, found: Sequence[Conversation]) -> dict[str, An
             task: {
                 "task": task,
                 "output_type": "generate_until",
-                "metadata": {"suite": run.spec.suite, "sha256": run.spec.suite_sha256},
+                "metadata": {
+                    "suite": run.spec.suite,
+                    "sha256": run.spec.suite_sha256,
+                    **floor_columns(run.summary() if run.is_sealed else None),
+                },
             }
         },
         "higher_is_better": {task: dict.fromkeys(names, True)},

@@ -16,7 +16,6 @@ import errno
 import fcntl
 import hashlib
 import io
-import os
 import re
 import shutil
 import subprocess
@@ -30,7 +29,7 @@ from typing import Any, NamedTuple
 from adhere.errors import AdhereError, IntegrityError, MissingExtra, MissingModel, ResourceError, UnknownName, nearest
 from adhere.extras import need
 from adhere.progress import Progress, Silent
-from adhere.schema import Json, Record, decode, encode, write_atomic
+from adhere.schema import Json, Record, cache_root, decode, encode, write_atomic
 
 VERSION = 1
 LOCK = ".lock"
@@ -89,11 +88,6 @@ class Manifest(Record, frozen=True):
     wheel_sha256: str
     files: dict[str, str]
     made_with: dict[str, Json] = {}
-
-
-def cache_root(cache: Path | None = None) -> Path:
-    """Where models are kept: `cache`, else `$ADHERE_CACHE`, else ~/.cache/adhere."""
-    return cache or Path(os.environ.get("ADHERE_CACHE") or Path.home() / ".cache" / "adhere").expanduser()
 
 
 def model_home(name: str, cache: Path | None = None) -> Path:

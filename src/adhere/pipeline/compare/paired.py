@@ -16,6 +16,7 @@ from adhere.stats import fit_crossed
 from adhere.stats.draws import all_of, any_of, steps_to
 from adhere.store.manifest import RunSpec, differences
 from adhere.store.run import Key, Run
+from adhere.store.summary import Floor
 from adhere.suites.pictures import DRAWN, drawn_key
 
 CONFIDENCE = 0.95
@@ -71,7 +72,7 @@ class Comparison(Record, frozen=True):
     not report it. `at_equal_length` is there where it was asked for. Of `answers` that both gave, `same_answers` are
     the same text; None where the texts are not at hand. `over_draws`: with several draws the same of pass@k and pass^k
     (`stats.draws`, unbiased), for k = 2, 4, … and all draws. `sides`: tests that a is not worse than b at other tasks,
-    where such files were given.
+    where such files were given. `floor` is that of the prompts of both (strict view).
     """
 
     a: str
@@ -89,6 +90,7 @@ class Comparison(Record, frozen=True):
     over_draws: dict[str, Difference] = {}
     answers: int | None = None
     same_answers: int | None = None
+    floor: Floor | None = None
 
     @property
     def points_per_100_tokens(self) -> float | None:
@@ -170,6 +172,7 @@ def compare_paired(run: Run, a: Side, b: Side, *, view: View, notes: Iterable[st
         notes=tuple(notes),
         tokens_a=a.tokens,
         tokens_b=b.tokens,
+        floor=run.summary().floor,
     )
 
 

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from adhere.errors import BadParameter, UnknownName
+from adhere.pipeline.floors.measure import AnswererRates
+from adhere.pipeline.floors.stored import MOST_PROMPTS, floor_of, floors_of, tallies_of
 from adhere.pipeline.guard import Guard, guard
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.official import official_scores
@@ -15,7 +18,7 @@ from adhere.pipeline.summarize.counts import CountedRates, Counts, add_sums, ins
 from adhere.pipeline.summarize.estimates import nothing_measured
 from adhere.pipeline.summarize.measures import measures
 from adhere.pipeline.summarize.over_draws import draw_sums, over_draws
-from adhere.schema import SCHEMA_VERSION, Mode, Prompt, Response, Verdict
+from adhere.schema import SCHEMA_VERSION, CutAnswers, Mode, Prompt, Response, Verdict
 from adhere.store.run import Key
 from adhere.store.summary import (
     Accounting,
@@ -40,6 +43,7 @@ def summarize(
     *,
     damage: int = 0,
     mode: Mode = "reference",
+    cut_answers: CutAnswers = "judge",
     keep_sums: bool = False,
 ) -> Summary:
     """All numbers of a Run.
@@ -52,16 +56,29 @@ def summarize(
         slices: Values of `tags["slice"]` to report apart; those without prompts are left out.
         damage: Stored lines that could not be read, to be shown beside the numbers.
         mode: In which published kinds were judged.
+        cut_answers: What a cut answer counted as.
         keep_sums: Put into the summary what `summarize_shards` adds up.
 
     Raises:
         AssertionError: The counts do not add up, which is a bug of ours.
     """
     answers = Answers(prompts, draws, responses, verdicts)
-    sums = _sums(answers, slices)
+    floors = _floors(answers.prompts, mode, cut_answers)
+    sums = _sums(answers, slices, floors)
     versions = versions_of(prompts, mode)
     found = official_scores(answers, (*measures(answers), *over_draws(sums.draws, draws)))
     return _summary(sums, draws, versions, damage, found, keep_sums=keep_sums)
+
+
+def _floors(prompts: Sequence[Prompt], mode: Mode, cut_answers: CutAnswers) -> list[AnswererRates]:
+    """The floors of a Run's prompts; none where today's judge does not know one of its constraints.
+
+    The verdicts of such a Run are stored and are counted; only answers of today cannot be judged by it.
+    """
+    try:
+        return floors_of(prompts, mode=mode, cut_answers=cut_answers, most=MOST_PROMPTS)
+    except (BadParameter, UnknownName):
+        return []
 
 
 def versions_of(prompts: Iterable[Prompt], mode: Mode) -> dict[str, str]:
@@ -110,25 +127,32 @@ def _summary(
     *,
     keep_sums: bool = False,
 ) -> Summary:
+    overall = _score(sums.overall, draws)
     return Summary(
         version=SCHEMA_VERSION,
         draws=draws,
-        overall=_score(sums.overall, draws),
+        overall=overall,
         slices={name: _score(one, draws) for name, one in sums.slices.items()},
         verifier_versions=versions,
         damage=damage,
         measures=found,
         sums=sums if keep_sums else msgspec.UNSET,
+        floor=overall.floor,
     )
 
 
-def _sums(answers: Answers, slices: Sequence[str]) -> SummarySums:
+def _sums(answers: Answers, slices: Sequence[str], floors: Sequence[AnswererRates]) -> SummarySums:
     guards = _guards(answers)
-    parts = {name: _slice_sums(answers, members, guards) for name, members in by_slice(answers.prompts, slices).items()}
-    return SummarySums(_slice_sums(answers, answers.prompts, guards), parts, draw_sums(answers))
+    parts = {
+        name: _slice_sums(answers, members, guards, floors)
+        for name, members in by_slice(answers.prompts, slices).items()
+    }
+    return SummarySums(_slice_sums(answers, answers.prompts, guards, floors), parts, draw_sums(answers))
 
 
-def _slice_sums(answers: Answers, prompts: Sequence[Prompt], guards: Mapping[Key, Guard]) -> SliceSums:
+def _slice_sums(
+    answers: Answers, prompts: Sequence[Prompt], guards: Mapping[Key, Guard], floors: Sequence[AnswererRates]
+) -> SliceSums:
     counts, sound = Counts(), list[float | None]()
     for prompt in prompts:
         wanted = sum(len(turn.constraints) for turn in prompt.turns)
@@ -157,6 +181,7 @@ def _slice_sums(answers: Answers, prompts: Sequence[Prompt], guards: Mapping[Key
         counts.finish().sums,
         len(found),
         {name: (sum(values), len(values)) for name, values in known.items()},
+        tallies_of(floors, (place for place, prompt in enumerate(answers.prompts) if prompt.id in ids)),
     )
 
 
@@ -180,9 +205,13 @@ def _add_slices(one: SliceSums, other: SliceSums) -> SliceSums:
     guard = {
         name: (one.guard[name][0] + other.guard[name][0], one.guard[name][1] + other.guard[name][1]) for name in both
     }
-    return SliceSums(
-        one.n_prompts + other.n_prompts, accounting, add_sums(one.counts, other.counts), one.texts + other.texts, guard
-    )
+    floors = {
+        name: (one.floors[name][0] + other.floors[name][0], one.floors[name][1] + other.floors[name][1])
+        for name in one.floors
+        if name in other.floors
+    }
+    counts = add_sums(one.counts, other.counts)
+    return SliceSums(one.n_prompts + other.n_prompts, accounting, counts, one.texts + other.texts, guard, floors)
 
 
 def _score(sums: SliceSums, draws: int) -> SliceScore:
@@ -206,6 +235,7 @@ def _score(sums: SliceSums, draws: int) -> SliceScore:
         families=counts.families(),
         kinds=counts.kinds(),
         guard=_guard_means(sums),
+        floor=floor_of(sums.floors),
     )
 
 

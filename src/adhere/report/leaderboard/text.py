@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from adhere.report.pieces.guards import floor_line
 from adhere.report.pieces.numbers import DASH, count, decimal, percent, percent_interval, plural, points
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.sweep.board import Dead, Leaderboard, Row, SuiteFacts
@@ -69,6 +70,9 @@ def caveats(board: Leaderboard, suite: SuiteFacts) -> list[str]:
         "answers count that the model finished."
     )
     notes = [rates]
+    floor = next((row.floor for row in board.rows if row.suite == suite.name and row.floor is not None), None)
+    if floor is not None:
+        notes.append(f"Floor: {floor_line(floor)}.")
     if suite.n_ranked > 1:
         notes.append(
             f"Ranks: the range in brackets holds a model's true rank with {board.confidence:.0%} (its pairwise tests "

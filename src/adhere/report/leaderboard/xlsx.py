@@ -35,7 +35,7 @@ _SUMMARY = (
     "constraints loose", "constraints macro", "mean of four", "partial (mean)", "mean response time s", "median s",
     "90 % s", "99 % s", "first token, median s", "prompt tokens", "completion tokens", "of these reasoning",
     "total tokens", "cost USD", "USD per correct", "about the cost", "answers asked", "ok", "truncated", "empty",
-    "refused", "timed out", "other errors", "missing", "why no rank", "stored in",
+    "refused", "timed out", "other errors", "missing", "why no rank", "stored in", "floor", "floor's answerer",
 )  # fmt: skip
 
 
@@ -223,7 +223,7 @@ def _totals(row: Row) -> list[object]:
         sum(known) if known else None, row.cost.total_usd, row.cost.per_correct_usd, row.cost.reason, account.n,
         account.ok,
         account.truncated, account.empty, account.refused, row.timeouts, account.error - row.timeouts, account.missing,
-        row.unranked, row.run,
+        row.unranked, row.run, row.floor and row.floor.rate, row.floor and row.floor.answerer,
     ]  # fmt: skip
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from adhere.store.summary import GuardMeans
+from adhere.report.pieces.numbers import DASH, percent
+from adhere.store.summary import Floor, GuardMeans
 
 NO_GUARD = "no answer had a text to measure, or no prompt names topic words"
 
@@ -31,6 +32,18 @@ GUARDS = (
     GuardColumn("distinct_2", "distinct-2", "share of different word pairs; low means repetitive"),
     GuardColumn("content_share", "content", "share of the request's topic words that the answer uses"),
 )
+
+
+def floor_cell(floor: Floor | None) -> str:
+    """`25.3 % (first line)`: what the best answerer without a model passes, and its name."""
+    return DASH if floor is None else f"{percent(floor.rate)} ({floor.answerer})"
+
+
+def floor_line(floor: Floor | None) -> str:
+    """A floor in a sentence; empty where there is none."""
+    if floor is None:
+        return ""
+    return f"{percent(floor.rate)}: so many prompts pass with the answerer “{floor.answerer}”, which has no model"
 
 
 def guard_cells(guard: GuardMeans) -> list[tuple[GuardColumn, float | None]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from adhere.report.pieces.guards import GUARDS, guard_cells, guard_reasons
+from adhere.report.pieces.guards import GUARDS, floor_cell, floor_line, guard_cells, guard_reasons
 from adhere.report.pieces.numbers import count, decimal, percent, percent_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.run.measures import in_words
@@ -70,11 +70,20 @@ def runs_text(runs: Sequence[Run], *, width: int = 100) -> str:
 
 def _leaderboard(group: Group, width: int) -> str:
     rows = [
-        ["model", "passed/n", "of all", "95 % interval", "of completed", *(column.heading for column in GUARDS[:3])]
+        [
+            "model",
+            "passed/n",
+            "of all",
+            "95 % interval",
+            "floor",
+            "of completed",
+            *(column.heading for column in GUARDS[:3]),
+        ]
     ]
     for run, label in zip(group.runs, group.labels, strict=True):
         score = run.summary.overall
-        rows.append([label, *_rate(score.prompt_strict)[:4], *_guards(score)[:3]])
+        passed, rate, interval, completed, _ = _rate(score.prompt_strict)
+        rows.append([label, passed, rate, interval, floor_cell(score.floor), completed, *_guards(score)[:3]])
     lines = [heading(f"{one_line(group.suite)}: prompts whose every constraint is met"), text_table(rows, width=width)]
     lines += [paragraph(warning, width=width, label="!", hang=2) for warning in group.warnings]
     return "\n".join(lines)
@@ -98,6 +107,8 @@ def _numbers(spec: RunSpec, summary: Summary, width: int, *, details: bool) -> l
     }
     if spec.mode != "reference":
         facts["judged"] = f"in {spec.mode} mode"
+    if summary.floor is not None:
+        facts["floor"] = floor_line(summary.floor)
     lines = [paragraph(text, width=width, label=name, hang=11) for name, text in facts.items()]
     if not summary.accounting.checked:
         return [*lines, "", paragraph("No answer was judged, so there is no rate.", width=width)]
@@ -113,8 +124,11 @@ def _numbers(spec: RunSpec, summary: Summary, width: int, *, details: bool) -> l
 
 
 def _rates(slices: Mapping[str, SliceScore], width: int, *, details: bool) -> str:
-    rows = [["slice", "measure", "passed/n", "of all", "interval", "of completed", "interval"]]
-    rows += [[name, measure, *_rate(rate)] for name, measure, rate in _choose_rates(slices, details=details)]
+    rows = [["slice", "measure", "passed/n", "of all", "interval", "floor", "of completed", "interval"]]
+    for name, measure, rate in _choose_rates(slices, details=details):
+        passed, of_all, interval, *completed = _rate(rate)
+        floor = floor_cell(slices[name].floor) if rate is slices[name].prompt_strict else ""
+        rows.append([name, measure, passed, of_all, interval, floor, *completed])
     return text_table(rows, width=width, left=2)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from adhere.report.pieces.guards import NO_GUARD, guard_cells
+from adhere.report.pieces.guards import NO_GUARD, floor_cell, guard_cells
 from adhere.report.pieces.numbers import (
     count,
     decimal,
@@ -21,7 +21,7 @@ from adhere.report.pieces.numbers import (
 )
 from adhere.report.pieces.sides import following_words, rest_sentence, side_scores
 from adhere.report.pieces.wording import Effect, effect, verb_of
-from adhere.store.summary import Share
+from adhere.store.summary import Floor, Share
 from adhere.study.design.tuned import Tuning
 from adhere.study.outcome.result import ArmScore, ArmTraps, CellNote, Contrast, Curve, GuardTest, Match, StudyResult
 
@@ -204,10 +204,16 @@ def slice_scores(result: StudyResult) -> list[SliceScores]:
     stored = dict.fromkeys([*result.slices, *(score.slice for score in result.scores)])
     present = {score.slice for score in result.scores}
     return [
-        SliceScores(name, *_SLICE_TITLES.get(name, (name, "")), _arm_rows(result, name))
+        SliceScores(name, title, _with_floor(note, result.floors.get(name)), _arm_rows(result, name))
         for name in stored
         if name in present
+        for title, note in [_SLICE_TITLES.get(name, (name, ""))]
     ]
+
+
+def _with_floor(note: str, floor: Floor | None) -> str:
+    """What a slice is, and what the best answerer without a model passes of it."""
+    return note if floor is None else f"{note}{'; ' * bool(note)}floor {floor_cell(floor)}"
 
 
 def _arm_rows(result: StudyResult, slice_name: str) -> tuple[ArmRows, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adhere.pipeline.compare import Comparison, Difference, EqualLength
 from adhere.pipeline.compare.sides import CONFIDENCE
+from adhere.report.pieces.guards import floor_line
 from adhere.report.pieces.numbers import (
     count,
     decimal,
@@ -43,6 +44,8 @@ def compare_text(comparison: Comparison, *, width: int = 100) -> str:
         where = "" if contrast.slice == "all" else f" [{contrast.slice}]"
         lines.append(paragraph(found.sentence + where, width=width, label=found.short[0], hang=2))
     lines += [paragraph(note, width=width, label="!", hang=2) for note in comparison.notes]
+    if comparison.floor is not None:
+        lines.append(paragraph(floor_line(comparison.floor), width=width, label="floor", hang=7))
     if comparison.tokens_a is not None and comparison.tokens_b is not None:
         cost = f"tokens an answer: {decimal(comparison.tokens_a)} and {decimal(comparison.tokens_b)}"
         gain = comparison.points_per_100_tokens

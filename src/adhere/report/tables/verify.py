@@ -5,6 +5,7 @@ Four numbers, what they are of, the worst kinds, what was not decided.
 
 from __future__ import annotations
 
+from adhere.report.pieces.guards import floor_line
 from adhere.report.pieces.numbers import count, percent, percent_interval, plural
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.run.view import accounting_line
@@ -42,6 +43,8 @@ def _facts(found: Verification, width: int) -> list[str]:
         f"{count(done.undecided)} undecided (strict)",
         "coverage": f"{percent(found.coverage)} of answers passed or failed",
     }
+    if found.floor is not None:
+        facts["floor"] = floor_line(found.floor)
     if found.draws > 1:
         facts["draws"] = f"{count(found.draws)} answers to a prompt; intervals take each prompt's as a cluster"
     if found.keep_reasoning:

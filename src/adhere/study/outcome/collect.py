@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 
@@ -16,6 +16,7 @@ import msgspec
 import adhere
 from adhere.build.manifest import Manifest, load_manifest
 from adhere.schema import EngineInfo, Json, content_hash
+from adhere.store.summary import Floor
 from adhere.study.design.frozen import load_frozen
 from adhere.study.design.inputs import StudyInputs
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, pool_folder, who_draws
@@ -171,6 +172,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         stage_costs=[_stage_cost(plan, record, stored.pools, parameters) for record in stored.cells.values()],
         arm_costs=costs,
         growth=growth(spec, evaluations, costs),
+        floors=_floors(stored.runs.values()),
         traps=arm_traps([arm.name for arm in spec.arms], stored.runs.values(), {one.id: one for one in suite.prompts}),
         curves=[_curve(record) for record in stored.cells.values()],
         shown=_show_prompts(spec, study, evaluations),
@@ -482,6 +484,17 @@ def _is_same_number(one: str, other: str) -> bool:
         return float(one) == float(other)
     except ValueError:
         return one == other
+
+
+def _floors(runs: Iterable[Measurement]) -> dict[str, Floor]:
+    """By slice, of the first evaluation that has them: all were asked the same prompts."""
+    found: dict[str, Floor] = {}
+    for run in runs:
+        parts = {"all": run.summary.overall, **run.summary.slices}
+        found = {name: part.floor for name, part in parts.items() if part.floor is not None}
+        if found:
+            break
+    return found
 
 
 def _warnings(stored: _Records) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from adhere.pipeline.compare.sides import SideTest, rest
 from adhere.schema import EngineInfo, Json, Record
-from adhere.store.summary import GuardMeans, Share
+from adhere.store.summary import Floor, GuardMeans, Share
 from adhere.study.design.tuned import Tuning
 from adhere.study.run.measured import ShownAnswer
 
@@ -223,7 +223,10 @@ class InstructionDifference(Record, frozen=True):
 
 
 class SuiteFound(Record, frozen=True):
-    """A published suite as an outcome of the study. `contrasts` begin with that of the verdict (prompts, strict)."""
+    """A published suite as an outcome of the study. `contrasts` begin with that of the verdict (prompts, strict).
+
+    `floor` is None in results that are older than it.
+    """
 
     name: str
     sha256: str
@@ -232,6 +235,7 @@ class SuiteFound(Record, frozen=True):
     contrasts: list[Contrast]
     scores: list[SuiteScore]
     instructions: list[InstructionDifference]
+    floor: Floor | None = None
 
 
 class StudySides(Record, frozen=True):
@@ -447,7 +451,7 @@ class StudyResult(Record, frozen=True):
     hangs on; None where nothing was measured, and in results of version 2. `cells`: the checkpoint of each trained arm
     and seed that was evaluated, `ARM (seed N)` -> folder of its cell. `sides`: what other harnesses measured of the
     compared checkpoints, where their files were joined. `growth`: both compared methods at several budgets, where the
-    study varies them.
+    study varies them. `floors`: of each slice, what the best answerer without a model passes.
     """
 
     version: int
@@ -493,6 +497,7 @@ class StudyResult(Record, frozen=True):
     tuning: Tuning | None = None
     growth: Growth | None = None
     traps: list[ArmTraps] = []
+    floors: dict[str, Floor] = {}
 
     @property
     def not_worse(self) -> str:

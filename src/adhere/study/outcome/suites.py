@@ -50,6 +50,7 @@ def suites_found(
             contrasts=[first, *more],
             scores=_scores(spec, runs.get(name, {})),
             instructions=[found for pair in _tables(spec) for found in _instructions(spec, pair, one)],
+            floor=next((run.summary.floor for run in runs.get(name, {}).values()), None),
         )
         for (name, one), first, more in zip(suites.items(), primary, others, strict=True)
     ]
