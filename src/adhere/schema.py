@@ -52,7 +52,22 @@ STOP_REASONS: dict[str, Status] = {
         "truncated",
     ),
     **dict.fromkeys(
-        ("content_filter", "refusal", "SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "SPII"), "refused"
+        (
+            "content_filter",
+            "content_filtered",
+            "refusal",
+            "guardrail_intervened",
+            "SAFETY",
+            "PROHIBITED_CONTENT",
+            "RECITATION",
+            "BLOCKLIST",
+            "SPII",
+            "LANGUAGE",
+            "IMAGE_SAFETY",
+            "IMAGE_PROHIBITED_CONTENT",
+            "IMAGE_RECITATION",
+        ),
+        "refused",
     ),
     **dict.fromkeys(("error", "abort"), "error"),
 }

@@ -13,6 +13,9 @@ from adhere.progress import for_terminal
 from adhere.terminal import show
 
 if TYPE_CHECKING:
+    from adhere.build.checks.spec import ChecksSpec
+    from adhere.build.dataset.spec import DataSpec
+    from adhere.models.http.options import EndpointOptions
     from adhere.steps.engines import EngineName
 
 
@@ -34,6 +37,23 @@ class _Default(click.Group):
 @click.group("build", cls=_Default)
 def command() -> None:
     """Build verified data: adhere build DATA.toml (or --model …), adhere build checks, adhere build convert."""
+
+
+def endpoint_of(spec: DataSpec | ChecksSpec) -> EndpointOptions | None:
+    """Return how the model of a spec is talked to; None: as every endpoint, or it runs here.
+
+    Raises:
+        UsageError: A field cannot be added or left out, or the model is behind no endpoint.
+    """
+    from adhere.errors import UsageError
+    from adhere.models.catalog import is_endpoint
+    from adhere.models.http.options import EndpointOptions
+
+    if not (spec.send or spec.omit):
+        return None
+    if not is_endpoint(spec.model):
+        raise UsageError(f"{spec.model} runs on this machine: `send` and `omit` are for models behind an endpoint")
+    return EndpointOptions(send=spec.send, omit=spec.omit)
 
 
 @command.command("data")
@@ -88,7 +108,7 @@ def data(
     directory = out or Path("data") / wanted.name
     progress = for_terminal()
     judge_name = wanted.filter.judge
-    answering = fetch_and_use(lambda: open_model(wanted.model), progress)
+    answering = fetch_and_use(lambda: open_model(wanted.model, endpoint=endpoint_of(wanted)), progress)
     judge = fetch_and_use(lambda: open_model(judge_name), progress) if judge_name else None
     try:
         card = build_dataset(wanted, answering, directory, judge=judge, progress=progress)
@@ -127,7 +147,7 @@ def checks(spec: Path | None, model: str | None, out: Path | None, as_json: bool
     wanted = msgspec.structs.replace(wanted, model=model or wanted.model)
     directory = out or Path("checks") / wanted.name
     progress = for_terminal()
-    writing = fetch_and_use(lambda: open_model(wanted.model), progress)
+    writing = fetch_and_use(lambda: open_model(wanted.model, endpoint=endpoint_of(wanted)), progress)
     try:
         report = build_checks(wanted, writing, directory, progress=progress)
     finally:

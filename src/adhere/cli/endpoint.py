@@ -49,6 +49,15 @@ _OPTIONS = (
             "prompt's words alone]."
         ),
     ),
+    click.option(
+        "--send",
+        multiple=True,
+        metavar="KEY=JSON",
+        help="A field added to every request (top_k=20); stored with the run, so no secrets. May be repeated.",
+    ),
+    click.option(
+        "--omit", multiple=True, metavar="KEY", help="A field left out of every request (seed). May be repeated."
+    ),
     click.option("--provider", help="At OpenRouter: only this provider answers."),
     click.option("--dialect", help="What kind of server it is [guessed]."),
     click.option(
@@ -71,6 +80,7 @@ _OPTIONS = (
 _NAMES = (
     "timeout_s", "stream", "concurrency", "model_concurrency", "requests_per_minute", "tokens_per_minute",
     "max_cost_usd", "price", "reasoning_effort", "response_format", "provider", "dialect", "patience_s", "wait_s",
+    "send", "omit",
 )  # fmt: skip
 
 
@@ -82,11 +92,13 @@ def endpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def called(**options: Any) -> Any:
+        from adhere.models.http.extra import parse_send
         from adhere.models.http.options import EndpointOptions, price_of
 
         given = {name: options.pop(name) for name in _NAMES}
         if given["price"] is not None:
             given["price"] = price_of(given["price"])
+        given |= {"send": parse_send(given["send"]), "omit": tuple(dict.fromkeys(given["omit"]))}
         return command(**options, endpoint=EndpointOptions(**given))
 
     return with_options(called, _OPTIONS)

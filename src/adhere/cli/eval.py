@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from adhere.models.base import Model
     from adhere.models.http.options import EndpointOptions
     from adhere.schema import Sampling
-    from adhere.store.summary import Summary
+    from adhere.store.run import Run
     from adhere.suites import Suite
 
 
@@ -153,7 +153,7 @@ def command(
                 tables = "" if details else f" (all its tables: adhere report {directory})"
                 progress.say(f"Run: {directory}: {run.state}{tables}")
                 if summary.coverage < asking.min_coverage:
-                    lacking.append(f"{directory}: {_lacks(summary, asking.min_coverage)}")
+                    lacking.append(f"{directory}: {_lacks(run, asking.min_coverage)}")
         finally:
             model.close()
     if lacking:
@@ -179,18 +179,22 @@ def _sampling_words(suite: Suite, sampling: Sampling, draws: int) -> str:
     return f"{suite.name}: {plural(len(suite.prompts), 'prompt')}, {sampling_line(sampling, draws)} ({whose})"
 
 
-def _lacks(summary: Summary, least: float) -> str:
-    """Why coverage is low, and what helps against that."""
+def _lacks(run: Run, least: float) -> str:
+    """Say why coverage is low, and what helps against that."""
     from adhere.constraints.published.judged.table import JUDGED
 
+    summary = run.summary()
     counts = summary.accounting
     lost = counts.error + counts.missing
     undecided = round(summary.coverage * summary.overall.n_prompts * summary.draws)
     parts = [f"coverage {summary.coverage:.1%} is below {least:.0%}."]
     if lost:
+        final = sum(one.failure == "final" for part in run.parts() for one in part.responses())
+        again = "with --recheck" if final == lost else "again"
+        more = f" (with --recheck also the {final} that failed for good)" if 0 < final < lost else ""
         parts.append(
             f"{lost} of {counts.n} answers failed or are missing: see above, "
-            "then run the same command again to ask them."
+            f"then run the same command {again} to ask them{more}."
         )
     judged = summary.overall.kinds.get(JUDGED)
     if judged is not None and judged.undecided:

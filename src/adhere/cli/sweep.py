@@ -158,7 +158,7 @@ def raise_if_incomplete(found: Sweep, board: Leaderboard, min_coverage: float) -
     advice = "Run the same command again to ask what is missing; --recheck also asks what failed for good"
     if found.stopped_for == "cost":
         advice = "Raise --max-cost and run the same command again to resume"
-    elif found.stopped_for in {"key", "address"}:
+    elif found.stopped_for in {"key", "address", "request"}:
         advice = "Mend that, and run the same command again to resume"
     raise Incomplete("Incomplete: " + "; ".join(problems) + f". {advice}")
 

@@ -57,7 +57,9 @@ def test_anthropic_s_messages_keep_system_tools_thinking_and_schema():
     }
     assert [block["tool_use_id"] for block in found["messages"][2]["content"]] == ["call00001", "call00002"]
     assert found["tools"] == [{"name": "look", "description": "Looks.", "input_schema": {"type": "object"}}]
-    assert body("anthropic", Sampling(9, 1.7, 0.9)).items() >= {"temperature": 1.0, "top_p": 0.9}.items()
+    assert body("anthropic", Sampling(9, 0.7, 0.9)).items() >= {"temperature": 0.7, "top_p": 0.9}.items()
+    assert "top_p" not in body("anthropic", Sampling(9, 0.0, 0.9))  # greedy
+    assert "temperature" not in body("anthropic", Sampling(9, 1.0, 0.9))  # newer models refuse both at once
 
 
 def test_gemini_s_contents_keep_system_tools_thoughts_and_schema():

@@ -9,7 +9,7 @@ import msgspec
 
 from adhere.config import load_toml
 from adhere.errors import SpecError
-from adhere.schema import Record, Sampling
+from adhere.schema import Json, Record, Sampling
 
 
 class Thresholds(Record, frozen=True):
@@ -49,6 +49,8 @@ class ChecksSpec(Record, frozen=True):
             rule; `words`: the two must share half of the instruction's longer words and numbers; `off`.
         echo: Whether an answer that only repeats the instruction must fail.
         keep: Functions kept, an instruction.
+        send: Fields added to every request to an endpoint.
+        omit: Fields left out of it.
     """
 
     model: str
@@ -64,6 +66,8 @@ class ChecksSpec(Record, frozen=True):
     echo: bool = True
     keep: int = 3
     sampling: Sampling = Sampling(max_new_tokens=400, temperature=0.8)
+    send: dict[str, Json] = {}
+    omit: tuple[str, ...] = ()
 
 
 def load_checks_spec(path: Path) -> ChecksSpec:

@@ -12,7 +12,7 @@ from adhere.build.rows import Limits
 from adhere.config import load_toml
 from adhere.errors import SpecError
 from adhere.pipeline.reward import RewardKind
-from adhere.schema import Record, Sampling
+from adhere.schema import Json, Record, Sampling
 
 Source = Literal["ours", "file", "hub", "bootstrap"]
 Shape = Literal["llamafactory", "verl", "openrlhf", "sharegpt"]
@@ -124,7 +124,8 @@ class Output(Record, frozen=True):
 class DataSpec(Record, frozen=True):
     """All of DATA.toml.
 
-    Where it names `areas`, they say how many prompts of which sort there are, and the queries' own count does not.
+    `send` and `omit` are fields that are added to every request to an endpoint, and left out of it. Where it names
+    `areas`, they say how many prompts of which sort there are, and the queries' own count does not.
     """
 
     model: str
@@ -142,6 +143,8 @@ class DataSpec(Record, frozen=True):
     decontaminate: Decontaminate = Decontaminate()
     filter: Filter = Filter()
     output: Output = Output()
+    send: dict[str, Json] = {}
+    omit: tuple[str, ...] = ()
 
 
 def load_spec(path: Path) -> DataSpec:

@@ -23,12 +23,14 @@ from adhere.evidence.claims.names import (
     benchmark_name,
     clean_label,
     direction_of,
+    has_arrow,
     is_known,
     is_role,
     looks_like_model,
     metric_name,
     model_name,
     said_of,
+    said_of_all,
 )
 from adhere.evidence.claims.rows import DEFAULT_SETTINGS
 from adhere.evidence.claims.values import SPECIAL_AVERAGE, Sheet
@@ -81,6 +83,8 @@ class Context:
         self.benchmarks: dict[tuple[str, ...], tuple[BenchmarkName | None, list[str], tuple[str, ...]]] = {}
         self._parts: dict[tuple[BenchmarkName, str], tuple[BenchmarkName, str]] = {}
         self._columns: dict[int, tuple[str, list[str], list[str]]] = {}
+        texts = [*(label for path in layout.paths for label in path), *names]
+        self._has_arrows = any(map(has_arrow, texts))
         self._said: dict[int, frozenset[str]] = {}
         self._row_said: dict[tuple[str, ...], frozenset[str]] = {}
         self._settings: dict[tuple[str, str], str] = {}
@@ -92,9 +96,14 @@ class Context:
         return self._columns[c]
 
     def direction(self, c: int, path: list[str], *labels: str) -> Literal["higher", "lower"]:
-        """Whether more is better in a column, by the caption, its labels and those of the row."""
+        """Whether more is better in a column, by its labels and those of the row, else by the caption.
+
+        Where labels have arrows, a caption with one explains the arrows: it says nothing of the other columns.
+        """
         if c not in self._said:
-            self._said[c] = said_of(self.table.caption, *path)
+            self._said[c] = said_of(*path)
+            if not any(map(has_arrow, path)) and not self._has_arrows:
+                self._said[c] |= said_of_all(self.table.caption)
         if labels not in self._row_said:
             self._row_said[labels] = said_of(*labels)
         said = self._said[c] | self._row_said[labels]

@@ -15,6 +15,7 @@ LEAST_NUMBERS = 2
 LEAST_SHARE = 0.9
 MAX_NAMED = 3
 _DIGITS = re.compile(r"(?<![\w.-])\d(?!\d*-[A-Za-z])")  # not `4-gram`
+_BEGINS = re.compile(r"[^\w\s]{0,2}\d[\d.,' \u2019]*\d?\D{0,3}$|\d+[.,]\d")
 # Listed where it is not read, but no score that is missing: an interval, a bound, money.
 _NO_SCORE = re.compile(
     r"[\[(]?\s*[-+]?[\d.,]+\s*[%KMBT]?\s*(?:,|;|-{1,2}|to)\s*[-+]?[\d.,]+\s*[%KMBT]?\s*[\])]?$|[<>≤≥$€£]"
@@ -46,7 +47,9 @@ def coverage_of(sheet: Sheet) -> Coverage:
     """What of a sheet was read."""
     values = [value for value in sheet.values() if value.printed.unit not in SCALES]
     if not any(map(is_claim, values)):
-        return Coverage(0, 0, _why_nothing(sheet, values) if len(values) >= LEAST_NUMBERS else _lost_in_front(sheet))
+        if len(values) >= LEAST_NUMBERS:
+            return Coverage(0, 0, _why_nothing(sheet, values))
+        return Coverage(0, 0, _lost_in_front(sheet) or _lost_as_texts(sheet))
     printed = read = 0
     lost: list[str] = []
     for r, row in enumerate(sheet.table.rows):
@@ -61,12 +64,26 @@ def coverage_of(sheet: Sheet) -> Coverage:
                 lost.append(f"“{shown[:40]}” (line {row.cells[c].line})")
                 roles = sheet.column_roles[c : c + 1]
                 printed += bool(roles) and roles[0] in {"score", "aggregate"} and not _NO_SCORE.match(shown)
+    shares = _rows_of_shares(sheet)
     if not lost:
-        return Coverage(printed, read, "")
+        return Coverage(printed, read, shares)
     named = ", ".join(lost[:MAX_NAMED]) + (f" and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else "")
-    return Coverage(
-        printed, read, f"{sheet.table.name}: {len(lost)} of {read + len(lost)} cells were not read as numbers: {named}"
-    )
+    said = f"{sheet.table.name}: {len(lost)} of {read + len(lost)} cells were not read as numbers: {named}"
+    return Coverage(printed, read, f"{said}; {shares}" if shares else said)
+
+
+def _rows_of_shares(sheet: Sheet) -> str:
+    """Name the rows that make no claims because they alone print percentages."""
+    rows = zip(sheet.row_labels, sheet.row_roles, sheet.table.rows, strict=True)
+    named = [
+        f"{label!r} (line {row.line})"
+        for label, role, row in rows
+        if role == "share" and any(part.number and part.number.unit == "%" for cell in row.cells for part in cell.parts)
+    ]
+    if not named:
+        return ""
+    said = "taken for shares, no scores, because no other row prints %"
+    return f"{sheet.table.name}: {said}: {', '.join(named[:MAX_NAMED])}"
 
 
 def _lost_in_front(sheet: Sheet) -> str:
@@ -76,6 +93,16 @@ def _lost_in_front(sheet: Sheet) -> str:
     if count < LEAST_NUMBERS:
         return ""
     return f"{sheet.table.name}: {count} numbers make no claims: they stand in the first column, which names the rows"
+
+
+def _lost_as_texts(sheet: Sheet) -> str:
+    """Say of a table none of whose cells is a number although several begin with one, so that none vanishes unsaid."""
+    cells = [cell for row in sheet.table.rows for cell in row.cells[1:]]
+    lost = [f"“{shown[:40]}” (line {cell.line})" for cell in cells if _BEGINS.match(shown := plain(cell.text))]
+    if len(lost) < LEAST_NUMBERS:
+        return ""
+    named = ", ".join(lost[:MAX_NAMED]) + (f" and {len(lost) - MAX_NAMED} more" if len(lost) > MAX_NAMED else "")
+    return f"{sheet.table.name}: no cell was read as a number, though {len(lost)} begin like one: {named}"
 
 
 def _why_nothing(sheet: Sheet, values: list[Value]) -> str:

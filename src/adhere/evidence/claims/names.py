@@ -45,7 +45,8 @@ _PARAMETERS = re.compile(r"\bparam(?:eters|s?\.?)$", re.IGNORECASE)
 _SHOTS = re.compile(r"\b(\d+(?:-\d+)?)[- ]shots?(?:@\d+)?\b|(?<![\w-])(zero|one|few)[- ]shot\b", re.IGNORECASE)
 _PAREN = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]")
 REMARK = re.compile(r"\s*[(\[\uff08](?P<remark>[^()\[\]\uff08\uff09]*)[)\]\uff09]\s*")
-_LOWER_IS_BETTER = re.compile(r"lower[,\s]+(?:is|are|the)\s+(?:the\s+)?better|smaller is better", re.IGNORECASE)
+_LOWER_IS_BETTER = re.compile(r"(?:lower|smaller|less)[,\s]+(?:is|are|the)\s+(?:the\s+)?better", re.IGNORECASE)
+_HIGHER_IS_BETTER = re.compile(r"(?:higher|larger|greater)[,\s]+(?:is|are|the)\s+(?:the\s+)?better", re.IGNORECASE)
 _HARM = re.compile(
     r"\b(?:harmful|toxicity|toxigen|hallucination|latency|error)s?\b(?! analysis)|\b(?:loss|ppl)\b", re.IGNORECASE
 )
@@ -296,6 +297,13 @@ def is_length(label: str) -> bool:
 def said_of(*labels: str) -> frozenset[str]:
     """What labels say of whether more is better; empty where they say nothing."""
     return frozenset(filter(None, map(_said_of, labels)))
+
+
+def said_of_all(caption: str) -> frozenset[str]:
+    """Return what a caption says of all numbers of its table; a legend that names both directions says it of none."""
+    is_down = _ARROW_DOWN.search(caption) or _LOWER_IS_BETTER.search(caption)
+    is_up = _ARROW_UP.search(caption) or _HIGHER_IS_BETTER.search(caption)
+    return frozenset() if is_down and is_up else said_of(caption)
 
 
 def has_arrow(label: str) -> bool:

@@ -71,10 +71,30 @@ def row_role(label: str, layout: Layout, row: Row) -> Role:
 
 
 def percent_rows(table: Table, layout: Layout) -> list[int]:
-    """The rows that print nothing but percentages where no other row has one: what a row of scores saved or gained."""
+    """Return the rows that print nothing but percentages where no other row has one: what a row of scores saved.
+
+    A row that a model names, or whose numbers are like those above and below them, prints scores with their sign.
+    """
     signs = [{n.unit == "%" for cell in row.cells[layout.first :] for n in _numbers(cell)} for row in table.rows]
     found = [r for r, own in enumerate(signs) if own == {True}]
-    return found if 2 * len(found) < len(signs) and all(len(own) < 2 for own in signs) else []
+    if 2 * len(found) >= len(signs) or any(len(own) > 1 for own in signs):
+        return []
+    others = [row for r, row in enumerate(table.rows) if r not in found]
+    return [r for r in found if not _is_like_others(table.rows[r], others, layout)]
+
+
+def _is_like_others(row: Row, others: Sequence[Row], layout: Layout) -> bool:
+    """Whether a row of percentages is one of scores, by its name or by its numbers."""
+    label = clean_label(row.cells[layout.names].text) if len(row.cells) > layout.names else ""
+    if looks_like_model(label) and not is_role("delta", label):
+        return True
+    if role_of(label) in {"delta", "share"} or any(n.text[:1] in "+-↑↓" for c in row.cells for n in _numbers(c)):
+        return False
+    for c in range(layout.first, len(row.cells)):
+        beside = [n.value for other in others if len(other.cells) > c for n in _numbers(other.cells[c])]
+        if beside and not all(0.5 * min(beside) <= n.value <= 1.5 * max(beside) for n in _numbers(row.cells[c])):
+            return False
+    return True
 
 
 def column_roles(table: Table, layout: Layout) -> list[Role]:

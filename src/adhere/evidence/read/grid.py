@@ -194,20 +194,27 @@ def build_tables(
 
 
 def _with_points(rows: list[RawRow]) -> list[RawRow]:
-    """The rows with decimal points, where a table writes commas: `0,82`, `78,5 ± 0,3`.
+    """Return the rows with decimal points, where a table writes commas: `0,82`, `78,5 ± 0,3`, `1.234,5`.
 
-    Some cells must say so (`0,808`; one or two digits behind a comma), and no number may have a point.
+    Some cells must say so (`0,808`; one or two digits behind a comma; one `1.234,5` is enough), and a point may only
+    part thousands.
     """
     texts = [text for row in rows for text in row.cells]
-    if not any("," in text for text in texts) or any(_WITH_POINT.search(text) for text in texts):
+    if not any("," in text for text in texts):
         return rows
-    if sum(_WITH_COMMA.fullmatch(text) is not None for text in texts) < LEAST_COMMAS:
+    bare = [_GROUPED.sub(lambda match: re.sub(r"\D", "", match.group()), text) for text in texts]
+    is_sure = any(one != text and _WITH_COMMA.fullmatch(one) for one, text in zip(bare, texts, strict=True))
+    is_sure |= sum(_WITH_COMMA.fullmatch(text) is not None for text in bare) >= LEAST_COMMAS
+    if not is_sure or any(_WITH_POINT.search(text) for text in bare):
         return rows
-    return [RawRow(row.line, [_COMMA.sub(".", text) for text in row.cells]) for row in rows]
+    places = iter(bare)
+    return [RawRow(row.line, [_COMMA.sub(".", next(places)) for _ in row.cells]) for row in rows]
 
 
+# Thousands that are parted by a point, a blank or an apostrophe, in a table whose decimals stand behind a comma.
+_GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:\.\d{3}|[ \u00a0\u2009\u202f'\u2019]\d{3})+(?=,\d|(?![\w.,]))")
 _WITH_POINT = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.])")
-_WITH_COMMA = re.compile(r"[^\w,]*(?:0,\d+|\d{1,3},\d{1,2})(?:[^\d,][^,]*|[^\w,]*±[^,]*,\d+[^\w,]*)?")
+_WITH_COMMA = re.compile(r"[^\w,]*(?:0,\d+|\d{1,9},\d{1,2})(?:[^\d,][^,]*|[^\w,]*±[^,]*,\d+[^\w,]*)?")
 _COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 

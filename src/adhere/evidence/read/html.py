@@ -23,6 +23,11 @@ _BLOCKS = frozenset(
         "table caption h1 h2 h3 h4 h5 h6 center"
     ).split()
 )
+_NOTES = frozenset({
+    "ltx_note", "ltx_note_outer", "ltx_note_mark", "ltx_note_content", "footnote", "footnote-ref", "footnote-reference",
+    "footnote-text", "footnotetext", "footnoteref", "noteref", "tooltip-text", "tooltiptext",
+})  # fmt: skip
+"""Classes of footnotes that stand in the text that they are about: LaTeXML's, pandoc's, Sphinx's, of tooltips."""
 _MARK = re.compile(r"[\d*†‡§¶,\s]*|[a-z]")
 _BOLD, _UNDERLINED = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)"), re.compile(r"text-decoration\s*:\s*underline")
 _MAX_DEPTH = 40
@@ -170,7 +175,8 @@ def _text(element: Any, depth: int = 0) -> str:
     pieces = [element.text or ""]
     for child in element:
         tag, style = child.tag, child.get("style") or ""
-        inner = "" if tag in {"table", "img"} or tag in _UNSEEN else _text(child, depth + 1)
+        is_unseen = tag in {"table", "img"} or tag in _UNSEEN or is_note(child)
+        inner = "" if is_unseen else _text(child, depth + 1)
         if tag == "br":
             inner = " <br> "
         elif tag == "sup" and _MARK.fullmatch(inner):
@@ -185,6 +191,18 @@ def _text(element: Any, depth: int = 0) -> str:
     return "".join(pieces)
 
 
+def is_note(element: Any) -> bool:
+    """Whether an element is a footnote or its mark, or is not shown."""
+    style = (element.get("style") or "").replace(" ", "").lower()
+    is_hidden = element.get("hidden") is not None or "display:none" in style
+    role = element.get("role") or ""
+    return (
+        is_hidden
+        or role in {"doc-noteref", "doc-footnote", "note"}
+        or not _NOTES.isdisjoint((element.get("class") or "").split())
+    )
+
+
 def html_text(text: str, line: int) -> Iterator[HtmlText]:
     """Headings and paragraphs of a piece of HTML without its tables; scripts, styles and code are left out."""
     etree: Any = need("lxml.etree", extra="claims")
@@ -196,7 +214,7 @@ def html_text(text: str, line: int) -> Iterator[HtmlText]:
     skipping = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
         tag = element.tag
-        if tag in _SKIPPED:
+        if tag in _SKIPPED or is_note(element):
             skipping += 1 if event == "start" else -1
         if tag in _BLOCKS or tag == "br":
             shown = " ".join("".join(pieces).split())

@@ -20,7 +20,8 @@ _MACRO = re.compile(
     r"\\(?:(?:re)?newcommand\*?\s*\{?|def\s*|"
     r"providecommand\*?\s*\{?)\\(?P<name>[A-Za-z]+)\}?\s*(?:\[(?P<count>\d)\])?\s*(?:#\d)*(?=\{)"
 )
-_TABULAR = r"tabular[xy*]?|tabulary|array|NiceTabular[X*]?|xltabular|longtable|tblr"
+_LONG = frozenset({"longtable", "xltabular", "longtabu"})
+_TABULAR = r"tabular[xy*]?|tabulary|array|NiceTabular[X*]?|xltabular|longtable|longtabu|tblr"
 _ENVIRONMENT = re.compile(rf"\\(?P<end>begin|end)\{{(?P<kind>{_TABULAR}|table\*?|wraptable|sidewaystable\*?)\}}")
 # With as many braces as each takes: `\midrule {Random}` has none, and a name follows.
 _RULE = re.compile(
@@ -40,6 +41,8 @@ _COLOUR = re.compile(r"^(?:\s*\\(?:cellcolor|rowcolor)\s*(?:\[[^\[\]]*\])?\s*\{[
 _PART = re.compile(r"\\begin\{(?:sub(?:table|figure)|minipage)\}|\\(?:subfloat|subcaptionbox|parbox)\b")
 _CAPTION = re.compile(r"\\caption(?:of\{table\})?\*?(?:\[[^\[\]]*\])?(?=\s*\{)")
 _LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
+_LABEL_BEHIND = re.compile(r"\s*\\label\s*\{[^{}]*\}")
+_PAGE_PART = re.compile(r"\\end(firsthead|head|foot|lastfoot)\b")
 _SECTION = re.compile(
     r"^\s*\\(?P<level>(?:sub)*section|chapter|paragraph)\*?\s*\{(?P<text>.*)\}\s*(?:\\label\{[^{}]*\})?\s*$"
 )
@@ -150,11 +153,11 @@ def _environments(text: str) -> tuple[list[_Span], list[_Span]]:
         elif opened and opened[-1]["kind"] == match["kind"]:
             begin = opened.pop()
             span = _Span(match["kind"], begin.start(), begin.end(), match.start(), match.end())
-            if "table" in match["kind"] and match["kind"] != "longtable":
+            if "table" in match["kind"] and match["kind"] not in _LONG:
                 floats.append(span)
             elif not any(_is_tabular(outer["kind"]) for outer in opened[-3:]):
                 tabulars.append(span)
-                if match["kind"] == "longtable":
+                if match["kind"] in _LONG:
                     floats.append(span)
     return tabulars, sorted(floats, key=lambda span: span.start)
 
@@ -189,7 +192,7 @@ def _captions(text: str, tabulars: list[_Span], around: Mapping[_Span, _Span]) -
 
 
 def _is_tabular(kind: str) -> bool:
-    return "table" not in kind or kind == "longtable"
+    return "table" not in kind or kind in _LONG
 
 
 def _table(
@@ -201,7 +204,7 @@ def _table(
     numbers: Mapping[str, int],
     macros: Mapping[str, Macro],
 ) -> LatexTable | None:
-    text, position = source.text, span.inside
+    text, position = _without_feet(source.text[span.inside : span.close]), 0
     option = re.compile(r"\s*\[[^\[\]]*\]").match(text, position)
     position = option.end() if option else position
     for _ in range(2 if span.kind in {"tabular*", "tabularx", "tabulary", "xltabular", "NiceTabular*"} else 1):
@@ -209,7 +212,7 @@ def _table(
     rows: list[RawRow] = []
     spans: dict[int, tuple[int, str]] = {}
     header_rows = 0
-    for piece, start in _split(text, position, span.close, "\\\\"):
+    for piece, start in _split(text, position, len(text), "\\\\"):
         if _HEADER_RULE.search(piece) and rows and not header_rows:
             header_rows = len(rows)
         stripped = _RULE.sub(lambda rule: " " * len(rule.group()), piece) if "\\" in piece else piece
@@ -217,10 +220,11 @@ def _table(
             continue
         # Rules are blanked in place, so that lines are counted to the text; a label that spans rows may stand above.
         first, last = len(stripped) - len(stripped.lstrip()), stripped.rfind("&")
-        row = _row(stripped, source.line(start + max(first, last)), spans, macros, rows)
+        row = _row(stripped, source.line(span.inside + start + max(first, last)), spans, macros, rows)
         if any(cell.strip() for cell in row.cells):
             rows.append(row)
     low, high = (around.inside, around.close) if around else (span.inside, span.close)
+    text = source.text
     caption = " ".join(latex_text(read_braces(text, found.end())[0] or "", macros) for found in captions)
     caption_line = source.line(captions[-1].start()) if captions else 0
     label = _LABEL.search(text, low, high) if around else None
@@ -230,6 +234,31 @@ def _table(
         if len(rows) >= 2
         else None
     )
+
+
+def _without_feet(text: str) -> str:
+    r"""Return the inside of a tabular with blanks for what is no row of it: captions, and of a `longtable` its feet.
+
+    A `longtable` says what stands at the head and foot of each page before its rows; of two heads
+    (`\endfirsthead`, `\endhead`) the second repeats the first.
+    """
+    begin, has_first = 0, "\\endfirsthead" in text
+    kept = []
+    for mark in _PAGE_PART.finditer(text):
+        part, kind = text[begin : mark.end()], mark[1]
+        is_row = kind == "firsthead" or (kind == "head" and not has_first)
+        kept.append(part if is_row else re.sub(r"\S", " ", part))
+        begin = mark.end()
+    text = "".join([*kept, text[begin:]])
+    pieces, position = [], 0
+    for caption in _CAPTION.finditer(text):
+        if caption.start() >= position:
+            end = read_braces(text, caption.end())[1]
+            label = _LABEL_BEHIND.match(text, end)
+            end = label.end() if label else end
+            pieces += [text[position : caption.start()], re.sub(r"\S", " ", text[caption.start() : end])]
+            position = end
+    return "".join([*pieces, text[position:]])
 
 
 def _split(text: str, start: int, end: int, mark: str) -> Iterator[tuple[str, int]]:

@@ -254,7 +254,8 @@ class FakeEndpoint:
             case "redirect":
                 return web.Response(status=302, headers={"Location": "http://127.0.0.1:9/v1/chat/completions"})
         said = Message("assistant", model.answer(asked)) if model.reply is None else model.reply(body)
-        completion = _completion_of(body["model"], asked or "", said, fault)
+        read = "\n".join(str(message.get("content") or "") for message in body["messages"])
+        completion = _completion_of(body["model"], read, said, fault)
         if model.usage is not None:
             completion["usage"] = dict(model.usage)
         if body.get("stream"):
@@ -356,7 +357,7 @@ def _error(
     return web.json_response({"error": error, "user_id": "user_secret_account"}, status=status, headers=headers)
 
 
-def _completion_of(model: str, asked: str, said: Message, fault: str | None) -> dict[str, Any]:
+def _completion_of(model: str, prompt_text: str, said: Message, fault: str | None) -> dict[str, Any]:
     text = said.content
     message: dict[str, Any] = conversation([said], is_sent=True)[0]
     for call, sent in zip(said.calls, message.get("tool_calls", ()), strict=True):
@@ -381,7 +382,7 @@ def _completion_of(model: str, asked: str, said: Message, fault: str | None) -> 
             message["content"] = [{"type": "text", "text": text}]
         case "surrogate":
             message["content"] = f"{text} \ud83d"
-    prompt, completion = len(asked.split()), len(text.split())
+    prompt, completion = len(prompt_text.split()), len(text.split())
     usage: dict[str, Any] = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,

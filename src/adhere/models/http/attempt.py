@@ -8,7 +8,7 @@ from adhere.models.base import Request
 from adhere.schema import Failure, Response
 
 Kind = Literal["answered", "failed", "timeout", "limited", "transient", "forbidden", "lane-stopped", "denied"]
-Denied = Literal["credit", "key", "address"]
+Denied = Literal["credit", "key", "address", "request"]
 
 
 class Attempt(NamedTuple):
@@ -25,7 +25,9 @@ class Attempt(NamedTuple):
         retry_after_s: The pause that the server asked for.
         scope: Whose limit it was, where the server says so.
         tokens: What counts against a cap on tokens a minute.
-        denied: Of `denied`: what was refused.
+        denied: Of `denied`: what was refused. `request`: a field that the user can leave out, or streaming.
+        suspects: What the words of an error blame that a user can mend. If the first answers of a model all do, it is
+            `denied`; an answer shows that it is the request's own trouble, which `kind` then says.
         may_cost: Whether it may have cost money although the server did not say how much. False: it cost nothing.
     """
 
@@ -36,6 +38,7 @@ class Attempt(NamedTuple):
     scope: Literal["lane", "endpoint"] | None = None
     tokens: int = 0
     denied: Denied | None = None
+    suspects: Denied | None = None
     may_cost: bool = True
 
 

@@ -32,7 +32,7 @@ from adhere.models.http.attempt import Attempt, failed_attempt
 from adhere.models.http.client import EndpointModel, Unreachable
 from adhere.models.http.cost import most_cost_usd, text_of
 from adhere.models.http.values import json_of, mapping_of
-from adhere.models.http.wire import Prices, Reply, body_of, fit_to_show, read
+from adhere.models.http.wire import Prices, Reply, fit_to_show, read
 from adhere.schema import Record, Response, Sampling, content_hash, decode, encode, write_atomic
 
 Form = Literal["api", "files"]
@@ -138,9 +138,7 @@ class BatchModel(EndpointModel):
             yield part, bodies
 
     def _line(self, number: int, request: Request, sampling: Sampling) -> bytes:
-        dialect = self._endpoint.dialect
-        sent = self._endpoint.options.sent(dialect)
-        body = json.loads(body_of(self.model, request, sampling, dialect, stream=False, sent=sent))
+        body = json.loads(self._endpoint.body(self.model, request, sampling, stream=False))
         body.pop("stream", None)  # batch APIs refuse it
         if self._is_anthropic:
             return json.dumps({"custom_id": f"r{number}", "params": body}).encode()

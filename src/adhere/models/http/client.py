@@ -10,6 +10,7 @@ server sends is freed of the key before anything reads it.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import ssl
 import time
@@ -46,6 +47,13 @@ LIST_S = 60.0
 MOVE_S = 1_800.0
 """Seconds for a list, and for a file that is sent or fetched."""
 KNOCK_S = 0.5
+_AGAIN = "Nothing of it is stored as an answer: mend that and run the same command again"
+MENDS = {
+    "key": f". Set the variable of the key to a valid one (adhere list models names it). {_AGAIN}",
+    "address": f". Give the base URL under which the server has /chat/completions. {_AGAIN}",
+    "request": f". {_AGAIN}",
+}
+"""What a person can do about what stopped all asking."""
 MOST_OF_AN_ID = 1_000
 """Characters of a model's id."""
 
@@ -146,7 +154,7 @@ class Endpoint:
         """
         options, native = self.options, self.dialect.native
         total_s = options.total_s(sampling.max_new_tokens) if total_s is None else total_s
-        body = body_of(model, request, sampling, self.dialect, stream=options.stream, sent=options.sent(self.dialect))
+        body = self.body(model, request, sampling, stream=options.stream)
         start = time.perf_counter()
 
         def ended(kind: Kind, reason: str, *, may_cost: bool, evidence: str) -> Attempt:
@@ -174,6 +182,26 @@ class Endpoint:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return ended("transient", _error_words(error), may_cost=True, evidence="connection")
         return self._without_key(read(reply, request, prices=self.prices.get(model, options.price), native=native))
+
+    def insist_on(self, sampling: Sampling) -> None:
+        """Refuse a sampling that the server does not have, before anything is asked.
+
+        Raises:
+            UsageError: The temperature is above what the server's own API takes.
+        """
+        most = self.dialect.native.most_temperature if self.dialect.native else math.inf
+        if sampling.temperature > most:
+            raise UsageError(
+                f"{self.dialect.name} takes a temperature from 0 to {most:g}, "
+                f"got {sampling.temperature:g} (--temperature)"
+            )
+
+    def body(self, model: str, request: Request, sampling: Sampling, *, stream: bool) -> bytes:
+        """Return what is sent for one request, as JSON."""
+        options, sent = self.options, self.options.sent(self.dialect)
+        return body_of(
+            model, request, sampling, self.dialect, stream=stream, sent=sent, send=options.send, omit=options.omit
+        )
 
     async def wait_until_up(self, say: Callable[[str], None] = lambda _line: None) -> None:
         """Return as soon as something listens at the address; a server that is just starting is waited for.
@@ -251,6 +279,10 @@ class Endpoint:
         sent = self.options.sent(self.dialect)
         if sent:
             settings["sent"] = sent
+        if self.options.send:
+            settings["send"] = dict(self.options.send)
+        if self.options.omit:
+            settings["omit"] = sorted(set(self.options.omit))
         return EngineInfo("endpoint", "chat completions", "unknown", None, settings)
 
     async def _post(self, path: str, body: bytes, start: float) -> Reply:
@@ -436,7 +468,8 @@ class EndpointModel:
             if dispatcher.stopped_for == "cost":
                 raise Incomplete(f"{self.name}: {dispatcher.stopped} (--max-cost). What was answered is stored")
             if dispatcher.stopped:
-                raise AdhereError(f"{self.name}: {dispatcher.stopped}")
+                helps = MENDS.get(dispatcher.stopped_for, "")
+                raise AdhereError(f"{self.name}: {dispatcher.stopped}{helps}")
 
     def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
         """Requests are sent as fast as the server bears, and again where that helps.
@@ -446,7 +479,9 @@ class EndpointModel:
             OutOfCredit: The endpoint wants money first. What was yielded before stands.
             Incomplete: The cap on cost is reached.
             AdhereError: The key or the address was refused.
+            UsageError: The server does not have this sampling.
         """
+        self._endpoint.insist_on(sampling)
         return self._stream(requests, sampling)
 
     async def _price(self, endpoint: Endpoint) -> Prices | None:

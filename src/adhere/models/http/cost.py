@@ -3,29 +3,8 @@
 from __future__ import annotations
 
 from adhere.models.base import Request
+from adhere.models.http.counting import text_of, tokens_of
 from adhere.models.http.wire import Prices
-from adhere.schema import encode
-
-MEDIA_TOKENS = 1500
-"""Of a picture or a short sound, rather too many.
-
-Endpoints take 85 to 1,500 for a picture of a thousand pixels a side.
-"""
-
-
-def text_of(request: Request) -> str:
-    """Everything that the model reads, with blanks for what it sees and hears."""
-    texts = [message.content for message in request.messages]
-    made = [call for message in request.messages for call in message.calls]
-    if made or request.tools:
-        texts.append(encode([made, request.tools]).decode())
-    texts += [" " * (3 * MEDIA_TOKENS) for message in request.messages for _ in message.media]
-    return "\n".join(texts)
-
-
-def tokens_of(text: str) -> int:
-    """About how many tokens a text has, rather too many than too few: one for every three bytes."""
-    return len(text.encode("utf-8", "surrogatepass")) // 3 + 8
 
 
 def dollars(amount: float) -> str:

@@ -43,8 +43,10 @@ DENIED_LANES = 3
 Then nothing is sent until what is under way has ended: an answer among it shows that it is their own trouble, no answer
 that it is the whole endpoint's.
 """
+SUSPECTED = 3
+"""So many first requests must blame the key, the address or a field in words before a model is denied for it."""
 CORROBORATED_S = 10.0
-Stop = Literal["", "interrupted", "cost", "credit", "key", "address"]
+Stop = Literal["", "interrupted", "cost", "credit", "key", "address", "request"]
 
 
 class Dispatcher:
@@ -345,6 +347,7 @@ class Dispatcher:
             self.endpoint.succeeded(epochs[1])
             self._recover(lane)
             self._answer(lane, job.request, attempt.response)
+            self._settle_suspected(lane)
             self._take_turn(lane)
             return
         self.watch(lane.name, job.request, attempt)
@@ -358,10 +361,14 @@ class Dispatcher:
             lane.limiter.ended()
             self.endpoint.ended()
             self._failed(lane, job, attempt, now)
+        self._settle_suspected(lane)
         self._set_aside_if_due(lane, now)
         self._take_turn(lane)
 
     def _failed(self, lane: Lane, job: Job, attempt: Attempt, now: float) -> None:
+        if attempt.suspects is not None and not lane.counts.answered:
+            lane.suspected.append(job)
+            return
         if attempt.kind == "failed":  # the model is there, and said no to this one request
             self._recover(lane)
             self._answer(lane, job.request, attempt.response)
@@ -480,11 +487,27 @@ class Dispatcher:
             lane.ready.appendleft(job)
             lane.gate = max(lane.gate, now + (attempt.retry_after_s or backoff_s(lane.alone, self.rng)))
 
+    def _settle_suspected(self, lane: Lane) -> None:
+        """Deny the model if its first answers all blame what a user can mend; ask again if others were answered."""
+        if not lane.suspected:
+            return
+        jobs, last = lane.suspected, lane.suspected[-1].last
+        is_alone = not (lane.has_ready or lane.parked or lane.waiting or lane.limiter.in_flight)
+        if lane.counts.answered:
+            lane.ready.extend(jobs)
+        elif last is not None and (lane.denied is not None or is_alone or len(jobs) >= SUSPECTED):
+            lane.ready.extendleft(reversed(jobs[:-1]))
+            self._deny(lane, jobs[-1], last._replace(denied=last.suspects))
+        else:
+            return
+        lane.suspected = []
+
     def _deny(self, lane: Lane, job: Job, attempt: Attempt) -> None:
         """The key, the credit or the address was refused. What was not answered stays unanswered."""
         lane.ready.appendleft(job)
         lane.stopped, lane.denied = lane.stopped or attempt.reason, attempt.denied or "key"
-        self._denials.add(lane.name)
+        if attempt.denied != "request":  # which fields a model takes says nothing about the others
+            self._denials.add(lane.name)
         others = [other for other in self.lanes.values() if other is not lane]
         is_left = any(other.open_requests and not other.stopped for other in others)
         was_answered = any(other.counts.answered for other in others)
@@ -539,6 +562,8 @@ class Dispatcher:
             elif timer[3] is not None:
                 lane.ready.append(timer[3])
         lane.waiting = 0
+        lane.ready.extend(lane.suspected)
+        lane.suspected = []
         self._timers = kept
         heapq.heapify(self._timers)
         if job is not None:

@@ -158,6 +158,11 @@ def address(name: str) -> Address:
             f"{name!r} is no endpoint. Give a base URL such as http://127.0.0.1:8000/v1, "
             f"or one of {', '.join(PROVIDERS)}"
         )
+    if "api-version" in parts.query:
+        raise UsageError(
+            f"A base URL holds no query, got ?{parts.query}. Azure answers without api-version under its v1 API: "
+            "https://NAME.openai.azure.com/openai/v1#DEPLOYMENT"
+        )
     if parts.username or parts.password or parts.query:
         raise UsageError("A base URL holds no user, password or query: the key comes from the environment")
     return Address(f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", "")

@@ -104,6 +104,7 @@ class Lane:
     sources: deque[Iterator[Request]] = field(default_factory=deque)
     unread: int = 0
     parked: deque[Job] = field(default_factory=deque)
+    suspected: list[Job] = field(default_factory=list)
     waiting: int = 0
     gate: float = 0.0
     stopped: str = ""
@@ -120,7 +121,8 @@ class Lane:
     @property
     def open_requests(self) -> int:
         """Requests without an answer."""
-        return len(self.ready) + self.unread + len(self.parked) + self.waiting + self.limiter.in_flight
+        queued = len(self.ready) + self.unread + len(self.parked) + len(self.suspected)
+        return queued + self.waiting + self.limiter.in_flight
 
     @property
     def has_ready(self) -> bool:

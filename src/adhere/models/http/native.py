@@ -28,6 +28,10 @@ from adhere.models.http.values import mapping_of, number_of, text_of
 from adhere.schema import Json, Message, Sampling
 
 _GEMINI_ROLES = {"assistant": "model", "user": "user", "tool": "user"}
+_NO_ANSWER = frozenset({
+    "OTHER", "FINISH_REASON_UNSPECIFIED", "MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL",
+    "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE",
+})  # fmt: skip
 _LEVELS = {"minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "high"}
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "max"}
 
@@ -42,6 +46,7 @@ class Native(NamedTuple):
         key_header: In which the key goes.
         headers: Sent with every request.
         models: The path of the list of models.
+        most_temperature: A higher one is refused.
     """
 
     path: Callable[[str], str]
@@ -50,6 +55,7 @@ class Native(NamedTuple):
     key_header: str
     models: str
     headers: Mapping[str, str] = {}
+    most_temperature: float = 2.0
 
 
 def _to_anthropic(model: str, request: Request, sampling: Sampling, sent: Mapping[str, Json]) -> dict[str, Any]:
@@ -77,8 +83,11 @@ def _to_anthropic(model: str, request: Request, sampling: Sampling, sent: Mappin
     if effort in _EFFORTS:  # a model that thinks takes no other temperature than its own
         body |= {"thinking": {"type": "adaptive"}, "output_config": {"effort": _EFFORTS[str(effort)]}}
     else:
-        body["temperature"] = min(1.0, sampling.temperature)
-        body |= {"top_p": sampling.top_p} if sampling.top_p != 1.0 else {}
+        # Newer models refuse both at once; greedy answers know no top-p, and 1 is the temperature that they have anyway.
+        if sampling.top_p == 1.0 or sampling.temperature != 1.0:
+            body["temperature"] = sampling.temperature
+        if sampling.top_p != 1.0 and sampling.temperature > 0:
+            body["top_p"] = sampling.top_p
     if (schema := _schema_of(sent)) is not None:
         body.setdefault("output_config", {})["format"] = {"type": "json_schema", "schema": schema}
     return body
@@ -182,7 +191,11 @@ def _from_gemini(found: Mapping[str, Any]) -> dict[str, Any]:
             "reasoning": "".join(text_of(part.get("text")) or "" for part in parts if part.get("thought")),
             "tool_calls": [part for part in parts if part.get("functionCall")],
         }
-        choices = [{"message": message, "finish_reason": first.get("finishReason")}]
+        finish = first.get("finishReason")
+        choices = [{"message": message, "finish_reason": finish}]
+        has_said = message["content"] or message["tool_calls"]
+        if not has_said and finish in _NO_ANSWER:  # the model did not end an empty answer: it gave none
+            choices[0]["error"] = {"code": 502, "message": f"finishReason {finish} without text"}
     elif blocked:
         message = {"content": None, "refusal": f"the prompt was blocked: {blocked}"}
         choices = [{"message": message, "finish_reason": "SAFETY"}]
@@ -225,6 +238,7 @@ ANTHROPIC = Native(
     "x-api-key",
     "models?limit=1000",
     {"anthropic-version": "2023-06-01"},
+    most_temperature=1.0,
 )
 GEMINI = Native(
     lambda model: f"models/{quote(model.removeprefix('models/'))}:generateContent",

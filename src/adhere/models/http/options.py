@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from adhere.errors import UsageError
 from adhere.models.http.dialects import Dialect, dialect
 from adhere.models.http.dispatch import Policy
+from adhere.models.http.extra import check_fields
 from adhere.models.http.wire import Prices
 from adhere.schema import Json
 
@@ -24,8 +26,9 @@ LONGEST_ANSWER_S = 1_800.0
 class EndpointOptions:
     """How an endpoint is talked to, what is asked of it at once, and what it may cost.
 
-    Only `dialect`, `reasoning_effort`, `response_format` and `provider` can change an answer, so only they are part of
-    a Run's name. All others may change from one run of a command to the next, and a stored Run is continued.
+    Only `dialect`, `reasoning_effort`, `response_format`, `provider`, `send` and `omit` can change an answer, so only
+    they are part of a Run's name. All others may change from one run of a command to the next, and a stored Run is
+    continued.
 
     Args:
         timeout_s: For a whole answer. None: 60 s and 0.1 s for each token that it may have, at most 30 minutes.
@@ -47,9 +50,11 @@ class EndpointOptions:
         dialect: The kind of server; None: guessed.
         patience_s: How long a model is waited for that only fails, or asks for a pause. Then it is set aside.
         wait_s: How long a server is waited for at which nothing listens yet.
+        send: Fields added to every request: `{"top_k": 20}`; `a.b` is a field of the object in `a`.
+        omit: Fields left out of every request, such as `seed`.
 
     Raises:
-        UsageError: An option is out of its range, or the dialect is unknown.
+        UsageError: An option is out of its range, the dialect is unknown, or a field cannot be added or left out.
     """
 
     timeout_s: float | None = None
@@ -69,6 +74,8 @@ class EndpointOptions:
     dialect: str | None = None
     patience_s: float = 300.0
     wait_s: float = 30.0
+    send: Mapping[str, Json] = field(default_factory=dict)
+    omit: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.reasoning_effort is not None and self.reasoning_effort not in EFFORTS:
@@ -77,6 +84,7 @@ class EndpointOptions:
             raise UsageError(f"response_format is one of {', '.join(RESPONSE_FORMATS)}, got {self.response_format!r}")
         if self.dialect is not None:
             dialect(self.dialect)
+        check_fields(self.send, self.omit)
         for name, least in (
             ("timeout_s", 0.0),
             ("connect_s", 0.0),

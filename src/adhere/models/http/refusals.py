@@ -1,6 +1,8 @@
 """What an error of a server means, from its structure: HTTP's status and the error's code, type and metadata.
 
-Words in a message decide nothing: "your limit is tier 1" is no spent key, and "connection refused" is no refusal.
+Words in a message decide nothing about one request: "your limit is tier 1" is no spent key, and "connection refused" is
+no refusal. Some servers say only in words that the key is wrong (xAI, HTTP 400), that they only stream, or which field
+they do not know. Such an error `suspects` (`blame.py`): if the first answers of a model all say so, it is believed.
 
 Source: OpenRouter's, OpenAI's and Azure's documentation of their errors, as the notes on endpoints have it. Ours
 differs from their client libraries in reading errors inside a 200, and in telling a model's trouble from an account's.
@@ -8,24 +10,31 @@ differs from their client libraries in reading errors inside a 200, and in telli
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from adhere.models.http.attempt import Denied, Kind
+from adhere.models.http.blame import MOST_SAID, blame_of
 from adhere.models.http.values import mapping_of, text_of, whole_of
 
 CONTENT_POLICY = frozenset({
     "content_policy", "content_policy_violation", "content_filter", "content_filtered", "moderation", "flagged",
-    "refusal", "safety", "responsibleaipolicyviolation",
+    "refusal", "safety", "responsibleaipolicyviolation", "contentpolicyviolationerror", "prompt_blocked",
+    "content_blocked", "guardrail_intervened", "hooks_failed", "2016", "2017",
 })  # fmt: skip
+"""Of providers, of LiteLLM around them, of gateways' guards (Portkey's hooks, Cloudflare's 2016 and 2017)."""
 NO_CREDIT = frozenset({
     "insufficient_quota", "insufficient_credits", "insufficient_funds", "billing_hard_limit_reached",
     "billing_not_active", "payment_required", "quota_exceeded",
 })  # fmt: skip
 KEY_SPENT = frozenset({
     "openrouter_key_limit", "openrouter_workspace_limit", "key_limit_exceeded", "invalid_api_key", "invalid_key",
-    "authentication_error",
+    "authentication_error", "api_key_invalid", "api_key_expired", "incorrect_api_key", "missing_api_key", "no_api_key",
+    "unauthenticated", "unauthorized", "access_token_expired", "invalid_token", "authenticationerror",
 })  # fmt: skip
+_WRAPPED = re.compile(r"litellm\.(\w+error)\b")
+"""The class that LiteLLM names at the head of its messages; the innermost one says what it was."""
 NO_MODEL = frozenset({"model_not_found", "model_not_available", "invalid_model", "model_deprecated", "no_endpoints"})
 
 
@@ -37,6 +46,8 @@ class Meaning(NamedTuple):
         status: HTTP's, or the one that an error inside a 200 names.
         scope: Whose limit was met.
         denied: What was refused.
+        suspects: See Attempt.
+        helps: What a user can do, in a few words; empty: the server's message says it.
         is_refusal: The content was refused, which is an answer.
     """
 
@@ -44,15 +55,18 @@ class Meaning(NamedTuple):
     status: int
     scope: Literal["lane", "endpoint"] | None = None
     denied: Denied | None = None
+    suspects: Denied | None = None
+    helps: str = ""
     is_refusal: bool = False
 
 
-def meaning_of(http_status: int, error: Mapping[str, Any]) -> Meaning:  # noqa: PLR0911 - one return a rule
-    """What an error means.
+def meaning_of(http_status: int, error: Mapping[str, Any], body: str = "") -> Meaning:  # noqa: PLR0911 - one return a rule
+    """Return what an error means.
 
     Args:
         http_status: Of the reply; 200 where the error came inside an answer.
-        error: The error's fields; empty where the body has none.
+        error: The error's fields (`error_fields`); empty where the body has none.
+        body: How the reply begins, where it has no fields.
     """
     status = http_status
     if 200 <= status < 300:
@@ -77,23 +91,63 @@ def meaning_of(http_status: int, error: Mapping[str, Any]) -> Meaning:  # noqa: 
         return Meaning("forbidden", status)
     if status in {408, 409, 425} or not 400 <= status < 500:
         return Meaning("transient", status)
-    return Meaning("failed", status)
+    blame = blame_of(error, names, text_of(error.get("message")) or body)
+    return Meaning("failed", status, suspects=blame.suspects, helps=blame.helps)
+
+
+def error_fields(error: Any, found: Any) -> Mapping[str, Any]:
+    """Return the fields of an error in any of the forms that servers give it.
+
+    `{"error": {…}}` is OpenAI's. The error may be a text beside a code (xAI), lie at the top (vLLM, Mistral), or be a
+    list of what is wrong with the request (`detail`, of FastAPI). `message` is a text then, `details` that list.
+    """
+    fields = dict(mapping_of(error) or mapping_of(found))
+    message = fields.get("message", fields.get("detail"))
+    if isinstance(error, str) and error:
+        message = error
+    nested = mapping_of(message)
+    details = fields.get("details")
+    if isinstance(message, list) or isinstance(nested.get("detail"), list):
+        details = message if isinstance(message, list) else nested["detail"]
+    elif text := text_of(nested.get("message")) or text_of(nested.get("error")):
+        message = text
+    if isinstance(details, list):
+        words = "; ".join(_words_of(one) for one in details[:3] if isinstance(one, dict))
+        message = message if isinstance(message, str) else words
+        fields["details"] = details
+    fields["message"] = message if isinstance(message, str) else None
+    return fields
+
+
+def _words_of(detail: Mapping[str, Any]) -> str:
+    loc = detail.get("loc")
+    place = ".".join(map(str, loc)) if isinstance(loc, list) else ""
+    return ": ".join(part for part in (place, text_of(detail.get("msg")) or "") if part)
 
 
 def _names(error: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[str]:
-    """The names that an error calls itself by, in lower case."""
+    """Yield the names that an error calls itself by, in lower case."""
     inner = mapping_of(error.get("innererror"))
+    wrapped = mapping_of(mapping_of(error.get("provider_specific_fields")).get("innererror"))
     availability = mapping_of(error.get("availability"))
+    details = error.get("details")
+    reasons = (mapping_of(one).get("reason") for one in details) if isinstance(details, list) else ()
+    yield from _WRAPPED.findall((text_of(error.get("message")) or "")[:MOST_SAID].lower())
     for value in (
         error.get("code"),
         error.get("type"),
+        error.get("status"),
+        wrapped.get("code"),
+        *reasons,
         metadata.get("error_type"),
         metadata.get("limit_source"),
         availability.get("code"),
         inner.get("code"),
     ):
+        if isinstance(value, int) and not isinstance(value, bool):
+            yield str(value)
         if (name := text_of(value)) is not None:
             yield name.lower()
 
 
-__all__ = ["Meaning", "meaning_of"]
+__all__ = ["Meaning", "error_fields", "meaning_of"]

@@ -50,19 +50,56 @@ def mapping_of(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+_THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "thought", "thoughts", "thinking_content",
+             "reasoning_details", "thinking_blocks")  # fmt: skip
+"""Fields of a message with its reasoning. A gateway repeats one text under several names, so the first counts."""
+_WORDS = ("text", "thinking", "reasoning", "summary", "content", "value", "thought")
+
+
 def content_of(content: Any) -> str:
-    """A message's text: a string, or the texts of its parts."""
+    """Return a message's text: a string, or the texts of its parts without those that are reasoning."""
     if isinstance(content, str):
         return content
-    if isinstance(content, list):
-        texts = (part.get("text") for part in content if isinstance(part, dict))
-        return "".join(text for text in texts if isinstance(text, str))
+    parts = content if isinstance(content, list) else [content]
+    return "".join(_words(part) for part in parts if not _is_thought(part))
+
+
+def thought_of(message: Mapping[str, Any]) -> str:
+    """Return the reasoning of a message or of a piece of a stream, in whatever form a server gives it.
+
+    That is a field of its own (a text, or parts), or parts of the content that say that they are reasoning.
+    """
+    nested = mapping_of(message.get("provider_specific_fields"))
+    fields = (_words(place.get(name)) for place in (message, nested) for name in _THOUGHTS)
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    return next((text for text in fields if text), "") or "".join(_words(part) for part in parts if _is_thought(part))
+
+
+def _is_thought(part: Any) -> bool:
+    """Whether a part of a content is reasoning: it says so, or has nothing but reasoning in it."""
+    fields = mapping_of(part)
+    kind = text_of(fields.get("type")) or ""
+    if "think" in kind or "thought" in kind or kind.startswith("reasoning") or fields.get("thought") is True:
+        return True
+    return (
+        not kind.startswith(("text", "output"))
+        and "text" not in fields
+        and any(name in fields for name in ("thinking", "reasoning", "reasoning_content"))
+    )
+
+
+def _words(value: Any, depth: int = 8) -> str:
+    """Return the texts of a value that is a text, a part, or a list of parts."""
+    if isinstance(value, str):
+        return value
+    if depth <= 0:
+        return ""
+    if isinstance(value, list):
+        return "".join(_words(part, depth - 1) for part in value)
+    if isinstance(value, dict):
+        return next((text for name in _WORDS if (text := _words(value.get(name), depth - 1))), "")
     return ""
-
-
-def thought_of(message: Mapping[str, Any]) -> Any:
-    """The reasoning of a message, under either of its names."""
-    return message.get("reasoning") or message.get("reasoning_content")
 
 
 def storable(value: Any, depth: int = DEEPEST) -> Json:  # noqa: PLR0911 - one return a type

@@ -11,6 +11,8 @@ see `refusals.py`), never by words in its message: those are for people.
 | null content and no call | `empty`, or `truncated` where reasoning used up the tokens; `refused` where a refusal is given |
 | an error that names a content policy | `refused` |
 | 400 with too long a context, 413, 422, other 4xx | `error`, final |
+| fewer tokens read than the prompt has words | `error`: the server cut the prompt |
+| an error whose words blame the key, the address, a field or streaming | denied, if the first answers all do |
 | 401, 402, 407, a spent quota or key, a redirect | denied: this model's trouble, until other models meet the same |
 | 403, 404, 405, 410; an unknown model | the model stops |
 | 402 with Retry-After; 429 | no room just now |
@@ -23,7 +25,7 @@ import email.utils
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC
 from typing import Any, NamedTuple
 
@@ -33,10 +35,13 @@ from adhere.calls import calls_of
 from adhere.models.base import Request
 from adhere.models.chat import conversation, definitions
 from adhere.models.http.attempt import FAILURES, Attempt, Kind, response_to
+from adhere.models.http.blame import is_page
+from adhere.models.http.counting import least_tokens
 from adhere.models.http.dialects import Dialect
+from adhere.models.http.extra import with_fields
 from adhere.models.http.keys import redact
 from adhere.models.http.native import Native, response_format
-from adhere.models.http.refusals import Meaning, meaning_of
+from adhere.models.http.refusals import Meaning, error_fields, meaning_of
 from adhere.models.http.values import (
     content_of,
     json_of,
@@ -46,13 +51,19 @@ from adhere.models.http.values import (
     thought_of,
     whole_of,
 )
-from adhere.schema import Json, Sampling, Usage, status_of_stop
+from adhere.schema import Failure, Json, Sampling, Usage, status_of_stop
 from adhere.terminal import one_line
 
 MOST_EVIDENCE = 500
 LONGEST_NAME = 200
 LONGEST_TEXT = 1_000_000
 """Characters of an answer. What is longer is cut there, and called `truncated`: judging more takes minutes."""
+CUT_PROMPT = (
+    "the server read less of the prompt than it was sent, and said nothing: its context is too small. Raise it "
+    "(Ollama: OLLAMA_CONTEXT_LENGTH or num_ctx; llama.cpp: --ctx-size), or leave such prompts out"
+)
+SHORTEST_CUT = 1_000
+"""Tokens that a prompt must have at least before it is compared with what the server reports to have read."""
 _ACCOUNT = re.compile(r'"(user_id|org_id)"\s*:\s*"[^"]{0,200}"?')
 
 
@@ -83,19 +94,44 @@ class Prices(NamedTuple):
 
 
 def body_of(
-    model: str, request: Request, sampling: Sampling, dialect: Dialect, *, stream: bool, sent: Mapping[str, Json]
+    model: str,
+    request: Request,
+    sampling: Sampling,
+    dialect: Dialect,
+    *,
+    stream: bool,
+    sent: Mapping[str, Json],
+    send: Mapping[str, Json] = {},
+    omit: Iterable[str] = (),
 ) -> bytes:
-    """The JSON to send; `sent` is added as it is, with the request's own schema where one is wanted.
+    """Return the JSON to send.
 
     System messages are merged into the first message: some servers reject more, or a later one.
+
+    Args:
+        model: Who is asked.
+        request: What is asked.
+        sampling: How the answer is drawn.
+        dialect: The kind of server.
+        stream: Whether the answer is streamed.
+        sent: What the options say in OpenAI's words, with the request's own schema where one is wanted.
+        send: What a person adds, in the server's own words.
+        omit: What a person leaves out.
     """
+    body = _body_of(model, request, sampling, dialect, stream=stream, sent=sent)
+    return json.dumps(with_fields(body, send, omit)).encode()
+
+
+def _body_of(
+    model: str, request: Request, sampling: Sampling, dialect: Dialect, *, stream: bool, sent: Mapping[str, Json]
+) -> dict[str, Any]:
     form = mapping_of(sent.get("response_format")).get("type")
     if form is not None:
         sent = {name: value for name, value in sent.items() if name != "response_format"}
         own = response_format(form, request.schema)
         sent = sent if own is None else {**sent, "response_format": own}
     if dialect.native is not None:
-        return json.dumps(dialect.native.body(model, request, sampling, sent)).encode()
+        return dialect.native.body(model, request, sampling, sent)
     system = "\n\n".join(message.content for message in request.messages if message.role == "system")
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     messages += conversation([message for message in request.messages if message.role != "system"], is_sent=True)
@@ -114,7 +150,7 @@ def body_of(
         body["seed"] = request.seed % 2**31
     if stream:
         body["stream_options"] = {"include_usage": True}
-    return json.dumps({**body, **sent}).encode()
+    return {**body, **sent}
 
 
 def read(reply: Reply, request: Request, *, prices: Prices | None = None, native: Native | None = None) -> Attempt:
@@ -130,7 +166,10 @@ def read(reply: Reply, request: Request, *, prices: Prices | None = None, native
         return _failure(reply, request, error, found)
     if not isinstance(found, dict):
         what = "an empty body" if not reply.body.strip() else "a body that is no JSON object"
-        return _attempt("transient", reply, request, f"HTTP 200 with {what}")
+        is_for_people = is_page(_text(reply.body))
+        meaning = Meaning("transient", reply.status, suspects="address") if is_for_people else None
+        what = "a page for people" if is_for_people else what
+        return _attempt("transient", reply, request, f"HTTP 200 with {what}", meaning=meaning)
     choices = found.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
@@ -155,7 +194,7 @@ def _answer(
     prices: Prices | None,
 ) -> Attempt:
     text, calls = content_of(message.get("content")), calls_of(message)
-    reasoning = content_of(thought_of(message)) or None
+    reasoning = thought_of(message) or None
     finish = text_of(choice.get("finish_reason"))
     refusal = message.get("refusal")
     evidence = None
@@ -167,12 +206,16 @@ def _answer(
         status = "refused"
         evidence = content_of(refusal) or f"finish_reason {finish}"
     else:
-        status = "ok" if text.strip() or calls else "empty"
+        status = "ok" if text.strip() or (calls and request.tools) else "empty"
+        if status == "empty" and calls:
+            evidence = "it only calls tools, and none was offered"
     if len(text) > LONGEST_TEXT:
         status = "truncated" if status == "ok" else status
         evidence = f"the answer has {len(text):,} characters; {LONGEST_TEXT:,} of them are kept"
         text = text[:LONGEST_TEXT]
     usage = _usage(found.get("usage"), prices)
+    if (cut := _cut_prompt(request, usage)) is not None:
+        return _attempt("failed", reply, request, CUT_PROMPT, usage=usage, evidence=cut, failure="passing")
     response = response_to(
         request,
         text=text,
@@ -190,11 +233,21 @@ def _answer(
     return Attempt("answered", response, tokens=(usage.prompt_tokens or 0) + (usage.completion_tokens or 0))
 
 
+def _cut_prompt(request: Request, usage: Usage) -> str | None:
+    """Say that a server read less than it was sent, where the number of tokens that it reports leaves no doubt."""
+    if not usage.prompt_tokens:
+        return None
+    least = sum(least_tokens(message.content) for message in request.messages)  # not all servers count tools
+    if least < SHORTEST_CUT or usage.prompt_tokens >= least:
+        return None
+    return f"it reports {usage.prompt_tokens:,} tokens for a prompt of at least {least:,}"
+
+
 def _failure(reply: Reply, request: Request, error: Any, found: Any) -> Attempt:
-    """An error, on its own or inside a 200."""
-    fields = mapping_of(error)
-    meaning = meaning_of(reply.status, fields)
-    said = text_of(fields.get("message")) or text_of(error) or _text(reply.body)
+    """Return what an error is, on its own or inside a 200."""
+    fields = error_fields(error, found)
+    meaning = meaning_of(reply.status, fields, _text(reply.body))
+    said = text_of(fields.get("message")) or _text(reply.body)
     status = f"HTTP {reply.status}" + (f" (error {meaning.status})" if meaning.status != reply.status else "")
     reason = f"{status}: {said.strip()}" if said.strip() else status
     after = retry_after_s(reply.headers)
@@ -209,6 +262,7 @@ def _failure(reply: Reply, request: Request, error: Any, found: Any) -> Attempt:
         reason += f" to {reply.headers['location']}: give that base URL"
     if meaning.denied == "credit":
         reason = f"out of credit: {reason}"
+    reason = f"{meaning.helps}: {reason}" if meaning.helps else reason
     if meaning.is_refusal:
         response = response_to(
             request, text="", status="refused", latency_s=reply.latency_s, evidence=fit_to_show(reason)
@@ -227,21 +281,26 @@ def _attempt(
     after: float | None = None,
     meaning: Meaning | None = None,
     usage: Usage | None = None,
+    evidence: str | None = None,
+    failure: Failure | None = None,
 ) -> Attempt:
     reason = fit_to_show(reason) or ""
+    if meaning is not None and meaning.suspects in {"key", "address"}:
+        failure = "passing"  # a user mends it, and then an answer is likely
     response = response_to(
         request,
         text="",
         status="error",
         latency_s=reply.latency_s,
         error=reason,
-        evidence=fit_to_show(_text(reply.body)),
-        failure=FAILURES.get(kind, "passing"),
+        evidence=fit_to_show(evidence or _text(reply.body)),
+        failure=failure or FAILURES.get(kind, "passing"),
         usage=usage or Usage(),
     )
-    scope, denied = (meaning.scope, meaning.denied) if meaning is not None else (None, None)
-    # An error is not billed; a 200 without a usable answer may be.
-    return Attempt(kind, response, reason, after, scope, denied=denied, may_cost=meaning is None)
+    if meaning is None:  # an error is not billed; a 200 without a usable answer may be
+        return Attempt(kind, response, reason, after)
+    scope, denied, suspects = meaning.scope, meaning.denied, meaning.suspects
+    return Attempt(kind, response, reason, after, scope, denied=denied, suspects=suspects, may_cost=False)
 
 
 def retry_after_s(headers: Mapping[str, str], now: float | None = None) -> float | None:

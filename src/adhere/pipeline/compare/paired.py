@@ -11,7 +11,7 @@ import msgspec
 from adhere.errors import RunMismatch
 from adhere.pipeline.compare.sides import SideTest
 from adhere.pipeline.outcomes import by_slice, pass_rates
-from adhere.schema import Prompt, Record, View
+from adhere.schema import Prompt, Record, View, encode
 from adhere.stats import fit_crossed
 from adhere.stats.draws import all_of, any_of, steps_to
 from adhere.store.manifest import RunSpec, differences
@@ -365,6 +365,11 @@ def _setting_of(spec: RunSpec, name: str) -> str:
     return "by words" if option is None else str(option.get("type") if isinstance(option, dict) else option)
 
 
+def _fields_of(spec: RunSpec) -> str:
+    """What a person added to every request and left out of it, as JSON."""
+    return encode({name: spec.engine.settings.get(name) for name in ("send", "omit")}).decode()
+
+
 def _names(a: RunSpec, b: RunSpec) -> tuple[str, str]:
     """What the two are called: the model, and for one model what tells the two Runs apart."""
     if a.model != b.model:
@@ -377,6 +382,7 @@ def _names(a: RunSpec, b: RunSpec) -> tuple[str, str]:
         lambda spec: f"seed {spec.sampling.seed}",
         lambda spec: f"{spec.mode} mode",
         lambda spec: f"response format {_setting_of(spec, 'response_format')}",
+        lambda spec: f"sent {_fields_of(spec)}",
         lambda spec: spec.id[-12:],
     )
     apart = [form for form in forms if form(a) != form(b)]

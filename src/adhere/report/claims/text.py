@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from adhere.evidence.claims.printed import number_of
 from adhere.evidence.findings import Claim, Conflict, Findings, Status, TableReading
 from adhere.report.pieces.numbers import plural
 from adhere.report.pieces.text_table import heading, paragraph, text_table
@@ -173,5 +174,6 @@ def _cell(value: object) -> str:
     if isinstance(value, tuple):
         value = "; ".join(map(str, value))
     text = one_line(str(value))
-    # A spreadsheet would take a leading = + - @ of a text for a formula.
-    return f"'{text}" if isinstance(value, str) and text[:1] in {"=", "+", "@"} else text
+    # A spreadsheet would take a leading = + - @ of a text for a formula; a negative number and a lone dash are none.
+    is_formula = text[:1] in {"=", "+", "-", "@"} and number_of(text) is None and len(text) > 1
+    return f"'{text}" if isinstance(value, str) and is_formula else text

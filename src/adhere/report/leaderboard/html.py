@@ -18,7 +18,7 @@ from adhere.report.leaderboard.drilldown import MOST_BYTES, MOST_PER_CELL, Islan
 from adhere.report.page import render
 from adhere.report.pieces.charts import Bar, bars
 from adhere.report.pieces.numbers import DASH, decimal, percent, percent_interval, plural, points
-from adhere.report.run.view import accounting_line, sampling_line
+from adhere.report.run.view import accounting_line, request_line, sampling_line
 from adhere.store.summary import Accounting
 from adhere.sweep.board import Example, Leaderboard, Row, SuiteFacts
 
@@ -259,7 +259,8 @@ def _caveats(suite: SuiteFacts, rows: list[Row], board: Leaderboard, data: Islan
 def _settings(suite: SuiteFacts, rows: list[Row], board: Leaderboard) -> dict[str, str]:
     engines = {
         f"{row.engine.name} {row.engine.version}, precision {row.engine.precision}"
-        + "".join(f", {name} {value}" for name, value in row.engine.settings.items())
+        + "".join(f", {name} {value}" for name, value in row.engine.settings.items() if name not in {"send", "omit"})
+        + "".join(f", request {line}" for line in [request_line(row.engine)] if line)
         for row in rows
     }
     return {

@@ -21,6 +21,7 @@ from adhere.report.run.view import (
     RunFacts,
     accounting_line,
     groups,
+    request_line,
     run_facts,
     sampling_line,
 )
@@ -72,6 +73,7 @@ def runs_html(runs: Sequence[Run]) -> str:
         guards=GUARDS,
         pick_examples=pick_examples,
         accounting_line=accounting_line,
+        request_line=request_line,
         sampling_line=sampling_line,
         trouble_lines=trouble_lines,
     )

@@ -17,6 +17,7 @@ from adhere.report.run.view import (
     RunFacts,
     accounting_line,
     groups,
+    request_line,
     run_facts,
     sampling_line,
     slices_of,
@@ -105,6 +106,8 @@ def _numbers(spec: RunSpec, summary: Summary, width: int, *, details: bool) -> l
         "engine": f"{spec.engine.name} {spec.engine.version}, {spec.engine.precision}",
         "sampling": sampling_line(spec.sampling, spec.draws),
     }
+    if request := request_line(spec.engine):
+        facts["request"] = request
     if spec.mode != "reference":
         facts["judged"] = f"in {spec.mode} mode"
     if summary.floor is not None:

@@ -39,7 +39,7 @@ _ADVICE = (
     (r"HTTP (429|5\d\d)",
         "The server has no room just now, or fails: run the same command again later, or with a lower --concurrency"),
     (r"HTTP 4\d\d",
-        "The server refuses the request as it is, so asking again will not help. Its message says what it lacks"),
+        "The server refuses the request as it is; its message says what it lacks. Once that is mended, add --recheck"),
     (r"timeout|no connection within", "Run the same command again with a larger --timeout"),
     (r"Client\w*Error|Connection\w*|ServerDisconnected\w*",
         "Nothing answered at this address. Is the server running, and is the URL right?"),

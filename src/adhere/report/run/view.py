@@ -8,11 +8,12 @@ from typing import NamedTuple
 from adhere.report.pieces.numbers import count, decimal, plural
 from adhere.report.run.failures import DrawnFailures, draw_failures
 from adhere.report.run.troubles import Troubles, troubles_of
-from adhere.schema import Sampling
+from adhere.schema import EngineInfo, Sampling, encode
 from adhere.store.manifest import Manifest, RunSpec
 from adhere.store.run import Run
 from adhere.store.sharded import ShardedRun
 from adhere.store.summary import Accounting, SliceScore, Summary
+from adhere.terminal import one_line
 
 SLICE_NOTES = {
     "all": "every prompt of the suite",
@@ -123,6 +124,8 @@ def _warnings(runs: Sequence[RunFacts]) -> tuple[str, ...]:
         warnings.append("these Runs were sampled differently: a difference may come from that")
     if len({(run.spec.engine.name, run.spec.engine.precision) for run in runs}) > 1:
         warnings.append("these Runs come from different engines or precisions: a difference may come from that")
+    if len({request_line(run.spec.engine) for run in runs}) > 1:
+        warnings.append("these Runs sent other fields (--send, --omit): a difference may come from that")
     if len({(run.spec.mode, run.spec.random_in_reference) for run in runs}) > 1:
         warnings.append(
             "these Runs were judged differently (--mode, --random-in-reference): a difference may come from that"
@@ -145,6 +148,14 @@ def accounting_line(accounting: Accounting) -> str:
     """`n 220 = 212 ok + 8 truncated + 0 empty + 0 refused + 0 error + 0 missing`."""
     parts = ("ok", "truncated", "empty", "refused", "error", "missing")
     return f"n {count(accounting.n)} = " + " + ".join(f"{count(getattr(accounting, part))} {part}" for part in parts)
+
+
+def request_line(engine: EngineInfo) -> str:
+    """Return what was added to every request and left out of it, `top_k=20; without seed`; empty: nothing."""
+    send, omit = engine.settings.get("send"), engine.settings.get("omit")
+    added = [f"{name}={encode(value).decode()}" for name, value in send.items()] if isinstance(send, dict) else []
+    left = f"without {', '.join(map(str, omit))}" if isinstance(omit, list) and omit else ""
+    return one_line("; ".join(part for part in (", ".join(added), left) if part))
 
 
 def sampling_line(sampling: Sampling, draws: int) -> str:

@@ -42,7 +42,7 @@ def is_white(colour: Any) -> bool:
 
 def _bearer(word: Word, ends: dict[int, list[Word]]) -> Word | None:
     """The larger word that a small one is raised behind, and that reaches lower."""
-    for other in (other for place in range(-2, 3) for other in ends.get(round(word.left) + place, ())):
+    for other in (other for place in range(-4, 3) for other in ends.get(round(word.left) + place, ())):
         is_raised = other.top - 0.4 * other.size < word.top < word.bottom < other.bottom - 0.08 * other.size
         if is_raised and other.size > 1.15 * word.size:
             return other

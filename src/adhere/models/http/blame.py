@@ -1,0 +1,128 @@
+"""Which errors blame what a user can mend, by their words or by the field that they name.
+
+Words decide nothing alone, since an error may repeat a prompt: the dispatcher believes them only where the first
+answers of a model all say so (`Attempt.suspects`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from adhere.models.http.attempt import Denied
+from adhere.models.http.values import text_of
+
+MOST_SAID = 1_000
+"""Characters of a message that are read."""
+
+
+class Blame(NamedTuple):
+    """What an error blames.
+
+    Attributes:
+        suspects: See Attempt.
+        helps: What a user can do, in a few words; empty: the server's message says it.
+    """
+
+    suspects: Denied | None = None
+    helps: str = ""
+
+
+NOTHING = Blame()
+UNKNOWN_FIELD = frozenset({
+    "unsupported_parameter", "unknown_parameter", "unsupported_value", "extra_forbidden", "unrecognized_argument",
+})  # fmt: skip
+_FIELDS = (
+    "stream_options", "max_completion_tokens", "max_tokens", "temperature", "top_p", "seed", "reasoning_effort",
+    "response_format",
+)  # fmt: skip
+"""Fields that a request has beside its conversation, and that a user can leave out or say otherwise."""
+
+
+def _words(*parts: str) -> re.Pattern[str]:
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+_KEY = _words(
+    r"(api|access|auth\w*|secret|bearer|x-api)[ _-]?(key|token|header|credentials?)",
+    r"credentials|authenticat|unauthori[sz]ed|^invalid token",
+)
+_WRONG = _words(
+    r"incorrect|invalid|wrong|missing|required|expired|revoked|unknown|malformed|disabled|inactive|fail",
+    r"(not|n't) (valid|found|provided?|recogni[sz]ed|authori[sz]ed)|no api|must provide",
+    r"unauthenticated|unauthori[sz]ed",
+)
+_NO_STREAM = _words(r"non-?stream|(without|not using|disabled?) stream")
+_STREAMS_ONLY = _words(
+    r"only (supports?|available|works?|allow\w*|accepts?)[^.]{0,40}stream|stream(ing)?[- ]only",
+    r"stream\w*\W{0,3} ?(must|has to|should|needs? to) be (set to |enabled|true|on\b)",
+    r"(requires?|set|use|enable) \W?stream(ing)?\b|stream\W{1,3}true",
+)
+_STREAMS_NOT = _words(
+    r"stream\w*[^.]{0,30}(not|n't|un) ?(be )?(supported|allowed|available|enabled|implemented)",
+    r"unsupported[^.]{0,20}stream",
+    r"(not|n't) (support|allow|implement)[^.]{0,20}stream|stream\w*\W{0,3} ?must be (set to )?false",
+)
+_FIELD_WRONG = _words(
+    r"(unknown|unrecogni[sz]ed|unsupported|unexpected|invalid|extra|additional) (request )?"
+    r"(parameter|argument|field|propert|key|name|input|value|keyword)",
+    r"(not|n't) (be )?(support|permit|allow|recogni[sz]|accept|valid)|cannot find field|does not exist",
+    r"may only be|only the default|cannot both be|deprecated",
+)
+_TLS = _words("plain HTTP request was sent to HTTPS", "HTTP request to an HTTPS server")
+_PAGE = re.compile(r"\s*(<!doctype html|<html)", re.IGNORECASE)
+
+
+def blame_of(error: Mapping[str, Any], names: Collection[str], message: str) -> Blame:
+    """Return what an error blames, if a user can mend it.
+
+    Args:
+        error: Its fields (`refusals.error_fields`).
+        names: What it calls itself, in lower case.
+        message: What it says.
+    """
+    said = message[:MOST_SAID]
+    field = _field_of(error, frozenset(names), said)
+    streaming = _streaming_of(said)
+    if field in {"authorization", "x-api-key", "api-key"} or (_KEY.search(said) and _WRONG.search(said)):
+        return Blame("key")
+    if is_page(said) or _TLS.search(said):
+        return Blame("address", "the base URL must begin with https://" if _TLS.search(said) else "")
+    if field != "stream_options" and streaming:
+        return Blame("request", streaming)
+    if field is not None:
+        instead = ", or say --dialect openai" if field == "max_tokens" else ""
+        return Blame("request", f"leave the field out with --omit {field}{instead}")
+    return NOTHING
+
+
+def _streaming_of(said: str) -> str:
+    """Return what to do where a server streams only, or not at all; empty: it says neither."""
+    if _NO_STREAM.search(said) or (_STREAMS_ONLY.search(said) and not _STREAMS_NOT.search(said)):
+        return "the server only streams: add --stream"
+    return "the server does not stream: leave --stream out" if _STREAMS_NOT.search(said) else ""
+
+
+def _field_of(error: Mapping[str, Any], names: frozenset[str], said: str) -> str | None:
+    """Return the field of the request that an error blames, from its structure or else from its words.
+
+    That a value is too large for one conversation (`max_tokens`) is that request's own trouble.
+    """
+    details = error.get("details")
+    for place in details if isinstance(details, list) else ():  # FastAPI's, pydantic's
+        loc = place.get("loc") if isinstance(place, dict) else None
+        if isinstance(loc, list) and len(loc) > 1 and loc[0] in {"body", "header"} and loc[1] != "messages":
+            return str(loc[1]).lower()
+    if not (names & UNKNOWN_FIELD or _FIELD_WRONG.search(said)):
+        return None
+    param = (text_of(error.get("param")) or "").lower()
+    return param if param in _FIELDS else next((name for name in _FIELDS if re.search(rf"\b{name}\b", said)), None)
+
+
+def is_page(text: str) -> bool:
+    """Whether a reply is a page for people: something else than an API listens there."""
+    return _PAGE.match(text) is not None
+
+
+__all__ = ["MOST_SAID", "Blame", "blame_of", "is_page"]

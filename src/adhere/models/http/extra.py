@@ -1,0 +1,132 @@
+"""Fields of a request that a person adds or leaves out: `--send KEY=JSON`, `--omit KEY`.
+
+A KEY is a field of the request's body; `a.b` is the field `b` of the object in `a`. What is sent replaces what would be
+sent otherwise; two objects are merged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from adhere.errors import UsageError, nearest
+from adhere.schema import Json
+
+OURS = {
+    "model": "the model's name says it",
+    "messages": "the prompts say it",
+    "contents": "the prompts say it",
+    "system": "the prompts say it",
+    "systemInstruction": "the prompts say it",
+    "tools": "the prompts say it",
+    "stream": "say --stream",
+    "temperature": "say --temperature",
+    "top_p": "say --top-p",
+    "topP": "say --top-p",
+    "max_tokens": "say --max-new-tokens",
+    "max_completion_tokens": "say --max-new-tokens (--dialect openai sends it under this name)",
+    "maxOutputTokens": "say --max-new-tokens",
+    "seed": "say --seed; each answer has a seed of its own",
+    "n": "say --draws",
+    "candidateCount": "say --draws",
+}
+"""What a Run states elsewhere, so that a second value would make it say what is not so."""
+KEPT = frozenset({"model", "messages", "contents", "generationConfig"})
+"""Without these nothing is asked."""
+OMITTABLE = frozenset({
+    "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stream", "stream_options", "tools",
+    "system", "systemInstruction", "topP", "maxOutputTokens", "provider", "plugins", "reasoning", "reasoning_effort",
+    "response_format", "thinking", "output_config", "thinkingConfig", "responseMimeType", "responseJsonSchema",
+})  # fmt: skip
+"""Everything that any dialect sends beside what is asked."""
+
+
+def parse_send(given: Iterable[str]) -> dict[str, Json]:
+    """`KEY=JSON` texts as fields.
+
+    Raises:
+        UsageError: There is no `=`, the value is no JSON, or a key stands twice.
+    """
+    found: dict[str, Json] = {}
+    for one in given:
+        name, equals, text = one.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise UsageError(f"--send {one}: write KEY=JSON, such as --send top_k=20 or --send 'stop=[\"END\"]'")
+        if name in found:
+            raise UsageError(f"--send {name} is given twice: {json.dumps(found[name])} and {text}")
+        try:
+            found[name] = json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            quoted = json.dumps(text)
+            raise UsageError(
+                f"--send {name}: {text!r} is no JSON ({error}). A text is written {name}='{quoted}'"
+            ) from None
+    return found
+
+
+def check_fields(send: Mapping[str, Json], omit: Iterable[str]) -> None:
+    """Refuse what cannot be added or left out.
+
+    Raises:
+        UsageError: A field that a Run states elsewhere, one without which nothing is asked, one that is not sent at
+            all, or one that is both added and left out.
+    """
+    for name in send:
+        leaf = name.rpartition(".")[2]
+        nested = [inner for inner in _names_in(send[name]) if inner in OURS] if name == "generationConfig" else []
+        for ours in [leaf] if leaf in OURS and name in {leaf, f"generationConfig.{leaf}"} else nested:
+            raise UsageError(f"{name} cannot be sent as {ours}: {OURS[ours]}. --omit {ours} leaves it out")
+    left = list(omit)
+    for name in left:
+        leaf = name.rpartition(".")[2]
+        if not leaf or name in KEPT:
+            raise UsageError(f"{name!r} cannot be left out: without it nothing is asked")
+        if "." not in name and name not in OMITTABLE:
+            known = ", ".join(sorted(OMITTABLE))
+            raise UsageError(
+                f"{name!r} is not sent, so it cannot be left out.{nearest(name, OMITTABLE)} Sent are: {known}"
+            )
+    if both := sorted(set(left) & set(send)):
+        raise UsageError(f"{', '.join(both)}: both sent and left out; say one of the two")
+
+
+def with_fields(body: dict[str, Any], send: Mapping[str, Json], omit: Iterable[str]) -> dict[str, Any]:
+    """A request's body with what is added and without what is left out; the body itself stays as it is."""
+    for name, value in send.items():
+        nested: Json = value
+        for part in reversed(name.split(".")):
+            nested = {part: nested}
+        body = _merge(body, nested)
+    for name in omit:
+        body = _without(body, name.split("."))
+        settings = body.get("generationConfig")
+        if isinstance(settings, dict) and name in settings:  # Gemini's sampling lies one level deeper
+            body = {**body, "generationConfig": _without(settings, [name])}
+    return body
+
+
+def _merge(body: Any, value: Any) -> Any:
+    if not (isinstance(body, dict) and isinstance(value, dict)):
+        return value
+    return {**body, **{name: _merge(body.get(name), one) for name, one in value.items()}}
+
+
+def _without(body: dict[str, Any], path: list[str]) -> dict[str, Any]:
+    name, *deeper = path
+    inner = body.get(name)
+    if deeper and isinstance(inner, dict):
+        return {**body, name: _without(inner, deeper)}
+    return body if deeper else {key: value for key, value in body.items() if key != name}
+
+
+def _names_in(value: Json) -> Iterable[str]:
+    return value if isinstance(value, dict) else ()
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+__all__ = ["check_fields", "parse_send", "with_fields"]

@@ -1,0 +1,144 @@
+"""What people report about readers of tables: legends, percentages, longtables, footnotes, decimal commas."""
+
+from __future__ import annotations
+
+import pytest
+
+from adhere.evidence.claims.coverage import coverage_of, is_claim
+from adhere.evidence.claims.sheets import sheets_of
+from adhere.evidence.claims.values import Sheet
+from adhere.evidence.read.documents import parse_document
+
+
+def sheet_of(text: str, suffix: str = ".md") -> Sheet:
+    (sheet,) = sheets_of(parse_document(text.encode(), name="t", suffix=suffix))
+    return sheet
+
+
+def claims_of(sheet: Sheet) -> dict[tuple[str, str], float]:
+    found = {}
+    for value in sheet.values():
+        if is_claim(value):
+            assert value.model is not None
+            assert value.benchmark is not None
+            found[value.model.name, value.benchmark.name] = value.printed.value
+    return found
+
+
+def directions(caption: str, *headers: str) -> list[str]:
+    rows = [
+        f"| Foo-7B | {' | '.join('61.2' for _ in headers)} |",
+        f"| Bar-7B | {' | '.join('42.9' for _ in headers)} |",
+    ]
+    head = [f"| Model | {' | '.join(headers)} |", "|---" * (len(headers) + 1) + "|"]
+    sheet = sheet_of("\n".join([f"Table 1: {caption}", "", *head, *rows, ""]))
+    return [value.direction for value in sheet.values() if value.row == 0]
+
+
+@pytest.mark.parametrize(
+    "legend",
+    [
+        "Results (↑ higher is better, ↓ lower is better).",
+        "Lower is better for ↓, higher is better for ↑.",
+        "↓: smaller is better.",
+        "↓ means that lower is better.",
+    ],
+)
+def test_a_columns_own_arrow_wins_over_a_legend(legend: str) -> None:
+    assert directions(legend, "GSM8K ↑", "MATH ↑", "Toxicity ↓") == ["higher", "higher", "lower"]
+
+
+def test_a_legend_that_names_both_says_nothing_of_any_one() -> None:
+    assert directions("Higher is better but for WER, where lower is better.", "GSM8K", "WER") == ["higher", "lower"]
+
+
+def test_a_caption_that_names_one_direction_is_of_all_columns() -> None:
+    assert directions("Refusals, lower is better.", "XSTest", "OR-Bench") == ["lower", "lower"]
+
+
+def test_a_row_in_percent_is_read_as_the_others() -> None:
+    for name in ("Mistral-7B", "Ours"):
+        sheet = sheet_of(
+            f"| Model | HumanEval | MBPP |\n|---|---|---|\n| Llama-3-8B | 62.2 | 67.1 |\n| {name} | 60.5% | 57.5% |\n"
+            "| Gemma-2-9B | 40.2 | 50.1 |\n"
+        )
+        assert len(claims_of(sheet)) == 6, name
+
+
+def test_a_row_of_what_was_saved_is_no_score_and_is_named() -> None:
+    sheet = sheet_of(
+        "| Model | HumanEval | MBPP |\n|---|---|---|\n| Llama-3-8B | 62.2 | 67.1 |\n| Gemma-2-9B | 40.2 | 50.1 |\n"
+        "| Saved | +3.5% | +2.5% |\n"
+    )
+    assert len(claims_of(sheet)) == 4
+    assert "'Saved' (line 5)" in coverage_of(sheet).message
+
+
+LONG = r"""\begin{longtable}{lcc}
+%s
+Llama-3-8B & 79.6 & 68.4 \\
+Mistral-7B & 52.1 & 60.1 \\
+\end{longtable}
+"""
+HEADS = {
+    "caption": r"\caption{Accuracy.}\label{tab:x}\\ \hline Model & GSM8K & MMLU \\ \hline \endhead",
+    "first head": r"""\caption{Accuracy of \textbf{all}.} \\ \toprule Model & GSM8K & MMLU \\ \midrule \endfirsthead
+\multicolumn{3}{c}{Table 1 continued} \\ Model & GSM8K & MMLU \\ \midrule \endhead
+\midrule \multicolumn{3}{r}{Continued on the next page} \\ \endfoot
+\bottomrule \endlastfoot""",
+    "last foot": r"""\toprule Model & GSM8K & MMLU \\ \midrule \endhead
+\bottomrule \endfoot \bottomrule \\ \caption{Accuracy of Qwen2.5-7B and others.} \endlastfoot""",
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+@pytest.mark.parametrize("kind", ["longtable", "longtabu"])
+def test_a_longtable_keeps_its_header_and_its_feet_are_no_rows(head: str, kind: str) -> None:
+    sheet = sheet_of((LONG % head).replace("longtable", kind), ".tex")
+    assert claims_of(sheet) == {
+        ("Llama-3-8B", "GSM8K"): 79.6, ("Llama-3-8B", "MMLU"): 68.4,
+        ("Mistral-7B", "GSM8K"): 52.1, ("Mistral-7B", "MMLU"): 60.1,
+    }  # fmt: skip
+    assert "Accuracy" in sheet.table.caption
+
+
+NOTES = {
+    "LaTeXML": (
+        '<sup class="ltx_note_mark">2</sup><span class="ltx_note ltx_role_footnote"><span class="ltx_note_outer">'
+        '<span class="ltx_note_content">Run 3 times with 74.2 seeds.</span></span></span>'
+    ),
+    "pandoc": '<a class="footnote-ref" href="#fn1"><span>1</span></a>',
+    "role": '<span role="doc-noteref">3</span>',
+    "hidden": '<span style="display: none">9 runs</span>',
+}
+
+
+@pytest.mark.parametrize("note", NOTES.values(), ids=NOTES)
+def test_footnotes_are_no_part_of_names_and_numbers(note: str) -> None:
+    sheet = sheet_of(
+        f"<html><body><table><tr><th>Model</th><th>GSM8K</th></tr><tr><td>Llama-3-8B{note}</td><td>79.6</td></tr>"
+        f"<tr><td>Mistral-7B</td><td>52.1{note}</td></tr></table></body></html>",
+        ".html",
+    )
+    assert claims_of(sheet) == {("Llama-3-8B", "GSM8K"): 79.6, ("Mistral-7B", "GSM8K"): 52.1}
+
+
+@pytest.mark.parametrize("thousands", ["1.234,5", "1\u00a0234,5", "1 234,5", "1'234,5", "1\u2019234,5"])
+def test_thousands_before_a_decimal_comma(thousands: str) -> None:
+    sheet = sheet_of(
+        f"| Model | GSM8K | MMLU |\n|---|---|---|\n| Foo-7B | 79,6 | {thousands} |\n| Bar-7B | 85,4 | 12,5 |\n"
+    )
+    assert claims_of(sheet)["Foo-7B", "MMLU"] == 1234.5
+
+
+def test_thousands_with_a_comma_stay_thousands() -> None:
+    sheet = sheet_of("| Model | MMLU | Elo |\n|---|---|---|\n| Foo-7B | 80.8 | 1,234 |\n| Bar-7B | 79.1 | 1,199 |\n")
+    assert claims_of(sheet)["Foo-7B", "Elo"] == 1234
+
+
+def test_no_table_of_numbers_vanishes_without_a_line() -> None:
+    sheet = sheet_of(
+        "| Model | GSM8K | MMLU |\n|---|---|---|\n| Foo-7B | 1.2.3 | 4.5.6 |\n| Bar-7B | 7.8.9 | 1.1.1 |\n"
+    )
+    assert claims_of(sheet) == {}
+    assert "no cell was read as a number, though 4 begin like one" in coverage_of(sheet).message
