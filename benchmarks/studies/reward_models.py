@@ -28,12 +28,12 @@ from adhere.models.local.decoder.decode import Decoder, DecodeRow
 from adhere.models.local.transformers import load_weights
 from adhere.schema import PairRow, RlRow, derive_seed
 from adhere.train.batch.rollout import Answer
-from adhere.train.batch.rows import prompt_ids
 from adhere.train.methods.grpo import GrpoSettings, grpo
 from adhere.train.methods.reward_model import RewardModelSettings, reward_model
 from adhere.train.methods.sft import SftSettings, sft
+from adhere.train.packed.rows import prompt_ids
 from adhere.train.recipe.data import load_rows, open_start, prepare_start
-from adhere.train.recipe.scoring import learned_scorer, scorer
+from adhere.train.stage.scoring import learned_scorer, scorer
 
 NEW_TOKENS = 48
 Scorer = Callable[[str, Sequence[Answer]], list[float | None]]

@@ -14,7 +14,7 @@ from functools import partial
 
 import torch
 
-from adhere.train.batch.attention import attend
+from adhere.train.packed.attention import attend
 
 HEADS, KEYS, SIZE = 9, 3, 64
 

@@ -18,7 +18,7 @@ def measure(which: str, rows: int, vocabulary: int, precision: str) -> None:
     """Print the shortest round in seconds, and the largest memory beyond that of the logits in MB."""
     import torch
 
-    from adhere.train.batch.edges import edge_log_probs
+    from adhere.train.packed.edges import edge_log_probs
 
     torch.manual_seed(0)
     logits = torch.empty(rows, vocabulary, dtype=torch.bfloat16 if precision == "bf16" else torch.float32)

@@ -29,9 +29,10 @@ from adhere.models.local.fetch import model_dir
 from adhere.models.local.transformers import load_weights
 from adhere.schema import Message
 from adhere.suites.generated.core.training import training_prompts
-from adhere.train.batch.pack import TokenRow, cut
-from adhere.train.loop import OptimizerSettings, learning
+from adhere.train.loop import learning
 from adhere.train.methods.sft import sft_loss
+from adhere.train.packed.pack import TokenRow, cut
+from adhere.train.settings import OptimizerSettings
 
 
 def clock() -> float:

@@ -45,10 +45,10 @@ from adhere.models.local.fetch import model_dir
 from adhere.models.local.transformers import load_weights
 from adhere.schema import PairRow, RlRow, SftRow, decode
 from adhere.train.batch import rollout
-from adhere.train.batch.rows import pair_rows, prompt_ids, sft_rows
 from adhere.train.methods.dpo import DpoSettings, dpo
 from adhere.train.methods.grpo import GrpoSettings, grpo
 from adhere.train.methods.sft import SftSettings, sft
+from adhere.train.packed.rows import pair_rows, prompt_ids, sft_rows
 
 DATA = ROOT / "examples" / "smoke-data"
 RATE = 1e-6

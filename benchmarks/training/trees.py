@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
-from adhere.train.batch.pack import TokenRow, cut, log_probs
+from adhere.train.packed.pack import TokenRow, cut, log_probs
 
 Item = list[TokenRow]
 SYSTEM_TOKENS, VOCABULARY = 22, 40_000

@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 from adhere.environments import Environment, Undecided
-from adhere.environments.nemo_gym import MASK, verify
-from adhere.environments.open_instruct import score_of
 from adhere.errors import MissingExtra, UnknownName
+from adhere.integrations.nemo_gym.server import MASK, verify
+from adhere.integrations.open_instruct.verifier import score_of
+from adhere.integrations.openrlhf.reward import judged_response, reward_func
+from adhere.integrations.verifiers.reward import judge_dense
+from adhere.integrations.verl.reward import compute_score, compute_score_batch
 from adhere.rewards import judge_reward, verifiers_reward
-from adhere.rewards.openrlhf import judged_response, reward_func
 from adhere.rewards.rows import TooFewMeasurements
-from adhere.rewards.verifiers import judge_dense
-from adhere.rewards.verl import compute_score, compute_score_batch
 from adhere.schema import ConstraintRef, Prompt, Turn, encode
 from adhere.steps.kinds import Score, ScoreSpec
 from adhere.suites import Suite
@@ -146,7 +146,7 @@ def environment(messages: Messages, truth: dict[str, Any], cut: Any) -> float | 
 
 
 def openenv(messages: Messages, truth: dict[str, Any], cut: Any) -> float | None:
-    served = pytest.importorskip("adhere.environments.openenv", exc_type=MissingExtra)
+    served = pytest.importorskip("adhere.integrations.openenv.server", exc_type=MissingExtra)
     session = served.InstructionEnvironment(Environment(suite_of(truth), cut_answers="fail"))
     session.reset()
     seen = session.step(served.AnswerAction(answer=messages, is_cut=cut))

@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 from tests.unit.harness.harness_runs import TEXTS, make_run, suite_file
 
-from adhere.harness.export import export
-from adhere.harness.lm_eval.task import write_task
-from adhere.harness.scoring import SCORES
+from adhere.integrations.lm_eval.task import write_task
+from adhere.integrations.shared.export import export
+from adhere.integrations.shared.scoring import SCORES
 from adhere.suites import load
 from adhere.verify.imports import read_import
 from adhere.verify.stored import read_outcomes
@@ -72,7 +72,7 @@ def test_inspect_reads_our_export(tmp_path: Path) -> None:
 def test_inspect_asks_and_judges_our_suite(tmp_path: Path, counted: None) -> None:
     inspect_ai = harness("inspect_ai", "inspect-ai")
     model_module = harness("inspect_ai.model", "inspect-ai")
-    task = importlib.import_module("adhere.harness.inspect_ai.task")
+    task = importlib.import_module("adhere.integrations.inspect_ai.task")
     answers = [
         model_module.ModelOutput.from_content("mockllm/model", TEXTS.get(key, "one, two"))
         for key in (1000, 1001, 1002, 1003)
@@ -107,7 +107,7 @@ def test_inspect_asks_and_judges_our_suite(tmp_path: Path, counted: None) -> Non
 def test_inspect_asks_with_what_is_given(tmp_path: Path, counted: None) -> None:
     inspect_ai = harness("inspect_ai", "inspect-ai")
     model_module = harness("inspect_ai.model", "inspect-ai")
-    task = importlib.import_module("adhere.harness.inspect_ai.task")
+    task = importlib.import_module("adhere.integrations.inspect_ai.task")
     tool = {
         "definition": {"name": "get_users", "description": "Gets users.",
             "parameters": {"channel": {"type": "string", "description": "Which."}}},
@@ -138,7 +138,7 @@ def test_inspect_asks_with_what_is_given(tmp_path: Path, counted: None) -> None:
 
 def test_inspect_holds_whole_conversations(tmp_path: Path, counted: None) -> None:
     inspect_ai = harness("inspect_ai", "inspect-ai")
-    task = importlib.import_module("adhere.harness.inspect_ai.task")
+    task = importlib.import_module("adhere.integrations.inspect_ai.task")
     (log,) = inspect_ai.eval(
         task.follow(suite="multi-turn:x1", limit=2), model="mockllm/model", log_dir=str(tmp_path), display="none"
     )
@@ -157,7 +157,7 @@ def test_inspect_holds_whole_conversations(tmp_path: Path, counted: None) -> Non
 def test_lm_eval_asks_and_judges_our_suite(tmp_path: Path) -> None:
     lm_eval = harness("lm_eval", "lm-eval")
     tasks, loggers = harness("lm_eval.tasks", "lm-eval"), harness("lm_eval.loggers", "lm-eval")
-    importlib.import_module("adhere.harness.lm_eval.model")
+    importlib.import_module("adhere.integrations.lm_eval.model")
     name = write_task(f"ifeval:{suite_file(tmp_path)}", tmp_path / "tasks")
     answers = tmp_path / "by-prompt.jsonl"
     texts = {**TEXTS, 1003: "one, two"}
@@ -206,7 +206,7 @@ def test_lm_eval_s_own_reader_takes_our_export(tmp_path: Path) -> None:
 def test_our_likelihoods_are_those_of_its_own_model(tiny_llama_dir: Path) -> None:
     """Multiple choice and perplexity of a tiny model, by our `adhere` and by lm-eval's `hf`."""
     harness("lm_eval", "lm-eval")
-    ours = importlib.import_module("adhere.harness.lm_eval.model").AdhereLM(model=f"hf/{tiny_llama_dir}")
+    ours = importlib.import_module("adhere.integrations.lm_eval.model").AdhereLM(model=f"hf/{tiny_llama_dir}")
     theirs = importlib.import_module("lm_eval.models.huggingface").HFLM(
         pretrained=str(tiny_llama_dir), device="cpu", dtype="float32"
     )
@@ -229,7 +229,7 @@ def test_a_task_that_asks_for_likelihoods_says_what_it_needs() -> None:
     harness("lm_eval", "lm-eval")
     from adhere.errors import UsageError
 
-    module = importlib.import_module("adhere.harness.lm_eval.model")
+    module = importlib.import_module("adhere.integrations.lm_eval.model")
     instance = type("Instance", (), {"args": ("2+2 is", " 4")})
     with pytest.raises(UsageError, match="asks for likelihoods, which only local/… and hf/… have"):
         module.AdhereLM(model="openai/gpt-4o-mini").loglikelihood([instance])
@@ -239,7 +239,11 @@ def test_without_the_harness_the_command_says_what_to_install() -> None:
     if importlib.util.find_spec("lm_eval") is not None:
         pytest.skip("lm-eval is installed here")
     done = subprocess.run(
-        [sys.executable, "-m", "adhere.harness.lm_eval.model"], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-m", "adhere.integrations.lm_eval.model"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode != 0
     assert "Run: pip install lm-eval" in done.stderr
@@ -266,7 +270,7 @@ def test_evalscope_reads_our_export(tmp_path: Path) -> None:
 def test_evalscope_asks_and_judges_our_suite(tmp_path: Path) -> None:
     evalscope = harness("evalscope", "evalscope")
     output = harness("evalscope.api.model", "evalscope").ModelOutput
-    importlib.import_module("adhere.harness.evalscope.task")
+    importlib.import_module("adhere.integrations.evalscope.task")
     answers = [output.from_content(model="mock", content=text) for text in (*TEXTS.values(), "one, two")]
     config = evalscope.TaskConfig(
         model="mock",

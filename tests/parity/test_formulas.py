@@ -23,9 +23,9 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from adhere.schema import PairRow, RlRow, SftRow  # noqa: E402
-from adhere.train.batch.pack import TokenRow  # noqa: E402
 from adhere.train.batch.rollout import Answer, Group, Sampler  # noqa: E402
-from adhere.train.batch.rows import shuffled_batches  # noqa: E402
+from adhere.train.packed.pack import TokenRow  # noqa: E402
+from adhere.train.packed.rows import shuffled_batches  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
 RATE = {"learning_rate": 3e-3, "schedule": "constant", "warmup_share": 0.0}

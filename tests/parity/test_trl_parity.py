@@ -23,10 +23,8 @@ transformers = pytest.importorskip("transformers")
 from adhere.schema import PairRow, SftRow  # noqa: E402
 from adhere.train.batch import objectives  # noqa: E402
 from adhere.train.batch.answers import Item, _shift_answers, _sums  # noqa: E402
-from adhere.train.batch.pack import TokenRow, cut, log_probs, row_sums  # noqa: E402
 from adhere.train.batch.pairs import reference_sums, update_on_pairs  # noqa: E402
 from adhere.train.batch.rollout import Answer, Group, Rollout  # noqa: E402
-from adhere.train.batch.rows import pair_rows, sft_rows  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.loop import learning  # noqa: E402
 from adhere.train.methods.dpo import DpoSettings  # noqa: E402
@@ -35,6 +33,8 @@ from adhere.train.methods.kto import KtoSettings  # noqa: E402
 from adhere.train.methods.reward_model import RewardModel  # noqa: E402
 from adhere.train.methods.rloo import RlooSettings  # noqa: E402
 from adhere.train.methods.sft import sft_loss  # noqa: E402
+from adhere.train.packed.pack import TokenRow, cut, log_probs, row_sums  # noqa: E402
+from adhere.train.packed.rows import pair_rows, sft_rows  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
 # TRL itself still uses the names that transformers replaced.

@@ -11,7 +11,7 @@ from adhere.cli.offer import suite_names
 from adhere.terminal import show
 
 if TYPE_CHECKING:
-    from adhere.harness.export import To
+    from adhere.integrations.shared.export import To
 
 
 @click.command("export")
@@ -40,8 +40,8 @@ def command(
     `inspect view`, EvalScope's app and lm-eval's tools then open them, and `adhere compare` reads them back.
     """
     from adhere.errors import UsageError
-    from adhere.harness.export import export
-    from adhere.harness.lm_eval.task import write_task
+    from adhere.integrations.lm_eval.task import write_task
+    from adhere.integrations.shared.export import export
     from adhere.store.sharded import load_run
 
     if bool(runs) == bool(suites):

@@ -74,10 +74,10 @@ def command(
     """
     import msgspec
 
+    from adhere.integrations.emit import Trainer, trainer_files
     from adhere.schema import encode, write_atomic
     from adhere.train.parallel import processes as joined
-    from adhere.train.recipe.launch.launchers import launch_file
-    from adhere.train.recipe.launch.trainers import Trainer, trainer_files
+    from adhere.train.recipe.launchers import launch_file
     from adhere.train.recipe.load import load_recipe, machine_of
     from adhere.train.recipe.run import plan_recipe, run_recipe
     from adhere.train.recipe.tracking import open_tracker

@@ -155,7 +155,7 @@ class Environment:
         if several is not None:
             raise UsageError(
                 f"Prompt {several!r} of suite {self.suite.name!r} has several turns, "
-                "and this environment is one exchange. TRL's (adhere.environments.trl) "
+                "and this environment is one exchange. TRL's (adhere.integrations.trl.environment) "
                 "and OpenEnv's lead the whole conversation"
             )
 

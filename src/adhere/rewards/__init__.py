@@ -1,12 +1,11 @@
 """The judge as a reward function for trainers of other houses. There is no second verifier here, only other doors.
 
 judge.py      TRL: f(prompts, completions, **columns)
-verl.py       verl: compute_score(data_source, solution_str, ground_truth, extra_info)
-openrlhf.py   OpenRLHF: reward_func(queries, prompts, labels)
-verifiers.py  verifiers: f(completion, info, answer, **others)
 combine.py    sums, gates, penalties, checklists, judge models; imported when they are used
 learned.py    a trained reward model
 rows.py       what they share: a row's constraints, its answer, its number
+
+verl.py, openrlhf.py and verifiers.py are doors to `adhere.integrations`, by the paths that trainers' files name.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from adhere.rewards.judge import judge_reward
-from adhere.rewards.verifiers import verifiers_reward
 
 if TYPE_CHECKING:
+    from adhere.integrations.verifiers.reward import verifiers_reward
     from adhere.rewards.combine import badly_formed, checklist_reward, gated, model_reward, summed, too_long
 
 __all__ = [
@@ -28,6 +27,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from adhere.rewards import combine
+    from adhere.rewards import combine, verifiers
 
-    return getattr(combine, name)
+    return getattr(verifiers if name == "verifiers_reward" else combine, name)

@@ -32,7 +32,7 @@ from adhere.study.outcome.result import StudyResult
 from adhere.study.run.measured import foreign_evaluations, torch_of
 from adhere.study.run.work import State, Worker
 from adhere.suites.base import Suite
-from adhere.train.recipe.guards import template_trouble
+from adhere.train.stage.guards import template_trouble
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,115 +11,33 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self, TypeVar
-
-import msgspec
-from msgspec import Meta
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from adhere.errors import Divergence, UsageError
 from adhere.progress import Step
-from adhere.schema import Record, convert
-from adhere.train.batch.pack import Precision, Tree, log_probs
 from adhere.train.budget.ledger import LogRow, StepLog, Tally, peak_memory_bytes, values_of
 from adhere.train.checkpoint import keeper
+from adhere.train.packed.pack import Tree, log_probs
 from adhere.train.parallel import add_up, is_sharding, share
+from adhere.train.settings import Merging, OptimizerSettings, Precision
 from adhere.train.watch import PASSED, SCORE, watcher
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-    from adhere.models.local.decoder.precision import Precisions
 
 __all__ = [
     "Learner",
-    "Merging",
-    "OptimizerSettings",
     "Update",
-    "check_settings",
     "frozen_copy",
     "learning",
     "rate_at",
-    "settle",
 ]
 
 LOOP_VERSION = 1  # raised when what all methods share (loop, packing, optimizer, adapters) trains other weights
 Part = TypeVar("Part")
 Item = TypeVar("Item")
-Settings = TypeVar("Settings", bound="OptimizerSettings")
-Positive = Annotated[float, Meta(gt=0)]
-Share = Annotated[float, Meta(ge=0, le=1)]
-Count = Annotated[int, Meta(ge=1)]
-
-
-class Merging(Record, frozen=True):
-    """Online merging; see `optim.merging.OnlineMerging`.
-
-    Attributes:
-        method: `dare` or `ties`.
-        p: Share of coordinates that is kept.
-        alpha: Weight of the earlier change; 0 is the control "update dropout".
-        mode: As the released code does it, or as the paper writes it: then OnDARE's steps are p times as long as
-            AdamW's.
-        every: Merge at every K-th step.
-        base: Directory of the weights before the stage before; `start`: those that the recipe or study starts from.
-    """
-
-    method: Literal["dare", "ties"] = "dare"
-    p: Annotated[float, Meta(gt=0, le=1)] = 5e-4
-    alpha: Share = 5e-7
-    mode: Literal["released", "paper"] = "released"
-    every: Count = 1
-    base: str = "start"
-
-
-class OptimizerSettings(Record, frozen=True):
-    """What every stage lets one set.
-
-    Attributes:
-        learning_rate: The highest one, after warm-up.
-        schedule: Its shape after warm-up; `linear` and `cosine` fall to `final_share` of it at the last step.
-        final_share: Share of `learning_rate` at the last step (Qwen2.5's SFT ends at a tenth).
-        warmup_share: Share of the steps over which it rises from zero.
-        weight_decay: Decoupled; never on norms and biases.
-        clip: The gradient's norm is cut to this.
-        betas: AdamW's.
-        freeze_embeddings_and_head: Train all but the input embedding and the output head (one matrix where they are
-            tied). In a small model that leaves out a fifth of all weights (SmolLM2-135M: 28 of 135 million), whose rows
-            for rare tokens would move by noise and whose gradient costs most. The ledger counts what was trained.
-        tree_tokens: Micro-batches hold at most this many tree tokens. No effect on results beyond rounding; 384 to 768
-            are equally fast (benchmarks/training/trees.py), smaller share less, larger pay for attention and memory.
-        gradient_checkpointing: Keep only each layer's input and compute the rest again for backward: a third more work
-            for a fraction of the memory. Results are the same bits.
-        precision: Of matrix products; weights, gradients and the optimizer's moments stay in fp32. None: as the study
-            or recipe has settled (`settle`), else fp32.
-        merging: Merge every step with what the stage before had learned (online merging); None: plain AdamW.
-    """
-
-    learning_rate: Positive = 1e-5
-    schedule: Literal["constant", "linear", "cosine"] = "constant"
-    final_share: Share = 0.1
-    warmup_share: Share = 0.0
-    weight_decay: Annotated[float, Meta(ge=0)] = 0.0
-    clip: Positive = 1.0
-    betas: tuple[Share, Share] = (0.9, 0.999)
-    freeze_embeddings_and_head: bool = True
-    tree_tokens: Count = 512
-    gradient_checkpointing: bool = False
-    precision: Precision | None = None
-    merging: Merging | None = None
-
-    @property
-    def needs_rows(self) -> bool:
-        """Whether the stage learns from rows of the data directory with these settings."""
-        return True
-
-    def with_inputs(self) -> Self:
-        """The settings with the hash of every file that they name, so that a changed file is another run.
-
-        Most name none.
-        """
-        return self
 
 
 class Update(NamedTuple):
@@ -128,28 +46,6 @@ class Update(NamedTuple):
     loss: float
     grad_norm: float
     learning_rate: float
-
-
-def check_settings(settings: Settings) -> Settings:
-    """The settings, after their declared domains were checked (msgspec checks them on reading, not on construction).
-
-    Raises:
-        UsageError: Naming the setting and its allowed values.
-    """
-    try:
-        return convert(msgspec.to_builtins(settings), type(settings))
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{type(settings).__name__}: {error}") from error
-
-
-def settle(settings: Settings, resolved: Precisions) -> Settings:
-    """The settings with every precision that they leave open as a study settled it, and with their inputs' hashes.
-
-    What a cell's key holds.
-    """
-    ours = {"precision": resolved.training, "rollout_precision": resolved.rollouts, "rollout_layout": resolved.layout}
-    open_ = {name: value for name, value in ours.items() if getattr(settings, name, value) is None}
-    return msgspec.structs.replace(settings.with_inputs(), **open_)
 
 
 def rate_at(step: int, steps: int, settings: OptimizerSettings) -> float:
@@ -341,7 +237,7 @@ def learning(model: PreTrainedModel, settings: OptimizerSettings, *, stage: str,
 
     Dropout is off throughout: log-probs of the same weights must be equal in generation, reference and training.
     """
-    from adhere.train.tokens import trained_rows
+    from adhere.train.packed.tokens import trained_rows
 
     embeddings = [model.get_input_embeddings(), model.get_output_embeddings()]  # type: ignore[no-untyped-call]
     rows = {id(tokens) for tokens in trained_rows(model).values()}  # of a chat template's own tokens: always trained
@@ -384,7 +280,7 @@ def attention_for(model: PreTrainedModel, precision: Precision) -> str:
 
     Ours in bf16 on a CPU, else torch's, which is exact with a 4D mask (benchmarks/training/trees.py).
     """
-    from adhere.train.batch.attention import register
+    from adhere.train.packed.attention import register
 
     return register(low=precision == "bf16" and model.device.type == "cpu")
 
@@ -415,13 +311,6 @@ def _refuse_dropout(model: PreTrainedModel) -> None:
         )
 
 
-def with_base(settings: OptimizerSettings, start: Path) -> OptimizerSettings:
-    """The settings with `merging.base = "start"` put as the directory of what the recipe or study starts from."""
-    if settings.merging is None or settings.merging.base != "start":
-        return settings
-    return msgspec.structs.replace(settings, merging=msgspec.structs.replace(settings.merging, base=str(start)))
-
-
 def _merging(
     optimizer: torch.optim.Optimizer, model: PreTrainedModel, merging: Merging, stage: str
 ) -> torch.optim.Optimizer:
@@ -433,7 +322,7 @@ def _merging(
     from safetensors.torch import load_file
 
     from adhere.train.optim import OnlineMerging
-    from adhere.train.tokens import trained_rows, trained_tokens
+    from adhere.train.packed.tokens import trained_rows, trained_tokens
 
     files = sorted(Path(merging.base).glob("*.safetensors"))
     if not files:

@@ -15,7 +15,7 @@ from adhere.schema import Json, PairRow, RlRow, SftRow
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import StageResult
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import OptimizerSettings
+from adhere.train.settings import OptimizerSettings
 
 __all__ = ["STAGES", "Rows", "Stage", "provenance_rows"]
 

@@ -19,8 +19,8 @@ from adhere.pipeline.reward import RewardKind
 from adhere.rewards.rows import reward_of
 from adhere.schema import ConstraintRef
 from adhere.suites.base import Suite
-from adhere.train.batch.rows import prompt_ids
 from adhere.train.budget.ledger import Tally
+from adhere.train.packed.rows import prompt_ids
 from adhere.train.parallel import divide, share
 
 if TYPE_CHECKING:

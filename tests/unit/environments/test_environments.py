@@ -15,11 +15,11 @@ from click.testing import CliRunner
 
 from adhere.cli import adhere
 from adhere.environments import Environment, Undecided, env
-from adhere.environments.nemo_gym import FAILURE, MASK, make_app, rows_of, verify
-from adhere.environments.open_instruct import rows_of as open_instruct_rows
-from adhere.environments.open_instruct import score_of
 from adhere.environments.worlds import judge_answers, world_env
 from adhere.errors import MissingExtra, UnknownName, UsageError
+from adhere.integrations.nemo_gym.server import FAILURE, MASK, make_app, rows_of, verify
+from adhere.integrations.open_instruct.verifier import rows_of as open_instruct_rows
+from adhere.integrations.open_instruct.verifier import score_of
 from adhere.models.chat import conversation
 from adhere.schema import ConstraintRef, Prompt, Turn
 from adhere.suites import Suite, load
@@ -93,7 +93,7 @@ class TestPublishedAnswers:
 
     def test_trl(self, published: Any) -> None:
         pytest.importorskip("datasets")
-        from adhere.environments.trl import dataset, factory, reward
+        from adhere.integrations.trl.environment import dataset, factory, reward
 
         environment, answers = published
         rows = {row["id"]: row for row in dataset(environment)}
@@ -109,7 +109,7 @@ class TestPublishedAnswers:
 
     @pytest.mark.slow
     def test_openenv(self, published: Any) -> None:
-        openenv = pytest.importorskip("adhere.environments.openenv", exc_type=MissingExtra)
+        openenv = pytest.importorskip("adhere.integrations.openenv.server", exc_type=MissingExtra)
         environment, answers = published
         session = openenv.InstructionEnvironment(environment)
         for prompt, text, want in answers:
@@ -119,7 +119,7 @@ class TestPublishedAnswers:
 
     @pytest.mark.slow
     def test_verifiers(self, published: Any) -> None:
-        module = pytest.importorskip("adhere.environments.verifiers", exc_type=MissingExtra)
+        module = pytest.importorskip("adhere.integrations.verifiers.environment", exc_type=MissingExtra)
         environment, answers = published
         loaded = module.load_environment(environment.suite.name, reward="binary")
         tasks = {task.data.id: task for task in loaded.taskset}
@@ -148,7 +148,7 @@ class TestWorlds:
     @pytest.mark.slow
     @pytest.mark.parametrize("suite", ["world:shop:x3", "world:files:x3+text"])
     def test_openenv(self, suite: str) -> None:
-        openenv = pytest.importorskip("adhere.environments.openenv", exc_type=MissingExtra)
+        openenv = pytest.importorskip("adhere.integrations.openenv.server", exc_type=MissingExtra)
         environment = world_env(suite, reward="binary")
         session = openenv.WorldSession(environment)
         for prompt in environment.prompts:
@@ -170,7 +170,7 @@ class TestWorlds:
 
     @pytest.mark.slow
     def test_verifiers(self) -> None:
-        module = pytest.importorskip("adhere.environments.verifiers", exc_type=MissingExtra)
+        module = pytest.importorskip("adhere.integrations.verifiers.environment", exc_type=MissingExtra)
         suite = load("world:files:x3+text")
         loaded = module.load_environment(suite.name, reward="binary")
         assert type(loaded).__name__ == "AdhereEnv"
@@ -320,7 +320,7 @@ class TestTheIntentGate:
             score_of(HONEST, json.dumps(bare))
 
     def test_trl(self, gated: Environment) -> None:
-        trl = pytest.importorskip("adhere.environments.trl")
+        trl = pytest.importorskip("adhere.integrations.trl.environment")
         (row,) = gated.rows()
         columns = {name: [row[name]] * 2 for name in ("instruction_id_list", "kwargs")}
         said = [HONEST, "No commas."]
@@ -333,7 +333,7 @@ class TestTheIntentGate:
 
     @pytest.mark.slow
     def test_openenv(self, gated: Environment) -> None:
-        openenv = pytest.importorskip("adhere.environments.openenv", exc_type=MissingExtra)
+        openenv = pytest.importorskip("adhere.integrations.openenv.server", exc_type=MissingExtra)
         for text, earned in ((HONEST, 1.0), ("No commas.", 0.0)):
             session = openenv.InstructionEnvironment(gated)
             session.reset(prompt_id="p")
@@ -341,7 +341,7 @@ class TestTheIntentGate:
 
     @pytest.mark.slow
     def test_verifiers(self) -> None:
-        module = pytest.importorskip("adhere.environments.verifiers", exc_type=MissingExtra)
+        module = pytest.importorskip("adhere.integrations.verifiers.environment", exc_type=MissingExtra)
         for traps, earned in ((True, 0.0), (False, None)):
             task = next(iter(module.load_environment("core:x1", traps=traps).taskset))
             trace = SimpleNamespace(root_reply=task.data.prompt_text, is_truncated=False, assistant_messages=[])
@@ -353,19 +353,19 @@ class TestTheIntentGate:
         from adhere.environments.served import parse
 
         with pytest.raises(SystemExit):
-            parse("adhere.environments.openenv", ["world:shop:x2", "--traps"], worlds=True)
+            parse("adhere.integrations.openenv.server", ["world:shop:x2", "--traps"], worlds=True)
         assert "a program decides an episode" in capsys.readouterr().err
 
     @pytest.mark.slow
     def test_loaded_episodes_refuse_it(self) -> None:
-        module = pytest.importorskip("adhere.environments.verifiers", exc_type=MissingExtra)
+        module = pytest.importorskip("adhere.integrations.verifiers.environment", exc_type=MissingExtra)
         with pytest.raises(UsageError, match="a program decides an episode"):
             module.load_environment("world:shop:x2+text", traps=True)
 
 
 class TestSeveralTurns:
     def test_trl_episode_gives_the_next_turn_and_ends(self) -> None:
-        trl = pytest.importorskip("adhere.environments.trl")
+        trl = pytest.importorskip("adhere.integrations.trl.environment")
         episode = trl.factory(Environment(suite_of((NO_COMMA,), (TITLE,))))()
         episode.reset(prompt_id="p")
         assert episode.answer("fine") == "Turn 1."
@@ -388,7 +388,7 @@ def test_openenv_server_and_its_own_client() -> None:
     import uvicorn
     from openenv import GenericEnvClient
 
-    from adhere.environments.openenv import make_app as openenv_app
+    from adhere.integrations.openenv.server import make_app as openenv_app
 
     suite = Suite("mine", "1", (*suite_of((NO_COMMA,), (TITLE,)).prompts, *suite_of((RANDOM,), name="q").prompts))
     config = uvicorn.Config(openenv_app(Environment(suite)), host="127.0.0.1", port=0, log_level="error")

@@ -21,10 +21,10 @@ from typing import Any
 import pytest
 
 from adhere.environments import Environment, env
-from adhere.environments.nemo_gym import make_app, rows_of
 from adhere.environments.worlds import judge_answers, world_env
+from adhere.integrations.nemo_gym.server import make_app, rows_of
+from adhere.integrations.openrlhf import reward as openrlhf_reward
 from adhere.models.fake.loopback import listen
-from adhere.rewards import openrlhf as openrlhf_reward
 
 pytestmark = pytest.mark.slow
 needs_verifiers = pytest.mark.skipif(
@@ -148,8 +148,8 @@ def test_trl_leads_episodes_of_the_factory(
     trl, transformers = pytest.importorskip("trl"), pytest.importorskip("transformers")
     from tests.unit.environments.test_environments import NO_COMMA, TITLE, suite_of
 
-    from adhere.environments import trl as turns
     from adhere.environments import worlds
+    from adhere.integrations.trl import environment as turns
 
     monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
     logging.getLogger("trl").setLevel(logging.ERROR)
@@ -215,7 +215,11 @@ def test_verl_scores_rollouts_by_its_own_reward_managers() -> None:
     from verl.trainer.ppo.reward import get_custom_reward_fn
     from verl.workers.reward_manager import get_reward_manager_cls
 
-    ours = {"path": "pkg://adhere.rewards.verl", "name": "compute_score", "reward_kwargs": {"kind": "dense"}}
+    ours = {
+        "path": "pkg://adhere.integrations.verl.reward",
+        "name": "compute_score",
+        "reward_kwargs": {"kind": "dense"},
+    }
     score = get_custom_reward_fn(OmegaConf.create({"reward": {"custom_reward_function": ours}}))
     tokenizer = _bytes_tokenizer()
     prompt = tokenizer("Ask.")["input_ids"]

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from tests.unit.harness.harness_runs import make_run
 
 from adhere.cli import adhere
-from adhere.harness.every_eval_ever.write import model_of, suite_of, write
+from adhere.integrations.every_eval_ever.write import model_of, suite_of, write
 from adhere.models.fake.scripted import ScriptedModel, open_scripted
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import ConstraintRef, Prompt, Response, Turn, Usage

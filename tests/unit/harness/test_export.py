@@ -14,10 +14,10 @@ from tests.unit.harness.harness_runs import TEXTS, make_run, suite_file
 
 from adhere.cli import adhere
 from adhere.errors import MissingExtra, UsageError
-from adhere.harness import need_harness
-from adhere.harness.export import export
-from adhere.harness.lm_eval.task import process_results, refuse, share, task_name, write_task
-from adhere.harness.scoring import SaidAnswer, columns, prompt_of, score_answers
+from adhere.integrations import need_harness
+from adhere.integrations.lm_eval.task import process_results, refuse, share, task_name, write_task
+from adhere.integrations.shared.export import export
+from adhere.integrations.shared.scoring import SaidAnswer, columns, prompt_of, score_answers
 from adhere.models.fake.scripted import ScriptedModel
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.pipeline.outcomes import pass_rates

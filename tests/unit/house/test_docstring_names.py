@@ -26,8 +26,7 @@ OTHERS = (
     "constraints/published/",
     "suites/published/",
     "pipeline/official/",
-    "harness/",
-    "environments/",
+    "integrations/",
     "verify/imports/",
 )
 GROUPS = ("adhere.transforms", "adhere.stages")  # of entry points, which a plug-in declares and the package does not

@@ -32,9 +32,9 @@ def classes() -> list[type]:
         try:
             module = module or importlib.import_module(name)
         except MissingExtra:
-            assert name.startswith(("adhere.harness.", "adhere.environments.", "adhere.steps.datatrove")), (
-                name
-            )  # of a package that is not installed
+            assert name.startswith(
+                ("adhere.integrations.", "adhere.environments.", "adhere.harness.", "adhere.steps.datatrove")
+            ), name  # of a package that is not installed
             continue
         found += [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == name]
     return found

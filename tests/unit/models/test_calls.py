@@ -12,7 +12,7 @@ import pytest
 from adhere.calls import calls_of
 from adhere.constraints import make
 from adhere.errors import BadParameter
-from adhere.harness.export import export
+from adhere.integrations.shared.export import export
 from adhere.models.answers import answer_of
 from adhere.models.base import Request
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel

@@ -11,13 +11,13 @@ import pytest
 import adhere
 from adhere.constraints.resolve import resolve, version_of
 from adhere.errors import UsageError
+from adhere.integrations.openrlhf.reward import reward_func
+from adhere.integrations.verl.reward import compute_score, compute_score_batch
 from adhere.pipeline.api import check_many, judge_many
 from adhere.pipeline.check import check as check_response
 from adhere.pipeline.judge import Judge, judge_text, verifier_version
 from adhere.pipeline.reward import reward_of
 from adhere.rewards import judge_reward, verifiers_reward
-from adhere.rewards.openrlhf import reward_func
-from adhere.rewards.verl import compute_score, compute_score_batch
 from adhere.schema import ConstraintRef, Prompt, Response, Turn
 from adhere.suites import Suite
 from adhere.verify.answers import verify

@@ -283,8 +283,8 @@ def test_recipes_take_the_table(tmp_path: Path) -> None:
 def test_our_stages_gate() -> None:
     pytest.importorskip("torch")
     from adhere.train.batch.rollout import Answer
-    from adhere.train.recipe.scoring import open_scorer
-    from adhere.train.recipe.spec import RewardTerm
+    from adhere.train.stage.scoring import open_scorer
+    from adhere.train.stage.settings import RewardTerm
 
     row = RlRow("p", ASKED, 8, 0.5, 0.1, tuple(ref.id for ref in REFS), tuple(ref.params for ref in REFS))
     answers = [Answer(HONEST, truncated=False), Answer("lantern", truncated=False)]

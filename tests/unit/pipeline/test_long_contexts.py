@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from adhere.errors import RunMismatch
-from adhere.harness.scoring import columns, prompt_of
+from adhere.integrations.shared.scoring import columns, prompt_of
 from adhere.models.fake.scripted import open_scripted
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.schema import (

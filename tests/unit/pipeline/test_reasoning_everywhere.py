@@ -6,7 +6,7 @@ import pytest
 
 from adhere.environments.environment import env
 from adhere.errors import UsageError
-from adhere.harness.scoring import STRICT, SaidAnswer, score_answers
+from adhere.integrations.shared.scoring import STRICT, SaidAnswer, score_answers
 from adhere.pipeline.respond import settle
 from adhere.rewards.rows import answer_of, reward_of
 from adhere.schema import ConstraintRef, Prompt, Response, Turn

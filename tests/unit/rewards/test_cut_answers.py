@@ -13,18 +13,18 @@ import pytest
 from adhere.build.filter import judge_draws
 from adhere.constraints.base import Constraint, Finding, registry
 from adhere.errors import UsageError
+from adhere.integrations.openrlhf.reward import reward_func
+from adhere.integrations.verifiers.reward import judge_binary, judge_dense
+from adhere.integrations.verl.reward import compute_score, compute_score_batch
 from adhere.pipeline.check import check
 from adhere.pipeline.judge import Judge, judge_of
 from adhere.pipeline.reward import reward, reward_of
 from adhere.rewards import judge_reward, verifiers_reward
 from adhere.rewards.ends import end_tokens_of
 from adhere.rewards.judge import AllCut, CutsUnseen
-from adhere.rewards.openrlhf import reward_func
 from adhere.rewards.rows import is_cut_by
-from adhere.rewards.verifiers import judge_binary, judge_dense
-from adhere.rewards.verl import compute_score, compute_score_batch
 from adhere.schema import ConstraintRef, Prompt, Response, RlRow, Turn
-from adhere.train.recipe.scoring import scorer
+from adhere.train.stage.scoring import scorer
 
 END = 7
 TRUTH = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}

@@ -15,9 +15,9 @@ import pytest
 
 from adhere.constraints import Constraint, Finding, registry
 from adhere.errors import UsageError
+from adhere.integrations.verl.reward import compute_score, compute_score_batch
 from adhere.rewards import judge_reward, openrlhf
 from adhere.rewards.rows import TooFewMeasurements
-from adhere.rewards.verl import compute_score, compute_score_batch
 
 TRUTH = {"instruction_id_list": ["length:at_least"], "kwargs": [{"least": 2}]}
 TEXTS = ["one two", "fault here", "one", "a fault"]

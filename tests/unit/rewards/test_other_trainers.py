@@ -16,11 +16,11 @@ import pytest
 
 from adhere.constraints.base import Constraint, registry
 from adhere.errors import BadParameter, UnknownName, UsageError
+from adhere.integrations.openrlhf.reward import reward_func
+from adhere.integrations.verifiers.reward import judge_binary, judge_dense
+from adhere.integrations.verl.reward import compute_score, compute_score_batch
 from adhere.rewards import judge_reward, verifiers_reward
-from adhere.rewards.openrlhf import reward_func
 from adhere.rewards.rows import refs_in, refs_of, without_end_tokens
-from adhere.rewards.verifiers import judge_binary, judge_dense
-from adhere.rewards.verl import compute_score, compute_score_batch
 
 TRUTH = {
     "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"],
@@ -224,7 +224,7 @@ def test_fixed_mode_reaches_the_verifiers():
 
 def test_they_need_no_training_stack():
     code = (
-        "import sys, adhere.rewards, adhere.rewards.verl, adhere.rewards.openrlhf, adhere.rewards.verifiers\n"
+        "import sys, adhere.rewards, adhere.integrations.verl.reward, adhere.integrations.openrlhf.reward, adhere.integrations.verifiers.reward\n"
         "sys.exit(any(name in sys.modules for name in ('trl', 'torch', 'transformers', 'verl', "
         "'openrlhf', 'verifiers')))"
     )

@@ -46,11 +46,11 @@ from adhere.progress import Silent
 from adhere.schema import ConstraintRef, Message, PairRow, Prompt, RlRow, Sampling, SftRow, Turn
 from adhere.study.run.plain import read_plain
 from adhere.train.batch.rollout import Answer
-from adhere.train.batch.rows import prompt_ids
-from adhere.train.loop import LOOP_VERSION, Merging
-from adhere.train.recipe.scoring import open_scorer
-from adhere.train.recipe.spec import Lora
-from adhere.train.stage import MODEL, Training, train_stage
+from adhere.train.loop import LOOP_VERSION
+from adhere.train.packed.rows import prompt_ids
+from adhere.train.settings import Lora, Merging
+from adhere.train.stage.scoring import open_scorer
+from adhere.train.stage.train import MODEL, Training, train_stage
 from adhere.train.stages import STAGES
 
 STORED = Path(__file__).parent / "computed"

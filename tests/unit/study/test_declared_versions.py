@@ -69,7 +69,7 @@ MUTATIONS = [
     ("methods", "rloo", METHODS + "grpo", "(n - 1)\n        scale *= others", "(n - 1)\n        scale *= 1.01 * others"),
     ("methods", "reward-model", METHODS + "reward_model", ".sum() / size", ".sum() / size / 1.001"),
     ("shared", "loop", "adhere.train.loop", "math.cos(math.pi * done)) / 2", "math.cos(math.pi * done)) / 2.001"),
-    ("shared", "loop", "adhere.train.recipe.lora", "bound = 1 /", "bound = 1.001 /"),
+    ("shared", "loop", "adhere.train.packed.lora", "bound = 1 /", "bound = 1.001 /"),
     ("shared", "decoder", "adhere.models.local.decoder.pick", "draws * kept", "draws * 0.5 * kept"),
     ("shared", "decoder", "adhere.models.local.decoder.forward", "keepdim=True).add_(shape", "keepdim=True).add_(1e-3).add_(shape"),
     ("shared", "judge", "adhere.pipeline.guard", "self.repetition > 0.5", "self.repetition > 0.9"),

@@ -39,8 +39,8 @@ from adhere.study.run.cells import CellRecord, drop_weights, load_cell, trained_
 from adhere.study.run.training import train_cell  # noqa: E402
 from adhere.study.run.work import State  # noqa: E402
 from adhere.train.budget.ledger import StageResult  # noqa: E402
-from adhere.train.recipe import scoring  # noqa: E402
-from adhere.train.recipe.guards import Guards, GuardStop  # noqa: E402
+from adhere.train.stage import scoring  # noqa: E402
+from adhere.train.stage.guards import Guards, GuardStop  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
 TEXT = """

@@ -29,15 +29,15 @@ from adhere.schema import PairRow, RlRow, SftRow, convert
 from adhere.train import checkpoint
 from adhere.train.batch.pairs import item_sums
 from adhere.train.batch.rollout import Answer
-from adhere.train.batch.rows import pair_rows
 from adhere.train.budget.ledger import StageLedger, Tally
 from adhere.train.checkpoint import keeping
 from adhere.train.loop import frozen_copy, learning
 from adhere.train.methods.dpo import DpoSettings, dpo
 from adhere.train.methods.sft import SftSettings, sft
+from adhere.train.packed.lora import attach
+from adhere.train.packed.rows import pair_rows
 from adhere.train.parallel import is_sharding, place, processes
-from adhere.train.recipe.lora import attach
-from adhere.train.recipe.spec import Lora
+from adhere.train.settings import Lora
 from adhere.train.sharding import whole_state
 from adhere.train.stages import STAGES
 

@@ -26,7 +26,7 @@ from adhere.progress import Progress, Silent, Step  # noqa: E402
 from adhere.schema import PairRow, RlRow, SftRow  # noqa: E402
 from adhere.train.batch.rollout import Answer  # noqa: E402
 from adhere.train.checkpoint import FILE, forget, keeping  # noqa: E402
-from adhere.train.loop import Merging, with_base  # noqa: E402
+from adhere.train.settings import Merging, with_base  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
 TEXTS = ["the sea is wide", "no commas here", "the sea is deep and cold", "foxes jump", "lazy dogs sleep all day long"]

@@ -17,9 +17,9 @@ from tests.unit.train.test_methods import pool  # noqa: E402
 from adhere.errors import IntegrityError, UsageError  # noqa: E402
 from adhere.models.local.decoder.precision import Precisions  # noqa: E402
 from adhere.pipeline.compare.perplexity import read_texts  # noqa: E402
-from adhere.train.loop import settle  # noqa: E402
 from adhere.train.methods import continued  # noqa: E402
 from adhere.train.methods.continued import ContinueSettings, continue_training  # noqa: E402
+from adhere.train.settings import settle  # noqa: E402
 
 PLAIN = str(Path(__file__).parent / "plain.txt")
 

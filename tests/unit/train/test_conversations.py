@@ -14,8 +14,8 @@ from adhere.build.transforms.base import Settings, transform  # noqa: E402
 from adhere.errors import IntegrityError, SpecError  # noqa: E402
 from adhere.models.chat import render  # noqa: E402
 from adhere.schema import Message, PairRow, RlRow, SftRow, encode  # noqa: E402
-from adhere.train.batch.rows import pair_rows, sft_rows  # noqa: E402
 from adhere.train.methods.sft import SftSettings, token_rows  # noqa: E402
+from adhere.train.packed.rows import pair_rows, sft_rows  # noqa: E402
 from adhere.train.recipe import Recipe, StageSpec  # noqa: E402
 from adhere.train.recipe.data import load_rows, row_of  # noqa: E402
 from adhere.train.recipe.run import run_recipe  # noqa: E402

@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch")
 from adhere.errors import AdhereError, UsageError  # noqa: E402
 from adhere.schema import PairRow  # noqa: E402
 from adhere.train.batch.pairs import Sums, reference_sums, update_on_pairs  # noqa: E402
-from adhere.train.batch.rows import TokenPair, pair_rows  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.loop import learning  # noqa: E402
 from adhere.train.methods.dpo import DpoSettings, dpo  # noqa: E402
+from adhere.train.packed.rows import TokenPair, pair_rows  # noqa: E402
 
 
 def rows(count: int = 6) -> list[PairRow]:

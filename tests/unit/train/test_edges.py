@@ -8,8 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from adhere.train.batch import edges  # noqa: E402
-from adhere.train.batch.edges import edge_log_probs  # noqa: E402
+from adhere.train.packed import edges  # noqa: E402
+from adhere.train.packed.edges import edge_log_probs  # noqa: E402
 
 VOCABULARY = 37
 SLOTS, TARGETS = [2, 0, 0, 4, 5, 2], [3, 1, 9, 36, 0, 4]  # row 0 and 2 predict two words, rows 1 and 3 none

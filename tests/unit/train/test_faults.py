@@ -14,13 +14,13 @@ torch = pytest.importorskip("torch")
 
 from adhere.constraints import Constraint, Finding, registry  # noqa: E402
 from adhere.schema import RlRow  # noqa: E402
-from adhere.train.batch.pack import cut, log_probs  # noqa: E402
 from adhere.train.batch.rollout import Group, Sampler  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, grpo, grpo_loss, select  # noqa: E402
 from adhere.train.methods.online_dpo import pairs_of  # noqa: E402
-from adhere.train.recipe.guards import Guards, GuardStop  # noqa: E402
-from adhere.train.recipe.scoring import scorer  # noqa: E402
+from adhere.train.packed.pack import cut, log_probs  # noqa: E402
+from adhere.train.stage.guards import Guards, GuardStop  # noqa: E402
+from adhere.train.stage.scoring import scorer  # noqa: E402
 
 SETTINGS = GrpoSettings(steps=1, prompts_per_step=3, answers_per_prompt=8, max_new_tokens=6)
 ROWS = [

@@ -12,7 +12,6 @@ torch = pytest.importorskip("torch")
 
 from adhere.errors import UsageError  # noqa: E402
 from adhere.schema import RlRow  # noqa: E402
-from adhere.train.batch.pack import TokenRow  # noqa: E402
 from adhere.train.batch.rollout import (  # noqa: E402
     Answer,
     Group,
@@ -31,6 +30,7 @@ from adhere.train.methods.grpo import (  # noqa: E402
     select,
 )
 from adhere.train.methods.rloo import RlooSettings, rloo  # noqa: E402
+from adhere.train.packed.pack import TokenRow  # noqa: E402
 
 SMALL = GrpoSettings(steps=2, prompts_per_step=2, answers_per_prompt=4, max_new_tokens=8, learning_rate=1e-3)
 

@@ -23,8 +23,8 @@ from adhere.train.recipe import (  # noqa: E402
     scoring,
 )
 from adhere.train.recipe.data import load_rows  # noqa: E402
-from adhere.train.recipe.guards import GUARDS, Guards, GuardStop, find_repeats, heed, template_trouble  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
+from adhere.train.stage.guards import GUARDS, Guards, GuardStop, find_repeats, heed, template_trouble  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
 ROOT = Path(__file__).parents[3]

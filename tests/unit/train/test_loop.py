@@ -11,7 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from adhere.errors import Divergence, UsageError  # noqa: E402
-from adhere.train.loop import OptimizerSettings, check_settings, frozen_copy, learning, rate_at  # noqa: E402
+from adhere.train.loop import frozen_copy, learning, rate_at  # noqa: E402
+from adhere.train.settings import OptimizerSettings, check_settings  # noqa: E402
 
 
 def test_qwen_sft_schedule_falls_to_a_tenth() -> None:

@@ -20,12 +20,12 @@ from adhere.errors import SpecError, UsageError  # noqa: E402
 from adhere.models.local.decoder.decode import Decoder, DecodeRow  # noqa: E402
 from adhere.models.local.transformers import load_weights  # noqa: E402
 from adhere.train import checkpoint  # noqa: E402
-from adhere.train.budget.memory import SMOLLM2_135M, Sizes, adapter_parameters, memory_of, sizes_of  # noqa: E402
 from adhere.train.methods.sft import SftSettings  # noqa: E402
+from adhere.train.packed.lora import attach, merge  # noqa: E402
 from adhere.train.recipe import StageSpec, load_recipe  # noqa: E402
-from adhere.train.recipe.lora import attach, merge  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
-from adhere.train.recipe.spec import Lora  # noqa: E402
+from adhere.train.settings import Lora  # noqa: E402
+from adhere.train.stage.memory import SMOLLM2_135M, Sizes, adapter_parameters, memory_of, sizes_of  # noqa: E402
 
 LORA = Lora(rank=4, alpha=8.0)
 SFT = StageSpec("sft", {"epochs": 1, "learning_rate": 1e-2})

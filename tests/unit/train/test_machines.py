@@ -13,11 +13,11 @@ pytest.importorskip("transformers")
 from adhere.errors import SpecError
 from adhere.models.local.decoder.precision import Precisions
 from adhere.models.local.fetch import hub_origin
-from adhere.train.budget.memory import SMOLLM2_135M, Sizes
-from adhere.train.loop import settle
 from adhere.train.recipe.card import model_card
 from adhere.train.recipe.load import load_preset, load_recipe
 from adhere.train.recipe.run import stage_memory
+from adhere.train.settings import settle
+from adhere.train.stage.memory import SMOLLM2_135M, Sizes
 
 PRESETS = ("autoif", "qwen2", "qwen2.5", "smollm2", "tulu3")
 MACHINES = ("24gb", "80gb", "140gb", "cluster")

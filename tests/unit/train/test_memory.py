@@ -21,11 +21,12 @@ from torch.utils._pytree import tree_leaves  # noqa: E402
 
 from adhere.errors import MissingModel, ResourceError, UsageError  # noqa: E402
 from adhere.models.local.decoder.device import available_bytes  # noqa: E402
-from adhere.train.batch.pack import TokenRow, Tree, grow, log_probs  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
-from adhere.train.budget.memory import Sizes, memory_of, require, sizes_of  # noqa: E402
-from adhere.train.loop import OptimizerSettings, learning  # noqa: E402
+from adhere.train.loop import learning  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings  # noqa: E402
+from adhere.train.packed.pack import TokenRow, Tree, grow, log_probs  # noqa: E402
+from adhere.train.settings import OptimizerSettings  # noqa: E402
+from adhere.train.stage.memory import Sizes, memory_of, require, sizes_of  # noqa: E402
 
 # Of the models' own config.json and model cards (Qwen2.5, "Number of Parameters" counted from the safetensors).
 QWEN = {

@@ -17,12 +17,9 @@ transformers = pytest.importorskip("transformers")
 
 from adhere.errors import UsageError  # noqa: E402
 from adhere.schema import PairRow, RlRow, SftRow  # noqa: E402
-from adhere.train.batch.pack import TokenRow  # noqa: E402
 from adhere.train.batch.rollout import Answer  # noqa: E402
-from adhere.train.batch.rows import sft_rows  # noqa: E402
 from adhere.train.budget.cost import Shape  # noqa: E402
-from adhere.train.budget.estimate import Speed, estimate  # noqa: E402
-from adhere.train.loop import OptimizerSettings, learning  # noqa: E402
+from adhere.train.loop import learning  # noqa: E402
 from adhere.train.methods import iopo as iopo_room  # noqa: E402
 from adhere.train.methods import rft as rft_room  # noqa: E402
 from adhere.train.methods.dpo import DpoSettings, dpo  # noqa: E402
@@ -32,6 +29,10 @@ from adhere.train.methods.kto import KtoSettings, kto  # noqa: E402
 from adhere.train.methods.reward_model import RewardModelSettings, reward_model  # noqa: E402
 from adhere.train.methods.rft import RftSettings, rft  # noqa: E402
 from adhere.train.methods.rloo import RlooSettings  # noqa: E402
+from adhere.train.packed.pack import TokenRow  # noqa: E402
+from adhere.train.packed.rows import sft_rows  # noqa: E402
+from adhere.train.settings import OptimizerSettings  # noqa: E402
+from adhere.train.stage.estimate import Speed, estimate  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
 NAMES = {
@@ -271,7 +272,7 @@ def test_a_reward_model_learns_what_is_preferred_and_is_read_back(tiny: tuple[An
     read = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path, dtype="float32").eval()
     asked = [("Write about thing 1.", "the sea is wide"), ("Write about thing 1.", "The Sea")]
     ours = result.artefact.scores(asked)
-    from adhere.train.batch.rows import completion_ids, prompt_ids
+    from adhere.train.packed.rows import completion_ids, prompt_ids
 
     for (prompt, answer), expected in zip(asked, ours, strict=True):
         ids = [*prompt_ids(tokenizer, prompt), *completion_ids(tokenizer, answer, name="a")]

@@ -15,7 +15,6 @@ torch = pytest.importorskip("torch")
 from adhere.errors import IntegrityError, UsageError  # noqa: E402
 from adhere.models.local.decoder.decode import Decoder  # noqa: E402
 from adhere.schema import RlRow  # noqa: E402
-from adhere.train.batch.pack import TokenRow  # noqa: E402
 from adhere.train.batch.rollout import (  # noqa: E402
     Answer,
     Group,
@@ -30,6 +29,7 @@ from adhere.train.batch.rollout import (  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, grpo  # noqa: E402
 from adhere.train.methods.online_dpo import OnlineDpoSettings, best_against_worst, online_dpo, pairs_of, ranked_pairs  # noqa: E402
+from adhere.train.packed.pack import TokenRow  # noqa: E402
 
 SMALL = OnlineDpoSettings(steps=3, prompts_per_step=2, answers_per_prompt=4, max_new_tokens=8, learning_rate=1e-3)
 

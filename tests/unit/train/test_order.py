@@ -22,8 +22,8 @@ from adhere.train.recipe import (  # noqa: E402
     StageSpec,
     scoring,
 )
-from adhere.train.recipe.order import ordering_of  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
+from adhere.train.stage.order import ordering_of  # noqa: E402
 
 ROOT = Path(__file__).parents[3]
 SMOKE = ROOT / "examples" / "smoke-data"

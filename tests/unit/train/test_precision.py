@@ -16,16 +16,17 @@ from tests.unit.train.conftest import load  # noqa: E402
 
 from adhere.models.local.decoder.precision import Precisions  # noqa: E402
 from adhere.schema import RlRow, SftRow  # noqa: E402
-from adhere.train.batch.attention import SDPA  # noqa: E402
-from adhere.train.batch.pack import TokenRow, cut, grow, log_probs, row_sums  # noqa: E402
 from adhere.train.batch.pairs import Sums, reference_sums, update_on_pairs  # noqa: E402
 from adhere.train.batch.rollout import Answer, RolloutSettings, Sampler  # noqa: E402
-from adhere.train.batch.rows import TokenPair  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
-from adhere.train.loop import OptimizerSettings, attention_for, learning, settle  # noqa: E402
+from adhere.train.loop import attention_for, learning  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings, WeightedAnswer, grpo, grpo_loss  # noqa: E402
 from adhere.train.methods.online_dpo import OnlineDpoSettings, online_dpo  # noqa: E402
 from adhere.train.methods.sft import SftSettings, sft  # noqa: E402
+from adhere.train.packed.attention import SDPA  # noqa: E402
+from adhere.train.packed.pack import TokenRow, cut, grow, log_probs, row_sums  # noqa: E402
+from adhere.train.packed.rows import TokenPair  # noqa: E402
+from adhere.train.settings import OptimizerSettings, settle  # noqa: E402
 
 FAST = Precisions("bf16", "bf16", "rows", "measured")
 PROMPTS = [RlRow(f"p{i}", f"Write about thing {i}.", 8, 0.5, 0.1 * i, (), ()) for i in range(4)]

@@ -12,11 +12,11 @@ import pytest
 from adhere.config import parse_toml
 from adhere.errors import SpecError, UnknownName
 from adhere.schema import PairRow, RlRow, SftRow
-from adhere.train.budget.estimate import Shape, Speed, estimate, shape_of
-from adhere.train.budget.memory import SLACK, SMOLLM2_135M
 from adhere.train.methods.grpo import GrpoSettings
 from adhere.train.methods.sft import MoreSftSettings, SftSettings, sft
 from adhere.train.recipe import Recipe, StageSpec
+from adhere.train.stage.estimate import Shape, Speed, estimate, shape_of
+from adhere.train.stage.memory import SLACK, SMOLLM2_135M
 from adhere.train.stages import STAGES, provenance_rows
 
 NAMES = ["dpo", "grpo", "more-sft", "online-dpo", "sft"]
@@ -93,7 +93,7 @@ def test_an_unknown_stage_is_an_error_with_a_suggestion() -> None:
 
 def test_settings_and_recipes_are_read_without_torch() -> None:
     code = (
-        "import sys, adhere.train.recipe, adhere.train.budget.estimate; "
+        "import sys, adhere.train.recipe, adhere.train.stage.estimate; "
         "print('torch' in sys.modules or 'transformers' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -32,11 +32,11 @@ from adhere.errors import IntegrityError, RunMismatch, SpecError, UsageError  # 
 from adhere.schema import content_hash  # noqa: E402
 from adhere.train.budget.ledger import StepLog, observing  # noqa: E402
 from adhere.train.recipe import Recipe, StageSpec, load_recipe  # noqa: E402
-from adhere.train.recipe.guards import Guards, GuardStop  # noqa: E402
-from adhere.train.recipe.launch.launchers import launch_file  # noqa: E402
+from adhere.train.recipe.launchers import launch_file  # noqa: E402
 from adhere.train.recipe.load import load_preset  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
 from adhere.train.recipe.tracking import open_tracker  # noqa: E402
+from adhere.train.stage.guards import Guards, GuardStop  # noqa: E402
 from command_line import run_here  # noqa: E402
 
 ROOT = Path(__file__).parents[3]

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from tests.unit.train.conftest import load  # noqa: E402
 from tests.unit.train.devices import fake_device  # noqa: E402
 
-import adhere.train.stage as stage_room  # noqa: E402
+import adhere.train.stage.train as stage_room  # noqa: E402
 from adhere.errors import MissingModel, SpecError  # noqa: E402
 from adhere.schema import PairRow, RlRow, decode, encode  # noqa: E402
 from adhere.train.batch.objectives import bradley_terry  # noqa: E402
@@ -25,9 +25,9 @@ from adhere.train.recipe import (  # noqa: E402
     scoring,
 )
 from adhere.train.recipe.run import run_recipe  # noqa: E402
-from adhere.train.recipe.scoring import learned_scorer  # noqa: E402
-from adhere.train.recipe.spec import RewardTerm  # noqa: E402
-from adhere.train.stage import Training  # noqa: E402
+from adhere.train.stage.scoring import learned_scorer  # noqa: E402
+from adhere.train.stage.settings import RewardTerm  # noqa: E402
+from adhere.train.stage.train import Training  # noqa: E402
 
 ROOT = Path(__file__).parents[3]
 RATED = {"truthfulness": (1.0, 0.5), "helpfulness": (1.0, 0.0), "conciseness": (0.25, 0.75), "relevance": (0.5, 0.5)}

@@ -12,8 +12,8 @@ from adhere.errors import SpecError
 from adhere.schema import RlRow
 from adhere.train.batch.rollout import Answer
 from adhere.train.recipe.load import load_recipe
-from adhere.train.recipe.scoring import open_scorer, summed_scorer
 from adhere.train.recipe.spec import Recipe
+from adhere.train.stage.scoring import open_scorer, summed_scorer
 
 ASKED = 'scripted/fixed:{"score": 5, "reason": "so"}'  # of 0 to 10
 HOLDS = 'scripted/fixed:{"holds": [true]}'

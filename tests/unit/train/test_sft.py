@@ -10,8 +10,6 @@ torch = pytest.importorskip("torch")
 
 from adhere.errors import UsageError  # noqa: E402
 from adhere.schema import Message, PairRow, SftRow  # noqa: E402
-from adhere.train.batch.pack import TokenRow  # noqa: E402
-from adhere.train.batch.rows import chosen_rows, sft_rows  # noqa: E402
 from adhere.train.methods.sft import (  # noqa: E402
     Mix,
     MoreSftSettings,
@@ -22,6 +20,8 @@ from adhere.train.methods.sft import (  # noqa: E402
     sft,
     token_rows,
 )
+from adhere.train.packed.pack import TokenRow  # noqa: E402
+from adhere.train.packed.rows import chosen_rows, sft_rows  # noqa: E402
 
 TEXTS = ["the sea is wide", "no commas here", "the sea is deep and cold", "foxes jump", "lazy dogs sleep all day long"]
 

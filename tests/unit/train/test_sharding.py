@@ -27,13 +27,13 @@ from adhere.schema import SftRow  # noqa: E402
 from adhere.train import parallel  # noqa: E402
 from adhere.train.batch.rollout import Sampler  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
-from adhere.train.budget.memory import SMOLLM2_135M, memory_of  # noqa: E402
-from adhere.train.loop import Merging  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings  # noqa: E402
 from adhere.train.methods.sft import SftSettings, sft  # noqa: E402
 from adhere.train.parallel import agree, share  # noqa: E402
 from adhere.train.recipe import Recipe, StageSpec  # noqa: E402
 from adhere.train.recipe.run import run_recipe  # noqa: E402
+from adhere.train.settings import Merging  # noqa: E402
+from adhere.train.stage.memory import SMOLLM2_135M, memory_of  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 
 DATA = Path(__file__).parents[3] / "examples" / "smoke-data"

@@ -18,11 +18,11 @@ transformers = pytest.importorskip("transformers")
 from adhere.errors import SpecError, UsageError  # noqa: E402
 from adhere.models.local.decoder.decode import Decoder, DecodeRow  # noqa: E402
 from adhere.models.local.transformers import load_weights, weights_sha256  # noqa: E402
+from adhere.train.packed.tokens import attach_tokens, merge_tokens, trained_rows, trained_tokens  # noqa: E402
 from adhere.train.recipe import Recipe, StageSpec  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
-from adhere.train.recipe.spec import Lora  # noqa: E402
-from adhere.train.recipe.template import with_template  # noqa: E402
-from adhere.train.tokens import attach_tokens, merge_tokens, trained_rows, trained_tokens  # noqa: E402
+from adhere.train.settings import Lora  # noqa: E402
+from adhere.train.stage.template import with_template  # noqa: E402
 
 ROOT = Path(__file__).parents[3]
 PLAIN = "{% for m in messages %}{{ '<user> ' if m.role == 'user' else '' }}{{ m.content }}{{ '</turn>' }}{% endfor %}"

@@ -21,10 +21,11 @@ import pytest
 pytest.importorskip("torch")
 
 from adhere.errors import UsageError
+from adhere.integrations.emit import trainer_files
 from adhere.schema import RlRow
 from adhere.train.recipe import Recipe, StageSpec
-from adhere.train.recipe.launch.trainers import trainer_files
-from adhere.train.recipe.spec import Lora, RewardTerm
+from adhere.train.settings import Lora
+from adhere.train.stage.settings import RewardTerm
 
 ROWS = [RlRow(f"p{i}", f"Write about thing {i}.", 8, 0.5, 0.1, ("case:lower",), ({},)) for i in range(2)]
 GRPO = {
@@ -129,7 +130,7 @@ def test_open_instruct_is_given_every_setting() -> None:
     assert (said["loss_denominator"], divided["loss_denominator"]) == ("token", str(4 * 6 * 48))
     row = json.loads(made["rows.jsonl"].splitlines()[0])
     assert json.loads(row["ground_truth"])["reward"] == "binary"
-    from adhere.environments.open_instruct import score_of
+    from adhere.integrations.open_instruct.verifier import score_of
 
     assert score_of("all small", row["ground_truth"]) == 1.0
 
@@ -235,7 +236,7 @@ def test_the_intent_gate_goes_with_the_recipe() -> None:
     ]
     assert task == {"reward": "dense", "traps": True}
     row = json.loads(files("open-instruct", made)["rows.jsonl"].splitlines()[0])
-    from adhere.environments.open_instruct import score_of
+    from adhere.integrations.open_instruct.verifier import score_of
 
     assert score_of("small things are seldom seen and yet they hold our days together", row["ground_truth"]) == 1.0
     assert score_of("write about thing 0.", row["ground_truth"]) == 0.0

@@ -25,7 +25,7 @@ from adhere.train import checkpoint, watch  # noqa: E402
 from adhere.train.budget.ledger import Tally  # noqa: E402
 from adhere.train.recipe import Recipe, StageSpec  # noqa: E402
 from adhere.train.recipe.run import run_recipe  # noqa: E402
-from adhere.train.recipe.spec import WatchSpec  # noqa: E402
+from adhere.train.stage.settings import WatchSpec  # noqa: E402
 
 ROOT = Path(__file__).parents[3]
 SFT = StageSpec("sft", {"epochs": 1, "batch_rows": 2, "learning_rate": 1e-3})

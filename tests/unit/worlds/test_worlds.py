@@ -13,7 +13,7 @@ from adhere import suites
 from adhere.environments.environment import env
 from adhere.environments.worlds import factory, world_env
 from adhere.errors import AdhereError, IntegrityError, UnknownName, UsageError
-from adhere.harness.export import export
+from adhere.integrations.shared.export import export
 from adhere.models.base import Request
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.models.fake.scripted import ScriptedModel, open_scripted

@@ -1,1 +1,1 @@
-"""EvalScope: what it stored (read), our runs as its files (write), our suites and models inside it."""
+"""Doors: what files of EvalScope name by this path lies in `adhere.integrations.evalscope`."""

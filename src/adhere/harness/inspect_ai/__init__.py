@@ -1,1 +1,1 @@
-"""inspect: what it stored (read), our runs as its files (write), our suites and models inside it."""
+"""Doors: what files of inspect name by this path lies in `adhere.integrations.inspect_ai`."""

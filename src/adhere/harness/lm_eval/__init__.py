@@ -1,1 +1,1 @@
-"""lm-eval: what it stored (read), our runs as its files (write), our suites and models inside it."""
+"""Doors: what files of lm-eval name by this path lies in `adhere.integrations.lm_eval`."""

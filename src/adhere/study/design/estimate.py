@@ -1,7 +1,7 @@
 """What a Study will cost on this machine, told before it starts: tokens, minutes, memory, disk.
 
 Minutes come from what `probe` measured with this model on this machine. Before it has (`--plan`), they are guessed from
-half a second of matrix multiplication, against the machine on which the defaults of `train.budget.estimate.Speed` were
+half a second of matrix multiplication, against the machine on which the defaults of `train.stage.estimate.Speed` were
 measured. They are an estimate and labelled so; the ledger holds what was measured.
 
 With several processes the minutes are those of a timetable: every process takes the first task that is ready, as
@@ -30,10 +30,10 @@ from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, who_draws
 from adhere.study.design.probe import DrawRates, Probe
 from adhere.study.design.spec import DataSpec, StudySpec
 from adhere.study.design.tasks import Task
-from adhere.train.budget.estimate import Estimate as StageEstimate
-from adhere.train.budget.estimate import Shape, Speed
-from adhere.train.budget.estimate import estimate as estimate_stage
-from adhere.train.budget.memory import sizes_of
+from adhere.train.stage.estimate import Estimate as StageEstimate
+from adhere.train.stage.estimate import Shape, Speed
+from adhere.train.stage.estimate import estimate as estimate_stage
+from adhere.train.stage.memory import sizes_of
 
 REFERENCE_GFLOPS = 160.0  # fp32, of the machine on which Speed's defaults were measured
 PROMPT_TOKENS, ANSWER_TOKENS = 60.0, 40.0  # where nothing was probed: rendered prompt, mean answer of at most 64 tokens

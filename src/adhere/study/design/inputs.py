@@ -29,7 +29,7 @@ from adhere.suites.base import Suite
 from adhere.suites.generated.core.free import LONG, free_prompts
 from adhere.suites.generated.core.slices import Audit, audit, dev_suite, study_prompts, study_suite
 from adhere.suites.generated.core.templates import longer_queries_of_seed, queries_of_seed
-from adhere.train.recipe.template import TEMPLATED, with_template
+from adhere.train.stage.template import TEMPLATED, with_template
 
 
 class SeedInputs(NamedTuple):

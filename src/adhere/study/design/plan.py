@@ -18,7 +18,7 @@ import msgspec
 from adhere.models.local.decoder.precision import Precisions
 from adhere.schema import content_hash
 from adhere.study.design.spec import StudySpec
-from adhere.train.loop import settle
+from adhere.train.settings import settle
 
 
 class PoolPlan(NamedTuple):

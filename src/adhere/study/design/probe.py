@@ -27,8 +27,8 @@ from adhere.models.local.transformers import TransformersModel, load_weights
 from adhere.pipeline.respond import respond
 from adhere.schema import Prompt, Record, Sampling, SftRow, decode, encode, write_atomic
 from adhere.study.design.spec import StudySpec
-from adhere.train.loop import settle
 from adhere.train.methods.sft import SftSettings, sft
+from adhere.train.settings import settle
 
 FILE = "probe{}.json"  # with the number of processes where there are several
 ROWS = 64  # decoded side by side, where the study has as many

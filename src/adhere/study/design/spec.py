@@ -17,9 +17,10 @@ from adhere.schema import Counts, Json, Record, content_hash, convert
 from adhere.suites.generated.core.deal import kinds_of
 from adhere.suites.generated.core.free import free_kinds
 from adhere.suites.generated.core.slices import SLICES, Sizes
-from adhere.train.loop import OptimizerSettings
 from adhere.train.recipe import StageSpec
-from adhere.train.recipe.spec import Lora, Reward, passing_trouble, reward_trouble, settle_reward, uses_reward_model
+from adhere.train.recipe.spec import settle_reward
+from adhere.train.settings import Lora, OptimizerSettings
+from adhere.train.stage.settings import Reward, passing_trouble, reward_trouble, uses_reward_model
 from adhere.train.stages import Stage
 
 STUDY_KEYS = ("method", "equal_compute_to", "reward", "lora", "rated_by", "answers", "budget", "kept")
@@ -32,7 +33,8 @@ class NamedStage(NamedTuple):
     """A stage of the study with its full settings.
 
     `equal_compute_to` names an arm: this stage trains until it has spent the compute that the arm spends beyond the
-    stages that both share. `reward` is an online stage's (`train.stage.Reward`), `lora` the adapter that is trained.
+    stages that both share. `reward` is an online stage's (`train.stage.settings.Reward`), `lora` the adapter that is
+    trained.
     `rated_by` is who rates pairs by the six criteria for a reward model with `labels = "criteria"`: a model, or
     `programs`, which know two of them. `answers = "plain"`: an SFT stage learns from the start model's own answers to
     queries without constraints that ended by themselves, as many and about as long as the verified ones: the control

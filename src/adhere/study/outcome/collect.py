@@ -47,7 +47,7 @@ from adhere.study.run.cells import CellRecord, load_cell
 from adhere.study.run.measured import Measurement, constraint_words, load_measured
 from adhere.study.run.work import Failure, stored_failures
 from adhere.train.budget.ledger import StageLedger
-from adhere.train.recipe.guards import trips
+from adhere.train.stage.guards import trips
 from adhere.train.stages import provenance_rows
 
 RESULT_VERSION = 3

@@ -18,7 +18,7 @@ from adhere.schema import Json, Record, decode, encode, write_atomic
 from adhere.study.design.plan import Cell, cell_folder
 from adhere.train.budget.ledger import StageLedger
 from adhere.train.checkpoint import forget
-from adhere.train.stage import MODEL, REWARD_MODEL
+from adhere.train.stage.train import MODEL, REWARD_MODEL
 
 CHECKPOINT = "checkpoint"  # of the stage in training, inside the cell's folder
 

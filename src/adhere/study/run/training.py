@@ -33,9 +33,9 @@ from adhere.study.design.spec import LongSpec, NamedStage, StudySpec
 from adhere.study.run.cells import CHECKPOINT, CellRecord
 from adhere.suites.generated.core.free import LONG
 from adhere.train.budget.ledger import StageLedger
-from adhere.train.loop import OptimizerSettings, settle
-from adhere.train.recipe.spec import uses_reward_model
-from adhere.train.stage import Training, train_stage
+from adhere.train.settings import OptimizerSettings, settle
+from adhere.train.stage.settings import uses_reward_model
+from adhere.train.stage.train import Training, train_stage
 
 
 def train_cell(

@@ -44,7 +44,7 @@ from adhere.study.run.merged import keep_part
 from adhere.study.run.plain import read_plain
 from adhere.suites.generated.core.free import LONG
 from adhere.suites.generated.core.templates import query_texts
-from adhere.train.stage import REWARD_MODEL
+from adhere.train.stage.train import REWARD_MODEL
 
 WAIT_S = 2.0  # between looks at what other processes have finished
 FAILURES = "failures"

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from adhere.errors import UsageError
 from adhere.progress import Progress, Silent
-from adhere.train.batch.pack import Part, TokenRow, cut, log_probs, row_sums
 from adhere.train.batch.pairs import item_sums
-from adhere.train.batch.rows import shuffled_batches
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
-from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, check_settings, learning
+from adhere.train.loop import Learner, learning
+from adhere.train.packed.pack import Part, TokenRow, cut, log_probs, row_sums
+from adhere.train.packed.rows import shuffled_batches
 from adhere.train.parallel import gather
+from adhere.train.settings import Count, OptimizerSettings, Positive, check_settings
 
 if TYPE_CHECKING:
     import torch

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from adhere.errors import AdhereError, UsageError
 from adhere.progress import Progress, Silent, Step
 from adhere.schema import PairRow
-from adhere.train.batch.pack import Part, Precision, TokenRow, cut, log_probs, row_sums
-from adhere.train.batch.rows import TokenPair, pair_rows, shuffled_batches
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
-from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, check_settings, learning
+from adhere.train.loop import Learner, learning
+from adhere.train.packed.pack import Part, TokenRow, cut, log_probs, row_sums
+from adhere.train.packed.rows import TokenPair, pair_rows, shuffled_batches
 from adhere.train.parallel import divide, gather
+from adhere.train.settings import Count, OptimizerSettings, Positive, Precision, check_settings
 
 if TYPE_CHECKING:
     import torch

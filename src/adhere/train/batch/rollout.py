@@ -15,12 +15,12 @@ from msgspec import Meta
 
 from adhere.errors import IntegrityError, UsageError
 from adhere.schema import RlRow, derive_seed
-from adhere.train.batch.pack import Precision, TokenRow, grow, log_probs
-from adhere.train.batch.rows import end_of_turn, prompt_ids
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, Tally
-from adhere.train.loop import Count, OptimizerSettings, Positive
+from adhere.train.packed.pack import TokenRow, grow, log_probs
+from adhere.train.packed.rows import end_of_turn, prompt_ids
 from adhere.train.parallel import divide, first_says, is_sharding, share
+from adhere.train.settings import Count, OptimizerSettings, Positive, Precision
 
 if TYPE_CHECKING:
     import torch
@@ -99,7 +99,7 @@ class RolloutSettings(OptimizerSettings, frozen=True):
         order: `variance`: prompts whose scores vary most under the start model first; `ascending`: least first;
             `random`. Prompts are passed over again from the front when they run out.
         decode_rows: Answers drawn side by side.
-        rollout_precision: Of drawing. None: as the study or recipe has settled (`loop.settle`), else fp32.
+        rollout_precision: Of drawing. None: as the study or recipe has settled (`settings.settle`), else fp32.
         rollout_layout: Of the decoder's products, likewise; else `columns`.
         generator: What draws: `ours` on the model's device, `vllm` in this process, or a vLLM `server` (see
             `decoder.generator`).
@@ -304,7 +304,7 @@ class Sampler:
 
         With sharded ones in the process that tells the server of them.
         """
-        from adhere.train.recipe.lora import merged_state
+        from adhere.train.packed.lora import merged_state
         from adhere.train.sharding import whole_state
 
         whole = whole_state(self.model)

@@ -27,13 +27,14 @@ from adhere.errors import IntegrityError, UsageError
 from adhere.pipeline.compare.perplexity import read_texts
 from adhere.progress import Progress, Silent
 from adhere.schema import SftRow, derive_seed
-from adhere.train.batch.pack import Part, TokenRow, cut, log_probs, row_sums
-from adhere.train.batch.rows import end_of_turn, sft_rows
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, Share, check_settings, learning
+from adhere.train.loop import Learner, learning
+from adhere.train.packed.pack import Part, TokenRow, cut, log_probs, row_sums
+from adhere.train.packed.rows import end_of_turn, sft_rows
 from adhere.train.parallel import gather
+from adhere.train.settings import Count, OptimizerSettings, Positive, Share, check_settings
 from adhere.train.stages import STAGES, Rows, Stage
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def continue_training(
     seed: int,
     progress: Progress | None = None,
 ) -> StageResult:
-    """Train `model` in place on the documents of `settings.text` and on `rows`; orders are drawn from `seed`.
+    """Train `model` in place on the documents of the settings' files and on `rows`; orders are drawn from `seed`.
 
     Raises:
         UsageError: There is no document to learn, or no row where `share` asks for some.

@@ -26,7 +26,6 @@ from msgspec import Meta
 from adhere.errors import UsageError
 from adhere.progress import Progress, Silent
 from adhere.schema import RlRow
-from adhere.train.batch.pack import Part, TokenRow, cut, log_probs
 from adhere.train.batch.rollout import (
     Group,
     Rollout,
@@ -41,8 +40,10 @@ from adhere.train.batch.rollout import (
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Count, Learner, Positive, check_settings, frozen_copy, learning
+from adhere.train.loop import Learner, frozen_copy, learning
+from adhere.train.packed.pack import Part, TokenRow, cut, log_probs
 from adhere.train.parallel import gather, share
+from adhere.train.settings import Count, Positive, check_settings
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:

@@ -16,14 +16,15 @@ import msgspec
 
 from adhere.progress import Progress, Silent
 from adhere.schema import Message, RlRow
-from adhere.train.batch.pack import TokenRow
 from adhere.train.batch.rollout import RolloutSettings, Sampler, Scorer, episodes, measures, online_work
-from adhere.train.batch.rows import prompt_ids
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Positive, check_settings, learning
+from adhere.train.loop import learning
 from adhere.train.methods.sft import SftSettings, sft_step
+from adhere.train.packed.pack import TokenRow
+from adhere.train.packed.rows import prompt_ids
+from adhere.train.settings import Positive, check_settings
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from adhere.pipeline.judge import judge_text
 from adhere.progress import Progress
 from adhere.schema import ConstraintRef, SftRow
 from adhere.train.batch.answers import AnswerSettings, Item, answers_work, train_on_answers
-from adhere.train.batch.pack import TokenRow
-from adhere.train.batch.rows import sft_rows
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import StageResult
 from adhere.train.budget.provenance import Provenance
+from adhere.train.packed.pack import TokenRow
+from adhere.train.packed.rows import sft_rows
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from adhere.progress import Progress
 from adhere.schema import PairRow
 from adhere.train.batch.answers import AnswerSettings, Item, answers_work, train_on_answers
-from adhere.train.batch.rows import pair_rows
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import StageResult
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Positive
+from adhere.train.packed.rows import pair_rows
+from adhere.train.settings import Positive
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:

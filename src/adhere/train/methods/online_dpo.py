@@ -21,11 +21,12 @@ from adhere.progress import Progress, Silent
 from adhere.schema import RlRow
 from adhere.train.batch.pairs import reference_sums, update_on_pairs
 from adhere.train.batch.rollout import Group, RolloutSettings, Sampler, Scorer, episodes, measures, online_work
-from adhere.train.batch.rows import TokenPair
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Learner, Positive, check_settings, frozen_copy, learning
+from adhere.train.loop import Learner, frozen_copy, learning
+from adhere.train.packed.rows import TokenPair
+from adhere.train.settings import Positive, check_settings
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:

@@ -26,14 +26,15 @@ from msgspec import Meta
 from adhere.errors import MissingModel, UsageError
 from adhere.progress import Progress, Silent
 from adhere.schema import Message, PairRow, derive_seed
-from adhere.train.batch.pack import Part, Precision, TokenRow, cut, hidden_states
 from adhere.train.batch.pairs import PairSettings, pairs_work
-from adhere.train.batch.rows import TokenPair, completion_ids, pair_rows, prompt_ids, shuffled_batches
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Positive, check_settings, learning
+from adhere.train.loop import learning
+from adhere.train.packed.pack import Part, TokenRow, cut, hidden_states
+from adhere.train.packed.rows import TokenPair, completion_ids, pair_rows, prompt_ids, shuffled_batches
 from adhere.train.parallel import divide, gather
+from adhere.train.settings import Positive, Precision, check_settings
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:

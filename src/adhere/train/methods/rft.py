@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Literal
 from adhere.errors import UsageError
 from adhere.progress import Progress, Silent
 from adhere.schema import RlRow, derive_seed
-from adhere.train.batch.pack import TokenRow
 from adhere.train.batch.rollout import RolloutSettings, Sampler, Scorer, in_order, measures
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Count, OptimizerSettings, Positive, Share, check_settings, learning
+from adhere.train.loop import learning
 from adhere.train.methods.sft import SftSettings, batches, sft_step
+from adhere.train.packed.pack import TokenRow
+from adhere.train.settings import Count, OptimizerSettings, Positive, Share, check_settings
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:

@@ -23,12 +23,13 @@ from msgspec import Meta
 from adhere.errors import UsageError
 from adhere.progress import Progress, Silent
 from adhere.schema import Record, SftRow, derive_seed
-from adhere.train.batch.pack import Part, Precision, TokenRow, cut, log_probs
-from adhere.train.batch.rows import chosen_rows, every_answer, sft_rows
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Count, Learner, OptimizerSettings, Positive, Share, check_settings, learning
+from adhere.train.loop import Learner, learning
+from adhere.train.packed.pack import Part, TokenRow, cut, log_probs
+from adhere.train.packed.rows import chosen_rows, every_answer, sft_rows
+from adhere.train.settings import Count, OptimizerSettings, Positive, Precision, Share, check_settings
 from adhere.train.stages import STAGES, Rows, Stage
 
 if TYPE_CHECKING:

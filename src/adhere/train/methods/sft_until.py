@@ -22,12 +22,13 @@ from adhere.errors import UsageError
 from adhere.pipeline.reward import RewardKind
 from adhere.progress import Progress, Silent
 from adhere.schema import ConstraintRef, SftRow, derive_seed
-from adhere.train.batch.rows import prompt_ids
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import LogRow, StageResult, StepLog, Tally, values_of
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Count, Share, check_settings, learning
+from adhere.train.loop import learning
 from adhere.train.methods.sft import SftSettings, _rows, _work, batches, leave_out_long, sft_step, token_rows
+from adhere.train.packed.rows import prompt_ids
+from adhere.train.settings import Count, Share, check_settings
 from adhere.train.stages import STAGES, Stage
 from adhere.train.watch import HeldOutPrompt, greedy_scores
 

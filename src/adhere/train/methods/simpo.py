@@ -17,7 +17,7 @@ from adhere.train.batch.pairs import PairSettings, pairs_work, train_on_pairs
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import StageResult
 from adhere.train.budget.provenance import Provenance
-from adhere.train.loop import Positive
+from adhere.train.settings import Positive
 from adhere.train.stages import STAGES, Stage
 
 if TYPE_CHECKING:

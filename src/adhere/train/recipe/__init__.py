@@ -3,14 +3,13 @@
 spec.py      what a person writes
 data.py      the rows that stages choose from, and small random models to try a recipe on
 run.py       the way from start to result; resumes where it was stopped
-order.py     the order of online prompts where a trained reward model is the reward
-guards.py    what stops a run that is being wasted
 tracking.py  every step's numbers, to JSON lines and to whatever tracker is installed
 card.py      the model card beside the weights
-launch/      launch files of ours, and configs of others' trainers
-lora.py      low-rank adapters
+launchers.py launch files: torchrun, Slurm, SkyPilot (configs of others' trainers: `adhere.integrations.emit`)
 machines.py  presets on larger machines
 presets/     published recipes, with what is ours marked
+
+Each stage of it is trained by `adhere.train.stage`, as those of a study are.
 """
 
 from adhere.train.recipe.load import load_recipe

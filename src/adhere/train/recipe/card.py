@@ -9,8 +9,10 @@ from adhere.config import front_matter
 from adhere.models.local.fetch import hub_origin
 from adhere.schema import Json, Record
 from adhere.train.budget.ledger import LogRow, StageLedger
-from adhere.train.recipe.order import orders_anew
-from adhere.train.recipe.spec import Lora, Recipe, uses_reward_model
+from adhere.train.recipe.spec import Recipe
+from adhere.train.settings import Lora
+from adhere.train.stage.order import orders_anew
+from adhere.train.stage.settings import uses_reward_model
 from adhere.train.stages import provenance_rows
 
 __all__ = ["StageRecord", "model_card"]

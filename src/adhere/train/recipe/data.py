@@ -13,7 +13,7 @@ import msgspec
 
 from adhere.errors import IntegrityError, SpecError, UsageError
 from adhere.schema import Message, PairRow, RlRow, SftRow, content_hash, convert, decode
-from adhere.train.recipe.template import CHATML, TEMPLATED, with_template
+from adhere.train.stage.template import CHATML, TEMPLATED, with_template
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -15,7 +15,8 @@ from msgspec import Meta
 
 from adhere.errors import SpecError, nearest
 from adhere.schema import Json, Record
-from adhere.train.recipe.spec import Lora, Recipe, StageSpec
+from adhere.train.recipe.spec import Recipe, StageSpec
+from adhere.train.settings import Lora
 
 __all__ = ["Machine", "Preset", "on_machine"]
 

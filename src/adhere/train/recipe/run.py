@@ -33,19 +33,20 @@ from adhere.schema import (
     encode,
     write_atomic,
 )
-from adhere.train.budget.estimate import Estimate, Speed, estimate, shape_of
 from adhere.train.budget.ledger import LogRow
-from adhere.train.budget.memory import Memory, Sizes, sizes_of
 from adhere.train.checkpoint import forget
-from adhere.train.loop import OptimizerSettings, settle
 from adhere.train.parallel import first_does, gather, is_sharding, place
 from adhere.train.recipe.card import StageRecord, model_card
 from adhere.train.recipe.data import FILES, RecipeRows, Start, load_rows, needed_rows, open_start, prepare_start
-from adhere.train.recipe.guards import find_repeats, heed, template_trouble
-from adhere.train.recipe.order import orders_anew, with_ordering
-from adhere.train.recipe.spec import Lora, Recipe, uses_reward_model
+from adhere.train.recipe.spec import Recipe
 from adhere.train.recipe.tracking import JsonLines, Tracker
-from adhere.train.stage import ADAPTER, MODEL, REWARD_MODEL, Training, memory_needed, train_stage
+from adhere.train.settings import Lora, OptimizerSettings, settle
+from adhere.train.stage.estimate import Estimate, Speed, estimate, shape_of
+from adhere.train.stage.guards import find_repeats, heed, template_trouble
+from adhere.train.stage.memory import Memory, Sizes, sizes_of
+from adhere.train.stage.order import orders_anew, with_ordering
+from adhere.train.stage.settings import uses_reward_model
+from adhere.train.stage.train import ADAPTER, MODEL, REWARD_MODEL, Training, memory_needed, train_stage
 from adhere.train.stages import Stage
 
 __all__ = ["PlannedStage", "plan_recipe", "run_recipe", "stage_memory"]
@@ -245,7 +246,7 @@ def _open(recipe: Recipe, out: Path, base: Path, device: str, *, is_plan: bool =
                 "or take labels = 'order'"
             )
         if _adapter_of(recipe, stage) is not None:
-            from adhere.train.recipe.lora import refuse_unsuited
+            from adhere.train.packed.lora import refuse_unsuited
 
             refuse_unsuited(stage.name, settings)
         if is_sharding() and stage.yields != "weights":
@@ -358,7 +359,7 @@ def _publish(opened: _OpenedRecipe, weights: Path, done: Sequence[StageRecord], 
     shutil.rmtree(into, ignore_errors=True)
     scratch.rename(into)
     adapters = [_folder(out, n, stage) / ADAPTER for n, (stage, _) in enumerate(opened.stages, start=1)]
-    from adhere.train.recipe.lora import stack_adapters
+    from adhere.train.packed.lora import stack_adapters
 
     if adapters := [adapter for adapter in adapters if adapter.exists()]:
         named = str(opened.start.directory) if opened.recipe.template else opened.recipe.start

@@ -6,7 +6,7 @@
 `adhere verify` judges the texts; `adhere compare` pairs the scores, of any task. Layouts are told apart by what a file
 holds, not by its name.
 
-How each harness's files are read: `adhere.harness`, a folder a harness.
+How each harness's files are read: `adhere.integrations`, a folder a harness.
 
 plain.py         what `adhere perplexity --out` wrote
 lines.py         an import as `verify` reads files
@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import UsageError
-from adhere.harness.evalscope import read as evalscope
-from adhere.harness.imported import MOST_BYTES, Harness, HarnessAnswers, ImportedAnswer
-from adhere.harness.inspect_ai import read as inspect_ai
-from adhere.harness.lm_eval import read as lm_eval
-from adhere.harness.opencompass import read as opencompass
+from adhere.integrations.evalscope import read as evalscope
+from adhere.integrations.inspect_ai import read as inspect_ai
+from adhere.integrations.lm_eval import read as lm_eval
+from adhere.integrations.opencompass import read as opencompass
+from adhere.integrations.shared.imported import MOST_BYTES, Harness, HarnessAnswers, ImportedAnswer
 from adhere.lines.blocks import LineFile
 from adhere.verify.imports import plain
 from adhere.verify.imports.lines import ImportedFile

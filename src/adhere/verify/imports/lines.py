@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from adhere.errors import SpecError
-from adhere.harness.imported import HarnessAnswers, ImportedAnswer
+from adhere.integrations.shared.imported import HarnessAnswers, ImportedAnswer
 from adhere.lines.blocks import Block, LineFile
 from adhere.verify.rows import ResponseRow
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from adhere.errors import SpecError
-from adhere.harness.imported import HarnessAnswers, ImportedAnswer, a_text, hash_of_values, rows
+from adhere.integrations.shared.imported import HarnessAnswers, ImportedAnswer, a_text, hash_of_values, rows
 
 TOKENS, WORDS = "token_perplexity", "word_perplexity"
 

@@ -1,0 +1,68 @@
+"""A recipe as the config of somebody else's trainer.
+
+Our rows, our judge as the reward, the settings of its online stage.
+
+adhere train RECIPE --emit trl            train.py: every stage that TRL has, one after the other
+adhere train RECIPE --emit verl           run.sh: the recipe's online stage; likewise open-instruct (run.sh, rows.jsonl)
+                                          and prime-rl (rl.toml, rows.jsonl)
+
+What another trainer cannot do is refused, or stands as a comment in its file. Nothing of them is imported. Written
+against TRL 1.16, verl 0.9, open-instruct e6c3044 and prime-rl 559b447; `tests/unit/train/test_trainers.py` has their
+own parsers read the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from adhere.errors import UsageError
+from adhere.integrations.open_instruct.launch import open_instruct_files
+from adhere.integrations.shared.launch import LaunchInputs, insist, judged_by
+from adhere.integrations.trl.launch import trl_files
+from adhere.integrations.verifiers.launch import prime_files
+from adhere.integrations.verl.launch import verl_files
+from adhere.schema import RlRow
+from adhere.train.methods.grpo import GrpoSettings
+from adhere.train.recipe.launchers import Trainer
+from adhere.train.recipe.spec import Recipe
+
+__all__ = ["Trainer", "trainer_files"]
+
+
+def trainer_files(trainer: str, recipe: Recipe, rows: Sequence[RlRow], *, data: str, gpus: int = 8) -> dict[str, str]:
+    """The files (name -> text) with which another trainer runs a recipe.
+
+    Args:
+        trainer: Which.
+        recipe: The recipe.
+        rows: Its prompts; only those of open-instruct and prime-rl are written.
+        data: Its data directory, as the files are to name it.
+        gpus: Of a node.
+
+    Raises:
+        UsageError: It cannot be done there: another reward, online merging, no online stage, or a stage or setting that
+            it does not have.
+    """
+    judged_by(trainer, recipe)
+    if trainer != "open-instruct" and (named := next((row for row in rows if row.profile), None)) is not None:
+        raise UsageError(
+            f"--emit {trainer}: prompt {named.prompt_id!r} is judged by the profile {named.profile!r}, which its rows "
+            "cannot say. Take --emit open-instruct"
+        )
+    if trainer == "trl":
+        return trl_files(recipe, data)
+    online = [(stage.name, settings) for stage, settings in recipe.resolved() if isinstance(settings, GrpoSettings)]
+    if not online:
+        raise UsageError(
+            f"--emit {trainer} writes the stage `grpo` or `rloo`, and recipe {recipe.name!r} has none. Take --emit trl"
+        )
+    name, settings = online[-1]
+    insist(trainer, name, settings)
+    if trainer != "verl" and name == "rloo":
+        raise UsageError(f"--emit {trainer}: it has no RLOO. Take --emit verl or trl")
+    makers: dict[str, Callable[[LaunchInputs], dict[str, str]]] = {
+        "verl": verl_files,
+        "open-instruct": open_instruct_files,
+        "prime-rl": prime_files,
+    }
+    return makers[trainer](LaunchInputs(recipe, name, settings, rows, data, gpus))

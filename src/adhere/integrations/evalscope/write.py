@@ -1,0 +1,152 @@
+"""A run as EvalScope's predictions, reviews and report.
+
+Source: modelscope/evalscope 1.14.1, `api/evaluator/cache.py`, `report/report.py`, `api/metric/semantics.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from adhere.errors import UsageError
+from adhere.integrations.inspect_ai.read import ENDS
+from adhere.integrations.shared.conversations import Conversation, conversations
+from adhere.integrations.shared.messages import answer, assistant, messages_for
+from adhere.integrations.shared.scoring import SCORES, STATUS, STRICT, columns, floor_columns, verdict_rows
+from adhere.schema import write_atomic
+from adhere.store.manifest import slug
+from adhere.store.run import Run
+
+BENCHMARK, SUBSET = "adhere", "default"
+
+
+def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
+    """`predictions/`, `reviews/` and `reports/` with the folder MODEL each.
+
+    Raises:
+        UsageError: Several turns.
+    """
+    if any(len(prompt.turns) > 1 for prompt in run.prompts()):
+        raise UsageError(
+            f"{run.directory} has several turns for each prompt, which a review of EvalScope does not score "
+            "apart. Use --to inspect"
+        )
+    found = list(conversations(run))
+    places = {prompt.id: number for number, prompt in enumerate(run.prompts())}
+    model, draws = slug(run.spec.model), run.spec.draws
+
+    def rows(make: Callable[[str, Conversation, int, int], dict[str, Any]]) -> bytes:
+        made = (make(run.spec.model, one, places[one.prompt.id], draws) for one in found)
+        return "".join(json.dumps(row) + "\n" for row in made).encode()
+
+    files = {
+        out / "predictions" / model / f"{BENCHMARK}_{SUBSET}.jsonl": rows(_prediction),
+        out / "reviews" / model / f"{BENCHMARK}_{SUBSET}.jsonl": rows(_review),
+        out / "reports" / model / f"{BENCHMARK}.json": json.dumps(_report(run, model, found), indent=2).encode(),
+    }
+    for file, data in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, data)
+    return list(files), []
+
+
+def _messages(one: Conversation) -> list[dict[str, Any]]:
+    last = one.responses[0]
+    said = [] if last.status == "error" else messages_for(answer(last), "evalscope")
+    return [*messages_for(one.prompt.messages(), "evalscope"), *said]
+
+
+def _prediction(model: str, one: Conversation, place: int, draws: int) -> dict[str, Any]:
+    last = one.responses[0]
+    choices = [
+        {"message": messages_for([assistant(last)], "evalscope")[0], "stop_reason": ENDS.get(last.status, "stop")}
+    ]
+    return {
+        "index": place * draws + one.draw,
+        "model": model,
+        "messages": _messages(one),
+        "metadata": columns(one.prompt),
+        "model_output": {
+            "model": model,
+            "choices": [] if one.failed else choices,
+            "time": last.latency_s,
+            "error": last.error,
+        },
+    }
+
+
+def _review(_model: str, one: Conversation, place: int, draws: int) -> dict[str, Any]:
+    index, scores = place * draws + one.draw, one.scored.scores
+    status = (
+        "transport_error" if one.failed else "success" if STRICT in scores else "degraded" if scores else "excluded"
+    )
+    return {
+        "index": index,
+        "target": None,
+        "messages": _messages(one),
+        "sample_score": {
+            "sample_id": index,
+            "group_id": place,
+            "generation_index": one.draw,
+            "sample_metadata": columns(one.prompt),
+            "score": {
+                "value": scores,
+                "status": status,
+                "main_score_name": STRICT,
+                "prediction": one.responses[0].text,
+                "extracted_prediction": one.responses[0].text,
+                "explanation": one.scored.failures,
+                "metadata": {"verdicts": verdict_rows(one.scored.verdicts), STATUS: one.responses[0].status},
+            },
+        },
+    }
+
+
+def _description(run: Run) -> str:
+    told = floor_columns(run.summary() if run.is_sealed else None)
+    floor = f" Floor: {told['floor']:.1%}, by the answerer {told['floor_answerer']!r} without a model." if told else ""
+    return f"Prompts whose constraints a program checks.{floor}"
+
+
+def _report(run: Run, model: str, found: Sequence[Conversation]) -> dict[str, Any]:
+    metrics, primary = [], None
+    for name in SCORES:
+        weighed = [(one.scored.scores[name], one.scored.weight(name)) for one in found if name in one.scored.scores]
+        if not weighed:
+            continue
+        score = sum(value * weight for value, weight in weighed) / sum(weight for _, weight in weighed)
+        identity = {"name": name, "aggregation": "mean", "dimensions": {}}
+        primary = identity if name == STRICT else primary
+        metrics.append(
+            {
+                "identity": identity,
+                "score": score,
+                "num": len(weighed),
+                "categories": [
+                    {"name": ["default"], "subsets": [{"name": SUBSET, "score": score, "num": len(weighed)}]}
+                ],
+                "semantics": {
+                    "semantic_id": f"adhere.{name}.ratio",
+                    "metric_name": name,
+                    "kind": "quality",
+                    "direction": "higher_is_better",
+                    "value_range": {"min": 0.0, "max": 1.0},
+                    "display_kind": "percent",
+                    "display_multiplier": 100.0,
+                },
+            }
+        )
+    return {
+        "schema_version": 2,
+        "name": f"{model}@{BENCHMARK}",
+        "dataset_name": BENCHMARK,
+        "dataset_pretty_name": f"adhere: {run.spec.suite}",
+        "dataset_description": _description(run),
+        "model_name": model,
+        "metrics": metrics,
+        "analysis": "N/A",
+        "primary_metric_identity": primary,
+        "primary_metric_unavailable_reason": None if primary else "no prompt was decided",
+    }

@@ -1,0 +1,142 @@
+"""Our suites as an inspect task, and our judge as its scorer.
+
+    inspect eval adhere/follow --model openai/gpt-4o-mini -T suite=core -T limit=100
+    inspect eval src/adhere/integrations/inspect_ai/task.py@follow …        from a checkout
+
+Source: UKGovernmentBEIS/inspect_ai 0.3.285 (`Task`, `solver`, `scorer`); NaN is its word for "not scored".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from adhere import suites
+from adhere.calls import calls_of
+from adhere.integrations import need_harness
+from adhere.integrations.inspect_ai.read import STOPS
+from adhere.integrations.shared.messages import messages_for
+from adhere.integrations.shared.scoring import SCORES, SaidAnswer, columns, prompt_of, score_answers, verdict_rows
+from adhere.schema import CutAnswers, Mode, Prompt, Status, Tool
+
+if TYPE_CHECKING:
+    import inspect_ai
+    import inspect_ai.dataset
+    import inspect_ai.model
+    import inspect_ai.scorer
+    import inspect_ai.solver
+    import inspect_ai.tool
+else:
+    inspect_ai = need_harness("inspect_ai", "inspect-ai")
+    for _part in ("dataset", "model", "scorer", "solver", "tool"):
+        need_harness(f"inspect_ai.{_part}", "inspect-ai")
+
+_ANSWERS = "adhere_answers"
+
+
+@inspect_ai.task
+def follow(suite: str = "core", limit: int | None = None, seed: int | None = None, mode: Mode = "reference") -> Any:
+    """One of our suites, asked and judged as `adhere eval` does.
+
+    Args:
+        suite: As `adhere list suites` names it: `core`, `diagnostic:x5+seed7`, `ifeval:PATH`.
+        limit: At most so many prompts, an even share of each slice.
+        seed: For generated suites.
+        mode: Whose semantics published kinds have.
+    """
+    found = suites.load(suite, limit=limit, seed=seed)
+    found.insist_on_no_episodes("adhere eval plays them")
+    sampling = found.sampling
+    return inspect_ai.Task(
+        dataset=inspect_ai.dataset.MemoryDataset([_sample(prompt) for prompt in found.prompts], name=f"adhere:{suite}"),
+        solver=turns(),
+        scorer=judge(cut_answers=found.cut_answers, mode=mode),
+        config=inspect_ai.model.GenerateConfig(
+            max_tokens=sampling.max_new_tokens, temperature=sampling.temperature, top_p=sampling.top_p
+        ),
+        version=found.version,
+        metadata={"suite": suite, "sha256": found.sha256, "slices": list(found.slices)},
+    )
+
+
+@inspect_ai.solver.solver
+def turns() -> Any:
+    """Ask every turn of a prompt in its conversation, each after the answer to the one before."""
+
+    async def solve(state: Any, generate: Any) -> Any:
+        prompt = prompt_of(state.metadata)
+        if prompt.tools:
+            state.tools = [_tool(tool) for tool in prompt.tools]
+        answers = []
+        for number, turn in enumerate(prompt.turns):
+            if number:
+                state.messages.append(inspect_ai.model.ChatMessageUser(content=turn.text))
+            state = await generate(state, tool_calls="none")
+            answers.append(_last(state))
+        state.store.set(_ANSWERS, answers)
+        return state
+
+    return solve
+
+
+@inspect_ai.scorer.scorer(
+    metrics={name: [inspect_ai.scorer.mean(), inspect_ai.scorer.stderr()] for name in SCORES}, name="adhere"
+)
+def judge(cut_answers: CutAnswers = "judge", mode: Mode = "reference") -> Any:
+    """IFEval's four numbers by our judge; NaN where a prompt is undecided, so that no metric counts it.
+
+    Works in any task whose samples hold what `columns` gives; a task with a solver of its own is judged by its last
+    answer.
+
+    Args:
+        cut_answers: Whether an answer that hit the token limit fails, or is judged as it stands.
+        mode: Whose semantics published kinds have.
+    """
+
+    async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - called so by inspect
+        prompt = prompt_of(state.metadata)
+        stored = state.store.get(_ANSWERS)
+        said = [_as_said(*answer) for answer in stored or [_last(state)]]
+        found = score_answers(prompt, said, cut_answers=cut_answers, mode=mode)
+        return inspect_ai.scorer.Score(
+            value={name: found.scores.get(name, math.nan) for name in SCORES},
+            answer=said[-1].text,
+            explanation=found.failures,
+            metadata={"verdicts": verdict_rows(found.verdicts)},
+        )
+
+    return score
+
+
+def _last(state: Any) -> tuple[str, Status, list[dict[str, Any]]]:
+    """The last answer: text, status and calls, in a form that inspect can store."""
+    output = state.output
+    called = output.message.tool_calls if output.choices else None
+    calls = [{"id": call.id, "name": call.function, "arguments": call.arguments} for call in called or ()]
+    return output.completion, STOPS.get(output.stop_reason, "ok"), calls
+
+
+def _as_said(text: str, status: Status, calls: Sequence[Any] = ()) -> SaidAnswer:
+    return SaidAnswer(text, status, calls_of({"tool_calls": list(calls)}))
+
+
+def _sample(prompt: Prompt) -> Any:
+    made = {
+        "system": inspect_ai.model.ChatMessageSystem,
+        "user": inspect_ai.model.ChatMessageUser,
+        "assistant": inspect_ai.model.ChatMessageAssistant,
+        "tool": inspect_ai.model.ChatMessageTool,
+    }
+    messages: list[Any] = [made[row["role"]](**row) for row in messages_for(prompt.messages(), "inspect")]
+    return inspect_ai.dataset.Sample(input=messages, id=prompt.key, metadata=columns(prompt))
+
+
+def _tool(tool: Tool) -> Any:
+    """A tool that the model is told of. It is never run: what it said is given."""
+
+    async def told(**_: Any) -> str:
+        raise RuntimeError(f"{tool.name}: what a given tool said stands in the prompt; it is not called")
+
+    parameters = inspect_ai.tool.ToolParams(**tool.parameters)
+    return inspect_ai.tool.ToolDef(told, name=tool.name, description=tool.description, parameters=parameters)

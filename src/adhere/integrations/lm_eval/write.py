@@ -1,0 +1,147 @@
+"""A run as lm-eval's samples and results.
+
+Source: EleutherAI/lm-evaluation-harness 0.4.13, `loggers/evaluation_tracker.py`, `evaluator.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from adhere.errors import UsageError
+from adhere.integrations.lm_eval.task import share, task_name
+from adhere.integrations.shared.conversations import Conversation, conversations
+from adhere.integrations.shared.scoring import (
+    INST_LOOSE,
+    INST_STRICT,
+    LOOSE,
+    STATUS,
+    STRICT,
+    ScoredConversation,
+    columns,
+    floor_columns,
+)
+from adhere.schema import View, write_atomic
+from adhere.store.run import Run
+
+_METRICS: tuple[tuple[str, str, View], ...] = (
+    (STRICT, INST_STRICT, "strict"),
+    (LOOSE, INST_LOOSE, "loose"),
+)
+
+
+def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:
+    """`MODEL/samples_TASK_TIME.jsonl` and `MODEL/results_TIME.json`.
+
+    Raises:
+        UsageError: Several draws or turns: lm-eval keeps one question and one score a document.
+    """
+    if run.spec.draws > 1 or any(len(prompt.turns) > 1 for prompt in run.prompts()):
+        what = f"{run.spec.draws} draws" if run.spec.draws > 1 else "several turns"
+        raise UsageError(
+            f"{run.directory} has {what} for each prompt; lm-eval's samples hold one answer and one "
+            "score. Use --to inspect"
+        )
+    found = list(conversations(run))
+    kept = [one for one in found if one.failed is None]
+    task = task_name(run.spec.suite)
+    rows = [_row(number, one) for number, one in enumerate(found) if one.failed is None]
+    time = (
+        datetime.fromisoformat(run.manifest.created)
+        .replace(tzinfo=None)
+        .isoformat(timespec="microseconds")
+        .replace(":", "-")
+    )
+    home = out / re.sub(r"[\"<>:/\\|?*\[\]]+", "__", run.spec.model)
+    home.mkdir(parents=True, exist_ok=True)
+    samples, results = home / f"samples_{task}_{time}.jsonl", home / f"results_{time}.json"
+    write_atomic(samples, "".join(json.dumps(row) + "\n" for row in rows).encode())
+    write_atomic(results, json.dumps(_results(run, task, kept), indent=2).encode())
+    notes = (
+        []
+        if len(kept) == len(found)
+        else [f"{len(found) - len(kept)} failed calls are left out: lm-eval has no place for them"]
+    )
+    if any(prompt.system is not None for prompt in run.prompts()):
+        notes.append("system prompts stand in the column adhere of `doc` only")
+    if any(response.calls for one in found for response in one.responses):
+        notes.append("calls of tools are written as lines of the answer's text: lm-eval has no place for them")
+    if any(prompt.given for prompt in run.prompts()):
+        notes.append("given messages and tools stand in the column adhere of `doc` only")
+    return [samples, results], notes
+
+
+def _row(number: int, one: Conversation) -> dict[str, Any]:
+    doc, text, prompt = columns(one.prompt), one.responses[0].said, one.prompt.text
+    numbers = _numbers(one.scored)
+    return {
+        "doc_id": number,
+        "doc": doc,
+        "target": "0",
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": {}}},
+        "resps": [[text]],
+        "filtered_resps": [text],
+        "filter": "none",
+        "metrics": list(numbers),
+        "doc_hash": _hash(json.dumps(doc, indent=2, ensure_ascii=False)),
+        "prompt_hash": _hash(prompt),
+        "target_hash": _hash("0"),
+        **numbers,
+        STATUS: one.responses[0].status,
+    }
+
+
+def _numbers(found: ScoredConversation) -> dict[str, Any]:
+    numbers: dict[str, Any] = {}
+    for whole, parts, view in _METRICS:
+        decided = found.instructions(view)
+        if whole in found.scores:
+            numbers[f"{whole}_acc"] = bool(found.scores[whole])
+        if decided:
+            numbers[f"{parts}_acc"] = decided
+    return numbers
+
+
+def _results(run: Run, task: str, found: Sequence[Conversation]) -> dict[str, Any]:
+    names = [f"{name}_acc" for whole, parts, _ in _METRICS for name in (whole, parts)]
+    rows = [_numbers(one.scored) for one in found]
+    scores: dict[str, Any] = {"alias": task, "sample_len": len(found)}
+    for name in names:
+        values = [row[name] for row in rows if name in row]
+        if values:
+            whole = isinstance(values[0], bool)
+            scores[f"{name},none"] = sum(values) / len(values) if whole else share(values)
+            scores[f"{name}_stderr,none"] = "N/A"
+    return {
+        "results": {task: scores},
+        "group_subtasks": {task: []},
+        "versions": {task: run.spec.suite_version},
+        "n-shot": {task: 0},
+        "configs": {
+            task: {
+                "task": task,
+                "output_type": "generate_until",
+                "metadata": {
+                    "suite": run.spec.suite,
+                    "sha256": run.spec.suite_sha256,
+                    **floor_columns(run.summary() if run.is_sealed else None),
+                },
+            }
+        },
+        "higher_is_better": {task: dict.fromkeys(names, True)},
+        "n-samples": {task: {"original": len(run.prompts()), "effective": len(found)}},
+        "config": {"model": "adhere", "model_args": {"model": run.spec.model}},
+        "model_source": "adhere",
+        "model_name": run.spec.model,
+        "model_name_sanitized": re.sub(r"[\"<>:/\\|?*\[\]]+", "__", run.spec.model),
+        "date": datetime.fromisoformat(run.manifest.created).timestamp(),
+    }
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

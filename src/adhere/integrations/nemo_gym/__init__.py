@@ -1,0 +1,1 @@
+"""NeMo Gym: a resources `server` and its rows."""

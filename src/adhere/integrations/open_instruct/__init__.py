@@ -1,0 +1,1 @@
+"""open-instruct: a `verifier` for its registry."""

@@ -1,0 +1,132 @@
+"""The environment for open-instruct: a verifier for its registry, named `adhere`.
+
+open-instruct collects the subclasses of its `VerifierFunction`, so importing this module is all it takes:
+
+    python -c 'import adhere.integrations.open_instruct.verifier' && python open_instruct/grpo_fast.py …   # or a sitecustomize
+    # rows: ground_truth = json of {"instruction_id": […], "kwargs": […]}, dataset = "adhere";
+    # for the gate "traps": true and "prompt"
+
+`rows_of` writes such rows. Its registry has no place for a missing score, so an answer that could not be judged raises
+`Undecided` and the training stops: judge prompts without undecidable constraints there, or use another trainer.
+
+Written against allenai/open-instruct at e6c3044, which is on no package registry: put its checkout on PYTHONPATH.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from adhere.environments.environment import Environment, Undecided, judge_episode
+from adhere.errors import MissingExtra
+from adhere.rewards.rows import answer_of, asked_by, is_cut_by, refs_in
+from adhere.schema import Prompt, Turn
+from adhere.shapes.labels import label_of
+
+NAME = "adhere"
+
+
+def rows_of(environment: Environment) -> list[dict[str, Any]]:
+    """The prompts as open-instruct's rows: `messages`, `ground_truth` (JSON text), `dataset`.
+
+    Raises:
+        UsageError: A prompt has several turns, or tools.
+    """
+    environment.insist_on_one_turn()
+    return [
+        {
+            "messages": row["prompt"],
+            "ground_truth": msgspec.json.encode(
+                {
+                    "instruction_id": row["instruction_id_list"],
+                    "kwargs": row["kwargs"],
+                    "mode": environment.mode,
+                    "reward": environment.reward,
+                    "profile": prompt.tags.get("profile"),
+                    "traps": environment.traps,
+                    "cut_answers": environment.cut_answers,
+                    "prompt": prompt.turns[-1].text,
+                }
+            ).decode(),
+            "dataset": NAME,
+        }
+        for prompt, row in zip(environment.prompts, environment.rows(), strict=True)
+    ]
+
+
+def score_of(prediction: Any, label: Any, *, is_cut: bool = False) -> float:
+    """What an answer earns under a row's ground truth.
+
+    Args:
+        prediction: The answer, reasoning and all: a text, or messages.
+        label: JSON text or Python literal with `instruction_id` (or `instruction_id_list`) and `kwargs`; `mode`,
+            `reward`, `profile`, `traps`, `cut_answers` and `prompt` where `rows_of` wrote them.
+        is_cut: Whether the answer was cut at its token limit: it fails, unless the label has `cut_answers` = `judge`.
+
+    Raises:
+        Undecided: It could not be judged.
+        UsageError: The label names no constraints, or has `traps` and no `prompt`.
+    """
+    refs = refs_in(label, where="open-instruct's ground_truth")
+    settings = _settings_of(label)
+    tags = {"profile": settings["profile"]} if settings.get("profile") else {}
+    traps = settings.get("traps") is True
+    asked = asked_by(label, where="open-instruct's ground_truth") if traps else ""
+    judged = judge_episode(
+        Prompt("", (Turn(asked, refs),), tags=tags),
+        answer_of(prediction),
+        is_cut=is_cut,
+        cut_answers=settings.get("cut_answers") or "fail",
+        mode=settings.get("mode") or "reference",
+        reward=settings.get("reward") or "dense",
+        traps=traps,
+    )
+    if judged.score is None:
+        raise Undecided(
+            "An answer could not be judged, and open-instruct has no place for that: " + "; ".join(judged.reasons)
+        )
+    return judged.score
+
+
+def _settings_of(label: Any) -> Mapping[str, Any]:
+    found = label_of(label, "open-instruct's ground_truth")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _verifier() -> Any:
+    try:
+        from open_instruct.ground_truth_utils import VerificationResult, VerifierFunction
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            f"This needs open-instruct ({error.name} is not installed). It is on no package registry: clone "
+            "allenai/open-instruct, install what it needs, and put the checkout on PYTHONPATH"
+        ) from error
+
+    class AdhereVerifier(VerifierFunction):
+        """Judges with `score_of`; see the module."""
+
+        def __init__(self, verifier_config: Any = None) -> None:
+            super().__init__(NAME, weight=1.0, verifier_config=verifier_config)
+
+        def __call__(
+            self,
+            tokenized_prediction: list[int],
+            prediction: str,
+            label: Any,
+            query: str | None = None,
+            rollout_state: dict[str, Any] | None = None,
+        ) -> Any:
+            is_cut = is_cut_by(rollout_state) if isinstance(rollout_state, Mapping) else None
+            return VerificationResult(score=score_of(prediction, label, is_cut=is_cut is True))
+
+    return AdhereVerifier
+
+
+def __getattr__(name: str) -> Any:
+    if name != "AdhereVerifier":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = _verifier()
+    globals()[name] = made
+    return made

@@ -1,0 +1,1 @@
+"""OpenEnv: an Environment and its `server`."""

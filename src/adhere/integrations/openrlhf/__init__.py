@@ -1,0 +1,1 @@
+"""OpenRLHF: `reward` with its function and agent executor."""

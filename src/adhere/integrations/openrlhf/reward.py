@@ -1,0 +1,251 @@
+"""The judge as OpenRLHF's reward. Nothing here imports OpenRLHF before it is asked for; torch only where it is called.
+
+    --train.agent_func_path PATH/TO/adhere/integrations/openrlhf/reward.py --data.label_key label
+
+That is `AgentExecutor`: it is told which answers were cut, and what is wrong with a row stops the training. The reward
+function alone (OpenRLHF asks it about one answer at a time, tells it of no cut, and turns what it raises into a line of
+its log and no reward):
+
+    --reward.remote_url PATH/TO/adhere/integrations/openrlhf/reward.py --data.label_key label
+
+Where nothing was measured OpenRLHF stops. With --algo.dynamic_filtering_enable it can drop the whole group of such an
+answer and ask another prompt instead; put this into a file of your own and give it to the flag:
+
+    from adhere.integrations.openrlhf import reward as openrlhf
+    class AgentExecutor(openrlhf.AgentExecutor):
+        settings = {"missing": "mask"}                              # and "traps": True
+
+    from functools import partial
+    reward_func = partial(openrlhf.reward_func, missing="mask")     # the same for --reward.remote_url
+
+A row's label is the JSON text of a mapping with `instruction_id_list` and `kwargs`, for `traps` with the `prompt`, too.
+Written against OpenRLHF 0.11.2.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from adhere.errors import MissingExtra, UsageError, one_of
+from adhere.extras import need
+from adhere.rewards.rows import (
+    MISSING,
+    Coverage,
+    Missing,
+    TooFewMeasurements,
+    asked_by,
+    insist_on_no_typo,
+    insist_on_words,
+    is_cut_by,
+    mask_missing,
+    refs_in,
+    reward_of,
+    without_end_tokens,
+)
+from adhere.schema import CutAnswers, Mode
+from adhere.shapes.messages import ROLES
+
+_LABEL = "OpenRLHF's label"
+
+
+class Settings(NamedTuple):
+    """How answers are judged: arguments of `reward_func`."""
+
+    mode: Mode = "reference"
+    profile: str | None = None
+    cut_answers: CutAnswers = "fail"
+    missing: Missing = "stop"
+    most_unmeasured: float = 0.5
+    traps: bool = False
+
+
+def reward_func(
+    queries: Sequence[str],
+    prompts: Sequence[str],
+    labels: Sequence[Any],
+    *,
+    mode: Mode = "reference",
+    profile: str | None = None,
+    cut_answers: CutAnswers = "fail",
+    missing: Missing = "stop",
+    most_unmeasured: float = 0.5,
+    traps: bool = False,
+    **others: Any,
+) -> dict[str, Any]:
+    """The rewards of some answers.
+
+    Args:
+        queries: Prompt and answer in one text, as OpenRLHF decodes them; special tokens at the end are taken off.
+        prompts: As many beginnings of the queries.
+        labels: As many rows' constraints; see the module.
+        mode: Whose semantics published kinds have.
+        profile: Which version of a published suite, where there are several.
+        cut_answers: Whether an answer that was cut at its token limit fails, or is judged as it stands. OpenRLHF
+            decodes with special tokens, so an answer without one at its end was cut, where its prompt or any other
+            answer has one.
+        missing: Without a measurement `stop` gives None, at which OpenRLHF stops, `mask` NaN. Its dynamic filtering
+            drops a group whose mean score is NaN; without that option NaN would reach the weights.
+        most_unmeasured: The share of such answers above which `mask` stops, too, from this process's hundredth on.
+        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The prompt is
+            what stands under `prompt` in the label, because OpenRLHF's own is templated.
+        others: Not looked at: releases pass different ones. One that is nearly an argument of ours is refused.
+
+    Returns:
+        `rewards`: the share of constraints that pass, for the advantages. `scores`: 1.0 only where all pass, which is
+        what dynamic filtering asks for. `extra_logs`: both, under names. They are float tensors of one number a query.
+        Where any answer could not be measured and `missing` is `stop` they are lists in which it is None, never 0.
+
+    Raises:
+        TooFewMeasurements: There were more of them.
+        UsageError: The lists differ in length, a query does not begin with its prompt, a label names no constraints, or
+            with `traps` no prompt.
+        UnknownName, BadParameter: A label names a constraint that cannot be judged.
+    """
+    if not len(queries) == len(prompts) == len(labels):
+        raise UsageError(f"Got {len(queries)} queries, {len(prompts)} prompts and {len(labels)} labels")
+    insist_on_no_typo(others, Settings._fields)
+    answers = [_answer(query, prompt) for query, prompt in zip(queries, prompts, strict=True)]
+    ended = [len(without_end_tokens(answer)) < len(answer) for answer in answers]
+    cuts = [
+        not one_ended and (any(ended) or _SPECIAL.search(prompt) is not None)
+        for one_ended, prompt in zip(ended, prompts, strict=True)
+    ]
+    return _rewards(answers, labels, cuts, Settings(mode, profile, cut_answers, missing, most_unmeasured, traps))
+
+
+def _rewards(answers: Sequence[str], labels: Sequence[Any], cuts: Sequence[bool], how: Settings) -> dict[str, Any]:
+    """What `reward_func` returns, for decoded answers of which it is known whether they were cut."""
+    insist_on_words("dense", how.mode, how.profile, how.cut_answers)
+    one_of(how.missing, MISSING, "treatment of missing rewards")
+    shares = [
+        reward_of(
+            last_turn(answer),
+            refs_in(label, where=_LABEL),
+            kind="dense",
+            mode=how.mode,
+            profile=how.profile,
+            is_cut=is_cut,
+            cut_answers=how.cut_answers,
+            asked=asked_by(label, where=_LABEL) if how.traps else None,
+        )
+        for answer, label, is_cut in zip(answers, labels, cuts, strict=True)
+    ]
+    if how.missing == "mask":
+        shares = list(mask_missing(shares, _seen.setdefault(how.most_unmeasured, Coverage(how.most_unmeasured))))
+    dense, binary = _numbers(shares), _numbers([_is_whole(share) for share in shares])
+    return {"rewards": dense, "scores": binary, "extra_logs": {"constraints_passed": dense, "all_passed": binary}}
+
+
+_seen: dict[float, Coverage] = {}
+
+# What a chat template puts into a prompt that was decoded with its special tokens.
+_SPECIAL = re.compile(r"<\|[A-Za-z0-9_]{1,40}\|>|<\uff5c[^<>\uff5c]{1,40}\uff5c>|</?s>|<bos>|<start_of_turn>|\[INST\]")
+_TURN = re.compile(
+    r"<\|im_start\|>(\w+)\n|<\|start_header_id\|>(\w+)<\|end_header_id\|>\s*|<start_of_turn>(\w+)\n"
+    r"|<\|(user|assistant)\|>\n?"
+)
+
+
+def last_turn(text: str) -> str:
+    """The model's last turn of a decoded answer in which others speak, too (a tool, a user); else the text."""
+    text = without_end_tokens(text)
+    marks = list(_TURN.finditer(text))
+    roles = ["assistant", *(str(next(filter(None, mark.groups()))) for mark in marks)]
+    starts, ends = [0, *(mark.end() for mark in marks)], [*(mark.start() for mark in marks), len(text)]
+    said = [at for at, role in enumerate(roles) if ROLES.get(role) == "assistant"]
+    return without_end_tokens(text[starts[said[-1]] : ends[said[-1]]])
+
+
+def _is_whole(share: float | None) -> float | None:
+    """1.0 where all constraints pass, else 0.0; None and NaN stay what they are."""
+    return share if share is None or math.isnan(share) else float(share == 1)
+
+
+def _answer(query: str, prompt: str) -> str:
+    if not query.startswith(prompt):
+        raise UsageError(
+            f"A query must begin with its prompt, and this one does not: query {query[:80]!r}, prompt {prompt[:80]!r}"
+        )
+    return query[len(prompt) :]
+
+
+def _numbers(rewards: list[float | None]) -> Any:
+    if None in rewards:
+        return rewards
+    return need("torch", extra="train").tensor(rewards)
+
+
+def _executor() -> Any:
+    try:
+        from openrlhf.utils.agent import SingleTurnAgentExecutor
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            f"AgentExecutor is a part of OpenRLHF's, and needs it ({error.name} is not installed)"
+        ) from error
+
+    class AgentExecutor(SingleTurnAgentExecutor):
+        """One answer a prompt, judged with what the engine said of its end.
+
+        Attributes:
+            settings: Arguments of `reward_func`.
+        """
+
+        settings: ClassVar[Mapping[str, Any]] = {}
+
+        def __init__(self) -> None:
+            super().__init__(None)
+
+        async def execute(  # noqa: PLR0917 - OpenRLHF's signature
+            self,
+            prompt: str,
+            label: Any,
+            sampling_params: Any,
+            max_length: int,
+            hf_tokenizer: Any,
+            llm_engine: Any,
+            images: Any = None,
+        ) -> dict[str, Any]:
+            """Answer, and judge the answer; errors as of `judged_response`."""
+            found = await super().execute(
+                prompt, label, sampling_params, max_length, hf_tokenizer, llm_engine, images=images
+            )
+            return judged_response(found, hf_tokenizer, self.settings)
+
+    return AgentExecutor
+
+
+def judged_response(response: Mapping[str, Any], tokenizer: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """An executor's response with its reward: the model's tokens alone are judged, and `truncated` says how they ended.
+
+    Args:
+        response: Of OpenRLHF's executor.
+        tokenizer: Decodes its tokens.
+        settings: Arguments of `reward_func`.
+
+    Raises:
+        TooFewMeasurements: The answer could not be judged, and `missing` is `stop`.
+        UsageError, UnknownName, BadParameter: As of `reward_func`.
+    """
+    insist_on_no_typo([name for name in settings if name not in Settings._fields], Settings._fields)
+    how = Settings(**settings)
+    start, end = response["action_ranges"][-1]
+    answer = tokenizer.decode(response["observation_tokens"][start:end], skip_special_tokens=False)
+    is_cut = is_cut_by({"is_truncated": response["truncated"]}) is True
+    judged = _rewards([answer], [response["label"]], [is_cut], how)
+    if judged["rewards"] == [None]:
+        raise TooFewMeasurements(
+            f"An answer to {response['prompt']!r:.80} could not be judged, and OpenRLHF has no place for that. Leave "
+            'prompts out that no answer decides (adhere.check_rows names them), or say settings = {"missing": "mask"}'
+        )
+    return {**response, "reward": judged["rewards"], "scores": judged["scores"], "extra_logs": judged["extra_logs"]}
+
+
+def __getattr__(name: str) -> Any:
+    if name != "AgentExecutor":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = _executor()
+    globals()[name] = made
+    return made

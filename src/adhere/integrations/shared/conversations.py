@@ -1,0 +1,52 @@
+"""A stored run, one conversation (prompt and draw) after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from adhere.integrations.shared.scoring import ScoredConversation, score_conversation
+from adhere.schema import Prompt, Response, Verdict
+from adhere.store.run import Run
+
+
+class Conversation(NamedTuple):
+    """One draw of one prompt.
+
+    Attributes:
+        prompt: What was asked.
+        draw: From 0.
+        responses: To its turns, in order; fewer where one is missing.
+        scored: What it is worth; without numbers where a call failed or nothing was judged.
+    """
+
+    prompt: Prompt
+    draw: int
+    responses: list[Response]
+    scored: ScoredConversation
+
+    @property
+    def failed(self) -> Response | None:
+        """The call that failed, or None."""
+        return next((response for response in self.responses if response.status == "error"), None)
+
+
+def conversations(run: Run) -> Iterator[Conversation]:
+    """Those with any answer, in the suite's order."""
+    answers = {response.key: response for response in run.responses()}
+    verdicts: dict[tuple[str, int], list[Verdict]] = {}
+    for verdict in run.verdicts():
+        verdicts.setdefault((verdict.prompt_id, verdict.draw), []).append(verdict)
+    for prompt in run.prompts():
+        for draw in range(run.spec.draws):
+            keys = [(prompt.id, turn, draw) for turn in range(len(prompt.turns))]
+            found = [answers[key] for key in keys if key in answers]
+            if not found:
+                continue
+            judged = sorted(
+                verdicts.get((prompt.id, draw), ()), key=lambda one: (one.turn, one.index, one.view != "strict")
+            )
+            whole = score_conversation(prompt, judged)
+            if len(found) < len(keys) or any(response.status == "error" for response in found):
+                whole = ScoredConversation({}, whole.verdicts)
+            yield Conversation(prompt, draw, found, whole)

@@ -1,0 +1,46 @@
+"""Stored runs as other harnesses' logs, so that their viewers open them.
+
+Written as files; no harness need be installed.
+
+    export(run, Path("logs"), to="inspect")
+
+inspect_ai   a .json log: `inspect view --log-dir logs`
+lm_eval      MODEL/samples_TASK_TIME.jsonl and results_TIME.json
+evalscope    predictions/, reviews/ and reports/: `evalscope app --outputs`
+every-eval-ever  data/SUITE/DEVELOPER/MODEL/UUID.json and UUID_samples.jsonl
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, get_args
+
+from adhere.errors import one_of
+from adhere.integrations.evalscope import write as evalscope
+from adhere.integrations.every_eval_ever import write as every_eval_ever
+from adhere.integrations.inspect_ai import write as inspect_ai
+from adhere.integrations.lm_eval import write as lm_eval
+from adhere.store.run import Run
+
+To = Literal["inspect", "lm-eval", "evalscope", "every-eval-ever"]
+
+
+def export(run: Run, out: Path, *, to: To) -> tuple[list[Path], list[str]]:
+    """Write a run below `out`.
+
+    Returns:
+        The files, and what such files cannot hold of this run, in sentences.
+
+    Raises:
+        UsageError: No such harness, or it has no form for this run.
+    """
+    harness: To = one_of(to, get_args(To), "harness")
+    match harness:
+        case "inspect":
+            return inspect_ai.write(run, out)
+        case "lm-eval":
+            return lm_eval.write(run, out)
+        case "evalscope":
+            return evalscope.write(run, out)
+        case "every-eval-ever":
+            return every_eval_ever.write(run, out)

@@ -1,0 +1,117 @@
+"""What configs of others' trainers share: the judge's reward, what a trainer lacks, and how values are written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from adhere.errors import UsageError
+from adhere.schema import RlRow
+from adhere.train.methods.grpo import GrpoSettings
+from adhere.train.recipe.spec import Recipe
+from adhere.train.settings import OptimizerSettings
+from adhere.train.stage.settings import RewardTerm
+
+LACKS: Mapping[str, tuple[str, ...]] = {  # settings of GRPO and RLOO that a trainer has no counterpart of
+    "verl": ("mask_truncated", "baseline", "max_trained_groups"),
+    "open-instruct": ("overlong_tokens", "baseline", "max_trained_groups"),
+    "trl": ("rounds", "baseline", "max_trained_groups"),
+    "prime-rl": ("rounds", "overlong_tokens", "mask_truncated", "kl_beta", "updates_per_episode", "baseline",
+        "max_trained_groups"),
+}  # fmt: skip
+TRL_LACKS: Mapping[str, tuple[str, ...]] = {  # likewise, of TRL's other stages
+    "sft": ("data", "answers", "prompt", "mix"), "reward-model": ("labels",),
+    "rloo": ("scale_rewards", "loss_type", "importance"),
+}  # fmt: skip
+
+
+class LaunchInputs(NamedTuple):
+    """What a file is made of: the recipe, its online stage, its prompts, where its data lie, GPUs of a node."""
+
+    recipe: Recipe
+    stage: str
+    settings: GrpoSettings
+    rows: Sequence[RlRow]
+    data: str
+    gpus: int
+
+    @property
+    def start(self) -> str:
+        """The start as a hub name or a path."""
+        return start_of(self.recipe)
+
+
+def judged_by(trainer: str, recipe: Recipe) -> tuple[str, bool]:
+    """The kind of the judge's reward, and whether it stands behind the intent gate.
+
+    Raises:
+        UsageError: The recipe's reward is another one.
+    """
+    found = recipe.reward
+    if isinstance(found, str) and found != "model":
+        return found, False
+    if (
+        len(found) == 1
+        and isinstance(term := found[0], RewardTerm)
+        and term.kind in {"dense", "binary"}
+        and (term == RewardTerm(term.kind, traps=term.traps))
+    ):
+        return term.kind, term.traps
+    raise UsageError(
+        f"--emit {trainer}: reward = {found!r} is ours alone. Take 'dense' or 'binary', with or without traps"
+    )
+
+
+def insist(trainer: str, stage: str, settings: OptimizerSettings) -> None:
+    """Refuse a setting that the trainer has no counterpart of.
+
+    Raises:
+        UsageError: Naming it.
+    """
+    if settings.merging is not None:
+        raise UsageError(f"--emit {trainer}: {stage} has online merging, which is ours alone. Take `merging` out")
+    plain, lacks = type(settings)(), LACKS[trainer] if isinstance(settings, GrpoSettings) else ()
+    for setting in (*lacks, *(TRL_LACKS.get(stage, ()) if trainer == "trl" else ())):
+        if getattr(settings, setting) != getattr(plain, setting):
+            raise UsageError(f"--emit {trainer}: it has nothing like {setting} of {stage}. Take it out")
+
+
+def start_of(recipe: Recipe) -> str:
+    """The start as a hub name or a path.
+
+    Raises:
+        UsageError: It is a random model, which exists in a run of ours only; or it has a chat template given.
+    """
+    if recipe.start.startswith("random/") or recipe.template:
+        raise UsageError(
+            "--emit: a random start, or a base model with `template`, is made by a run of ours. "
+            "Run SFT here and give --start OUT/model"
+        )
+    if recipe.start.startswith("local/"):
+        from adhere.models.local.fetch import model_dir
+
+        return str(model_dir(recipe.start))
+    return recipe.start.removeprefix("hf/")
+
+
+def split_gpus(gpus: int) -> tuple[int, int]:
+    """How many of a node's GPUs train, and how many draw; one does both."""
+    return max(1, gpus - gpus // 2), max(1, gpus // 2)
+
+
+def messages_of(row: RlRow) -> list[dict[str, str]]:
+    """The row's prompt as messages."""
+    if isinstance(row.asked, str):
+        return [{"role": "user", "content": row.asked}]
+    return [{"role": turn.role, "content": turn.content} for turn in row.asked]
+
+
+def as_jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The rows as JSON lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def as_word(value: Any) -> str:
+    """A value as TOML, Hydra and command lines write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

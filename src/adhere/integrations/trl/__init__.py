@@ -1,0 +1,1 @@
+"""TRL: rows with a reward function, and an `environment` factory for several turns."""

@@ -1,0 +1,174 @@
+"""A recipe by TRL: a script that runs every stage by its own trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from adhere.errors import UsageError
+from adhere.integrations.shared.launch import insist, judged_by, start_of
+from adhere.train.methods.grpo import GrpoSettings
+from adhere.train.recipe.spec import Recipe
+from adhere.train.settings import OptimizerSettings
+
+TRL: Mapping[str, tuple[str, str, str]] = {  # stage: trainer, config, table
+    "sft": ("SFTTrainer", "SFTConfig", "sft"), "dpo": ("DPOTrainer", "DPOConfig", "pairs"),
+    "kto": ("KTOTrainer", "KTOConfig", "pairs"), "reward-model": ("RewardTrainer", "RewardConfig", "pairs"),
+    "grpo": ("GRPOTrainer", "GRPOConfig", "rl"), "rloo": ("RLOOTrainer", "RLOOConfig", "rl"),
+}  # fmt: skip
+
+
+SCHEDULES = {
+    "constant": "constant_with_warmup",
+    "linear": "linear",
+    "cosine": "cosine",
+}  # theirs fall to 0, ours to final_share
+
+
+def trl_files(recipe: Recipe, data: str) -> dict[str, str]:
+    """A script that runs every stage by TRL's own trainer, each from what the one before it left."""
+    stages, overlong = [], {}
+    kind, traps = judged_by("trl", recipe)
+    for number, (stage, settings) in enumerate(recipe.resolved(), start=1):
+        if stage.name not in TRL:
+            raise UsageError(f"--emit trl: its stable part has no stage {stage.name!r}; it has {', '.join(TRL)}")
+        insist("trl", stage.name, settings)
+        trainer, config, table = TRL[stage.name]
+        if isinstance(settings, GrpoSettings) and settings.overlong_tokens:
+            overlong[f"{number:02d}-{stage.name}"] = (
+                settings.max_new_tokens,
+                settings.overlong_tokens,
+                settings.overlong_penalty,
+            )
+        asked = _trl_settings(stage.name, settings) | {"seed": recipe.seed}
+        if recipe.precision != "auto":
+            asked["bf16"] = recipe.precision == "bf16"
+        stages.append([trainer, config, table, f"{number:02d}-{stage.name}", asked])
+    lora = recipe.lora
+    peft = None if lora is None else {"r": lora.rank, "lora_alpha": lora.alpha, "target_modules": list(lora.targets)}
+    body = ",\n".join(f"    {stage!r}" for stage in stages)
+    return {
+        "train.py": f'''"""{recipe.name} by TRL 1.16: python train.py, or accelerate launch train.py. Embeddings and head are trained here; ours leave them."""
+
+from pathlib import Path
+
+import torch
+import trl
+from datasets import load_dataset
+from trl.rewards import get_soft_overlong_punishment
+
+from adhere.rewards import judge_reward, summed
+
+ON_CPU = {{}} if torch.cuda.is_available() or torch.backends.mps.is_available() else {{"use_cpu": True, "bf16": False}}
+OVERLONG = {overlong!r}
+START, DATA, LORA = {start_of(recipe)!r}, Path({data!r}), {peft!r}
+STAGES = [
+{body},
+]
+
+
+def spoken(row):
+    """Texts as messages, so that the chat template is applied; a conversation's prompt is its turns."""
+    roles = {{"prompt": "user", "completion": "assistant", "chosen": "assistant", "rejected": "assistant"}}
+    found = {{name: [{{"role": role, "content": row[name]}}] for name, role in roles.items() if isinstance(row.get(name), str)}}
+    if row.get("turns"):
+        found["prompt"] = [{{"role": turn["role"], "content": turn["content"]}} for turn in row["turns"]]
+    return found
+
+
+model = START
+for trainer, config, table, name, settings in STAGES:
+    rows = load_dataset("json", data_files=str(DATA / f"{{table}}.jsonl"), split="train").map(spoken)
+    arguments = getattr(trl, config)(output_dir=name, **(settings | ON_CPU))
+    more = {{}}
+    if table == "rl":
+        reward = judge_reward({kind!r}, traps={traps}, end_tokens=model)
+        if OVERLONG.get(name):  # length limit, tokens before it over which the reward falls, by how much
+            limit, last, weight = OVERLONG[name]
+            # One function, because of several TRL sums a None of one (not measured) as 0.
+            reward = summed((1.0, reward), (weight, get_soft_overlong_punishment(limit, last)))
+        more["reward_funcs"] = reward
+        if "score_variance" in rows.column_names:
+            rows = rows.sort("score_variance", reverse=True)
+    if LORA is not None and trainer != "RewardTrainer":
+        from peft import LoraConfig
+
+        more["peft_config"] = LoraConfig(**LORA)
+    made = getattr(trl, trainer)(model=model, args=arguments, train_dataset=rows, **more)
+    made.train()
+    if "peft_config" in more:  # merged, as ours: the next stage adapts what this one learned
+        made.model = made.accelerator.unwrap_model(made.model).merge_and_unload()
+    made.save_model(name)
+    if trainer != "RewardTrainer":
+        model = name
+'''
+    }
+
+
+def _trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
+    """Settings of ours by TRL's names.
+
+    Batches are of one device's rows times accumulation, so one device is assumed.
+    """
+    one = msgspec.to_builtins(given)
+    found: dict[str, Any] = {
+        "learning_rate": given.learning_rate, "lr_scheduler_type": SCHEDULES[given.schedule],
+        "warmup_steps": given.warmup_share,
+        "weight_decay": given.weight_decay, "max_grad_norm": given.clip, "adam_beta1": given.betas[0],
+        "adam_beta2": given.betas[1],
+        "gradient_checkpointing": given.gradient_checkpointing, "per_device_train_batch_size": 1,
+    }  # fmt: skip
+    if "epochs" in one:  # nothing is cut, as ours
+        found["max_length"] = None
+        batch = next(one[name] for name in ("batch_rows", "batch_pairs", "batch_items") if name in one)
+        found |= {"num_train_epochs": one["epochs"], "gradient_accumulation_steps": batch}
+    match stage:
+        case "sft":
+            found |= {"completion_only_loss": True, "max_length": one["longest"]}
+        case "dpo":
+            if one["by_length"] and one["smoothing"]:
+                raise UsageError("--emit trl: it smooths no labels with by_length of dpo. Take one of both out")
+            losses = {("sigmoid_norm" if one["by_length"] else one["loss"]): 1.0, "sft": one["sft_weight"]}
+            losses = {name: weight for name, weight in losses.items() if weight}
+            found |= {
+                "beta": one["beta"],
+                "loss_type": [*losses],
+                "loss_weights": [*losses.values()],
+                "label_smoothing": one["smoothing"],
+            }
+        case "kto":  # the reference point is over a device's batch, which must hold two answers at least
+            found |= {
+                "per_device_train_batch_size": batch,
+                "gradient_accumulation_steps": 1,
+                "beta": one["beta"],
+                "desirable_weight": one["weight_good"],
+                "undesirable_weight": one["weight_bad"],
+            }
+        case "reward-model":
+            found |= {"center_rewards_coefficient": one["centre"]}
+        case _:
+            each = one["answers_per_prompt"]
+            if one["order"] == "ascending" or (stage, one["loss_type"]) == ("grpo", "sequence"):
+                raise UsageError(
+                    f"--emit trl: it has no order = 'ascending' and no loss_type = 'sequence' of {stage}. Take it out"
+                )
+            found |= {
+                "max_steps": one["steps"] * one["updates_per_episode"],
+                "num_generations": each,
+                "gradient_accumulation_steps": one["prompts_per_step"],
+                "per_device_train_batch_size": each,
+                "max_completion_length": one["max_new_tokens"],
+                "temperature": one["temperature"],
+                "num_iterations": one["updates_per_episode"],
+                "beta": one["kl_beta"],
+                "epsilon": one["clip_low"],
+                "epsilon_high": one["clip_high"],
+                "shuffle_dataset": one["order"] == "random",
+                "mask_truncated_completions": one["mask_truncated"],
+            }
+            if stage == "grpo":
+                found |= {name: one[name] for name in ("loss_type", "scale_rewards")}
+                found["importance_sampling_level"] = one["importance"]
+    return found

@@ -1,0 +1,93 @@
+"""A recipe's online stage under prime-rl: its rl.toml over our verifiers environment, and its prompts."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from adhere.errors import UsageError
+from adhere.integrations.shared.launch import LaunchInputs, as_jsonl, as_word, judged_by, split_gpus
+from adhere.train.methods.grpo import GrpoSettings
+
+
+def prime_files(asked: LaunchInputs) -> dict[str, str]:
+    """prime-rl's rl.toml over our verifiers environment, and its prompts."""
+    one, recipe = asked.settings, asked.recipe
+    if recipe.lora is not None:
+        raise UsageError("--emit prime-rl: with lora it differs from ours. Take --emit verl")
+    rows = [
+        {"key": number, "prompt": row.prompt, "instruction_id_list": row.instruction_id_list, "kwargs": row.kwargs}
+        for number, row in enumerate(asked.rows)
+        if not row.turns
+    ]
+    if len(rows) < len(asked.rows):
+        raise UsageError(
+            f"--emit prime-rl: {len(asked.rows) - len(rows)} prompts are conversations, "
+            "and its rows are one user turn. Take them out"
+        )
+    if asked.gpus < 2:
+        raise UsageError("--emit prime-rl: it trains on one GPU and draws on another. Give --processes 2 or more")
+    train, draw = split_gpus(asked.gpus)
+    kind, traps = judged_by("prime-rl", recipe)
+    return {
+        "rows.jsonl": as_jsonl(rows),
+        "rl.toml": f"""# {recipe.name}: its stage {asked.stage} under prime-rl (uv run rl @ rl.toml). model.name: what the stages before it left.
+# Its loss is its own (see its docs): clip_low, clip_high and loss_type of ours have no counterpart there.
+max_steps = {one.steps}
+seq_len = {1024 + one.max_new_tokens}
+
+[deployment]
+num_train_gpus = {train}
+num_infer_gpus = {draw}
+
+[model]
+name = {json.dumps(asked.start)}
+
+[orchestrator]
+batch_size = {one.prompts_per_step * one.answers_per_prompt}
+group_size = {one.answers_per_prompt}
+
+[orchestrator.renderer]
+name = "default"  # the tokenizer's own chat template
+
+[orchestrator.train.sampling]
+max_completion_tokens = {one.max_new_tokens}
+temperature = {one.temperature}
+
+[[orchestrator.train.source]]
+name = "adhere"
+
+[orchestrator.train.source.env.taskset]
+id = "adhere_if"
+suite = "my:rows.jsonl"
+
+[orchestrator.train.source.env.taskset.task]
+reward = "{kind}"
+traps = {as_word(traps)}
+
+[orchestrator.train.source.env.agent.harness]
+id = "null"
+
+[trainer.optim]
+lr = {one.learning_rate}
+weight_decay = {one.weight_decay}
+max_norm = {one.clip}
+betas1 = {one.betas[0]}
+betas2 = {one.betas[1]}
+
+[trainer.scheduler]
+{_scheduler(one)}
+[ckpt]
+
+[inference]
+""",
+    }
+
+
+def _scheduler(one: GrpoSettings) -> str:
+    """prime-rl's learning rate over the steps; linear ones fall from the end of the warm-up."""
+    if one.schedule == "constant":
+        return 'type = "constant"\n'
+    warmup = math.ceil(one.warmup_share * one.steps)
+    decay = f"decay_steps = {one.steps - warmup}\n" if one.schedule == "linear" else ""
+    return f'type = "{one.schedule}"\nwarmup_steps = {warmup}\n{decay}min_lr = {one.learning_rate * one.final_share}\n'

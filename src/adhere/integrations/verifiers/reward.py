@@ -1,0 +1,136 @@
+"""The judge as a reward function for `verifiers`, of both its generations. Nothing here imports verifiers.
+
+Tasksets (verifiers.v1; a task's data have the fields `instruction_id_list` and `kwargs`):
+
+    --env.taskset.task.rewards.obeys.fn adhere.integrations.verifiers.reward:judge_dense
+
+Rubrics (a row's `info`, or else its `answer`, is a mapping with these two, or its JSON text):
+
+    rubric = vf.Rubric(funcs=[verifiers_reward("dense")])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from adhere.pipeline.reward import RewardKind
+from adhere.rewards.rows import COLUMNS, answer_of, asked_by, insist_on_words, is_cut_by, refs_in, reward_of
+from adhere.schema import CutAnswers, Mode
+from adhere.shapes.messages import content_of
+
+
+def verifiers_reward(
+    kind: RewardKind = "dense",
+    *,
+    mode: Mode = "reference",
+    profile: str | None = None,
+    cut_answers: CutAnswers = "fail",
+    traps: bool = False,
+) -> Callable[..., float | None]:
+    """A reward function `f(completion, info, answer, **others) -> float | None` for one rollout.
+
+    The model's last message in the completion is judged, its reasoning set aside, under the strict view; one that only
+    calls a tool is an empty answer. Where nothing was
+    measured the reward is None, never 0. (Rubrics of some releases turn what a reward raises, and None with it, into 0
+    with a logged error: look at the log.)
+
+    Args:
+        kind: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
+        mode: Whose semantics published kinds have.
+        profile: Which version of a published suite, where there are several.
+        cut_answers: Whether an answer that was cut at its token limit fails, or is judged as it stands. The rollout's
+            `state` says which were cut: by `is_truncated`, or in the last step of its `trajectory`.
+        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The rubric
+            passes the prompt.
+
+    Raises:
+        UsageError: One of the words is unknown. When called: neither `info` nor `answer` names constraints, or `traps`
+            got no prompt.
+        UnknownName, BadParameter: When called: one of them cannot be judged.
+    """
+    insist_on_words(kind, mode, profile, cut_answers)
+
+    def judge(
+        completion: Any,
+        info: Any = None,
+        answer: Any = None,
+        state: Any = None,
+        prompt: Any = None,
+        **others: Any,  # noqa: ARG001
+    ) -> float | None:
+        names = isinstance(info, str) or (isinstance(info, Mapping) and COLUMNS[0] in info)
+        refs = refs_in(info, where="info") if names else refs_in(answer, where="Neither info nor answer: answer")
+        return reward_of(
+            answer_of(completion),
+            refs,
+            kind=kind,
+            mode=mode,
+            profile=profile,
+            is_cut=_was_cut(state),
+            cut_answers=cut_answers,
+            asked=asked_by(info if names else answer, {"prompt": prompt}, where="info or answer") if traps else None,
+        )
+
+    judge.__name__ = f"judge_{kind}"  # rubrics report rewards under the function's name
+    return judge
+
+
+def _was_cut(state: Any) -> bool | None:
+    """Whether a rollout's state, or the last step of its trajectory, says that the answer was cut.
+
+    None: it says nothing.
+    """
+    if not isinstance(state, Mapping):
+        return None
+    said = is_cut_by(state)
+    steps = state.get("trajectory")
+    if said is None and isinstance(steps, list) and steps and isinstance(steps[-1], Mapping):
+        return is_cut_by(steps[-1])
+    return said
+
+
+async def judge_dense(task: Any, trace: Any) -> float | None:
+    """The share of constraints that the trace's reply passes, for a taskset of verifiers.v1.
+
+    None, never 0, where nothing was measured; verifiers has no place for it, records an error and leaves the reward
+    open.
+
+    Args:
+        task: Its `data` have `instruction_id_list` and `kwargs`. Where its `config` or `data` says `traps`, an answer
+            that keeps the letter and not the intent gets 0.
+        trace: Its last reply is judged as it was written, its reasoning set aside. Where `is_truncated` is true of it,
+            the answer was cut at its token limit, and fails.
+
+    Raises:
+        UsageError: The task's data name no constraints.
+        UnknownName, BadParameter: They name one that cannot be judged.
+    """
+    return _reward_of_trace(task, trace, kind="dense")
+
+
+async def judge_binary(task: Any, trace: Any) -> float | None:
+    """1.0 where the trace's reply passes all constraints, else 0.0; otherwise as `judge_dense`."""
+    return _reward_of_trace(task, trace, kind="binary")
+
+
+def _reward_of_trace(task: Any, trace: Any, *, kind: RewardKind) -> float | None:
+    label = {name: getattr(task.data, name) for name in COLUMNS if hasattr(task.data, name)}
+    text, is_cut = answer_of_trace(trace)
+    traps = any(getattr(getattr(task, name, None), "traps", False) is True for name in ("config", "data"))
+    asked = asked_by(label, {"prompt": getattr(task.data, "prompt", None)}, where="The task's data") if traps else None
+    return reward_of(
+        text, refs_in(label, where="The task's data"), kind=kind, mode="reference", is_cut=is_cut, asked=asked
+    )
+
+
+def answer_of_trace(trace: Any) -> tuple[str, bool]:
+    """The reply of a trace of verifiers.v1 as it was written, and whether it was cut at its token limit."""
+    is_cut = is_cut_by({"is_truncated": getattr(trace, "is_truncated", None)}) is True
+    # `trace.last_reply` would strip blanks, which some constraints are about.
+    reply = trace.root_reply
+    if isinstance(reply, str):
+        return reply, is_cut
+    messages = trace.assistant_messages
+    last = content_of(messages[-1].content, "A reply") if messages else None
+    return (last.text or "") if last is not None else "", is_cut

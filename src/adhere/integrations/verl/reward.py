@@ -1,0 +1,157 @@
+"""The judge as verl's custom reward function. Nothing here imports verl.
+
+    custom_reward_function.path=pkg://adhere.integrations.verl.reward  custom_reward_function.name=compute_score
+    +custom_reward_function.reward_kwargs.kind=binary
+
+The ground truth of a row (`reward_model.ground_truth`) is a mapping with `instruction_id_list` and `kwargs`, or its
+JSON text (safer in Parquet, which gives every row the same keys). For `traps=True` it has the `prompt`, too.
+
+Where nothing was measured the score is None, never 0, and verl stops there. With `missing=mask` it is NaN, which our
+advantage estimator leaves out (`environments.verl`):
+
+    algorithm.adv_estimator=adhere_grpo  +custom_reward_function.reward_kwargs.missing=mask
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adhere.errors import UsageError, one_of
+from adhere.pipeline.reward import RewardKind
+from adhere.rewards.rows import (
+    MISSING,
+    Coverage,
+    Missing,
+    answer_of,
+    asked_by,
+    insist_on_no_typo,
+    insist_on_words,
+    is_cut_by,
+    mask_missing,
+    refs_in,
+    reward_of,
+)
+from adhere.schema import CutAnswers, Mode
+
+
+def compute_score(
+    data_source: str | None,  # noqa: ARG001 - verl passes it
+    solution_str: Any,
+    ground_truth: Any,
+    extra_info: Any = None,
+    *,
+    kind: RewardKind = "dense",
+    mode: Mode = "reference",
+    profile: str | None = None,
+    cut_answers: CutAnswers = "fail",
+    missing: Missing = "stop",
+    most_unmeasured: float = 0.5,
+    traps: bool = False,
+    **others: Any,
+) -> float | None:
+    """The reward of one answer: its reasoning set aside, strictly judged.
+
+    Args:
+        data_source: Not looked at.
+        solution_str: The decoded answer, or messages, of which the model's last one counts.
+        ground_truth: The row's constraints; see the module.
+        extra_info: Where it has `is_truncated`, `truncated`, `finish_reason`, `stop_reason` or `status`, that says
+            whether the answer was cut at its token limit. verl itself passes none of these; without them it counts as
+            complete.
+        kind: `dense` is the share of constraints that pass; `binary` is 1.0 only where all pass.
+        mode: Whose semantics published kinds have.
+        profile: Which version of a published suite, where there are several.
+        cut_answers: Whether an answer that was cut fails, or is judged as it stands.
+        missing: Without a measurement `stop` gives None, at which verl stops, `mask` NaN, which only `adhere_grpo`
+            understands.
+        most_unmeasured: The share of such answers above which `mask` stops, too, from this process's hundredth on.
+        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The prompt is
+            what stands under `prompt` in the ground truth or in `extra_info`.
+        others: Not looked at: verl's releases pass different ones. One that is nearly an argument of ours is refused.
+
+    Raises:
+        TooFewMeasurements: There were more of them.
+        UsageError: A word or argument is unknown, the ground truth names no constraints, or with `traps` no prompt.
+        UnknownName, BadParameter: It names one that cannot be judged.
+    """
+    insist_on_words(kind, mode, profile, cut_answers)
+    insist_on_no_typo(others, _ARGUMENTS)
+    refs = refs_in(ground_truth, where="verl's ground_truth")
+    one_of(missing, MISSING, "treatment of missing rewards")
+    is_cut = is_cut_by(extra_info) if isinstance(extra_info, Mapping) else None
+    found = reward_of(
+        answer_of(solution_str),
+        refs,
+        kind=kind,
+        mode=mode,
+        profile=profile,
+        is_cut=is_cut,
+        cut_answers=cut_answers,
+        asked=asked_by(ground_truth, extra_info, where="verl's ground_truth") if traps else None,
+    )
+    if missing == "stop":
+        return found
+    return mask_missing([found], _seen.setdefault(most_unmeasured, Coverage(most_unmeasured)))[0]
+
+
+_seen: dict[float, Coverage] = {}
+
+
+def compute_score_batch(
+    data_sources: Sequence[str | None],
+    solution_strs: Sequence[Any],
+    ground_truths: Sequence[Any],
+    extra_infos: Sequence[Any] | None = None,
+    *,
+    kind: RewardKind = "dense",
+    mode: Mode = "reference",
+    profile: str | None = None,
+    cut_answers: CutAnswers = "fail",
+    missing: Missing = "stop",
+    most_unmeasured: float = 0.5,
+    traps: bool = False,
+    **others: Any,
+) -> list[float | None]:
+    """As `compute_score`, for verl's reward manager `batch`.
+
+    Args:
+        data_sources: Not looked at.
+        solution_strs: The decoded answers.
+        ground_truths: As many rows' constraints.
+        extra_infos: As for `compute_score`.
+        kind: As for `compute_score`.
+        mode: As for `compute_score`.
+        profile: As for `compute_score`.
+        cut_answers: As for `compute_score`.
+        missing: As for `compute_score`.
+        most_unmeasured: As for `compute_score`.
+        traps: As for `compute_score`.
+        others: As for `compute_score`.
+
+    Raises:
+        UsageError: As for `compute_score`, or there are not as many answers as ground truths.
+    """
+    if len(solution_strs) != len(ground_truths):
+        raise UsageError(f"Got {len(solution_strs)} answers and {len(ground_truths)} ground truths")
+    infos = [None] * len(solution_strs) if extra_infos is None else extra_infos
+    return [
+        compute_score(
+            source,
+            text,
+            truth,
+            info,
+            kind=kind,
+            mode=mode,
+            profile=profile,
+            cut_answers=cut_answers,
+            missing=missing,
+            most_unmeasured=most_unmeasured,
+            traps=traps,
+            **others,
+        )
+        for source, text, truth, info in zip(data_sources, solution_strs, ground_truths, infos, strict=True)
+    ]
+
+
+_ARGUMENTS = ("kind", "mode", "profile", "cut_answers", "missing", "most_unmeasured", "traps")

@@ -1,0 +1,143 @@
+"""Text to token rows.
+
+Prompts through the chat template, answers with the end-of-turn token they must learn to write.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from adhere.errors import UsageError
+from adhere.models.chat import render
+from adhere.schema import Message, PairRow, SftRow, derive_seed
+from adhere.train.packed.pack import TokenRow
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+__all__ = [
+    "TokenPair",
+    "chosen_rows",
+    "completion_ids",
+    "end_of_turn",
+    "every_answer",
+    "pair_rows",
+    "prompt_ids",
+    "sft_rows",
+    "shuffled_batches",
+]
+
+
+class TokenPair(NamedTuple):
+    """A preference pair; both rows have the same prompt."""
+
+    chosen: TokenRow
+    rejected: TokenRow
+
+
+def end_of_turn(tokenizer: PreTrainedTokenizerBase) -> int:
+    """The token that ends an answer.
+
+    Raises:
+        UsageError: The tokenizer names none, so a model trained with it would never stop.
+    """
+    end = tokenizer.eos_token_id
+    if not isinstance(end, int):
+        raise UsageError(f"The tokenizer's eos_token_id is {end!r}; training needs the token that ends an answer")
+    return end
+
+
+def prompt_ids(tokenizer: PreTrainedTokenizerBase, asked: str | Sequence[Message]) -> tuple[int, ...]:
+    """One user turn, or a conversation, through the chat template, up to where the answer begins."""
+    return tuple(render(tokenizer, [Message("user", asked)] if isinstance(asked, str) else asked))
+
+
+def every_answer(rows: Iterable[SftRow]) -> list[SftRow]:
+    """A row for each assistant turn of each conversation: to learn all of them, and not only the last.
+
+    They begin alike, so in a prefix tree each token is computed once. One that nothing comes before answers nothing.
+    """
+    found = []
+    for row in rows:
+        found += [
+            msgspec.structs.replace(row, turns=row.turns[:place], completion=turn.content)
+            for place, turn in enumerate(row.turns)
+            if place and turn.role == "assistant" and turn.content.strip()
+        ]
+        found.append(row)
+    return found
+
+
+def completion_ids(tokenizer: PreTrainedTokenizerBase, text: str, *, name: str) -> tuple[int, ...]:
+    """The tokens of an answer and of its end; `name` says whose it is.
+
+    Raises:
+        UsageError: It is empty.
+    """
+    if not text.strip():
+        raise UsageError(f"The {name} is empty: there is nothing to learn from it. Drop the row")
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    return (*ids, end_of_turn(tokenizer))
+
+
+def sft_rows(tokenizer: PreTrainedTokenizerBase, rows: Iterable[SftRow]) -> list[TokenRow]:
+    """Token rows of supervised rows."""
+    return [
+        TokenRow(
+            prompt_ids(tokenizer, row.asked),
+            completion_ids(tokenizer, row.completion, name=f"completion for prompt {row.prompt_id!r}"),
+        )
+        for row in rows
+    ]
+
+
+def pair_rows(tokenizer: PreTrainedTokenizerBase, rows: Iterable[PairRow]) -> list[TokenPair]:
+    """Token rows of preference pairs.
+
+    Raises:
+        UsageError: Chosen and rejected are the same text: the pair says nothing.
+    """
+    pairs = []
+    for row in rows:
+        if row.chosen == row.rejected:
+            raise UsageError(f"The pair for prompt {row.prompt_id!r} has the same text as chosen and rejected. Drop it")
+        prompt = prompt_ids(tokenizer, row.asked)
+        chosen, rejected = (
+            TokenRow(prompt, completion_ids(tokenizer, text, name=f"{side} answer for prompt {row.prompt_id!r}"))
+            for side, text in (("chosen", row.chosen), ("rejected", row.rejected))
+        )
+        pairs.append(TokenPair(chosen, rejected))
+    return pairs
+
+
+def chosen_rows(pairs: Sequence[PairRow]) -> list[SftRow]:
+    """The chosen half of preference pairs as supervised rows: the control that asks what the rejected half is worth."""
+    return [
+        SftRow(
+            pair.prompt_id,
+            pair.prompt,
+            pair.chosen,
+            pair.origin,
+            pair.instruction_id_list,
+            pair.kwargs,
+            turns=pair.turns,
+        )
+        for pair in pairs
+    ]
+
+
+def shuffled_batches(count: int, *, size: int, epochs: int, stage: str, seed: int) -> list[list[int]]:
+    """Optimizer batches of `size` indices below `count`, each pass in its own seeded order.
+
+    The last of a pass may be smaller.
+    """
+    made = []
+    for epoch in range(epochs):
+        order = list(range(count))
+        random.Random(derive_seed(seed, stage, epoch)).shuffle(order)
+        made += [order[start : start + size] for start in range(0, count, size)]
+    return made

@@ -1,0 +1,147 @@
+"""The settings that every stage lets one set, their declared domains, and how a study or recipe settles what is open.
+
+This file stands at the foot of the room: whoever only reads or writes a recipe needs no more.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from adhere.errors import UsageError
+from adhere.schema import Record, convert
+
+if TYPE_CHECKING:
+    from adhere.models.local.decoder.precision import Precisions
+
+__all__ = [
+    "MATRICES", "Count", "Lora", "Matrix", "Merging", "OptimizerSettings", "Positive", "Precision", "Share",
+    "check_settings", "settle", "with_base",
+]  # fmt: skip
+
+Settings = TypeVar("Settings", bound="OptimizerSettings")
+Positive = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=1)]
+
+Precision = Literal["fp32", "bf16"]
+Matrix = Literal["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+MATRICES: tuple[Matrix, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+
+class Merging(Record, frozen=True):
+    """Online merging; see `optim.merging.OnlineMerging`.
+
+    Attributes:
+        method: `dare` or `ties`.
+        p: Share of coordinates that is kept.
+        alpha: Weight of the earlier change; 0 is the control "update dropout".
+        mode: As the released code does it, or as the paper writes it: then OnDARE's steps are p times as long as
+            AdamW's.
+        every: Merge at every K-th step.
+        base: Directory of the weights before the stage before; `start`: those that the recipe or study starts from.
+    """
+
+    method: Literal["dare", "ties"] = "dare"
+    p: Annotated[float, Meta(gt=0, le=1)] = 5e-4
+    alpha: Share = 5e-7
+    mode: Literal["released", "paper"] = "released"
+    every: Count = 1
+    base: str = "start"
+
+
+class OptimizerSettings(Record, frozen=True):
+    """What every stage lets one set.
+
+    Attributes:
+        learning_rate: The highest one, after warm-up.
+        schedule: Its shape after warm-up; `linear` and `cosine` fall to `final_share` of it at the last step.
+        final_share: Share of `learning_rate` at the last step (Qwen2.5's SFT ends at a tenth).
+        warmup_share: Share of the steps over which it rises from zero.
+        weight_decay: Decoupled; never on norms and biases.
+        clip: The gradient's norm is cut to this.
+        betas: AdamW's.
+        freeze_embeddings_and_head: Train all but the input embedding and the output head (one matrix where they are
+            tied). In a small model that leaves out a fifth of all weights (SmolLM2-135M: 28 of 135 million), whose rows
+            for rare tokens would move by noise and whose gradient costs most. The ledger counts what was trained.
+        tree_tokens: Micro-batches hold at most this many tree tokens. No effect on results beyond rounding; 384 to 768
+            are equally fast (benchmarks/training/trees.py), smaller share less, larger pay for attention and memory.
+        gradient_checkpointing: Keep only each layer's input and compute the rest again for backward: a third more work
+            for a fraction of the memory. Results are the same bits.
+        precision: Of matrix products; weights, gradients and the optimizer's moments stay in fp32. None: as the study
+            or recipe has settled (`settle`), else fp32.
+        merging: Merge every step with what the stage before had learned (online merging); None: plain AdamW.
+    """
+
+    learning_rate: Positive = 1e-5
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    final_share: Share = 0.1
+    warmup_share: Share = 0.0
+    weight_decay: Annotated[float, Meta(ge=0)] = 0.0
+    clip: Positive = 1.0
+    betas: tuple[Share, Share] = (0.9, 0.999)
+    freeze_embeddings_and_head: bool = True
+    tree_tokens: Count = 512
+    gradient_checkpointing: bool = False
+    precision: Precision | None = None
+    merging: Merging | None = None
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the stage learns from rows of the data directory with these settings."""
+        return True
+
+    def with_inputs(self) -> Self:
+        """The settings with the hash of every file that they name, so that a changed file is another run.
+
+        Most name none.
+        """
+        return self
+
+
+class Lora(Record, frozen=True):
+    """A low-rank adapter that is trained instead of the model's matrices, and merged into them after each stage.
+
+    See `packed.lora`.
+
+    Attributes:
+        rank: Of its factors.
+        alpha: What they add is multiplied by alpha / rank.
+        targets: Which matrices of every layer have one. Embeddings, head and norms stay as they are.
+    """
+
+    rank: Annotated[int, Meta(ge=1)] = 16
+    alpha: Annotated[float, Meta(gt=0)] = 32.0
+    targets: Annotated[tuple[Matrix, ...], Meta(min_length=1)] = MATRICES
+
+
+def check_settings(settings: Settings) -> Settings:
+    """The settings, after their declared domains were checked (msgspec checks them on reading, not on construction).
+
+    Raises:
+        UsageError: Naming the setting and its allowed values.
+    """
+    try:
+        return convert(msgspec.to_builtins(settings), type(settings))
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{type(settings).__name__}: {error}") from error
+
+
+def settle(settings: Settings, resolved: Precisions) -> Settings:
+    """The settings with every precision that they leave open as a study settled it, and with their inputs' hashes.
+
+    What a cell's key holds.
+    """
+    ours = {"precision": resolved.training, "rollout_precision": resolved.rollouts, "rollout_layout": resolved.layout}
+    open_ = {name: value for name, value in ours.items() if getattr(settings, name, value) is None}
+    return msgspec.structs.replace(settings.with_inputs(), **open_)
+
+
+def with_base(settings: OptimizerSettings, start: Path) -> OptimizerSettings:
+    """The settings with `merging.base = "start"` put as the directory of what the recipe or study starts from."""
+    if settings.merging is None or settings.merging.base != "start":
+        return settings
+    return msgspec.structs.replace(settings, merging=msgspec.structs.replace(settings.merging, base=str(start)))

@@ -1,0 +1,288 @@
+"""What stops a training run that is being wasted: before it starts, and at every step of a stage.
+
+before:  `template_trouble` (what is trained is not what the chat template says), `find_repeats` (test items among the
+         training prompts)
+at work: `Guards` reads the log rows of a stage as they come
+always:  refused by the loop and by `data.open_start`: a loss that is not finite, weights too coarse for the rate, no
+         chat template
+memory:  `halved_once` tries a stage again with micro-batches of half the size
+
+A recipe stops at all of them, or warns of all. A study compares arms: it stops a cell where its measurement is broken,
+and notes what an arm did to itself, which is a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from adhere.errors import AdhereError, ContaminationError, Divergence, ResourceError, UsageError
+from adhere.models.local.decoder.device import available_bytes
+from adhere.progress import Progress
+from adhere.train.settings import OptimizerSettings
+from adhere.train.stage.memory import Memory
+
+if TYPE_CHECKING:
+    from adhere.suites.base import Suite
+
+__all__ = [
+    "GUARDS", "Guard", "GuardStop", "Guards", "Policy", "RepeatedPrompt", "find_repeats", "halved_once", "heed",
+    "template_trouble", "too_large", "trips",
+]  # fmt: skip
+
+T = TypeVar("T")
+Policy = Literal["stop", "warn", "compare"]
+PROMPT, ANSWER = "Name three colours.", "Red, green, blue."  # what a template is tried on
+
+
+class GuardStop(AdhereError):
+    """A guard has stopped a run; the message says which, at which step, and what to change."""
+
+
+class Guard(NamedTuple):
+    """What trips on a column of the log, and advice. `above` makes a step bad; so many bad steps in a row are too many.
+
+    `breaks`: what is trained is then not what its settings say, so that it shows nothing about them. Else the recipe
+    did it to itself.
+    """
+
+    column: str
+    above: float
+    steps: int
+    advice: str
+    breaks: bool = False
+
+    def is_bad(self, row: Mapping[str, Any]) -> bool:
+        """Whether a step is beyond the limit; one that did not measure the column is not."""
+        value = row.get(self.column)
+        return isinstance(value, int | float) and value > self.above
+
+
+GUARDS = (
+    Guard("truncated_share", 0.2, 3,
+        "Answers hit max_new_tokens before they end. Raise it, or ask for shorter answers"),
+    Guard(
+        "frac_zero_variance", 0.8, 3,
+        "Nearly all groups have equal scores, so there is nothing to learn from. Train with SFT first, "
+        "use prompts of another difficulty, or draw more answers a prompt",
+    ),
+    Guard("unmeasured_share", 0.1, 1,
+        "The judge could not decide these answers. Look at their constraints (adhere verify)", breaks=True),
+    Guard(
+        "merging_lost_share", 0.9, 3,
+        "Online merging takes less than a tenth of the optimizer's steps, so next to nothing is learnt. "
+        "Use mode = 'released', or a larger p",
+    ),
+    Guard("importance_cut_share", 0.2, 3, "Sampler and trainer disagree. Use rollout_precision = 'fp32'", breaks=True),
+)  # fmt: skip
+
+
+class Guards:
+    """Watches one stage.
+
+    Args:
+        stage: Its name, for messages.
+        policy: `stop` raises at the first guard that trips, `warn` notes it; `compare` raises where the guard `breaks`,
+            and notes the others.
+    """
+
+    def __init__(self, stage: str, policy: Policy) -> None:
+        self.stage, self.policy = stage, policy
+        self.warnings: list[str] = []
+        self._bad = dict.fromkeys((guard.column for guard in GUARDS), 0)
+
+    def see(self, row: Mapping[str, Any]) -> None:
+        """Take in one step.
+
+        Raises:
+            GuardStop: A guard trips, and the policy is to stop.
+        """
+        for guard in GUARDS:
+            self._bad[guard.column] = self._bad[guard.column] + 1 if guard.is_bad(row) else 0
+            if self._bad[guard.column] == guard.steps:
+                message = (
+                    f"{self.stage}, step {int(row.get('step') or 0)}: {guard.column} is {row[guard.column]:.2f}, "
+                    f"above {guard.above:g}{f' for {guard.steps} steps' if guard.steps > 1 else ''}. {guard.advice}"
+                )
+                if self.policy == "stop":
+                    raise GuardStop(f"{message}. {GO_ON}")
+                if self.policy == "compare" and guard.breaks:
+                    raise GuardStop(message)
+                self.warnings.append(message)
+
+
+def trips(log: Iterable[Mapping[str, Any]]) -> list[tuple[Guard, int, int]]:
+    """The guards that trip in a stage's whole log, each once.
+
+    The guard, the step at which it trips first, how many steps are bad.
+    """
+    rows = list(log)
+    found = []
+    for guard in GUARDS:
+        in_a_row = bad = first = 0
+        for place, row in enumerate(rows, start=1):
+            in_a_row = in_a_row + 1 if guard.is_bad(row) else 0
+            bad += in_a_row > 0
+            if in_a_row == guard.steps and not first:
+                first = int(row.get("step") or place)
+        if first:
+            found.append((guard, first, bad))
+    return found
+
+
+GO_ON = "To go on all the same: guards = 'warn'"
+
+
+def heed(found: AdhereError | None, policy: Policy) -> list[str]:
+    """The warnings that come of what a guard found before the start; none where it found nothing.
+
+    Raises:
+        AdhereError: What was found, if the policy is to stop.
+    """
+    if found is None:
+        return []
+    if policy == "stop":
+        raise type(found)(f"{found}. {GO_ON}")
+    return [str(found)]
+
+
+def template_trouble(tokenizer: Any) -> GuardStop | None:
+    """Why what is trained (opened prompt, answer, end token) is not what the chat template makes of that conversation.
+
+    None if it is.
+
+    Raises:
+        UsageError: The template leaves the prompt out: nothing could be learned from it.
+    """
+
+    def rendered(turns: Sequence[tuple[str, str]], *, opened: bool) -> str:
+        conversation = [{"role": role, "content": content} for role, content in turns]
+        return str(tokenizer.apply_chat_template(conversation, add_generation_prompt=opened, tokenize=False))
+
+    prompt = rendered([("user", PROMPT)], opened=True)
+    if PROMPT not in prompt:
+        raise UsageError(
+            f"The chat template leaves the prompt out: it makes {prompt!r} of {PROMPT!r}. Mend the template"
+        )
+    whole = rendered([("user", PROMPT), ("assistant", ANSWER)], opened=False)
+    trained = f"{prompt}{ANSWER}{tokenizer.eos_token}"
+    if whole.startswith(trained):
+        return None
+    return GuardStop(
+        f"The chat template makes {whole!r} of a prompt and its answer, but training is on {trained!r}: "
+        "the model would learn another form than the one it is served in. Mend the template, "
+        "or the tokenizer's eos_token"
+    )
+
+
+class RepeatedPrompt(NamedTuple):
+    """A training prompt that repeats a test item: where it stands, and `why` in words."""
+
+    file: str
+    row: int  # from 1
+    against: str
+    item: str | int
+    why: str
+
+
+def find_repeats(
+    prompts: Mapping[str, Sequence[str]], suites: Sequence[tuple[str, Suite]]
+) -> ContaminationError | None:
+    """What the prompts of training (by file) repeat of the test items of `suites`.
+
+    As an error with the first and the count. By the rule of the Qwen2.5 report (`text.repeats.SubsequenceRule`), and
+    word for word: the rule leaves short texts alone.
+    """
+    from adhere.text.repeats import SubsequenceRule, tokens
+
+    items = [(name, prompt.key, prompt.everything) for name, suite in suites for prompt in suite.prompts]
+    rule = SubsequenceRule([text for *_, text in items])
+    known: dict[tuple[bytes, ...], int] = {}
+    for place, (*_, text) in enumerate(items):
+        known.setdefault(tuple(tokens(text)), place)
+    found: list[RepeatedPrompt] = []
+    for file, texts in prompts.items():
+        for row, (text, match) in enumerate(zip(texts, rule.matches(texts), strict=True), start=1):
+            same = known.get(tuple(tokens(text)))
+            if same is not None:
+                found.append(RepeatedPrompt(file, row, items[same][0], items[same][1], "word for word"))
+            elif match is not None:
+                against, item, _ = items[match.item]
+                found.append(RepeatedPrompt(file, row, against, item, f"{match.common} of {match.shorter} tokens"))
+    if not found:
+        return None
+    first, total = found[0], sum(map(len, prompts.values()))
+    return ContaminationError(
+        f"{len(found)} of {total} training prompts repeat a test item. The first: {first.file}, row {first.row}, "
+        f"item {first.item} of {first.against} ({first.why}). Leave them out: "
+        f"adhere decontaminate {first.file} --against {first.against} --out KEPT"
+    )
+
+
+def halved_once(
+    attempt: Callable[[OptimizerSettings], T],
+    settings: OptimizerSettings,
+    *,
+    name: str,
+    needs: Callable[[OptimizerSettings], str],
+    progress: Progress,
+) -> tuple[T, OptimizerSettings]:
+    """What `attempt` gives, if memory runs out once more with micro-batches of half the size.
+
+    And the settings that it was given.
+
+    Args:
+        attempt: Trains with such settings.
+        settings: The first ones.
+        name: Of the stage, for messages.
+        needs: What to say where memory ran out twice, of the second settings (`too_large`).
+        progress: Where the second attempt is announced.
+
+    Raises:
+        ResourceError: Memory ran out again.
+    """
+    for is_second in (False, True):
+        try:
+            return attempt(settings), settings
+        except (MemoryError, RuntimeError) as error:
+            if isinstance(error, Divergence) or not _is_memory(error):
+                raise
+            if is_second:
+                raise ResourceError(needs(settings)) from error
+        _free_memory()  # outside of `except`, whose traceback holds what the first attempt took
+        settings = msgspec.structs.replace(settings, tree_tokens=max(1, settings.tree_tokens // 2))
+        progress.say(f"{name}: out of memory; once more with micro-batches of {settings.tree_tokens} tokens")
+    raise AssertionError("the second attempt ends above")
+
+
+def too_large(name: str, settings: OptimizerSettings, memory: Memory, device: str) -> str:
+    """What a stage that ran out of memory twice needs, by what it holds, against what there is now."""
+    free = available_bytes(device)
+    there = "" if free is None else f"; {free / 1e9:.1f} GB are free now"
+    return (
+        f"{name} ran out of memory, also with micro-batches of {settings.tree_tokens} tokens. It needs about "
+        f"{memory.total / 1e9:.1f} GB on {device} by estimate ({memory.describe()}){there}. "
+        "Set gradient_checkpointing = true, fewer decode_rows, or take a smaller model or a larger machine"
+    )
+
+
+def _free_memory() -> None:
+    """Give back what the first attempt held."""
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _is_memory(error: Exception) -> bool:
+    """Whether torch or Python says that memory ran out; torch has no class of its own for the CPU."""
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or "DefaultCPUAllocator" in str(error)
+    )

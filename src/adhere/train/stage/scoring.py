@@ -1,0 +1,212 @@
+"""What scores the answers of online stages.
+
+The judge, a trained reward model, or a sum of terms as a recipe writes them.
+
+reward = "dense"                                        the share of a prompt's constraints that pass; "binary",
+                                                        "model" likewise
+[[reward]]                                              a sum: quality counts only where all constraints hold, length
+                                                        costs
+kind = "asked"
+model = "openai/gpt-4o-mini"
+gate = "binary"
+[[reward]]
+kind = "too-long"
+words = 300
+weight = -0.2
+
+Every term is a function of `adhere.rewards`, as TRL calls it. An answer that is cut or empty has the judge's reward, or
+0; None of a term (no measurement) is None of the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from adhere.errors import SpecError
+from adhere.models.chat import conversation
+from adhere.pipeline.reward import RewardKind
+from adhere.rewards.combine import badly_formed, checklist_reward, gated, model_reward, summed, too_long
+from adhere.rewards.judge import RewardFunction, judge_reward
+from adhere.rewards.rows import reward_of
+from adhere.schema import ConstraintRef, RlRow
+from adhere.text.reasoning import SplitAnswer, split_answer
+from adhere.train.batch.rollout import Answer, Scorer
+from adhere.train.stage.settings import Reward, RewardTerm
+
+__all__ = ["learned_scorer", "open_scorer", "scorer", "summed_scorer"]
+
+
+def open_scorer(reward: Reward, rows: Sequence[RlRow], *, judge: Path | None, device: str) -> Scorer:
+    """The scorer that a recipe or study asks for.
+
+    Args:
+        reward: As it is written.
+        rows: The prompts.
+        judge: Directory of the trained reward model, where one is asked for.
+        device: Where that runs.
+
+    Raises:
+        SpecError: A prompt has no constraints, or no checklist, and is to be scored by them.
+    """
+    if reward == "model":
+        assert judge is not None  # noqa: S101 - a recipe or study without one was refused
+        return learned_scorer(rows, judge, device=device)
+    return scorer(rows, reward) if isinstance(reward, str) else summed_scorer(rows, reward, judge=judge, device=device)
+
+
+def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
+    """The judge as the reward of online stages.
+
+    `rewards.rows.reward_of`, as for every trainer: reasoning is set aside, and a cut answer fails.
+
+    Raises:
+        SpecError: A prompt has no constraints.
+    """
+    by_id = {row.prompt_id: row for row in rows}
+    _insist_on_constraints(rows)
+    refs_of = {
+        name: tuple(
+            ConstraintRef(one, dict(params)) for one, params in zip(row.instruction_id_list, row.kwargs, strict=True)
+        )
+        for name, row in by_id.items()
+    }
+
+    def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
+        refs, profile = refs_of[prompt_id], by_id[prompt_id].profile
+        return [
+            reward_of(answer.text, refs, kind=kind, mode="reference", profile=profile, is_cut=answer.truncated)
+            for answer in answers
+        ]
+
+    return score
+
+
+def learned_scorer(rows: Sequence[RlRow], directory: Path, *, device: str = "cpu") -> Scorer:
+    """A trained reward model as the reward: the sigmoid of its number, in (0, 1).
+
+    0 where an answer is cut or empty, as with the judge. Reasoning is no part of an answer.
+
+    Raises:
+        MissingModel: There is none in `directory`.
+    """
+    from adhere.train.methods.reward_model import RewardModel
+
+    judge = RewardModel.load(directory, device)
+    asked_of = {row.prompt_id: row.asked for row in rows}
+
+    def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
+        said = [_split(answer) for answer in answers]
+        whole = [at for at, one in enumerate(said) if one.status == "ok"]
+        numbers = judge.scores([(asked_of[prompt_id], said[at].text) for at in whole])
+        found: list[float | None] = [0.0] * len(answers)
+        for at, number in zip(whole, numbers, strict=True):
+            found[at] = 1 / (1 + math.exp(-number)) if number > -700 else 0.0
+        return found
+
+    return score
+
+
+def summed_scorer(
+    rows: Sequence[RlRow], terms: Sequence[RewardTerm], *, judge: Path | None = None, device: str = "cpu"
+) -> Scorer:
+    """The weighted sum of terms, each behind its gate.
+
+    Raises:
+        SpecError: A prompt has no constraints, or no checklist, and a term is about them.
+    """
+    if any(term.kind in {"dense", "binary"} or term.gate for term in terms):
+        _insist_on_constraints(rows)
+    bare = [row.prompt_id for row in rows if not row.checklist]
+    if bare and any(term.kind == "checklist" for term in terms):
+        raise SpecError(f"rl.jsonl: prompt {bare[0]!r} has no checklist, and a term of the reward reads it")
+    learned = learned_scorer(rows, judge, device=device) if judge is not None else None
+    by_id = {row.prompt_id: row for row in rows}
+    total = {
+        profile: summed(*((term.weight, _function(term, learned, profile)) for term in terms))
+        for profile in {row.profile for row in rows}
+    }
+
+    def score(prompt_id: str, answers: Sequence[Answer]) -> list[float | None]:
+        row = by_id[prompt_id]
+        columns: dict[str, list[Any]] = {
+            "prompt_id": [prompt_id],
+            "instruction_id_list": [list(row.instruction_id_list)],
+            "kwargs": [list(row.kwargs)],
+            "checklist": [list(row.checklist)],
+        }
+        return total[row.profile](
+            prompts=[row.asked if isinstance(row.asked, str) else conversation(row.asked)] * len(answers),
+            completions=[answer.text for answer in answers],
+            is_truncated=[answer.truncated for answer in answers],
+            **{name: value * len(answers) for name, value in columns.items()},
+        )
+
+    return score
+
+
+def _function(term: RewardTerm, learned: Scorer | None, profile: str | None) -> RewardFunction:
+    """One term as a reward function; where an answer is cut or empty, what is no penalty is 0."""
+    found: RewardFunction
+    match term.kind:
+        case "dense" | "binary":
+            return judge_reward(term.kind, profile=profile, traps=term.traps)
+        case "too-long":
+            return too_long(words=term.words, over=term.over)
+        case "badly-formed":
+            return badly_formed(*((rule.id, rule.params) for rule in term.rules))
+        case "model":
+            found = _by_prompt(learned)
+        case "asked":
+            found = model_reward(term.model, rubric=term.rubric or None)
+        case "checklist":
+            found = checklist_reward(term.model or None)
+    found = _whole_only(found)
+    return found if term.gate is None else gated(found, by=judge_reward(term.gate, profile=profile, traps=term.traps))
+
+
+def _by_prompt(score: Scorer | None) -> RewardFunction:
+    """A scorer as a reward function."""
+    assert score is not None  # noqa: S101 - a recipe or study without a reward model was refused
+
+    def reward(completions: Sequence[str], prompt_id: Sequence[str], **_: Any) -> list[float | None]:
+        pairs = zip(prompt_id, completions, strict=True)
+        return [score(name, [Answer(text, truncated=False)])[0] for name, text in pairs]
+
+    return reward
+
+
+def _whole_only(reward: RewardFunction) -> RewardFunction:
+    """`reward` of answers that are neither cut nor empty, 0 of the others, about which nobody is asked."""
+
+    def of_whole(
+        prompts: Sequence[Any], completions: Sequence[str], is_truncated: Sequence[bool], **columns: Any
+    ) -> list[float | None]:
+        answers = map(Answer, completions, is_truncated)
+        whole = [at for at, answer in enumerate(answers) if _split(answer).status == "ok"]
+        found: list[float | None] = [0.0] * len(completions)
+        if whole:
+            picked = {name: [values[at] for at in whole] for name, values in columns.items()}
+            values = reward(
+                prompts=[prompts[at] for at in whole], completions=[completions[at] for at in whole], **picked
+            )
+            for at, value in zip(whole, values, strict=True):
+                found[at] = value
+        return found
+
+    return of_whole
+
+
+def _split(answer: Answer) -> SplitAnswer:
+    """The answer without its reasoning; `ok` where it is neither cut nor empty."""
+    return split_answer(answer.text, "truncated" if answer.truncated else "ok")
+
+
+def _insist_on_constraints(rows: Sequence[RlRow]) -> None:
+    bare = [row.prompt_id for row in rows if not row.instruction_id_list]
+    if bare:
+        raise SpecError(
+            f"rl.jsonl: prompt {bare[0]!r} has no constraints, so its answers have no reward. Drop such rows"
+        )
