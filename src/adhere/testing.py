@@ -191,6 +191,9 @@ def _is_not_run(judge: Constraint, finding: Finding) -> bool:
     return sandbox.backend().startswith("none")
 
 
+_NO_PLURAL = re.compile(r"\b\d+ (?:\w+ )?\w*(?:sh|ch|x|ss)s\b")  # `2 dashs`
+
+
 def draw_several(kind: type[Constraint], count: int = 4) -> list[Constraint]:
     """Constraints of one kind, drawn for several topics and seeds."""
     return [kind.draw(random.Random(seed), words=words) for seed in range(count) for words in TOPICS]
@@ -241,6 +244,7 @@ def says_its_parameters(kind: type[Constraint]) -> None:
     for one in draw_several(kind):
         sentences = [one.describe(number) for number in range(len(kind.phrasings))]
         _require(len(set(sentences)) == len(sentences), "wordings must differ", sentences)
+        _require(not any(map(_NO_PLURAL.search, sentences)), "wordings must use plurals that there are", sentences)
         params = one.ref().params
         for sentence in sentences:
             told = next((name for name in keys if str(params[name]) in sentence), None)
@@ -282,6 +286,7 @@ def findings_are_complete(kind: type[Constraint]) -> None:
             _require(finding == _check(one, text), "must find the same twice", *given)
             _require(finding.outcome in {"pass", "fail"} or _is_not_run(one, finding), "must pass or fail", *given)
             _require(0 < len(finding.reason) < 1000, "the reason must have 1 to 999 characters", *given)
+            _require(not _NO_PLURAL.search(finding.reason), "the reason must use a plural that there is", *given)
             _score_fits(finding, given)
             span = finding.span
             _require(span is None or 0 <= span[0] <= span[1] <= len(text), "the span must lie in the text", *given)

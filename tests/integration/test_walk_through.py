@@ -71,7 +71,6 @@ def run(clone: Path) -> Callable[[str], str]:
     return run_in
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("title", "most", "made"),
     [

@@ -121,7 +121,8 @@ class Constraint(ABC):
         phrasings: Ways to say the rule, as format strings over the parameters. The last one is for held-out prompts.
         passing, failing: (params, text) that passes and one that fails; the contract suite runs both.
         claims: Aspects of the answer that the kind fixes alone ("shape", "case", "start", …). Two with one conflict.
-        order: When `repair_all` applies the repair: content (10-39), then shape (40-69), ends, case, marks, wrapping.
+        order: When `repair_all` applies the repair: content (10-39), then shape (40-69), ends (70-79),
+            case (80-89), marks (90-94), and what stands around the whole answer (95-99).
         reads_reasoning: Whether `check_with` looks at the model's reasoning, which is no part of the answer.
         reads_calls: Whether `check` is given all of an answer, its calls of tools too, as JSON (`schema.Whole`).
             It has no loose view.

@@ -91,6 +91,7 @@ class AllOf(_Several):
     """
 
     id = "compose:all_of"
+    version = 2
     phrasings = (
         "Follow all of these rules: {rules}",
         "Your answer must satisfy every one of the following: {rules}",
@@ -157,6 +158,7 @@ class AnyOf(_Several):
     """
 
     id = "compose:any_of"
+    version = 2
     phrasings = (
         "Follow at least one of these rules: {rules}",
         "Your answer must satisfy one or more of the following: {rules}",
@@ -232,6 +234,7 @@ class IfThen(NestedRule):
     """
 
     id = "compose:if_then"
+    version = 2
     phrasings = (
         "If your answer keeps to the rule {if_rule}, then it must also keep to this one: {then_rule}.",
         "Should your answer happen to follow {if_rule}, it has to follow {then_rule} as well.",
@@ -308,6 +311,7 @@ class InOrder(_Several):
     """
 
     id = "compose:in_order"
+    version = 2
     many_parts = True
     phrasings = (
         "Different {parts} of your answer must keep to these rules, one each and in this order: {rules}",

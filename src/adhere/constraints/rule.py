@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar, final
 
 from adhere.constraints.base import Constraint, Finding
 from adhere.schema import Json, Part
-from adhere.text.words import has_words
+from adhere.text.words import has_words, plural_of
 
 T = TypeVar("T")
 
@@ -27,11 +27,9 @@ COMMON_TOPICS = tuple("people time water world family energy food life city musi
 class Rule(Constraint):
     """A Constraint whose `check` fails every text without a letter or digit before `judge` looks at it.
 
-    Version 2 of them all: a sentence may end in "No." or in a single letter (`text.words`), and letters are those of
-    Unicode (`text.scripts`).
+    A kind is born version 1; those that say 2 are older than what `text.words` and `text.scripts` now say of sentences
+    that end in "No." or in a single letter, and of Unicode's letters.
     """
-
-    version = 2
 
     @final
     def check(self, text: str) -> Finding:
@@ -110,9 +108,9 @@ def plural(count: int, noun: str) -> str:
     if count == 1:
         return f"{count} {noun}"
     head, blank, rest = noun.partition(" ")
-    if rest and not rest.startswith(("in ", "of ", "with ", "that ", "starting ")):
-        return f"{count} {noun}s"
-    return f"{count} {head}s{blank}{rest}"
+    if rest and not rest.startswith(("in ", "of ", "with ", "that ", "starting ", "beyond ")):
+        return f"{count} {plural_of(noun)}"
+    return f"{count} {plural_of(head)}{blank}{rest}"
 
 
 def quoted_list(words: Sequence[str]) -> str:

@@ -170,3 +170,10 @@ def paragraphs(text: str) -> list[str]:
     if current:
         found.append("\n".join(current))
     return found
+
+
+def plural_of(noun: str) -> str:
+    """Return the plural of a regular English noun, or of a phrase that ends in one: `dashes`, `families`, `words`."""
+    if re.search(r"(?:s|x|z|ch|sh)$", noun):
+        return f"{noun}es"
+    return f"{noun[:-1]}ies" if re.search(r"[^aeiou]y$", noun) else f"{noun}s"

@@ -26,6 +26,7 @@ def test_every_file_that_is_named_exists(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:[\w.]+/)+[\w.]*|[\w-]+\.(?:md|py|toml))`", text)) - {".venv/bin/python"}
     named |= {link for link in re.findall(r"\]\(([^)#]+)", text) if not link.startswith("http")}
+    named = {name for name in named if not name.startswith("../")}  # beside a clone, where nobody else has it
     missing = sorted(name for name in named if not any((home / name).exists() for home in HOMES))
     assert missing == []
 
@@ -53,7 +54,7 @@ def test_citation_agrees_with_the_package() -> None:
 
 def test_workflows_and_hooks_are_readable() -> None:
     files = [*(ROOT / ".github" / "workflows").glob("*.yml"), ROOT / ".pre-commit-config.yaml"]
-    assert len(files) == 5
+    assert len(files) == 6
     for file in files:
         assert isinstance(yaml.safe_load(file.read_text()), dict), file
     json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())

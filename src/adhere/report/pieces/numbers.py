@@ -5,6 +5,8 @@ An undefined number (None) is always `DASH`; whoever prints it says why beside i
 
 from __future__ import annotations
 
+from adhere.text.words import plural_of
+
 DASH = "–"
 _MINUS = "\u2212"
 
@@ -64,5 +66,5 @@ def significant(value: float | None) -> str:
 
 
 def plural(value: int, noun: str) -> str:
-    """`1 seed`, `3 seeds`, `200 prompts`: for nouns whose plural takes an s."""
-    return f"{count(value)} {noun}" if value == 1 else f"{count(value)} {noun}s"
+    """`1 seed`, `3 seeds`, `200 prompts`, `2 dashes`, `2 families`."""
+    return f"{count(value)} {noun if value == 1 else plural_of(noun)}"

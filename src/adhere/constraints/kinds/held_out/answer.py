@@ -56,6 +56,7 @@ class Labelled(HeldOut):
     """
 
     id = "answer:labelled"
+    version = 2
     phrasings = (
         'Give the result on a line of its own that begins with "{label}:" (compared as: {normaliser}).',
         'One line of your answer must begin with "{label}:" and hold nothing but the result behind it ({normaliser}).',
@@ -120,6 +121,7 @@ class Once(Labelled):
     """
 
     id = "answer:once"
+    version = 2
     phrasings = (
         'Give the result once, on one line ({place}) that begins with "{label}:" (compared as: {normaliser}).',
         (

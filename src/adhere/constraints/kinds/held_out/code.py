@@ -90,6 +90,7 @@ class Passes(_Code):
     """
 
     id = "code:passes"
+    version = 2
     runs_code = True
     phrasings = (
         "Write a Python function `{function}`; hidden calls check what it returns.",

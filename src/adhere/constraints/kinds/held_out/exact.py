@@ -111,6 +111,7 @@ class Text(Exact):
     """The answer is one text. With "elb-aT": '"elb-aT"' passes, "The result is elb-aT" fails."""
 
     id = "exact:text"
+    version = 2
     phrasings = (
         "Output only the text that is asked for, and nothing else (compared as: {normaliser}).",
         "Your whole answer must be the one right text, without anything around it ({normaliser}).",
@@ -150,6 +151,7 @@ class Number(Exact):
     """The answer is one number, with as many decimals as it has. With "1204.50": "1,204.50" passes, "1204.5" fails."""
 
     id = "exact:number"
+    version = 2
     phrasings = (
         "Output only the number that is asked for, and nothing else (compared as: {normaliser}).",
         "Your whole answer must be the one right number, with the decimals asked for and no unit ({normaliser}).",
@@ -206,6 +208,7 @@ class Lines(Exact):
     """
 
     id = "exact:lines"
+    version = 2
     phrasings = (
         (
             "Output only what is asked for, piece by piece in the right order, and nothing else "
@@ -265,6 +268,7 @@ class JsonValue(Exact):
     """
 
     id = "exact:json"
+    version = 2
     phrasings = (
         "Output only the JSON that is asked for, and nothing else (compared as: {normaliser}).",
         "Your whole answer must be the one right value in valid {normaliser}, without any text around it.",
@@ -335,6 +339,7 @@ class TableRows(Exact):
     """
 
     id = "exact:table"
+    version = 2
     phrasings = (
         "Output only the table that is asked for, with its header, and nothing else (compared as: {normaliser}).",
         "Your whole answer must be the one right table ({normaliser}), without any text around it.",
@@ -397,6 +402,7 @@ class RuleSet(Exact):
     """
 
     id = "exact:rule_set"
+    version = 2
     phrasings = (
         "Output an answer that keeps all of these rules, and nothing else: {rules} (compared as: {normaliser}).",
         "Your whole answer is taken as {normaliser} and must keep every one of these rules: {rules}.",

@@ -47,6 +47,7 @@ class Title(HeldOut):
     """Holds a title in double angle brackets. "<<Cats>> They sleep." passes, "<Cats> They sleep." fails."""
 
     id = "format:title"
+    version = 2
     claims = frozenset({"title", "start"})
     order = 73
     phrasings = (
@@ -78,6 +79,7 @@ class Highlights(_AtLeast):
     """At least `count` pieces between asterisks. With 1: "Cats *sleep*." passes, "Cats sleep*." fails."""
 
     id = "format:highlights"
+    version = 2
     order = 66
     phrasings = (
         "Highlight at least {units} of your answer with asterisks, like *this*.",
@@ -115,6 +117,7 @@ class Placeholders(_AtLeast):
     """At least `count` placeholders in square brackets. With 1: "Dear [name]." passes, "Dear (name)." fails."""
 
     id = "format:placeholders"
+    version = 2
     order = 67
     phrasings = (
         "Use at least {units} in square brackets, such as [name].",
@@ -150,6 +153,7 @@ class Postscript(HeldOut):
     """Holds a postscript behind "P.S.". "Cats sleep. P.S. Dogs bark." passes, "Cats sleep. P.S." fails."""
 
     id = "format:postscript"
+    version = 2
     claims = frozenset({"end"})
     order = 74
     phrasings = (
@@ -184,6 +188,7 @@ class Sections(HeldOut):
     r"""Exactly `count` parts with a line *** between them. With 2: "Cats\n***\nDogs" passes, "Cats\n\nDogs" fails."""
 
     id = "format:sections"
+    version = 2
     claims = frozenset({"shape", "wrap"})
     order = 52
     phrasings = (
@@ -225,6 +230,7 @@ class Hashtags(_AtLeast):
     """At least `count` hashtags. With 1: "Cats sleep. #cats" passes, "Cats sleep. # cats" fails."""
 
     id = "format:hashtags"
+    version = 2
     claims = frozenset({"end"})
     order = 74
     phrasings = (
@@ -266,6 +272,7 @@ class Tags(HeldOut):
     """
 
     id = "format:tags"
+    version = 2
     claims = frozenset({"wrap", "start", "end", "last"})
     order = 96
     phrasings = (

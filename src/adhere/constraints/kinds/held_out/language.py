@@ -71,6 +71,7 @@ class AnswerIn(HeldOut):
     """
 
     id = "language:answer_in"
+    version = 2
     claims = frozenset({"language"})
     phrasings = (
         "Answer in {language}.",
@@ -105,6 +106,7 @@ class TwoLanguages(HeldOut):
     """Two paragraphs: one in the first language, then one in the second. Each needs 20 letters."""
 
     id = "language:two_languages"
+    version = 2
     claims = frozenset({"language", "shape"})
     phrasings = (
         "Answer in two paragraphs with a blank line between them: the first in {first}, the second in {second}.",
@@ -153,6 +155,7 @@ class ScriptShare(HeldOut):
     """
 
     id = "language:script_share"
+    version = 2
     claims = frozenset({"language"})
     phrasings = (
         "At least {percent} % of the letters of your answer must be {script} letters.",
@@ -206,6 +209,7 @@ class Ascii(HeldOut):
     """Only ASCII characters occur. "Cats - yes." passes, "Cats – yes." fails."""
 
     id = "language:ascii"
+    version = 2
     order = 94
     phrasings = (
         "Use only ASCII characters: no accents, no typographic quotes or dashes, no emoji.",
@@ -247,6 +251,7 @@ class Accents(HeldOut):
     """At least `count` letters beyond a to z occur. With 1: "A café." passes, "A cafe." fails."""
 
     id = "language:accents"
+    version = 2
     order = 41
     phrasings = (
         "Use at least {letters} that English does not have, such as é or ü.",

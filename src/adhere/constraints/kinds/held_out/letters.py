@@ -28,6 +28,7 @@ class Avoid(HeldOut):
     """The letter does not occur. With "z": "Cats sleep." passes, "Zoos sleep." fails."""
 
     id = "letters:avoid"
+    version = 2
     phrasings = (
         'Do not use the letter "{letter}" anywhere in your answer.',
         'Your answer must not contain a single "{letter}".',
@@ -74,6 +75,7 @@ class AtLeastLetter(HeldOut):
     """The letter occurs at least `count` times. With ("s", 2): "Cats sleep." passes, "Cats run." fails."""
 
     id = "letters:at_least"
+    version = 2
     phrasings = (
         'Use the letter "{letter}" at least {times}.',
         'The letter "{letter}" must appear {times} or more in your answer.',
@@ -115,6 +117,7 @@ class FirstLetter(HeldOut):
     """The first word begins with the letter. With "c": "Cats sleep." passes, "The cats sleep." fails."""
 
     id = "letters:first"
+    version = 2
     claims = frozenset({"start"})
     phrasings = (
         'The first word of your answer must start with the letter "{letter}".',
@@ -153,6 +156,7 @@ class Alliteration(HeldOut):
     """At least `count` words begin with the letter. With ("c", 2): "Cats can sleep." passes, "Cats sleep." fails."""
 
     id = "letters:alliteration"
+    version = 2
     phrasings = (
         'Use at least {words} starting with the letter "{letter}".',
         'Your answer must contain {count} or more words that start with "{letter}".',
@@ -196,6 +200,7 @@ class EverySentence(HeldOut):
     """
 
     id = "letters:every_sentence"
+    version = 2
     claims = frozenset({"start", "sentence starts"})
     phrasings = (
         'Start every sentence with the letter "{letter}".',
@@ -234,6 +239,7 @@ class NoDigits(HeldOut):
     """No digit occurs. "Nine cats sleep." passes, "9 cats sleep." fails."""
 
     id = "letters:no_digits"
+    version = 2
     phrasings = (
         "Do not use any digits (0-9).",
         "Write every number as a word, without digits.",
@@ -272,6 +278,7 @@ class ShortWords(HeldOut):
     """No word has more than `longest` letters. With 4: "Cats rest." passes, "Cats sleep." fails."""
 
     id = "letters:short_words"
+    version = 2
     phrasings = (
         "Use only words of at most {longest} letters.",
         "Do not use any word that is longer than {longest} letters.",
@@ -314,6 +321,7 @@ class LongWord(HeldOut):
     """At least one word of `shortest` letters or more. With 8: "Elephants sleep." passes, "Cats sleep." fails."""
 
     id = "letters:long_word"
+    version = 2
     phrasings = (
         "Use at least one word that has {shortest} letters or more.",
         "Your answer must contain a word of {shortest} or more letters.",

@@ -103,6 +103,7 @@ class TableHeader(Markdown):
     r"""A table whose header is `header`, with at least one row. With ("A", "B"): "|A|B|\n|-|-|\n|cats|dogs|" passes."""
 
     id = "markdown:table_header"
+    version = 2
     claims = _SHAPE | {"start", "end", "case"}
     order = 55
     phrasings = (
@@ -164,6 +165,7 @@ class CodeLanguage(Markdown):
     """
 
     id = "markdown:code_language"
+    version = 2
     claims = frozenset({"code"})
     order = 68
     phrasings = (
@@ -204,6 +206,7 @@ class CodeBlocks(Markdown):
     r"""Exactly `count` fenced code blocks. With 1: "```\ncats\n```" passes, "cats" fails."""
 
     id = "markdown:code_blocks"
+    version = 2
     claims = frozenset({"code"})
     order = 68
     phrasings = (
@@ -245,6 +248,7 @@ class Outline(Markdown):
     """
 
     id = "markdown:outline"
+    version = 2
     claims = frozenset({"shape", "title", "headings", "start"})
     order = 69
     phrasings = (
@@ -292,6 +296,7 @@ class HeadingTexts(Markdown):
     r"""The Markdown headings are exactly `titles`, in order. With ("A", "B"): "## A\nCats.\n## B\nDogs." passes."""
 
     id = "markdown:heading_texts"
+    version = 2
     claims = frozenset({"shape", "title", "headings", "start"})
     order = 69
     phrasings = (
@@ -385,6 +390,7 @@ class InlineCode(Markdown):
     """`word` stands between backticks. With "cat": "Use `cat` here." passes, "Use cat here." fails."""
 
     id = "markdown:inline_code"
+    version = 2
     order = 68
     phrasings = (
         'Write the word "{word}" in inline code, between single backticks.',

@@ -34,6 +34,7 @@ class NestedBullets(Markdown):
     r"""`outer` bullets with exactly `inner` indented bullets under each. With (1, 1): "- Cats\n  - Tom" passes."""
 
     id = "markdown:nested_bullets"
+    version = 2
     claims = _SHAPE
     order = 55
     phrasings = (
@@ -88,6 +89,7 @@ class Checkboxes(Markdown):
     r"""`count` task-list items, of which `done` are ticked. With (2, 1): "- [x] Cats\n- [ ] Dogs" passes."""
 
     id = "markdown:checkboxes"
+    version = 2
     claims = _SHAPE
     order = 55
     phrasings = (
@@ -143,6 +145,7 @@ class Definitions(Markdown):
     """
 
     id = "markdown:definitions"
+    version = 2
     claims = frozenset({"shape", "wrap"})
     order = 55
     phrasings = (
@@ -208,6 +211,7 @@ class BlockQuote(Markdown):
     r"""Exactly `count` lines of a block quote. With 1: "> Cats\nThey sleep." passes, "Cats" fails."""
 
     id = "markdown:block_quote"
+    version = 2
     order = 68
     phrasings = (
         'Write exactly {lines} as a Markdown block quote (starting with ">").',
@@ -251,6 +255,7 @@ class BoldLeads(Markdown):
     """
 
     id = "markdown:bold_leads"
+    version = 2
     claims = _SHAPE
     order = 55
     phrasings = (

@@ -61,6 +61,7 @@ class Reaches(HeldOut):
     """
 
     id = "plan:reaches"
+    version = 2
     is_task = True
     claims = frozenset({"shape"})
     phrasings = (

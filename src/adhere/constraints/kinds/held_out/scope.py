@@ -134,6 +134,7 @@ class Within(_Scope):
     """
 
     id = "scope:within"
+    version = 2
     phrasings = (
         "In the {place}: {rule}",
         "The {place} must follow this rule: {rule}",
@@ -204,6 +205,7 @@ class Nth(_Scope):
     r"""The part with a number passes. With line 2, case:lower: "Cats\ndogs" passes, "cats\nDogs" fails."""
 
     id = "scope:nth"
+    version = 2
     phrasings = (
         "In {unit} number {number}: {rule}",
         "The {unit} with the number {number}, counted from the top, must follow this rule: {rule}",
@@ -254,6 +256,7 @@ class Each(_Scope):
     """
 
     id = "scope:each"
+    version = 2
     many_parts = True
     phrasings = (
         "In each {unit}: {rule}",

@@ -28,6 +28,7 @@ class ReadingEase(HeldOut):
     """The Flesch reading ease, with estimated syllables, is at least `score`. With 80: "Cats sleep a lot." passes."""
 
     id = "style:reading_ease"
+    version = 2
     phrasings = (
         "Write so simply that the Flesch reading ease of your answer is at least {score}.",
         "Your answer must reach a Flesch reading-ease score of {score} or more (short words, short sentences).",
@@ -68,6 +69,7 @@ class SentenceAverage(HeldOut):
     """
 
     id = "style:sentence_average"
+    version = 2
     claims = frozenset({"sentence length"})
     phrasings = (
         "Keep your sentences short: at most {words} words on average.",
@@ -121,6 +123,7 @@ class WordAverage(HeldOut):
     """
 
     id = "style:word_average"
+    version = 2
     phrasings = (
         "Use long words: at least {letters} letters per word on average.",
         "The average word of your answer must have {letters} letters or more.",
@@ -165,6 +168,7 @@ class SecondPerson(HeldOut):
     """
 
     id = "style:second_person"
+    version = 2
     order = 43
     phrasings = (
         "Address the reader directly: use you, your or yours at least {times}.",
@@ -264,6 +268,7 @@ class VariedStarts(_Variety):
     """
 
     id = "style:varied_starts"
+    version = 2
     claims = frozenset({"sentence starts"})
     order = 52
     phrasings = (
@@ -292,6 +297,7 @@ class VariedLetters(_Variety):
     """
 
     id = "style:varied_letters"
+    version = 2
     claims = frozenset({"sentence starts"})
     order = 52
     phrasings = (
@@ -317,6 +323,7 @@ class AlternatingLines(HeldOut):
     r"""`count` lines by turns longer and shorter than the one before. With 3: "Cats\nsleep a lot\nhere" passes."""
 
     id = "style:alternating_lines"
+    version = 2
     claims = frozenset({"shape", "wrap"})
     order = 52
     phrasings = (
@@ -369,6 +376,7 @@ class OnlyQuestions(HeldOut):
     """Every sentence ends in a question mark. "Do cats sleep? Why?" passes, "Do cats sleep? Yes." fails."""
 
     id = "style:only_questions"
+    version = 2
     claims = frozenset({"last", "sentence ends"})
     order = 61
     phrasings = (

@@ -102,6 +102,7 @@ class NoFillers(_Without):
     """None of 12 listed fillers. "Cats sleep." passes, "Cats really sleep." fails."""
 
     id = "style:no_fillers"
+    version = 2
     order = 12
     phrasings = (
         "Avoid filler words such as very, really, just, quite, actually or basically.",
@@ -129,6 +130,7 @@ class NoNegation(_Without):
     """
 
     id = "style:no_negation"
+    version = 2
     order = 12
     phrasings = (
         'Do not use negations such as "not", "no", "never" or "don\'t".',
@@ -235,6 +237,7 @@ class Prose(HeldOut):
     """
 
     id = "style:prose"
+    version = 2
     phrasings = (
         "Write whole English sentences.",
         "Your answer must be made of ordinary English sentences, not of loose words.",

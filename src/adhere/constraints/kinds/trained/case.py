@@ -45,6 +45,7 @@ class Lower(_OneCase):
     """No capital letter. "cats sleep." passes, "Cats sleep." fails."""
 
     id = "case:lower"
+    version = 2
     claims = frozenset({"case"})
     order = 80
     phrasings = (
@@ -67,6 +68,7 @@ class Upper(_OneCase):
     """No small letter. "CATS SLEEP." passes, "Cats sleep." fails."""
 
     id = "case:upper"
+    version = 2
     claims = frozenset({"case", "capitals"})
     order = 80
     phrasings = (
@@ -90,6 +92,7 @@ class TitleCase(Rule):
     """Every word that begins with a letter begins with a capital. "Cats Sleep." passes, "Cats sleep." fails."""
 
     id = "case:title"
+    version = 2
     claims = frozenset({"case"})
     order = 80
     phrasings = (
@@ -129,6 +132,7 @@ class SentenceStarts(Rule):
     """Every sentence begins with a capital letter. "Cats sleep. Dogs bark." passes, "Cats sleep. dogs bark." fails."""
 
     id = "case:sentences"
+    version = 2
     claims = frozenset({"sentence case"})
     order = 81
     phrasings = (
@@ -177,6 +181,7 @@ class CapitalWords(Rule):
     """At least `count` words of two or more letters in capitals. With 1: "Cats SLEEP." passes, "I sleep." fails."""
 
     id = "case:capital_words"
+    version = 2
     claims = frozenset({"capitals"})
     order = 60
     phrasings = (
@@ -234,6 +239,7 @@ class CapitalKeyword(Rule):
     """
 
     id = "case:keyword"
+    version = 2
     claims = frozenset({"capitals"})
     order = 61
     phrasings = (

@@ -62,6 +62,7 @@ class RepeatLine(_Exact):
     r"""Exactly `count` lines hold `phrase` and nothing else. With ("Go", 2): "Go\nGo" passes, "Go" and "Go Go" fail."""
 
     id = "copying:repeat_line"
+    version = 2
     claims = frozenset({"case", "wrap"})
     order = 77
     phrasings = (
@@ -115,6 +116,7 @@ class QuoteFirst(_Exact):
     """
 
     id = "copying:quote_first"
+    version = 2
     claims = frozenset({"case", "start", "wrap", "title"})
     order = 73
     phrasings = (
@@ -167,6 +169,7 @@ class FirstIsLast(_Exact):
     """
 
     id = "copying:first_is_last"
+    version = 2
     claims = frozenset({"end"})
     order = 78
     phrasings = (
@@ -259,6 +262,7 @@ class Acrostic(_Spelling):
     r"""The first letters of the lines spell `word`. With "no": "Now\nOr never" passes, "Now or never" fails."""
 
     id = "copying:acrostic"
+    version = 2
     claims = _SHAPE | {"start", "sentence starts"}
     order = 52
     phrasings = (
@@ -285,6 +289,7 @@ class Initials(_Spelling):
     """The first letters of the sentences spell `word`. With "no": "Now. Or never." passes, "Now or never." fails."""
 
     id = "copying:initials"
+    version = 2
     claims = frozenset({"shape", "start", "sentence starts"})
     order = 52
     phrasings = (
@@ -311,6 +316,7 @@ class Refrain(_Exact):
     r"""Exactly `count` paragraphs that each end with `phrase`, in its case. With ("Go", 2): "A: Go.\n\nGo!" passes."""
 
     id = "copying:refrain"
+    version = 2
     claims = frozenset({"case", "shape", "end"})
     order = 78
     phrasings = (
@@ -371,6 +377,7 @@ class CopyList(_Exact):
     r"""Each of `items` stands alone on a line, in this order, with text below. With ("a", "b"): "a\nb\nSo." passes."""
 
     id = "copying:list"
+    version = 2
     claims = frozenset({"case", "wrap", "start", "title"})
     order = 77
     phrasings = (
@@ -429,6 +436,7 @@ class Code(_Exact):
     """
 
     id = "copying:code"
+    version = 2
     claims = frozenset({"case", "end", "wrap"})
     order = 79
     phrasings = (
@@ -482,6 +490,7 @@ class Echo(Rule):
     """
 
     id = "copying:echo"
+    version = 2
     claims = frozenset({"start", "end"})
     order = 78
     phrasings = (

@@ -54,6 +54,7 @@ class Reversed(_SomeWords):
     """The words occur first in the reverse of the given order. With ("a", "b"): "B or a" passes, "A or b" fails."""
 
     id = "copying:reversed"
+    version = 2
     order = 34
     phrasings = (
         "Use these words in the reverse order, so that the last one comes first: {quoted}.",
@@ -102,6 +103,7 @@ class Sorted(_SomeWords):
     """
 
     id = "copying:sorted"
+    version = 2
     claims = frozenset({"wrap"})
     order = 77
     phrasings = (
@@ -188,6 +190,7 @@ class Spelled(_OneWord):
     """The word is spelled out with hyphens. With "cat": "It is c-a-t." passes, "It is a cat." fails."""
 
     id = "copying:spelled"
+    version = 2
     order = 40
     phrasings = (
         'Spell the word "{word}" with hyphens between its letters somewhere in your answer.',
@@ -211,6 +214,7 @@ class Backwards(_OneWord):
     """The word occurs backwards. With "cat": "It is tac." passes, "It is a cat." fails."""
 
     id = "copying:backwards"
+    version = 2
     order = 40
     phrasings = (
         'Write the word "{word}" backwards somewhere in your answer.',

@@ -39,6 +39,7 @@ class NumberSum(Rule):
     """
 
     id = "counting:number_sum"
+    version = 2
     order = 35
     phrasings = (
         "Use numbers in digits that add up to exactly {total}.",
@@ -148,6 +149,7 @@ class Questions(Rule):
     """Exactly `count` sentences end in a question mark. With 1: "Do cats sleep? Yes." passes, "Cats sleep." fails."""
 
     id = "counting:questions"
+    version = 2
     order = 61
     phrasings = (
         "Ask exactly {questions} in your answer.",
@@ -195,6 +197,7 @@ class SentencesWithNumber(Rule):
     """At least `count` sentences hold a digit. With 1: "Cats sleep 15 hours." passes, "Cats sleep." fails."""
 
     id = "counting:sentences_with_number"
+    version = 2
     order = 36
     phrasings = (
         "At least {sentences} of your answer must contain a number in digits.",
@@ -251,6 +254,7 @@ class MultipleOf(Rule):
     """The number of words is a multiple of `number`. With 2: "Cats sleep." passes, "Cats sleep long." fails."""
 
     id = "counting:multiple_of"
+    version = 2
     order = 46
     phrasings = (
         "The number of words of your answer must be a multiple of {number}.",
@@ -294,6 +298,7 @@ class Marks(Rule):
     """
 
     id = "counting:marks"
+    version = 2
     claims = frozenset({"mark count"})
     order = 93
     phrasings = (
@@ -371,6 +376,7 @@ class Balance(Rule):
     """`first` and `second` occur equally often, at least once. With ("cat", "dog"): "A cat and a dog." passes."""
 
     id = "counting:balance"
+    version = 2
     claims = frozenset({"keyword count"})
     order = 33
     phrasings = (

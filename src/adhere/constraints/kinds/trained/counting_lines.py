@@ -65,6 +65,7 @@ class BulletWords(Rule):
     """
 
     id = "counting:bullet_words"
+    version = 2
     claims = _SHAPE | {"length"}
     order = 51
     phrasings = (
@@ -114,6 +115,7 @@ class ShrinkingSentences(Rule):
     """
 
     id = "counting:shrinking_sentences"
+    version = 2
     claims = frozenset({"shape"})
     order = 23
     phrasings = (
@@ -165,6 +167,7 @@ class EvenParagraphs(Rule):
     """
 
     id = "counting:even_paragraphs"
+    version = 2
     claims = frozenset({"shape"})
     order = 50
     phrasings = (
@@ -216,6 +219,7 @@ class SentenceWords(Rule):
     """Every sentence has `low` to `high` words. With (2, 4): "Cats sleep. Dogs bark a lot." passes, "Cats." fails."""
 
     id = "counting:sentence_words"
+    version = 2
     claims = frozenset({"sentence length"})
     order = 24
     phrasings = (
@@ -280,6 +284,7 @@ class LineWords(Rule):
     """
 
     id = "counting:line_words"
+    version = 2
     claims = _SHAPE | {"length"}
     order = 52
     phrasings = (
@@ -325,6 +330,7 @@ class ThreeLines(Rule):
     r"""Three lines with `first`, `second` and `third` words. With (1, 2, 1): "Cats\nsleep long\nthere" passes."""
 
     id = "counting:three_lines"
+    version = 2
     claims = _SHAPE | {"length"}
     order = 52
     phrasings = (

@@ -95,6 +95,7 @@ class KeyValues(Data):
     r"""One line "key: value" for each of `keys`, in order, and no other. With ("a", "b"): "a: cats\nb: dogs" passes."""
 
     id = "data:key_values"
+    version = 2
     claims = WHOLE
     order = 55
     phrasings = (

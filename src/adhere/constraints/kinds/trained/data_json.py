@@ -82,6 +82,7 @@ class JsonArray(_Json):
     """The answer is a JSON array of exactly `count` texts. With 2: '["Cats", "Dogs"]' passes, '["Cats"]' fails."""
 
     id = "data:json_array"
+    version = 2
     claims = WHOLE
     order = 55
     phrasings = (
@@ -119,6 +120,7 @@ class JsonRecords(_Json):
     """The answer is a JSON array of `count` objects with exactly `keys`. With (1, ("a",)): '[{"a": "cats"}]' passes."""
 
     id = "data:json_records"
+    version = 2
     claims = WHOLE
     order = 55
     phrasings = (
@@ -170,6 +172,7 @@ class JsonTypes(_Json):
     """
 
     id = "data:json_types"
+    version = 2
     claims = WHOLE
     order = 55
     phrasings = (
@@ -232,6 +235,7 @@ class JsonEnum(_Json):
     """
 
     id = "data:json_enum"
+    version = 2
     claims = WHOLE
     order = 55
     phrasings = (
@@ -284,6 +288,7 @@ class JsonNested(_Json):
     """A JSON object whose one key `outer` holds an object with exactly `inner`. '{"a": {"b": "cats"}}' may pass."""
 
     id = "data:json_nested"
+    version = 2
     claims = WHOLE
     order = 55
     phrasings = (
@@ -325,6 +330,7 @@ class JsonSchema(_Json):
     """The answer is JSON that matches `schema`, in the subset of JSON Schema that `json_shape` names."""
 
     id = "data:json_schema"
+    version = 2
     claims = WHOLE
     order = 55
     phrasings = (
@@ -386,6 +392,7 @@ class JsonDepth(Data):
     """Valid JSON, nested exactly `levels` deep. With 2: '{"a": ["cats"]}' passes, '["cats"]' fails."""
 
     id = "data:json_depth"
+    version = 2
     claims = WHOLE
     order = 55
     phrasings = (
@@ -432,6 +439,7 @@ class JsonSortedKeys(Data):
     """
 
     id = "data:json_sorted_keys"
+    version = 2
     claims = WHOLE
     order = 55
     phrasings = (
@@ -491,6 +499,7 @@ class JsonLines(Data):
     """
 
     id = "data:json_lines"
+    version = 2
     claims = WHOLE
     order = 55
     phrasings = (

@@ -63,6 +63,7 @@ class Include(Rule):
     """Every one of `words` occurs. With ("milk",): "Cats drink milk." passes, "Cats drink water." fails."""
 
     id = "keywords:include"
+    version = 2
     order = 30
     phrasings = (
         "Include the {noun} {quoted} in your answer.",
@@ -126,6 +127,7 @@ class Forbid(Rule):
     """None of `words` occurs. With ("milk",): "Cats drink water." passes, "Cats drink milk." fails."""
 
     id = "keywords:forbid"
+    version = 2
     order = 10
     phrasings = (
         "Do not use the {noun} {either}.",
@@ -215,6 +217,7 @@ class AtLeastTimes(_KeywordCount):
     """`word` occurs at least `count` times. With ("milk", 2): "Milk is milk." passes, "Milk is good." fails."""
 
     id = "keywords:times"
+    version = 2
     claims = frozenset({"keyword count"})
     order = 31
     phrasings = (
@@ -249,6 +252,7 @@ class ExactTimes(_KeywordCount):
     """`word` occurs exactly `count` times. With ("milk", 1): "Cats drink milk." passes, "Milk is milk." fails."""
 
     id = "keywords:exactly"
+    version = 2
     claims = frozenset({"keyword count"})
     order = 31
     phrasings = (
@@ -296,6 +300,7 @@ class Opening(Rule):
     """`word` occurs in the first sentence. With "milk": "Cats like milk. They do." passes, "They do. Milk." fails."""
 
     id = "keywords:opening"
+    version = 2
     order = 32
     phrasings = (
         'Use the word "{word}" in your first sentence.',

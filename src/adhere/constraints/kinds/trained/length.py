@@ -57,6 +57,7 @@ class AtMostWords(Rule):
     """At most `limit` words. With limit 5: "Cats sleep a lot." passes, "Cats sleep for most of the day." fails."""
 
     id = "length:at_most"
+    version = 2
     claims = frozenset({"length"})
     order = 20
     phrasings = (
@@ -104,6 +105,7 @@ class AtLeastWords(Rule):
     """At least `least` words. With least 5: "Cats sleep for most of the day." passes, "Cats sleep a lot." fails."""
 
     id = "length:at_least"
+    version = 2
     claims = frozenset({"length"})
     order = 45
     phrasings = (
@@ -144,6 +146,7 @@ class BetweenWords(Rule):
     """From `low` to `high` words. With 4 and 6: "Cats sleep a lot." passes, "Cats sleep." fails."""
 
     id = "length:between"
+    version = 2
     claims = frozenset({"length"})
     order = 20
     phrasings = (
@@ -205,6 +208,7 @@ class AtMostCharacters(Rule):
     """
 
     id = "length:characters"
+    version = 2
     claims = frozenset({"length"})
     order = 21
     phrasings = (
@@ -265,6 +269,7 @@ class Sentences(Rule):
     """Exactly `count` sentences. With 2: "Cats sleep. Dogs bark." passes, "Cats sleep." fails."""
 
     id = "length:sentences"
+    version = 2
     claims = frozenset({"shape"})
     order = 22
     phrasings = (
@@ -324,6 +329,7 @@ class Paragraphs(Rule):
     """Exactly `count` paragraphs with a blank line between them. With 1: "Cats sleep." passes; two paragraphs fail."""
 
     id = "length:paragraphs"
+    version = 2
     claims = frozenset({"shape"})
     order = 50
     phrasings = (

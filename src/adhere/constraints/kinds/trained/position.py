@@ -61,6 +61,7 @@ class NthWord(_Position):
     """The word with that number is `word`. With ("cats", 2): "All cats sleep." passes, "Cats sleep." fails."""
 
     id = "position:nth_word"
+    version = 2
     order = 76
     phrasings = (
         'Word number {number} of your answer must be "{word}".',
@@ -112,6 +113,7 @@ class NthParagraph(_Position):
     """
 
     id = "position:nth_paragraph"
+    version = 2
     claims = frozenset({"shape"})
     order = 53
     phrasings = (
@@ -164,6 +166,7 @@ class FirstHalf(_Position):
     """
 
     id = "position:first_half"
+    version = 2
     claims = frozenset({"keyword count"})
     order = 34
     phrasings = (
@@ -213,6 +216,7 @@ class FirstAndLast(_Position):
     """The first and the last of several sentences hold `word`. With "cat": "A cat. A dog. My cat." passes."""
 
     id = "position:first_and_last"
+    version = 2
     order = 37
     phrasings = (
         'Use the word "{word}" both in your first and in your last sentence.',
@@ -265,6 +269,7 @@ class EverySentence(_Position):
     """
 
     id = "position:every_sentence"
+    version = 2
     order = 38
     phrasings = (
         'Write at least {count} sentences and use the word "{word}" in every one of them.',
@@ -317,6 +322,7 @@ class EveryParagraph(_Position):
     r"""Exactly `count` paragraphs that all hold `word`. With ("cat", 2): "A cat.\n\nMy cat." passes, "A cat." fails."""
 
     id = "position:every_paragraph"
+    version = 2
     claims = frozenset({"shape"})
     order = 54
     phrasings = (
@@ -369,6 +375,7 @@ class OnlyLastSentence(_Position):
     """Of several sentences only the last holds `word`. With "cat": "A dog. A cat." passes, "A cat. A cat." fails."""
 
     id = "position:only_last_sentence"
+    version = 2
     claims = frozenset({"keyword count"})
     order = 39
     phrasings = (
@@ -418,6 +425,7 @@ class LastLine(_Position):
     """
 
     id = "position:last_line"
+    version = 2
     claims = frozenset({"end", "wrap"})
     order = 75
     phrasings = (

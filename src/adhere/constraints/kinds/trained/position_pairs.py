@@ -91,6 +91,7 @@ class Before(_Pair):
     """`first` occurs before `second` does. With ("cat", "dog"): "A cat and a dog." passes, "A dog and a cat." fails."""
 
     id = "position:before"
+    version = 2
     order = 34
     phrasings = (
         'Use the words "{first}" and "{second}", and use "{first}" before "{second}".',
@@ -133,6 +134,7 @@ class Apart(_Pair):
     """
 
     id = "position:apart"
+    version = 2
     order = 34
     phrasings = (
         'Use the words "{first}" and "{second}" with at least {distance} other words between their first uses.',
@@ -179,6 +181,7 @@ class Near(_Pair):
     """At most `distance` words between the first `first` and `second`. With 1: "A cat and dog." passes."""
 
     id = "position:near"
+    version = 2
     order = 34
     phrasings = (
         'Use the words "{first}" and "{second}" with at most {distance} other words between their first uses.',

@@ -41,6 +41,7 @@ class NoCommas(_Without):
     """No comma. "Cats sleep." passes, "Well, cats sleep." fails."""
 
     id = "punctuation:no_commas"
+    version = 2
     order = 90
     phrasings = (
         "Do not use any commas.",
@@ -65,6 +66,7 @@ class NoPeriods(_Without):
     """No full stop anywhere. "Cats sleep!" passes, "Cats sleep." fails."""
 
     id = "punctuation:no_periods"
+    version = 2
     order = 91
     phrasings = (
         "Do not use any periods.",
@@ -96,6 +98,7 @@ class NoExclamation(_Without):
     """No exclamation mark. "Cats sleep." passes, "Cats sleep!" fails."""
 
     id = "punctuation:no_exclamation"
+    version = 2
     claims = frozenset({"exclamation"})
     order = 90
     phrasings = (
@@ -120,6 +123,7 @@ class Exclamations(Rule):
     """At least `count` exclamation marks. With 2: "Cats sleep! They do!" passes, "Cats sleep!" fails."""
 
     id = "punctuation:exclamations"
+    version = 2
     claims = frozenset({"exclamation"})
     order = 62
     phrasings = (
@@ -166,6 +170,7 @@ class EndsWith(Rule):
     """The last character is `mark`. With "?": "Do cats sleep?" passes, "Cats sleep." fails."""
 
     id = "punctuation:ends_with"
+    version = 2
     claims = frozenset({"end", "last"})
     order = 92
     phrasings = (
@@ -225,6 +230,7 @@ class Semicolons(Rule):
     """At least `count` semicolons. With 1: "Cats sleep; dogs bark." passes, "Cats sleep." fails."""
 
     id = "punctuation:semicolons"
+    version = 2
     order = 63
     phrasings = (
         "Use at least {marks}.",

@@ -55,6 +55,7 @@ class StartPhrase(_AtAnEnd):
     """The answer begins with `phrase`. With "In short": "In short, cats sleep." passes, "Cats sleep." fails."""
 
     id = "startend:start_phrase"
+    version = 2
     claims = frozenset({"start"})
     order = 70
     phrasings = (
@@ -99,6 +100,7 @@ class EndPhrase(_AtAnEnd):
     """
 
     id = "startend:end_phrase"
+    version = 2
     claims = frozenset({"end"})
     order = 71
     phrasings = (
@@ -144,6 +146,7 @@ class Quotes(Rule):
     """The whole answer stands in double quotes (straight or curly). '"Cats sleep."' passes, 'Cats "sleep".' fails."""
 
     id = "startend:quotes"
+    version = 2
     claims = frozenset({"wrap", "last"})
     order = 95
     phrasings = (
@@ -176,6 +179,7 @@ class FirstWord(_AtAnEnd):
     """The first word is `word`. With "cats": "Cats sleep." passes, "Some cats sleep." fails."""
 
     id = "startend:first_word"
+    version = 2
     claims = frozenset({"start"})
     order = 70
     phrasings = (
@@ -222,6 +226,7 @@ class LastWord(_AtAnEnd):
     """The last word is `word`, marks after it aside. With "milk": "Cats like milk." passes, "Milk is good." fails."""
 
     id = "startend:last_word"
+    version = 2
     claims = frozenset({"end"})
     order = 71
     phrasings = (
@@ -266,6 +271,7 @@ class SameWord(Rule):
     """The first word is also the last. "Cats like other cats." passes, "Cats sleep." fails."""
 
     id = "startend:same_word"
+    version = 2
     claims = frozenset({"start", "end"})
     order = 72
     phrasings = (

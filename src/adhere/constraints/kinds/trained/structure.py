@@ -56,6 +56,7 @@ class Bullets(_LineCount):
     """
 
     id = "structure:bullets"
+    version = 2
     claims = frozenset({"shape", "wrap"})
     order = 51
     phrasings = (
@@ -155,6 +156,7 @@ class Labels(Rule):
     """
 
     id = "structure:labels"
+    version = 2
     claims = frozenset({"shape", "wrap"})
     order = 51
     phrasings = (
@@ -221,6 +223,7 @@ class JsonObject(Rule):
     """
 
     id = "structure:json_object"
+    version = 2
     claims = frozenset({"shape", "wrap", "start", "end", "last", "title", "sentence case"})
     order = 55
     phrasings = (
