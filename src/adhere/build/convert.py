@@ -14,19 +14,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from adhere.errors import SpecError, UsageError
+from adhere.errors import UsageError
 from adhere.extras import need
-from adhere.lines.blocks import LineFile, parse_line
-from adhere.schema import decoder_of, encode, write_atomic
+from adhere.schema import content_hash, encode, write_atomic
+from adhere.shapes.files import read_rows
+from adhere.shapes.labels import refs_of
+from adhere.shapes.rows import SIDES, constraint_columns, read_exchange, reshaped
 
 Row = dict[str, Any]
 Shape = Literal["llamafactory", "verl", "openrlhf", "sharegpt"]
 _SHAREGPT = {"system": "system", "user": "human", "assistant": "gpt"}
-_ROLES = {said: role for role, said in _SHAREGPT.items()}
 _RIDING = (
     "instruction_id_list",
     "kwargs",
@@ -61,21 +62,73 @@ def _riding(row: Row) -> Row:
     return kept
 
 
+def has_shape(table: str, shape: Shape) -> bool:
+    """Whether a tool has data of a table (`sft`, `pairs`, `rl`) at all."""
+    return not ((table == "rl" and shape in {"llamafactory", "sharegpt"}) or (table == "pairs" and shape == "verl"))
+
+
 def convert(rows: Sequence[Row], table: str, shape: Shape) -> list[Row] | None:
-    """Rows of a table (`sft`, `pairs`, `rl`) in the shape of another tool; None where that tool has no such data."""
-    if table == "rl" and shape in {"llamafactory", "sharegpt"}:
+    """Rows of a table (`sft`, `pairs`, `rl`) in the shape of another tool; None where that tool has no such data.
+
+    Raises:
+        UsageError: As of `convert_row`; says which row.
+    """
+    if not has_shape(table, shape):
         return None
-    if table == "pairs" and shape == "verl":
-        return None
+    return [_numbered(number, lambda row: convert_row(row, table, shape), row) for number, row in enumerate(rows, 1)]
+
+
+def _numbered(number: int, change: Callable[[Row], Row], row: Row) -> Row:
+    try:
+        return change(row)
+    except UsageError as problem:
+        raise UsageError(f"Row {number}: {problem}") from problem
+
+
+def convert_row(row: Row, table: str, shape: Shape) -> Row:
+    """One row, in any of the shapes of `shapes.rows`, in the shape of another tool.
+
+    Raises:
+        UsageError: It is no row of this table, or the other tool cannot say what it says.
+    """
     makers = {"llamafactory": _llamafactory, "sharegpt": _sharegpt, "openrlhf": _openrlhf, "verl": _verl}
-    asked = [row | {"prompt": row["turns"]} if row.get("turns") else row for row in rows]  # a conversation's text alone
-    return [{**makers[shape](row, table), **_riding(row)} for row in asked]
+    plain = reshaped(row, table)
+    if table == "rl":
+        plain |= _constraints(plain)
+    return {**makers[shape](plain, table), **_riding(plain)}
+
+
+def _constraints(row: Row) -> Row:
+    refs = refs_of(row.get("instruction_id_list"), row.get("kwargs"))
+    if not refs:
+        raise UsageError(
+            "it names no constraints, so there is nothing to reward: it needs instruction_id_list and kwargs. Its "
+            f"columns: {', '.join(row)}"
+        )
+    made: Row = {"instruction_id_list": [ref.id for ref in refs], "kwargs": [dict(ref.params) for ref in refs]}
+    return made if "prompt_id" in row else {**made, "prompt_id": f"p-{content_hash([row['prompt'], made])[:12]}"}
+
+
+def _system(messages: list[Row]) -> tuple[str, list[Row]]:
+    """The system message before a conversation, and the rest.
+
+    Raises:
+        UsageError: Another one stands further down, for which the other tool has no place.
+    """
+    first = messages[0]["content"] if messages and messages[0]["role"] == "system" else ""
+    rest = messages[1:] if first else messages
+    if any(message["role"] == "system" for message in rest):
+        raise UsageError("a system message stands after the first message, and the other tool has one place for it")
+    return first, rest
 
 
 def _llamafactory(row: Row, table: str) -> Row:
-    messages = messages_of(row["prompt"])
-    system = next((message["content"] for message in messages if message["role"] == "system"), "")
-    turns = [message["content"] for message in messages if message["role"] != "system"]
+    system, messages = _system(messages_of(row["prompt"]))
+    if [message["role"] for message in messages] != (["user", "assistant"] * len(messages))[: len(messages)]:
+        raise UsageError(
+            "user and assistant do not speak by turns in it, and `history` can hold nothing else. Take --to sharegpt"
+        )
+    turns = [message["content"] for message in messages]
     history = [list(pair) for pair in zip(turns[:-1:2], turns[1:-1:2], strict=True)]
     shared = {"instruction": turns[-1], "input": "", "system": system, "history": history}
     if table == "pairs":
@@ -84,14 +137,11 @@ def _llamafactory(row: Row, table: str) -> Row:
 
 
 def _sharegpt(row: Row, table: str) -> Row:
-    messages = messages_of(row["prompt"])
+    system, messages = _system(messages_of(row["prompt"]))
     if table == "sft":
         messages += messages_of(row["completion"], "assistant")
     said = [{"from": _SHAREGPT[message["role"]], "value": message["content"]} for message in messages]
-    shared: Row = {
-        "conversations": [turn for turn in said if turn["from"] != "system"],
-        "system": next((turn["value"] for turn in said if turn["from"] == "system"), ""),
-    }
+    shared: Row = {"conversations": said, "system": system}
     for side in ("chosen", "rejected") if table == "pairs" else ():
         shared[side] = {"from": "gpt", "value": _text(row[side])}
     return shared
@@ -133,87 +183,61 @@ def _ground_truth(row: Row) -> str:
     )
 
 
+_COLUMNS: Mapping[tuple[str, str], tuple[str, ...]] = {  # what a row of another tool has to have
+    ("sft", "llamafactory"): ("instruction", "output"),
+    ("pairs", "llamafactory"): ("instruction", "chosen", "rejected"),
+    ("sft", "sharegpt"): ("conversations",), ("pairs", "sharegpt"): ("conversations", "chosen", "rejected"),
+    ("sft", "openrlhf"): ("input", "output"), ("pairs", "openrlhf"): ("prompt", "chosen", "rejected"),
+    ("sft", "verl"): ("messages",), ("rl", "openrlhf"): ("prompt",), ("rl", "verl"): ("prompt",),
+}  # fmt: skip
+_BESIDE = ("input", "system", "history")  # what it may have
+
+
 def back(rows: Sequence[Row], table: str, shape: Shape) -> list[Row]:
     """Rows of another tool's shape in TRL's columns; what `convert` made comes back as it was.
 
     Raises:
-        UsageError: A row lacks a column of that shape.
+        UsageError: As of `back_row`; says which row.
     """
-    readers = {
-        "llamafactory": _from_llamafactory,
-        "sharegpt": _from_sharegpt,
-        "openrlhf": _from_openrlhf,
-        "verl": _from_verl,
-    }
-    found = []
-    for number, row in enumerate(rows, start=1):
-        try:
-            prompt, answers = readers[shape](row, table)
-        except (KeyError, IndexError, TypeError) as error:
-            raise UsageError(
-                f"Row {number} is no {table} row of {shape}: {error!r}. Its columns: {', '.join(row)}"
-            ) from error
-        plain = not row.get("conversational", True) or (
-            "conversational" not in row and len(prompt) == 1 and prompt[0]["role"] == "user"
-        )
-        made: Row = {"prompt": prompt[0]["content"] if plain else prompt}
-        for side, text in answers.items():
-            made[side] = text if plain else [{"role": "assistant", "content": text}]
-        riding = {name: row[name] for name in _RIDING if name in row}
-        if isinstance(riding.get("kwargs"), str):
-            riding["kwargs"] = json.loads(riding["kwargs"])
-        found.append({**made, **riding})
-    return found
+    return [_numbered(number, lambda row: back_row(row, table, shape), row) for number, row in enumerate(rows, 1)]
 
 
-def _from_llamafactory(row: Row, table: str) -> tuple[list[Row], dict[str, str]]:
-    messages = [{"role": "system", "content": row["system"]}] if row.get("system") else []
-    for asked, answered in row.get("history") or ():
-        messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
-    text = "\n".join(part for part in (row["instruction"], row.get("input", "")) if part)
-    messages.append({"role": "user", "content": text})
-    if table == "pairs":
-        return messages, {"chosen": row["chosen"], "rejected": row["rejected"]}
-    return messages, {"completion": row["output"]}
-
-
-def _from_sharegpt(row: Row, table: str) -> tuple[list[Row], dict[str, str]]:
-    messages = [{"role": "system", "content": row["system"]}] if row.get("system") else []
-    messages += [{"role": _ROLES[turn["from"]], "content": turn["value"]} for turn in row["conversations"]]
-    if table == "pairs":
-        return messages, {side: row[side]["value"] for side in ("chosen", "rejected")}
-    return messages[:-1], {"completion": messages[-1]["content"]}
-
-
-def _from_openrlhf(row: Row, table: str) -> tuple[list[Row], dict[str, str]]:
-    if table == "sft":
-        return messages_of(row["input"]), {"completion": row["output"]}
-    if table == "pairs":
-        return messages_of(row["prompt"]), {side: _text(row[side]) for side in ("chosen", "rejected")}
-    return messages_of(row["prompt"]), {}
-
-
-def _from_verl(row: Row, table: str) -> tuple[list[Row], dict[str, str]]:
-    if table == "sft":
-        return list(row["messages"][:-1]), {"completion": row["messages"][-1]["content"]}
-    return list(row["prompt"]), {}
-
-
-def read_table(path: Path) -> list[Row]:
-    """The rows of a file of JSON lines.
+def back_row(row: Row, table: str, shape: Shape) -> Row:
+    """One row of another tool's shape in TRL's columns.
 
     Raises:
-        SpecError: Naming the line that is none.
-        UsageError: There are none.
+        UsageError: It lacks a column of that shape, or nothing is to be learned from it.
     """
-    decoder = decoder_of(dict[str, Any])
-    rows = []
-    for block in LineFile(path).blocks():
-        for number, line in block.lines():
-            try:
-                rows.append(parse_line(line, decoder))
-            except SpecError as problem:
-                raise SpecError(f"{path}:{number}: {problem}") from problem
+    needed = _COLUMNS.get((table, shape))
+    if needed is None:
+        raise UsageError(f"{shape} has no {table} data")
+    missing = next((name for name in needed if row.get(name) is None), None)
+    if missing is not None:
+        raise UsageError(f"it is no {table} row of {shape}: it has no {missing!r}. Its columns: {', '.join(row)}")
+    found = read_exchange({name: row[name] for name in (*needed, *_BESIDE) if name in row}, table)
+    plain = not row.get("conversational", True) or ("conversational" not in row and found.is_one)
+    turns = [{"role": one.role, "content": one.content} for one in found.turns]
+    made: Row = {"prompt": found.turns[0].content if plain else turns}
+    for side, text in found.answers.items():
+        made[side] = text if plain else [{"role": "assistant", "content": text}]
+    riding = {name: row[name] for name in _RIDING if name in row} | constraint_columns(row, table)
+    if isinstance(riding.get("kwargs"), str):
+        riding["kwargs"] = json.loads(riding["kwargs"])
+    return {**made, **riding}
+
+
+def read_table(path: Path, table: str | None = None) -> list[Row]:
+    """The rows of a file of JSON lines.
+
+    Args:
+        path: The file.
+        table: `sft`, `pairs` or `rl`: each row is read in its shape and given in TRL's columns (`shapes.rows`);
+            otherwise rows come as they are.
+
+    Raises:
+        SpecError, UsageError: Naming the line that is none. Or there are none.
+    """
+    rows = list(read_rows(path, (lambda row: reshaped(row, table)) if table in SIDES else lambda row: row))
     if not rows:
         raise UsageError(f"{path} has no rows")
     return rows

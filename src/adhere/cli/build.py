@@ -180,16 +180,20 @@ def convert(
     out: Path,
 ) -> None:
     """Rows (JSON lines) from TRL's columns to another tool's shape, or back."""
-    from adhere.build.convert import back, read_table, write_table
-    from adhere.build.convert import convert as converted
+    from adhere.build.convert import back_row, convert_row, has_shape, write_table
     from adhere.errors import UsageError
+    from adhere.shapes.files import read_rows
 
     if (to is None) == (source is None):
         raise UsageError("Say either --to or --from")
-    found = read_table(rows)
-    made = converted(found, table, to) if to is not None else back(found, table, source)  # type: ignore[arg-type]
-    if made is None:
+    if to is not None and not has_shape(table, to):
         raise UsageError(f"{to} has no {table} data")
+    if to is not None:
+        made = list(read_rows(rows, lambda row: convert_row(row, table, to)))
+    else:
+        made = list(read_rows(rows, lambda row: back_row(row, table, source)))  # type: ignore[arg-type]
+    if not made:
+        raise UsageError(f"{rows} has no rows")
     write_table(out, made)
     show(f"{len(made):,} rows -> {out}", err=True)
 
@@ -248,7 +252,8 @@ def transform_rows(
     answering = fetch_and_use(lambda: open_model(model), progress) if model is not None else None
     try:
         ask = asking(answering, into.with_name(f"{into.name}.asked"), progress) if answering is not None else None
-        made = transform(name, read_table(Path(rows[0])), table, Settings(seed, parse_options(options), ask))
+        settings = Settings(seed, parse_options(options), ask)
+        made = transform(name, read_table(Path(rows[0]), table), table, settings)
     finally:
         if answering is not None:
             answering.close()

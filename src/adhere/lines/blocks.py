@@ -25,6 +25,15 @@ BLOCK_BYTES = 1 << 18  # fits into a core's own cache, where lines are then pars
 _CHUNK_BYTES = 1 << 16
 _TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_MARKS = {
+    b"\x1f\x8b": "compressed by gzip, and its name does not end in .gz. Rename it",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd, and its name does not end in .zst. Rename it",
+    b"PK\x03\x04": "a zip archive, not JSON lines. Unpack it",
+    b"BZh": "compressed by bzip2, which is not read. Unpack it, or compress it as .gz or .zst",
+    b"\xfd7zXZ": "compressed by xz, which is not read. Unpack it, or compress it as .gz or .zst",
+    b"PAR1": "Parquet, and its name does not end in .parquet. Rename it",
+}
 
 T = TypeVar("T")
 
@@ -103,9 +112,20 @@ class LineFile:
                 if decompressor is None:
                     self.bytes_read += sum(map(len, lines))
                 if number == 1:
+                    self._insist_on_text(lines[0])
                     lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
                 yield Block(number, lines)
                 number += len(lines)
+
+    def _insist_on_text(self, beginning: bytes) -> None:
+        """Say what a file is that is none of UTF-8 lines, rather than that its first line is no JSON."""
+        kind = next((kind for mark, kind in _MARKS.items() if beginning.startswith(mark)), None)
+        if kind is not None:
+            raise SpecError(f"{self.name}: {kind}")
+        if beginning.startswith(_UTF_16) or b"\0" in beginning[:4]:
+            raise SpecError(
+                f"{self.name}: this is UTF-16 or UTF-32, not UTF-8. Write it anew: iconv -f UTF-16 -t UTF-8 IN > OUT"
+            )
 
 
 class _Decompressor(Protocol):
@@ -169,7 +189,8 @@ class _StreamReader(io.RawIOBase):
                 if not _is_of_decompressor(error):
                     raise
                 raise SpecError(
-                    f"{self._source.name}: cannot be decompressed ({error}). Copy or make the file again"
+                    f"{self._source.name}: cannot be decompressed ({error}). If it is plain text, take the ending off "
+                    "its name; otherwise copy or make the file again"
                 ) from error
             rest = self._decompressor.unused_data if self._decompressor.eof else b""
 

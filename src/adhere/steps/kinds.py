@@ -47,6 +47,7 @@ from adhere.schema import (
     decoder_of,
     encode,
 )
+from adhere.shapes.rows import SIDES, reshaped
 from adhere.verify.rows import Desk as Judge
 
 __all__ = ["Decontaminate", "Draw", "Judge", "Score", "Transform"]
@@ -113,7 +114,8 @@ class Transform(_RowStep):
 
     def rows(self, row: Row, number: int) -> list[Row]:
         """See _RowStep."""
-        return self._one.of(row, number, self._settings)
+        table = self.spec.table
+        return self._one.of(reshaped(row, table) if table in SIDES else row, number, self._settings)
 
 
 class ScoreSpec(Record, frozen=True):

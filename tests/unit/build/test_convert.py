@@ -94,7 +94,7 @@ def test_rows_of_others_without_our_columns(shape: str) -> None:
         "sharegpt": {"conversations": [{"from": "human", "value": "Add\n1 and 2"}, {"from": "gpt", "value": "3"}]},
     }
     assert back([rows[shape]], "sft", shape) == [{"prompt": "Add\n1 and 2", "completion": "3"}]
-    with pytest.raises(UsageError, match="Row 1 is no sft row"):
+    with pytest.raises(UsageError, match=f"Row 1: it is no sft row of {shape}"):
         back([{"other": 1}], "sft", shape)
 
 

@@ -62,7 +62,7 @@ def test_a_row_in_one_of_trls_shapes_is_read(kind: type[Any], found: dict[str, A
         ({"prompt": "A colour?"}, "completion must be"),
         ({"prompt": "A colour?", "completion": [USER]}, "completion must be"),
         ({"prompt": 3, "completion": "Blue."}, "a text or a list of messages"),
-        ({"prompt": [{"role": "user", "content": [{"type": "image"}]}], "completion": "x"}, "no message with a role"),
+        ({"prompt": [{"role": "user", "content": [{"type": "image"}]}], "completion": "x"}, "a part of type .image."),
         ({"messages": [USER, RED], "tools": [{"name": "search"}]}, "'tools' cannot be trained on"),
     ],
 )

@@ -9,13 +9,16 @@ from typing import Any, Literal, NamedTuple
 from adhere.errors import SpecError, UsageError, nearest
 from adhere.lines.blocks import Block, parse_line
 from adhere.lines.step import BrokenRow, SortedBlock, Step
-from adhere.schema import Record, decoder_of, encode
+from adhere.schema import Record, decoder_of
+from adhere.shapes.rows import CONVERSATIONS, texts_in
 from adhere.suites.base import Suite
 from adhere.text.repeats import NgramRule, SubsequenceRule
 from adhere.text.spans import SpanRule
 
 Rule = Literal["lcs", "ngram", "span"]
-COLUMNS = ("text", "prompt", "instruction", "query", "question", "messages", "conversations")
+COLUMNS = (
+    "text", *CONVERSATIONS, "prompt", "instruction", "query", "question", "input", "chosen",
+)  # fmt: skip
 
 
 class TestItem(NamedTuple):
@@ -145,19 +148,12 @@ def _text_in(row: dict[str, Any], column: str) -> str:
     if column not in row:
         raise SpecError(f"no column {column!r}.{nearest(column, row)} Columns of this row: {', '.join(row) or 'none'}")
     value = row[column]
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        parts = [item.get("content", item.get("value")) if isinstance(item, dict) else item for item in value]
-        said = [part for part in parts if isinstance(part, str)]
-        if len(said) == len(parts):
-            return "\n".join(said)
-    raise SpecError(f"column {column!r} holds {_show(value)}; it must hold a text or a list of messages")
-
-
-def _show(value: object) -> str:
-    text = encode(value).decode()
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    if value is None:  # Arrow's, where a row has its text in another column
+        value = next((row[name] for name in COLUMNS if row.get(name) is not None), None)
+    try:
+        return "\n".join(texts_in(value, column))
+    except UsageError as problem:
+        raise SpecError(str(problem)) from problem
 
 
 def default_columns(row: dict[str, Any]) -> tuple[str, ...]:
@@ -166,9 +162,9 @@ def default_columns(row: dict[str, Any]) -> tuple[str, ...]:
     Raises:
         SpecError: The row has none of the usual ones.
     """
-    for column in COLUMNS:
-        if column in row:
-            return (column,)
+    named = [column for column in COLUMNS if column in row]
+    if named:
+        return (next((column for column in named if row[column] is not None), named[0]),)
     raise SpecError(
         f"none of the usual columns ({', '.join(COLUMNS)}) is there; say which holds the text with --column. "
         f"Columns of this row: {', '.join(row) or 'none'}"

@@ -5,14 +5,17 @@ Random models of two million parameters, to try a recipe on in seconds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
 from adhere.errors import IntegrityError, SpecError, UsageError
-from adhere.schema import Message, PairRow, RlRow, SftRow, content_hash, convert, decode
+from adhere.schema import PairRow, RlRow, SftRow, content_hash, convert
+from adhere.shapes.files import read_rows
+from adhere.shapes.labels import refs_of
+from adhere.shapes.rows import constraint_columns, read_exchange
 from adhere.train.stage.template import CHATML, TEMPLATED, with_template
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RecipeRows", "Start", "load_rows", "needed_rows", "open_start", "prepare_start", "row_of"]
 
 T = TypeVar("T", SftRow, PairRow, RlRow)
+TABLES: Mapping[type[Any], str] = {SftRow: "sft", PairRow: "pairs", RlRow: "rl"}
 FILES = {"sft": "sft.jsonl", "pairs": "pairs.jsonl", "rl": "rl.jsonl"}
 RANDOM = {"2m": (192, 4, 4)}  # hidden size, layers, heads
 
@@ -79,85 +83,40 @@ def _read(path: Path, row: type[T], *, needed: bool) -> list[T]:
                 f"{path} is missing, and a stage learns from it. Make it with `adhere build`, or point `data` elsewhere"
             )
         return []
-    rows = []
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-        if line.strip():
-            try:
-                rows.append(row_of(decode(line, dict[str, Any]), row))
-            except (IntegrityError, msgspec.ValidationError) as error:
-                raise IntegrityError(f"{path}:{number}: {error}") from error
+    try:
+        rows = list(read_rows(path, lambda found: row_of(found, row)))
+    except UsageError as error:
+        raise IntegrityError(str(error)) from error
     if needed and not rows:
         raise SpecError(f"{path} holds no row, and a stage learns from it")
     return rows
 
 
 def row_of(found: dict[str, Any], kind: type[T]) -> T:
-    """A row as `adhere build` writes it, or in one of TRL's shapes; other columns are left aside.
+    """A row as `adhere build` writes it, or in one of the shapes of `shapes.rows`; other columns are left aside.
 
-    {"prompt", "completion"}, {"prompt", "chosen", "rejected"} and {"prompt"}, each of texts or of messages;
-    {"messages"}, whose last one is learned; {"chosen", "rejected"} as whole conversations. A text is one user turn, put
-    through the chat template as an evaluation does.
+    A text is one user turn, put through the chat template as an evaluation does. Reasoning in a field of an answer is
+    not learned.
 
     Raises:
-        IntegrityError: Nothing is to be learned from it, or a column has another shape.
-        msgspec.ValidationError: Likewise; says where.
+        UsageError: Nothing is to be learned from it, or a column has another shape; says where.
     """
-    row = {name: found[name] for name in kind.__struct_fields__ if name in found}
-    answers = [name for name in ("completion", "chosen", "rejected") if name in kind.__struct_fields__]
-    unusable = sorted({"tools", "images"} & {name for name, value in found.items() if value})
-    if unusable:
-        raise IntegrityError(f"the column {unusable[0]!r} cannot be trained on yet; leave such rows out")
-    if "turns" not in row:
-        asked: list[Message] = _messages(found.get("prompt", []), "user", "prompt")
-        replies: dict[str, list[Message]] = {
-            name: _messages(found.get(name, []), "assistant", name) for name in answers
-        }
-        if "prompt" not in found and "messages" in found:
-            whole = _messages(found["messages"], "user", "messages")
-            cut = len(whole) if not answers else len(whole) - 1
-            asked, replies = whole[:cut], dict.fromkeys(answers[:1], whole[cut:])
-        elif "prompt" not in found and len(answers) > 1:
-            first, second = replies.values()
-            common = next((at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), 0)
-            asked, replies = first[:common], {name: one[common:] for name, one in replies.items()}
-        if answers == ["completion"] and len(replies["completion"]) > 1:  # but its last message, all is prompt
-            asked, replies = [*asked, *replies["completion"][:-1]], {"completion": replies["completion"][-1:]}
-        if not asked or asked[-1].role == "assistant":
-            raise IntegrityError("there is no prompt that ends with a user's turn, so there is nothing to answer")
-        for name in answers:
-            if [one.role for one in replies.get(name, [])] != ["assistant"]:
-                raise IntegrityError(f"{name} must be a text or one message of the assistant")
-            row[name] = replies[name][0].content
-        is_one = len(asked) == 1 and asked[0].role == "user"
-        row["prompt"] = "\n\n".join(one.content for one in asked)
-        row["turns"] = [] if is_one else [msgspec.to_builtins(one) for one in asked]
-    if isinstance(row.get("kwargs"), list):  # Arrow fills each row's parameters with those of all others, as null
-        row["kwargs"] = [
-            {name: value for name, value in (one or {}).items() if value is not None} for one in row["kwargs"]
-        ]
+    table = TABLES[kind]
+    exchange = read_exchange(found, table)
+    columns = {**found, **constraint_columns(found, table)}
+    row = {name: columns[name] for name in kind.__struct_fields__ if columns.get(name) is not None}
+    row |= exchange.answers
+    row["prompt"] = "\n\n".join(one.content for one in exchange.turns)
+    row["turns"] = [] if exchange.is_one else [msgspec.to_builtins(one) for one in exchange.turns]
+    refs = refs_of(row.get("instruction_id_list"), row.get("kwargs"))
+    row["instruction_id_list"], row["kwargs"] = [ref.id for ref in refs], [ref.params for ref in refs]
     names = {"origin": "given", "draws": 0, "score_mean": 0.0, "score_variance": 0.0}
     defaults = {name: value for name, value in names.items() if name in kind.__struct_fields__}
-    name = f"p-{content_hash([row['prompt'], row['turns']])[:12]}" if "prompt_id" not in row else row["prompt_id"]
-    return convert(defaults | {"instruction_id_list": (), "kwargs": ()} | row | {"prompt_id": name}, kind)
-
-
-def _messages(value: Any, role: str, name: str) -> list[Message]:
-    """A text as one message of `role`, or messages; a message's content may be a list of texts in OpenAI's form."""
-    if isinstance(value, str):
-        return [convert({"role": role, "content": value}, Message)]
-    if not isinstance(value, list):
-        raise IntegrityError(f"{name} must be a text or a list of messages")
-    plain = []
-    for one in value:
-        content = one.get("content") if isinstance(one, dict) else None
-        if isinstance(content, list) and all(isinstance(part, dict) and part.get("type") == "text" for part in content):
-            content = "".join(str(part.get("text", "")) for part in content)
-        if not isinstance(one, dict) or not isinstance(content, str) or one.get("tool_calls"):
-            raise IntegrityError(
-                f"{name} holds {str(one)[:80]!r}, which is no message with a role and a text as content"
-            )
-        plain.append(convert({"role": one.get("role"), "content": content}, Message))
-    return plain
+    name = str(row.get("prompt_id") or f"p-{content_hash([row['prompt'], row['turns']])[:12]}")
+    try:
+        return convert(defaults | row | {"prompt_id": name}, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(str(error)) from error
 
 
 def prepare_start(

@@ -1,0 +1,33 @@
+"""Files of training rows: every row read in its shape, and what is wrong named by file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adhere.errors import AdhereError
+from adhere.lines.blocks import LineFile, parse_line
+from adhere.schema import decoder_of
+
+Row = dict[str, Any]
+T = TypeVar("T")
+
+
+def read_rows(path: Path, read: Callable[[Row], T]) -> Iterator[T]:
+    """What `read` makes of each row of a file of JSON lines (plain, .gz, .zst).
+
+    Raises:
+        SpecError, UsageError: A line is no JSON object, or a row not what `read` wants; names file and line.
+    """
+    decoder = decoder_of(Row)
+    for block in LineFile(path).blocks():
+        for number, line in block.lines():
+            try:
+                made = read(parse_line(line, decoder))
+            except AdhereError as problem:
+                raise type(problem)(f"{path}:{number}: {problem}") from problem
+            yield made
+
+
+__all__ = ["read_rows"]

@@ -1,0 +1,379 @@
+"""A training row of TRL's or of a public data set: what is asked, and what is answered.
+
+| columns | known from |
+|---|---|
+| `prompt` (a text or messages); `completion`, or `chosen` and `rejected` (texts or messages) | TRL |
+| `messages`, `conversations` or `conversation`, whose last message is the answer | TRL, ultrachat, ShareGPT |
+| `chosen` and `rejected` as whole conversations that differ in their last message | TRL, ultrafeedback_binarized |
+| `instruction`, `input`, `system`, `history`; `output`, or `chosen` and `rejected` | alpaca, LLaMA-Factory |
+| `input` and `output`, without `instruction` | OpenRLHF |
+| `chosen` and `rejected` as texts whose turns begin with Human: and Assistant: | Anthropic's hh-rlhf |
+
+What a row says beside its conversation (`prompt` beside `messages`) has to agree with it. Null columns are not there:
+Arrow writes null where a row has no such column. What is learned is always the assistant's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from adhere.errors import UsageError
+from adhere.schema import Message, Role
+from adhere.shapes.labels import label_of, names_constraints
+from adhere.shapes.messages import ROLES, content_of, is_listed, is_message, read_message
+
+Row = dict[str, Any]
+Table = Literal["sft", "pairs", "rl"]
+SIDES: Mapping[str, tuple[str, ...]] = {"sft": ("completion",), "pairs": ("chosen", "rejected"), "rl": ()}
+CONVERSATIONS = ("messages", "conversations", "conversation")
+FEWEST_IN_COMMON = 12
+_UNUSABLE = ("tools", "images", "image", "audio", "audios", "videos")
+_LABELS = ("ground_truth", "label")
+_MARK = re.compile(r"\n\n(Human|Assistant): ?")
+
+
+class Exchange(NamedTuple):
+    """What a row asks, and what answers it.
+
+    Attributes:
+        turns: Everything before the answer; the last is a user's.
+        answers: `completion`, or `chosen` and `rejected`; none in RL.
+        is_text: Whether the row gives its prompt as a text.
+    """
+
+    turns: tuple[Message, ...]
+    answers: dict[str, str]
+    is_text: bool
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one user's turn and nothing else."""
+        return len(self.turns) == 1 and self.turns[0].role == "user"
+
+
+def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
+    """What a row asks and answers.
+
+    Args:
+        row: In any of the shapes above, or as `adhere build` writes it (`turns` beside `prompt`).
+        table: `sft`, `pairs` or `rl`: which answers are wanted.
+
+    Raises:
+        UsageError: Nothing is to be learned from it, its columns contradict each other, or it has another shape.
+    """
+    full = {name: value for name, value in row.items() if value is not None}
+    unusable = next((name for name in _UNUSABLE if name in full and not _is_empty(full[name])), None)
+    if unusable is not None:
+        raise UsageError(f"the column {unusable!r} cannot be trained on yet; leave such rows out")
+    if table == "sft" and full.get("label") is False:
+        raise UsageError("label is false: this answer was not preferred (KTO's rows), and it would be learned as right")
+    sides = SIDES[table]
+    answers = {name: _said(full[name], "assistant", name) for name in sides if name in full}
+    if table == "pairs" and set(answers) == set(sides) and _are_whole(answers):
+        return _checked(*_divided(answers), sides, full)
+    asked, is_text = _prompt_of(full, has_answers=bool(answers) or not sides)
+    if not answers and sides == ("completion",):
+        conversation = _conversation(full)
+        if conversation is not None:
+            return _checked(conversation[:-1], {"completion": conversation[-1:]}, sides, full)
+        output = full.get("output")
+        if isinstance(output, str):
+            answers = {"completion": [Message("assistant", output)]}
+    if sides == ("completion",) and "completion" in answers:
+        asked, answers = _appended(asked, answers["completion"])
+    return _checked(asked, answers, sides, full)._replace(is_text=bool(is_text))
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a column holds nothing: null, an empty list, or the JSON text of one."""
+    if isinstance(value, str):
+        return value.strip() in {"", "[]", "{}", "null"}
+    return value is None or (hasattr(value, "__len__") and len(value) == 0)
+
+
+def _said(value: Any, role: Role, name: str) -> list[Message]:
+    """A text as one message of `role`; one message; or messages."""
+    if isinstance(value, str):
+        return _hh(value) if name in SIDES["pairs"] and _MARK.match(value) else [Message(role, value)]
+    if is_message(value):
+        value = [value]
+    if not is_listed(value):
+        raise UsageError(f"{name} must be a text or a list of messages, got {type(value).__name__}: {value!r:.60}")
+    if role == "user" and not any(map(is_message, value)) and any(value) and all(map(_is_part, value)):
+        return [_message({"role": role, "content": value}, name)]  # one content in parts
+    return [one for message in value if (one := _message(message, name)) is not None]
+
+
+def _is_part(value: Any) -> bool:
+    return isinstance(value, Mapping) and "type" in value and "text" in value
+
+
+def _message(value: Any, name: str) -> Message | None:
+    """One message to train on; None for a system message without a text."""
+    one = read_message(value, name)
+    if one.calls or one.role == "tool":
+        raise UsageError(
+            f"{name} holds a call of a tool or its result, which cannot be trained on yet; leave such rows out"
+        )
+    if one.other:
+        raise UsageError(
+            f"{name} holds a part of type {one.other[0]!r}, which cannot be trained on; leave such rows out"
+        )
+    if one.role == "system" and not (one.text or "").strip():
+        return None
+    if one.text is None:
+        raise UsageError(f"{name} holds a message of the {one.role} without a content: {value!r:.80}")
+    return Message(one.role, one.text)
+
+
+def _hh(text: str) -> list[Message]:
+    """A text whose turns begin with Human: and Assistant:, as Anthropic's hh-rlhf has them."""
+    pieces = _MARK.split(text)[1:]
+    return [Message(ROLES[who.lower()], said.strip()) for who, said in zip(pieces[::2], pieces[1::2], strict=True)]
+
+
+def _conversation(row: Mapping[str, Any]) -> list[Message] | None:
+    """The whole conversation of a row, its `system` column before it."""
+    name = next((name for name in CONVERSATIONS if not _is_empty(row.get(name))), None)
+    if name is None:
+        return None
+    return _with_system(row, _said(row[name], "user", name))
+
+
+def _with_system(row: Mapping[str, Any], messages: list[Message]) -> list[Message]:
+    system = row.get("system")
+    if not isinstance(system, str) or not system.strip() or (messages and messages[0].role == "system"):
+        return messages
+    return [Message("system", system), *messages]
+
+
+def _prompt_of(row: Mapping[str, Any], *, has_answers: bool) -> tuple[list[Message], bool | None]:
+    """Everything that is asked, and whether it was a text; None: it is what a conversation has before its answer."""
+    if not _is_empty(row.get("turns")):
+        return _said(row["turns"], "user", "turns"), False
+    if "prompt" in row and (has_answers or all(_is_empty(row.get(name)) for name in CONVERSATIONS)):
+        prompt = row["prompt"]
+        return _with_system(row, _said(prompt, "user", "prompt")), isinstance(prompt, str)
+    if isinstance(row.get("instruction"), str):
+        text = "\n".join(part for part in (row["instruction"], row.get("input") or "") if part)
+        said = [Message(role, one) for pair in row.get("history") or () for role, one in _pair(pair)]
+        return _with_system(row, [*said, Message("user", text)]), True
+    conversation = _conversation(row)
+    if conversation is not None:
+        return conversation, False
+    if "input" in row and not isinstance(row["input"], Mapping):
+        return _said(row["input"], "user", "input"), isinstance(row["input"], str)
+    return [], None
+
+
+def _pair(pair: Any) -> list[tuple[Role, str]]:
+    if not is_listed(pair) or len(pair) != 2 or not all(isinstance(one, str) for one in pair):
+        raise UsageError(f"history is a list of pairs of texts, got {pair!r:.60}")
+    return [("user", pair[0]), ("assistant", pair[1])]
+
+
+def _are_whole(answers: Mapping[str, Sequence[Message]]) -> bool:
+    """Whether both sides are conversations: they begin with what was asked."""
+    return all(one and one[0].role != "assistant" for one in answers.values())
+
+
+def _divided(answers: Mapping[str, list[Message]]) -> tuple[list[Message], dict[str, list[Message]]]:
+    """What two whole conversations have in common, and their last messages."""
+    chosen, rejected = answers["chosen"], answers["rejected"]
+    if chosen[:-1] != rejected[:-1]:
+        place = next(
+            (at for at, (a, b) in enumerate(zip(chosen, rejected, strict=False)) if a != b),
+            min(map(len, answers.values())),
+        )
+        raise UsageError(
+            f"chosen and rejected differ before their last message (from message {place + 1} on), so they are no two "
+            "answers to one prompt"
+        )
+    return chosen[:-1], {name: one[-1:] for name, one in answers.items()}
+
+
+def _appended(asked: list[Message], completion: list[Message]) -> tuple[list[Message], dict[str, list[Message]]]:
+    """A completion of several messages: all but its last one is asked, with the prompt in it or before it."""
+    before = completion[:-1]
+    if before[: len(asked)] != asked or not asked:
+        if any(one.role == "system" for one in before) or (before and before[0].role == "user" and asked):
+            raise UsageError("completion begins with other words of the user than the prompt; say once what is asked")
+        before = [*asked, *before]
+    return before, {"completion": completion[-1:]}
+
+
+def _checked(
+    asked: Sequence[Message], answers: Mapping[str, Sequence[Message]], sides: Sequence[str], row: Mapping[str, Any]
+) -> Exchange:
+    """The exchange, if its answers are the assistant's and its prompt ends with the user's turn.
+
+    Raises:
+        UsageError: They are not, or `prompt` says something else than the conversation.
+    """
+    for name in sides:
+        said = answers.get(name, ())
+        if len(said) > 1 and name != "completion":
+            raise UsageError(
+                f"{name} must be a text or one message of the assistant, it has {len(said)} messages after the prompt"
+            )
+        if [one.role for one in said] != ["assistant"]:
+            got = f"it is the {said[0].role}'s: {said[0].content!r:.60}" if said else f"there is none in {_names(row)}"
+            raise UsageError(
+                f"{name} must be a text or one message of the assistant, and {got}. What a model learns is its own "
+                "words; leave out what comes after its last answer"
+            )
+    if not asked or asked[-1].role != "user":
+        raise UsageError(
+            f"there is no prompt that ends with a user's turn in {_names(row)}, so there is nothing to answer"
+        )
+    _insist_on_one_prompt(asked, row)
+    return Exchange(tuple(asked), {name: answers[name][0].content for name in sides}, is_text=False)
+
+
+def _names(row: Mapping[str, Any]) -> str:
+    return f"the columns {', '.join(map(str, row))}" if row else "a row without columns"
+
+
+def _insist_on_one_prompt(asked: Sequence[Message], row: Mapping[str, Any]) -> None:
+    """Refuse a `prompt` that says something else than the conversation beside it."""
+    prompt = row.get("prompt")
+    if prompt is None or not _is_empty(row.get("turns")):
+        return
+    said = [one.content for one in _said(prompt, "user", "prompt")]
+    texts = [one.content for one in asked]
+    whole = "\n".join(texts)
+    if said != texts[: len(said)] and not all(_agree(one, [*texts, whole]) for one in said):
+        raise UsageError(f"prompt says {said[0]!r:.60}, and the conversation {texts[-1]!r:.60}: keep one of the two")
+
+
+def _agree(text: str, others: Sequence[str]) -> bool:
+    """Whether a text is one of others, or so much of one that it is no chance (a template around it)."""
+    pairs = [(min(text.strip(), other.strip(), key=len), max(text, other, key=len)) for other in others]
+    return any(text.strip() == other.strip() for other in others) or any(
+        len(short) >= FEWEST_IN_COMMON and short in long for short, long in pairs
+    )
+
+
+def reshaped(row: Mapping[str, Any], table: str) -> Row:
+    """The row in TRL's columns, whatever its shape: a text as prompt stays one, everything else becomes messages.
+
+    Columns beside the conversation ride along. RL rows get `instruction_id_list` and `kwargs` from a ground truth.
+
+    Raises:
+        UsageError: As of `read_exchange`.
+    """
+    found = read_exchange(row, table)
+    is_text = found.is_text and found.is_one
+    used = {
+        *CONVERSATIONS,
+        *SIDES["sft"],
+        *SIDES["pairs"],
+        "prompt",
+        "turns",
+        "system",
+        "instruction",
+        "input",
+        "output",
+        "history",
+    }
+    made: Row = {"prompt": found.turns[0].content if is_text else [_as_row(one) for one in found.turns]}
+    for name, text in found.answers.items():
+        made[name] = text if is_text else [{"role": "assistant", "content": text}]
+    return {
+        **made,
+        **{name: value for name, value in row.items() if name not in used},
+        **constraint_columns(row, table),
+    }
+
+
+def _as_row(one: Message) -> dict[str, str]:
+    return {"role": one.role, "content": one.content}
+
+
+def constraint_columns(row: Mapping[str, Any], table: str) -> Row:
+    """`instruction_id_list` and `kwargs` of an RL row that has them in its ground truth or label alone.
+
+    Raises:
+        UsageError: The ground truth is an object, and names no constraints of ours.
+    """
+    if table != "rl" or row.get("instruction_id_list") is not None:
+        return {}
+    model = row.get("reward_model")
+    truths = [row.get(name) for name in _LABELS] + [model.get("ground_truth") if isinstance(model, Mapping) else None]
+    truth = next((one for one in truths if one is not None and not isinstance(one, bool | int | float)), None)
+    if truth is None:
+        return {}
+    try:
+        label = label_of(truth, "The ground truth")
+    except UsageError:
+        return {}  # the answer to a sum, a text: another reward's business
+    if names_constraints(label):
+        ids = label["instruction_id_list"] if "instruction_id_list" in label else label["instruction_id"]
+        return {"instruction_id_list": ids, "kwargs": label["kwargs"]}
+    if isinstance(label, Mapping) and "func_name" in label:
+        raise UsageError(
+            f"the ground truth names open-instruct's function {label['func_name']!r}, which no kind of ours is; take "
+            "rows with instruction_id and kwargs (IF_multi_constraints)"
+        )
+    return {}
+
+
+def everything_said(row: Mapping[str, Any]) -> list[str]:
+    """All texts of a row's conversation, whoever said them; none where it has no such columns.
+
+    Raises:
+        UsageError: A column holds neither a text nor messages.
+    """
+    texts: list[str] = []
+    for name in (
+        "system",
+        "prompt",
+        *CONVERSATIONS,
+        "instruction",
+        "input",
+        "completion",
+        "output",
+        "chosen",
+        "rejected",
+    ):
+        value = row.get(name)
+        if isinstance(value, str):
+            texts.append(value)
+        elif value is not None:
+            texts += texts_in(value, name)
+    return list(dict.fromkeys(text for text in texts if text.strip()))
+
+
+def texts_in(value: Any, name: str) -> list[str]:
+    """The texts in a column of messages, parts or texts.
+
+    Raises:
+        UsageError: It holds something else.
+    """
+    if isinstance(value, str):
+        return [value]
+    if is_message(value):
+        one = read_message(value, name)
+        if one.text is None and one.role != "assistant" and not one.other:
+            raise UsageError(f"column {name!r} holds a message of the {one.role} without a content: {value!r:.60}")
+        return [one.text] if one.text else []
+    if is_listed(value):
+        return [text for one in value for text in ([one] if isinstance(one, str) else _texts_of(one, name))]
+    raise UsageError(f"column {name!r} holds {value!r:.60}; it must hold a text or a list of messages")
+
+
+def _texts_of(one: Any, name: str) -> list[str]:
+    if is_message(one):
+        return texts_in(one, name)
+    content = one.get("content", one.get("value", one.get("text"))) if isinstance(one, Mapping) else None
+    if content is None:
+        raise UsageError(f"column {name!r} holds {one!r:.60}; it must hold a text or a list of messages")
+    return [text] if (text := content_of(content, name).text) else []
+
+
+__all__ = [
+    "CONVERSATIONS", "SIDES", "Exchange", "Table", "constraint_columns", "everything_said", "read_exchange", "reshaped",
+    "texts_in",
+]  # fmt: skip
