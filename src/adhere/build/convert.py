@@ -226,18 +226,18 @@ def back_row(row: Row, table: str, shape: Shape) -> Row:
     return {**made, **riding}
 
 
-def read_table(path: Path, table: str | None = None) -> list[Row]:
+def read_table(path: Path, table: str = "") -> list[Row]:
     """The rows of a file of JSON lines.
 
     Args:
         path: The file.
-        table: `sft`, `pairs` or `rl`: each row is read in its shape and given in TRL's columns (`shapes.rows`);
-            otherwise rows come as they are.
+        table: `sft`, `pairs` or `rl`: each row is read in its shape and given in TRL's columns (`shapes.rows`). Of any
+            other, or none, rows come as they are.
 
     Raises:
         SpecError, UsageError: Naming the line that is none. Or there are none.
     """
-    rows = list(read_rows(path, (lambda row: reshaped(row, table)) if table in SIDES else lambda row: row))
+    rows = list(read_rows(path, lambda row: reshaped(row, table) if table in SIDES else row))
     if not rows:
         raise UsageError(f"{path} has no rows")
     return rows

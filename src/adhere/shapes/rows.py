@@ -102,7 +102,7 @@ def _said(value: Any, role: Role, name: str) -> list[Message]:
     if not is_listed(value):
         raise UsageError(f"{name} must be a text or a list of messages, got {type(value).__name__}: {value!r:.60}")
     if role == "user" and not any(map(is_message, value)) and any(value) and all(map(_is_part, value)):
-        return [_message({"role": role, "content": value}, name)]  # one content in parts
+        value = [{"role": role, "content": value}]  # one content in parts
     return [one for message in value if (one := _message(message, name)) is not None]
 
 

@@ -40,7 +40,11 @@ _CHANNEL = re.compile(
     ),
     re.DOTALL,
 )
-_BARE_FINAL = "assistantfinal"  # harmony, decoded without its special tokens: `analysis…assistantfinal…`
+# Harmony, decoded without its special tokens: `analysisWe need…assistantfinalThe sea…`. Where `assistantfinal` never
+# comes the answer was cut before it began. No word begins so: a letter that is no small one follows, and it is a
+# sentence's, no name of a program's (`analysisResult = …`).
+_BARE_ANALYSIS, _BARE_FINAL = "analysis", "assistantfinal"
+_CUT_ANALYSIS = re.compile(r"analysis(?=[^\W\d_])(?![a-z\u00df-\u00f6\u00f8-\u00ff])(?!\w*\s*[=:(.\[{;])")
 
 
 class SplitAnswer(NamedTuple):
@@ -123,9 +127,11 @@ def _split(text: str) -> _Split:
     if found is None:
         if rest.startswith(("<|channel|>", "<|start|>assistant<|channel|>")):
             return _split_channels(rest)
-        if rest.startswith("analysis") and _BARE_FINAL in rest:
-            before, _, after = rest.removeprefix("analysis").partition(_BARE_FINAL)
+        if rest.startswith(_BARE_ANALYSIS) and _BARE_FINAL in rest:
+            before, _, after = rest.removeprefix(_BARE_ANALYSIS).partition(_BARE_FINAL)
             return _Split(before.strip(), after.lstrip())
+        if _CUT_ANALYSIS.match(rest):
+            return _Split(rest.removeprefix(_BARE_ANALYSIS).strip(), "", is_cut=True)
         return _split_unopened(text, tags)
     reasoning: list[str] = []
     while found is not None and found.lastindex is not None:

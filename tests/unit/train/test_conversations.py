@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from adhere.build.transforms.base import Settings, transform  # noqa: E402
-from adhere.errors import IntegrityError, SpecError  # noqa: E402
+from adhere.errors import IntegrityError, SpecError, UsageError  # noqa: E402
 from adhere.models.chat import render  # noqa: E402
 from adhere.schema import Message, PairRow, RlRow, SftRow, encode  # noqa: E402
 from adhere.train.methods.sft import SftSettings, token_rows  # noqa: E402
@@ -125,6 +125,28 @@ def _sentence(kind: str) -> str:
     from adhere.schema import ConstraintRef
 
     return from_ref(ConstraintRef(kind, {})).describe()
+
+
+@pytest.mark.parametrize("stage", ["sft", "dpo"])
+def test_a_row_longer_than_the_models_positions_is_refused(tmp_path: Path, stage: str) -> None:
+    """A row of 6,015 tokens was trained on a model of 1,024 positions without a word."""
+    long = " ".join(["word"] * 1200)
+    row = {"prompt": "q", "completion": long} if stage == "sft" else {"prompt": "q", "chosen": "a", "rejected": long}
+    short = {"prompt": "r", "completion": "b", "chosen": "c", "rejected": "d"}
+    rows = json.dumps(short) + "\n" + json.dumps({**row, "prompt_id": "long one"})
+    (tmp_path / f"{'sft' if stage == 'sft' else 'pairs'}.jsonl").write_text(rows)
+
+    def run(**settings: Any) -> Any:
+        recipe = Recipe(
+            "r", (StageSpec(stage, settings),), start="random/2m", data=str(tmp_path), precision="fp32", guards="warn"
+        )
+        return run_recipe(recipe, tmp_path / f"out-{len(settings)}", base=Path())
+
+    with pytest.raises(UsageError, match=r"row 'long one' has 1,\d+ tokens, and the model has 1,024 positions"):
+        run(epochs=1)
+    if stage == "sft":
+        (done,) = run(epochs=1, longest=1024)
+        assert done.log[0]["rows_left_out"] == 1
 
 
 @pytest.mark.parametrize("system", [False, True])

@@ -17,7 +17,7 @@ from adhere.schema import Message, PairRow, SftRow, derive_seed
 from adhere.train.packed.pack import TokenRow
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 __all__ = [
     "TokenPair",
@@ -25,6 +25,7 @@ __all__ = [
     "completion_ids",
     "end_of_turn",
     "every_answer",
+    "insist_on_positions",
     "pair_rows",
     "prompt_ids",
     "sft_rows",
@@ -82,6 +83,52 @@ def completion_ids(tokenizer: PreTrainedTokenizerBase, text: str, *, name: str) 
         raise UsageError(f"The {name} is empty: there is nothing to learn from it. Drop the row")
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     return (*ids, end_of_turn(tokenizer))
+
+
+def insist_on_positions(
+    rows: Iterable[object],
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    stage: str,
+    longest: int | None = None,
+) -> None:
+    """Refuse, before anything is learned, a row that is longer than the model has positions.
+
+    Args:
+        rows: Supervised rows and pairs; others are not looked at.
+        model: Which.
+        tokenizer: Its tokenizer.
+        stage: Which stage learns from them, for the message.
+        longest: The stage leaves out rows of more tokens itself; None: it does not.
+
+    Raises:
+        UsageError: Naming the row, and how many there are.
+    """
+    positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if not isinstance(positions, int) or (longest is not None and longest <= positions):
+        return
+    too_long = []
+    for row in rows:
+        if not isinstance(row, SftRow | PairRow):
+            continue
+        answers = (row.completion,) if isinstance(row, SftRow) else (row.chosen, row.rejected)
+        asked = row.prompt if not row.turns else "".join(turn.content for turn in row.turns)
+        # A token stands for a byte at least, but for those of the template: most rows need not be cut to see it.
+        if len((asked + max(answers, key=len)).encode(errors="replace")) * 2 + 1024 < positions:
+            continue
+        said = max(len(completion_ids(tokenizer, one, name="answer")) for one in answers if one.strip())
+        tokens = len(prompt_ids(tokenizer, row.asked)) + said
+        if tokens > positions:
+            too_long.append((row.prompt_id, tokens))
+    if too_long:
+        name, tokens = too_long[0]
+        advice = f"leave them out: settings = {{ longest = {positions} }}" if "sft" in stage else "leave them out"
+        raise UsageError(
+            f"{stage}: row {name!r} has {tokens:,} tokens, and the model has {positions:,} positions; so have "
+            f"{len(too_long):,} rows in all. What stands behind the last position is learned for nothing: {advice}, or "
+            "start from a model that reads longer texts"
+        )
 
 
 def sft_rows(tokenizer: PreTrainedTokenizerBase, rows: Iterable[SftRow]) -> list[TokenRow]:

@@ -20,6 +20,7 @@ from adhere.extras import need
 from adhere.progress import Progress
 from adhere.schema import PairRow, RlRow, SftRow, derive_seed
 from adhere.train.batch.rollout import RolloutSettings, Scorer, insist_on_room
+from adhere.train.batch.rows import insist_on_positions
 from adhere.train.budget.cost import Shape
 from adhere.train.budget.ledger import LogRow, StageLedger, StageResult, observing
 from adhere.train.checkpoint import keeping
@@ -141,6 +142,7 @@ def train_stage(
         rows, ordering = training.rows, None
         if isinstance(settings, RolloutSettings):
             insist_on_room([row for row in rows if isinstance(row, RlRow)], settings, model, tokenizer)
+        insist_on_positions(rows, model, tokenizer, stage=name, longest=getattr(settings, "longest", None))
         if training.judge is not None and orders_anew(settings, stage):
             ordering = ordering_of(
                 [row for row in rows if isinstance(row, RlRow)],
