@@ -20,10 +20,10 @@ from adhere.extras import need
 from adhere.progress import Progress
 from adhere.schema import PairRow, RlRow, SftRow, derive_seed
 from adhere.train.batch.rollout import RolloutSettings, Scorer, insist_on_room
-from adhere.train.batch.rows import insist_on_positions
 from adhere.train.budget.cost import Shape
 from adhere.train.budget.ledger import LogRow, StageLedger, StageResult, observing
 from adhere.train.checkpoint import keeping
+from adhere.train.packed.rows import insist_on_positions
 from adhere.train.parallel import first_does, is_sharding, place
 from adhere.train.settings import Lora, OptimizerSettings, with_base
 from adhere.train.stage.guards import Guards, Policy, halved_once, too_large
