@@ -23,7 +23,7 @@ from adhere.extras import need
 from adhere.schema import content_hash, encode, write_atomic
 from adhere.shapes.files import read_rows
 from adhere.shapes.labels import refs_of
-from adhere.shapes.rows import SIDES, constraint_columns, read_exchange, reshaped
+from adhere.shapes.rows import SIDES, constraint_columns, in_trl_columns, read_exchange
 
 Row = dict[str, Any]
 Shape = Literal["llamafactory", "verl", "openrlhf", "sharegpt"]
@@ -75,10 +75,10 @@ def convert(rows: Sequence[Row], table: str, shape: Shape) -> list[Row] | None:
     """
     if not has_shape(table, shape):
         return None
-    return [_numbered(number, lambda row: convert_row(row, table, shape), row) for number, row in enumerate(rows, 1)]
+    return [_name_row(number, lambda row: convert_row(row, table, shape), row) for number, row in enumerate(rows, 1)]
 
 
-def _numbered(number: int, change: Callable[[Row], Row], row: Row) -> Row:
+def _name_row(number: int, change: Callable[[Row], Row], row: Row) -> Row:
     try:
         return change(row)
     except UsageError as problem:
@@ -92,7 +92,7 @@ def convert_row(row: Row, table: str, shape: Shape) -> Row:
         UsageError: It is no row of this table, or the other tool cannot say what it says.
     """
     makers = {"llamafactory": _llamafactory, "sharegpt": _sharegpt, "openrlhf": _openrlhf, "verl": _verl}
-    plain = reshaped(row, table)
+    plain = in_trl_columns(row, table)
     if table == "rl":
         plain |= _constraints(plain)
     return {**makers[shape](plain, table), **_riding(plain)}
@@ -199,7 +199,7 @@ def back(rows: Sequence[Row], table: str, shape: Shape) -> list[Row]:
     Raises:
         UsageError: As of `back_row`; says which row.
     """
-    return [_numbered(number, lambda row: back_row(row, table, shape), row) for number, row in enumerate(rows, 1)]
+    return [_name_row(number, lambda row: back_row(row, table, shape), row) for number, row in enumerate(rows, 1)]
 
 
 def back_row(row: Row, table: str, shape: Shape) -> Row:
@@ -237,7 +237,7 @@ def read_table(path: Path, table: str = "") -> list[Row]:
     Raises:
         SpecError, UsageError: Naming the line that is none. Or there are none.
     """
-    rows = list(read_rows(path, lambda row: reshaped(row, table) if table in SIDES else row))
+    rows = list(read_rows(path, lambda row: in_trl_columns(row, table) if table in SIDES else row))
     if not rows:
         raise UsageError(f"{path} has no rows")
     return rows

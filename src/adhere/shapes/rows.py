@@ -70,20 +70,20 @@ def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
     if table == "sft" and full.get("label") is False:
         raise UsageError("label is false: this answer was not preferred (KTO's rows), and it would be learned as right")
     sides = SIDES[table]
-    answers = {name: _said(full[name], "assistant", name) for name in sides if name in full}
+    answers = {name: _messages(full[name], "assistant", name) for name in sides if name in full}
     if table == "pairs" and set(answers) == set(sides) and _are_whole(answers):
-        return _checked(*_divided(answers), sides, full)
+        return _check(*_divide(answers), sides, full)
     asked, is_text = _prompt_of(full, has_answers=bool(answers) or not sides)
     if not answers and sides == ("completion",):
         conversation = _conversation(full)
         if conversation is not None:
-            return _checked(conversation[:-1], {"completion": conversation[-1:]}, sides, full)
+            return _check(conversation[:-1], {"completion": conversation[-1:]}, sides, full)
         output = full.get("output")
         if isinstance(output, str):
             answers = {"completion": [Message("assistant", output)]}
     if sides == ("completion",) and "completion" in answers:
-        asked, answers = _appended(asked, answers["completion"])
-    return _checked(asked, answers, sides, full)._replace(is_text=bool(is_text))
+        asked, answers = _append(asked, answers["completion"])
+    return _check(asked, answers, sides, full)._replace(is_text=bool(is_text))
 
 
 def _is_empty(value: Any) -> bool:
@@ -93,7 +93,7 @@ def _is_empty(value: Any) -> bool:
     return value is None or (hasattr(value, "__len__") and len(value) == 0)
 
 
-def _said(value: Any, role: Role, name: str) -> list[Message]:
+def _messages(value: Any, role: Role, name: str) -> list[Message]:
     """A text as one message of `role`; one message; or messages."""
     if isinstance(value, str):
         return _hh(value) if name in SIDES["pairs"] and _MARK.match(value) else [Message(role, value)]
@@ -139,7 +139,7 @@ def _conversation(row: Mapping[str, Any]) -> list[Message] | None:
     name = next((name for name in CONVERSATIONS if not _is_empty(row.get(name))), None)
     if name is None:
         return None
-    return _with_system(row, _said(row[name], "user", name))
+    return _with_system(row, _messages(row[name], "user", name))
 
 
 def _with_system(row: Mapping[str, Any], messages: list[Message]) -> list[Message]:
@@ -152,10 +152,10 @@ def _with_system(row: Mapping[str, Any], messages: list[Message]) -> list[Messag
 def _prompt_of(row: Mapping[str, Any], *, has_answers: bool) -> tuple[list[Message], bool | None]:
     """Everything that is asked, and whether it was a text; None: it is what a conversation has before its answer."""
     if not _is_empty(row.get("turns")):
-        return _said(row["turns"], "user", "turns"), False
+        return _messages(row["turns"], "user", "turns"), False
     if "prompt" in row and (has_answers or all(_is_empty(row.get(name)) for name in CONVERSATIONS)):
         prompt = row["prompt"]
-        return _with_system(row, _said(prompt, "user", "prompt")), isinstance(prompt, str)
+        return _with_system(row, _messages(prompt, "user", "prompt")), isinstance(prompt, str)
     if isinstance(row.get("instruction"), str):
         text = "\n".join(part for part in (row["instruction"], row.get("input") or "") if part)
         said = [Message(role, one) for pair in row.get("history") or () for role, one in _pair(pair)]
@@ -164,7 +164,7 @@ def _prompt_of(row: Mapping[str, Any], *, has_answers: bool) -> tuple[list[Messa
     if conversation is not None:
         return conversation, False
     if "input" in row and not isinstance(row["input"], Mapping):
-        return _said(row["input"], "user", "input"), isinstance(row["input"], str)
+        return _messages(row["input"], "user", "input"), isinstance(row["input"], str)
     return [], None
 
 
@@ -179,7 +179,7 @@ def _are_whole(answers: Mapping[str, Sequence[Message]]) -> bool:
     return all(one and one[0].role != "assistant" for one in answers.values())
 
 
-def _divided(answers: Mapping[str, list[Message]]) -> tuple[list[Message], dict[str, list[Message]]]:
+def _divide(answers: Mapping[str, list[Message]]) -> tuple[list[Message], dict[str, list[Message]]]:
     """What two whole conversations have in common, and their last messages."""
     chosen, rejected = answers["chosen"], answers["rejected"]
     if chosen[:-1] != rejected[:-1]:
@@ -194,7 +194,7 @@ def _divided(answers: Mapping[str, list[Message]]) -> tuple[list[Message], dict[
     return chosen[:-1], {name: one[-1:] for name, one in answers.items()}
 
 
-def _appended(asked: list[Message], completion: list[Message]) -> tuple[list[Message], dict[str, list[Message]]]:
+def _append(asked: list[Message], completion: list[Message]) -> tuple[list[Message], dict[str, list[Message]]]:
     """A completion of several messages: all but its last one is asked, with the prompt in it or before it."""
     before = completion[:-1]
     if before[: len(asked)] != asked or not asked:
@@ -204,7 +204,7 @@ def _appended(asked: list[Message], completion: list[Message]) -> tuple[list[Mes
     return before, {"completion": completion[-1:]}
 
 
-def _checked(
+def _check(
     asked: Sequence[Message], answers: Mapping[str, Sequence[Message]], sides: Sequence[str], row: Mapping[str, Any]
 ) -> Exchange:
     """The exchange, if its answers are the assistant's and its prompt ends with the user's turn.
@@ -241,7 +241,7 @@ def _insist_on_one_prompt(asked: Sequence[Message], row: Mapping[str, Any]) -> N
     prompt = row.get("prompt")
     if prompt is None or not _is_empty(row.get("turns")):
         return
-    said = [one.content for one in _said(prompt, "user", "prompt")]
+    said = [one.content for one in _messages(prompt, "user", "prompt")]
     texts = [one.content for one in asked]
     whole = "\n".join(texts)
     if said != texts[: len(said)] and not all(_agree(one, [*texts, whole]) for one in said):
@@ -256,7 +256,7 @@ def _agree(text: str, others: Sequence[str]) -> bool:
     )
 
 
-def reshaped(row: Mapping[str, Any], table: str) -> Row:
+def in_trl_columns(row: Mapping[str, Any], table: str) -> Row:
     """The row in TRL's columns, whatever its shape: a text as prompt stays one, everything else becomes messages.
 
     Columns beside the conversation ride along. RL rows get `instruction_id_list` and `kwargs` from a ground truth.
@@ -374,6 +374,13 @@ def _texts_of(one: Any, name: str) -> list[str]:
 
 
 __all__ = [
-    "CONVERSATIONS", "SIDES", "Exchange", "Table", "constraint_columns", "everything_said", "read_exchange", "reshaped",
+    "CONVERSATIONS",
+    "SIDES",
+    "Exchange",
+    "Table",
+    "constraint_columns",
+    "everything_said",
+    "in_trl_columns",
+    "read_exchange",
     "texts_in",
 ]  # fmt: skip

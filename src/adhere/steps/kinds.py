@@ -47,7 +47,7 @@ from adhere.schema import (
     decoder_of,
     encode,
 )
-from adhere.shapes.rows import SIDES, reshaped
+from adhere.shapes.rows import SIDES, in_trl_columns
 from adhere.verify.rows import Desk as Judge
 
 __all__ = ["Decontaminate", "Draw", "Judge", "Score", "Transform"]
@@ -115,7 +115,7 @@ class Transform(_RowStep):
     def rows(self, row: Row, number: int) -> list[Row]:
         """See _RowStep."""
         table = self.spec.table
-        return self._one.of(reshaped(row, table) if table in SIDES else row, number, self._settings)
+        return self._one.of(in_trl_columns(row, table) if table in SIDES else row, number, self._settings)
 
 
 class ScoreSpec(Record, frozen=True):

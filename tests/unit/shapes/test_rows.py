@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from adhere.cli import adhere
 from adhere.errors import UsageError
 from adhere.schema import PairRow, RlRow, SftRow
-from adhere.shapes.rows import read_exchange, reshaped
+from adhere.shapes.rows import in_trl_columns, read_exchange
 
 U, A, S = ({role: lambda text, role=role: {"role": role, "content": text}}[role] for role in ("user", "assistant", "system"))  # fmt: skip
 Q, ANSWER, OTHER, AGAIN, BYE = U("q"), A("a"), A("b"), U("r"), U("thanks, bye")
@@ -125,7 +125,7 @@ def test_a_row_is_read_by_roles(table: str, row: dict[str, Any], turns: list[tup
     found = read_exchange(row, table)
     assert [(one.role, one.content) for one in found.turns] == turns
     assert found.answers == SIDES[table]
-    again = read_exchange(reshaped(row, table), table)
+    again = read_exchange(in_trl_columns(row, table), table)
     assert again.turns == found.turns
     assert again.answers == found.answers
 
