@@ -74,7 +74,8 @@ def test_an_answer_that_one_seed_decides_is_fragile_and_says_which() -> None:
     assert (ruling.answer, ruling.fragile) == ("INCONCLUSIVE", True)
     assert ruling.headline.startswith("INCONCLUSIVE (FRAGILE), about the methods, over 5 seeds: +")
     assert ruling.because.startswith("the interval lies above 0, but without seed ")
-    assert ruling.because.endswith(" it holds 0: a single seed decides")
+    assert ruling.because.endswith(" decides")
+    assert "it holds 0: a single seed" in ruling.because
     assert str(on.deciding_seeds[-1]) in ruling.because
     assert "If the difference stays +" in ruling.decides
     assert "more, about" in ruling.decides, "and what the further seeds cost"
@@ -106,6 +107,61 @@ def test_a_gain_on_some_kinds_only_is_about_these_kinds() -> None:
     assert (ruling.answer, ruling.fragile, ruling.these_kinds) == ("YES", False, True)
     assert ruling.headline.startswith("YES, about the methods on these kinds of constraint, over 6 seeds")
     assert "so the answer is about these 20 kinds" in ruling.because
+
+
+def test_an_answer_that_one_kind_decides_is_fragile_and_names_it() -> None:
+    """One kind of twenty gains all its prompts at every seed, the others gain and lose alike."""
+    rng = np.random.default_rng(1)
+    kind = np.arange(PROMPTS) % KINDS
+    noise = np.where(rng.random((6, PROMPTS)) < 0.01, rng.choice([-1, 1], (6, PROMPTS)), 0)
+    made = np.where(kind == 1, 1, noise)
+    found = study(made)
+    ruling, on = rule(with_seeds(6), found), hangs_on(found)
+    assert ruling.primary.low is not None
+    assert ruling.primary.low > 0, "the interval alone says YES"
+    assert on.deciding_seeds == []
+    assert on.deciding_kinds == ["kind:1"]
+    assert (ruling.answer, ruling.fragile) == ("INCONCLUSIVE", True)
+    assert ruling.because.endswith("but without kind kind:1 it holds 0: a single kind of constraint decides")
+    assert on.kinds_left_out is not None
+    assert on.kinds_left_out.pairs == KINDS * (KINDS - 1) // 2
+    assert on.kinds_left_out.pairs_holding_zero >= KINDS - 1, "every pair with that kind"
+    assert "kind:1" in on.kinds_left_out.worst_pair
+
+
+def test_a_prompt_of_two_kinds_goes_with_either() -> None:
+    found = study(gains([0.2, 0.24, 0.22]))
+    both = [msgspec.structs.replace(one, turns=(*one.turns, found.prompts[1].turns[0])) for one in found.prompts]
+    on = hangs_on(Evaluations(found._found, both, found.seeds))
+    assert on.kinds_left_out is not None
+    assert [one.kind for one in on.kinds_left_out.each] == sorted(
+        {f"kind:{kind}" for kind in range(KINDS)} - {"kind:1"}
+    )
+
+
+def test_cells_that_an_arm_lost_whole_are_named_and_weighed() -> None:
+    """The control loses one trained kind at one seed; elsewhere both arms keep half of everything.
+
+    Two seeds, two trained kinds: one of four cells is lost. It alone makes the difference, all of it.
+    """
+    found = study(np.zeros((2, PROMPTS), dtype=int))
+    lost = msgspec.structs.replace(
+        found.of("b", 1),
+        passes=[
+            value and place % KINDS != 2
+            for place, value in enumerate(found.of("b", 1).passes)  # type: ignore[union-attr]
+        ],
+    )
+    after = Evaluations({**found._found, ("b", 1): lost}, found.prompts, found.seeds)
+    on = fragility(SPEC.verdict, after, arms=["a", "b"], trained=["kind:2", "kind:3", "kind:never-asked"])
+    assert on is not None
+    whole = on.lost_whole
+    assert whole is not None
+    assert [(one.arm, one.seed, one.kind, one.rate) for one in whole.lost] == [("b", 1, "kind:2", 0.0)]
+    assert (whole.cells, whole.count("a"), whole.count("b")) == (4, 0, 1)
+    assert whole.share == pytest.approx(1.0)
+    assert whole.difference == pytest.approx(0.0)
+    assert fragility(SPEC.verdict, after, trained=["kind:never-asked"]).lost_whole is None  # type: ignore[union-attr]
 
 
 def test_one_kind_says_nothing_about_others() -> None:

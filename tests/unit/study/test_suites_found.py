@@ -14,7 +14,7 @@ from adhere.store.summary import Accounting, GuardMeans, Rate, SliceScore, Summa
 from adhere.study.outcome.collect import _warnings
 from adhere.study.outcome.contrast import Evaluations, RunKey
 from adhere.study.outcome.result import SuiteFound
-from adhere.study.outcome.suites import suites_found
+from adhere.study.outcome.suites import forgotten, suites_found
 from adhere.study.run.measured import Measurement
 
 N = 60
@@ -149,3 +149,36 @@ def test_what_of_a_benchmark_was_not_measured_is_a_warning() -> None:
     assert _warnings(stored) == [  # type: ignore[arg-type]
         "ifbench: in 1 of 2 evaluations up to 75.0% of the prompts have no measurement; 45 answers ended in an error"
     ]
+
+
+def test_a_suite_is_parted_by_what_any_stage_trained() -> None:
+    """No comma is trained, a title is not: even prompts ask for the first alone, odd ones for both."""
+    spec = msgspec.structs.replace(
+        SPEC, seeds=[0, 1, 2], data=msgspec.structs.replace(SPEC.data, kinds=["punctuation:no_commas"])
+    )
+    runs = arms((0.8, 0.5), (0.4, 0.5))
+    one = suites_found(spec, {"ifeval": Evaluations(runs, prompts(), spec.seeds)}, {"ifeval": runs})[0]
+    parts = {part.part: part for part in one.parts}
+    assert {name: part.n_prompts for name, part in parts.items()} == {"trained": N // 2, "mixed": N // 2}
+    rates = {rate.arm: (rate.n_seeds, rate.passed) for rate in parts["trained"].rates}
+    assert rates == {"start": (1, 0.2), "a": (3, 0.8), "b": (3, 0.4)}
+    first = parts["trained"].contrasts[0]
+    assert (first.treatment, first.control, first.n_prompts) == ("a", "b", N // 2)
+    assert first.difference == pytest.approx(0.4)
+    untrained = msgspec.structs.replace(spec, data=msgspec.structs.replace(SPEC.data, kinds=["case:lower"]))
+    again = suites_found(untrained, {"ifeval": Evaluations(runs, prompts(), spec.seeds)}, {"ifeval": runs})[0]
+    assert [part.part for part in again.parts] == ["untrained"]
+
+
+def test_what_the_start_kept_and_an_arm_lost_is_counted() -> None:
+    """The start keeps both instructions; arm a loses titles, arm b nothing."""
+    runs: dict[RunKey, Measurement] = {("start", None): run(0.5, 0.8, seed=None)}
+    for seed in range(3):
+        runs["a", seed], runs["b", seed] = run(0.9, 0.0, seed=seed), run(0.9, 0.8, seed=seed)
+    spec = msgspec.structs.replace(SPEC, seeds=[0, 1, 2])
+    each = forgotten(spec, Evaluations({}, [], spec.seeds), {"ifeval": Evaluations(runs, prompts(), spec.seeds)})
+    by_arm = {one.arm: one for one in each}
+    assert [kind.id for kind in by_arm["a"].lost] == ["detectable_format:title"]
+    assert by_arm["b"].lost == []
+    assert (by_arm["a"].kinds, by_arm["a"].kept) == (2, 2)
+    assert by_arm["a"].difference == pytest.approx((0.4 * N - 0.8 * N / 2) / (1.5 * N))

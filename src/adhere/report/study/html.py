@@ -13,6 +13,15 @@ from adhere.report.pieces.guards import GUARDS
 from adhere.report.pieces.numbers import plural
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.wording import not_measured, verb_of
+from adhere.report.study.parts import (
+    FORGOTTEN_HEADINGS,
+    LOST_HEADINGS,
+    PART_HEADINGS,
+    forgotten_rows,
+    lost_rows,
+    part_contrast_rows,
+    part_rows,
+)
 from adhere.report.study.pictures import (
     contrast_forest,
     gain_chart,
@@ -109,6 +118,13 @@ def study_html(result: StudyResult) -> str:
         side_rows=[side_row(side) for side in result.sides.tests] if result.sides else [],
         side_reasons=side_reasons(result.sides.tests) if result.sides else [],
         fragility=result.fragility,
+        lost_headings=LOST_HEADINGS,
+        lost_rows=lost_rows(result),
+        part_headings=PART_HEADINGS,
+        part_rows={suite.name: part_rows(suite) for suite in result.suites},
+        part_contrasts={suite.name: part_contrast_rows(suite) for suite in result.suites},
+        forgotten_headings=FORGOTTEN_HEADINGS,
+        forgotten_rows=forgotten_rows(result),
         hangs_on=hangs_on_sentence(result),
         is_small=is_slight(result),
         in_words=in_words(result),

@@ -12,6 +12,16 @@ from adhere.report.pieces.numbers import count, decimal, p_value, percent, perce
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.untrusted import visible
 from adhere.report.pieces.wording import level, sentence, verb_of
+from adhere.report.study.parts import (
+    FORGOTTEN_HEADINGS,
+    LOST_HEADINGS,
+    PART_HEADINGS,
+    forgotten_rows,
+    lost_rows,
+    lost_whole_sentence,
+    part_contrast_rows,
+    part_rows,
+)
 from adhere.report.study.threats import threats
 from adhere.report.study.view import (
     GROWTH_HEADINGS,
@@ -93,6 +103,13 @@ def study_markdown(result: StudyResult) -> str:
             if result.tax
             else []
         ),
+        *(
+            ["What every arm lost of the kinds that the start keeps (points):",
+                _table(FORGOTTEN_HEADINGS, forgotten_rows(result))]
+            if result.forgotten
+            else []
+        ),
+        *_by_training(result),
         _list([matched_sentence(one) for one in result.matched]),
         *(["## The letter alone", _text(TRAPS_NOTE), _table(TRAP_HEADINGS,
             trap_rows(result.traps))] if result.traps else []),
@@ -134,6 +151,24 @@ def study_markdown(result: StudyResult) -> str:
         ),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _by_training(result: StudyResult) -> list[str]:
+    """Part every published suite by what was trained, and list the trained kinds that an arm lost whole."""
+    found = []
+    for suite in result.suites:
+        if suite.parts:
+            found += [
+                f"## {_text(suite.name)} by what was trained",
+                _table(PART_HEADINGS, part_rows(suite)),
+                _table(
+                    ("treatment − control", "prompts that ask for", "difference", "interval"), part_contrast_rows(suite)
+                ),
+            ]
+    rows = lost_rows(result)
+    if rows:
+        found += ["## Kinds lost whole", _text(lost_whole_sentence(result)), _table(LOST_HEADINGS, rows)]
+    return found
 
 
 def _rates(result: StudyResult) -> str:

@@ -16,6 +16,7 @@ from adhere.report.pieces.numbers import (
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.pieces.wording import level, not_measured, reason_of, sentence, verb_of
+from adhere.report.study.parts import FORGOTTEN_HEADINGS, forgotten_rows, parts_lines
 from adhere.report.study.threats import threats
 from adhere.report.study.view import (
     GROWTH_HEADINGS,
@@ -79,6 +80,7 @@ def _verdict(result: StudyResult, width: int) -> str:
         "Hangs on": hangs_on_sentence(result),
         "Price": price.text if (price := price_of(result)) else "",
         "Benchmarks": suites_line(result),
+        "By training": " ".join(f"{line}." for line in parts_lines(result)),
         "Scope": verdict.reach,
         "Decides": verdict.decides,
         "Rule": verdict.rule,
@@ -184,6 +186,13 @@ def _guards(result: StudyResult, width: int) -> str:
     if result.tax:
         tax = [["arm", "perplexity", "start", "worse by", "interval", "outcome"], *tax_rows(result)]
         lines += ["", "  What every arm forgot of plain English:", text_table(tax, width=width)]
+    if result.forgotten:
+        rows = [list(FORGOTTEN_HEADINGS), *forgotten_rows(result)]
+        lines += [
+            "",
+            "  What every arm lost of the kinds that the start keeps (points):",
+            text_table(rows, width=width),
+        ]
     if result.traps:
         lines += ["", "  The letter alone:", text_table([list(TRAP_HEADINGS), *trap_rows(result.traps)], width=width)]
         lines.append(paragraph(TRAPS_NOTE, width=width, hang=2))

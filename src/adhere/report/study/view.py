@@ -21,9 +21,19 @@ from adhere.report.pieces.numbers import (
 )
 from adhere.report.pieces.sides import following_words, rest_sentence, side_scores
 from adhere.report.pieces.wording import Effect, effect, verb_of
+from adhere.report.study.parts import kinds_left_out_sentence, lost_whole_sentence
 from adhere.store.summary import Floor, Share
 from adhere.study.design.tuned import Tuning
-from adhere.study.outcome.result import ArmScore, ArmTraps, CellNote, Contrast, Curve, GuardTest, Match, StudyResult
+from adhere.study.outcome.result import (
+    ArmScore,
+    ArmTraps,
+    CellNote,
+    Contrast,
+    Curve,
+    GuardTest,
+    Match,
+    StudyResult,
+)
 
 NO_RATE = "no prompt was measured (n = 0)"
 WHOLE_SUITE = 0.99  # of a benchmark; where less was measured, its line says so
@@ -386,6 +396,7 @@ def hangs_on_sentence(result: StudyResult) -> str:
         parts.append(
             f"Signs of the seeds' differences, flipped in all ways, on these prompts: p {p_value(on.sign_flip_p)}."
         )
+    parts += [text for text in (kinds_left_out_sentence(on.kinds_left_out), lost_whole_sentence(result)) if text]
     kinds = on.kinds
     if kinds.difference is None:
         parts.append(f"Of other kinds of constraint nothing is known: {kinds.reason}.")

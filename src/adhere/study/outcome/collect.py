@@ -23,7 +23,7 @@ from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, pool_fold
 from adhere.study.design.spec import StudySpec
 from adhere.study.design.tuned import load_tuning
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
-from adhere.study.outcome.fragile import fragility
+from adhere.study.outcome.fragile import hangs_on_of
 from adhere.study.outcome.growth import growth
 from adhere.study.outcome.guards import guard_tests, tax_tests
 from adhere.study.outcome.result import (
@@ -40,7 +40,7 @@ from adhere.study.outcome.result import (
 )
 from adhere.study.outcome.scores import scores_of
 from adhere.study.outcome.sides import changes_of, load_sides, with_sides
-from adhere.study.outcome.suites import suites_found
+from adhere.study.outcome.suites import forgotten, suites_found
 from adhere.study.outcome.traps import arm_traps
 from adhere.study.outcome.verdict import verdict
 from adhere.study.run.cells import CellRecord, load_cell
@@ -50,7 +50,7 @@ from adhere.train.budget.ledger import StageLedger
 from adhere.train.stage.guards import trips
 from adhere.train.stages import provenance_rows
 
-RESULT_VERSION = 3
+RESULT_VERSION = 4  # 4: without any single kind of constraint, too
 NO_ENGINE = EngineInfo(name="–", version="–", precision="–")  # nothing is evaluated yet
 PACKAGES = ("torch", "transformers", "numpy", "scipy", "msgspec")
 WITHIN = 0.1  # equal compute means: trained tokens and drawn answers differ by at most this share
@@ -130,7 +130,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
     frozen = load_frozen(study.directory)
     matched = _match_stages(spec, plan, stored.cells)
     withheld = _withheld(spec, stored, found[0], matched, failed=_failed_of(study, failures))
-    hangs_on, on_suites = fragility(spec.verdict, evaluations), stored.on_suites(study)
+    hangs_on, on_suites = hangs_on_of(spec, evaluations), stored.on_suites(study)
     costs = _arm_costs(spec, plan, stored, parameters)
     engine = next(iter(stored.runs.values())).engine if stored.runs else NO_ENGINE
     result = StudyResult(
@@ -162,6 +162,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         ),
         fragility=hangs_on,
         suites=suites_found(spec, on_suites, stored.suites),
+        forgotten=forgotten(spec, evaluations, on_suites),
         contrasts=found,
         guards=guard_tests(spec, evaluations, on_suites),
         tax=tax_tests(spec, evaluations),

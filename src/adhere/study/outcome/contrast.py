@@ -27,13 +27,24 @@ class Evaluations:
         seeds: Sequence[int],
         *,
         counts: Counts = msgspec.UNSET,
+        only: Sequence[int] | None = None,
     ) -> None:
         self.prompts, self.seeds, self.counts = prompts, tuple(seeds), counts
         self._found = dict(found)
+        self._only = None if only is None else frozenset(only)
 
     def counting(self, counts: Counts) -> Evaluations:
         """The same, with something else that counts."""
-        return Evaluations(self._found, self.prompts, self.seeds, counts=counts)
+        only = None if self._only is None else sorted(self._only)
+        return Evaluations(self._found, self.prompts, self.seeds, counts=counts, only=only)
+
+    def within(self, places: Sequence[int]) -> Evaluations:
+        """Return the same evaluations, of which only the prompts at `places` are looked at."""
+        return Evaluations(self._found, self.prompts, self.seeds, counts=self.counts, only=places)
+
+    def own(self, arm: str, seed: int | None) -> Measurement | None:
+        """Return the evaluation that is stored for just this arm and seed; the untrained arm has seed None alone."""
+        return self._found.get((arm, seed))
 
     def of(self, arm: str, seed: int) -> Measurement | None:
         """The evaluation of an arm at a seed, or None where it is not finished."""
@@ -45,7 +56,11 @@ class Evaluations:
 
     def places(self, wanted: str) -> list[int]:
         """Where the prompts of a slice stand in the suite."""
-        return [place for place, prompt in enumerate(self.prompts) if in_slice(prompt.tags.get("slice", ""), wanted)]
+        return [
+            place
+            for place, prompt in enumerate(self.prompts)
+            if in_slice(prompt.tags.get("slice", ""), wanted) and (self._only is None or place in self._only)
+        ]
 
 
 def contrasts(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:

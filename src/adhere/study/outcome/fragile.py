@@ -1,26 +1,57 @@
 """What a study's primary difference hangs on, and what that does to its answer.
 
-A YES or NO about a method needs more than an interval that excludes 0: it must still exclude 0 without any single seed.
-Where the interval over kinds of constraint does not exclude 0, the answer is limited to the kinds that were measured
-(docs/design/002-verdict.md).
+A YES or NO about a method needs more than an interval that excludes 0: it must still exclude 0 without any single seed,
+and without the prompts of any single kind of constraint. Where the interval over kinds does not exclude 0, the answer
+is limited to the kinds that were measured (docs/design/002-verdict.md).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+from scipy import stats
 
 from adhere.schema import Prompt
 from adhere.stats import fit_crossed, fit_kinds, holm, leave_one_out, sign_flip_p
-from adhere.study.design.spec import ContrastSpec, VerdictSpec, in_slice
+from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec, in_slice
 from adhere.study.outcome.contrast import Evaluations, Pairs, contrast, pairs_of, queries_of
-from adhere.study.outcome.result import Contrast, Fragility, KindDifference, LeftOut, OverKinds
+from adhere.study.outcome.result import (
+    Contrast,
+    Fragility,
+    KindDifference,
+    KindsLeftOut,
+    LeftOut,
+    LeftOutKind,
+    LostKind,
+    LostWhole,
+    OverKinds,
+)
+from adhere.study.outcome.trained import own_trained_kinds
+
+LOST_BELOW = 0.1  # of the prompts that ask for a kind alone
+FEWEST_KINDS = 3  # without one of two kinds the other is all there is
 
 
-def fragility(rule: VerdictSpec, evaluations: Evaluations) -> Fragility | None:
-    """What the primary difference hangs on; None where the two arms were not both measured."""
+def hangs_on_of(spec: StudySpec, evaluations: Evaluations) -> Fragility | None:
+    """Work out what a study's primary difference hangs on; None where the two arms were not both measured."""
+    arms = [arm.name for arm in spec.arms if arm.stages]
+    return fragility(spec.verdict, evaluations, arms=arms, trained=own_trained_kinds(spec))
+
+
+def fragility(
+    rule: VerdictSpec, evaluations: Evaluations, *, arms: Sequence[str] = (), trained: Sequence[str] = ()
+) -> Fragility | None:
+    """Work out what the primary difference hangs on; None where the two arms were not both measured.
+
+    Args:
+        rule: The verdict's.
+        evaluations: On the study's own prompts.
+        arms: The trained arms, of which is told what they lost whole.
+        trained: The kinds that training asked for.
+    """
     pairs = pairs_of(rule.primary, evaluations)
     if not pairs.treatment_SP.size:
         return None
@@ -34,7 +65,100 @@ def fragility(rule: VerdictSpec, evaluations: Evaluations) -> Fragility | None:
         sign_flip_p=sign_flip_p(d_SP.mean(axis=1)),
         kinds=_over_kinds(pairs, d_SP, evaluations, rule.confidence),
         slices=_by_slice(rule.primary, evaluations, rule),
+        kinds_left_out=_without_kinds(pairs, d_SP, evaluations, rule.confidence),
+        lost_whole=_lost_whole(rule, evaluations, arms, trained),
     )
+
+
+def _without_kinds(pairs: Pairs, d_SP: np.ndarray, evaluations: Evaluations, confidence: float) -> KindsLeftOut | None:
+    """Leave out every prompt that asks for a kind, alone or among others; then for either of two kinds."""
+    asks_P = [
+        {ref.id for turn in evaluations.prompts[place].turns for ref in turn.constraints} for place in pairs.places
+    ]
+    kinds = sorted(set().union(*asks_P))
+    if len(kinds) < FEWEST_KINDS:
+        return None
+    queries = queries_of(evaluations, pairs.places)
+
+    def without(*left_out: str) -> LeftOutKind | None:
+        columns = [place for place, asks in enumerate(asks_P) if asks.isdisjoint(left_out)]
+        fit = fit_crossed(d_SP[:, columns], clusters_P=[queries[column] for column in columns])
+        if fit is None:
+            return None
+        return LeftOutKind(" + ".join(left_out), len(columns), fit.value, *fit.interval(confidence))
+
+    side = 1.0 if d_SP.mean() >= 0 else -1.0
+
+    def margin(one: LeftOutKind) -> float:
+        """How far the interval stays on its side of 0."""
+        return one.low if side > 0 else -one.high
+
+    each = [one for kind in kinds if (one := without(kind)) is not None]
+    pairs_left = [one for two in itertools.combinations(kinds, 2) if (one := without(*two)) is not None]
+    worst = min(pairs_left, key=margin, default=None)
+    return KindsLeftOut(
+        each,
+        len(pairs_left),
+        sum(one.low <= 0 <= one.high for one in pairs_left),
+        worst.kind.split(" + ") if worst else [],
+        side * margin(worst) if worst else None,
+    )
+
+
+def _lost_whole(
+    rule: VerdictSpec, evaluations: Evaluations, arms: Sequence[str], trained: Sequence[str]
+) -> LostWhole | None:
+    """Count the cells of seed x trained kind that hardly anything follows; None where no prompt asks for one alone.
+
+    The share and the difference without them are of unweighted cells, so a kind with many prompts weighs no more.
+    """
+    places = {
+        kind: [place for place in evaluations.places(rule.slice) if _kind_of(evaluations.prompts[place]) == kind]
+        for kind in trained
+    }
+    kinds = [kind for kind in trained if places[kind]]
+    seeds = evaluations.common_seeds(rule.treatment, rule.control)
+    if not kinds or not seeds:
+        return None
+    rates = {
+        (arm, seed): [_rate(evaluations, arm, seed, places[kind]) for kind in kinds]
+        for arm in dict.fromkeys([*arms, rule.treatment, rule.control])
+        for seed in evaluations.seeds
+        if evaluations.of(arm, seed) is not None
+    }
+    lost = [
+        LostKind(arm, seed, kind, len(places[kind]), rate)
+        for (arm, seed), row in rates.items()
+        for kind, rate in zip(kinds, row, strict=True)
+        if rate is not None and rate < LOST_BELOW
+    ]
+    t_SK, c_SK = (
+        np.array([rates[arm, seed] for seed in seeds], dtype=np.float64) for arm in (rule.treatment, rule.control)
+    )
+    return LostWhole(LOST_BELOW, len(seeds) * len(kinds), lost, *_without_cells(t_SK, c_SK, rule.confidence))
+
+
+def _rate(evaluations: Evaluations, arm: str, seed: int, places: Sequence[int]) -> float | None:
+    run = evaluations.of(arm, seed)
+    outcomes = run.outcomes(evaluations.counts) if run is not None else []
+    known = [outcomes[place] for place in places if outcomes[place] is not None]
+    return sum(map(bool, known)) / len(known) if known else None
+
+
+def _without_cells(
+    t_SK: np.ndarray, c_SK: np.ndarray, confidence: float
+) -> tuple[float | None, float | None, float | None, float | None]:
+    """Return the share of the difference in cells that either arm lost, and the difference elsewhere with interval."""
+    d_SK = t_SK - c_SK
+    is_kept_SK = (t_SK >= LOST_BELOW) & (c_SK >= LOST_BELOW)  # False where nothing was measured, too
+    total = float(np.nansum(d_SK))
+    share = float(np.nansum(d_SK[~is_kept_SK])) / total if total else None
+    seeds = [float(row[kept].mean()) for row, kept in zip(d_SK, is_kept_SK, strict=True) if kept.any()]
+    if len(seeds) < 2:
+        return share, None, None, None
+    half = float(stats.t.ppf(0.5 + confidence / 2, len(seeds) - 1) * np.std(seeds, ddof=1) / len(seeds) ** 0.5)
+    mean = float(np.mean(seeds))
+    return share, mean, mean - half, mean + half
 
 
 def _over_kinds(pairs: Pairs, d_SP: np.ndarray, evaluations: Evaluations, confidence: float) -> OverKinds:

@@ -27,18 +27,19 @@ from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.answer import ArmRates, Disagreement, Effect, Range, Reproduction, found_of, kinds_of_answer
 from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrast, contrasts
-from adhere.study.outcome.fragile import fragility
+from adhere.study.outcome.fragile import hangs_on_of
 from adhere.study.outcome.growth import growth
 from adhere.study.outcome.guards import guard_tests, tax_tests
 from adhere.study.outcome.result import Fragility, GuardTest, StudyResult, StudyVerdict
 from adhere.study.outcome.scores import scores_of
-from adhere.study.outcome.suites import suites_found
+from adhere.study.outcome.suites import forgotten, suites_found
 from adhere.study.outcome.verdict import verdict
 from adhere.study.run.measured import Measurement
 from adhere.study.run.records import unpack
 
 RESULT, RECORDS = "result.json", "records.tar.xz"
 FRAGILITY_SINCE = 3  # version of the result from which the rule asks what an answer hangs on
+KINDS_SINCE = 4  # … and whether a single kind of constraint decides it
 TOLERANCE = 1e-9  # relative and absolute: another processor's last bits
 
 
@@ -138,7 +139,7 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
         one.name: Evaluations(runs.get(one.name, {}), asked[one.name].prompts, spec.seeds) for one in result.suites
     }
     found = contrasts(spec, evaluations)
-    on = fragility(spec.verdict, evaluations)
+    on = hangs_on_of(spec, evaluations)
     shared = sum(run.seconds for by_arm in runs.values() for (_, seed), run in by_arm.items() if seed is None) / 60
     per_seed = (result.minutes - shared) / len(result.seeds_finished) if result.seeds_finished else None
 
@@ -156,7 +157,7 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
     sound = None
     if spec.verdict.counts != "sound" and all(one.sound is not None for one in arms.values()):
         sound = found_of(contrast(spec.verdict.primary, evaluations.counting("sound"), spec.verdict, role="primary"))
-    then = rule(on if result.version >= FRAGILITY_SINCE else None)
+    then = rule(_as_then(on, result.version))
     parts = {
         "verdict": {"answer": then.answer, "primary": found[0]},
         "contrasts": found,
@@ -166,8 +167,16 @@ def _recompute(result: StudyResult, records: Path) -> _Recomputation:
         "fragility": on,
         "suites": suites_found(spec, on_suites, runs),
         "growth": growth(spec, evaluations, result.arm_costs),
+        "forgotten": forgotten(spec, evaluations, on_suites),
     }
     return _Recomputation(msgspec.to_builtins(parts), rule(on), on, arms, sound)
+
+
+def _as_then(on: Fragility | None, version: int) -> Fragility | None:
+    """Return what an answer hung on by the rule of a result's version."""
+    if on is None or version >= KINDS_SINCE:
+        return on
+    return msgspec.structs.replace(on, kinds_left_out=None) if version >= FRAGILITY_SINCE else None
 
 
 def _guards(

@@ -140,17 +140,86 @@ class OverKinds(Record, frozen=True):
     reason: str = ""
 
 
+class LeftOutKind(Record, frozen=True):
+    """The primary difference on the prompts that do not ask for one kind of constraint, alone or among others."""
+
+    kind: str
+    n_prompts: int
+    difference: float
+    low: float
+    high: float
+
+
+class KindsLeftOut(Record, frozen=True):
+    """The primary difference without each kind of constraint, and without each two.
+
+    `pairs_holding_zero` of `pairs` leave an interval that holds 0; `worst_pair` leaves the interval that comes nearest
+    to 0, or furthest beyond it, and `worst_low` its end on that side.
+    """
+
+    each: list[LeftOutKind]
+    pairs: int
+    pairs_holding_zero: int
+    worst_pair: list[str]
+    worst_low: float | None
+
+
+class LostKind(Record, frozen=True):
+    """A trained kind that an arm hardly follows at one seed: `rate` over `n_prompts` that ask for it alone."""
+
+    arm: str
+    seed: int
+    kind: str
+    n_prompts: int
+    rate: float
+
+
+class LostWhole(Record, frozen=True):
+    """Cells of seed x trained kind that an arm lost whole, and how much of the primary difference comes from them.
+
+    Attributes:
+        below: A cell is lost where less than this share of its prompts counts.
+        cells: How many cells each arm has: seeds times kinds.
+        lost: Those that are lost, of every trained arm.
+        share: Of the primary difference over all these cells, the part that lies in cells that either of the two arms
+            lost. None where that difference is 0.
+        difference, low, high: The primary difference over the cells that neither lost, mean over seeds with t
+            interval; None where fewer than two seeds have such cells.
+    """
+
+    below: float
+    cells: int
+    lost: list[LostKind]
+    share: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+
+    def count(self, arm: str) -> int:
+        """Return how many cells an arm lost."""
+        return sum(one.arm == arm for one in self.lost)
+
+
 class Fragility(Record, frozen=True):
     """What the primary difference hangs on: each seed, their signs, the kinds of constraint, the slices.
 
     `left_out` is empty with one seed. `sign_flip_p` is exact over seeds; it cannot fall below 2^(1 - seeds). `slices`
-    are tests of the primary contrast on each slice, with Holm's adjustment among them.
+    are tests of the primary contrast on each slice, with Holm's adjustment among them. `kinds_left_out` is None with
+    fewer than three kinds, and like `lost_whole` in results that are older than them.
     """
 
     left_out: list[LeftOut]
     sign_flip_p: float | None
     kinds: OverKinds
     slices: list[Contrast]
+    kinds_left_out: KindsLeftOut | None = None
+    lost_whole: LostWhole | None = None
+
+    @property
+    def deciding_kinds(self) -> list[str]:
+        """Kinds of constraint without which the interval reaches 0."""
+        each = self.kinds_left_out.each if self.kinds_left_out else []
+        return [one.kind for one in each if one.low <= 0 <= one.high]
 
     @property
     def deciding_seeds(self) -> list[int]:
@@ -222,6 +291,28 @@ class InstructionDifference(Record, frozen=True):
     p_adjusted: float | None
 
 
+class PartRate(Record, frozen=True):
+    """How often an arm passes a part of a suite's prompts, mean over its seeds; `sound` None in older records."""
+
+    arm: str
+    n_seeds: int
+    passed: float | None
+    sound: float | None
+
+
+class SuitePart(Record, frozen=True):
+    """The prompts of a suite that ask only for trained kinds, for none, or for both (`mixed`).
+
+    A kind is trained if any stage of the study had prompts that ask for the same thing, under whatever name. Contrasts
+    are those of the suite, passes first; p-values are not adjusted over parts.
+    """
+
+    part: Literal["trained", "mixed", "untrained"]
+    n_prompts: int
+    rates: list[PartRate]
+    contrasts: list[Contrast]
+
+
 class SuiteFound(Record, frozen=True):
     """A published suite as an outcome of the study. `contrasts` begin with that of the verdict (prompts, strict).
 
@@ -236,6 +327,25 @@ class SuiteFound(Record, frozen=True):
     scores: list[SuiteScore]
     instructions: list[InstructionDifference]
     floor: Floor | None = None
+    parts: list[SuitePart] = []
+
+
+class Forgotten(Record, frozen=True):
+    """What a trained arm lost of the kinds of constraint that the start kept, on one suite ("": the study's prompts).
+
+    `kept` of `kinds` the start keeps at least a tenth of the time; `difference` is the arm's mean rate over these less
+    the start's, with the interval over seeds and instructions. `lost` are those among them that fell by more than
+    chance (Holm over them).
+    """
+
+    arm: str
+    suite: str
+    kinds: int
+    kept: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    lost: list[InstructionDifference]
 
 
 class StudySides(Record, frozen=True):
@@ -451,7 +561,8 @@ class StudyResult(Record, frozen=True):
     hangs on; None where nothing was measured, and in results of version 2. `cells`: the checkpoint of each trained arm
     and seed that was evaluated, `ARM (seed N)` -> folder of its cell. `sides`: what other harnesses measured of the
     compared checkpoints, where their files were joined. `growth`: both compared methods at several budgets, where the
-    study varies them. `floors`: of each slice, what the best answerer without a model passes.
+    study varies them. `floors`: of each slice, what the best answerer without a model passes. `forgotten`: what each
+    trained arm lost of the kinds that the start kept.
     """
 
     version: int
@@ -498,6 +609,7 @@ class StudyResult(Record, frozen=True):
     growth: Growth | None = None
     traps: list[ArmTraps] = []
     floors: dict[str, Floor] = {}
+    forgotten: list[Forgotten] = []
 
     @property
     def not_worse(self) -> str:

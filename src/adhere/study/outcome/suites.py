@@ -10,14 +10,25 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from adhere.stats import fit_crossed, holm
+from adhere.stats import Crossed, fit_crossed, holm
 from adhere.study.design.spec import ContrastSpec, StudySpec
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrast
-from adhere.study.outcome.result import Contrast, InstructionDifference, SuiteFound, SuiteScore
+from adhere.study.outcome.result import (
+    Contrast,
+    Forgotten,
+    InstructionDifference,
+    PartRate,
+    SuiteFound,
+    SuitePart,
+    SuiteScore,
+)
 from adhere.study.outcome.scores import pooled_guard, pooled_share, with_sound
+from adhere.study.outcome.trained import PARTS, Part, part_of, trained_kinds
 from adhere.study.run.measured import Measurement
 
 Pair = tuple[str, str]  # treatment, control
+KEPT_FROM = 0.1  # a kind that the start keeps less often than this cannot be forgotten
+SURE = 0.05  # Holm's p from which a fall is more than chance
 
 
 def suites_found(
@@ -51,6 +62,7 @@ def suites_found(
             scores=_scores(spec, runs.get(name, {})),
             instructions=[found for pair in _tables(spec) for found in _instructions(spec, pair, one)],
             floor=next((run.summary.floor for run in runs.get(name, {}).values()), None),
+            parts=_parts(spec, one),
         )
         for (name, one), first, more in zip(suites.items(), primary, others, strict=True)
     ]
@@ -81,6 +93,71 @@ def _sound(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
         return []
     found = (_contrast(spec, pair, evaluations.counting("sound"), primary=False) for pair in _tables(spec))
     return [msgspec.structs.replace(one, slice="sound") for one in found]
+
+
+def _parts(spec: StudySpec, evaluations: Evaluations) -> list[SuitePart]:
+    """Part the suite by what training asked for: every arm's rates, and the contrasts against control and start."""
+    trained = trained_kinds(spec)
+    part_P = [part_of(prompt, trained) for prompt in evaluations.prompts]
+    found = []
+    for part in PARTS:
+        if part not in part_P:
+            continue
+        inside = evaluations.within([place for place, one in enumerate(part_P) if one == part])
+        tests = [_of_part(spec, pair, inside, part) for pair in _tables(spec)]
+        sound = [_of_part(spec, pair, inside.counting("sound"), part) for pair in _tables(spec)]
+        rates = [_part_rate(arm.name, inside) for arm in spec.arms]
+        found.append(SuitePart(part, part_P.count(part), rates, [*tests, *(one for one in sound if one.n_prompts)]))
+    return found
+
+
+def _of_part(spec: StudySpec, pair: Pair, inside: Evaluations, part: Part) -> Contrast:
+    name = f"{part}, sound" if inside.counts == "sound" else part
+    return msgspec.structs.replace(_contrast(spec, pair, inside, primary=False), slice=name)
+
+
+def _part_rate(arm: str, inside: Evaluations) -> PartRate:
+    runs = [run for seed in inside.seeds if (run := inside.own(arm, seed)) is not None]
+    untrained = inside.own(arm, None)
+    runs = runs or ([untrained] if untrained is not None else [])
+    places = inside.places("all")
+
+    def mean(rows: Sequence[Sequence[bool | None]]) -> float | None:
+        each = [[float(value) for place in places if (value := row[place]) is not None] for row in rows]
+        return float(np.mean([np.mean(row) for row in each if row])) if any(each) else None
+
+    return PartRate(arm, len(runs), mean([run.passes for run in runs]), mean([run.sound for run in runs]))
+
+
+def forgotten(spec: StudySpec, own: Evaluations, suites: Mapping[str, Evaluations]) -> list[Forgotten]:
+    """Tell for each trained arm what it lost of the kinds that the start kept, here and on each published suite.
+
+    Empty without an untrained arm. The start's rates choose the kinds and are compared with, so a little of a fall is
+    their own noise.
+    """
+    start = next((arm.name for arm in spec.arms if not arm.stages), None)
+    if start is None:
+        return []
+    arms = [arm.name for arm in spec.arms if arm.stages]
+    found = []
+    for name, evaluations in {"": own, **suites}.items():
+        for arm in arms:
+            each = _instructions(spec, (arm, start), evaluations)
+            if each:
+                found.append(_forgotten(spec, (arm, start), name, each, evaluations))
+    return found
+
+
+def _forgotten(
+    spec: StudySpec, pair: Pair, suite: str, each: Sequence[InstructionDifference], evaluations: Evaluations
+) -> Forgotten:
+    kept = [one for one in each if one.rate_control >= KEPT_FROM]
+    adjusted = holm([one.p_value for one in kept])
+    kept = [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(kept, adjusted, strict=True)]
+    lost = [one for one in kept if one.difference < 0 and one.p_adjusted is not None and one.p_adjusted < SURE]
+    fit = _over_instructions(pair, {one.id for one in kept}, evaluations) if kept else None
+    low, high = fit.interval(spec.verdict.confidence) if fit else (None, None)
+    return Forgotten(pair[0], suite, len(each), len(kept), fit.value if fit else None, low, high, lost)
 
 
 def _adjust(found: Sequence[Contrast]) -> list[Contrast]:
@@ -119,26 +196,22 @@ def _pool_suite(each: Sequence[SuiteScore], confidence: float) -> SuiteScore:
 
 
 def _instructions(spec: StudySpec, pair: Pair, evaluations: Evaluations) -> list[InstructionDifference]:
-    """Every kind of instruction, over the seeds that both arms have.
+    """Compare every kind of instruction over the seeds that both arms have.
 
     Empty where records do not say which constraint was kept.
     """
-    seeds = evaluations.common_seeds(*pair)
-    sides = [[evaluations.of(arm, seed) for seed in seeds] for arm in pair]
-    kept = [[run.kept if run is not None else [] for run in side] for side in sides]
-    if not seeds or not all(row for side in kept for row in side):
+    sides = _kept_SR(pair, evaluations)
+    if sides is None:
         return []
     places: dict[str, list[tuple[int, int]]] = {}
-    for place, prompt in enumerate(evaluations.prompts):
-        ids = [ref.id for turn in prompt.turns for ref in turn.constraints]
-        for index, name in enumerate(ids):
-            places.setdefault(name, []).append((place, index))
+    for place, index, name in _instruction_places(evaluations):
+        places.setdefault(name, []).append((place, index))
     found = []
     for name in sorted(places):
-        known = [at for at in places[name] if all(row[at[0]][at[1]] is not None for side in kept for row in side)]
+        known = _measured(sides, places[name])
         if not known:
             continue
-        t_SP, c_SP = (np.array([[row[place][index] for place, index in known] for row in side], float) for side in kept)
+        t_SP, c_SP = (_matrix(side, known) for side in sides)
         fit = fit_crossed(t_SP - c_SP, clusters_P=[place for place, _ in known])
         low, high = fit.interval(spec.verdict.confidence) if fit else (None, None)
         found.append(
@@ -157,3 +230,43 @@ def _instructions(spec: StudySpec, pair: Pair, evaluations: Evaluations) -> list
         )
     adjusted = holm([one.p_value for one in found])
     return [msgspec.structs.replace(one, p_adjusted=p) for one, p in zip(found, adjusted, strict=True)]
+
+
+Kept = list[list[list[bool | None]]]  # by seed, prompt and constraint
+
+
+def _kept_SR(pair: Pair, evaluations: Evaluations) -> tuple[Kept, Kept] | None:  # noqa: N802 - the dimensions
+    """Return which constraint each arm kept, by common seed; None where records do not say."""
+    seeds = evaluations.common_seeds(*pair)
+    sides = [[evaluations.of(arm, seed) for seed in seeds] for arm in pair]
+    kept = [[run.kept if run is not None else [] for run in side] for side in sides]
+    return (kept[0], kept[1]) if seeds and all(row for side in kept for row in side) else None
+
+
+def _instruction_places(evaluations: Evaluations) -> list[tuple[int, int, str]]:
+    """List every instruction: the place of its prompt, its place in the prompt, its kind."""
+    return [
+        (place, index, ref.id)
+        for place, prompt in enumerate(evaluations.prompts)
+        for index, ref in enumerate(ref for turn in prompt.turns for ref in turn.constraints)
+    ]
+
+
+def _measured(sides: tuple[Kept, Kept], places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [at for at in places if all(row[at[0]][at[1]] is not None for side in sides for row in side)]
+
+
+def _matrix(side: Kept, known: Sequence[tuple[int, int]]) -> np.ndarray:
+    return np.array([[row[place][index] for place, index in known] for row in side], float)
+
+
+def _over_instructions(pair: Pair, kinds: set[str], evaluations: Evaluations) -> Crossed | None:
+    """Fit the difference of two arms over all instructions of some kinds, clustered by prompt."""
+    sides = _kept_SR(pair, evaluations)
+    if sides is None:
+        return None
+    known = _measured(
+        sides, [(place, index) for place, index, name in _instruction_places(evaluations) if name in kinds]
+    )
+    d_SP = _matrix(sides[0], known) - _matrix(sides[1], known)
+    return fit_crossed(d_SP, clusters_P=[place for place, _ in known]) if known else None

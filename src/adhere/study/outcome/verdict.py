@@ -38,17 +38,17 @@ def verdict(
     if withheld:
         answer, because = "INCONCLUSIVE", f"the answer is withheld: {'; '.join(withheld)}"
     elif scope == "method" and answer in {"YES", "NO"} and hangs_on is not None:
-        fragile = bool(hangs_on.deciding_seeds)
+        fragile = bool(hangs_on.deciding_seeds or hangs_on.deciding_kinds)
         these_kinds = not fragile and not _excludes_zero(hangs_on.kinds, primary.difference)
         if fragile:
-            answer, because = "INCONCLUSIVE", _hangs_on_seeds(because, hangs_on)
+            answer, because = "INCONCLUSIVE", _hangs_on(because, hangs_on)
         elif these_kinds:
             because = f"{because}; {_limit_to_kinds(hangs_on.kinds)}"
     decides = ""
     if answer == "INCONCLUSIVE" and not withheld:
         pairs = pairs_of(rule.primary, evaluations)
         fit = fit_of(pairs, evaluations)
-        advise = what_settles if fragile else what_decides
+        advise = what_settles if fragile and hangs_on is not None and hangs_on.deciding_seeds else what_decides
         decides = advise(fit, rule, minutes_per_seed=minutes_per_seed) if fit else ""
     return StudyVerdict(
         question=rule.question,
@@ -68,7 +68,7 @@ def verdict(
 
 def _rule(rule: VerdictSpec, scope: Scope) -> str:
     worth = 100 * rule.smallest_effect
-    without = " and stays there without any one seed" if scope == "method" else ""
+    without = " and stays there without any one seed or any one kind of constraint" if scope == "method" else ""
     limited = (
         ". Where the interval over kinds of constraint holds 0, the answer is about these kinds"
         if scope == "method"
@@ -90,12 +90,16 @@ def _excludes_zero(kinds: OverKinds, difference: float | None) -> bool:
     return kinds.low > 0 if (difference or 0) > 0 else kinds.high < 0
 
 
-def _hangs_on_seeds(because: str, hangs_on: Fragility) -> str:
-    *first, last = map(str, hangs_on.deciding_seeds)
-    return (
-        f"{because.partition(';')[0]}, but without seed {', '.join(first) + ' or ' if first else ''}{last} it "
-        "holds 0: a single seed decides"
-    )
+def _hangs_on(because: str, hangs_on: Fragility) -> str:
+    seeds, kinds = hangs_on.deciding_seeds, hangs_on.deciding_kinds
+    without = [f"without {word} {_either(names)}" for word, names in (("seed", seeds), ("kind", kinds)) if names]
+    single = " or ".join(word for word, names in (("seed", seeds), ("kind of constraint", kinds)) if names)
+    return f"{because.partition(';')[0]}, but {' or '.join(without)} it holds 0: a single {single} decides"
+
+
+def _either(names: Sequence[object]) -> str:
+    *first, last = map(str, names)
+    return f"{', '.join(first) + ' or ' if first else ''}{last}"
 
 
 def _limit_to_kinds(kinds: OverKinds) -> str:

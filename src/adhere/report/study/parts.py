@@ -1,0 +1,135 @@
+"""What a study's answer owes to single kinds of constraint, in sentences and rows: no arithmetic.
+
+Published suites parted by what was trained, kinds that an arm lost whole, kinds of the start that it forgot.
+"""
+
+from __future__ import annotations
+
+from adhere.report.pieces.numbers import count, percent, plural, points, points_interval
+from adhere.study.outcome.result import KindsLeftOut, LostKind, StudyResult, SuiteFound
+
+PART_HEADINGS = ("prompts that ask for", "prompts", "arm", "seeds", "passed", "sound")
+PART_NAMES = {
+    "trained": "trained kinds alone",
+    "mixed": "trained and untrained kinds",
+    "untrained": "no kind that any stage trained",
+}
+FORGOTTEN_HEADINGS = ("arm", "on", "kinds the start keeps", "rate over them", "interval", "fell for certain")
+LOST_HEADINGS = ("arm", "kind", "seeds at which it is lost", "prompts each")
+
+
+def kinds_left_out_sentence(found: KindsLeftOut | None) -> str:
+    """Say between what the difference lies without single kinds, and how many pairs of kinds take it to 0."""
+    if found is None or not found.each:
+        return ""
+    low, high = (edge(found.each, key=lambda one: one.difference) for edge in (min, max))
+    decide = [one.kind for one in found.each if one.low <= 0 <= one.high]
+    held = f"; without {', '.join(decide)} its interval holds 0" if decide else ""
+    worst = f"; the worst are {' and '.join(found.worst_pair)}" if found.pairs_holding_zero else ""
+    return (
+        f"Without any one kind it lies between {points(low.difference)} ({low.kind}) and {points(high.difference)}"
+        f"{held}. Of {count(found.pairs)} pairs of kinds {count(found.pairs_holding_zero)} take the interval to 0"
+        f"{worst}."
+    )
+
+
+def lost_whole_sentence(result: StudyResult) -> str:
+    """Say which share of the difference comes from kinds that an arm lost whole; empty where no cell is lost."""
+    found = result.fragility.lost_whole if result.fragility else None
+    primary = result.verdict.primary
+    if found is None or not found.lost:
+        return ""
+    told = ", ".join(f"{arm} {found.count(arm)}" for arm in (primary.treatment, primary.control))
+    text = (
+        f"Of {count(found.cells)} cells of seed × trained kind an arm follows fewer than "
+        f"{percent(found.below, digits=0)} of the prompts in: {told}."
+    )
+    if found.share is not None and found.count(primary.treatment) + found.count(primary.control):
+        rest = points_interval(found.low, found.high)
+        text += (
+            f" Such cells carry {percent(found.share, digits=0)} of the difference over all these cells; "
+            f"over the others it is {points(found.difference)} ({rest})."
+        )
+    return text
+
+
+def part_rows(suite: SuiteFound) -> list[list[str]]:
+    """List every arm's rates on each part of a published suite."""
+    return [
+        [
+            PART_NAMES[part.part],
+            count(part.n_prompts),
+            rate.arm,
+            count(rate.n_seeds),
+            percent(rate.passed),
+            percent(rate.sound),
+        ]
+        for part in suite.parts
+        for rate in part.rates
+    ]
+
+
+def part_contrast_rows(suite: SuiteFound) -> list[list[str]]:
+    """List the differences on each part of a published suite: contrast, part, difference, interval."""
+    return [
+        [
+            f"{one.treatment} − {one.control}{', sound answers' if one.slice.endswith('sound') else ''}",
+            PART_NAMES[part.part],
+            points(one.difference),
+            points_interval(one.low, one.high),
+        ]
+        for part in suite.parts
+        for one in part.contrasts
+        if one.difference is not None
+    ]
+
+
+def parts_lines(result: StudyResult) -> list[str]:
+    """Say in a line for each suite how the treatment and its control do on what was trained and on what was not."""
+    primary = result.verdict.primary
+    lines = []
+    for suite in result.suites:
+        told = []
+        for part in suite.parts:
+            rates = {rate.arm: rate for rate in part.rates}
+            words = ", ".join(f"{arm} {percent(rates[arm].passed)}" for arm in result.arms if arm in rates)
+            difference = next(
+                (one for one in part.contrasts if one.control == primary.control and not one.slice.endswith("sound")),
+                None,
+            )
+            over = (
+                f" (difference {points(difference.difference)} ({points_interval(difference.low, difference.high)}))"
+                if difference is not None and difference.difference is not None
+                else ""
+            )
+            told.append(f"{PART_NAMES[part.part]} ({plural(part.n_prompts, 'prompt')}): {words}{over}")
+        if told:
+            lines.append(f"{suite.name}, {'; '.join(told)}")
+    return lines
+
+
+def forgotten_rows(result: StudyResult) -> list[list[str]]:
+    """List what every trained arm lost of the kinds that the start kept."""
+    return [
+        [
+            one.arm,
+            one.suite or "own prompts",
+            f"{one.kept} of {one.kinds}",
+            points(one.difference),
+            points_interval(one.low, one.high),
+            ", ".join(f"{kind.id} {points(kind.difference)}" for kind in one.lost) or "–",
+        ]
+        for one in result.forgotten
+    ]
+
+
+def lost_rows(result: StudyResult) -> list[list[str]]:
+    """List which trained kinds an arm lost whole, and at which seeds."""
+    found = result.fragility.lost_whole if result.fragility else None
+    cells: dict[tuple[str, str], list[LostKind]] = {}
+    for one in found.lost if found else []:
+        cells.setdefault((one.arm, one.kind), []).append(one)
+    return [
+        [arm, kind, ", ".join(str(one.seed) for one in each), count(each[0].n_prompts)]
+        for (arm, kind), each in sorted(cells.items())
+    ]
