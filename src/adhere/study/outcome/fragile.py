@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-from scipy import stats
 
 from adhere.schema import Prompt
 from adhere.stats import fit_crossed, fit_kinds, holm, leave_one_out, sign_flip_p
@@ -156,7 +155,9 @@ def _without_cells(
     seeds = [float(row[kept].mean()) for row, kept in zip(d_SK, is_kept_SK, strict=True) if kept.any()]
     if len(seeds) < 2:
         return share, None, None, None
-    half = float(stats.t.ppf(0.5 + confidence / 2, len(seeds) - 1) * np.std(seeds, ddof=1) / len(seeds) ** 0.5)
+    from scipy.special import stdtrit  # takes 0.3 s
+
+    half = float(stdtrit(len(seeds) - 1, 0.5 + confidence / 2) * np.std(seeds, ddof=1) / len(seeds) ** 0.5)
     mean = float(np.mean(seeds))
     return share, mean, mean - half, mean + half
 
