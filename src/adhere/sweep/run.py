@@ -125,6 +125,8 @@ async def _run(asked: SweepRequest, watcher: Watcher, progress: Progress, agree:
             await endpoint.wait_until_up(progress.say)
             if asked.options.dialect is None:
                 await _guess_dialect(endpoint)
+            for sampling in samplings:
+                endpoint.insist_on(sampling)
             spec = sweep_spec(
                 endpoint,
                 loaded,

@@ -26,9 +26,10 @@ from msgspec import structs
 from adhere.errors import UsageError
 from adhere.lines.workers import WHOLE, Shard
 from adhere.models.base import Request
-from adhere.models.http.client import Endpoint, Unreachable
+from adhere.models.http.client import TELL_S, Endpoint, Unreachable
 from adhere.models.http.discover import parse_models
 from adhere.models.http.dispatch import Dispatcher, Lane, LaneWait, Policy
+from adhere.models.http.lane import waiting_line
 from adhere.pipeline.respond import sampling_of, settle
 from adhere.progress import Progress, Silent
 from adhere.schema import Message, Response, Sampling
@@ -41,8 +42,11 @@ from adhere.sweep.rows import Liveness
 from adhere.sweep.spec import SweepSpec
 
 QUESTION = "What is the capital of France? Answer with one word."
-LIVENESS_TOTAL_S = 30.0
-"""For the answer to the small question at least: a server may have to load the model first."""
+LIVENESS_TOTAL_S, LIVENESS_TIMES = 30.0, 3
+"""For the answer to the small question: so many times the limit of an answer, as a server may have to load the model.
+
+At most so many seconds, unless the limit of an answer is longer.
+"""
 LIVENESS_PATIENCE_S = 60.0
 TICK_S = 1.0
 WAITING_S = 3.0
@@ -253,11 +257,16 @@ class _Stages:
     async def _keep_ticking(self, dispatcher: Dispatcher) -> None:
         """Once a second, answers or not: a sweep that waits says for whom."""
         told: frozenset[str] = frozenset()
-        idle_s = 0.0
+        idle_s, since_s, answered = 0.0, 0.0, -1
         while True:
             await asyncio.sleep(TICK_S)
             self.watcher.tick()
             idle_s = 0.0 if dispatcher.in_flight else idle_s + TICK_S
+            before, answered = answered, dispatcher.counts.answered
+            since_s = since_s + TICK_S if answered == before and dispatcher.in_flight else 0.0
+            if since_s >= TELL_S and (line := waiting_line(dispatcher.troubled())):
+                since_s = 0.0
+                self.keeper.progress.say(f"{line}. --patience says for how long, Ctrl-C ends it")
             waited = dispatcher.waited_for()
             names = frozenset(one.lane for one in waited)
             if idle_s >= WAITING_S and self.keeper.is_caught_up and names and names != told:
@@ -271,7 +280,8 @@ class _Stages:
         if not unknown:
             return
         options, sampling = self.endpoint.options, self.question_sampling
-        total_s = max(options.total_s(sampling.max_new_tokens), min(LIVENESS_TOTAL_S, max(1.0, options.patience_s)))
+        own_s = options.total_s(sampling.max_new_tokens)  # a model may have to be loaded before its first answer
+        total_s = max(own_s, min(LIVENESS_TOTAL_S, LIVENESS_TIMES * own_s, max(1.0, options.patience_s)))
         dispatcher = Dispatcher(
             lambda model, request: self.endpoint.call(model, request, sampling, total_s=total_s),
             policy=replace(

@@ -11,10 +11,11 @@ from tests.unit.models.test_dispatch import response, sweep
 
 from adhere.errors import UsageError
 from adhere.models.base import Request
+from adhere.models.http import client
 from adhere.models.http.attempt import Attempt
 from adhere.models.http.client import Endpoint, EndpointModel
 from adhere.models.http.dialects import DIALECTS, GENERIC
-from adhere.models.http.dispatch import SUSPECTED
+from adhere.models.http.dispatch import SUSPECTED, Dispatcher, Policy
 from adhere.models.http.extra import parse_send
 from adhere.models.http.keys import address
 from adhere.models.http.native import GEMINI
@@ -342,3 +343,48 @@ def test_azures_api_version_is_told_what_to_do():
 def test_the_dialect_that_pins_nothing_sends_what_is_asked():
     assert GENERIC.pinned == {}
     assert sent_by(EndpointOptions())["seed"] == 3
+
+
+# --- odd bodies
+
+
+@pytest.mark.parametrize(
+    ("encoding", "header"),
+    [
+        ("utf-16", ""),
+        ("utf-16-le", ""),
+        ("utf-32", ""),
+        ("utf-8-sig", ""),
+        ("latin-1", "application/json; charset=latin-1"),
+    ],
+)
+def test_a_body_in_another_encoding_is_read(encoding: str, header: str):
+    data = json.dumps(answer({"content": "caf\xe9"}), ensure_ascii=False).encode(encoding)
+    assert read(Reply(200, {"content-type": header}, data, 0.1), ASK).response.text == "caf\xe9"
+
+
+def test_a_body_that_is_nested_too_deep_fails_for_good_and_says_so():
+    found = attempt(200, '{"choices": [{"message": {"content": ' + "[" * 100_000 + "]" * 100_000 + "}}]}")
+    assert (found.kind, found.response.failure) == ("failed", "final")
+    assert "nested too deep" in found.reason
+
+
+def test_while_nothing_is_answered_it_is_said_who_is_waited_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(client, "TELL_S", 0.05)
+    said: list[str] = []
+
+    async def call(lane: str, request: Request) -> Attempt:
+        await asyncio.sleep(0.02)
+        return Attempt("transient", response(request, error="HTTP 500"), "HTTP 500: boom", may_cost=False)
+
+    async def body() -> None:
+        dispatcher = Dispatcher(call, policy=Policy(patience_s=0.5, attempts=2))
+        dispatcher.add("m", [ASK])
+        telling = asyncio.create_task(client.tell_waits(dispatcher, said.append))
+        assert [end.response.status async for end in dispatcher.answers()] == ["error"]
+        telling.cancel()
+
+    asyncio.run(body())
+    assert said
+    assert "waiting for m" in said[0]
+    assert "HTTP 500: boom" in said[0]

@@ -178,6 +178,25 @@ def test_what_lm_eval_stored(tmp_path: Path) -> None:
     assert again.model == "Qwen/Qwen2.5"
 
 
+def test_a_null_answer_is_a_failed_call_and_the_others_are_judged(tmp_path: Path) -> None:
+    rows = [lm_eval_row(0, 1000, "a", "b"), lm_eval_row(1, 1001, "c")]
+    rows[0]["resps"] = [[None, "b"]]
+    review = {
+        "index": 0, "messages": [{"role": "user", "content": "Hi"}],
+        "sample_score": {"score": {"value": {"acc": 0.0}, "prediction": None}, "sample_metadata": {"key": 1000}},
+    }  # fmt: skip
+    told = {**review, "index": 1}
+    told["sample_score"] = {"score": {"value": {"acc": 1.0}, "prediction": "c"}, "sample_metadata": {"key": 1001}}
+    for name, stored in (("samples_t.jsonl", rows), ("review.jsonl", [review, told])):
+        file = tmp_path / name
+        file.write_text("".join(json.dumps(row) + "\n" for row in stored))
+        found = read_import(file)
+        assert found is not None
+        assert (found.answers[0].response, found.answers[0].status) == ("", "error")
+        assert {answer.status for answer in found.answers[1:]} == {"ok"}
+        assert found.answers[-1].response == "c"
+
+
 def test_what_inspect_stored(tmp_path: Path) -> None:
     parts = [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "attachment://abc"}]
     samples = [

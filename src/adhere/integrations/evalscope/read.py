@@ -64,13 +64,15 @@ def _review(row: Mapping[str, Any]) -> ImportedAnswer:
     usable = score.get("status") in _USABLE
     item = about.get("group_id")
     metadata, asked = a_mapping(about.get("sample_metadata")), _question(row)
+    text = score.get("prediction")
+    is_failed = "prediction" in score and text is None  # a call that failed; without the field, no text was kept
     return ImportedAnswer(
         item=str(row["index"] if item is None else item),
         key=a_key(metadata.get("key")),
         prompt=asked,
-        response=score.get("prediction") if isinstance(score.get("prediction"), str) else None,
+        response="" if is_failed else text if isinstance(text, str) else None,
         reasoning=None,
-        status=a_status(a_mapping(score.get("metadata")).get("adhere_status")),
+        status="error" if is_failed else a_status(a_mapping(score.get("metadata")).get("adhere_status")),
         draw=0,
         scores=dict(_main_first(score["value"], score.get("main_score_name"))) if usable else {},
         asked=hash_of_values(asked, row.get("target")) if asked is not None else "",

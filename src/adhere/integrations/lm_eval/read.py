@@ -84,7 +84,10 @@ def refuse_summary(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def _texts(row: Mapping[str, Any], where: str) -> list[str | None]:
-    """What was answered; [None] for a document of which only likelihoods were asked."""
+    """Return what was answered; [None] for a document of which only likelihoods were asked.
+
+    A null among answers is a call that failed: the empty text.
+    """
     doc, groups = row.get("doc"), row.get("resps")
     if not isinstance(doc, dict) or not isinstance(groups, list) or not groups:
         raise SpecError(f"{where}: `doc` must be an object and `resps` a list of answers, as lm-eval writes them")
@@ -94,7 +97,15 @@ def _texts(row: Mapping[str, Any], where: str) -> list[str | None]:
     }:  # the likelihood of a whole text: no settings of generation, and the answer is a number in quotes
         return [None]
     texts = groups[0] if isinstance(groups[0], list) else groups
-    return list(texts) if texts and all(isinstance(text, str) for text in texts) else [None]
+    is_answered = bool(texts) and all(isinstance(text, str | None) for text in texts)
+    return ["" if text is None else text for text in texts] if is_answered else [None]
+
+
+def _is_failed(row: Mapping[str, Any], draw: int) -> bool:
+    """Whether an answer was stored as null."""
+    groups = row["resps"]
+    texts = groups[0] if isinstance(groups[0], list) else groups
+    return draw < len(texts) and texts[draw] is None
 
 
 def _answers(
@@ -108,7 +119,7 @@ def _answers(
             prompt=doc["prompt"] if isinstance(doc.get("prompt"), str) else _prompt_text(row),
             response=text,
             reasoning=None,
-            status=a_status(row.get("adhere_status")),
+            status="error" if text == "" and _is_failed(row, draw) else a_status(row.get("adhere_status")),
             draw=draw,
             scores=scores,
             asked=a_text(row.get("doc_hash")),

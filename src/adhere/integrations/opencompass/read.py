@@ -94,9 +94,9 @@ def _predictions(path: Path, document: Mapping[str, Any]) -> Iterator[ImportedAn
             item=name,
             key=a_key(gold.get("key")),
             prompt=gold["prompt"] if isinstance(gold.get("prompt"), str) else _prompt_text(entry.get("origin_prompt")),
-            response=text if isinstance(text, str) else None,
+            response="" if text is None else text if isinstance(text, str) else None,
             reasoning=None,
-            status="ok",
+            status="error" if text is None else "ok",
             draw=0,
             scores={},
         )

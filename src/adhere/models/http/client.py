@@ -35,6 +35,7 @@ from adhere.models.http.dialects import dialect as dialect_of
 from adhere.models.http.discover import parse_models
 from adhere.models.http.dispatch import Dispatcher, Policy
 from adhere.models.http.keys import Address, Key, address, is_loopback, key_for
+from adhere.models.http.lane import waiting_line
 from adhere.models.http.options import MEGABYTE, EndpointOptions
 from adhere.models.http.streaming import Stream
 from adhere.models.http.values import json_of, mapping_of, number_of, storable
@@ -47,6 +48,8 @@ LIST_S = 60.0
 MOVE_S = 1_800.0
 """Seconds for a list, and for a file that is sent or fetched."""
 KNOCK_S = 0.5
+TELL_S = 15.0
+"""Seconds without an answer after which it is said who is waited for."""
 _AGAIN = "Nothing of it is stored as an answer: mend that and run the same command again"
 MENDS = {
     "key": f". Set the variable of the key to a valid one (adhere list models names it). {_AGAIN}",
@@ -457,11 +460,13 @@ class EndpointModel:
                 notice=self.say,
             )
             dispatcher.add(self.model, requests)
+            telling = asyncio.create_task(tell_waits(dispatcher, self.say))
             try:
                 async for _, _, response in dispatcher.answers():
                     self.spent_usd = dispatcher.spent_usd + dispatcher.reserved_usd
                     yield response
             finally:  # what is dropped under way may be billed all the same
+                telling.cancel()
                 self.spent_usd = dispatcher.spent_usd + dispatcher.reserved_usd
             if dispatcher.stopped_for == "credit":
                 raise OutOfCredit(f"{self.name}: {dispatcher.stopped}. What was answered is stored")
@@ -506,6 +511,16 @@ class EndpointModel:
 
     def close(self) -> None:
         """Nothing is held between calls."""
+
+
+async def tell_waits(dispatcher: Dispatcher, say: Callable[[str], None]) -> None:
+    """Say every `TELL_S` seconds who is waited for, and how long at most, while nothing else is answered."""
+    answered = -1
+    while True:
+        await asyncio.sleep(TELL_S)
+        before, answered = answered, dispatcher.counts.answered
+        if answered == before and (line := waiting_line(dispatcher.troubled())):
+            say(f"{line}. --patience says for how long, Ctrl-C ends it")
 
 
 def proxy_for(base_url: str) -> str | None:

@@ -205,6 +205,16 @@ class Dispatcher:
                 found.append(LaneWait(lane.name, lane.trouble or "a pause was asked for", min(next_s, left), left))
         return sorted(found, key=lambda one: one.next_s)
 
+    def troubled(self) -> list[LaneWait]:
+        """Return the lanes that failed since their last answer, whether they are being tried now or not."""
+        now = self._now()
+        soonest = {one.lane: one.next_s for one in self.waited_for()}
+        return [
+            LaneWait(lane.name, lane.trouble, soonest.get(lane.name, 0.0), self._patience_left(lane, now))
+            for lane in self.lanes.values()
+            if lane.troubled_at is not None and lane.open_requests and not lane.stopped
+        ]
+
     def _patience_left(self, lane: Lane, now: float) -> float:
         since = now if lane.troubled_at is None else lane.troubled_at
         return max(0.0, since + self.policy.patience_s - now)

@@ -4,23 +4,57 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from adhere.schema import Json
 
+_CHARSET = re.compile(r"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 DEEPEST = 32
 LARGEST_WHOLE = 2**53
 
 
-def json_of(body: bytes) -> Any:
-    """The JSON value; None where it is none. Numbers that JSON does not have (NaN) are None."""
+TOO_DEEP = object()
+"""Stands for a JSON value that is nested too deep to be read."""
+
+
+def json_of(body: bytes, content_type: str = "") -> Any:
+    """Return the JSON value; None where it is none. Numbers that JSON does not have (NaN) are None.
+
+    Args:
+        body: UTF-8, UTF-16 or UTF-32, as JSON may be; another encoding only if its header says so.
+        content_type: The header, which may name the encoding.
+    """
+    found = json_or_deep(body, content_type)
+    return None if found is TOO_DEEP else found
+
+
+def json_or_deep(body: bytes, content_type: str = "") -> Any:
+    """As `json_of`; TOO_DEEP for a value that is nested too deep to be read."""
     try:
         # The standard library's reader: faster ones reject lone surrogates, which models do write. Some servers begin
         # with a byte order mark.
-        return json.loads(body.strip().decode("utf-8-sig", "replace"), parse_constant=lambda _name: None)
-    except (ValueError, RecursionError):
+        return json.loads(_decode(body, content_type), parse_constant=lambda _name: None)
+    except ValueError:
         return None
+    except RecursionError:
+        return TOO_DEEP
+
+
+def _decode(body: bytes, content_type: str) -> str:
+    encoding: str = json.detect_encoding(body[:4])
+    if encoding in {"utf-8", "utf-8-sig"}:
+        try:
+            return body.strip().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            named = _CHARSET.search(content_type)
+            encoding = named[1] if named else "utf-8-sig"
+            body = body.strip()
+    try:
+        return body.decode(encoding, "replace")
+    except LookupError:  # no such encoding
+        return body.decode("utf-8-sig", "replace")
 
 
 def number_of(value: Any) -> float | None:
@@ -120,4 +154,15 @@ def storable(value: Any, depth: int = DEEPEST) -> Json:  # noqa: PLR0911 - one r
     return None
 
 
-__all__ = ["content_of", "json_of", "mapping_of", "number_of", "storable", "text_of", "thought_of", "whole_of"]
+__all__ = [
+    "TOO_DEEP",
+    "content_of",
+    "json_of",
+    "json_or_deep",
+    "mapping_of",
+    "number_of",
+    "storable",
+    "text_of",
+    "thought_of",
+    "whole_of",
+]

@@ -43,8 +43,9 @@ from adhere.models.http.keys import redact
 from adhere.models.http.native import Native, response_format
 from adhere.models.http.refusals import Meaning, error_fields, meaning_of
 from adhere.models.http.values import (
+    TOO_DEEP,
     content_of,
-    json_of,
+    json_or_deep,
     mapping_of,
     number_of,
     text_of,
@@ -153,12 +154,16 @@ def _body_of(
     return {**body, **sent}
 
 
-def read(reply: Reply, request: Request, *, prices: Prices | None = None, native: Native | None = None) -> Attempt:
+def read(  # noqa: PLR0911 - one return a rule
+    reply: Reply, request: Request, *, prices: Prices | None = None, native: Native | None = None
+) -> Attempt:
     """What a reply means.
 
     Never raises, whatever the bytes are. `native`: whose form it has, where it is not OpenAI's.
     """
-    found = json_of(reply.body)
+    found = json_or_deep(reply.body, reply.headers.get("content-type", ""))
+    if found is TOO_DEEP:
+        return _attempt("failed", reply, request, f"HTTP {reply.status} with a body that is nested too deep to be read")
     if native is not None and isinstance(found, dict) and not found.get("error"):
         found = native.completion(found)
     error = found.get("error") if isinstance(found, dict) else None

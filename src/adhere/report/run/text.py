@@ -17,6 +17,7 @@ from adhere.report.run.view import (
     RunFacts,
     accounting_line,
     groups,
+    notes_of_kinds,
     request_line,
     run_facts,
     sampling_line,
@@ -50,7 +51,8 @@ def run_text(
     """
     title = f"{spec.model} on {suite_name(spec, summary.overall.n_prompts)}"
     lines = [heading(one_line(title)), *_numbers(spec, summary, width, details=details)]
-    lines += [paragraph(line, width=width, label="!", hang=2) for line in trouble_lines(troubles)]
+    notes = [*notes_of_kinds(summary.overall.kinds), *trouble_lines(troubles)]
+    lines += [paragraph(line, width=width, label="!", hang=2) for line in notes]
     return "\n".join(lines)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from adhere.report.pieces.guards import floor_line
 from adhere.report.pieces.numbers import count, percent, percent_interval, plural
 from adhere.report.pieces.text_table import heading, paragraph, text_table
-from adhere.report.run.view import accounting_line
+from adhere.report.run.view import accounting_line, notes_of_kinds
 from adhere.terminal import one_line
 from adhere.verify.answers import Verification
 
@@ -66,7 +66,8 @@ def _rates(found: Verification, width: int) -> list[str]:
                 percent_interval(rate.low, rate.high),
             ]
         )
-    return [text_table(rows, width=width)]
+    notes = [paragraph(note, width=width, label="!", hang=2) for note in notes_of_kinds(found.kinds)]
+    return [text_table(rows, width=width), *notes]
 
 
 def _means(found: Verification, width: int) -> list[str]:
