@@ -208,7 +208,7 @@ def _instructions(spec: StudySpec, pair: Pair, evaluations: Evaluations) -> list
         places.setdefault(name, []).append((place, index))
     found = []
     for name in sorted(places):
-        known = _measured(sides, places[name])
+        known = _places_with_measurement(sides, places[name])
         if not known:
             continue
         t_SP, c_SP = (_matrix(side, known) for side in sides)
@@ -252,7 +252,7 @@ def _instruction_places(evaluations: Evaluations) -> list[tuple[int, int, str]]:
     ]
 
 
-def _measured(sides: tuple[Kept, Kept], places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _places_with_measurement(sides: tuple[Kept, Kept], places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return [at for at in places if all(row[at[0]][at[1]] is not None for side in sides for row in side)]
 
 
@@ -265,7 +265,7 @@ def _over_instructions(pair: Pair, kinds: set[str], evaluations: Evaluations) ->
     sides = _kept_SR(pair, evaluations)
     if sides is None:
         return None
-    known = _measured(
+    known = _places_with_measurement(
         sides, [(place, index) for place, index, name in _instruction_places(evaluations) if name in kinds]
     )
     d_SP = _matrix(sides[0], known) - _matrix(sides[1], known)
