@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from adhere.models.base import Model
     from adhere.models.http.options import EndpointOptions
+    from adhere.pipeline.evaluate import EvalSpec
+    from adhere.progress import Progress
     from adhere.schema import Sampling
     from adhere.store.run import Run
     from adhere.suites import Suite
@@ -50,6 +52,11 @@ if TYPE_CHECKING:
 )
 @click.option("--engine", help="openvino or transformers, where a model has both [local/…: openvino].")
 @click.option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda", "mps"]),
+    help="Of the transformers engine [auto: a CUDA GPU where there is one, else the CPU].",
+)
 @click.option("--threads", type=click.IntRange(1), help="CPU threads [all].")
 @endpoint_options
 @click.option(
@@ -62,6 +69,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write batch files for `vllm run-batch`, and read what it answered on the next call.",
 )
+@click.option("--yes", is_flag=True, help="Do what takes more than half an hour on a CPU without asking.")
 @click.option("--recheck", is_flag=True, help="Ask again for what failed for good, such as too long a context.")
 @click.option(
     "--user", metavar="MODEL", shell_complete=model_names, help="Plays the user of the suites' worlds [a script does]."
@@ -77,10 +85,12 @@ def command(
     font: Path | None,
     engine: str | None,
     precision: str | None,
+    device: str | None,
     threads: int | None,
     endpoint: EndpointOptions,
     batch: bool,
     batch_files: bool,
+    yes: bool,
     recheck: bool,
     user: str | None,
     details: bool,
@@ -131,8 +141,9 @@ def command(
     for name in models:
         through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
         opened: Callable[[], Model] = partial(
-            open_model, name, engine=engine, precision=precision, threads=threads, endpoint=through, say=progress.say
-        )
+            open_model, name, engine=engine, precision=precision, device=device, threads=threads, endpoint=through,
+            say=progress.say,
+        )  # fmt: skip
         if batch or batch_files:
             opened = partial(open_batched, name, "files" if batch_files else "api", endpoint=endpoint, say=progress.say)
         model = fetch_and_use(opened, progress)
@@ -142,6 +153,7 @@ def command(
                 directory = asked.run_spec(model).directory(out)
                 if isinstance(model, ResumableModel):
                     model.folder = directory / "batches"
+                insist_on_time(model, asked, directory, progress, agreed=yes)
                 run = asyncio.run(evaluate(model, asked, directory, recheck=recheck, user=talks, progress=progress))
                 summary = run.summary()
                 text = (
@@ -158,6 +170,43 @@ def command(
             model.close()
     if lacking:
         raise Incomplete("Incomplete. " + " ".join(lacking))
+
+
+def insist_on_time(model: Model, asked: EvalSpec, directory: Path, progress: Progress, *, agreed: bool) -> None:
+    """Say what answering will take on this machine, and ask before a CPU is kept busy for long.
+
+    Raises:
+        UsageError: It takes more than half an hour on a CPU, and nobody agreed.
+    """
+    import sys
+
+    from adhere.errors import UsageError
+    from adhere.models.local.deferred import DeferredModel
+    from adhere.store.run import Run
+
+    if not isinstance(model, DeferredModel) or model.parameters is None:
+        return
+    from adhere.models.local.outlook import outlook
+
+    prompts = {prompt.id: prompt for prompt in asked.suite.prompts}
+    if (directory / "manifest.json").exists():
+        keys = [key[0] for key in Run.load(directory).missing()]
+    else:
+        keys = [prompt.id for prompt in prompts.values() for _ in prompt.turns for _ in range(asked.draws)]
+    if not keys:
+        return
+    characters = sum(len(prompts[key].everything) + len(prompts[key].system or "") for key in keys)
+    sampling = asked.suite.sampled() if asked.sampling is None else asked.sampling
+    found = outlook(
+        model.parameters, model.engine, answers=len(keys), prompt_characters=characters,
+        max_new_tokens=sampling.max_new_tokens,
+    )  # fmt: skip
+    progress.say(found.line(model.name))
+    if found.is_long and not agreed and not (sys.stdin.isatty() and click.confirm("Go on?", err=True)):
+        raise UsageError(
+            f"{model.name}: about {found.minutes:.0f} minutes on a CPU. Say --yes, ask fewer prompts (--limit) or "
+            "shorter answers (--max-new-tokens), or take a GPU (--device cuda, vllm/…)"
+        )
 
 
 def _sampling_words(suite: Suite, sampling: Sampling, draws: int) -> str:

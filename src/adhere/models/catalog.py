@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adhere.errors import MissingModel, UnknownName, UsageError, nearest
 from adhere.extras import need
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adhere.models.http.batch import BatchModel, Form
     from adhere.models.http.options import EndpointOptions
 
-PROVIDERS = ("local", "hf", "openrouter", "openai", "anthropic", "gemini", "scripted")
+PROVIDERS = ("local", "hf", "openrouter", "openai", "anthropic", "gemini", "scripted", "vllm")
 ENGINES = ("openvino", "transformers")
 REMOTE = frozenset({"http:", "https:", "openrouter", "openai", "anthropic", "gemini"})
 
@@ -33,12 +33,31 @@ def is_endpoint(name: str) -> bool:
     return is_endpoint(form[1]) if form else name.partition("/")[0] in REMOTE
 
 
+class Here(NamedTuple):
+    """How a model runs on this machine; None: as its engine does by itself.
+
+    Attributes:
+        engine: `openvino` or `transformers`.
+        precision: `fp32`, `bf16` or `auto`.
+        threads: CPU threads.
+        device: `auto`, `cpu`, `cuda` or `mps`, of the transformers engine.
+        cache: Where fetched models lie.
+    """
+
+    engine: str | None = None
+    precision: str | None = None
+    threads: int | None = None
+    device: str | None = None
+    cache: Path | None = None
+
+
 def open_model(
     name: str,
     *,
     engine: str | None = None,
     precision: str | None = None,
     threads: int | None = None,
+    device: str | None = None,
     cache: Path | None = None,
     endpoint: EndpointOptions | None = None,
     say: Callable[[str], None] = lambda _line: None,
@@ -46,60 +65,96 @@ def open_model(
     """Open a model by name.
 
     Args:
-        name: `local/smollm2-135m` (fetched), `hf/ID_OR_PATH`, `http://127.0.0.1:8000/v1#NAME`,
-            `openrouter/AUTHOR/SLUG`, `openai/NAME`, METHOD(MODEL) as `majority-5(local/smollm2-135m)`, `scripted/echo`,
-            `scripted/fixed:TEXT`, `scripted/file:PATH`.
+        name: `local/smollm2-135m` (fetched), `hf/ID_OR_PATH`, `hf/BASE+ADAPTER`, `vllm/DIR_OR_ID` (a server that is
+            started and stopped), `http://127.0.0.1:8000/v1#NAME`, `openrouter/AUTHOR/SLUG`, `openai/NAME`,
+            METHOD(MODEL) as `majority-5(local/smollm2-135m)`, `scripted/echo`, `scripted/fixed:TEXT`,
+            `scripted/file:PATH`.
         engine: `openvino` or `transformers`; None: openvino for local/…, transformers for hf/….
         precision: `fp32`, `bf16` or `auto`, of the transformers engine; None: fp32.
         threads: CPU threads; None: the engine's default.
+        device: `auto`, `cpu`, `cuda` or `mps`, of the transformers engine; None: `auto`, which takes a CUDA GPU.
         cache: Where fetched models lie; None: `$ADHERE_CACHE` or ~/.cache/adhere.
-        endpoint: How an endpoint is talked to; only for models behind one.
+        endpoint: How an endpoint is talked to; only for models behind one, and vllm/….
         say: Told what is waited for: an endpoint, or weights that are read.
 
     Raises:
         UnknownName: No such provider, model or engine.
+        UsageError: An option is not for this model, or this machine has no such device.
         MissingModel: The files are not here; the message has the command that fetches them.
         MissingExtra: The engine is not installed.
     """
+    here = Here(engine, precision, threads, device, cache)
     if form := wrapped_form(name):
-        opened = partial(
-            open_model, engine=engine, precision=precision, threads=threads, cache=cache, endpoint=endpoint, say=say
-        )
-        steered = partial(_steer, engine=engine, precision=precision, threads=threads, cache=cache, say=say)
-        return _method_of(name, form, opened, steered)
+        opened = partial(open_model, **here._asdict(), endpoint=endpoint, say=say)
+        return _method_of(name, form, opened, partial(_steer, here=here, say=say))
     provider, _, rest = name.partition("/")
     if engine is not None and engine not in ENGINES:
         raise UnknownName(f"Unknown engine {engine!r}.{nearest(engine, ENGINES)} Engines: {', '.join(ENGINES)}")
     if provider in REMOTE:
-        if engine is not None or precision is not None or threads is not None:
-            raise UsageError(f"{name} runs elsewhere: engine, precision and threads are not ours to set")
+        if here._replace(cache=None) != Here():
+            raise UsageError(f"{name} runs elsewhere: engine, precision, threads and device are not ours to set")
         from adhere.models.http.client import EndpointModel
 
         return EndpointModel(name, options=endpoint, say=say)
+    if provider == "vllm" and rest:
+        return _open_vllm(name, here, endpoint, say)
     if endpoint is not None:
         raise UsageError(f"{name} runs on this machine: endpoint options do not apply to it")
+    return _open_here(name, here, say)
+
+
+def _open_vllm(name: str, here: Here, endpoint: EndpointOptions | None, say: Callable[[str], None]) -> Model:
+    if here.engine is not None or here.threads is not None or here.device is not None:
+        raise UsageError(
+            f"{name} runs on vLLM, which chooses its device: --engine, --threads and --device are not for it. "
+            "ADHERE_VLLM_ARGUMENTS has more arguments of `vllm serve`"
+        )
+    from adhere.models.local.vllm import VllmModel
+
+    return VllmModel(name.partition("/")[2], name=name, precision=here.precision, options=endpoint, say=say)
+
+
+def _open_here(name: str, here: Here, say: Callable[[str], None]) -> Model:
+    provider, _, rest = name.partition("/")
     match provider:
         case "local":
             _require_embedded(name)
-            if engine == "transformers":
-                return _transformers(model_dir(name, cache), name, precision, threads, say=say)
-            if precision is not None:
-                raise UsageError(
-                    f"precision={precision!r} is set by the openvino engine itself; add --engine transformers"
-                )
+            if here.engine == "transformers":
+                return _transformers(model_dir(name, here.cache), name, here, say=say)
+            for option, value in (("precision", here.precision), ("device", here.device)):
+                if value not in {None, "auto", "cpu"} or (option == "precision" and value is not None):
+                    raise UsageError(
+                        f"{option}={value!r} is set by the openvino engine itself; add --engine transformers"
+                    )
             from adhere.models.local.embedded import OpenVinoModel
 
-            return OpenVinoModel(gguf_path(name, cache), name=name, threads=threads, say=say)
+            return OpenVinoModel(gguf_path(name, here.cache), name=name, threads=here.threads, say=say)
         case "hf":
-            if engine == "openvino":
+            if here.engine == "openvino":
                 raise UsageError("hf/… runs on the transformers engine only")
-            return _transformers(local_directory(rest), name, precision, threads, say=say)
+            base, adapter = _base_and_adapter(rest)
+            return _transformers(base, name, here, adapter=adapter, say=say)
         case "scripted":
             from adhere.models.fake.scripted import open_scripted
 
             return open_scripted(name)
     known = ", ".join(f"{provider}/…" for provider in PROVIDERS)
     raise UnknownName(f"Unknown provider {provider!r} in model {name!r}.{_suggest(name)} Providers: {known}")
+
+
+def _base_and_adapter(rest: str) -> tuple[Path, Path | None]:
+    """Return the directories of `BASE+ADAPTER`; no adapter where the whole is one model.
+
+    Raises:
+        MissingModel: One of them is not there.
+    """
+    base, plus, adapter = rest.rpartition("+")
+    if not plus or (Path(rest).expanduser() / "config.json").exists():
+        return local_directory(rest), None
+    if base.startswith("local/"):
+        _require_embedded(base)
+        return model_dir(base), local_directory(adapter, marker="adapter_config.json")
+    return local_directory(base), local_directory(adapter, marker="adapter_config.json")
 
 
 def open_batched(
@@ -141,22 +196,30 @@ def _suggest(name: str) -> str:
 def _transformers(
     directory: Path,
     name: str,
-    precision: str | None,
-    threads: int | None,
+    here: Here,
     *,
     say: Callable[[str], None],
     factor: int | None = None,
+    adapter: Path | None = None,
 ) -> Model:
     need("torch", extra="train")
+    from adhere.models.local.decoder.device import resolve_device
     from adhere.models.local.decoder.steering import Steering
     from adhere.models.local.transformers import TransformersModel
 
-    if precision not in {None, "fp32", "bf16", "auto"}:
-        raise UnknownName(f"Unknown precision {precision!r}. It is fp32, bf16 or auto")
-    chosen: Any = precision or "fp32"
+    if here.precision not in {None, "fp32", "bf16", "auto"}:
+        raise UnknownName(f"Unknown precision {here.precision!r}. It is fp32, bf16 or auto")
+    chosen: Any = here.precision or "fp32"
     steering = None if factor is None else Steering(math.log(factor))
     return TransformersModel.deferred(
-        directory, name=name, precision=chosen, threads=threads, steering=steering, say=say
+        directory,
+        name=name,
+        precision=chosen,
+        threads=here.threads,
+        device=resolve_device(here.device or "auto"),
+        steering=steering,
+        adapter=adapter,
+        say=say,
     )
 
 
@@ -168,31 +231,22 @@ def _method_of(
     return open_wrapped(name, opened) if factor is None else steered(name, form[1], factor)
 
 
-def _steer(
-    name: str,
-    inner: str,
-    factor: int,
-    *,
-    engine: str | None,
-    precision: str | None,
-    threads: int | None,
-    cache: Path | None,
-    say: Callable[[str], None],
-) -> Model:
+def _steer(name: str, inner: str, factor: int, *, here: Here, say: Callable[[str], None]) -> Model:
     """A local model on the transformers engine, whose heads give the request `factor` times the weight."""
     provider, _, rest = inner.partition("/")
     if provider not in {"local", "hf"}:
         raise UsageError(
             f"{name}: attention is steered inside a local model, so local/… or hf/… must stand directly in it"
         )
-    if engine == "openvino":
+    if here.engine == "openvino":
         raise UsageError(
             f"{name}: attention is steered on the transformers engine; leave --engine out or give transformers"
         )
     if provider == "local":
         _require_embedded(inner)
-    directory = model_dir(inner, cache) if provider == "local" else local_directory(rest)
-    return _transformers(directory, name, precision, threads, say=say, factor=factor)
+        return _transformers(model_dir(inner, here.cache), name, here, say=say, factor=factor)
+    base, adapter = _base_and_adapter(rest)
+    return _transformers(base, name, here, say=say, factor=factor, adapter=adapter)
 
 
 def _require_embedded(name: str) -> None:
@@ -200,17 +254,23 @@ def _require_embedded(name: str) -> None:
         raise UnknownName(f"Unknown embedded model {name!r}.{nearest(name, EMBEDDED)} Embedded: {', '.join(EMBEDDED)}")
 
 
-def local_directory(id_or_path: str) -> Path:
+def local_directory(id_or_path: str, *, marker: str = "config.json") -> Path:
     """A directory of transformers weights: a path, or a model of the Hugging Face hub that this machine has or can get.
+
+    Args:
+        id_or_path: As on the command line.
+        marker: The file without which it is none.
 
     Raises:
         MissingModel: Neither a directory nor a model that can be had.
     """
     path = Path(id_or_path).expanduser()
-    if (path / "config.json").exists():
+    if (path / marker).exists():
         return path
     if path.exists() or id_or_path.startswith((".", "/", "~")):
-        raise MissingModel(f"{path}: no model is there (no config.json). Give a directory that `save_pretrained` wrote")
+        if (path / "adapter_config.json").exists():
+            raise MissingModel(f"{path}: an adapter, whose base lies elsewhere. Give both: hf/BASE+{id_or_path}")
+        raise MissingModel(f"{path}: no model is there (no {marker}). Give a directory that `save_pretrained` wrote")
     hub = need("huggingface_hub", extra="train")
     try:
         return Path(hub.snapshot_download(id_or_path))
@@ -233,7 +293,7 @@ def resolve_weights(name: str, cache: Path | None = None) -> tuple[Path, str]:
         directory = local_directory(rest)
     else:
         raise UsageError(f"{name}: only local/… and hf/… have weights that can be read or trained")
-    from adhere.models.local.transformers import weights_sha256
+    from adhere.models.local.digest import weights_sha256
 
     return directory, weights_sha256(directory)
 
@@ -251,6 +311,12 @@ def known_models(cache: Path | None = None) -> list[dict[str, str]]:
     return [
         *rows,
         {"name": "hf/ID_OR_PATH", "state": "–", "about": "transformers weights in a directory or of the hub"},
+        {"name": "hf/BASE+ADAPTER", "state": "–", "about": "the same with a LoRA adapter, merged when it is read"},
+        {
+            "name": "vllm/DIR_OR_ID",
+            "state": "–",
+            "about": "starts `vllm serve`, asks, and stops it; a vLLM of its own environment in $ADHERE_VLLM",
+        },
         {"name": "BASE_URL#NAME", "state": "–", "about": "any server with OpenAI's chat completions"},
         {"name": "openrouter/AUTHOR/SLUG", "state": "–", "about": "OpenRouter; key in $OPENROUTER_API_KEY"},
         {"name": "openai/NAME", "state": "–", "about": "OpenAI; key in $OPENAI_API_KEY"},

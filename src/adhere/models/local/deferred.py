@@ -16,11 +16,22 @@ class DeferredModel:
         name: What the Model is called.
         engine: What the Model will say of itself.
         load: Makes it.
-        say: Told that it is loaded, which takes a while.
+        say: Told that it is loaded, which takes a while, and on what it runs.
+        note: Said besides.
+        parameters: How many the model has; None: not counted.
     """
 
-    def __init__(self, name: str, engine: EngineInfo, load: Callable[[], Model], say: Callable[[str], None]) -> None:
-        self.name, self.engine = name, engine
+    def __init__(
+        self,
+        name: str,
+        engine: EngineInfo,
+        load: Callable[[], Model],
+        say: Callable[[str], None],
+        *,
+        note: str = "",
+        parameters: int | None = None,
+    ) -> None:
+        self.name, self.engine, self.parameters, self._note = name, engine, parameters, note
         self._load, self._say = load, say
         self._model: Model | None = None
         self._is_closed = False
@@ -34,7 +45,9 @@ class DeferredModel:
         if self._is_closed:
             raise AdhereError(f"{self.name} is closed")
         if self._model is None:
-            self._say(f"Loading the model {self.name}")
+            on = self.engine.settings.get("device")
+            where = f" on {on} in {self.engine.precision}" if on else ""
+            self._say(f"Loading the model {self.name}{where}" + (f". {self._note}" if self._note else ""))
             self._model = self._load()
         return self._model.respond(requests, sampling)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
@@ -14,12 +13,14 @@ from typing import Any
 from adhere.errors import AdhereError, IntegrityError, MissingModel, UsageError
 from adhere.extras import need
 from adhere.models.answers import answer_of, failure_of
-from adhere.models.base import Request
+from adhere.models.base import Model, Request
 from adhere.models.chat import conversation, definitions, end_ids, render
 from adhere.models.local.decoder.decode import DecodedAnswer, Decoder, DecodeRow
 from adhere.models.local.decoder.precision import AskedPrecision, Layout, PrecisionChoice, choose
 from adhere.models.local.decoder.steering import Spans, Steering
 from adhere.models.local.deferred import DeferredModel
+from adhere.models.local.digest import joined_sha256, weight_files, weights_sha256
+from adhere.models.local.outlook import count_parameters
 from adhere.models.local.quiet import quiet
 from adhere.models.local.threads import Sender, stream
 from adhere.schema import EngineInfo, Json, Message, Response, Sampling, Tool
@@ -100,12 +101,13 @@ class TransformersModel:
         threads: int | None = None,
         steering: Steering | None = None,
         is_strict: bool = False,
+        adapter: Path | None = None,
     ) -> TransformersModel:
-        """Read a directory that `save_pretrained` wrote; `device` as `resolve_device` gives it."""
+        """Read a directory that `save_pretrained` wrote; `device` as `resolve_device` gives it, `adapter` is merged."""
         need("torch", extra="train")
         need("transformers", extra="train")
-        model, tokenizer = load_weights(directory, device)
-        digest = weights_sha256(directory)
+        model, tokenizer = load_weights(directory, device, adapter=adapter)
+        digest = weights_sha256(directory) if adapter is None else joined_sha256(directory, adapter)
         return cls(
             model,
             tokenizer,
@@ -126,24 +128,53 @@ class TransformersModel:
         name: str,
         precision: AskedPrecision = "fp32",
         threads: int | None = None,
+        device: str = "cpu",
         steering: Steering | None = None,
+        adapter: Path | None = None,
         say: Callable[[str], None] = lambda _line: None,
     ) -> DeferredModel:
-        """As `load` on the CPU, but the weights are only hashed now and read when the first answer is asked for."""
+        """As `load`, but the weights are only hashed now and read when the first answer is asked for.
+
+        An architecture that our decoder does not know is answered by transformers' own `generate`.
+
+        Args:
+            directory: What `save_pretrained` wrote.
+            name: What the Model is called.
+            precision: See TransformersModel.
+            threads: CPU threads.
+            device: As `resolve_device` gives it.
+            steering: See TransformersModel.
+            adapter: A directory with a LoRA adapter, merged into the weights when they are read.
+            say: Told which device, precision and decoder are used, and that weights are read.
+
+        Raises:
+            UsageError: An unknown architecture is to be steered.
+        """
         torch = need("torch", extra="train")
         need("transformers", extra="train")
         if threads is not None:
             torch.set_num_threads(threads)
-        engine = engine_of(
-            choose(precision, "cpu"),
-            weights_sha256(directory),
-            rows=FEW_ROWS,
-            layout="columns",
-            device="cpu",
-            steering=steering,
-        )
-        load = partial(cls.load, directory, name=name, precision=precision, threads=threads, steering=steering)
-        return DeferredModel(name, engine, load, say)
+        problem = unsupported(directory)
+        if problem and steering is not None:
+            raise UsageError(f"{name}: attention is steered in our decoder only. {problem}")
+        chosen = choose(precision, device)
+        rows = ROWS.get(device, FEW_ROWS)
+        digest = weights_sha256(directory) if adapter is None else joined_sha256(directory, adapter)
+        engine = engine_of(chosen, digest, rows=rows, layout="columns", device=device, steering=steering)
+        if problem:
+            from adhere.models.local.generate import GenerateModel, generate_engine
+
+            engine = generate_engine(engine)
+            made: Callable[[], Model] = partial(
+                GenerateModel.load, directory, name=name, engine=engine, device=device, adapter=adapter
+            )
+            note = f"{problem}; transformers' own generate answers instead"
+            return DeferredModel(name, engine, made, say, note=note, parameters=count_parameters(directory))
+        load = partial(
+            cls.load, directory, name=name, precision=precision, threads=threads, device=device, steering=steering,
+            adapter=adapter,
+        )  # fmt: skip
+        return DeferredModel(name, engine, load, say, parameters=count_parameters(directory))
 
     @classmethod
     def from_weights(
@@ -286,8 +317,10 @@ def engine_of(
     )
 
 
-def load_weights(directory: Path, device: str = "cpu") -> tuple[Any, Any]:
+def load_weights(directory: Path, device: str = "cpu", *, adapter: Path | None = None) -> tuple[Any, Any]:
     """(model, tokenizer) of a directory, in fp32 on `device` (`cpu`, `cuda`, `mps`), without noise.
+
+    A LoRA `adapter` is merged into the weights.
 
     Raises:
         MissingModel: No such directory, or no safetensors in it.
@@ -296,8 +329,44 @@ def load_weights(directory: Path, device: str = "cpu") -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM
 
     model = load_model(AutoModelForCausalLM, directory)
+    model = model if adapter is None else merge_adapter(model, adapter)
     model.train(mode=False)
     return (model if device == "cpu" else model.to(device)), load_tokenizer(directory)
+
+
+def merge_adapter(model: Any, adapter: Path) -> Any:
+    """Return the model with a LoRA adapter added to its weights.
+
+    Raises:
+        MissingModel: The directory holds no adapter in safetensors.
+        UsageError: The adapter is not one of this model.
+    """
+    peft = need("peft", extra="train")
+    if not (adapter / "adapter_config.json").exists() or not weight_files(adapter):
+        raise MissingModel(f"{adapter}: no adapter is there (adapter_config.json and adapter_model.safetensors)")
+    try:
+        with quiet():
+            return peft.PeftModel.from_pretrained(model, str(adapter)).merge_and_unload()
+    except (ValueError, RuntimeError, KeyError, TypeError) as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UsageError(f"{adapter}: this adapter does not fit the base model: {said}") from error
+
+
+def unsupported(directory: Path) -> str:
+    """Say what of a model's configuration our decoder does not know; empty: nothing.
+
+    Raises:
+        MissingModel: The directory has no configuration that can be read.
+    """
+    from adhere.models.local.decoder.weights import SUPPORTED
+
+    try:
+        found = json.loads((directory / "config.json").read_bytes())
+        names = found.get("architectures") or []
+    except (OSError, ValueError, AttributeError) as error:
+        raise MissingModel(f"{directory}: no config.json that can be read: {error}") from error
+    known = not names or any(name in SUPPORTED for name in names)
+    return "" if known else f"Our decoder does not know the architecture {', '.join(map(str, names))}"
 
 
 def load_model(kind: Any, directory: Path) -> Any:
@@ -313,7 +382,7 @@ def load_model(kind: Any, directory: Path) -> Any:
         MissingModel: No such directory, or no safetensors in it.
         UsageError: It needs its own Python code, is an adapter, or names weights elsewhere.
     """
-    _weight_files(directory)
+    weight_files(directory)
     _refuse_weights_elsewhere(directory)
     return _load(kind, directory, dtype="float32", use_safetensors=True)
 
@@ -368,27 +437,6 @@ def _refuse_weights_elsewhere(directory: Path) -> None:
                 )
 
 
-def weights_sha256(directory: Path) -> str:
-    """The sha256 (hex) of the safetensors bytes of a directory, in the order of their names.
-
-    Raises:
-        MissingModel: No such directory, or no safetensors in it.
-    """
-    digest = hashlib.sha256()
-    for file in _weight_files(directory):
-        with file.open("rb") as opened:
-            for block in _blocks(opened):
-                digest.update(block)
-    return digest.hexdigest()
-
-
-def _blocks(opened: Any) -> Iterator[bytes]:
-    while block := opened.read(1 << 20):
-        yield block
-
-
-def _weight_files(directory: Path) -> list[Path]:
-    files = sorted(directory.glob("*.safetensors")) if directory.is_dir() else []
-    if not files:
-        raise MissingModel(f"{directory}: no *.safetensors there. A model directory is what `save_pretrained` writes.")
-    return files
+__all__ = [
+    "TransformersModel", "engine_of", "load_model", "load_tokenizer", "load_weights", "request_span", "weights_sha256",
+]  # fmt: skip

@@ -1,0 +1,50 @@
+"""The identity of weights on disk, without torch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from adhere.errors import MissingModel
+
+
+def weights_sha256(directory: Path) -> str:
+    """Return the sha256 (hex) of the safetensors bytes of a directory, in the order of their names.
+
+    Raises:
+        MissingModel: No such directory, or no safetensors in it.
+    """
+    digest = hashlib.sha256()
+    for file in weight_files(directory):
+        with file.open("rb") as opened:
+            for block in _blocks(opened):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _blocks(opened: Any) -> Iterator[bytes]:
+    while block := opened.read(1 << 20):
+        yield block
+
+
+def weight_files(directory: Path) -> list[Path]:
+    """Return the safetensors files of a directory, by name.
+
+    Raises:
+        MissingModel: No such directory, or no safetensors in it.
+    """
+    files = sorted(directory.glob("*.safetensors")) if directory.is_dir() else []
+    if not files:
+        raise MissingModel(f"{directory}: no *.safetensors there. A model directory is what `save_pretrained` writes.")
+    return files
+
+
+def joined_sha256(base: Path, adapter: Path) -> str:
+    """Return the identity of a base with an adapter: the hash of both hashes and of how the adapter is scaled."""
+    digest = hashlib.sha256()
+    for part in (weights_sha256(base), weights_sha256(adapter)):
+        digest.update(part.encode())
+    digest.update((adapter / "adapter_config.json").read_bytes())
+    return digest.hexdigest()

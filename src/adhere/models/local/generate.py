@@ -1,0 +1,137 @@
+"""Architectures that our decoder does not know: answered by transformers' own `generate`.
+
+On a CPU one answer is drawn at a time, so none depends on another. On a GPU several are padded to one length and drawn
+together, so an answer may depend on its neighbours; the engine says which (`batch_invariant`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from adhere.errors import AdhereError, UsageError
+from adhere.models.answers import answer_of, failure_of
+from adhere.models.base import Request
+from adhere.models.chat import end_ids, render
+from adhere.models.local.quiet import quiet
+from adhere.models.local.threads import Sender, stream
+from adhere.models.local.transformers import load_weights
+from adhere.schema import EngineInfo, Response, Sampling
+
+TOGETHER = {"cuda": 16}
+"""Answers drawn together by the kind of device, else one."""
+
+
+def generate_engine(engine: EngineInfo) -> EngineInfo:
+    """Return what `generate` says of itself, from what our decoder would say."""
+    rows = TOGETHER.get(str(engine.settings["device"]), 1)
+    settings = {**engine.settings, "decoder": "generate", "rows": rows, "batch_invariant": "yes" if rows == 1 else "no"}
+    settings.pop("layout", None)
+    return msgspec.structs.replace(engine, settings=settings)
+
+
+class GenerateModel:
+    """A Model over any causal language model of transformers.
+
+    Args:
+        model: On its device.
+        tokenizer: With a chat template.
+        name: What the Model is called.
+        engine: See `generate_engine`.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, *, name: str, engine: EngineInfo) -> None:
+        self.name, self.engine, self.tokenizer = name, engine, tokenizer
+        self._model: Any = model
+        self._ends = end_ids(model, tokenizer)
+        self._rows = TOGETHER.get(model.device.type, 1)
+
+    @classmethod
+    def load(
+        cls, directory: Path, *, name: str, engine: EngineInfo, device: str, adapter: Path | None = None
+    ) -> GenerateModel:
+        """Read a directory that `save_pretrained` wrote, in the precision that the engine states."""
+        import torch
+
+        model, tokenizer = load_weights(directory, device, adapter=adapter)
+        if engine.precision == "bf16":
+            model = model.to(torch.bfloat16)
+        return cls(model, tokenizer, name=name, engine=engine)
+
+    async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
+        """Yield one Response a request as it ends."""
+        if self._model is None:
+            raise AdhereError(f"{self.name} is closed")
+        rows: list[tuple[Request, list[int]]] = []
+        longest = getattr(self._model.config, "max_position_embeddings", None)
+        for request in requests:
+            try:
+                ids = list(render(self.tokenizer, request.messages, tools=request.tools))
+                if longest is not None and len(ids) + sampling.max_new_tokens > longest:
+                    raise UsageError(  # noqa: TRY301 - as what `render` refuses
+                        f"The prompt has {len(ids)} tokens; with {sampling.max_new_tokens} new tokens {self.name} "
+                        f"takes at most {longest - sampling.max_new_tokens}"
+                    )
+                rows.append((request, ids))
+            except UsageError as error:
+                yield failure_of(request, error, model=self.name)
+        left = dict(enumerate(rows))
+        try:
+            async with aclosing(stream(partial(self._decode, rows, sampling))) as arrivals:
+                async for index, response in arrivals:
+                    del left[index]
+                    yield response
+        except (AdhereError, MemoryError, RuntimeError) as error:
+            for request, _ in left.values():
+                yield failure_of(request, error, model=self.name)
+
+    def close(self) -> None:
+        """Let go of the model."""
+        self._model = None
+
+    def _decode(
+        self, rows: list[tuple[Request, list[int]]], sampling: Sampling, sender: Sender[tuple[int, Response]]
+    ) -> None:
+        """Runs in its own thread."""
+        together = 1 if sampling.temperature > 0 else self._rows  # a sampled answer keeps to its own seed
+        for start in range(0, len(rows), together):
+            sender.check()
+            part, started = rows[start : start + together], time.monotonic()
+            for place, new in enumerate(self._generate([ids for _, ids in part], sampling, part[0][0].seed)):
+                request, ids = part[place]
+                end = next((at for at, token in enumerate(new) if token in self._ends), None)
+                kept = new if end is None else new[:end]
+                text = str(self.tokenizer.decode(kept, skip_special_tokens=True))
+                tokens = (len(ids), len(kept) + (end is not None))
+                answer = answer_of(
+                    request, text, stopped=end is not None, tokens=tokens, latency_s=time.monotonic() - started,
+                    model=self.name,
+                )  # fmt: skip
+                sender.send((start + place, answer))
+
+    def _generate(self, prompts: list[list[int]], sampling: Sampling, seed: int) -> list[list[int]]:
+        """Return the new tokens of each prompt, with what follows an end."""
+        import torch
+
+        width, pad = max(map(len, prompts)), self._ends[0]
+        ids = torch.tensor([[pad] * (width - len(one)) + one for one in prompts], device=self._model.device)  # (P, T)
+        mask = torch.tensor([[0] * (width - len(one)) + [1] * len(one) for one in prompts], device=self._model.device)
+        drawn: dict[str, Any] = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
+        if sampling.temperature > 0:
+            torch.manual_seed(seed % 2**63)
+            drawn = {"do_sample": True, "temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0}
+        with torch.inference_mode(), quiet():
+            found = self._model.generate(
+                ids, attention_mask=mask, max_new_tokens=sampling.max_new_tokens, eos_token_id=list(self._ends),
+                pad_token_id=pad, **drawn,
+            )  # fmt: skip
+        return [[int(token) for token in row[width:]] for row in found]
+
+
+__all__ = ["GenerateModel", "generate_engine"]

@@ -1,0 +1,188 @@
+"""Starts a server on this machine, waits until it answers, and stops it: the one starter of servers.
+
+    with start_server([vllm, "serve", folder, "--port", str(port)], base_url=url, log=log) as server:
+        ...                                  server.base_url answers; what it prints is in `log`
+
+A server that ends before it answers, or does not answer in time, is an error with the last lines that it printed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from adhere.errors import AdhereError, UsageError
+from adhere.terminal import one_line
+
+WAIT_S = 900.0
+"""For a server to answer: large weights are read, and graphs compiled, for many minutes."""
+STOP_S = 15.0
+KNOCK_S = 0.5
+TELL_S = 30.0
+LAST_LINES = 12
+_LAST_BYTES = 16_384
+
+
+class StartedServer:
+    """A server that runs, as a context manager that stops it.
+
+    Attributes:
+        base_url: Where it answers.
+        log: The file with what it prints.
+        process: Its process, which leads a group of its own.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], base_url: str, log: Path) -> None:
+        self.process, self.base_url, self.log = process, base_url, log
+        atexit.register(self.stop)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process has not ended."""
+        return self.process.poll() is None
+
+    def last_lines(self, count: int = LAST_LINES) -> list[str]:
+        """Return the last lines that it printed, without control characters."""
+        return last_lines(self.log, count)
+
+    def stop(self) -> None:
+        """End it and everything that it started; nothing happens where it has ended."""
+        atexit.unregister(self.stop)
+        for sent, wait_s in ((signal.SIGTERM, STOP_S), (signal.SIGKILL, STOP_S)):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, sent)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(wait_s)
+                if sent == signal.SIGKILL or not _has_group(self.process.pid):
+                    return
+
+
+def start_server(
+    command: Sequence[str],
+    *,
+    base_url: str,
+    log: Path,
+    wait_s: float = WAIT_S,
+    answers: Callable[[str], bool] | None = None,
+    env: Mapping[str, str] | None = None,
+    say: Callable[[str], None] = lambda _line: None,
+) -> StartedServer:
+    """Start a command and return when its server answers.
+
+    Args:
+        command: Program and arguments; the first may be a name on PATH.
+        base_url: Where it will answer.
+        log: A file for what it prints, both streams; what stands there is kept, and its folder is made.
+        wait_s: How long it may take until it answers.
+        answers: Whether it does, given the base URL [GET base_url/models is answered with 200].
+        env: Variables besides this process's own.
+        say: Told that it is started, and from time to time that it is waited for.
+
+    Raises:
+        UsageError: There is no such program.
+        AdhereError: It ended before it answered, or took longer; the message has its last lines.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    shown = shlex.join(command)
+    say(f"Starting {shown} (log: {log})")
+    try:
+        with log.open("ab") as out:
+            process = subprocess.Popen(  # noqa: S603 - what it starts is a user's own program, without a shell
+                list(command), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                env={**os.environ, **(env or {})}, start_new_session=True,
+            )  # fmt: skip
+    except OSError as error:
+        raise UsageError(
+            f"{command[0]} cannot be started: {error.strerror or error}. The command was: {shown}"
+        ) from None
+    server = StartedServer(process, base_url, log)
+    try:
+        _wait(server, shown, wait_s, answers or _lists_models, say)
+    except BaseException:
+        server.stop()
+        raise
+    return server
+
+
+def _wait(
+    server: StartedServer, shown: str, wait_s: float, answers: Callable[[str], bool], say: Callable[[str], None]
+) -> None:
+    start = told = time.monotonic()
+    while not answers(server.base_url):
+        now = time.monotonic()
+        if not server.is_running:
+            raise AdhereError(
+                _problem(server, f"ended with exit code {server.process.returncode} before it answered", shown)
+            )
+        if now - start > wait_s:
+            raise AdhereError(_problem(server, f"did not answer at {server.base_url} within {wait_s:g} s", shown))
+        if now - told >= TELL_S:
+            told = now
+            latest = server.last_lines(1)
+            say(
+                f"Waiting for {server.base_url} ({now - start:.0f} s of at most {wait_s:g} s)"
+                + "".join(f": {line}" for line in latest)
+            )
+        time.sleep(KNOCK_S)
+
+
+def _problem(server: StartedServer, what: str, shown: str) -> str:
+    lines = server.last_lines() or ["(it printed nothing)"]
+    return "\n  ".join([f"The server {what}. Its last lines ({server.log}):", *lines, f"The command was: {shown}"])
+
+
+def _lists_models(base_url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{base_url}/models", timeout=5) as reply:  # noqa: S310 - the caller's own URL
+            return bool(reply.status == 200)
+    except (OSError, ValueError, urllib.error.URLError):
+        return False
+
+
+def last_lines(log: Path, count: int = LAST_LINES) -> list[str]:
+    """Return the last lines of a log, without control characters; none where there is no such file."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LAST_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    return [one_line(line)[:300] for line in text.splitlines() if line.strip()][-count:]
+
+
+def free_port() -> int:
+    """Return a port of 127.0.0.1 at which nothing listens just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _has_group(leader: int) -> bool:
+    try:
+        os.killpg(leader, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+__all__ = ["StartedServer", "free_port", "last_lines", "start_server"]
