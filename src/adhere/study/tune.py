@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from adhere.build.manifest import MANIFEST, load_manifest
 from adhere.errors import Incomplete
 from adhere.lines.workers import WHOLE
 from adhere.progress import Progress
 from adhere.schema import Json, encode, write_atomic
 from adhere.study.design.inputs import load_inputs
-from adhere.study.design.plan import Evaluation
+from adhere.study.design.plan import Cell, Evaluation, PoolPlan, pool_folder
 from adhere.study.design.spec import StudySpec
 from adhere.study.design.tuned import FILE, FOLDER, VERSION, Apart, Trial, Tuning, load_tuning
 from adhere.study.design.tuning import (
+    Trials,
     choose,
+    finalists,
     grid_of,
     settled_by,
+    trials_of,
     tuning_key,
     tuning_spec,
     validate_tuning,
+    widened,
     with_settings,
 )
 from adhere.study.jobs import choose_jobs, run_jobs
@@ -76,7 +82,8 @@ def _prepared_and_apart(spec: StudySpec, directory: Path, *, jobs: int) -> tuple
 def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progress) -> StudySpec:
     """Do what is left of the tuning, store what was found, and give the spec with what was chosen.
 
-    `jobs` None: by `choose_jobs`.
+    `jobs` None: by `choose_jobs`. Each round goes on from what is stored: a grid that was widened adds trials, and the
+    finals add seeds to the best.
 
     Raises:
         Incomplete: A stage has no trial that could be measured.
@@ -85,12 +92,7 @@ def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progre
     if left is not None:
         open_, apart = left
         jobs = jobs or choose_jobs(open_, progress)
-        open_ = open_.shared(jobs)
-        progress.say(f"Tuning: {len(open_.spec.arms)} trials on {len(open_.suite.prompts)} dev prompts")
-        open_ = open_.probed(jobs=jobs, progress=progress)
-        progress.say(open_.describe())
-        result = run_jobs(open_, shard=WHOLE, jobs=jobs, progress=progress, command="")
-        write_atomic(directory / FILE, encode(_collect(spec, open_, apart, result.minutes)))
+        write_atomic(directory / FILE, encode(_search(spec, open_, apart, jobs=jobs, progress=progress)))
     found = load_tuning(directory) if spec.tune is not None else None
     if found is None:
         return spec
@@ -101,28 +103,104 @@ def tune(spec: StudySpec, directory: Path, *, jobs: int | None, progress: Progre
     return settled_by(spec, found)
 
 
-def _collect(spec: StudySpec, done: PreparedStudy, apart: Apart, minutes: float) -> Tuning:
-    assert spec.tune is not None  # noqa: S101 - the caller asks only where something is tuned
-    trials = {
-        name: [_trial(done, f"{name}@{number}", settings) for number, settings in enumerate(grid_of(spec, name))]
-        for name in spec.tune.grid
+def _search(spec: StudySpec, first: PreparedStudy, apart: Apart, *, jobs: int, progress: Progress) -> Tuning:
+    """Try the grid, widen it where a choice lies at its edge, and give the best trials further seeds."""
+    tuned = spec.tune
+    assert tuned is not None  # noqa: S101 - the caller asks only where something is tuned
+    trials = trials_of(spec)
+    done = _do_round(first, jobs=jobs, progress=progress)
+    results, seconds = _results(done, trials), _seconds(done)
+    wide: StudySpec = spec
+    for _ in range(tuned.widen):
+        further = widened(wide, choose(spec, {name: list(each.values()) for name, each in results.items()}))
+        if further is None:
+            break
+        wide = further
+        added = _added(trials_of(wide), trials)
+        progress.say(f"A choice lies at the edge: {sum(map(len, added.values()))} further trials")
+        trials = {name: {**trials[name], **added[name]} for name in trials}
+        done = _do_round(_prepare_round(spec, first, trials, tuned.seeds), jobs=jobs, progress=progress)
+        results, seconds = _results(done, trials), seconds | _seconds(done)
+    if tuned.finals is not None:
+        best = {
+            name: {number: trials[name][number] for number in finalists(list(each.values()), tuned.finals.best)}
+            for name, each in results.items()
+        }
+        seeds = [*tuned.seeds, *tuned.finals.seeds]
+        done = _do_round(_prepare_round(spec, first, best, seeds), jobs=jobs, progress=progress)
+        results = {name: {**results[name], **each} for name, each in _results(done, best).items()}
+        seconds |= _seconds(done)
+    return Tuning(
+        VERSION,
+        tuning_key(spec),
+        tuned.seeds,
+        len(first.suite.prompts),
+        first.suite.sha256,
+        choose(spec, {name: list(each.values()) for name, each in results.items()}),
+        sum(seconds.values()) / 60,
+        apart,
+        tuned.tokens,
+        tuned.finals.seeds if tuned.finals else [],
+    )
+
+
+def _prepare_round(spec: StudySpec, first: PreparedStudy, trials: Trials, seeds: Sequence[int]) -> PreparedStudy:
+    return prepare(tuning_spec(spec, trials, seeds=seeds), first.directory)
+
+
+def _do_round(open_: PreparedStudy, *, jobs: int, progress: Progress) -> PreparedStudy:
+    """Do the trials of a round that are not done yet."""
+    open_ = open_.shared(jobs)
+    progress.say(f"Tuning: {len(open_.spec.arms)} trials on {len(open_.suite.prompts)} dev prompts")
+    open_ = open_.probed(jobs=jobs, progress=progress)
+    progress.say(open_.describe())
+    run_jobs(open_, shard=WHOLE, jobs=jobs, progress=progress, command="")
+    return open_
+
+
+def _seconds(done: PreparedStudy) -> dict[str, float]:
+    """Return what each task of a round took, by its name: rounds share tasks, which count once."""
+    found: dict[str, float] = {}
+    for task in done.tasks:
+        match task.item:
+            case Evaluation():
+                run = load_measured(done.directory, task.name, task.key)
+                found |= {task.name: run.seconds} if run is not None else {}
+            case Cell():
+                cell = load_cell(done.directory, task.item)
+                found |= {task.name: cell.ledger.seconds} if cell is not None else {}
+            case PoolPlan():
+                folder = pool_folder(done.directory, task.item)
+                found |= {task.name: load_manifest(folder).ledger.seconds} if (folder / MANIFEST).exists() else {}
+    return found
+
+
+def _added(wide: Mapping[str, Mapping[int, dict[str, Json]]], trials: Trials) -> dict[str, dict[int, dict[str, Json]]]:
+    """Number the settings of a wider grid that were not tried yet, after those that were."""
+    found: dict[str, dict[int, dict[str, Json]]] = {}
+    for name, each in wide.items():
+        new = [settings for settings in each.values() if settings not in trials[name].values()]
+        found[name] = {len(trials[name]) + place: settings for place, settings in enumerate(new)}
+    return found
+
+
+def _results(done: PreparedStudy, trials: Trials) -> dict[str, dict[int, Trial]]:
+    """Read what the trials of a round gave.
+
+    Raises:
+        Incomplete: A stage has no trial that could be measured.
+    """
+    results = {
+        name: {number: _trial(done, f"{name}@{number}", dict(settings)) for number, settings in each.items()}
+        for name, each in trials.items()
     }
-    nothing = [name for name, found in trials.items() if all(one.rate is None for one in found)]
+    nothing = [name for name, each in results.items() if all(one.rate is None for one in each.values())]
     if nothing:
         raise Incomplete(
             f"No trial of {', '.join(nothing)} could be measured, so nothing can be chosen; "
             f"{done.directory / 'failures'} says why"
         )
-    return Tuning(
-        VERSION,
-        tuning_key(spec),
-        spec.tune.seeds,
-        len(done.suite.prompts),
-        done.suite.sha256,
-        choose(spec, trials),
-        minutes,
-        apart,
-    )
+    return results
 
 
 def _trial(done: PreparedStudy, arm: str, settings: dict[str, Json]) -> Trial:

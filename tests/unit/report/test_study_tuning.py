@@ -34,9 +34,9 @@ def tuned(**values: object) -> StudyResult:
 def test_every_report_has_every_trial_and_the_choice() -> None:
     result = tuned()
     markdown = study_markdown(result)
-    assert "| grpo | learning\\_rate 5e-06 | yes | 30.0 % | 48,211 | 6.5 |" in markdown.replace("\u202f", " ").replace(
-        "\xa0", " "
-    )
+    assert "| grpo | learning\\_rate 5e-06 | yes | 30.0 % (25.0 %, 35.0 %) | 48,211 | 6.5 |" in markdown.replace(
+        "\u202f", " "
+    ).replace("\xa0", " ")
     text = study_text(result, width=110)
     lines = [line for line in text.splitlines() if re.search(r"learning_rate [25]e", line)]
     assert ["yes" in line.split() for line in lines] == [True, False, False, True]
@@ -45,6 +45,17 @@ def test_every_report_has_every_trial_and_the_choice() -> None:
     assert page.count('<td class="left wrap">learning_rate ') == 4
     section = page[page.index('<section id="tuning"') :]
     assert section[: section.index("</section>")].count('<tr class="primary"') == 2
+
+
+def test_the_page_draws_every_trial_and_says_how_budgets_were_given() -> None:
+    page = study_html(tuned())
+    assert all(f"Every trial of {stage} on dev prompts" in page for stage in ("grpo", "online-dpo"))
+    assert "settings and budget were searched for together" in page
+    stages = [changed(tuned().tuning.stages[0], trials=[Trial({"learning_rate": 5e-6}, [0.3, 0.4, 0.5], 9, 1.0),  # type: ignore[union-attr]
+        Trial({"learning_rate": 2e-5}, [0.1], 9, 1.0)])]  # fmt: skip
+    final = study_html(tuned(tokens=90_000, final_seeds=[7, 8], stages=stages))
+    assert "Every trial of every method trains on 90,000 tokens, fixed before." in final.replace("\u202f", ",")
+    assert "The best trials (grpo 1) were trained at seeds 7, 8 too" in final
 
 
 def test_the_workbook_has_the_trials_as_numbers() -> None:

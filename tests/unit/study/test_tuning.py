@@ -23,9 +23,9 @@ from adhere.progress import Silent
 from adhere.schema import Json
 from adhere.study import tune as tune_room
 from adhere.study.design.plan import Evaluation
-from adhere.study.design.spec import StudySpec, TuneSpec
-from adhere.study.design.tuned import FILE, FOLDER, Trial, load_tuning
-from adhere.study.design.tuning import choose, grid_of, tuning_spec, validate_tuning
+from adhere.study.design.spec import FinalsSpec, StudySpec, TuneSpec
+from adhere.study.design.tuned import FILE, FOLDER, Trial, TunedStage, load_tuning
+from adhere.study.design.tuning import choose, finalists, grid_of, tuning_spec, validate_tuning, widened
 from adhere.study.prepared import prepare
 from adhere.study.run import work
 from adhere.study.run.records import pack, unpack
@@ -63,6 +63,8 @@ def test_every_combination_is_a_trial_and_all_stages_have_as_many() -> None:
         ({"grid": {"gpro": GRID["grpo"]}}, "tune.grid.gpro: no arm has such a stage"),
         ({"grid": {"grpo": {"rate": [1.0]}}}, "rate"),
         ({"dev": Sizes()}, "tune.dev: needs prompts"),
+        ({"finals": FinalsSpec(1, [8])}, "tune.finals: needs tune.tokens"),
+        ({"tokens": 50, "finals": FinalsSpec(1, [7])}, r"tune.finals.seeds: got \[7\], must be seeds that neither"),
     ],
 )
 def test_what_cannot_be_tuned_is_said(changed: dict[str, object], message: str) -> None:
@@ -79,6 +81,39 @@ def test_a_trial_is_its_arm_with_other_settings_and_is_matched_to_the_trial_of_i
     assert made.stage("grpo@3").settings.learning_rate == 1e-2
     assert made.evaluation.dev == Sizes(single=4, multiple=2)
     assert made.evaluation.prompts == 6
+
+
+def test_with_a_budget_every_trial_of_every_method_has_it_and_is_matched_to_none() -> None:
+    made = tuning_spec(spec_of(tokens=500))
+    assert {made.stage(arm.name).settings.trained_tokens for arm in made.arms} == {500}
+    assert {made.stage(arm.name).equal_compute_to for arm in made.arms} == {None}
+
+
+def test_a_choice_at_the_edge_widens_the_grids_of_all_stages_alike() -> None:
+    """The rate 1e-2 is GRPO's highest: both stages get 1e-1. KL 0 is an edge that cannot be passed."""
+    grid: dict[str, dict[str, list[Json]]] = {
+        "grpo": {"learning_rate": [1e-3, 1e-2], "kl_beta": [0.0, 0.1]},
+        "online": {"learning_rate": [2e-3, 1e-2], "beta": [0.1, 0.2]},
+    }
+    spec = spec_of(grid=grid)
+    at = {"learning_rate": 1e-2, "kl_beta": 0.0}
+    inside = {"learning_rate": 5e-3, "beta": 0.15}  # at no edge
+    stages = [TunedStage("grpo", [trial(at, 0.5)], 0), TunedStage("online", [trial(inside, 0.5)], 0)]
+    wide = widened(spec, stages)
+    assert wide is not None
+    assert wide.tune is not None
+    assert wide.tune.grid["grpo"] == {"learning_rate": [1e-3, 1e-2, 0.1], "kl_beta": [0.0, 0.1]}
+    assert wide.tune.grid["online"] == {"learning_rate": [2e-3, 1e-2, 0.05], "beta": [0.1, 0.2]}
+    assert {len(grid_of(wide, name)) for name in grid} == {6}
+    assert widened(spec, [TunedStage("online", [trial(inside, 0.5)], 0)]) is None
+
+
+def test_one_of_those_with_most_seeds_is_chosen() -> None:
+    first = Trial({"learning_rate": 1.0}, [0.9], 1, 0.0)
+    final = Trial({"learning_rate": 2.0}, [0.8, 0.4, 0.5], 1, 0.0)
+    spec = spec_of(grid={"grpo": {"learning_rate": [1.0, 2.0]}}, tokens=5)
+    assert choose(spec, {"grpo": [first, final]})[0].chosen == 1
+    assert finalists([trial({}, 0.2), trial({}, None), trial({}, 0.5), trial({}, 0.5, tokens=9)], 2) == [2, 3]
 
 
 def test_the_best_is_chosen_and_of_equal_ones_the_cheapest() -> None:
@@ -143,6 +178,35 @@ def test_a_study_tunes_first_stores_what_it_tried_and_goes_on_with_the_choice(
     assert tune(spec, tmp_path / "there", jobs=1, progress=Silent()) == chosen == with_choice(spec, tmp_path / "there")
     (tmp_path / "there" / FILE).unlink()
     assert tune(spec, tmp_path / "there", jobs=1, progress=Silent()) == chosen, "the trials are recorded one by one"
+
+
+@pytest.mark.slow  # six small studies
+def test_rounds_widen_the_grid_then_give_the_best_further_seeds_and_resume(
+    tiny_llama_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two rates are both edges, so one round of widening adds a third trial; then one finalist a stage has three seeds."""
+    draw_from_somebody_who_can_write(monkeypatch)
+    rates: dict[str, dict[str, list[Json]]] = {name: {"learning_rate": [1e-3, 1e-2]} for name in ("grpo", "online")}
+    spec = spec_of(str(tiny_llama_dir), grid=rates, tokens=60, widen=1, finals=FinalsSpec(1, [8, 9]))
+    chosen = tune(spec, tmp_path, jobs=1, progress=Silent())
+    found = load_tuning(tmp_path)
+    assert found is not None
+    assert (found.tokens, found.final_seeds) == (60, [8, 9])
+    for stage in found.stages:
+        tried = [one.settings["learning_rate"] for one in stage.trials]
+        assert tried[:2] == [1e-3, 1e-2]
+        assert tried[2:] in ([1e-4], [0.1], [1e-4, 0.1], [0.1, 1e-4])
+        assert sorted({len(one.rates) for one in stage.trials}) == [1, 3]
+        assert len(stage.trials[stage.chosen].rates) == 3
+        assert chosen.stages[stage.stage]["learning_rate"] == stage.trials[stage.chosen].settings["learning_rate"]
+    assert len({len(stage.trials) for stage in found.stages}) == 1, "as many trials for each"
+    assert "trained_tokens" not in chosen.stages["online"], "the budget is the tuning's, the study keeps its own match"
+    monkeypatch.setattr(work, "_DO", dict.fromkeys(work._DO, refuse))
+    (tmp_path / FILE).unlink()
+    assert tune(spec, tmp_path, jobs=1, progress=Silent()) == chosen
+    again = load_tuning(tmp_path)
+    assert again is not None
+    assert again == found
 
 
 def test_where_sound_answers_count_a_trial_is_measured_by_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

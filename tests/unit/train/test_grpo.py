@@ -97,6 +97,24 @@ def test_at_most_so_many_groups_those_that_vary_most() -> None:
     assert episode.answers[0].weight == pytest.approx(1 / 15)  # a is as if not drawn; d counts
 
 
+def test_a_budget_begins_groups_that_vary_most_until_it_is_spent() -> None:
+    """Two answers of 2 and 3 tokens a group: 5 tokens. Room for 6 begins two groups, for 5 one, for none none."""
+    groups = [group("little", [0.6, 0.5]), group("much", [1.0, 0.0]), group("some", [1.0, 0.5])]
+
+    def learned(room: float | None, **settings: Any) -> list[str]:
+        episode = select(groups, GrpoSettings(**settings), room=room)
+        rows = {id(answer.row) for answer in episode.answers}
+        names = ("little", "much", "some")
+        return [name for name, one in zip(names, groups, strict=True) if rows & {id(each.row) for each in one.answers}]
+
+    assert learned(None) == ["little", "much", "some"]
+    assert learned(6) == ["much", "some"]
+    assert learned(5) == ["much"]
+    assert learned(10, updates_per_episode=2) == ["much"], "each update trains on the same tokens again"
+    assert learned(0) == learned(-3) == []
+    assert select(groups, GrpoSettings(), room=5).left_out == 2
+
+
 def test_on_policy_the_ratio_is_one_and_the_gradient_is_the_policy_gradient() -> None:
     found = torch.tensor([-1.0, -2.0, -3.0], requires_grad=True)
     answers = [WeightedAnswer(TokenRow((1,), (2, 3)), 0.5, 0.1), WeightedAnswer(TokenRow((1,), (4,)), -2.0, 0.2)]

@@ -28,6 +28,7 @@ from adhere.report.study.pictures import (
     growth_charts,
     kind_chart,
     rate_charts,
+    tuning_charts,
     untrained_rate,
 )
 from adhere.report.study.threats import threats
@@ -135,6 +136,7 @@ def study_html(result: StudyResult) -> str:
         changed=changes_of(result),
         tuning=tuning_sentences(result),
         trial_headings=TRIAL_HEADINGS,
+        tuning_charts=tuning_charts(result),
         trial_rows=trial_rows(result),
         matched=[matched_sentence(one) for one in result.matched],
         seed_rows=contrasts[0].contrast.by_seed if len(contrasts[0].contrast.by_seed) > 1 else [],

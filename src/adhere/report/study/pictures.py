@@ -46,6 +46,31 @@ def untrained_rate(result: StudyResult, part: SliceScores) -> float | None:
     return found[0].score.prompt_strict.rate if len(found) == 1 and found[0].score else None
 
 
+def tuning_charts(result: StudyResult) -> dict[str, Markup]:
+    """Stage -> bars of all its trials, the chosen one named; a circle is one seed. All stages to one scale."""
+    stages = result.tuning.stages if result.tuning else []
+    top = min(1.0, nice_top([rate for found in stages for one in found.trials for rate in one.rates], least=0.2))
+    return {
+        found.stage: bars(
+            [
+                Bar(
+                    ", ".join(f"{name} {value}" for name, value in one.settings.items()),
+                    one.rate,
+                    None,
+                    None,
+                    ("failed" if one.rate is None else percent(one.rate)) + (", chosen" if n == found.chosen else ""),
+                    place + 1,
+                    tuple(one.rates) if len(one.rates) > 1 else (),
+                )
+                for n, one in enumerate(found.trials)
+            ],
+            name=f"Every trial of {found.stage} on dev prompts",
+            top=top,
+        )
+        for place, found in enumerate(stages)
+    }
+
+
 def contrast_forest(
     rows: Sequence[ContrastRow], title: str, *, with_seeds: bool = False, is_wide: bool = False
 ) -> Markup:

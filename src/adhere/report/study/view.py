@@ -23,7 +23,7 @@ from adhere.report.pieces.sides import following_words, rest_sentence, side_scor
 from adhere.report.pieces.wording import Effect, effect, verb_of
 from adhere.report.study.parts import kinds_left_out_sentence, lost_whole_sentence
 from adhere.store.summary import Floor, Share
-from adhere.study.design.tuned import Tuning
+from adhere.study.design.tuned import TunedStage, Tuning
 from adhere.study.outcome.result import (
     ArmScore,
     ArmTraps,
@@ -464,6 +464,8 @@ def trial_rows(result: StudyResult) -> list[TrialRow]:
         for number, one in enumerate(found.trials):
             settings = ", ".join(f"{name} {value}" for name, value in one.settings.items())
             rate = "failed" if one.rate is None else percent(one.rate)
+            if len(one.rates) > 1:
+                rate += f" ({', '.join(percent(each) for each in one.rates)})"
             chosen = "yes" if number == found.chosen else ""
             cells = (found.stage, settings, chosen, rate, count(one.tokens), decimal(one.minutes))
             rows.append(TrialRow(cells, number == found.chosen))
@@ -492,12 +494,36 @@ def tuning_sentences(result: StudyResult) -> list[str]:
     is_sound = isinstance(rule, dict) and rule.get("counts") == "sound"
     return [
         f"{trials}, on {plural(tuning.prompts, 'dev prompt')} at {seeds}; {decimal(tuning.minutes)} minutes in all.",
+        _budget_sentence(tuning),
+        *_finals_sentence(tuning),
         *(["The dev rate counts sound answers, as the verdict does."] if is_sound else []),
         _apart_sentence(tuning),
         "What was chosen is used by: "
         + "; ".join(f"{stage}: {', '.join(names)}" for stage, names in arms.items())
         + ".",
     ]
+
+
+def _budget_sentence(tuning: Tuning) -> str:
+    if tuning.tokens is not None:
+        return f"Every trial of every method trains on {count(tuning.tokens)} tokens, fixed before."
+    return (
+        "A trial of a stage of equal compute has the budget of the trial that it is matched to: settings and budget "
+        "were searched for together."
+    )
+
+
+def _finals_sentence(tuning: Tuning) -> list[str]:
+    if not tuning.final_seeds:
+        return []
+    best = {found.stage: sum(len(one.rates) == _most_rates(found) for one in found.trials) for found in tuning.stages}
+    told = ", ".join(f"{stage} {number}" for stage, number in best.items())
+    seeds = ", ".join(map(str, tuning.final_seeds))
+    return [f"The best trials ({told}) were trained at seeds {seeds} too, and one of these is chosen."]
+
+
+def _most_rates(found: TunedStage) -> int:
+    return max(len(one.rates) for one in found.trials)
 
 
 def _apart_sentence(tuning: Tuning) -> str:

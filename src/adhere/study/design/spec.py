@@ -181,18 +181,35 @@ class EvaluationSpec(Record, frozen=True):
         return ["all", "single", "multiple", "new-topic", "new-wording", "new-family", *SLICES]
 
 
+class FinalsSpec(Record, frozen=True):
+    """The second round of a tuning: the `best` trials of each stage, at `seeds` beside those of the first."""
+
+    best: Annotated[int, msgspec.Meta(ge=1)]
+    seeds: list[int]
+
+
 class TuneSpec(Record, frozen=True):
     """Choosing the settings of stages before the study begins, with as many trials for each of them.
 
     Args:
         grid: Of each tuned stage, the values of each setting; every combination is a trial.
         seeds: What trials are trained at: none of the study's.
+        tokens: Completion tokens that every trial of every method trains on, in place of what its stage is matched to;
+            None: a stage of equal compute takes what the trial of the same number took, so that its settings and its
+            budget are searched for together.
+        finals: The best trials of each stage are trained at further seeds, and chosen by all of them; None: the best of
+            the first round is chosen.
+        widen: Where a chosen number lies at the edge of its grid, the grids of all stages are widened by a value on
+            that side, at most so many times. An edge at 0 is none.
         dev: Prompts that trials are measured on. They share no query, topic, phrase, key, word or wording with training
             or test.
     """
 
     grid: dict[str, dict[str, list[Json]]]
     seeds: list[int] = msgspec.field(default_factory=lambda: [1000])
+    tokens: int | None = None
+    finals: FinalsSpec | None = None
+    widen: int = 0
     dev: Sizes = Sizes(single=80, multiple=40)
 
 

@@ -49,7 +49,8 @@ class Apart(Record, frozen=True):
 class Tuning(Record, frozen=True):
     """What was tried and chosen, and what it cost.
 
-    `key` is of the tuning's own spec; `apart` is None in the earliest ones.
+    `key` is of the tuning's own spec; `apart` is None in the earliest ones. `tokens` is the budget of every trial;
+    None: each had that of what it was matched to. `final_seeds` are of the second round, whose trials have most rates.
     """
 
     version: int
@@ -60,6 +61,8 @@ class Tuning(Record, frozen=True):
     stages: list[TunedStage]
     minutes: float
     apart: Apart | None = None
+    tokens: int | None = None
+    final_seeds: list[int] = []
 
 
 def load_tuning(directory: Path) -> Tuning | None:

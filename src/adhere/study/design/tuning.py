@@ -18,6 +18,9 @@ from adhere.schema import Json, content_hash
 from adhere.study.design.spec import ArmSpec, EvaluationSpec, StudySpec
 from adhere.study.design.tuned import Trial, TunedStage, Tuning
 
+Trials = Mapping[str, Mapping[int, Mapping[str, Json]]]  # of each stage: number of the trial -> its settings
+BUDGET = "trained_tokens"
+
 
 def grid_of(spec: StudySpec, stage: str) -> list[dict[str, Json]]:
     """The trials of a stage: every combination of what its grid lists, the last setting fastest."""
@@ -39,6 +42,7 @@ def validate_tuning(spec: StudySpec) -> None:
     shared = sorted({*asked.seeds} & {*spec.seeds})
     if shared or not asked.seeds:
         raise SpecError(f"tune.seeds: got {asked.seeds}, must be seeds that the study does not use ({spec.seeds})")
+    _validate_finals(spec)
     if not asked.grid:
         raise SpecError("tune.grid: give at least one stage, e.g. [tune.grid.grpo] learning_rate = [5e-6, 1e-5]")
     unknown = [name for name in asked.grid if not any(name in arm.stages for arm in spec.arms)]
@@ -51,8 +55,94 @@ def validate_tuning(spec: StudySpec) -> None:
     for name in asked.grid:
         for trial in grid_of(spec, name):
             with_settings(spec, name, trial).stage(name)
+        if asked.tokens is not None and BUDGET not in spec.stage(name).settings.__struct_fields__:
+            raise SpecError(f"tune.tokens: {name} ({spec.stage(name).stage.name}) has no setting {BUDGET}")
     if spec.data.wordings is None or not (asked.dev.single or asked.dev.multiple):
         raise SpecError("tune.dev: needs prompts, and [data] wordings, so that some wordings are left for them")
+
+
+def _validate_finals(spec: StudySpec) -> None:
+    """Check the second round.
+
+    Raises:
+        SpecError: Its seeds are used elsewhere, or budgets are not the same for all trials.
+    """
+    asked = spec.tune
+    if asked is None or asked.finals is None:
+        return
+    used = {*spec.seeds, *asked.seeds}
+    if not asked.finals.seeds or used & {*asked.finals.seeds}:
+        raise SpecError(
+            f"tune.finals.seeds: got {asked.finals.seeds}, must be seeds that neither the study nor the first round "
+            f"uses ({sorted(used)})"
+        )
+    if asked.tokens is None:
+        raise SpecError("tune.finals: needs tune.tokens, since what a finalist is matched to may not be one")
+
+
+def trials_of(spec: StudySpec) -> dict[str, dict[int, dict[str, Json]]]:
+    """Return the trials of the first round: every combination of each grid, numbered from 0."""
+    return {name: dict(enumerate(grid_of(spec, name))) for name in (spec.tune.grid if spec.tune else ())}
+
+
+def widened(spec: StudySpec, stages: Sequence[TunedStage]) -> StudySpec | None:
+    """Widen the grids of all stages where a chosen number lies at an edge of its own; None where none does.
+
+    Settings are widened by their place in the tables (the second of each, say), so that all stages keep as many trials.
+    The new value continues the ratio of the two outermost ones. Where a stage cannot take one (an edge at 0, or a
+    setting that does not allow it) that edge stays for all of them.
+    """
+    asked = spec.tune
+    if asked is None:
+        return None
+    grid = {name: {key: list(values) for key, values in table.items()} for name, table in asked.grid.items()}
+    for place, is_upper in _edges(grid, stages):
+        beyond = {name: _value_beyond(table, place, is_upper=is_upper) for name, table in grid.items()}
+        keys = {name: list(table)[place] for name, table in grid.items() if len(table) > place}
+        if len(keys) < len(grid) or not all(
+            value is not None and _allows(spec, name, {keys[name]: value}) for name, value in beyond.items()
+        ):
+            continue
+        for name, value in beyond.items():
+            grid[name][keys[name]].append(value)
+    if grid == asked.grid:
+        return None
+    return msgspec.structs.replace(spec, tune=msgspec.structs.replace(asked, grid=grid))
+
+
+def _edges(grid: Mapping[str, Mapping[str, list[Json]]], stages: Sequence[TunedStage]) -> list[tuple[int, bool]]:
+    """List the places of settings at whose lower (False) or upper (True) edge a stage chose."""
+    found = []
+    for stage in stages:
+        settings = stage.trials[stage.chosen].settings
+        for place, (key, values) in enumerate(grid[stage.stage].items()):
+            numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+            if len(set(numbers)) >= 2:
+                found += [
+                    (place, up) for up, edge in ((False, min(numbers)), (True, max(numbers))) if settings[key] == edge
+                ]
+    return list(dict.fromkeys(found))
+
+
+def _value_beyond(table: Mapping[str, list[Json]], place: int, *, is_upper: bool) -> float | None:
+    """Continue the outermost ratio of a setting's values; None where they are no positive numbers there."""
+    if len(table) <= place:
+        return None
+    values = list(table.values())[place]
+    numbers = sorted({float(value) for value in values if isinstance(value, int | float)}, reverse=is_upper)
+    if len(numbers) < 2 or numbers[0] <= 0:
+        return None
+    edge, inner = numbers[0], numbers[1]
+    # From 0 there is no ratio: the only other value is doubled.
+    return float(f"{edge * (edge / inner if inner else 2.0):.6g}")
+
+
+def _allows(spec: StudySpec, stage: str, settings: Mapping[str, Json]) -> bool:
+    try:
+        with_settings(spec, stage, settings).stage(stage)
+    except SpecError:
+        return False
+    return True
 
 
 def with_settings(spec: StudySpec, stage: str, settings: Mapping[str, Json]) -> StudySpec:
@@ -60,22 +150,31 @@ def with_settings(spec: StudySpec, stage: str, settings: Mapping[str, Json]) -> 
     return msgspec.structs.replace(spec, stages={**spec.stages, stage: {**spec.stages[stage], **settings}})
 
 
-def tuning_spec(spec: StudySpec) -> StudySpec:
+def tuning_spec(spec: StudySpec, trials: Trials | None = None, *, seeds: Sequence[int] | None = None) -> StudySpec:
     """The study that tries everything: an arm for each trial, which is the first arm with that stage.
 
-    A trial of a stage of equal compute is matched to the trial of the same number where what it is matched to is tuned
-    as well.
+    With `[tune] tokens` every trial has that budget. Else a trial of a stage of equal compute is matched to the trial
+    of the same number where what it is matched to is tuned as well.
+
+    Args:
+        spec: The study that is tuned.
+        trials: What is tried; None: the whole grid.
+        seeds: At which seeds; None: those of `[tune]`.
     """
     asked = spec.tune
     assert asked is not None  # noqa: S101 - the caller asks only where something is tuned
+    trials = trials or trials_of(spec)
     stages, arms = dict(spec.stages), list[ArmSpec]()
     tuned_arms = {name: next(arm for arm in spec.arms if name in arm.stages) for name in _in_order(spec)}
     of_arm = {arm.name: name for name, arm in tuned_arms.items()}
     for name, arm in tuned_arms.items():
         matched = spec.stage(name).equal_compute_to
-        for number, trial in enumerate(grid_of(spec, name)):
+        for number, trial in trials[name].items():
             table = {**spec.stages[name], **trial}
-            if matched is not None:
+            if asked.tokens is not None:
+                table.pop("equal_compute_to", None)
+                table[BUDGET] = asked.tokens
+            elif matched is not None:
                 if matched in of_arm:
                     table["equal_compute_to"] = f"{of_arm[matched]}@{number}"
                 elif not any(one.name == matched for one in arms):
@@ -87,7 +186,7 @@ def tuning_spec(spec: StudySpec) -> StudySpec:
     return msgspec.structs.replace(
         spec,
         name=f"{spec.name}-tune",
-        seeds=asked.seeds,
+        seeds=list(seeds or asked.seeds),
         arms=arms,
         stages=stages,
         tune=None,
@@ -102,7 +201,11 @@ def tuning_spec(spec: StudySpec) -> StudySpec:
             precision=spec.evaluation.precision,
         ),
         verdict=msgspec.structs.replace(
-            spec.verdict, treatment=arms[-1].name, control=f"{first}@0", slice="all", secondary=[]
+            spec.verdict,
+            treatment=arms[-1].name,
+            control=f"{first}@{next(iter(trials[first]))}",
+            slice="all",
+            secondary=[],
         ),
     )
 
@@ -117,8 +220,9 @@ def _in_order(spec: StudySpec) -> list[str]:
 def choose(spec: StudySpec, trials: Mapping[str, Sequence[Trial]]) -> list[TunedStage]:
     """The best trial of each stage by its mean rate on the dev slice; of equal ones the cheapest.
 
-    Stages of equal compute must take as many steps as what they are matched to: where both grids have `steps`, the
-    number is chosen for all of them together, by the sum of their best rates with it.
+    Where some were trained at further seeds, one of these is chosen. Stages of equal compute must take as many steps as
+    what they are matched to: where both grids have `steps`, the number is chosen for all of them together, by the sum
+    of their best rates with it.
     """
     chosen: dict[str, int] = {}
     for group in _groups(spec):
@@ -126,10 +230,13 @@ def choose(spec: StudySpec, trials: Mapping[str, Sequence[Trial]]) -> list[Tuned
         shared = sorted(steps, key=str) if len(group) > 1 else [None]
 
         def best(name: str, step: Json) -> int:
+            most = max(len(one.rates) for one in trials[name])
             open_ = [
                 (one.rate, -one.tokens, -place)
                 for place, one in enumerate(trials[name])
-                if one.rate is not None and (step is None or one.settings.get("steps") in {step, None})
+                if one.rate is not None
+                and len(one.rates) == most
+                and (step is None or one.settings.get("steps") in {step, None})
             ]
             return -max(open_)[2] if open_ else -1
 
@@ -164,7 +271,20 @@ def tuning_key(spec: StudySpec) -> str:
 
     What is left empty is no part of it, so that a key which specs get later changes none.
     """
-    return content_hash(_without_defaults(msgspec.to_builtins(tuning_spec(spec))))
+    asked = spec.tune
+    assert asked is not None  # noqa: S101 - the caller asks only where something is tuned
+    first = _without_defaults(msgspec.to_builtins(tuning_spec(spec)))
+    later = [msgspec.to_builtins(asked.finals), asked.widen]
+    return content_hash([first, later] if any(later) else first)
+
+
+def finalists(trials: Sequence[Trial], best: int) -> list[int]:
+    """Return the numbers of the best trials of a stage, best first; of equal ones the cheapest, then the first."""
+    order = sorted(
+        (number for number, one in enumerate(trials) if one.rate is not None),
+        key=lambda number: (-(trials[number].rate or 0.0), trials[number].tokens, number),
+    )
+    return order[:best]
 
 
 def _without_defaults(value: Json) -> Json:

@@ -85,6 +85,9 @@ class GrpoSettings(RolloutSettings, frozen=True):
             punishment); 0: none. The judge's scores, and which groups vary for `rounds`, are as without.
         overlong_penalty: What is taken from the reward of an answer that fills `max_new_tokens`. The paper takes 1 from
             rewards of 1 and -1; the judge's lie between 0 and 1, so half of that is the same.
+        trained_tokens: Completion tokens to train on in the whole stage, so that stages of other methods can be given
+            as many; None: all. Each episode learns from the groups whose scores vary most until its share, and what
+            earlier ones left of theirs, is spent; the others are left out as if not drawn.
         mask_truncated: Answers that hit the limit count in their group's mean and are not learned from (DAPO's overlong
             filtering, as TRL's `mask_truncated_completions`).
     """
@@ -100,6 +103,7 @@ class GrpoSettings(RolloutSettings, frozen=True):
     kl_beta: Annotated[float, Meta(ge=0)] = 0.0
     importance_cap: Positive = 2.0
     max_trained_groups: Count | None = None
+    trained_tokens: Count | None = None
     rounds: Count = 1
     overlong_tokens: Annotated[int, Meta(ge=0)] = 0
     overlong_penalty: Positive = 0.5
@@ -192,7 +196,13 @@ def grpo(
             row = {"step": step} | measures(drawn.groups)
             if settings.rounds > 1:
                 row |= {"rounds": drawn.rounds, "groups_thrown_away": len(drawn.groups) - len(drawn.kept)}
-            row |= _learn(model, reference, learner, select(drawn.kept, settings), settings=settings, tally=tally)
+            room = (
+                None
+                if settings.trained_tokens is None
+                else settings.trained_tokens * step / settings.steps - tally.tokens_trained
+            )
+            episode = select(drawn.kept, settings, room=room)
+            row |= _learn(model, reference, learner, episode, settings=settings, tally=tally)
             log.append(row | {"step": step})  # an episode's, of which each may have several updates
             bar.advance(note=f"reward {row['reward_mean'] or 0:.2f}, pass {row['pass_rate'] or 0:.2f}")
     return StageResult(log, tally.close())
@@ -237,8 +247,10 @@ def overlong(tokens: int, settings: GrpoSettings) -> float:
     return settings.overlong_penalty * min(1.0, max(0, tokens - free) / settings.overlong_tokens)
 
 
-def select(groups: Sequence[Group], settings: GrpoSettings) -> Episode:
+def select(groups: Sequence[Group], settings: GrpoSettings, *, room: float | None = None) -> Episode:
     """The answers to learn from, weighted so that their losses add up to the loss of the whole episode.
+
+    `room` is how many completion tokens may be trained, over all updates of the episode; None: as many as there are.
 
     Groups whose rewards are all equal have advantage 0. They are not computed, but they count in what the loss is
     divided by, as in TRL; with a KL term they are computed too. Answers without a score are no part of their group.
@@ -246,6 +258,8 @@ def select(groups: Sequence[Group], settings: GrpoSettings) -> Episode:
     usable = [_reward_group(group, settings) for group in groups if len(group.scores) >= 2]
     varied = sorted((one for one in usable if one.spread > 0), key=lambda one: one.spread, reverse=True)
     keep = len(varied) if settings.max_trained_groups is None else settings.max_trained_groups
+    if room is not None:
+        keep = min(keep, _groups_within(varied, settings, room / settings.updates_per_episode))
     dropped = {id(one) for one in varied[keep:]}
     present = [one for one in usable if id(one) not in dropped]
     counted = [answer for one in present for answer in one.answers]
@@ -258,6 +272,16 @@ def select(groups: Sequence[Group], settings: GrpoSettings) -> Episode:
         if _is_learned(answer, settings)
     ]
     return Episode(answers, sum(one.spread > 0 for one in present), len(dropped))
+
+
+def _groups_within(varied: Sequence[_RewardedGroup], settings: GrpoSettings, room: float) -> int:
+    """Return how many groups are begun before `room` tokens are spent, as online DPO begins pairs."""
+    spent = 0
+    for place, group in enumerate(varied):
+        if spent >= room:
+            return place
+        spent += sum(len(answer.row.completion) for answer in group.answers if _is_learned(answer, settings))
+    return len(varied)
 
 
 class _RewardedGroup(NamedTuple):
