@@ -55,6 +55,16 @@ TEXT_WIDTH = 110  # the names of five arms beside their numbers
     is_flag=True,
     help="Put together what is stored, with the code and libraries that made it. Nothing is drawn or trained.",
 )
+@click.option(
+    "--register",
+    is_flag=True,
+    help="Store the hash of the rule, while none of the answers is there, and stop.",
+)
+@click.option(
+    "--across-engines",
+    is_flag=True,
+    help="Compare arms that are answered, prompted or stopped in different ways; the page says so.",
+)
 @click.option("--plan", "only_plan", is_flag=True, help="Print what would be done and what it costs, and stop.")
 @side_options(
     side="Join what a harness scored item by item of this study's checkpoints. Nothing is trained. Repeatable.",
@@ -74,6 +84,8 @@ def command(
     device: str | None,
     records: Path | None,
     collect: bool,
+    register: bool,
+    across_engines: bool,
     only_plan: bool,
     sides: Sides,
     as_json: bool,
@@ -85,14 +97,11 @@ def command(
     With --side it says whether what was gained cost anything elsewhere: knowledge, maths, code, safety, as another
     harness measured them.
     """
-    import msgspec
-
-    from adhere.errors import UsageError
     from adhere.lines.workers import parse_shard
     from adhere.report.study.starts import starts_html, starts_text
     from adhere.schema import encode, write_atomic
+    from adhere.study.design.check import load_study, parse_seeds
     from adhere.study.design.disk import writing
-    from adhere.study.design.spec import load_study, parse_seeds
     from adhere.study.jobs import parse_jobs
     from adhere.study.run.records import unpack
     from adhere.study.starts import places_of, put_together
@@ -102,22 +111,20 @@ def command(
     study = load_study(spec, seeds=None if seeds is None else parse_seeds(seeds))
     if emit_array("study", emit, parts or (len(study.seeds) if emit else None)):
         return
-    if start is not None:
-        study = study.from_start(start)
-    if device is not None:
-        study = msgspec.structs.replace(study, device=device)
+    study = _with_options(study, start=start, device=device, across_engines=across_engines)
     directory = out or Path("studies") / study.name
     progress = for_terminal()
+    if register:
+        _require_alone("--register stores the rule's hash", only_plan=only_plan, shard=shard)
+        _register(study, directory, as_json=as_json)
+        return
     places = places_of(study, directory, records)
     for one in places:
         if one.records is not None and one.records.exists():
             with writing(one.directory):
                 progress.say(f"{unpack(one.records, one.directory)} records from {one.records}")
     if sides.paths:
-        if study.starts:
-            raise UsageError(
-                "--side joins files to a study from one start: give --start MODEL and --out DIR/starts/NAME"
-            )
+        _require_one_start(study)
         _require_alone("--side joins files to what is finished", only_plan=only_plan, shard=shard)
         _join_sides(study, directory, records, sides, as_json=as_json)
         return
@@ -146,11 +153,47 @@ def command(
         progress.say(f"Report: {page}")
 
 
+def _with_options(study: StudySpec, *, start: str | None, device: str | None, across_engines: bool) -> StudySpec:
+    """The study with what the command line says otherwise."""
+    import msgspec
+
+    if start is not None:
+        study = study.from_start(start)
+    if device is not None:
+        study = msgspec.structs.replace(study, device=device)
+    if across_engines:
+        evaluation = msgspec.structs.replace(study.evaluation, across_engines=True)
+        study = msgspec.structs.replace(study, evaluation=evaluation)
+    return study
+
+
+def _register(study: StudySpec, directory: Path, *, as_json: bool) -> None:
+    from adhere.schema import encode
+    from adhere.study.design.inputs import held_out_suite
+    from adhere.study.design.register import register
+
+    made = register(study, directory, held_out_suite(study).prompts)
+    if as_json:
+        show(encode(made))
+        return
+    show(
+        f"Registered at {made.at}: rule {made.sha256[:16]}, judge {made.judge}, {made.sources} models or files of "
+        f"answers. To pin the judge write judge = {made.judge!r} under [verdict] before you register"
+    )
+
+
 def _require_alone(what: str, *, only_plan: bool, shard: str | None) -> None:
     from adhere.errors import UsageError
 
     if only_plan or shard is not None:
         raise UsageError(f"{what}: leave --plan and --shard out")
+
+
+def _require_one_start(study: StudySpec) -> None:
+    from adhere.errors import UsageError
+
+    if study.starts:
+        raise UsageError("--side joins files to a study from one start: give --start MODEL and --out DIR/starts/NAME")
 
 
 def _join_sides(study: StudySpec, directory: Path, records: Path | None, sides: Sides, *, as_json: bool) -> None:

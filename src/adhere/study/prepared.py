@@ -21,6 +21,7 @@ from adhere.lines.workers import WHOLE, Shard
 from adhere.models.local.decoder.device import resolve_device
 from adhere.progress import Progress, Silent
 from adhere.schema import content_hash, decode, encode, write_atomic
+from adhere.study.design.asking import estimate_asking
 from adhere.study.design.estimate import Estimate, SuiteSize, estimate, require_resources
 from adhere.study.design.frozen import Template, freeze
 from adhere.study.design.inputs import StudyInputs, load_inputs
@@ -57,6 +58,8 @@ class PreparedStudy(StudyInputs):
 
         Measuring takes from some seconds to minutes, so the plan with guessed minutes is told first.
         """
+        if not self.spec.trains:
+            return self
         state = State(self.directory, self.tasks)
         if load_probe(self.directory, jobs=jobs) is not None or all(state.is_done(task.name) for task in self.tasks):
             return self
@@ -109,7 +112,7 @@ class PreparedStudy(StudyInputs):
     def result(self, *, progress: Progress, command: str = "") -> StudyResult:
         """The result of what is finished, stored. One that says the same as the stored one leaves it as it is."""
         with progress.step("statistics", None):
-            save_asked(self.directory, self.suite, self.suites)
+            save_asked(self.directory, self.suite, self.suites, is_ours=not self.spec.asked)
             result = make_result(self, parameters=self.estimate.parameters, command=command)
         file = self.directory / "result.json"
         if file.exists():
@@ -142,6 +145,8 @@ def prepare(spec: StudySpec, directory: Path, *, jobs: int = 1, as_stored: bool 
 def _estimate(study: StudyInputs, found: Probe | None, jobs: int) -> Estimate:
     state = State(study.directory, study.tasks)
     done = {task.name: state.is_done(task.name) for task in study.tasks}
+    if not study.spec.trains:
+        return estimate_asking(study.spec, study.tasks, done, study.sources, {"": study.suite, **study.suites})
     sizes = {name: _suite_size(study.spec, name, one) for name, one in study.suites.items()}
     return estimate(study.spec, study.plan, study.tasks, done, start=study.start, probe=found, jobs=jobs, suites=sizes)
 

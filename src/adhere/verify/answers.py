@@ -169,7 +169,7 @@ def verify(
         SpecError: A row cannot be used (with `bad_rows="error"`), or two answer the same; file and lines are named.
         UnknownName, BadParameter: A constraint of the suite cannot be judged.
     """
-    file = _open(responses, progress or Silent())
+    file = open_answers(responses, progress or Silent())
     _check_target(verdicts, responses)
     settings = Settings(mode, random_in_reference, keep_reasoning, bad_rows, verdicts is not None)
     desk = Desk(suite, settings, file.name)
@@ -201,7 +201,7 @@ def added_up(
     return ledger.found(suite, name, sha256)
 
 
-def _open(responses: Path, progress: Progress) -> LineFile:
+def open_answers(responses: Path, progress: Progress) -> LineFile:
     """The file of answers, as it is or as another harness wrote it."""
     found = read_import(responses)
     if found is None:

@@ -304,6 +304,33 @@ class Desk(Step):
         for turn, answer in self._answers(row, prompt):
             self._judge_answer(line, answer, self._first_units[prompt] + turn, data=data, judged=judged, rows=rows)
 
+    def responses(self, line: int, data: bytes) -> list[Response]:
+        """A row as the Responses that it holds, one a turn that it answers; nothing is judged.
+
+        Raises:
+            SpecError: The row cannot be used; file and line are named.
+        """
+        try:
+            row = self._look_again(data)
+            prompt = self._prompt_of(row)
+            rows = self._answers(row, prompt) if self._has_turns[prompt] else [(0, row)]
+            return [self._response(prompt, turn, one, data) for turn, one in rows]
+        except Unusable as error:
+            raise SpecError(f"{self.file}:{line}: {error}") from error
+
+    def _response(self, prompt: int, turn: int, row: ResponseRow, data: bytes) -> Response:
+        text, reasoning, is_cut = row.response, row.reasoning or row.reasoning_content, False
+        if text is None or (row.draw or 0) < 0:
+            text = _text_of_failure(row, data)
+        elif not self._keeps_reasoning:
+            text, own, ended = split_answer(text)
+            reasoning, is_cut = reasoning or own, ended == "truncated"
+        calls, steps = calls_of({"tool_calls": row.tool_calls}) if row.tool_calls else (), tuple(row.steps or ())
+        status = _status(row, text, is_cut=is_cut, is_done=bool(calls or steps))
+        optional = {name: value for name, value in (("calls", calls), ("steps", steps)) if value}
+        prompt_id = self.prompts[prompt].id
+        return Response(prompt_id, turn, row.draw or 0, text, status, reasoning=reasoning, **optional)  # type: ignore[arg-type]
+
     def _answers(self, row: ResponseRow, prompt: int) -> list[tuple[int, ResponseRow]]:
         """The answers of a row to a prompt of several turns, each with its turn."""
         turns, key = len(self.prompts[prompt].turns), self._keys[prompt]

@@ -21,7 +21,7 @@ import pytest
 from benchmarks.pages import figures
 
 from adhere.cli import adhere
-from adhere.study.design.spec import load_study
+from adhere.study.design.check import load_study
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"

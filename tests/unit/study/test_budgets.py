@@ -19,9 +19,10 @@ from adhere.errors import SpecError
 from adhere.models.local.decoder.precision import Precisions
 from adhere.report.study.html import study_html
 from adhere.study.design.budgets import with_budgets
+from adhere.study.design.check import validate
 from adhere.study.design.inputs import _inputs
 from adhere.study.design.plan import Inputs, Plan, make_plan
-from adhere.study.design.spec import ArmSpec, EvaluationSpec, ResampleSpec, StudySpec, VerdictSpec, validate
+from adhere.study.design.spec import ArmSpec, EvaluationSpec, ResampleSpec, StudySpec, VerdictSpec
 from adhere.study.outcome.growth import growth
 from adhere.study.outcome.result import ArmCost
 from adhere.study.prepared import prepare

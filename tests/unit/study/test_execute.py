@@ -26,8 +26,9 @@ from adhere.report.study.html import study_html
 from adhere.report.study.text import study_text
 from adhere.schema import decode
 from adhere.study.design import identity
+from adhere.study.design.check import validate
 from adhere.study.design.frozen import load_frozen
-from adhere.study.design.spec import ContrastSpec, StudySpec, TuneSpec, validate
+from adhere.study.design.spec import ContrastSpec, StudySpec, TuneSpec
 from adhere.study.jobs import run_jobs
 from adhere.study.outcome import collect
 from adhere.study.outcome.answer import study_answer

@@ -17,8 +17,9 @@ from adhere.errors import SpecError
 from adhere.models.local.transformers import load_weights, weights_sha256
 from adhere.pipeline.respond import request_of
 from adhere.schema import Prompt, RlRow, Sampling, derive_seed
+from adhere.study.design.check import validate
 from adhere.study.design.inputs import _inputs
-from adhere.study.design.spec import EvaluationSpec, LongSpec, StudySpec, TuneSpec, validate
+from adhere.study.design.spec import EvaluationSpec, LongSpec, StudySpec, TuneSpec
 from adhere.study.design.tuning import _without_defaults, tuning_key
 from adhere.study.run.merged import keep_part
 from adhere.study.run.training import _answerable

@@ -10,8 +10,9 @@ pytest.importorskip("torch", reason="a study computes in what torch can do")
 from adhere.config import parse_toml
 from adhere.errors import SpecError
 from adhere.models.local.decoder.precision import Precisions
+from adhere.study.design.check import validate
 from adhere.study.design.plan import Inputs, Plan, make_plan, who_draws
-from adhere.study.design.spec import ArmSpec, EvaluationSpec, StudySpec, validate
+from adhere.study.design.spec import ArmSpec, EvaluationSpec, StudySpec
 from adhere.study.design.tasks import tasks_of
 from adhere.suites.generated.core.slices import Sizes
 

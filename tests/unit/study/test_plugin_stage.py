@@ -21,8 +21,9 @@ from tests.unit.study.drawn import draw_from_somebody_who_can_write
 
 from adhere.config import parse_toml
 from adhere.schema import decode
+from adhere.study.design.check import validate
 from adhere.study.design.plan import cell_folder
-from adhere.study.design.spec import StudySpec, validate
+from adhere.study.design.spec import StudySpec
 from adhere.study.prepared import prepare
 from adhere.study.run.cells import CellRecord
 from adhere.train.stages import STAGES

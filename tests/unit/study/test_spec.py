@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from adhere.errors import SpecError
+from adhere.study.design.check import load_study, parse_seeds
 from adhere.study.design.inputs import held_out_suite
-from adhere.study.design.spec import load_study, parse_seeds
 from adhere.study.design.tuning import validate_tuning
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

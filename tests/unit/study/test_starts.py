@@ -24,7 +24,8 @@ from adhere.config import parse_toml
 from adhere.errors import SpecError, UsageError
 from adhere.report.study.starts import starts_html, starts_text
 from adhere.schema import decode, encode, write_atomic
-from adhere.study.design.spec import EvaluationSpec, StartSpec, StudySpec, validate
+from adhere.study.design.check import validate
+from adhere.study.design.spec import EvaluationSpec, StartSpec, StudySpec
 from adhere.study.outcome import starts as starts_room
 from adhere.study.outcome.contrast import Evaluations
 from adhere.study.outcome.result import StartsResult, StudyResult, SuiteFound

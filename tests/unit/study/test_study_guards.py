@@ -30,8 +30,9 @@ from adhere.report.study.text import study_text  # noqa: E402
 from adhere.report.study.xlsx import sheets  # noqa: E402
 from adhere.schema import decode, encode  # noqa: E402
 from adhere.study.design import identity  # noqa: E402
+from adhere.study.design.check import validate  # noqa: E402
 from adhere.study.design.plan import pool_folder  # noqa: E402
-from adhere.study.design.spec import StudySpec, validate  # noqa: E402
+from adhere.study.design.spec import StudySpec  # noqa: E402
 from adhere.study.outcome.collect import notes_of  # noqa: E402
 from adhere.study.outcome.result import StudyResult  # noqa: E402
 from adhere.study.prepared import PreparedStudy, prepare  # noqa: E402

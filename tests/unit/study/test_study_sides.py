@@ -28,8 +28,8 @@ from adhere.report.study.markdown import study_markdown
 from adhere.report.study.text import study_text
 from adhere.report.study.xlsx import sheets
 from adhere.schema import decode, encode, write_atomic
+from adhere.study.design.check import load_study
 from adhere.study.design.frozen import freeze
-from adhere.study.design.spec import load_study
 from adhere.study.outcome.result import SeedEstimate, StudyResult
 from adhere.study.outcome.sides import FILE, load_sides, with_sides
 from adhere.study.run.records import pack, unpack

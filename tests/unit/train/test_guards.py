@@ -17,13 +17,10 @@ from adhere.errors import ContaminationError, Divergence, ResourceError, RunMism
 from adhere.train.checkpoint import keeping  # noqa: E402
 from adhere.train.methods import sft as sft_module  # noqa: E402
 from adhere.train.methods.sft import SftSettings, sft  # noqa: E402
-from adhere.train.recipe import (  # noqa: E402
-    Recipe,
-    StageSpec,
-    scoring,
-)
+from adhere.train.recipe import Recipe, StageSpec  # noqa: E402
 from adhere.train.recipe.data import load_rows  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
+from adhere.train.stage import scoring  # noqa: E402
 from adhere.train.stage.guards import GUARDS, Guards, GuardStop, find_repeats, heed, template_trouble  # noqa: E402
 from adhere.train.stages import STAGES  # noqa: E402
 

@@ -17,12 +17,9 @@ from adhere.progress import Silent  # noqa: E402
 from adhere.schema import RlRow  # noqa: E402
 from adhere.train.batch.rollout import in_order  # noqa: E402
 from adhere.train.methods.grpo import GrpoSettings  # noqa: E402
-from adhere.train.recipe import (  # noqa: E402
-    Recipe,
-    StageSpec,
-    scoring,
-)
+from adhere.train.recipe import Recipe, StageSpec  # noqa: E402
 from adhere.train.recipe.run import plan_recipe, run_recipe  # noqa: E402
+from adhere.train.stage import scoring  # noqa: E402
 from adhere.train.stage.order import ordering_of  # noqa: E402
 
 ROOT = Path(__file__).parents[3]

@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402
 from tests.unit.train.conftest import load  # noqa: E402
 
 from adhere.errors import UsageError  # noqa: E402
-from adhere.train.batch import attention, pack  # noqa: E402
+from adhere.train.packed import attention, pack  # noqa: E402
 from adhere.train.packed.attention import register  # noqa: E402
 from adhere.train.packed.pack import TokenRow, cut, grow, log_probs, row_sums  # noqa: E402
 

@@ -19,12 +19,9 @@ from adhere.schema import PairRow, RlRow, decode, encode  # noqa: E402
 from adhere.train.batch.objectives import bradley_terry  # noqa: E402
 from adhere.train.batch.rollout import Answer  # noqa: E402
 from adhere.train.methods.reward_model import RewardModel, RewardModelSettings, reward_model  # noqa: E402
-from adhere.train.recipe import (  # noqa: E402
-    Recipe,
-    StageSpec,
-    scoring,
-)
+from adhere.train.recipe import Recipe, StageSpec  # noqa: E402
 from adhere.train.recipe.run import run_recipe  # noqa: E402
+from adhere.train.stage import scoring  # noqa: E402
 from adhere.train.stage.scoring import learned_scorer  # noqa: E402
 from adhere.train.stage.settings import RewardTerm  # noqa: E402
 from adhere.train.stage.train import Training  # noqa: E402

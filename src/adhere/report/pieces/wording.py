@@ -87,7 +87,9 @@ def not_measured(result: StudyResult) -> list[str]:
         f"Other prompts: of published benchmarks only {published} were asked."
         if published
         else f"Other prompts: every rate is on the suite {result.suite} and says nothing about published benchmarks.",
-        f"Other start models and sizes: every arm starts from {result.start_model}.",
+        f"Other start models and sizes: every arm starts from {result.start_model}."
+        if result.start_model
+        else "Other models and sizes: the arms were trained elsewhere, and nobody noted here from what.",
     ]
     if len(result.seeds) == 1:
         notes.append("The spread between training seeds: each stage was trained once, with one seed.")

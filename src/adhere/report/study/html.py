@@ -31,13 +31,15 @@ from adhere.report.study.pictures import (
     tuning_charts,
     untrained_rate,
 )
-from adhere.report.study.threats import threats
+from adhere.report.study.threats import draws_sentence, registered_sentence, threats
 from adhere.report.study.view import (
+    ALIKE_HEADINGS,
     GROWTH_HEADINGS,
     TRAP_HEADINGS,
     TRAPS_NOTE,
     TRIAL_HEADINGS,
     StagePanels,
+    alike_rows,
     changes_of,
     contamination_rows,
     contrast_rows,
@@ -96,6 +98,10 @@ def study_html(result: StudyResult) -> str:
         else None,
         gain_chart=gain_chart(result, slices[0]) if slices else None,
         kind_chart=kind_chart(result, compared),
+        alike_headings=ALIKE_HEADINGS,
+        alike_rows=alike_rows(result),
+        registered=registered_sentence(result),
+        draws=draws_sentence(result),
         growth_charts=growth_charts(result),
         growth_headings=GROWTH_HEADINGS,
         growth_rows=growth_rows(result),

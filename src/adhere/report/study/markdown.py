@@ -22,12 +22,14 @@ from adhere.report.study.parts import (
     part_contrast_rows,
     part_rows,
 )
-from adhere.report.study.threats import threats
+from adhere.report.study.threats import registered_sentence, threats
 from adhere.report.study.view import (
+    ALIKE_HEADINGS,
     GROWTH_HEADINGS,
     TRAP_HEADINGS,
     TRAPS_NOTE,
     TRIAL_HEADINGS,
+    alike_rows,
     by_seed,
     changes_of,
     contrast_rows,
@@ -93,6 +95,12 @@ def study_markdown(result: StudyResult) -> str:
             [f"## Does it grow? Gain over {_text(result.growth.reference)} (points)",
                 _table(GROWTH_HEADINGS, growth_rows(result))]
             if result.growth
+            else []
+        ),
+        *(
+            ["## What was equal, what is unknown", _text(registered_sentence(result)),
+                _table(ALIKE_HEADINGS, alike_rows(result))]
+            if result.alike
             else []
         ),
         "## Given up for it?",

@@ -17,12 +17,14 @@ from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.pieces.wording import level, not_measured, reason_of, sentence, verb_of
 from adhere.report.study.parts import FORGOTTEN_HEADINGS, forgotten_rows, parts_lines
-from adhere.report.study.threats import threats
+from adhere.report.study.threats import draws_sentence, registered_sentence, threats
 from adhere.report.study.view import (
+    ALIKE_HEADINGS,
     GROWTH_HEADINGS,
     TRAP_HEADINGS,
     TRAPS_NOTE,
     TRIAL_HEADINGS,
+    alike_rows,
     by_seed,
     changes_of,
     contrast_rows,
@@ -57,6 +59,7 @@ def study_text(result: StudyResult, *, width: int = 100) -> str:
         _warnings(result, width),
         _rates(result, width),
         _contrasts(result, width),
+        _alike(result, width),
         _growth(result, width),
         _guards(result, width),
         _sides(result, width),
@@ -170,6 +173,16 @@ def _contrasts(result: StudyResult, width: int) -> str:
             text_table(rows, width=width, left=2),
         ]
     )
+
+
+def _alike(result: StudyResult, width: int) -> str:
+    if not result.alike:
+        return ""
+    rows = text_table([list(ALIKE_HEADINGS), *alike_rows(result)], width=width, left=3)
+    told = [
+        paragraph(text, width=width, hang=2) for text in (registered_sentence(result), draws_sentence(result)) if text
+    ]
+    return "\n".join([heading("What was equal, what is unknown (trained elsewhere)"), *told, "", rows])
 
 
 def _growth(result: StudyResult, width: int) -> str:

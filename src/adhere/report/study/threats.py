@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adhere.report.pieces.numbers import plural, points
+from adhere.report.pieces.numbers import percent, plural, points
 from adhere.report.pieces.wording import sentence
 from adhere.study.design.tuned import Tuning
 from adhere.study.outcome.result import StudyResult
@@ -10,7 +10,8 @@ from adhere.study.outcome.result import StudyResult
 
 def threats(result: StudyResult) -> list[str]:
     """Threats to validity that this study has; each a sentence or two."""
-    return [text for text in (*_of_the_answer(result), *_of_the_design(result)) if text]
+    of_the_design = _of_the_design(result) if result.start_model else _of_others(result)
+    return [text for text in (*_of_the_answer(result), *of_the_design) if text]
 
 
 def _of_the_answer(result: StudyResult) -> list[str]:
@@ -51,6 +52,44 @@ def _of_the_answer(result: StudyResult) -> list[str]:
         if primary.minimum_detectable is not None
         else "",
     ]
+
+
+def _of_others(result: StudyResult) -> list[str]:
+    """Of trainings that others did: what was not equal or is not known, and whether the rule came first."""
+    differs = [f"{one.what} ({one.told})" for one in result.alike if one.state == "differs"]
+    unknown = [one.what for one in result.alike if one.state == "unknown"]
+    return [
+        registered_sentence(result),
+        sentence(f"Not equal between the arms, so it may be the reason: {'; '.join(differs)}") if differs else "",
+        sentence(f"Not known to be equal: {', '.join(unknown)}") if unknown else "",
+        draws_sentence(result),
+        "The arms were trained elsewhere: their data, settings and compute are as their authors say, or not said.",
+    ]
+
+
+def registered_sentence(result: StudyResult) -> str:
+    """Whether the rule was fixed before the answers were there, as far as this study can show it."""
+    one = result.registered
+    if one is None:
+        return (
+            "The rule is not shown to be registered before the answers were there (times of files prove nothing; "
+            "adhere study SPEC --register does)."
+        )
+    if one.sha256 != result.spec_sha256:
+        return f"A rule was registered at {one.at}, and the spec was changed since: this is not the registered rule."
+    return f"The rule was registered at {one.at}, while none of the answers was there."
+
+
+def draws_sentence(result: StudyResult) -> str:
+    """What several answers a prompt add to the interval; empty where one was drawn."""
+    one = result.draws
+    if one is None:
+        return ""
+    share = "an unknown part" if one.share is None else percent(one.share, digits=0)
+    return (
+        f"{one.draws} answers a prompt at temperature {one.temperature:g}: {share} of the variance behind the interval "
+        "comes from drawing."
+    )
 
 
 def _of_the_design(result: StudyResult) -> list[str]:

@@ -178,6 +178,14 @@ def growth_rows(result: StudyResult) -> list[list[str]]:
     return rows
 
 
+ALIKE_HEADINGS = ("what", "between the arms", "as far as it was seen")
+
+
+def alike_rows(result: StudyResult) -> list[list[str]]:
+    """What was equal between arms that others trained, what differed, and what is unknown."""
+    return [[one.what, one.state, one.told] for one in result.alike]
+
+
 TRAP_HEADINGS = ("arm", "answers", "take a trap", "keep every instruction", "of these the letter alone", "traps")
 
 

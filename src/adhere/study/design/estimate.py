@@ -97,9 +97,12 @@ class Estimate(NamedTuple):
     minutes: float  # all that is left, with `jobs` processes
     jobs: int = 1
     suites: Mapping[str, SuiteCost] = {}
+    asking: tuple[str, ...] = ()  # of a study of models that others trained, what is asked, a line each
 
     def describe(self, spec: StudySpec, plan: Plan) -> str:
         """The plan as a person reads it before the start: every seed's work, once where all seeds have the same."""
+        if self.asking:
+            return "\n".join(self.asking)
         lines = [
             f"Study {spec.name}: {len(spec.arms)} arms, seeds {', '.join(map(str, spec.seeds))}, start {spec.start}",
         ]

@@ -23,6 +23,8 @@ from adhere.study.design.budgets import with_budgets
 from adhere.study.design.frozen import FrozenStudy, load_frozen
 from adhere.study.design.identity import drawing_identity, judging_identity, training_identity
 from adhere.study.design.plan import Inputs, Plan, make_plan
+from adhere.study.design.register import require_judge
+from adhere.study.design.sources import Source, SourceKey, find_sources
 from adhere.study.design.spec import StudySpec
 from adhere.study.design.tasks import Task, tasks_of
 from adhere.suites.base import Suite
@@ -70,6 +72,7 @@ class StudyInputs:
     plan: Plan
     tasks: list[Task]
     shown: list[str]  # ids of the prompts whose answers the report shows
+    sources: Mapping[SourceKey, Source]  # what others trained
 
 
 def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) -> StudyInputs:
@@ -85,20 +88,24 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
             for.
     """
     spec = with_budgets(spec)
-    start, start_sha256 = resolve_weights(spec.start)
-    if spec.template:
+    sources = find_sources(spec)
+    start, start_sha256 = resolve_weights(spec.start) if spec.trains else (directory, "")
+    if spec.template and spec.trains:
         with alone(directory / "locks" / TEMPLATED):
             start = with_template(start, spec.template, directory / TEMPLATED)
         start_sha256 = weights_sha256(start)
     suite, published = held_out_suite(spec), published_suites(spec)
+    require_judge(spec, suite.prompts)
     others = () if spec.data.long is None else [prompt for one in published.values() for prompt in one.prompts]
-    inputs = {seed: _inputs(spec, seed, (*suite.prompts, *others)) for seed in spec.seeds}
+    inputs = {seed: _inputs(spec, seed, (*suite.prompts, *others)) for seed in (spec.seeds if spec.trains else ())}
     training = [prompt for found in inputs.values() for prompt in found.everything]
-    split = audit(training, suite.prompts)
+    split = audit(training, () if spec.asked else suite.prompts)
     split.require_clean()
     frozen = load_frozen(directory)
     if frozen is not None and (as_stored or frozen.latest.precision == spec.precision):
         resolved = frozen.resolved  # settled once: a resumed or shared study never mixes precisions
+    elif not spec.trains:
+        resolved = Precisions()
     else:
         resolved = resolve(spec.precision, start, device=resolve_device(spec.device), threads=spec.threads)
     judged = {"": suite, **published}
@@ -112,7 +119,8 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
         code |= {TRAIN + method: training_identity(method) for method in methods}
         code |= {JUDGE + name: judging_identity(one.prompts) for name, one in judged.items()}
     hashes = _hashes(spec, inputs, [start_sha256, resolved.rollouts, resolved.layout, code[DRAW]])
-    plan = make_plan(spec, hashes, resolved, {method: code[TRAIN + method] for method in methods})
+    identities = {place: one.identity for place, one in sources.items()}
+    plan = make_plan(spec, hashes, resolved, {method: code[TRAIN + method] for method in methods}, identities)
     tasks = tasks_of(
         spec,
         plan,
@@ -124,7 +132,20 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
     )
     shown = _choose_shown(spec, suite.prompts)
     return StudyInputs(
-        spec, directory, start, start_sha256, suite, published, inputs, split, resolved, code, plan, tasks, shown
+        spec,
+        directory,
+        start,
+        start_sha256,
+        suite,
+        published,
+        inputs,
+        split,
+        resolved,
+        code,
+        plan,
+        tasks,
+        shown,
+        sources,
     )
 
 
@@ -161,8 +182,10 @@ def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[
 
 
 def held_out_suite(spec: StudySpec) -> Suite:
-    """The held-out prompts of a study."""
+    """What the verdict of a study is about: held-out prompts of ours, or the suite that it names."""
     asked = spec.evaluation
+    if spec.asked:
+        return _load_suite(spec.asked, asked.suite_limit)
     if asked.dev is not None:
         return dev_suite(asked.seed, sizes=asked.dev, kinds=spec.data.kinds, wordings=spec.data.wordings)
     return study_suite(
@@ -182,16 +205,15 @@ def published_suites(spec: StudySpec) -> dict[str, Suite]:
         UsageError: A file is missing or cannot be read, or a program cannot judge its prompts.
         UnknownName: No such suite.
     """
-    asked = spec.evaluation
-    found = {}
-    for name, full in zip(asked.suite_names, asked.suites, strict=True):
-        suite = suites.load(full, limit=asked.suite_limit)
-        if not all(any(turn.constraints for turn in prompt.turns) for prompt in suite.prompts):
-            raise UsageError(
-                f"evaluation.suites: {full} has prompts that no program judges, so a study cannot count them"
-            )
-        found[name] = suite
-    return found
+    limit = spec.evaluation.suite_limit
+    return {name: _load_suite(full, limit) for name, full in zip(spec.suite_names, spec.other_suites, strict=True)}
+
+
+def _load_suite(full: str, limit: int | None) -> Suite:
+    suite = suites.load(full, limit=limit)
+    if not all(any(turn.constraints for turn in prompt.turns) for prompt in suite.prompts):
+        raise UsageError(f"{full} has prompts that no program judges, so a study cannot count them")
+    return suite
 
 
 def _inputs(spec: StudySpec, seed: int, held_out: Sequence[Prompt]) -> SeedInputs:
@@ -240,7 +262,7 @@ def _choose_shown(spec: StudySpec, prompts: Sequence[Prompt]) -> list[str]:
     rng = random.Random(spec.evaluation.seed)
     by_slice: dict[str, list[str]] = {}
     for prompt in prompts:
-        by_slice.setdefault(prompt.tags["slice"], []).append(prompt.id)
+        by_slice.setdefault(prompt.tags.get("slice", ""), []).append(prompt.id)
     chosen: list[str] = []
     for rank in range(min(spec.shown_prompts, len(prompts))):
         names = [name for name in by_slice if by_slice[name]]

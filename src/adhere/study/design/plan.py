@@ -68,12 +68,16 @@ class Cell(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """One arm evaluated at one seed. The start model is the same at every seed and is evaluated once (`seed` None)."""
+    """One arm evaluated at one seed. The start model is the same at every seed and is evaluated once (`seed` None).
+
+    `source` is the identity of a model or of answers that others made; empty: the start model, or a cell's.
+    """
 
     arm: str
     seed: int | None
-    cell: str | None  # key of the trained cell; None: the start model
-    suite: str = ""  # name of a published suite; empty: the study's own held-out prompts
+    cell: str | None  # key of the trained cell; None: the start model, or what others made
+    suite: str = ""  # name of a published suite; empty: the suite of the verdict
+    source: str = ""
 
 
 class Plan(NamedTuple):
@@ -100,7 +104,13 @@ class Inputs(NamedTuple):
     further: tuple[str, ...] = ()  # of the further prompts, share 2 first
 
 
-def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Precisions, code: Mapping[str, str]) -> Plan:
+def make_plan(
+    spec: StudySpec,
+    inputs: Mapping[int, Inputs],
+    resolved: Precisions,
+    code: Mapping[str, str],
+    sources: Mapping[tuple[str, int | None], str] | None = None,
+) -> Plan:
     """The pools, cells and evaluations of a study.
 
     Args:
@@ -108,16 +118,18 @@ def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Precision
         inputs: Of every seed, what its pools depend on.
         resolved: What it computes in.
         code: Of every method, the hash of what trains by it (`identity`).
+        sources: Of every arm that others trained, by arm and seed, the identity of its model or answers.
     """
     pools: dict[str, PoolPlan] = {}
     cells: dict[str, Cell] = {}
-    evaluations = [Evaluation(arm.name, None, None) for arm in spec.arms if not arm.stages]
-    for seed in spec.seeds:
+    evaluations = [Evaluation(arm.name, None, None) for arm in spec.arms if arm.is_start]
+    evaluations += [Evaluation(arm, seed, None, source=one) for (arm, seed), one in (sources or {}).items()]
+    for seed in spec.seeds if spec.trains else ():
         first = PoolPlan(seed, content_hash(["pool", seed, inputs[seed].data]), None)
         pools[first.key] = first
         keys_of_arm: dict[str, tuple[str, ...]] = {}
         for arm in spec.arms:
-            if arm.seeds is not None and seed not in arm.seeds:
+            if arm.source is not None or (arm.seeds is not None and seed not in arm.seeds):
                 continue
             keys: tuple[str, ...] = ()
             known_pools: tuple[str, ...] = (first.key,)
@@ -161,7 +173,7 @@ def make_plan(spec: StudySpec, inputs: Mapping[int, Inputs], resolved: Precision
             keys_of_arm[arm.name] = keys
             if keys:
                 evaluations.append(Evaluation(arm.name, seed, keys[-1]))
-    evaluations += [one._replace(suite=name) for name in spec.evaluation.suite_names for one in evaluations]
+    evaluations += [one._replace(suite=name) for name in spec.suite_names for one in evaluations]
     return Plan(tuple(pools.values()), tuple(cells.values()), tuple(evaluations))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from adhere.schema import content_hash
+from adhere.schema import Json, content_hash
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan
 from adhere.study.design.spec import StudySpec
 
@@ -29,15 +29,16 @@ def tasks_of(spec: StudySpec, plan: Plan, *, start_sha256: str, suites: Mapping[
     asked = spec.evaluation
 
     def evaluation_task(found: Evaluation) -> Task:
-        tokens = asked.suite_tokens.get(found.suite) if found.suite else asked.max_new_tokens
-        how = [tokens, asked.precision, asked.seed]
-        key = content_hash(["evaluation", found.cell or start_sha256, suites[found.suite], *how])
+        tokens = asked.suite_tokens.get(found.suite or spec.asked.partition(":")[0])
+        how: list[Json] = [tokens if found.suite or spec.asked else asked.max_new_tokens, asked.precision, asked.seed]
+        how += [] if (spec.draws, spec.temperature) == (1, 0.0) else [spec.draws, spec.temperature]
+        key = content_hash(["evaluation", found.cell or found.source or start_sha256, suites[found.suite], *how])
         name = f"{found.arm}{'' if found.seed is None else f'-s{found.seed}'}{found.suite and f'-{found.suite}'}"
         needs = () if found.cell is None else (plan.cell(found.cell).folder,)
         return Task("evaluation", f"{name}-{key[:10]}", key, found.seed, needs, found)
 
     tasks = [evaluation_task(found) for found in plan.evaluations if found.cell is None]
-    for seed in spec.seeds:
+    for seed in spec.seeds:  # those that others trained stand among the first tasks, for they need nothing
         pools = [pool for pool in plan.pools if pool.seed == seed]
         for pool in pools:
             if pool.cell is None:

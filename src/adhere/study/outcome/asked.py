@@ -22,20 +22,20 @@ FOLDER, OWN = "suites", "held-out"
 KEPT_TAGS = ("query", "slice")
 
 
-def save_asked(directory: Path, own: Suite, published: Mapping[str, Suite]) -> None:
-    """Write what is not there yet."""
-    bare = {
-        name: msgspec.structs.replace(one, prompts=tuple(map(_bare, one.prompts))) for name, one in published.items()
-    }
-    for name, suite in {OWN: own, **bare}.items():
+def save_asked(directory: Path, own: Suite, published: Mapping[str, Suite], *, is_ours: bool = True) -> None:
+    """Write what is not there yet. `is_ours`: the suite of the verdict is of held-out prompts of ours, kept whole."""
+    bare = {name: _bare_suite(one) for name, one in published.items()}
+    for name, suite in {OWN: own if is_ours else _bare_suite(own), **bare}.items():
         file = directory / FOLDER / f"{name}.json"
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(file, encode(suite))
 
 
-def load_asked(directory: Path, *, sha256: str) -> dict[str, Suite]:
-    """The study's own suite under "", and the published ones by name.
+def load_asked(directory: Path, *, sha256: str, is_ours: bool = True) -> dict[str, Suite]:
+    """The suite of the verdict under "", and the other published ones by name.
+
+    Prompts of others are kept without their texts, so their hash cannot be compared (`is_ours` False).
 
     Raises:
         IntegrityError: A file is missing or damaged, or the own prompts do not have the hash `sha256`.
@@ -50,11 +50,15 @@ def load_asked(directory: Path, *, sha256: str) -> dict[str, Suite]:
         raise IntegrityError(
             f"The records hold no {FOLDER}/{OWN}.json. Pack them again: adhere study SPEC --records FILE"
         )
-    if found[""].sha256 != sha256:
+    if is_ours and found[""].sha256 != sha256:
         raise IntegrityError(
             f"{FOLDER}/{OWN}.json is not what the study asked: sha256 {found[''].sha256}, not {sha256}"
         )
     return found
+
+
+def _bare_suite(suite: Suite) -> Suite:
+    return msgspec.structs.replace(suite, prompts=tuple(map(_bare, suite.prompts)))
 
 
 def _bare(prompt: Prompt) -> Prompt:

@@ -20,8 +20,11 @@ from adhere.store.summary import Floor
 from adhere.study.design.frozen import load_frozen
 from adhere.study.design.inputs import StudyInputs
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, pool_folder, who_draws
-from adhere.study.design.spec import StudySpec
+from adhere.study.design.registered import load_registration
+from adhere.study.design.sources import differences
+from adhere.study.design.spec import ArmSpec, StudySpec
 from adhere.study.design.tuned import load_tuning
+from adhere.study.outcome.alike import aspects_of, draws_part, same_answers
 from adhere.study.outcome.contrast import Evaluations, RunKey, contrasts
 from adhere.study.outcome.fragile import hangs_on_of
 from adhere.study.outcome.growth import growth
@@ -147,7 +150,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         n_prompts=len(suite.prompts),
         slices=["all", *suite.slices],
         arms=[arm.name for arm in spec.arms],
-        arm_stages={arm.name: arm.stages for arm in spec.arms},
+        arm_stages={arm.name: _stages_of(arm) for arm in spec.arms},
         arm_notes={arm.name: arm.note for arm in spec.arms if arm.note},
         seeds=spec.seeds,
         seeds_finished=finished,
@@ -183,7 +186,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
             for (arm, seed), run in runs.items()
         },
         settings=_settings(spec),
-        warnings=[*(frozen.warnings if frozen else ()), *_warnings(stored)],
+        warnings=[*(frozen.warnings if frozen else ()), *_of_sources(study), *_warnings(stored)],
         environment={**_environment(engine), **({"command": command} if command else {})},
         minutes=stored.minutes,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -193,6 +196,9 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
             if found.cell is not None and not found.suite and (found.arm, found.seed) in stored.runs
         },
         tuning=None if spec.tune is None else load_tuning(study.directory),
+        alike=aspects_of(study, stored.runs),
+        registered=load_registration(study.directory),
+        draws=draws_part(spec, evaluations),
     )
     return with_sides(result, load_sides(study.directory))
 
@@ -225,6 +231,13 @@ def same_result(stored: StudyResult, new: StudyResult) -> bool:
         return msgspec.structs.replace(result, created="", environment={})
 
     return bare(stored) == bare(new)
+
+
+def _stages_of(arm: ArmSpec) -> list[str]:
+    """What an arm is made of: its stages, or the models or answers that others made."""
+    if arm.source is None:
+        return arm.stages
+    return [arm.source] if isinstance(arm.source, str) else list(dict.fromkeys(arm.source.values()))
 
 
 def _label(arm: str, seed: int | None) -> str:
@@ -270,8 +283,9 @@ def _withheld(
             f"{spec.evaluation.coverage:.0%} are needed"
         )
     differing = _engines(stored.runs)
-    if differing:
+    if differing and spec.evaluation.across_engines is not True:
         found.append(f"the evaluations were not made by one engine: {differing}")
+    found += [told for told in same_answers(stored.runs) if told.partition(":")[0] in needed]
     found += [
         (
             f"{one.arm} and {one.to} are to have equal compute, but {one.what} are {one.a:,} and "
@@ -399,8 +413,8 @@ def _arm_costs(spec: StudySpec, plan: Plan, stored: _Records, parameters: int) -
     costs = []
     for seed in spec.seeds:
         for arm in spec.arms:
-            if arm.seeds is not None and seed not in arm.seeds:
-                continue
+            if arm.source is not None or (arm.seeds is not None and seed not in arm.seeds):
+                continue  # what others trained cost what nobody noted here
             cells = [cell for cell in plan.cells if cell.seed == seed and arm.name in cell.arms]
             keys = list(dict.fromkeys(key for cell in cells for key in cell.pools))
             if not all(cell.key in stored.cells for cell in cells) or not all(key in stored.pools for key in keys):
@@ -496,6 +510,21 @@ def _floors(runs: Iterable[Measurement]) -> dict[str, Floor]:
         if found:
             break
     return found
+
+
+def _of_sources(study: StudyInputs) -> list[str]:
+    """In what the arms were asked in different ways, and what is not there."""
+    sources = list(study.sources.values())
+    mixed = {one.tokenizer for one in sources if one.weights is not None}
+    return [
+        *(f"Compared across engines: {told}" for told in differences(sources)),
+        *(one.trouble for one in sources if one.trouble),
+        *(
+            ["The arms have different tokenizers, so their perplexities a token are not compared"]
+            if len(mixed) > 1
+            else []
+        ),
+    ]
 
 
 def _warnings(stored: _Records) -> list[str]:

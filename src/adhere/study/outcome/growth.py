@@ -18,7 +18,7 @@ def growth(spec: StudySpec, evaluations: Evaluations, costs: Sequence[ArmCost]) 
     if not spec.budgets:
         return None
     rule = spec.verdict
-    reference = next((arm.name for arm in spec.arms if not arm.stages), spec.arms[0].name)
+    reference = spec.start_arm or spec.arms[0].name
     points, between = [], []
     for budget in sorted({1, *spec.budgets}):
         treatment, control = (budget_name(name, budget) for name in (rule.treatment, rule.control))

@@ -57,14 +57,9 @@ def guard_tests(
 
 def _references(spec: StudySpec) -> list[VerdictSpec]:
     """The rule with each reference for its control: the control itself, and the start where it is another arm."""
-    rule, start = spec.verdict, _start(spec)
+    rule, start = spec.verdict, spec.start_arm
     others = [start] if start is not None and start not in {rule.control, rule.treatment} else []
     return [rule, *(msgspec.structs.replace(rule, control=name) for name in others)]
-
-
-def _start(spec: StudySpec) -> str | None:
-    """The arm that is not trained."""
-    return next((arm.name for arm in spec.arms if not arm.stages), None)
 
 
 def _over_prompts(
@@ -97,7 +92,7 @@ def tax_tests(spec: StudySpec, evaluations: Evaluations) -> list[GuardTest]:
 
     Empty without such an arm.
     """
-    start = _start(spec)
+    start = spec.start_arm
     if start is None:
         return []
     pairs = [
@@ -120,7 +115,8 @@ def _perplexity(rule: VerdictSpec, margin: float, evaluations: Evaluations) -> G
         [found.plain for seed in seeds if (found := evaluations.of(arm, seed)) is not None]
         for arm in (rule.treatment, rule.control)
     ]
-    if not seeds or any(plain is None for side in sides for plain in side):
+    cuts = {tuple(plain.tokens) for side in sides for plain in side if plain is not None}
+    if not seeds or any(plain is None for side in sides for plain in side) or len(cuts) > 1:  # of other tokenizers
         return _test_without_measure("perplexity", rule, margin)
     rows = [[[n / t for n, t in zip(p.nats, p.tokens, strict=True)] for p in side if p is not None] for side in sides]
     t_SP, c_SP = (np.asarray(side) for side in rows)

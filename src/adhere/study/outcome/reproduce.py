@@ -126,7 +126,7 @@ def _read(directory: Path) -> tuple[bytes, _Recomputation]:
 
 def _recompute(result: StudyResult, records: Path) -> _Recomputation:
     spec = msgspec.structs.replace(convert(result.spec, StudySpec), seeds=result.seeds)
-    asked = load_asked(records, sha256=result.suite_sha256)
+    asked = load_asked(records, sha256=result.suite_sha256, is_ours=not spec.asked)
     runs = stored_evaluations(records, result.runs)
     own = asked[""]
     evaluations = Evaluations(runs[""], own.prompts, spec.seeds, counts=spec.verdict.counts)

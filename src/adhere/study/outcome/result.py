@@ -10,6 +10,7 @@ from typing import Literal
 from adhere.pipeline.compare.sides import SideTest, rest
 from adhere.schema import EngineInfo, Json, Record
 from adhere.store.summary import Floor, GuardMeans, Share
+from adhere.study.design.registered import Registration
 from adhere.study.design.tuned import Tuning
 from adhere.study.run.measured import ShownAnswer
 
@@ -553,6 +554,22 @@ class SettingNote(Record, frozen=True):
     why: str
 
 
+class Aspect(Record, frozen=True):
+    """One thing that may explain a difference: whether it was the same for every arm."""
+
+    what: str
+    state: Literal["equal", "differs", "unknown"]
+    told: str
+
+
+class DrawsPart(Record, frozen=True):
+    """Several answers a prompt: `share` of the variance behind the interval that comes from them; None: unknown."""
+
+    draws: int
+    temperature: float
+    share: float | None
+
+
 class StudyResult(Record, frozen=True):
     """Everything a report of a Study needs.
 
@@ -562,7 +579,8 @@ class StudyResult(Record, frozen=True):
     and seed that was evaluated, `ARM (seed N)` -> folder of its cell. `sides`: what other harnesses measured of the
     compared checkpoints, where their files were joined. `growth`: both compared methods at several budgets, where the
     study varies them. `floors`: of each slice, what the best answerer without a model passes. `forgotten`: what each
-    trained arm lost of the kinds that the start kept.
+    trained arm lost of the kinds that the start kept. `alike`, `registered` and `draws` are of studies whose arms
+    others trained: what was equal, when the rule was registered, and what several answers a prompt add to the interval.
     """
 
     version: int
@@ -610,6 +628,9 @@ class StudyResult(Record, frozen=True):
     traps: list[ArmTraps] = []
     floors: dict[str, Floor] = {}
     forgotten: list[Forgotten] = []
+    alike: list[Aspect] = []
+    registered: Registration | None = None
+    draws: DrawsPart | None = None
 
     @property
     def not_worse(self) -> str:

@@ -71,7 +71,7 @@ def suites_found(
 def _tables(spec: StudySpec) -> list[Pair]:
     """Treatment against control, and against the start where that is another arm."""
     rule = spec.verdict
-    start = next((arm.name for arm in spec.arms if not arm.stages), None)
+    start = spec.start_arm
     against_start = (
         [(rule.treatment, start)] if start is not None and start not in {rule.control, rule.treatment} else []
     )

@@ -11,6 +11,7 @@ from adhere.study.outcome.result import Answer, Contrast, Fragility, OverKinds, 
 
 MOST_SEEDS, MOST_PROMPTS = 40, 20_000  # beyond these no advice is given
 SEEDS_FOR_METHOD = 2
+SEEDS_OF_OTHERS = 3  # of trainings that others did, whose seeds nobody here controls
 
 
 def verdict(
@@ -32,7 +33,7 @@ def verdict(
         withheld: What forbids an answer, e.g. seeds that are not finished.
         minutes_per_seed: What one seed costs, for the advice.
     """
-    rule, scope = spec.verdict, scope_of(spec.seeds)
+    rule, scope = spec.verdict, scope_of(spec)
     answer, because = _answer(primary, rule.smallest_effect)
     fragile = these_kinds = False
     if withheld:
@@ -139,6 +140,8 @@ def _headline(answer: Answer, scope: Scope, primary: Contrast, *, fragile: bool,
     on_these = " on these kinds of constraint" if these_kinds else ""
     what = (
         "the checkpoints of this one seed"
+        if scope == "checkpoints" and primary.n_seeds < 2
+        else f"the checkpoints of these {primary.n_seeds} seeds"
         if scope == "checkpoints"
         else f"the methods{on_these}, over {primary.n_seeds} seed{'' if primary.n_seeds == 1 else 's'}"
     )
@@ -198,15 +201,22 @@ def _seeds(seeds: int, fit: Crossed, minutes_per_seed: float | None) -> str:
     return f"{seeds} seeds on these {fit.prompts} prompts ({more} more{hours})"
 
 
-def scope_of(seeds: Sequence[int]) -> Scope:
-    """What an answer is about."""
-    return "method" if len(seeds) >= SEEDS_FOR_METHOD else "checkpoints"
+def scope_of(spec: StudySpec) -> Scope:
+    """What an answer is about: the method, where both compared arms have enough seeds of their own."""
+    compared = [spec.arm(name) for name in (spec.verdict.treatment, spec.verdict.control)]
+    if any(arm.source is not None for arm in compared):
+        has_seeds = any(arm.source is None or arm.is_seeded for arm in compared)
+        return "method" if has_seeds and len(spec.seeds) >= SEEDS_OF_OTHERS else "checkpoints"
+    return "method" if len(spec.seeds) >= SEEDS_FOR_METHOD else "checkpoints"
 
 
 def reach(spec: StudySpec) -> str:
     """How far the verdict reaches."""
+    scope = scope_of(spec)
+    if not spec.trains:
+        return _reach_of_others(spec, scope)
     where = f"on {spec.start}, on data and held-out prompts like these, at this size"
-    if scope_of(spec.seeds) == "checkpoints":
+    if scope == "checkpoints":
         return (
             f"One training seed: the answer is about these checkpoints, not about the methods ({where}). "
             "Use --seeds 5 for the methods."
@@ -216,6 +226,23 @@ def reach(spec: StudySpec) -> str:
         f"{len(spec.seeds)} training seeds, each with its own training prompts and answers: "
         f"the answer is about the methods {where}.{few}"
     )
+
+
+def _reach_of_others(spec: StudySpec, scope: Scope) -> str:
+    where = f"on prompts like those of {spec.asked or 'this study'}, of models of this size"
+    if scope == "method":
+        few = " Five seeds or more are advised." if len(spec.seeds) < 5 else ""
+        return (
+            f"{len(spec.seeds)} training seeds, trained elsewhere: the answer is about the methods as they were run "
+            f"there, {where}.{few}"
+        )
+    if any(arm.is_seeded for arm in spec.arms):
+        return (
+            f"{len(spec.seeds)} training seed{'s' * (len(spec.seeds) > 1)}: the answer is about these checkpoints, not "
+            f"about the methods ({where}). It takes at least {SEEDS_OF_OTHERS} seeds of both arms for the methods; 5 "
+            "are advised."
+        )
+    return f"One model an arm: the answer is about these checkpoints, not about how they were trained ({where})."
 
 
 def _bare(difference: float) -> str:

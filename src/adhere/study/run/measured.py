@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from adhere.constraints import from_ref
 from adhere.errors import IntegrityError
-from adhere.pipeline.guard import guard, is_letter_alone
+from adhere.pipeline.guard import Guard, guard, is_letter_alone
 from adhere.pipeline.outcomes import Answers, answers_of
-from adhere.schema import Counts, EngineInfo, Prompt, Record, decode, encode, write_atomic
+from adhere.schema import Counts, EngineInfo, Prompt, Record, content_hash, decode, encode, write_atomic
 from adhere.store.run import Run
 from adhere.store.summary import Summary
 from adhere.study.run.plain import PlainText
@@ -34,6 +35,13 @@ class ShownAnswer(Record, frozen=True):
     reasons: list[str]
 
 
+class DrawOutcomes(Record, frozen=True):
+    """One draw: of every prompt whether its answer passes, and whether it passes soundly; None: no measurement."""
+
+    passes: list[bool | None]
+    sound: list[bool | None]
+
+
 class Measurement(Record, frozen=True):
     """What one evaluation found. Lists have one entry a prompt, in the order of the suite.
 
@@ -50,7 +58,10 @@ class Measurement(Record, frozen=True):
         shown: Answers to the prompts that the report shows.
         run: Name of the stored Run.
         seconds: What it took.
-        suite: Name of the published suite; empty: the study's own held-out prompts.
+        suite: Name of the published suite; empty: the suite of the verdict.
+        drawn: Where several answers a prompt were drawn, the outcomes of each draw; `passes` and the lists beside it
+            are of the first.
+        answers_sha256: Of all answers, to see that two checkpoints are not one; empty in older records.
     """
 
     version: int
@@ -72,6 +83,8 @@ class Measurement(Record, frozen=True):
     echo: list[bool | None] = []
     empty_form: list[bool | None] = []
     kept: list[list[bool | None]] = []
+    drawn: list[DrawOutcomes] = []
+    answers_sha256: str = ""
 
     @property
     def sound(self) -> list[bool | None]:
@@ -87,9 +100,15 @@ class Measurement(Record, frozen=True):
             for passed, form, echo, again in measures
         ]
 
-    def outcomes(self, counts: Counts) -> list[bool | None]:
-        """What counts as following (`VerdictSpec.counts`)."""
-        return self.sound if counts == "sound" else self.passes
+    def outcomes(self, counts: Counts) -> Sequence[float | None]:
+        """What counts as following (`VerdictSpec.counts`); the mean over draws where there are several.
+
+        None where any draw was not measured.
+        """
+        if not self.drawn:
+            return self.sound if counts == "sound" else self.passes
+        each = [one.sound if counts == "sound" else one.passes for one in self.drawn]
+        return [None if None in of_prompt else fmean(map(float, of_prompt)) for of_prompt in zip(*each, strict=True)]
 
     @property
     def coverage(self) -> float:
@@ -116,10 +135,7 @@ def collect_run(
     texts = {
         prompt.id: answers.responses[prompt.id, 0, 0] for prompt in prompts if (prompt.id, 0, 0) in answers.responses
     }
-    guards = [
-        guard(prompt, texts[prompt.id].text) if prompt.id in texts and texts[prompt.id].text.strip() else None
-        for prompt in prompts
-    ]
+    guards = _guards(answers, prompts, 0)
     return Measurement(
         version=VERSION, key=key, arm=arm, seed=seed, engine=run.spec.engine, suite_sha256=suite_sha256,
         summary=run.summary(), passes=[answers.passes(prompt, 0) for prompt in prompts],
@@ -139,7 +155,28 @@ def collect_run(
         echo=[bool(found.is_echo) if found else None for found in guards],
         empty_form=[found.is_empty_form if found else None for found in guards],
         kept=[_constraints_kept(answers, prompt) for prompt in prompts],
+        drawn=[_draw_outcomes(answers, prompts, draw) for draw in range(answers.draws)] if answers.draws > 1 else [],
+        answers_sha256=content_hash([[*key, one.text] for key, one in sorted(answers.responses.items())]),
     )  # fmt: skip
+
+
+def _guards(answers: Answers, prompts: Sequence[Prompt], draw: int) -> list[Guard | None]:
+    """What stands beside the pass rate, of the first turn's answer in one draw; None without a visible text."""
+    texts = [answers.responses.get((prompt.id, 0, draw)) for prompt in prompts]
+    return [
+        guard(prompt, one.text) if one is not None and one.text.strip() else None
+        for prompt, one in zip(prompts, texts, strict=True)
+    ]
+
+
+def _draw_outcomes(answers: Answers, prompts: Sequence[Prompt], draw: int) -> DrawOutcomes:
+    passes = [answers.passes(prompt, draw) for prompt in prompts]
+    beside = _guards(answers, prompts, draw)
+    sound = [
+        passed and not (found is not None and found.is_letter_alone)
+        for passed, found in zip(passes, beside, strict=True)
+    ]
+    return DrawOutcomes(passes, sound)
 
 
 def _constraints_kept(answers: Answers, prompt: Prompt) -> list[bool | None]:

@@ -26,7 +26,7 @@ from adhere.models.local.transformers import TransformersModel, load_weights
 from adhere.pipeline.evaluate import evaluate_sync
 from adhere.progress import Progress
 from adhere.schema import Record, Sampling, decode, derive_seed, encode, write_atomic
-from adhere.store.run import alone
+from adhere.store.run import Run, alone
 from adhere.study.design.disk import disk_trouble
 from adhere.study.design.inputs import StudyInputs
 from adhere.study.design.plan import Cell, Evaluation, PoolPlan, cell_folder, pool_folder
@@ -41,7 +41,9 @@ from adhere.study.run.cells import (
 )
 from adhere.study.run.measured import collect_run, load_measured, save_measured
 from adhere.study.run.merged import keep_part
-from adhere.study.run.plain import read_plain
+from adhere.study.run.plain import PlainText, read_plain
+from adhere.study.run.referee import measure_source
+from adhere.suites.base import Suite
 from adhere.suites.generated.core.free import LONG
 from adhere.suites.generated.core.templates import query_texts
 from adhere.train.stage.train import REWARD_MODEL
@@ -367,6 +369,10 @@ def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
     assert isinstance(found, Evaluation)  # noqa: S101 - by construction of the task
     suite = study.suites[found.suite] if found.suite else study.suite
     started = time.monotonic()
+    if found.source:
+        run, plain = measure_source(study, study.sources[found.arm, found.seed], suite, task.name, progress)
+        _keep_evaluation(study, task, run, plain, suite, seconds=time.monotonic() - started)
+        return
     weights = study.start if found.cell is None else trained_weights(study.directory, study.plan.cell(found.cell))
     name = found.arm if found.seed is None else f"{found.arm} (seed {found.seed})"
     folder = study.directory / "runs" / task.name
@@ -375,14 +381,22 @@ def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
         weights, name=name, precision=spec.evaluation.precision, threads=spec.threads, device=device, is_strict=True
     )
     try:
-        own = spec.evaluation.suite_tokens.get(found.suite, suite.sampling.max_new_tokens)
-        most = own if found.suite else spec.evaluation.max_new_tokens
+        own = spec.evaluation.suite_tokens.get(suite.name.partition(":")[0], suite.sampling.max_new_tokens)
+        most = own if found.suite or spec.asked else spec.evaluation.max_new_tokens
         sampling = Sampling(max_new_tokens=most, temperature=0.0, seed=spec.evaluation.seed)
         progress.say(f"Evaluating {name} on {len(suite.prompts)} {found.suite or 'held-out'} prompts")
         run = evaluate_sync(model, suite, folder, sampling=sampling, progress=progress)
     finally:
         model.close()
     plain = None if found.suite else read_plain(*load_weights(weights, device))
+    _keep_evaluation(study, task, run, plain, suite, seconds=time.monotonic() - started)
+
+
+def _keep_evaluation(
+    study: StudyInputs, task: Task, run: Run, plain: PlainText | None, suite: Suite, *, seconds: float
+) -> None:
+    found = task.item
+    assert isinstance(found, Evaluation)  # noqa: S101 - by construction of the task
     save_measured(
         study.directory,
         task.name,
@@ -395,7 +409,7 @@ def _evaluate(study: StudyInputs, task: Task, progress: Progress) -> None:
             suite_sha256=suite.sha256,
             plain=plain,
             shown=study.shown,
-            seconds=time.monotonic() - started,
+            seconds=seconds,
             suite=found.suite,
         ),
     )

@@ -1,0 +1,350 @@
+"""A study's TOML, read and checked: what types cannot say of it.
+
+load_study(PATH)   the spec, or an error with file, line, key and the nearest valid name
+validate(SPEC)     the same of one that is made in Python
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from adhere.config import load_toml, locate
+from adhere.errors import SpecError, UnknownName, UsageError, nearest
+from adhere.study.design.spec import (
+    STUDY_KEYS,
+    ArmSpec,
+    ContrastSpec,
+    DataSpec,
+    EvaluationSpec,
+    GuardSpec,
+    NamedStage,
+    ResampleSpec,
+    StudySpec,
+    in_slice,
+)
+from adhere.suites.generated.core.deal import kinds_of
+from adhere.suites.generated.core.free import free_kinds
+from adhere.train.recipe import StageSpec
+from adhere.train.recipe.spec import settle_reward
+from adhere.train.stage.settings import passing_trouble, uses_reward_model
+
+
+def load_study(path: Path, *, seeds: Sequence[int] | None = None) -> StudySpec:
+    """Read and validate a study's TOML. `seeds` replaces its seeds.
+
+    Raises:
+        SpecError: Naming file, line, key and the nearest valid name.
+    """
+    spec = load_toml(path, StudySpec, settle=_settle)
+    if seeds is not None:
+        spec = msgspec.structs.replace(spec, seeds=list(seeds))
+    _locate_unknown_settings(spec, path)
+    try:
+        validate(spec)
+    except SpecError as error:
+        raise SpecError(f"{path}: {error}") from error
+    return spec
+
+
+def _settle(document: dict[str, Any]) -> None:
+    """Let one `[reward]` stand for a list, and the seeds of tables for those of the study."""
+    settle_reward(document)
+    arms = document.get("arms")
+    if "seeds" not in document and isinstance(arms, list):
+        tables = [arm.get(name) for arm in arms if isinstance(arm, dict) for name in ("models", "answers")]
+        seeds = {seed for table in tables if isinstance(table, dict) for seed in table if seed.isdecimal()}
+        if seeds:
+            document["seeds"] = sorted(map(int, seeds))
+
+
+def parse_seeds(text: str) -> list[int]:
+    """`3` is the seeds 0, 1, 2; `3,5,8` are those three (`5,` is the seed 5 alone).
+
+    Raises:
+        SpecError: Anything else.
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isdecimal() and len(part) < 10 for part in parts):
+        raise SpecError(f"--seeds {text}: write how many (--seeds 5) or which (--seeds 3,5,8)")
+    if "," in text:
+        return [int(part) for part in parts]
+    if int(parts[0]) < 1:
+        raise SpecError(f"--seeds {text}: a study needs at least one seed")
+    return list(range(int(parts[0])))
+
+
+def _locate_unknown_settings(spec: StudySpec, path: Path) -> None:
+    """The settings of a stage are typed by its method, so `load_toml` cannot know them; the line is named here."""
+    text = path.read_text(encoding="utf-8")
+    for name, table in spec.stages.items():
+        method = table.get("method")
+        if not isinstance(method, str):
+            continue
+        try:
+            kind = StageSpec(method).kind
+        except UnknownName as error:
+            raise SpecError(f"{path}:{locate(text, ['stages', name, 'method'])}: {error}") from error
+        known = [*STUDY_KEYS, *(field.encode_name for field in msgspec.structs.fields(kind.settings))]
+        for key in table:
+            if key not in known:
+                line = locate(text, ["stages", name, key])
+                raise SpecError(
+                    f"{path}:{line}: unknown key {key!r} in stages.{name}.{nearest(key, known)} Valid "
+                    f"keys: {', '.join(known)}"
+                )
+
+
+def validate(spec: StudySpec) -> None:
+    """Check what types cannot say.
+
+    Raises:
+        SpecError: A name that nothing has, a number outside its range, or a repeated name.
+    """
+    _require_unique("arm", [arm.name for arm in spec.arms])
+    _require_unique("seed", [str(seed) for seed in spec.seeds])
+    for arm in spec.arms:
+        for stage in arm.stages:
+            _require_known(f"arms.{arm.name}.stages", stage, spec.stages)
+        _require_reward_model(spec, arm)
+    for where, contrast in _contrasts(spec):
+        _require_contrast(spec, where, contrast)
+    for name in spec.stages:
+        found = spec.stage(name)
+        _require_matched_arm(spec, found)
+        _require_own_keys(spec, found)
+    if spec.resample is not None:
+        _require_known("resample.after", spec.resample.after, spec.stages)
+    _require_sources(spec)
+    _require_start(spec)
+    _require_suites(spec)
+    _require_train_kinds(spec.data.kinds)
+    _require_ranges(spec)
+    _require_long(spec.data)
+    _require_seeds_of_arms(spec)
+
+
+def _require_contrast(spec: StudySpec, where: str, contrast: ContrastSpec) -> None:
+    arms = [arm.name for arm in spec.arms]
+    _require_known(f"{where}.treatment", contrast.treatment, arms)
+    _require_known(f"{where}.control", contrast.control, arms)
+    if contrast.treatment == contrast.control:
+        raise SpecError(f"{where}: {contrast.treatment!r} is compared with itself")
+    if spec.asked:
+        if contrast.slice != "all":
+            raise SpecError(f"{where}.slice: the verdict is about the whole suite {spec.asked}; leave `slice` out")
+        return
+    _require_known(f"{where}.slice", contrast.slice, spec.evaluation.slices)
+    if not _size(spec.evaluation, contrast.slice):
+        raise SpecError(f"{where}.slice: [evaluation] has no prompts in {contrast.slice!r}")
+
+
+def _require_start(spec: StudySpec) -> None:
+    if spec.trains and not spec.start and not spec.starts:
+        raise SpecError(
+            "start is missing: start = 'MODEL', or starts = ['MODEL', …] for the whole study from each. Arms that "
+            "others trained take models = '…' instead of stages"
+        )
+    if spec.starts:
+        _require_unique("start", [one.model for one in spec.each_start])
+
+
+def _require_suites(spec: StudySpec) -> None:
+    if spec.evaluation.suites:
+        _require_unique("suite of [evaluation]", spec.evaluation.suite_names)
+    known = dict.fromkeys([*spec.evaluation.suite_names, *([spec.asked.partition(":")[0]] if spec.asked else [])])
+    for name in spec.evaluation.suite_tokens:
+        _require_known("evaluation.suite_tokens", name, known)
+
+
+def _require_sources(spec: StudySpec) -> None:
+    """What others trained is named in one way, and at every seed."""
+    for arm in spec.arms:
+        given = [name for name in ("models", "answers") if getattr(arm, name) is not msgspec.UNSET]
+        where = f"arms.{arm.name}"
+        if len(given) > 1 or (given and arm.stages):
+            raise SpecError(f"{where}: takes `stages`, `models` or `answers`, and has several of them")
+        if arm.source is None:
+            continue
+        if not arm.source or (isinstance(arm.source, dict) and not all(arm.source.values())):
+            raise SpecError(f"{where}.{given[0]}: is empty. Give a name, with {{seed}} where there is one a seed")
+        for seed in (arm.seeds or spec.seeds) if isinstance(arm.source, dict) else ():
+            arm.at(seed)
+        if given == ["answers"] and not spec.asked:
+            raise SpecError(f"{where}.answers: say what was asked, as [verdict] suite = 'ifeval:input_data.jsonl'")
+    if spec.draws > 1 and spec.temperature <= 0:
+        raise SpecError(
+            f"evaluation.draws = {spec.draws}: greedy answers are all the same. Give evaluation.temperature, as 1.0"
+        )
+    if spec.trains and (spec.draws, spec.temperature) != (1, 0.0):
+        raise SpecError("evaluation.draws and .temperature are for studies whose arms are all trained by others")
+
+
+def _require_reward_model(spec: StudySpec, arm: ArmSpec) -> None:
+    has_model = False
+    for name in arm.stages:
+        stage = spec.stage(name)
+        if stage.stage.online and uses_reward_model(stage.reward) and not has_model:
+            raise SpecError(
+                f"arms.{arm.name}: {name!r} has reward = 'model', and no stage before it trains a reward model. "
+                "Put one of method 'reward-model' before it"
+            )
+        has_model = has_model or stage.stage.yields == "reward-model"
+
+
+def _require_own_keys(spec: StudySpec, stage: NamedStage) -> None:
+    """The keys of a stage that are the study's fit its method."""
+    where, method = f"stages.{stage.name}", stage.stage.name
+    if "reward" in spec.stages[stage.name] and not stage.stage.online:
+        raise SpecError(f"{where}.reward: {method!r} draws no answers to reward; take the key out")
+    if (trouble := passing_trouble(method, stage.reward)) is not None:
+        raise SpecError(f"{where}.reward: {trouble}")
+    if stage.answers != "verified" and stage.stage.data != "sft":
+        raise SpecError(f"{where}.answers: plain answers have no pairs and no scores, so only SFT learns from them")
+    if stage.kept < 1 and (stage.lora or stage.stage.yields != "weights"):
+        raise SpecError(f"{where}.kept: only a stage that trains whole weights can leave a part of its change")
+    if stage.budget > 1 and not stage.stage.online:
+        raise SpecError(f"{where}.budget: {method!r} is not online; only online stages have a budget")
+    if stage.budget > 1 and spec.resample is None:
+        raise SpecError(f"{where}.budget: the further prompts are resampled ones; give the study a [resample]")
+
+
+def _require_train_kinds(kinds: Sequence[str]) -> None:
+    try:
+        kinds_of("train", kinds)
+    except (UnknownName, UsageError) as error:
+        raise SpecError(f"data.kinds: {error}") from error
+
+
+def _require_long(data: DataSpec) -> None:
+    if data.long is None:
+        return
+    try:
+        free_kinds(data.long.kinds)
+    except (UnknownName, UsageError) as error:
+        raise SpecError(f"data.long.kinds: {error}") from error
+    if not 0 < data.long.share < 1:
+        raise SpecError(f"data.long.share: got {data.long.share}, must lie between 0 and 1")
+    if data.long.max_new_tokens <= data.max_new_tokens:
+        raise SpecError(
+            f"data.long.max_new_tokens: got {data.long.max_new_tokens}, must be larger than data.max_new_tokens "
+            f"({data.max_new_tokens})"
+        )
+
+
+def _require_seeds_of_arms(spec: StudySpec) -> None:
+    """An arm at some seeds is no part of the verdict, and nothing that is trained at others is matched to it."""
+    for arm in (arm for arm in spec.arms if arm.seeds is not None):
+        where = f"arms.{arm.name}.seeds"
+        if not arm.seeds:
+            raise SpecError(f"{where}: give at least one seed, or leave it out")
+        if arm.name in {spec.verdict.treatment, spec.verdict.control}:
+            raise SpecError(
+                f"{where}: the verdict compares this arm, so it runs at all seeds of the study; leave it out"
+            )
+        for other in spec.arms:
+            matched = [name for name in other.stages if spec.stage(name).equal_compute_to == arm.name]
+            if matched and not set(other.seeds or spec.seeds) <= set(arm.seeds):
+                raise SpecError(f"{where}: {matched[0]!r} of arm {other.name!r} is matched to it at other seeds, too")
+
+
+def _require_matched_arm(spec: StudySpec, stage: NamedStage) -> None:
+    """The arm whose compute is matched must be trained before the arms that use this stage."""
+    matched = stage.equal_compute_to
+    if matched is None:
+        return
+    where = f"stages.{stage.name}.equal_compute_to"
+    if not {"equivalent_tokens", "trained_tokens"} & set(stage.settings.__struct_fields__):
+        raise SpecError(
+            f"{where}: method {stage.stage.name!r} cannot train to a budget; only 'more-sft' and 'online-dpo' can"
+        )
+    arms = [arm.name for arm in spec.arms]
+    _require_known(where, matched, arms)
+    users = [arm.name for arm in spec.arms if stage.name in arm.stages]
+    early = [name for name in users if arms.index(name) <= arms.index(matched)]
+    if early:
+        raise SpecError(f"{where}: arm {matched!r} must stand before arm {early[0]!r}, whose compute it sets")
+
+
+def _contrasts(spec: StudySpec) -> list[tuple[str, ContrastSpec]]:
+    rule = spec.verdict
+    return [("verdict", rule.primary)] + [
+        (f"verdict.secondary[{index}]", item) for index, item in enumerate(rule.secondary)
+    ]
+
+
+def _require_unique(noun: str, names: list[str]) -> None:
+    if not names:
+        raise SpecError(f"a study needs at least one {noun}")
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise SpecError(f"{noun} {', '.join(sorted(repeated))} is given twice")
+
+
+def _require_known(where: str, name: str, known: Iterable[str]) -> None:
+    names = list(known)
+    if name not in names:
+        raise SpecError(f"{where}: unknown name {name!r}.{nearest(name, names)} Known: {', '.join(names)}")
+
+
+def _require_ranges(spec: StudySpec) -> None:
+    data, again, evaluation = spec.data, spec.resample, spec.evaluation
+    for where, value in _counts(spec).items():
+        if value < 1:
+            raise SpecError(f"{where}: got {value}, must be at least 1")
+    if any(budget < 1 for budget in spec.budgets):
+        raise SpecError(f"budgets: got {spec.budgets}, each must be at least 1 (times the online steps and prompts)")
+    drawings: list[tuple[str, DataSpec | ResampleSpec]] = [("data", data), *([("resample", again)] if again else [])]
+    for where, drawn in drawings:
+        if drawn.draws < 2:
+            raise SpecError(f"{where}.draws: got {drawn.draws}, must be at least 2: a variance needs two answers")
+        if drawn.temperature <= 0:
+            raise SpecError(
+                f"{where}.temperature: got {drawn.temperature}, must be above 0: greedy draws are all the same"
+            )
+    if not 0 <= data.singles <= 10:
+        raise SpecError(f"data.singles: got {data.singles}, must be from 0 to 10 (of every ten prompts)")
+    shares = {
+        "verdict.confidence": spec.verdict.confidence,
+        "verdict.smallest_effect": spec.verdict.smallest_effect,
+        **{f"guards.{name}": getattr(spec.guards, name) for name in GuardSpec.__struct_fields__},
+    }
+    for where, share in shares.items():
+        if not 0 < share < 1:
+            raise SpecError(f"{where}: got {share}, must lie between 0 and 1")
+    if not 0 < evaluation.coverage <= 1:
+        raise SpecError(f"evaluation.coverage: got {evaluation.coverage}, must lie between 0 and 1")
+
+
+def _counts(spec: StudySpec) -> dict[str, int]:
+    """Every number of the spec that must be at least 1; those that are not given are left out."""
+    data, evaluation = spec.data, spec.evaluation
+    counts = {
+        "data.prompts": data.prompts,
+        "data.max_new_tokens": data.max_new_tokens,
+        "data.long.max_new_tokens": data.long.max_new_tokens if data.long else None,
+        "data.wordings": data.wordings,
+        "resample.prompts": spec.resample.prompts if spec.resample else None,
+        "evaluation.max_new_tokens": evaluation.max_new_tokens,
+        "evaluation: prompts in all slices": None if spec.asked else evaluation.prompts,
+        "evaluation.draws": spec.draws,
+        "evaluation.suite_limit": evaluation.suite_limit,
+        **{f"evaluation.suite_tokens.{name}": most for name, most in evaluation.suite_tokens.items()},
+    }
+    return {where: value for where, value in counts.items() if value is not None}
+
+
+def _size(evaluation: EvaluationSpec, wanted: str) -> int:
+    sizes = {
+        f"{name}/{number}": getattr(size, number)
+        for name, size in {
+            "new-topic": evaluation.new_topic,
+            "new-wording": evaluation.new_wording,
+            "new-family": evaluation.new_family,
+        }.items()
+        for number in ("single", "multiple")
+    }
+    return sum(size for name, size in sizes.items() if in_slice(name, wanted))

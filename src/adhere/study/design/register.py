@@ -1,0 +1,89 @@
+"""Registration: the rule's hash, stored while none of the answers that it will be applied to is there.
+
+Times of files prove nothing, so a study whose rule was not registered says that it is *not shown to be registered
+before the answers were there*. `judge_hash` names the judge: a spec may pin it (`[verdict] judge`), and then another
+version of the judge is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+import adhere
+from adhere.errors import RunMismatch, SpecError
+from adhere.pipeline.judge import verifier_version
+from adhere.schema import Prompt, content_hash, encode, write_atomic
+from adhere.study.design.frozen import spec_hash
+from adhere.study.design.registered import FILE, VERSION, Registration, load_registration
+from adhere.study.design.sources import places
+from adhere.study.design.spec import StudySpec
+
+JUDGE_LENGTH = 16
+
+
+def judge_hash(prompts: Iterable[Prompt]) -> str:
+    """The versions of all verifiers that judge answers to `prompts`, as one short hash."""
+    versions = {
+        f"{ref.id} {verifier_version(ref, profile=prompt.tags.get('profile'))}"
+        for prompt in prompts
+        for turn in prompt.turns
+        for ref in turn.constraints
+    }
+    return content_hash(sorted(versions))[:JUDGE_LENGTH]
+
+
+def require_judge(spec: StudySpec, prompts: Iterable[Prompt]) -> None:
+    """Refuse a judge that is not the one that the spec pins.
+
+    Raises:
+        SpecError: It is another one.
+    """
+    pinned = spec.verdict.judge
+    if pinned is msgspec.UNSET:
+        return
+    here = judge_hash(prompts)
+    if pinned != here:
+        raise SpecError(
+            f"verdict.judge = {pinned!r}: the judge of adhere {adhere.__version__} for this suite is {here!r}. Install "
+            "the version that the spec was registered with, or leave `judge` out and say that the judge was changed"
+        )
+
+
+def register(spec: StudySpec, directory: Path, prompts: Iterable[Prompt]) -> Registration:
+    """Store the hash of a rule, before there is anything to apply it to.
+
+    Raises:
+        RunMismatch: Another rule is registered there.
+        SpecError: Answers are there already: files that the spec names, or evaluations in the directory.
+    """
+    known = load_registration(directory)
+    if known is not None:
+        if known.sha256 != spec_hash(spec):
+            raise RunMismatch(
+                f"{directory} has another rule, registered at {known.at}. A changed rule is another study: give it "
+                "another --out"
+            )
+        return known
+    files = [arm.at(seed) for arm, seed in places(spec) if arm.answers is not msgspec.UNSET]
+    there = [name for name in files if Path(name).expanduser().exists()]
+    measured = sorted((directory / "evaluations").glob("*.json"))
+    if there or measured:
+        what = (
+            f"{len(there)} of {len(files)} files of answers ({there[0]})" if there else f"{len(measured)} evaluations"
+        )
+        raise SpecError(f"--register: {what} are there already, so registering now would show nothing")
+    made = Registration(
+        version=VERSION,
+        sha256=spec_hash(spec),
+        judge=judge_hash(prompts),
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        adhere=adhere.__version__,
+        sources=sum(1 for _ in places(spec)),
+    )
+    directory.mkdir(parents=True, exist_ok=True)
+    write_atomic(directory / FILE, encode(made))
+    return made

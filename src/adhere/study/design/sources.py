@@ -1,0 +1,200 @@
+"""What others trained: where an arm's model or answers lie at each seed, and what is known before they are asked.
+
+An arm of a study may name models (`models = "hf/runs/grpo-s{seed}"`) or files of answers in place of stages. Before
+anything is asked, weights, tokenizer, chat template and stop tokens are looked at, so that arms which would be put the
+question in different ways are refused; what cannot be looked at, as behind an endpoint, is unknown and said to be.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from adhere.errors import AdhereError, SpecError
+from adhere.models.catalog import is_endpoint, local_directory
+from adhere.models.local.fetch import model_dir
+from adhere.models.local.transformers import load_tokenizer, weights_sha256
+from adhere.schema import content_hash
+from adhere.study.design.spec import ArmSpec, StudySpec
+
+Kind = Literal["model", "answers"]
+SourceKey = tuple[str, int | None]  # arm, seed
+UNKNOWN = ""  # of what cannot be looked at
+
+
+class Source(NamedTuple):
+    """One model or file of answers, and what can be seen of it without asking.
+
+    Attributes:
+        arm, seed: Whose; a seed of None is the same at every seed of the study.
+        kind: A model to be asked, or answers that are there.
+        name: As `adhere eval` takes it, or the path of the file.
+        identity: Changes when other weights or other answers lie there.
+        engine: What answers: `transformers`, the address of an endpoint; empty: unknown.
+        template: Hash of the chat template; empty: unknown.
+        stops: Ids of the tokens that end an answer; empty: unknown.
+        tokenizer: Hash of the tokenizer; empty: unknown.
+        weights: Directory of weights that transformers loads; None: there is none here.
+        trouble: Why it cannot be asked; empty: nothing is known against it.
+    """
+
+    arm: str
+    seed: int | None
+    kind: Kind
+    name: str
+    identity: str
+    engine: str = UNKNOWN
+    template: str = UNKNOWN
+    stops: tuple[int, ...] = ()
+    tokenizer: str = UNKNOWN
+    weights: Path | None = None
+    trouble: str = ""
+
+    @property
+    def label(self) -> str:
+        """`grpo (seed 3)`."""
+        return self.arm if self.seed is None else f"{self.arm} (seed {self.seed})"
+
+
+def places(spec: StudySpec) -> Iterator[tuple[ArmSpec, int | None]]:
+    """Every arm that others trained with each of its seeds; one that has none with None."""
+    for arm in spec.arms:
+        if arm.source is not None:
+            seeds: Sequence[int | None] = (arm.seeds or spec.seeds) if arm.is_seeded else [None]
+            yield from ((arm, seed) for seed in seeds)
+
+
+def find_sources(spec: StudySpec) -> dict[SourceKey, Source]:
+    """What stands behind every arm that others trained.
+
+    A model that is missing at some seeds has its `trouble`, so that the others are measured.
+
+    Raises:
+        SpecError: An arm has nothing at any seed, two of its seeds are the same weights or answers, or arms would be
+            asked in different ways and the spec does not allow that.
+    """
+    found = {(arm.name, seed): look_at(arm, seed) for arm, seed in places(spec)}
+    for arm in spec.arms:
+        own = [one for (name, _), one in found.items() if name == arm.name]
+        if own and all(one.trouble for one in own):
+            raise SpecError(f"arms.{arm.name}: {own[0].trouble}. None of its {len(own)} seeds is there")
+        _require_different(own)
+    if spec.evaluation.across_engines is not True:
+        _require_alike(list(found.values()))
+    return found
+
+
+def look_at(arm: ArmSpec, seed: int | None) -> Source:
+    """One model or file of answers, without asking it anything."""
+    name = arm.at(seed)
+    if arm.answers is not msgspec.UNSET:
+        return _look_at_answers(arm.name, seed, name)
+    blank = Source(arm.name, seed, "model", name, content_hash(["model", name]))
+    if is_endpoint(name):
+        return blank._replace(engine=name.partition("#")[0] if "#" in name else name.partition("/")[0])
+    provider, _, rest = name.partition("/")
+    if provider not in {"hf", "local"} or "(" in name:
+        return blank._replace(engine=provider)
+    try:
+        base, adapter = _parts(rest)
+        directory = model_dir(name) if provider == "local" else local_directory(base)
+        identity = [weights_sha256(directory), *([weights_sha256(adapter)] if adapter else [])]
+        return _look_at_weights(blank, directory, identity, is_plain=adapter is None)
+    except AdhereError as error:
+        return blank._replace(engine="transformers", trouble=f"{blank.label}: {error}")
+
+
+def _parts(rest: str) -> tuple[str, Path | None]:
+    """The base of `BASE+ADAPTER`, and the adapter's folder."""
+    base, plus, adapter = rest.rpartition("+")
+    if plus and (Path(adapter) / "adapter_config.json").exists():
+        return base, Path(adapter)
+    return rest, None
+
+
+def _look_at_weights(blank: Source, directory: Path, identity: Sequence[str], *, is_plain: bool) -> Source:
+    tokenizer = load_tokenizer(directory)
+    template = tokenizer.chat_template or ""
+    if not template:
+        raise SpecError(f"{directory}: the tokenizer has no chat template, so prompts cannot be put to the model")
+    stops = _stops(directory, tokenizer)
+    words = content_hash(sorted(tokenizer.get_vocab().items()))
+    return blank._replace(
+        identity=content_hash([*identity, content_hash(template), stops, words]),
+        engine="transformers",
+        template=content_hash(template),
+        stops=stops,
+        tokenizer=words,
+        weights=directory if is_plain else None,
+    )
+
+
+def _stops(directory: Path, tokenizer: Any) -> tuple[int, ...]:
+    """The tokens that end an answer, as the model's own files say."""
+    file = directory / "generation_config.json"
+    said = json.loads(file.read_text(encoding="utf-8")).get("eos_token_id") if file.exists() else None
+    ids = said if isinstance(said, list) else [said]
+    return tuple(sorted({int(one) for one in (*ids, tokenizer.eos_token_id) if one is not None}))
+
+
+def _look_at_answers(arm: str, seed: int | None, name: str) -> Source:
+    blank = Source(arm, seed, "answers", name, content_hash(["answers", name]))
+    try:
+        digest = hashlib.sha256(Path(name).expanduser().read_bytes()).hexdigest()
+    except OSError as error:
+        return blank._replace(trouble=f"{blank.label}: {name} cannot be read ({error.strerror or error})")
+    return blank._replace(identity=digest)
+
+
+def _require_different(own: Sequence[Source]) -> None:
+    """A checkpoint that stands at two seeds would be counted twice."""
+    known: dict[str, Source] = {}
+    for one in own:
+        other = known.setdefault(one.identity, one)
+        if other is not one and (one.kind == "answers" or one.engine == "transformers" or other.name == one.name):
+            what = "answers" if one.kind == "answers" else "weights"
+            raise SpecError(
+                f"arms.{one.arm}: seeds {other.seed} and {one.seed} are the same {what} ({other.name}, {one.name}), "
+                "which would count one training twice. Give each seed its own, or leave one out of `seeds`"
+            )
+
+
+_ASPECTS: Mapping[str, tuple[str, str]] = {  # field of Source -> what it is called, what to do
+    "engine": ("answered by different engines", "Serve or load all of them in one way"),
+    "template": ("put the question through different chat templates", "Give all of them one chat template"),
+    "stops": ("stopped by different tokens", "Give all of them one generation_config.json"),
+}
+
+
+def differences(sources: Sequence[Source]) -> list[str]:
+    """In what the arms are asked in different ways, as far as it is known; empty: in nothing."""
+    told = []
+    usable = [one for one in sources if not one.trouble]
+    for field, (what, mend) in _ASPECTS.items():
+        values: dict[Any, Source] = {}
+        for one in usable:
+            value = "answers that are there" if field == "engine" and one.kind == "answers" else getattr(one, field)
+            if value not in {UNKNOWN, ()}:
+                values.setdefault(value, one)
+        if len(values) > 1:
+            shown = {value: one.label for value, one in values.items()}
+            who = "; ".join(f"{label}: {_short(value)}" for value, label in shown.items())
+            told.append(f"the arms are {what} ({who}). {mend}")
+    return told
+
+
+def _short(value: Any) -> str:
+    return value[:40] if isinstance(value, str) else ", ".join(map(str, value))
+
+
+def _require_alike(sources: Sequence[Source]) -> None:
+    told = differences(sources)
+    if told:
+        raise SpecError(
+            f"{'; '.join(told)}, or give --across-engines: the study then runs, and its page says what differed"
+        )

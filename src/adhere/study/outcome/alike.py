@@ -1,0 +1,118 @@
+"""What was equal between the arms of a study, what differed, and what nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+
+import msgspec
+import numpy as np
+
+from adhere.study.design.inputs import StudyInputs
+from adhere.study.design.sources import Source
+from adhere.study.design.spec import StudySpec
+from adhere.study.outcome.contrast import Evaluations, RunKey, fit_of, pairs_of
+from adhere.study.outcome.result import Aspect, DrawsPart
+from adhere.study.run.measured import Measurement
+
+
+def aspects_of(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[Aspect]:
+    """What was equal and what is unknown; empty for a study that trained all of its arms here."""
+    if not study.sources:
+        return []
+    spec, sources = study.spec, list(study.sources.values())
+    limits = {run.summary.overall.accounting.n for run in runs.values()}
+    return [
+        _same("prompts", [str(n) for n in limits] or ["–"], f"{len(study.suite.prompts)} of {study.suite.name}"),
+        Aspect("judge", "equal", "one judge on this machine judged all answers"),
+        _engines(sources, runs),
+        _seen("chat template", [one.template[:10] for one in sources]),
+        _seen("stop tokens", [", ".join(map(str, one.stops)) for one in sources]),
+        _seen("tokenizer", [one.tokenizer[:10] for one in sources]),
+        _sampling(spec, sources),
+        _training_data(spec),
+        Aspect("compute", "unknown", "nobody noted here what the trainings cost, so equal compute is not said"),
+    ]
+
+
+def _same(what: str, values: Sequence[str], told: str) -> Aspect:
+    return Aspect(what, "equal" if len(set(values)) == 1 else "differs", told)
+
+
+def _seen(what: str, values: Iterable[str]) -> Aspect:
+    """One look at each source; what could not be looked at is empty."""
+    each = list(values)
+    known = set(each) - {""}
+    if len(known) > 1:
+        return Aspect(what, "differs", f"{len(known)} different ones: {'; '.join(sorted(known))}")
+    if "" in each:
+        return Aspect(what, "unknown", f"seen of {len(each) - each.count('')} of {len(each)} models or files")
+    return Aspect(what, "equal", next(iter(known), "–"))
+
+
+def _engines(sources: Sequence[Source], runs: Mapping[RunKey, Measurement]) -> Aspect:
+    if all(one.kind == "answers" for one in sources):
+        return Aspect("engine and precision", "unknown", "files of answers do not say what answered")
+    names = {f"{run.engine.name} {run.engine.version}, {run.engine.precision}" for run in runs.values()}
+    where = {one.engine for one in sources if one.engine} - {"transformers"}
+    told = "; ".join(sorted(names | where)) or "–"
+    if len(names) > 1 or len(where) > 1:
+        return Aspect("engine and precision", "differs", told)
+    return Aspect("engine and precision", "unknown" if "unknown" in told else "equal", told)
+
+
+def _sampling(spec: StudySpec, sources: Sequence[Source]) -> Aspect:
+    if any(one.kind == "answers" for one in sources):
+        return Aspect("sampling", "unknown", "files of answers do not say how they were drawn")
+    told = "greedy" if spec.temperature == 0 else f"temperature {spec.temperature:g}, {spec.draws} answers a prompt"
+    return Aspect("sampling", "equal", told)
+
+
+def _training_data(spec: StudySpec) -> Aspect:
+    named = [arm.name for arm in spec.arms if arm.trained_on is not msgspec.UNSET]
+    if not named:
+        return Aspect("training data", "unknown", "no arm says what it was trained on, so overlaps are not known")
+    if len(named) < len(spec.arms):
+        return Aspect("training data", "unknown", f"only {', '.join(named)} say what they were trained on")
+    rows = {tuple(arm.trained_on) for arm in spec.arms if arm.trained_on is not msgspec.UNSET}
+    return Aspect("training data", "equal" if len(rows) == 1 else "differs", "; ".join(sorted(map(", ".join, rows))))
+
+
+def same_answers(runs: Mapping[RunKey, Measurement]) -> list[str]:
+    """Checkpoints of one arm that gave the very same answers to everything: most likely one model under two names."""
+    known: dict[tuple[str, str], int | None] = {}
+    told = []
+    for (arm, seed), run in runs.items():
+        if not run.answers_sha256 or seed is None:
+            continue
+        first = known.setdefault((arm, run.answers_sha256), seed)
+        if first != seed:
+            told.append(
+                f"{arm}: seeds {first} and {seed} gave the same answers to all {len(run.passes)} prompts, so one model "
+                "seems to stand behind both names. Check what is served under them"
+            )
+    return told
+
+
+def draws_part(spec: StudySpec, evaluations: Evaluations) -> DrawsPart | None:
+    """How much of the variance behind the interval comes from drawing; None where one answer a prompt was drawn."""
+    if spec.draws == 1:
+        return None
+    pairs = pairs_of(spec.verdict.primary, evaluations)
+    fit = fit_of(pairs, evaluations)
+    total = 0.0 if fit is None else max(fit.var_seed + fit.var_query, fit.var_least)
+    if not total:
+        return DrawsPart(spec.draws, spec.temperature, None)
+    cells = len(pairs.seeds) * len(pairs.places)
+    within = 0.0
+    for arm in (spec.verdict.treatment, spec.verdict.control):
+        runs = [run for seed in pairs.seeds if (run := evaluations.of(arm, seed)) is not None]
+        each = fmean(_spread(run, evaluations, pairs.places) for run in runs)
+        within += each / (cells if len({id(run) for run in runs}) > 1 or len(runs) == 1 else len(pairs.places))
+    return DrawsPart(spec.draws, spec.temperature, min(1.0, within / total))
+
+
+def _spread(run: Measurement, evaluations: Evaluations, places: Sequence[int]) -> float:
+    """Mean variance of a prompt's rate over its draws, p (1 - p) / (k - 1), of one evaluation."""
+    rates = np.asarray([run.outcomes(evaluations.counts)[place] for place in places], dtype=np.float64)
+    return float(np.mean(rates * (1 - rates) / (len(run.drawn) - 1)))

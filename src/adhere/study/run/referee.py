@@ -1,0 +1,103 @@
+"""Measures what others trained: a model by its name, or answers that are there, as a stored Run like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adhere.errors import AdhereError, Incomplete
+from adhere.models.base import Model
+from adhere.models.catalog import open_model
+from adhere.models.local.decoder.device import resolve_device
+from adhere.models.local.transformers import TransformersModel, load_weights
+from adhere.pipeline.evaluate import EvalSpec, count_stored, evaluate_sync, judge_stored
+from adhere.progress import Progress
+from adhere.schema import EngineInfo, Sampling
+from adhere.store.run import Run, alone
+from adhere.study.design.inputs import StudyInputs
+from adhere.study.design.sources import Source
+from adhere.study.run.plain import PlainText, read_plain
+from adhere.suites.base import Suite
+from adhere.verify.as_responses import responses_of
+
+UNKNOWN_ENGINE = EngineInfo("answers", "unknown", "unknown")  # of answers that are there, nobody knows
+
+
+def measure_source(
+    study: StudyInputs, source: Source, suite: Suite, name: str, progress: Progress
+) -> tuple[Run, PlainText | None]:
+    """Ask a model that others trained, or read answers that are there, and judge them.
+
+    Args:
+        study: The study.
+        source: What others made.
+        suite: What is asked.
+        name: Of the Run's folder.
+        progress: Where to report to.
+
+    Returns:
+        The sealed Run, and how well the model predicts plain text; None where its weights are not here.
+
+    Raises:
+        AdhereError: It is not there, cannot be read or asked; the message names arm and seed.
+    """
+    if source.trouble:
+        raise AdhereError(f"{source.trouble}. Put it there and run the same command again; the others are kept")
+    folder, spec = study.directory / "runs" / name, study.spec
+    most = spec.evaluation.suite_tokens.get(suite.name.partition(":")[0], suite.sampling.max_new_tokens)
+    if not spec.asked and suite is study.suite:
+        most = spec.evaluation.max_new_tokens
+    sampling = Sampling(max_new_tokens=most, temperature=spec.temperature, seed=spec.evaluation.seed)
+    progress.say(f"Evaluating {source.label} on {len(suite.prompts)} prompts of {suite.name}: {source.name}")
+    if source.kind == "answers":
+        return _read_answers(source, suite, folder, sampling, draws=spec.draws, progress=progress), None
+    model = _open(study, source, progress)
+    try:
+        run = evaluate_sync(model, suite, folder, sampling=sampling, draws=spec.draws, progress=progress)
+    finally:
+        model.close()
+    failed = run.summary().overall.accounting.error
+    if failed:
+        raise Incomplete(
+            f"{source.label}: {failed} of {run.n_asked} calls of {source.name} failed. Run the same command again: it "
+            "asks those once more"
+        )
+    wants_plain = suite is study.suite and source.weights is not None
+    return run, read_plain(*load_weights(source.weights, resolve_device(spec.device))) if wants_plain else None  # type: ignore[arg-type]
+
+
+def _open(study: StudyInputs, source: Source, progress: Progress) -> Model:
+    """Weights on this machine as the study's own are opened, everything else as `adhere eval` opens it."""
+    spec = study.spec
+    if source.weights is None:
+        return open_model(source.name, say=progress.say)
+    return TransformersModel.load(
+        source.weights,
+        name=source.name,
+        precision=spec.evaluation.precision,
+        threads=spec.threads,
+        device=resolve_device(spec.device),
+        is_strict=True,
+    )
+
+
+def _read_answers(
+    source: Source, suite: Suite, folder: Path, sampling: Sampling, *, draws: int, progress: Progress
+) -> Run:
+    """The answers of a file as a Run, judged."""
+    stands_for = _Answerer(source.name)
+    spec = EvalSpec(suite, sampling, draws).run_spec(stands_for)
+    with alone(folder), Run.open(folder, spec, suite.prompts) as run:
+        known = {one.key for one in run.responses()}
+        for response in responses_of(Path(source.name).expanduser(), suite, draws=draws):
+            if response.key not in known:
+                run.append_response(response)
+        judge_stored(run, progress)
+        run.seal(count_stored(run, progress))
+    return run
+
+
+class _Answerer:
+    """Names the Run of answers that are there."""
+
+    def __init__(self, path: str) -> None:
+        self.name, self.engine = f"answers/{path}", UNKNOWN_ENGINE
