@@ -75,7 +75,7 @@ def registered_sentence(result: StudyResult) -> str:
             "The rule is not shown to be registered before the answers were there (times of files prove nothing; "
             "adhere study SPEC --register does)."
         )
-    if one.sha256 != result.spec_sha256:
+    if one.sha256 != result.spec_sha256 or result.changes:
         return f"A rule was registered at {one.at}, and the spec was changed since: this is not the registered rule."
     return f"The rule was registered at {one.at}, while none of the answers was there."
 

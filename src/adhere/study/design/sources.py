@@ -106,7 +106,8 @@ def look_at(arm: ArmSpec, seed: int | None) -> Source:
         identity = [weights_sha256(directory), *([weights_sha256(adapter)] if adapter else [])]
         return _look_at_weights(blank, directory, identity, is_plain=adapter is None)
     except AdhereError as error:
-        return blank._replace(engine="transformers", trouble=f"{blank.label}: {error}")
+        why = str(error).partition("\n")[0].rstrip(".")
+        return blank._replace(engine="transformers", trouble=f"{blank.label}: {why}")
 
 
 def _parts(rest: str) -> tuple[str, Path | None]:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from adhere.constraints import from_ref
+from adhere.constraints.resolve import resolve
 from adhere.errors import IntegrityError
 from adhere.pipeline.guard import Guard, guard, is_letter_alone
 from adhere.pipeline.outcomes import Answers, answers_of
@@ -190,7 +190,8 @@ def _constraints_kept(answers: Answers, prompt: Prompt) -> list[bool | None]:
 
 def constraint_words(prompt: Prompt) -> list[str]:
     """The constraints of a prompt in words."""
-    return [from_ref(ref).describe() for ref in prompt.constraints]
+    profile = prompt.tags.get("profile")
+    return [resolve(ref, profile=profile).describe() for ref in prompt.constraints]
 
 
 def foreign_evaluations(directory: Path, asked: Collection[str]) -> list[Path]:

@@ -70,14 +70,20 @@ def _open(study: StudyInputs, source: Source, progress: Progress) -> Model:
     spec = study.spec
     if source.weights is None:
         return open_model(source.name, say=progress.say)
-    return TransformersModel.load(
-        source.weights,
-        name=source.name,
-        precision=spec.evaluation.precision,
-        threads=spec.threads,
-        device=resolve_device(spec.device),
-        is_strict=True,
-    )
+    try:
+        return TransformersModel.load(
+            source.weights,
+            name=source.name,
+            precision=spec.evaluation.precision,
+            threads=spec.threads,
+            device=resolve_device(spec.device),
+            is_strict=True,
+        )
+    except Exception as error:
+        raise AdhereError(
+            f"{source.label}: {source.weights} cannot be loaded ({type(error).__name__}: {error}). Is it whole? "
+            "Put it there again and run the same command; the others are kept"
+        ) from error
 
 
 def _read_answers(

@@ -1,0 +1,318 @@
+"""Trainings that others did, brought to a study: folders of checkpoints, a server, files of answers; one verdict."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="a study needs the train extra")
+transformers = pytest.importorskip("transformers", reason="a study needs the train extra")
+
+from adhere.testing import FakeEndpoint, FakeModel  # noqa: E402
+from command_line import run_here  # noqa: E402
+
+SEEDS = range(5)
+ROWS = [
+    {"key": i, "prompt": f"Write about thing {i}.", "instruction_id_list": [kind], "kwargs": [params]}
+    for i, (kind, params) in enumerate(
+        [
+            *(("punctuation:no_comma", {}) for _ in range(8)),
+            *(("length_constraints:number_words", {"relation": "less than", "num_words": n}) for n in range(3, 11)),
+            *(("keywords:letter_frequency", {"letter": x, "let_frequency": 2, "let_relation": "at least"}) for x in "etaoinshrd"),
+        ]
+    )
+]  # fmt: skip
+SPEC = """
+name = "referee"
+seeds = {seeds}
+[verdict]
+question = "Does b follow better than a?"
+treatment = "b"
+control = "a"
+suite = "my:prompts.jsonl"
+[evaluation]
+suite_tokens = {{ my = 12 }}
+[[arms]]
+name = "a"
+{a}
+[[arms]]
+name = "b"
+{b}
+"""
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tiny_llama_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two folders of tiny checkpoints at five seeds, as two trainings leave them."""
+    root = tmp_path_factory.mktemp("checkpoints")
+    model = transformers.AutoModelForCausalLM.from_pretrained(tiny_llama_dir)
+    start = {name: value.clone() for name, value in model.state_dict().items()}
+    for arm in ("a", "b"):
+        for seed in SEEDS:
+            generator = torch.Generator().manual_seed(1000 * (arm == "b") + seed)
+            moved = {
+                name: value + 0.02 * torch.randn(value.shape, generator=generator) for name, value in start.items()
+            }
+            model.load_state_dict(moved)
+            shutil.copytree(
+                tiny_llama_dir, root / "runs" / f"{arm}-s{seed}", ignore=shutil.ignore_patterns("*.safetensors")
+            )
+            model.save_pretrained(root / "runs" / f"{arm}-s{seed}")
+    return root
+
+
+@pytest.fixture
+def here(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own, with the checkpoints and the prompts in it."""
+    (tmp_path / "runs").symlink_to(checkpoints / "runs")
+    (tmp_path / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def spec(here: Path, a: str, b: str, *, seeds: Any = "[0, 1, 2, 3, 4]", more: str = "") -> Path:
+    file = here / "referee.toml"
+    file.write_text(SPEC.format(a=a, b=b, seeds=seeds) + more)
+    return file
+
+
+def study(*arguments: str, code: int = 0) -> Any:
+    ran = run_here("study", *arguments)
+    assert ran.returncode == code, ran.stderr
+    return ran
+
+
+def answer(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(study(*arguments, "--json").stdout)
+    return found
+
+
+MODELS = 'models = "hf/runs/{arm}-s{{seed}}"'
+
+
+def by_folders(here: Path, out: str = "folders") -> dict[str, Any]:
+    return answer(str(spec(here, MODELS.format(arm="a"), MODELS.format(arm="b"))), "--out", out)
+
+
+def stored_answers(directory: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Of every Run of a study its model, and its answers by key."""
+    for run in sorted((directory / "runs").iterdir()):
+        answers = {}
+        for file in (run / "responses").glob("*.jsonl"):
+            for line in file.read_text().splitlines():
+                row = json.loads(line)
+                answers[row["prompt_id"]] = row["text"]
+        yield re.sub(r"-[0-9a-f]{10}$", "", run.name), answers
+
+
+def test_folders_of_checkpoints_have_a_verdict_a_page_records_and_are_reproduced(here: Path) -> None:
+    found = by_folders(here)
+    assert found["scope"] == "method"
+    assert found["seeds"] == 5
+    assert found["prompts"] == len(ROWS)
+    assert 0 < found["rate_control"] < 1, "else nothing here could differ"
+    page = (here / "folders" / "report.html").read_text()
+    assert "What was equal, what is unknown" in page
+    assert "not shown to be registered" in page
+    study(str(here / "referee.toml"), "--out", "folders", "--records", "kept/records.tar.xz")
+    shutil.copy(here / "folders" / "result.json", here / "kept" / "result.json")
+    again = run_here("reproduce", "kept", "--json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["differ"] == 0
+    assert "thing 3" not in (here / "folders" / "suites" / "held-out.json").read_text(), "texts of others are not kept"
+
+
+def test_a_server_and_files_of_answers_give_the_same_verdict_where_the_answers_are_the_same(here: Path) -> None:
+    found = by_folders(here)
+    answers = dict(stored_answers(here / "folders"))
+    prompts = {row["prompt"]: str(row["key"]) for row in ROWS}
+
+    def model(name: str) -> FakeModel:
+        return FakeModel(answer=lambda text: answers[name][prompts[text]])
+
+    with FakeEndpoint({name: model(name) for name in answers}) as server:
+        urls = [f'models = "{server.url}#{arm}-s{{seed}}"' for arm in "ab"]
+        served = answer(str(spec(here, *urls)), "--out", "served")
+    (here / "out").mkdir()
+    for name, texts in answers.items():
+        rows = [json.dumps({"key": int(key), "response": text}) for key, text in texts.items()]
+        (here / "out" / f"{name}.jsonl").write_text("\n".join(rows) + "\n")
+    files = answer(
+        str(spec(here, 'answers = "out/a-s{seed}.jsonl"', 'answers = "out/b-s{seed}.jsonl"')), "--out", "files"
+    )
+    for name in ("answer", "difference", "low", "high", "p_value", "leave_one_out", "kinds", "rate_treatment"):
+        assert served[name] == found[name], name
+        assert files[name] == found[name], name
+    told = {one["what"]: one["state"] for one in json.loads((here / "files" / "result.json").read_text())["alike"]}
+    assert told["engine and precision"] == "unknown"
+    assert told["compute"] == "unknown"
+
+
+def test_tables_and_single_models_are_arms_too(here: Path) -> None:
+    table = 'models = { 0 = "hf/runs/a-s3", 1 = "hf/runs/a-s4" }'
+    other = 'models = { 0 = "hf/runs/b-s0", 1 = "hf/runs/b-s1" }'
+    file = here / "tables.toml"
+    file.write_text(SPEC.format(a=table, b=other, seeds="[]").replace("seeds = []\n", ""))
+    found = answer(str(file), "--out", "tables")
+    assert found["seed_list"] == [0, 1]
+    assert found["scope"] == "checkpoints", "two seeds of others' trainings speak of these checkpoints"
+    single = spec(here, 'models = "hf/runs/a-s0"', 'models = "hf/runs/b-s0"', seeds="[0]")
+    found = answer(str(single), "--out", "single")
+    assert found["scope"] == "checkpoints"
+    assert "these checkpoints" in json.loads((here / "single" / "result.json").read_text())["verdict"]["reach"]
+
+
+# ----------------------------------------------------------------------------------------------------- what is wrong
+
+
+def test_a_seed_without_a_folder_is_named_and_the_others_are_measured(here: Path) -> None:
+    file = spec(here, MODELS.format(arm="a"), MODELS.format(arm="b"), seeds="[0, 1, 7]")
+    found = answer(str(file), "--out", "gap")
+    assert found["answer"] == "INCONCLUSIVE"
+    assert any("a (seed 7)" in failure and "runs/a-s7" in failure for failure in found["failures"])
+    assert found["seeds"] == 2, "the others went on"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "told"),
+    [
+        ('models = "hf/none/a-s{seed}"', MODELS.format(arm="b"), "None of its 5 seeds is there"),
+        ('models = "hf/runs/a-s0"\nstages = ["sft"]', MODELS.format(arm="b"), "takes `stages`, `models` or `answers`|unknown name 'sft'"),
+        ('models = { 0 = "hf/runs/a-s0" }', MODELS.format(arm="b"), "no seed 1"),
+        ('models = { 0 = "hf/runs/a-s0", 1 = "hf/runs/a-s0", 2 = "hf/runs/a-s2", 3 = "hf/runs/a-s3", 4 = "hf/runs/a-s4" }', MODELS.format(arm="b"), "seeds 0 and 1 are the same weights"),
+        ('models = "scripted/echo"', MODELS.format(arm="b"), "different engines.*--across-engines"),
+        ('models = "hf/runs/a-s{seed}"', 'answers = "out/{seed}.jsonl"', "cannot be read"),
+        ('models = ""', MODELS.format(arm="b"), "is empty"),
+    ],
+)  # fmt: skip
+def test_bad_arms_are_refused_by_name(here: Path, a: str, b: str, told: str) -> None:
+    ran = study(str(spec(here, a, b)), "--out", "bad", code=2)
+    assert re.search(told, ran.stderr, re.DOTALL), ran.stderr
+    assert "arms" in ran.stderr
+
+
+def changed(here: Path, edit: Callable[[Path], None]) -> Path:
+    """The spec with a copy of one checkpoint that `edit` has changed."""
+    (here / "mine").mkdir()
+    for seed in SEEDS:
+        shutil.copytree(here / "runs" / f"a-s{seed}", here / "mine" / f"a-s{seed}")
+    edit(here / "mine" / "a-s3")
+    return spec(here, 'models = "hf/mine/a-s{seed}"', MODELS.format(arm="b"))
+
+
+def test_another_chat_template_is_refused_and_said_where_it_is_allowed(here: Path) -> None:
+    def edit(folder: Path) -> None:
+        file = folder / "chat_template.jinja"
+        file.write_text(file.read_text().replace("You are a tiny model", "You are another one"))
+
+    file = changed(here, edit)
+    ran = study(str(file), "--out", "t", code=2)
+    assert "different chat templates" in ran.stderr
+    assert "a (seed 3)" in ran.stderr
+    answer(str(file), "--out", "t", "--across-engines")
+    assert "Compared across engines" in (here / "t" / "report.html").read_text()
+
+
+def test_other_stop_tokens_are_refused(here: Path) -> None:
+    def edit(folder: Path) -> None:
+        file = folder / "generation_config.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"eos_token_id": [0, 2]}))
+
+    assert "stopped by different tokens" in study(str(changed(here, edit)), "--out", "s", code=2).stderr
+
+
+def test_half_a_folder_is_named_and_the_others_are_measured(here: Path) -> None:
+    def edit(folder: Path) -> None:
+        (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:5000])
+
+    found = answer(str(changed(here, edit)), "--out", "half")
+    assert any("a (seed 3)" in failure or "a-s3" in failure for failure in found["failures"])
+    assert found["seeds"] == 4
+
+
+def test_one_model_behind_two_names_has_no_answer(here: Path) -> None:
+    models = {
+        f"{arm}-s{seed}": FakeModel(answer=lambda text, arm=arm: f"{arm} says {text}") for arm in "ab" for seed in SEEDS
+    }
+    with FakeEndpoint(models) as server:
+        urls = [f'models = "{server.url}#{arm}-s{{seed}}"' for arm in "ab"]
+        found = answer(str(spec(here, *urls)), "--out", "one")
+    assert found["answer"] == "INCONCLUSIVE"
+    assert "gave the same answers" in found["because"]
+
+
+def test_a_name_that_the_server_does_not_have_fails_by_arm_and_seed(here: Path) -> None:
+    models = {
+        f"{arm}-s{seed}": FakeModel(answer=lambda text, n=f"{arm}{seed}": f"{n} {text}")
+        for arm in "ab"
+        for seed in SEEDS
+    }
+    models["b-s2"] = FakeModel(faults=("404",))
+    with FakeEndpoint(models) as server:
+        urls = [f'models = "{server.url}#{arm}-s{{seed}}"' for arm in "ab"]
+        found = answer(str(spec(here, *urls)), "--out", "gone")
+    assert any("b" in failure and "s2" in failure for failure in found["failures"])
+    assert found["seeds"] == 4
+
+
+def test_answers_that_do_not_cover_the_suite_withhold_the_verdict(here: Path) -> None:
+    (here / "out").mkdir()
+    for arm in "ab":
+        for seed in SEEDS:
+            rows = [
+                {"key": row["key"], "response": f"{arm}{seed} {row['prompt']}"} for row in ROWS[: 20 + 6 * (arm == "a")]
+            ]
+            (here / "out" / f"{arm}-s{seed}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = answer(
+        str(spec(here, 'answers = "out/a-s{seed}.jsonl"', 'answers = "out/b-s{seed}.jsonl"')), "--out", "part"
+    )
+    assert found["answer"] == "INCONCLUSIVE"
+    assert "of the prompts were measured" in found["because"]
+
+
+# ------------------------------------------------------------------------------------------------------ registration
+
+
+def test_a_rule_is_registered_before_the_answers_are_there(here: Path) -> None:
+    file = spec(here, 'answers = "out/a-s{seed}.jsonl"', 'answers = "out/b-s{seed}.jsonl"')
+    made = json.loads(study(str(file), "--out", "reg", "--register", "--json").stdout)
+    assert made["sources"] == 10
+    (here / "out").mkdir()
+    for arm in "ab":
+        for seed in SEEDS:
+            rows = [{"key": row["key"], "response": f"{arm}{seed} {row['prompt']}"} for row in ROWS]
+            (here / "out" / f"{arm}-s{seed}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    answer(str(file), "--out", "reg")
+    assert f"The rule was registered at {made['at']}" in (here / "reg" / "report.html").read_text()
+    late = study(str(file), "--out", "late", "--register", code=2)
+    assert "are there already" in late.stderr
+    changed_rule = here / "other.toml"
+    changed_rule.write_text(file.read_text().replace("[evaluation]", "smallest_effect = 0.01\n[evaluation]"))
+    answer(str(changed_rule), "--out", "reg")
+    assert "this is not the registered rule" in (here / "reg" / "report.html").read_text()
+    pinned = here / "pinned.toml"
+    pinned.write_text(file.read_text().replace("[evaluation]", f'judge = "{made["judge"]}"\n[evaluation]'))
+    answer(str(pinned), "--out", "pinned")
+    pinned.write_text(pinned.read_text().replace(made["judge"], "0123456789abcdef"))
+    assert "verdict.judge" in study(str(pinned), "--out", "pinned2", code=2).stderr
+
+
+# -------------------------------------------------------------------------------------------------------------- draws
+
+
+def test_several_answers_a_prompt_have_a_part_of_the_variance(here: Path) -> None:
+    file = spec(here, MODELS.format(arm="a"), MODELS.format(arm="b"), seeds="[0, 1, 2]")
+    file.write_text(file.read_text().replace("[evaluation]", "[evaluation]\ndraws = 3\ntemperature = 1.5"))
+    answer(str(file), "--out", "draws")
+    drawn = json.loads((here / "draws" / "result.json").read_text())["draws"]
+    assert drawn["draws"] == 3
+    assert 0 < drawn["share"] <= 1
+    greedy = file.read_text().replace("temperature = 1.5", "temperature = 0.0")
+    file.write_text(greedy)
+    assert "greedy answers are all the same" in study(str(file), "--out", "greedy", code=2).stderr
