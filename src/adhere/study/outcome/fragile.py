@@ -36,7 +36,7 @@ FEWEST_KINDS = 3  # without one of two kinds the other is all there is
 
 def hangs_on_of(spec: StudySpec, evaluations: Evaluations) -> Fragility | None:
     """Work out what a study's primary difference hangs on; None where the two arms were not both measured."""
-    arms = [arm.name for arm in spec.arms if arm.stages]
+    arms = [arm.name for arm in spec.arms if not arm.is_start]
     return fragility(spec.verdict, evaluations, arms=arms, trained=own_trained_kinds(spec))
 
 

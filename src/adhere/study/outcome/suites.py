@@ -96,7 +96,12 @@ def _sound(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
 
 
 def _parts(spec: StudySpec, evaluations: Evaluations) -> list[SuitePart]:
-    """Part the suite by what training asked for: every arm's rates, and the contrasts against control and start."""
+    """Part the suite by what training asked for: every arm's rates, and the contrasts against control and start.
+
+    Empty where others trained, for nobody noted here what their training asked for.
+    """
+    if not spec.trains:
+        return []
     trained = trained_kinds(spec)
     part_P = [part_of(prompt, trained) for prompt in evaluations.prompts]
     found = []
@@ -135,7 +140,7 @@ def forgotten(spec: StudySpec, own: Evaluations, suites: Mapping[str, Evaluation
     Empty without an untrained arm. The start's rates choose the kinds and are compared with, so a little of a fall is
     their own noise.
     """
-    start = next((arm.name for arm in spec.arms if not arm.stages), None)
+    start = spec.start_arm
     if start is None:
         return []
     arms = [arm.name for arm in spec.arms if arm.stages]

@@ -45,6 +45,8 @@ def trained_kinds(spec: StudySpec) -> frozenset[str]:
 
     Kinds of plug-ins that no longer load are left out.
     """
+    if not spec.trains:
+        return frozenset()  # nobody noted here what others trained on
     data = spec.data
     asked_for = {kind.id for kind in kinds_of("train", data.kinds)} | set(data.long.kinds if data.long else [])
     own = {TWINS[name].own if name in TWINS else name for name in asked_for}
@@ -53,7 +55,7 @@ def trained_kinds(spec: StudySpec) -> frozenset[str]:
 
 def own_trained_kinds(spec: StudySpec) -> list[str]:
     """Return the kinds that the study both trained and measures with prompts of its own."""
-    return [kind.id for kind in kinds_of("train", spec.data.kinds)]
+    return [kind.id for kind in kinds_of("train", spec.data.kinds)] if spec.trains else []
 
 
 def part_of(prompt: Prompt, trained: frozenset[str]) -> Part:
