@@ -10,7 +10,7 @@ from adhere.constraints.published.iftrain.twins import as_own
 from adhere.pipeline.check import check
 from adhere.pipeline.guard import guard
 from adhere.pipeline.judge import judge_of, judge_text
-from adhere.pipeline.reward import RewardKind, reward
+from adhere.pipeline.reward import RewardKind, reward, without_empty_passes
 from adhere.schema import Prompt, Response, Status, Verdict
 from adhere.text.words import sentence_spans, words
 
@@ -57,7 +57,11 @@ def judge_draws(prompt: Prompt, responses: Sequence[Response], *, kind: RewardKi
                 tuple(verdicts),
                 # stripped text is what gets trained on, so it is what must pass
                 response.status == "ok" and keeps_all(prompt, response.text.strip()),
-                reward(verdicts, kind=kind, undecidable=judge_of(prompt.constraints).undecidable),
+                reward(
+                    without_empty_passes(verdicts, prompt.constraints, response.text, mode="reference"),
+                    kind=kind,
+                    undecidable=judge_of(prompt.constraints).undecidable,
+                ),
             )
         )
     return answers

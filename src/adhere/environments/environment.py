@@ -19,7 +19,7 @@ from adhere.pipeline.check import check
 from adhere.pipeline.intent.gate import traps_of
 from adhere.pipeline.judge import judge_of
 from adhere.pipeline.outcomes import keeps_all
-from adhere.pipeline.reward import REWARD_KINDS, RewardKind
+from adhere.pipeline.reward import REWARD_KINDS, RewardKind, without_empty_passes
 from adhere.pipeline.reward import reward as earned
 from adhere.schema import CUT_ANSWERS, CutAnswers, Mode, Prompt, Response, Verdict, unpack
 from adhere.shapes.messages import answer_of, is_message, read_message, without_calls
@@ -179,6 +179,7 @@ def judge_episode(
     if len(answers) > len(prompt.turns):
         raise UsageError(f"Prompt {prompt.id!r} has {len(prompt.turns)} turns, got {len(answers)} answers")
     verdicts: list[Verdict] = []
+    paid: list[Verdict] = []
     taken: list[str] = []
     for turn, text in enumerate(answers):
         if text is None:
@@ -189,8 +190,11 @@ def judge_episode(
         if traps:
             asked = prompt.turns[turn]
             taken += traps_of(asked.text, said, asked.constraints, mode=mode, profile=prompt.tags.get("profile"))
-        verdicts += check(prompt, response, cut_answers=cut_answers, mode=mode)
-    judged = judged_of(prompt, verdicts, reward=reward, mode=mode)
+        found = check(prompt, response, cut_answers=cut_answers, mode=mode)
+        verdicts += found
+        refs, profile = prompt.turns[turn].constraints, prompt.tags.get("profile")
+        paid += without_empty_passes(found, refs, said, mode=mode, profile=profile, reasoning=reasoning)
+    judged = judged_of(prompt, paid, reward=reward, mode=mode)._replace(metrics=_metrics(prompt, verdicts))
     return _gate(judged, taken) if traps else judged
 
 

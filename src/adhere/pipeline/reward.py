@@ -12,13 +12,18 @@ The reward is the evaluation: the same judge, the same strict view, the same rul
   Where nothing failed, the reward is None if no answer could decide the constraint (`Judge.undecidable`): nothing was
   measured. But where it lies in this answer (no language is found in digits), it counts as not passed too: were it
   None, a policy would learn to write what cannot be judged instead of failing.
+* **A language rule is never passed by a text without letters.** The published code passes `12345` as any language, and
+  an evaluation in reference mode says so, too; a policy would learn to write digits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
+import msgspec
+
+from adhere.constraints.published.shared.language import NO_LETTERS
 from adhere.errors import one_of
 from adhere.pipeline.judge import judge_of
 from adhere.pipeline.outcomes import together
@@ -102,6 +107,7 @@ def reward_of(
     if cut_answers == "fail" and (is_cut or is_too_long(text)):
         return 0.0 if len(judge) else None
     verdicts = judge.verdicts(text, ("strict",), reasoning=reasoning)
+    verdicts = without_empty_passes(verdicts, refs, text, mode=mode, profile=profile, reasoning=reasoning)
     undecidable = None
     if any(verdict.outcome == "undecided" and not verdict.fault for verdict in verdicts):
         undecidable = judge.undecidable
@@ -111,3 +117,51 @@ def reward_of(
 
         return 0.0 if traps_of(asked, text, refs, mode=mode, profile=profile) else found
     return found
+
+
+_LANGUAGE_RULES = ("language:", "change_case:english_")
+
+
+def without_empty_passes(
+    verdicts: Sequence[Verdict],
+    refs: Sequence[ConstraintRef],
+    text: str,
+    *,
+    mode: Mode,
+    profile: str | None = None,
+    reasoning: str | None = None,
+) -> list[Verdict]:
+    """Strict verdicts as a reward counts them: a language rule that a text without letters passed is failed.
+
+    Args:
+        verdicts: Of one answer.
+        refs: The constraints that `Verdict.index` counts.
+        text: The answer.
+        mode: In which it was judged; `fixed` leaves such texts undecided by itself.
+        profile: As of `reward_of`.
+        reasoning: As of `reward_of`.
+    """
+
+    def is_empty(verdict: Verdict) -> bool:
+        ref = refs[verdict.index]
+        if verdict.outcome != "pass" or verdict.view != "strict" or not _asks_language(ref.id, ref.params):
+            return False
+        if NO_LETTERS in verdict.reason:
+            return True
+        if mode == "fixed" or ref.id.startswith(_LANGUAGE_RULES):
+            return False
+        # Of a composition the reason may not say what an inner rule found; fixed mode leaves such a rule undecided.
+        (mended,) = judge_of((ref,), mode="fixed", profile=profile).verdicts(text, ("strict",), reasoning=reasoning)
+        return mended.outcome == "undecided"
+
+    reason = f"{NO_LETTERS}, which no reward is paid for"
+    return [msgspec.structs.replace(one, outcome="fail", reason=reason) if is_empty(one) else one for one in verdicts]
+
+
+def _asks_language(kind: object, params: object) -> bool:
+    """Whether a constraint, or one inside it, is a rule about the language."""
+    if isinstance(kind, str) and kind.startswith(_LANGUAGE_RULES):
+        return True
+    if isinstance(params, dict):
+        return _asks_language(params.get("id"), list(params.values()))
+    return isinstance(params, list | tuple) and any(_asks_language(None, one) for one in params)

@@ -8,10 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from adhere.build.filter import judge_draws
 from adhere.constraints.base import Constraint, Finding, registry
+from adhere.environments.environment import judge_episode
 from adhere.errors import UsageError
 from adhere.integrations.openrlhf.reward import reward_func
 from adhere.integrations.verifiers.reward import judge_binary, judge_dense
@@ -229,3 +231,34 @@ class TestUndecided:
             assert reward_of("break it", refs, kind=kind) is None
         assert reward_of("break it, too", (*refs, *REFS), kind="dense") is None  # the share of what passes is not known
         assert reward_of("break it, too", (*refs, *REFS), kind="binary") == 0.0  # and not all pass, whatever it is
+
+
+SWAHILI = ConstraintRef("language:response_language", {"language": "sw"})
+
+
+@pytest.mark.parametrize("text", ["12345", "1 + 1 = 2\n\n3", "42"])
+@pytest.mark.parametrize("traps", [False, True])
+@pytest.mark.parametrize(
+    "ref",
+    [
+        SWAHILI,
+        ConstraintRef("compose:any_of", {"of": [msgspec.to_builtins(SWAHILI), {"id": "length:at_least", "params": {"least": 90}}]}),
+        ConstraintRef("compose:all_of", {"of": [msgspec.to_builtins(SWAHILI), {"id": "punctuation:no_commas", "params": {}}]}),
+    ],
+    ids=lambda ref: ref.id,
+)  # fmt: skip
+def test_a_text_without_letters_earns_nothing_under_a_language_rule(text: str, traps: bool, ref: ConstraintRef) -> None:
+    """The published code passes it in any language, and so does an evaluation in reference mode."""
+    assert judge_of((ref,)).verdicts(text, ("strict",))[0].outcome == "pass"
+    row = {"instruction_id_list": [[ref.id]], "kwargs": [[ref.params]]}
+    for kind in ("dense", "binary"):
+        assert judge_reward(kind, traps=traps)(prompts=["Say it."], completions=[text], **row) == [0.0]
+    prompt = Prompt("p", (Turn("Say it.", (ref,)),))
+    judged = judge_episode(prompt, text)
+    assert judged.score == 0.0
+    assert judged.metrics["prompt_strict"] == 1.0, "what is measured stays the published code's"
+
+
+def test_a_text_in_the_language_still_earns() -> None:
+    text = "Habari za asubuhi, rafiki yangu. Leo ni siku nzuri sana ya kwenda sokoni na kununua matunda mengi."
+    assert reward_of(text, (SWAHILI,), kind="binary") == 1.0

@@ -13,6 +13,7 @@ from typing import Any
 
 from adhere.constraints.finding import FinalFailure, Finding, amount
 from adhere.constraints.published.shared.features import Text
+from adhere.constraints.published.shared.language import NO_LETTERS
 from adhere.constraints.published.shared.patterns import Undecidable, keyword_pattern, word_pattern
 from adhere.constraints.published.shared.registry import Check
 
@@ -217,7 +218,7 @@ def response_language(values: Values) -> Check:
     def check(text: Text) -> Finding:
         found = text.language
         if found is None:
-            return Finding("pass", f"no letters to detect a language in, which counts as {wanted!r}", None, wanted)
+            return Finding("pass", f"{NO_LETTERS}, which counts as {wanted!r}", None, wanted)
         reason = f"detected language {found!r}, needed {wanted!r}"
         return Finding("pass" if found == wanted else "fail", reason, found, wanted)
 
@@ -225,7 +226,7 @@ def response_language(values: Values) -> Check:
 
 
 _SMALL, _CAPITAL = re.compile("[a-z]"), re.compile("[A-Z]")
-_NO_LANGUAGE = "no letters to detect a language in, which counts as English"
+_NO_LANGUAGE = f"{NO_LETTERS}, which counts as English"
 
 
 def english_capitals(values: Values) -> Check:  # noqa: ARG001 - no parameters

@@ -18,6 +18,7 @@ from adhere.constraints.finding import Finding
 from adhere.constraints.published.ifeval import words
 from adhere.constraints.published.ifeval.words import LESS_THAN, Values
 from adhere.constraints.published.shared.features import Text
+from adhere.constraints.published.shared.language import NO_LETTERS
 from adhere.constraints.published.shared.registry import Check, Kind, Param, register
 
 PROFILES = ("reasonif",)
@@ -27,13 +28,13 @@ LANGUAGES = {
 
 
 def reasoning_language(values: Values) -> Check:
-    """What langdetect says of the whole; a text without letters passes in any language."""
+    """What langdetect says of the whole. A text without letters is English, as fastText says of one."""
     wanted = values["language"]
 
     def check(text: Text) -> Finding:
         found = text.language
         if found is None:
-            return Finding("pass", f"no letters to detect a language in, which counts as {wanted!r}", None, wanted)
+            return Finding("pass" if wanted == "en" else "fail", f"{NO_LETTERS}, which counts as 'en'", None, wanted)
         reason = f"detected language {found!r}, needed {wanted!r} (by langdetect; the published code uses fastText)"
         return Finding("pass" if found.partition("-")[0] == wanted else "fail", reason, found, wanted)
 
@@ -52,6 +53,7 @@ register(
         {"language": Param("string", required=True, choices=tuple(LANGUAGES))},
         reasoning_language,
         lambda values: f"When reasoning, respond only in {LANGUAGES.get(str(values['language']), values['language'])}.",
+        version=2,
     ),
     Kind(
         "length_constraint_checkers:number_words",

@@ -11,6 +11,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+NO_LETTERS = "no letters to detect a language in"
+"""How a verdict's reason begins that passed a language rule because there was nothing to judge: no reward for it."""
 _PYTHON_311_UNICODE = "14.0.0"
 _lock = threading.Lock()
 _detect: Callable[[str], str | None] | None = None
