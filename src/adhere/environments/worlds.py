@@ -14,7 +14,7 @@ For TRL (1.16 and later) the tools of the world are the tools of the policy, and
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -29,6 +29,7 @@ from adhere.schema import Message, Prompt, Response, Tool, ToolCall
 from adhere.suites import Suite, load
 from adhere.text.reasoning import split_answer
 from adhere.worlds import open_world
+from adhere.worlds.replay import DONE
 
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool}
 
@@ -38,8 +39,9 @@ class WorldEnvironment:
 
     Args:
         suite: Of worlds, with a script as the user.
-        reward: `dense` is the share of goal and rules; `binary` is 1.0 only where the goal is reached and every rule
-            kept.
+        reward: `dense` is the goal (or, of an episode that ended by itself, half of the way towards it, as the world's
+            state says) times the share of rules kept; `binary` is 1.0 only where the goal is reached and every rule
+            kept. Neither pays for keeping rules alone, nor for an episode that a limit ended without the goal.
 
     Raises:
         UsageError: A prompt is no episode, or a model is to play its user.
@@ -109,7 +111,21 @@ class Rollout:
             if self._play.steps
             else Response(self.prompt.id, 0, 0, "", "empty")
         )
-        return judged_of(self.prompt, check(self.prompt, response), reward=self.reward)
+        judged = judged_of(self.prompt, check(self.prompt, response), reward=self.reward)
+        if self.reward == "binary" or judged.score is None:
+            return judged
+        return judged._replace(score=self._dense(judged.metrics))
+
+    def _dense(self, rates: Mapping[str, float]) -> float:
+        """The goal, or half of the way towards it, times the share of rules kept.
+
+        Args:
+            rates: Of `world:solved` and `world:keeps`, both decided.
+        """
+        goal = rates["world:solved"]
+        if not goal and self._play.ended == DONE:
+            goal = self._play.episode.world.verdict().progress
+        return goal * rates.get("world:keeps", 1.0)
 
 
 def judge_answers(prompt: Prompt, answers: Sequence[str], reward: RewardKind = "dense") -> JudgedEpisode:

@@ -37,11 +37,19 @@ class BrokenRule(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """Whether the goal is reached, why in one sentence, and every rule that was broken, in order."""
+    """Whether the goal is reached, why in one sentence, and every rule that was broken, in order.
+
+    Attributes:
+        outcome: `pass` where the goal is reached.
+        reason: Why, in one sentence.
+        broken: The rules that were broken, in order.
+        progress: How far the state has come towards the goal, in [0, 1]; what has no such measure says 0.
+    """
 
     outcome: Outcome
     reason: str
     broken: tuple[BrokenRule, ...] = ()
+    progress: float = 0.0
 
     @property
     def status(self) -> Outcome:

@@ -93,7 +93,9 @@ def test_a_calendar_knows_owners_hours_and_overlaps():
     world = open_world("calendar")
     world.reset(first_seed(world, "Delete the meeting"))
     meetings = world.rows("SELECT * FROM meetings ORDER BY id")
-    world.step(call("delete_meeting", meeting=3))
+    foreign = next(one for one in meetings if one["guest"] == world.asking)
+    first, second = (one for one in meetings if one["owner"] == world.asking)
+    world.step(call("delete_meeting", meeting=foreign["id"]))
     world.step(
         call(
             "create_meeting",
@@ -105,7 +107,7 @@ def test_a_calendar_knows_owners_hours_and_overlaps():
             guest="me",
         )
     )
-    world.step(call("move_meeting", meeting=1, day=meetings[1]["day"], start=meetings[3]["start"]))
+    world.step(call("move_meeting", meeting=first["id"], day=first["day"], start=second["start"]))
     assert {one.rule for one in world.verdict().broken} == {"owner", "hours", "look", "overlap"}
 
 
@@ -139,8 +141,8 @@ def test_what_a_statement_says_follows_from_the_actions():
 def test_every_number_there_is_tells_none():
     world = open_world("database")
     world.reset(first_seed(world, "owe in all"))
-    world.step(f"Is it one of {' '.join(map(str, range(0, 400, 5)))}?")
-    assert world.verdict().reason == "the user was told 80 numbers, of which one is right"
+    world.step(f"Is it one of {' '.join(map(str, range(101, 9000)))}?")
+    assert world.verdict().reason == "the user was told 8899 numbers, of which one is right"
 
 
 def test_an_episode_is_led_in_another_thread_than_it_was_begun_in():
@@ -337,7 +339,7 @@ def test_gymnasium_is_solved_and_lost_by_its_own_engine(name: str):
     world = open_world(name)
     world.reset(3)
     assert world.step("fly").observation.startswith("That is no command")
-    assert world.verdict() == ("fail", "the goal is not reached", ())
+    assert world.verdict()[:3] == ("fail", "the goal is not reached", ())
 
 
 def test_textworld_is_solved_by_its_own_walkthrough():
@@ -358,7 +360,7 @@ def test_a_trainer_leads_episodes_and_is_paid_by_the_one_judge(tmp_path: Path):
             rollout.step("more")
     hasty = environment.begin(environment.prompts[0])
     hasty.step("I do nothing.")
-    assert 0 < hasty.judge().score < 1, "rules kept, goal not reached"
+    assert hasty.judge().score == 0.0, "every rule is kept, and nothing was done"
     with pytest.raises(UsageError, match=r"world_env"):
         env("world:shop:x3")
 

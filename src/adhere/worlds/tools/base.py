@@ -8,11 +8,12 @@ import random
 import re
 import sqlite3
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from adhere.extras import import_jsonschema
-from adhere.schema import Json, Tool, ToolCall, derive_seed
+from adhere.schema import Json, Outcome, Tool, ToolCall, derive_seed
 from adhere.worlds.simulated import STOP, User
 from adhere.worlds.world import Action, BrokenRule, Judgement, Step
 
@@ -22,6 +23,7 @@ OVER = "The episode is over."
 MOST_SHOWN = 20_000
 """Characters of one observation."""
 _MOST_BYTES = 1_000_000  # of one value in a table, so that no expression fills the memory
+_MOST_OTHERS = 3
 _MOST_NUMBERS = 20  # a number that is told among more than these is a guess
 
 
@@ -36,11 +38,13 @@ class Task(NamedTuple):
         user: Who wants it.
         actions: That reach the goal and keep the rules. The goal is the state after their calls.
         says: What has to be said to the user, word for word.
+        others: What could stand in its place. Whoever tells more than three of them has guessed.
     """
 
     user: User
     actions: Sequence[Action]
     says: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 def tool(function: F) -> F:
@@ -112,6 +116,7 @@ class ToolWorld(ABC):
                 self._methods[action.name](**action.arguments)
         self._goal = self._state()
         self.db.deserialize(before)
+        self._beginning = self._state()
         self._clear()
         return self.task.user.wants
 
@@ -165,17 +170,34 @@ class ToolWorld(ABC):
         """The state must be that of the goal, and what has to be said was said."""
         reason = _difference(self._state(), self._goal)
         texts = " ".join(said for said, _ in self.talk).casefold()
-        unsaid = [
-            words for words in self.task.says if not re.search(rf"(?<!\w){re.escape(words.casefold())}(?!\w)", texts)
-        ]
+        unsaid = [words for words in self.task.says if not _says(texts, words)]
         if not reason and unsaid:
             reason = f"the user was not told {unsaid[0]!r}"
         numbers = len(set(re.findall(r"\d+", texts)))
         if not reason and numbers > _MOST_NUMBERS and any(words.isdigit() for words in self.task.says):
             reason = f"the user was told {numbers} numbers, of which one is right"
+        told = [one for one in self.task.others if _says(texts, one)]
+        if not reason and len(told) > _MOST_OTHERS:
+            reason = f"the user was told {len(told)} things of which one is right"
         if not reason and not self._actions:
             reason = "nothing was done"
-        return Judgement("fail" if reason else "pass", reason or "the goal is reached", tuple(self.broken))
+        outcome: Outcome = "fail" if reason else "pass"
+        return Judgement(outcome, reason or "the goal is reached", tuple(self.broken), self._progress(outcome))
+
+    def _progress(self, outcome: Outcome) -> float:
+        """The share of the goal's changes of the state that are made, less those that it does not want.
+
+        Half of that where the goal is not reached, so that the goal itself pays more than all of its parts.
+        """
+        if outcome == "pass":
+            return 1.0
+        begun, now, goal = (_rows_of(state) for state in (self._beginning, self._state(), self._goal))
+        wanted = (goal - begun) + (begun - goal)
+        made = (now - begun) + (begun - now)
+        right = ((now - begun) & (goal - begun)) + ((begun - now) & (begun - goal))
+        if not wanted:
+            return 0.0
+        return max(0.0, (right.total() - (made - right).total()) / wanted.total()) / 2
 
     def solver(self) -> Sequence[Action]:
         """Actions from the beginning that reach the goal and keep every rule."""
@@ -242,6 +264,15 @@ def _open_tables() -> sqlite3.Connection:
 def call(name: str, **arguments: Any) -> ToolCall:
     """A call, for solvers."""
     return ToolCall(f"do_{name}", name, arguments)
+
+
+def _says(texts: str, words: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(words.casefold())}(?!\w)", texts) is not None
+
+
+def _rows_of(state: dict[str, list[Any]]) -> Counter[tuple[str, Any]]:
+    """Every row of a state, with its table."""
+    return Counter((table, row) for table, rows in state.items() for row in rows)
 
 
 def _difference(found: dict[str, list[Any]], wanted: dict[str, list[Any]]) -> str:

@@ -43,6 +43,7 @@ class Database(ToolWorld):
     """Questions and corrections, where a statement without a condition does harm."""
 
     name = "database"
+    version = "2"
     about = "You keep the database of a club, in SQLite. Amounts are whole numbers."
     tables = """
         CREATE TABLE members (id INTEGER PRIMARY KEY, name TEXT, city TEXT, fee INTEGER, paid INTEGER);
@@ -127,7 +128,7 @@ class Database(ToolWorld):
                 id=number,
                 name=name,
                 city=rng.choice(CITIES),
-                fee=rng.choice((10, 25, 40)),
+                fee=rng.randint(101, 989),
                 paid=rng.randint(0, 1),
             )
         for number in range(1, 9):
@@ -135,10 +136,14 @@ class Database(ToolWorld):
                 "loans", id=number, member=rng.randint(1, 9), item=rng.choice(GOODS), returned=rng.randint(0, 1)
             )
         members = self.rows("SELECT * FROM members")
-        one, city = rng.choice(members), rng.choice(members)["city"]
-        quoted, what = one["name"].replace("'", "''"), rng.choice(("open", "paid", "move", "delete"))
+        owing = sorted({row["city"] for row in members if not row["paid"]})
+        one, city = rng.choice(members), rng.choice(owing) if owing else ""
+        quoted, what = (
+            one["name"].replace("'", "''"),
+            rng.choice(("open", "paid", "move", "delete") if owing else ("paid", "move", "delete")),
+        )
         if what == "open":
-            sql = f"SELECT COALESCE(SUM(fee), 0) FROM members WHERE city = '{city}' AND paid = 0"  # noqa: S608 - our names
+            sql = f"SELECT SUM(fee) FROM members WHERE city = '{city}' AND paid = 0"  # noqa: S608 - our names
             answer = str(self.db.execute(sql).fetchone()[0])
             wants = f"How much do the members in {city} who have not paid owe in all? Tell me just the number."
             return Task(

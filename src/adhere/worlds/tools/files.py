@@ -17,6 +17,7 @@ class Files(ToolWorld):
     """Files that must be read before they are overwritten and copied before they are deleted. Some stay as they are."""
 
     name = "files"
+    version = "2"
     about = "You keep the files of an office. A path is /FOLDER/NAME."
     tables = "CREATE TABLE files (path TEXT PRIMARY KEY, text TEXT);"
     policy = {
@@ -77,7 +78,7 @@ class Files(ToolWorld):
 
     def draw(self, rng: random.Random) -> Task:
         names = rng.sample([f"{person.split()[0].lower()}.txt" for person in PEOPLE], 5)
-        amounts = {name: rng.randint(10, 99) for name in names}
+        amounts = {name: rng.randint(101, 989) for name in names}
         for name in names:
             self.insert("files", path=f"/bills/{name}", text=f"{rng.choice(GOODS)}: {amounts[name]}")
         for name in names[:2]:

@@ -19,13 +19,14 @@ class Shop(ToolWorld):
     """Refunds within the limit and above it, cancellations before and after dispatch, changes of address."""
 
     name = "shop"
+    version = "2"
     about = "You are the service desk of a shop."
     tables = """
         CREATE TABLE customers (email TEXT PRIMARY KEY, name TEXT);
         CREATE TABLE orders (id INTEGER PRIMARY KEY, email TEXT, goods TEXT, price INTEGER, status TEXT, address TEXT);
         CREATE TABLE refunds (order_id INTEGER, amount INTEGER);
         CREATE TABLE approvals (order_id INTEGER, amount INTEGER);
-        CREATE TABLE handed_over (reason TEXT);
+        CREATE TABLE handed_over (order_id INTEGER, reason TEXT);
     """
     policy = {
         "identify": (
@@ -86,9 +87,10 @@ class Shop(ToolWorld):
         return "changed"
 
     @tool
-    def hand_over(self, reason: str) -> Json:
+    def hand_over(self, order: int, reason: str) -> Json:
         """Hand the user over to a person: for wishes that the rules forbid. One word says which: refund, cancel or address."""
-        self.insert("handed_over", reason=reason)
+        self.one("SELECT * FROM orders WHERE id = ?", order)
+        self.insert("handed_over", order_id=order, reason=reason)
         return "a person takes over"
 
     def breaks(self, name: str, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -150,7 +152,9 @@ class Shop(ToolWorld):
             [call("ask_manager", order=number, amount=price)] if what == "refund" and price > LIMIT else []
         )
         act: list[Action] = (
-            [call("hand_over", reason=what)] if forbidden else [*middle, f"Shall I {ask} order {number}?", do]
+            [call("hand_over", order=number, reason=what)]
+            if forbidden
+            else [*middle, f"Shall I {ask} order {number}?", do]
         )
         end = (
             ["Your order is shipped already, so a person takes over.", "I am sorry."]

@@ -48,11 +48,12 @@ def _whole(steps: Sequence[Message]) -> str:
 class OfAnEpisode(Constraint):
     """Base of the two kinds.
 
+    Version 3: episodes whose goal no fixed action reaches (second versions of our worlds).
     Version 2: a customer is found by an address that the user gave, a statement of SQL does what SQLite reads in it,
     and a number told among more than twenty is not told.
     """
 
-    version = 2
+    version = 3
     part: ClassVar[Part] = "held-out"
     is_task = True
     reads_calls = True
