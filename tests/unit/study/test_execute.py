@@ -48,6 +48,7 @@ seeds = [0, 1]
 keep_weights = false
 precision = "fp32"
 shown_prompts = 2
+keep_answers = true
 data = { prompts = 14, draws = 2, max_new_tokens = 14, kinds = ["case:lower", "case:upper", "punctuation:no_commas", "startend:quotes"], wordings = 1, limits = { per_prompt = 1 } }
 resample = { after = "sft", prompts = 12, draws = 2, limits = { per_prompt = 1 } }
 evaluation = { new_topic = { single = 8, multiple = 2 }, new_wording = { single = 2 }, new_family = { single = 2 }, max_new_tokens = 10 }
@@ -245,6 +246,8 @@ def test_records_carry_a_study_on(
 ) -> None:
     assert pack(finished[0], tmp_path / "records.tar.xz") < 60_000
     unpack(tmp_path / "records.tar.xz", tmp_path / "there")
+    kept = {file.name.removesuffix(".jsonl.xz") for file in (tmp_path / "there" / "answers").iterdir()}
+    assert kept == {file.stem for file in (tmp_path / "there" / "evaluations").iterdir()}, "every answer is in them"
     monkeypatch.setattr(work, "_DO", dict.fromkeys(work._DO, refuse))
     assert prepare(spec, tmp_path / "there").run() == finished[1]
 

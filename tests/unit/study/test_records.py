@@ -14,10 +14,11 @@ import pytest
 
 from adhere.build.manifest import Manifest
 from adhere.errors import IntegrityError, UsageError
-from adhere.schema import decode
+from adhere.schema import Response, decode
 from adhere.study.design.frozen import load_frozen
 from adhere.study.outcome.result import StudyResult
 from adhere.study.run import records
+from adhere.study.run.answers import keep_answers, read_answers
 from adhere.study.run.cells import CellRecord
 from adhere.study.run.measured import Measurement
 from adhere.study.run.records import pack, packing, unpack
@@ -26,6 +27,7 @@ RECORDS = {
     "study.json": b"{}",
     "result.json": b"[1]",
     "evaluations/a-s0-1.json": b"2",
+    "answers/a-s0-1.jsonl.xz": b"5",
     "cells/sft-s0-1/cell.json": b"3",
     "data/data-s0-1/manifest.json": b"4",
 }
@@ -187,3 +189,26 @@ def test_the_committed_studies_stay_readable(tmp_path: Path, name: str) -> None:
         found = [decode(file.read_bytes(), kind) for file in tmp_path.glob(pattern)]
         assert len(found) >= len(frozen.spec.seeds)
     assert decode((folder / "result.json").read_bytes(), StudyResult).name == name
+
+
+def test_answers_come_back_as_they_were_and_pack_to_the_same_bytes(tmp_path: Path) -> None:
+    rows = [
+        Response(
+            "p1",
+            0,
+            0,
+            text="Two\nlines, \u2028 and \ud83d\ude00.".encode("utf-16", "surrogatepass").decode("utf-16"),
+            status="ok",
+        ),
+        Response("p0", 1, 0, text="", status="empty"),
+        Response("p0", 0, 0, text="first", status="truncated"),
+        Response("p0", 0, 1, text="another draw", status="ok"),
+    ]
+    file = keep_answers(tmp_path, "a-s0-1", rows)
+    assert [(one.prompt_id, one.turn, one.status, one.text) for one in read_answers(file)] == [
+        ("p0", 0, "truncated", "first"), ("p0", 1, "empty", ""), ("p1", 0, "ok", rows[0].text)]  # fmt: skip
+    again = keep_answers(tmp_path / "b", "a-s0-1", reversed(rows))
+    assert again.read_bytes() == file.read_bytes()
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(IntegrityError, match="Take it out of the records"):
+        read_answers(file)

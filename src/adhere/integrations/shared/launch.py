@@ -14,11 +14,11 @@ from adhere.train.settings import OptimizerSettings
 from adhere.train.stage.settings import RewardTerm
 
 LACKS: Mapping[str, tuple[str, ...]] = {  # settings of GRPO and RLOO that a trainer has no counterpart of
-    "verl": ("mask_truncated", "baseline", "max_trained_groups"),
-    "open-instruct": ("overlong_tokens", "baseline", "max_trained_groups"),
-    "trl": ("rounds", "baseline", "max_trained_groups"),
+    "verl": ("mask_truncated", "baseline", "max_trained_groups", "trained_tokens"),
+    "open-instruct": ("overlong_tokens", "baseline", "max_trained_groups", "trained_tokens"),
+    "trl": ("rounds", "baseline", "max_trained_groups", "trained_tokens"),
     "prime-rl": ("rounds", "overlong_tokens", "mask_truncated", "kl_beta", "updates_per_episode", "baseline",
-        "max_trained_groups"),
+        "max_trained_groups", "trained_tokens"),
 }  # fmt: skip
 TRL_LACKS: Mapping[str, tuple[str, ...]] = {  # likewise, of TRL's other stages
     "sft": ("data", "answers", "prompt", "mix"), "reward-model": ("labels",),

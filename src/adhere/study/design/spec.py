@@ -348,6 +348,8 @@ class StudySpec(Record, frozen=True):
     (relative to where the study is started); its tokens are trained. `device` and `threads` say where it runs,
     `precision` in what trained and drawn (evaluation is always fp32): `auto` takes bf16 where this machine is faster in
     it, once for the whole study. With `keep_weights` false a trained model is deleted when nothing needs it any more.
+    With `keep_answers` true every answer of every evaluation is packed with the records, so that whoever finds a better
+    measure can count again (`run.answers`).
     """
 
     name: str
@@ -367,6 +369,7 @@ class StudySpec(Record, frozen=True):
     reward: Reward = "dense"
     shown_prompts: int = 5
     keep_weights: bool = True
+    keep_answers: bool | msgspec.UnsetType = msgspec.UNSET  # a spec without it keeps its hash
     template: str = ""
     budgets: list[int] = []
     starts: list[str | StartSpec] = []

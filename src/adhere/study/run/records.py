@@ -1,8 +1,8 @@
 """A study's records in one small file, to be committed, moved, and carried on elsewhere.
 
 Packed are the frozen spec, the evaluations, the cells' records, the pools' manifests and the result: everything that
-statistics, report and the rest of the work need. Left out are weights, training rows and answers. Packing the same
-study twice gives the same bytes.
+statistics, report and the rest of the work need. Left out are weights, training rows and, unless the spec keeps them,
+answers. Packing the same study twice gives the same bytes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ PATTERNS = (
     "sides.json",
     "suites/*.json",
     "evaluations/*.json",
+    "answers/*.jsonl.xz",  # where the spec keeps them
     "cells/*/cell.json",
     "data/*/manifest.json",
     "failures/*.json",
@@ -37,7 +38,7 @@ PATTERNS = (
 )
 MOST_BYTES = 1 << 28  # of all records together; a larger file was not packed here
 BEGUN = ("study.json", "tune/study.json")  # a study that tunes writes its own spec when its settings are chosen
-PACK_EVERY_S = 300.0
+PACK_EVERY_S = 60.0  # a machine that is lent for minutes may go at any of them
 
 
 def pack(directory: Path, file: Path) -> int:

@@ -31,6 +31,7 @@ from adhere.study.design.disk import disk_trouble
 from adhere.study.design.inputs import StudyInputs
 from adhere.study.design.plan import Cell, Evaluation, PoolPlan, cell_folder, pool_folder
 from adhere.study.design.tasks import Task
+from adhere.study.run.answers import keep_answers
 from adhere.study.run.cells import (
     clear_unfinished,
     drop_weights,
@@ -397,6 +398,8 @@ def _keep_evaluation(
 ) -> None:
     found = task.item
     assert isinstance(found, Evaluation)  # noqa: S101 - by construction of the task
+    if study.spec.keep_answers is True:
+        keep_answers(study.directory, task.name, run.responses())
     save_measured(
         study.directory,
         task.name,

@@ -1,0 +1,49 @@
+"""Every answer of an evaluation, packed beside its measurement: a later measure can be counted without a model.
+
+DIR/answers/<evaluation>.jsonl.xz    a line a response: prompt_id, turn, status, text
+"""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Iterable
+from pathlib import Path
+
+from adhere.errors import IntegrityError
+from adhere.schema import Record, Response, Status, decode, encode, write_atomic
+
+FOLDER, ENDING = "answers", ".jsonl.xz"
+
+
+class KeptAnswer(Record, frozen=True):
+    """One response of an evaluation, draw 0."""
+
+    prompt_id: str
+    turn: int
+    status: Status
+    text: str
+
+
+def keep_answers(directory: Path, name: str, responses: Iterable[Response]) -> Path:
+    """Write the answers of the evaluation `name` in the order of their prompts.
+
+    The same answers give the same bytes.
+    """
+    rows = sorted((one for one in responses if one.draw == 0), key=lambda one: (one.prompt_id, one.turn))
+    lines = b"".join(encode(KeptAnswer(one.prompt_id, one.turn, one.status, one.text)) + b"\n" for one in rows)
+    file = directory / FOLDER / f"{name}{ENDING}"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(file, lzma.compress(lines))
+    return file
+
+
+def read_answers(file: Path) -> list[KeptAnswer]:
+    """Read the answers of one evaluation.
+
+    Raises:
+        IntegrityError: The file is damaged.
+    """
+    try:
+        return [decode(line, KeptAnswer) for line in lzma.decompress(file.read_bytes()).splitlines()]
+    except (lzma.LZMAError, IntegrityError) as error:
+        raise IntegrityError(f"{file}: {error}. Take it out of the records again") from error
