@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="a study needs the train extra")
 transformers = pytest.importorskip("transformers", reason="a study needs the train extra")
 
+from adhere.errors import AdhereError, SpecError  # noqa: E402
+from adhere.progress import Silent  # noqa: E402
+from adhere.study.design.command import command_settings, filled  # noqa: E402
+from adhere.study.run.command import run_command  # noqa: E402
 from adhere.testing import FakeEndpoint, FakeModel  # noqa: E402
 from command_line import run_here  # noqa: E402
 
@@ -316,3 +321,135 @@ def test_several_answers_a_prompt_have_a_part_of_the_variance(here: Path) -> Non
     greedy = file.read_text().replace("temperature = 1.5", "temperature = 0.0")
     file.write_text(greedy)
     assert "greedy answers are all the same" in study(str(file), "--out", "greedy", code=2).stderr
+
+
+# ------------------------------------------------------------------------------------------------- a stage of a command
+
+TRAINER = """
+import json, shutil, sys
+from pathlib import Path
+arm, seed, start, out = sys.argv[1:5]
+assert (Path(start) / "config.json").exists()
+print("training", arm, "at", seed)
+shutil.copytree(Path("runs") / f"{arm}-s{seed}", out, dirs_exist_ok=True)
+Path(out, "metrics.jsonl").write_text(json.dumps({"step": 1, "loss": 0.5, "note": "x"}) + "\\n")
+if arm == "b":
+    Path(out, "ledger.json").write_text(json.dumps({"tokens_trained": 1000, "tokens_generated": 0, "answers_generated": 0, "peak_memory_bytes": 5}))
+"""
+BY_COMMAND = """
+name = "commands"
+start = "hf/START"
+seeds = [0, 1, 2, 3, 4]
+precision = "fp32"
+[verdict]
+question = "Does b follow better than a?"
+treatment = "b"
+control = "a"
+suite = "my:prompts.jsonl"
+[evaluation]
+suite_tokens = { my = 12 }
+[stages.a]
+method = "command"
+command = ["PYTHON", "train.py", "{arm}", "{seed}", "{start}", "{out}"]
+sources = ["train.py"]
+arm = "a"
+[stages.b]
+method = "command"
+command = ["PYTHON", "train.py", "{arm}", "{seed}", "{start}", "{out}"]
+sources = ["train.py"]
+arm = "b"
+[[arms]]
+name = "a"
+stages = ["a"]
+[[arms]]
+name = "b"
+stages = ["b"]
+"""
+
+
+def commands(here: Path, start: Path) -> Path:
+    (here / "train.py").write_text(TRAINER)
+    file = here / "commands.toml"
+    file.write_text(BY_COMMAND.replace("START", str(start)).replace("PYTHON", sys.executable))
+    return file
+
+
+def test_a_command_gives_the_same_verdict_and_what_it_does_not_report_is_unknown(
+    here: Path, tiny_llama_dir: Path
+) -> None:
+    found = by_folders(here)
+    trained = answer(str(commands(here, tiny_llama_dir)), "--out", "commands")
+    assert trained["failures"] == []
+    for name in ("answer", "difference", "low", "high", "p_value", "leave_one_out", "kinds", "rate_treatment"):
+        assert trained[name] == found[name], name
+    result = json.loads((here / "commands" / "result.json").read_text())
+    assert any("a: its command did not report tokens_trained" in line for line in result["warnings"])
+    assert {cost["arm"] for cost in result["arm_costs"]} == {"b"}, "what a cost is unknown"
+    assert {tuple(curve["columns"]["loss"]) for curve in result["curves"]} == {(0.5,)}
+    assert "training a at 0" in next((here / "commands" / "cells").glob("a-s0-*/output.log")).read_text()
+    before = (here / "commands" / "result.json").read_bytes()
+    answer(str(here / "commands.toml"), "--out", "commands")
+    assert (here / "commands" / "result.json").read_bytes() == before, "a finished cell is not trained again"
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("raise SystemExit('no memory left')", r"exit code 1.*no memory left"),
+        ("pass", r"left no model in \{out\}, but nothing"),
+        ("shutil.copytree(start, out, dirs_exist_ok=True)", "unchanged"),
+        ("shutil.copytree(f'runs/a-s{seed}', out, dirs_exist_ok=True); f = Path(out, 'model.safetensors'); f.write_bytes(f.read_bytes()[:9000])", "cannot be loaded"),
+        ("from safetensors.torch import load_file, save_file; shutil.copytree(f'runs/a-s{seed}', out, dirs_exist_ok=True); w = load_file(out + '/model.safetensors'); next(iter(w.values())).fill_(float('nan')); save_file(w, out + '/model.safetensors', metadata={'format': 'pt'})", "not finite in"),
+        ("shutil.copytree(f'runs/a-s{seed}', out, dirs_exist_ok=True); t = Path(out, 'chat_template.jinja'); t.write_text(t.read_text() + ' ')", "another chat template"),
+        ("shutil.copytree(f'runs/a-s{seed}', out, dirs_exist_ok=True); Path(out, 'ledger.json').write_text('[1]')", "is no ledger"),
+        ("import time; time.sleep(60)", "took more than hours"),
+        ("print('x' * 20_000_000); raise SystemExit(3)", "exit code 3"),
+    ],
+)  # fmt: skip
+def test_what_a_command_does_wrong_is_named_and_the_rest_goes_on(
+    here: Path, tiny_llama_dir: Path, script: str, told: str
+) -> None:
+    settings = command_settings(
+        "a", {"command": [sys.executable, "wrong.py", "{seed}", "{start}", "{out}"], "hours": 0.003}
+    )
+    (here / "wrong.py").write_text(
+        f"import shutil, sys\nfrom pathlib import Path\nseed, start, out = sys.argv[1:4]\n{script}\n"
+    )
+    cell = here / "cell"
+    with pytest.raises(AdhereError, match=re.compile(told, re.DOTALL)) as raised:
+        run_command(
+            settings, {"sft": [], "pairs": [], "rl": []}, start=tiny_llama_dir, into=cell, resume=cell / "checkpoint",
+            seed=0, threads=1, label="a (seed 0)", progress=Silent(),
+        )  # fmt: skip
+    assert "a (seed 0)" in str(raised.value)
+    assert not (cell / "out").exists(), "what is half done takes no room"
+    assert (cell / "output.log").stat().st_size <= 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ({"command": ["x", "{out}", "{nothing}"]}, r"nothing fills \{nothing\}"),
+        ({"command": ["x"]}, r"has no \{out\}"),
+        ({"command": ["x", "{out}"], "learning_rate": 1e-5}, r"no \{learning_rate\}, so the setting would do nothing"),
+        ({}, "needs command"),
+        ({"command": ["x", "{out}"], "rows": "trll"}, "rows"),
+    ],
+)
+def test_a_command_that_says_something_nobody_reads_is_refused(table: dict[str, Any], told: str) -> None:
+    with pytest.raises(SpecError, match=told):
+        command_settings("a", table)
+
+
+def test_settings_rows_and_what_is_tuned_are_filled_in() -> None:
+    settings = command_settings(
+        "a", {"command": ["x", "--lr={learning_rate}", "{rl}", '{"a": 1}', "{out}"], "learning_rate": 1e-5}
+    )
+    assert settings.needs_rows
+    assert filled(settings.command, {**settings.fill, "rl": "r.jsonl", "out": "o"}) == [
+        "x",
+        "--lr=1e-05",
+        "r.jsonl",
+        '{"a": 1}',
+        "o",
+    ]

@@ -132,7 +132,7 @@ def _open_here(name: str, here: Here, say: Callable[[str], None]) -> Model:
         case "hf":
             if here.engine == "openvino":
                 raise UsageError("hf/… runs on the transformers engine only")
-            base, adapter = _base_and_adapter(rest)
+            base, adapter = base_and_adapter(rest)
             return _transformers(base, name, here, adapter=adapter, say=say)
         case "scripted":
             from adhere.models.fake.scripted import open_scripted
@@ -142,7 +142,7 @@ def _open_here(name: str, here: Here, say: Callable[[str], None]) -> Model:
     raise UnknownName(f"Unknown provider {provider!r} in model {name!r}.{_suggest(name)} Providers: {known}")
 
 
-def _base_and_adapter(rest: str) -> tuple[Path, Path | None]:
+def base_and_adapter(rest: str) -> tuple[Path, Path | None]:
     """Return the directories of `BASE+ADAPTER`; no adapter where the whole is one model.
 
     Raises:
@@ -245,7 +245,7 @@ def _steer(name: str, inner: str, factor: int, *, here: Here, say: Callable[[str
     if provider == "local":
         _require_embedded(inner)
         return _transformers(model_dir(inner, here.cache), name, here, say=say, factor=factor)
-    base, adapter = _base_and_adapter(rest)
+    base, adapter = base_and_adapter(rest)
     return _transformers(base, name, here, say=say, factor=factor, adapter=adapter)
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from adhere.config import load_toml, locate
 from adhere.errors import SpecError, UnknownName, UsageError, nearest
+from adhere.study.design.command import METHOD
 from adhere.study.design.spec import (
     STUDY_KEYS,
     ArmSpec,
@@ -82,7 +83,7 @@ def _locate_unknown_settings(spec: StudySpec, path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for name, table in spec.stages.items():
         method = table.get("method")
-        if not isinstance(method, str):
+        if not isinstance(method, str) or method == METHOD:
             continue
         try:
             kind = StageSpec(method).kind

@@ -26,6 +26,7 @@ from adhere.build.plain import DRAWN_PER_ROW
 from adhere.errors import ResourceError
 from adhere.extras import need
 from adhere.models.local.decoder.device import available_bytes, resolve_device
+from adhere.study.design.command import COMMAND
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, who_draws
 from adhere.study.design.probe import DrawRates, Probe
 from adhere.study.design.spec import DataSpec, StudySpec
@@ -116,6 +117,10 @@ class Estimate(NamedTuple):
             if pool.pool.seed == first
         ]
         for cost in (cost for cost in self.cells if cost.cell.seed == first):
+            if spec.stage(cost.cell.stage).stage is COMMAND:
+                state = "finished" if cost.done else "not estimated"
+                lines.append(f"  train       {'+'.join(cost.cell.path)}: a command, {state}")
+                continue
             tokens = f"{cost.stage.tokens_processed / 1000:.0f}k tokens trained"
             if cost.stage.tokens_generated:
                 tokens += f", {cost.stage.tokens_generated / 1000:.0f}k generated"
@@ -198,7 +203,10 @@ def estimate(
         )
         draws = int(getattr(stage.settings, "answers_per_prompt", 1))
         speed = msgspec.structs.replace(pace.speed, generated_per_s=_together(pace.drawing, draws))
-        costs.append(CellCost(cell, estimate_stage(stage.stage, stage.settings, shape, speed), done[cell.folder]))
+        cost = estimate_stage(stage.stage, stage.settings, shape, speed)
+        if stage.stage is COMMAND:  # nobody knows what it takes
+            cost = msgspec.structs.replace(cost, memory_bytes=0)
+        costs.append(CellCost(cell, cost, done[cell.folder]))
     pools = []
     for pool in plan.pools:
         prompts, draws = (

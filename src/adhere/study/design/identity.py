@@ -30,6 +30,7 @@ from adhere.constraints.published.iftrain.twins import TWINS
 from adhere.models.local.decoder import DECODER_VERSION
 from adhere.pipeline.judge import VERIFIER_VERSION, verifier_version
 from adhere.schema import Json, Prompt, content_hash
+from adhere.study.design.command import COMMAND, METHOD
 from adhere.train.loop import LOOP_VERSION
 from adhere.train.stages import STAGES
 
@@ -49,7 +50,7 @@ def judging_identity(prompts: Iterable[Prompt]) -> str:
 
 def training_identity(method: str) -> str:
     """The hash of what trains by one method; its rows have the identity of how they were drawn."""
-    stage = STAGES.get(method)
+    stage = COMMAND if method == METHOD else STAGES.get(method)
     declared: dict[str, Json] = {
         "method": f"{method} {stage.version}",
         "loop": LOOP_VERSION,

@@ -17,6 +17,7 @@ import msgspec
 
 from adhere.models.local.decoder.precision import Precisions
 from adhere.schema import content_hash
+from adhere.study.design.command import COMMAND
 from adhere.study.design.spec import StudySpec
 from adhere.train.settings import settle
 
@@ -148,6 +149,8 @@ def make_plan(
                 if stage.budget > 1:
                     read += tuple(pool.key for pool in further[: stage.budget - 1])
                     pools |= {pool.key: pool for pool in further[: stage.budget - 1]}
+                if stage.stage is COMMAND and not stage.settings.needs_rows:
+                    read = ()
                 by = [stage.stage.name, code[stage.stage.name], settings]
                 key = content_hash(["cell", parent, read, *by, matched, seed, *stage.key])
                 shared = cells.get(key)
@@ -173,6 +176,9 @@ def make_plan(
             keys_of_arm[arm.name] = keys
             if keys:
                 evaluations.append(Evaluation(arm.name, seed, keys[-1]))
+    read_by = {key for cell in cells.values() for key in cell.pools}
+    read_by |= {pools[key].like or "" for key in read_by}
+    pools = {key: pool for key, pool in pools.items() if key in read_by}  # a command may name no rows
     evaluations += [one._replace(suite=name) for name in spec.suite_names for one in evaluations]
     return Plan(tuple(pools.values()), tuple(cells.values()), tuple(evaluations))
 

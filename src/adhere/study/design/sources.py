@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from adhere.errors import AdhereError, SpecError
-from adhere.models.catalog import is_endpoint, local_directory
+from adhere.models.catalog import base_and_adapter, is_endpoint
 from adhere.models.local.fetch import model_dir
 from adhere.models.local.transformers import load_tokenizer, weights_sha256
 from adhere.schema import content_hash
@@ -40,6 +40,7 @@ class Source(NamedTuple):
         stops: Ids of the tokens that end an answer; empty: unknown.
         tokenizer: Hash of the tokenizer; empty: unknown.
         weights: Directory of weights that transformers loads; None: there is none here.
+        adapter: Of a LoRA adapter that is merged into them.
         trouble: Why it cannot be asked; empty: nothing is known against it.
     """
 
@@ -53,6 +54,7 @@ class Source(NamedTuple):
     stops: tuple[int, ...] = ()
     tokenizer: str = UNKNOWN
     weights: Path | None = None
+    adapter: Path | None = None
     trouble: str = ""
 
     @property
@@ -101,24 +103,15 @@ def look_at(arm: ArmSpec, seed: int | None) -> Source:
     if provider not in {"hf", "local"} or "(" in name:
         return blank._replace(engine=provider)
     try:
-        base, adapter = _parts(rest)
-        directory = model_dir(name) if provider == "local" else local_directory(base)
+        directory, adapter = (model_dir(name), None) if provider == "local" else base_and_adapter(rest)
         identity = [weights_sha256(directory), *([weights_sha256(adapter)] if adapter else [])]
-        return _look_at_weights(blank, directory, identity, is_plain=adapter is None)
+        return _look_at_weights(blank, directory, identity)._replace(adapter=adapter)
     except AdhereError as error:
         why = str(error).partition("\n")[0].rstrip(".")
         return blank._replace(engine="transformers", trouble=f"{blank.label}: {why}")
 
 
-def _parts(rest: str) -> tuple[str, Path | None]:
-    """The base of `BASE+ADAPTER`, and the adapter's folder."""
-    base, plus, adapter = rest.rpartition("+")
-    if plus and (Path(adapter) / "adapter_config.json").exists():
-        return base, Path(adapter)
-    return rest, None
-
-
-def _look_at_weights(blank: Source, directory: Path, identity: Sequence[str], *, is_plain: bool) -> Source:
+def _look_at_weights(blank: Source, directory: Path, identity: Sequence[str]) -> Source:
     tokenizer = load_tokenizer(directory)
     template = tokenizer.chat_template or ""
     if not template:
@@ -131,7 +124,7 @@ def _look_at_weights(blank: Source, directory: Path, identity: Sequence[str], *,
         template=content_hash(template),
         stops=stops,
         tokenizer=words,
-        weights=directory if is_plain else None,
+        weights=directory,
     )
 
 

@@ -11,6 +11,7 @@ from adhere.errors import SpecError, UnknownName
 from adhere.pipeline.compare.sides import MARGIN, PERPLEXITY_MARGIN
 from adhere.pipeline.reward import RewardKind
 from adhere.schema import Counts, Json, Record, content_hash, convert
+from adhere.study.design.command import COMMAND, METHOD, command_settings
 from adhere.suites.generated.core.slices import SLICES, Sizes
 from adhere.train.recipe import StageSpec
 from adhere.train.settings import Lora, OptimizerSettings
@@ -449,6 +450,11 @@ class StudySpec(Record, frozen=True):
         if matched is not None and not isinstance(matched, str):
             raise SpecError(f"stages.{name}.equal_compute_to: got {matched!r}, must be the name of an arm")
         own = {key: table.pop(key) for key in STUDY_KEYS[2:] if key in table}
+        if method == METHOD:
+            if matched is not None or own:
+                key = "equal_compute_to" if matched is not None else next(iter(own))
+                raise SpecError(f"stages.{name}.{key}: a command cannot be told so; put what it needs into the command")
+            return NamedStage(name, COMMAND, command_settings(name, table), None)
         spec = StageSpec(method, table)
         try:
             kind = spec.kind

@@ -173,7 +173,11 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         notes=[note for record in stored.cells.values() for note in notes_of(record)],
         scores=scores_of(spec, suite.slices, stored.runs, evaluations),
         data=[_data_facts(plan.pool(key), manifest, spec, study) for key, manifest in stored.pools.items()],
-        stage_costs=[_stage_cost(plan, record, stored.pools, parameters) for record in stored.cells.values()],
+        stage_costs=[
+            _stage_cost(plan, record, stored.pools, parameters)
+            for record in stored.cells.values()
+            if not record.unknown
+        ],
         arm_costs=costs,
         growth=growth(spec, evaluations, costs),
         floors=_floors(stored.runs.values()),
@@ -316,6 +320,8 @@ def _match_stages(spec: StudySpec, plan: Plan, cells: Mapping[str, CellRecord]) 
         others = [cells[key].ledger for key in cell.matched if key in cells]
         if to is None or cell.key not in cells or len(others) < len(cell.matched):
             continue
+        if any(cells[key].unknown for key in (cell.key, *cell.matched)):
+            continue  # what is not known is not called equal
         own = cells[cell.key].ledger
         arm = next(name for name in cell.arms if spec.arm(name).stages == list(cell.path))
         whats: dict[str, Callable[[StageLedger], int]] = (
@@ -419,6 +425,8 @@ def _arm_costs(spec: StudySpec, plan: Plan, stored: _Records, parameters: int) -
             keys = list(dict.fromkeys(key for cell in cells for key in cell.pools))
             if not all(cell.key in stored.cells for cell in cells) or not all(key in stored.pools for key in keys):
                 continue
+            if any(stored.cells[cell.key].unknown for cell in cells):
+                continue  # a command did not say what it cost
             ledgers = [stored.cells[cell.key].ledger for cell in cells]
             pools = [stored.pools[key] for key in keys]
             known = [pool.ledger.tokens_generated for pool in pools]
@@ -547,6 +555,11 @@ def _warnings(stored: _Records) -> list[str]:
                 f"{name}: in {len(lost)} of {len(runs)} evaluations up to {max(lost):.1%} of the prompts have no "
                 f"measurement{f'; {errors} answers ended in an error' if errors else ''}"
             )
+    silent = {"+".join(cell.path): cell.unknown for cell in stored.cells.values() if cell.unknown}
+    found += [
+        f"{path}: its command did not report {', '.join(unknown)}, so its cost is unknown and equal compute is not said"
+        for path, unknown in silent.items()
+    ]
     unreachable = sorted({kind for manifest in stored.pools.values() for kind in manifest.unreachable})
     if unreachable:
         found.append(f"No training answer passes for: {', '.join(unreachable)}")

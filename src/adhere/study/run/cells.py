@@ -26,6 +26,7 @@ CHECKPOINT = "checkpoint"  # of the stage in training, inside the cell's folder
 class CellRecord(Record, frozen=True):
     """What is known of a trained cell. `log` has one row a step (see the stages for their columns).
 
+    `unknown` names what of the ledger a command did not report, which then stands there as 0 and is no measurement.
     `artefact_sha256` is of the weights that its stage left beside the model, a reward model's; empty: none, or of a
     version that did not note it.
     """
@@ -42,6 +43,7 @@ class CellRecord(Record, frozen=True):
     ledger: StageLedger
     log: list[dict[str, Json]]
     artefact_sha256: str = ""
+    unknown: list[str] = []
 
 
 def load_cell(directory: Path, cell: Cell) -> CellRecord | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from adhere.errors import AdhereError, Incomplete
 from adhere.models.base import Model
 from adhere.models.catalog import open_model
 from adhere.models.local.decoder.device import resolve_device
-from adhere.models.local.transformers import TransformersModel, load_weights
+from adhere.models.local.transformers import load_weights
 from adhere.pipeline.evaluate import EvalSpec, count_stored, evaluate_sync, judge_stored
 from adhere.progress import Progress
 from adhere.schema import EngineInfo, Sampling
@@ -53,6 +55,8 @@ def measure_source(
     model = _open(study, source, progress)
     try:
         run = evaluate_sync(model, suite, folder, sampling=sampling, draws=spec.draws, progress=progress)
+    except SafetensorError as error:  # weights are read when the first answer is asked for
+        raise _unusable(source, error) from error
     finally:
         model.close()
     failed = run.summary().overall.accounting.error
@@ -61,29 +65,34 @@ def measure_source(
             f"{source.label}: {failed} of {run.n_asked} calls of {source.name} failed. Run the same command again: it "
             "asks those once more"
         )
-    wants_plain = suite is study.suite and source.weights is not None
-    return run, read_plain(*load_weights(source.weights, resolve_device(spec.device))) if wants_plain else None  # type: ignore[arg-type]
+    if source.weights is None or suite is not study.suite:
+        return run, None
+    return run, read_plain(*load_weights(source.weights, resolve_device(spec.device), adapter=source.adapter))
 
 
 def _open(study: StudyInputs, source: Source, progress: Progress) -> Model:
-    """Weights on this machine as the study's own are opened, everything else as `adhere eval` opens it."""
+    """The model as `adhere eval` opens it; weights on this machine at the study's precision, on its device."""
     spec = study.spec
-    if source.weights is None:
+    if source.engine != "transformers":
         return open_model(source.name, say=progress.say)
     try:
-        return TransformersModel.load(
-            source.weights,
-            name=source.name,
+        return open_model(
+            source.name,
+            engine="transformers",
             precision=spec.evaluation.precision,
             threads=spec.threads,
             device=resolve_device(spec.device),
-            is_strict=True,
+            say=progress.say,
         )
     except Exception as error:
-        raise AdhereError(
-            f"{source.label}: {source.weights} cannot be loaded ({type(error).__name__}: {error}). Is it whole? "
-            "Put it there again and run the same command; the others are kept"
-        ) from error
+        raise _unusable(source, error) from error
+
+
+def _unusable(source: Source, error: Exception) -> AdhereError:
+    return AdhereError(
+        f"{source.label}: {source.name} cannot be loaded ({type(error).__name__}: {error}). Is it whole? Put it there "
+        "again and run the same command; the others are kept"
+    )
 
 
 def _read_answers(

@@ -27,10 +27,12 @@ from adhere.models.local.decoder.device import resolve_device
 from adhere.models.local.decoder.precision import Precisions
 from adhere.models.local.transformers import weights_sha256
 from adhere.progress import Progress
-from adhere.schema import PairRow, RlRow, SftRow, convert
+from adhere.schema import PairRow, Record, RlRow, SftRow, convert
+from adhere.study.design.command import METHOD, CommandSettings
 from adhere.study.design.plan import Cell
 from adhere.study.design.spec import LongSpec, NamedStage, StudySpec
 from adhere.study.run.cells import CHECKPOINT, CellRecord
+from adhere.study.run.command import run_command
 from adhere.suites.generated.core.free import LONG
 from adhere.train.budget.ledger import StageLedger
 from adhere.train.settings import OptimizerSettings, settle
@@ -75,6 +77,8 @@ def train_cell(
         torch.set_num_threads(spec.threads)
     stage = spec.stage(cell.stage)
     settings = settle(_with_budget(stage, matched), resolved)
+    if isinstance(settings, CommandSettings):
+        return _train_by_command(spec, cell, pools, settings, start=start, into=into, progress=progress)
     held = _Rows(
         [row for pool in pools for row in pool.sft], pools[-1].pairs, _answerable(pools[-1], spec.data.long, settings)
     )
@@ -115,6 +119,46 @@ def train_cell(
         ledger=found.ledger,
         log=[dict(row) for row in found.log],
         artefact_sha256="" if stage.stage.yields == "weights" else weights_sha256(into / stage.stage.yields),
+    )
+
+
+def _train_by_command(
+    spec: StudySpec,
+    cell: Cell,
+    pools: Sequence[Pool],
+    settings: CommandSettings,
+    *,
+    start: Path,
+    into: Path,
+    progress: Progress,
+) -> CellRecord:
+    rows: dict[str, Sequence[Record]] = {"sft": [row for pool in pools for row in pool.sft], "pairs": [], "rl": []}
+    if pools:
+        rows |= {"pairs": pools[-1].pairs, "rl": pools[-1].rl}
+    found = run_command(
+        settings,
+        rows,
+        start=start,
+        into=into,
+        resume=into / CHECKPOINT,
+        seed=cell.seed,
+        threads=spec.threads,
+        label=f"{'+'.join(cell.path)} (seed {cell.seed})",
+        progress=progress,
+    )
+    return CellRecord(
+        key=cell.key,
+        path=list(cell.path),
+        seed=cell.seed,
+        method=METHOD,
+        settings=msgspec.to_builtins(settings),
+        parent=cell.parent,
+        pools_sha256=[pool.sha256 for pool in pools],
+        weights_sha256=found.weights_sha256,
+        rows=sum(map(len, rows.values())),
+        ledger=found.ledger,
+        log=[dict(row) for row in found.log],
+        unknown=found.unknown,
     )
 
 

@@ -20,6 +20,7 @@ import msgspec
 from adhere.build.manifest import MANIFEST
 from adhere.build.plain import build_plain_pool, plain_prompts
 from adhere.build.pool import FILES, build_pool, load_pool
+from adhere.errors import AdhereError
 from adhere.lines.workers import Shard
 from adhere.models.local.decoder.device import resolve_device
 from adhere.models.local.transformers import TransformersModel, load_weights
@@ -331,7 +332,14 @@ def _train(study: StudyInputs, task: Task, progress: Progress) -> None:
     further = [load_pool(pool_folder(directory, plan.pool(key))) for key in cell.pools if plan.pool(key).share > 1]
     for one in further:  # for what draws online; pairs and SFT rows stay those of one budget
         pools[-1] = dataclasses.replace(pools[-1], prompts=pools[-1].prompts + one.prompts, rl=pools[-1].rl + one.rl)
-    matched = [record.ledger for key in cell.matched if (record := load_cell(directory, plan.cell(key))) is not None]
+    known = [record for key in cell.matched if (record := load_cell(directory, plan.cell(key))) is not None]
+    for record in known:
+        if record.unknown:
+            raise AdhereError(
+                f"{'+'.join(cell.path)}: equal compute to {'+'.join(record.path)} cannot be given: its command did not "
+                f"report {', '.join(record.unknown)} in ledger.json"
+            )
+    matched = [record.ledger for record in known]
     folder = clear_unfinished(directory, cell)
     trained = train_cell(
         study.spec,
