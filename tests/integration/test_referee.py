@@ -308,6 +308,26 @@ def test_a_rule_is_registered_before_the_answers_are_there(here: Path) -> None:
     assert "verdict.judge" in study(str(pinned), "--out", "pinned2", code=2).stderr
 
 
+def test_rows_that_an_arm_was_trained_on_are_compared_with_what_is_asked(here: Path) -> None:
+    long = "Write about thing {} in a long and winding sentence that goes on and on, over hills and fields and rivers."
+    rows = [row | {"prompt": long.format(row["key"])} for row in ROWS]
+    (here / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (here / "rows").mkdir()
+    clean = [
+        {"prompt": "Name three towns that lie on the coast of the northern sea and say why.", "completion": "A, B, C."}
+    ]
+    taken = [{"prompt": long.format(3), "completion": "Yes."}, *clean]
+    (here / "rows" / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in clean))
+    (here / "rows" / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in taken))
+    a, b = (f'models = "hf/runs/{arm}-s{{seed}}"\ntrained_on = ["rows/{arm}.jsonl"]' for arm in "ab")
+    answer(str(spec(here, a, b, seeds="[0]")), "--out", "rows-known")
+    page = (here / "rows-known" / "report.html").read_text()
+    assert "None of the 1 rows of rows/a.jsonl" in page
+    assert "1 of 2 rows of rows/b.jsonl" in page
+    missing = spec(here, a.replace("rows/a", "rows/none"), b, seeds="[0]")
+    assert "names no file that is there" in study(str(missing), "--out", "rows-missing", code=2).stderr
+
+
 # -------------------------------------------------------------------------------------------------------------- draws
 
 

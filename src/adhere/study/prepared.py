@@ -15,6 +15,8 @@ import dataclasses
 from importlib.metadata import version
 from pathlib import Path
 
+import msgspec
+
 from adhere.errors import IntegrityError, UsageError
 from adhere.extras import need
 from adhere.lines.workers import WHOLE, Shard
@@ -25,6 +27,7 @@ from adhere.study.design.asking import estimate_asking
 from adhere.study.design.estimate import Estimate, SuiteSize, estimate, require_resources
 from adhere.study.design.frozen import Template, freeze
 from adhere.study.design.inputs import StudyInputs, load_inputs
+from adhere.study.design.overlaps import find_overlaps
 from adhere.study.design.probe import Probe, load_probe, probe
 from adhere.study.design.spec import StudySpec
 from adhere.study.outcome.asked import save_asked
@@ -82,11 +85,11 @@ class PreparedStudy(StudyInputs):
             KeyboardInterrupt: Passed on; finished tasks stay, the same call goes on.
         """
         progress = progress or Silent()
-        self.begin()
+        self.begin(progress)
         Worker(self, shard=shard, progress=progress).run()
         return self.result(progress=progress, command=command)
 
-    def begin(self) -> None:
+    def begin(self, progress: Progress | None = None) -> None:
         """Check resources and the chat template, and freeze the spec, or record in what it was changed.
 
         Raises:
@@ -100,6 +103,9 @@ class PreparedStudy(StudyInputs):
         evaluated = max(evaluated, len(list((self.directory / "evaluations").glob("*.json"))))
         is_open = any(task.kind == "cell" and not state.is_recorded(task.name) for task in self.tasks)
         template = _template(self.start) if is_open else None
+        if any(arm.trained_on is not msgspec.UNSET for arm in self.spec.arms):
+            every = {"": self.suite, **self.suites}
+            find_overlaps(self.spec, self.directory, every, progress or Silent())
         freeze(
             self.spec,
             self.directory,

@@ -31,7 +31,7 @@ from adhere.report.study.pictures import (
     tuning_charts,
     untrained_rate,
 )
-from adhere.report.study.threats import draws_sentence, registered_sentence, threats
+from adhere.report.study.threats import draws_sentence, overlap_sentences, registered_sentence, threats
 from adhere.report.study.view import (
     ALIKE_HEADINGS,
     GROWTH_HEADINGS,
@@ -102,6 +102,7 @@ def study_html(result: StudyResult) -> str:
         alike_rows=alike_rows(result),
         registered=registered_sentence(result),
         draws=draws_sentence(result),
+        overlaps=overlap_sentences(result),
         growth_charts=growth_charts(result),
         growth_headings=GROWTH_HEADINGS,
         growth_rows=growth_rows(result),

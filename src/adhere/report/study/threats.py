@@ -63,6 +63,7 @@ def _of_others(result: StudyResult) -> list[str]:
         sentence(f"Not equal between the arms, so it may be the reason: {'; '.join(differs)}") if differs else "",
         sentence(f"Not known to be equal: {', '.join(unknown)}") if unknown else "",
         draws_sentence(result),
+        *overlap_sentences(result),
         "The arms were trained elsewhere: their data, settings and compute are as their authors say, or not said.",
     ]
 
@@ -78,6 +79,20 @@ def registered_sentence(result: StudyResult) -> str:
     if one.sha256 != result.spec_sha256 or result.changes:
         return f"A rule was registered at {one.at}, and the spec was changed since: this is not the registered rule."
     return f"The rule was registered at {one.at}, while none of the answers was there."
+
+
+def overlap_sentences(result: StudyResult) -> list[str]:
+    """Whether what was asked stood in the rows that arms were trained on, as far as their authors name them."""
+    told = []
+    for one in result.overlaps:
+        where = ", ".join(f"a prompt of {name} ({n})" for name, n in one.against.items())
+        some = f" ({'; '.join(one.shown)})" if one.shown else ""
+        told.append(
+            f"{one.repeated} of {one.rows} rows of {one.file}, on which {one.arm} was trained, repeat {where}{some}."
+            if one.repeated
+            else f"None of the {one.rows} rows of {one.file}, on which {one.arm} was trained, repeats a prompt."
+        )
+    return told
 
 
 def draws_sentence(result: StudyResult) -> str:

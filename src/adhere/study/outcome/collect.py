@@ -19,6 +19,7 @@ from adhere.schema import EngineInfo, Json, content_hash
 from adhere.store.summary import Floor
 from adhere.study.design.frozen import load_frozen
 from adhere.study.design.inputs import StudyInputs
+from adhere.study.design.overlapping import load_overlaps
 from adhere.study.design.plan import Cell, Evaluation, Plan, PoolPlan, pool_folder, who_draws
 from adhere.study.design.registered import load_registration
 from adhere.study.design.sources import differences
@@ -203,6 +204,7 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
         alike=aspects_of(study, stored.runs),
         registered=load_registration(study.directory),
         draws=draws_part(spec, evaluations),
+        overlaps=load_overlaps(study.directory),
     )
     return with_sides(result, load_sides(study.directory))
 

@@ -10,6 +10,7 @@ from typing import Literal
 from adhere.pipeline.compare.sides import SideTest, rest
 from adhere.schema import EngineInfo, Json, Record
 from adhere.store.summary import Floor, GuardMeans, Share
+from adhere.study.design.overlapping import Overlap
 from adhere.study.design.registered import Registration
 from adhere.study.design.tuned import Tuning
 from adhere.study.run.measured import ShownAnswer
@@ -631,6 +632,7 @@ class StudyResult(Record, frozen=True):
     alike: list[Aspect] = []
     registered: Registration | None = None
     draws: DrawsPart | None = None
+    overlaps: list[Overlap] = []
 
     @property
     def not_worse(self) -> str:

@@ -1,0 +1,77 @@
+"""Whether the test was in the training data: rows that an author names, held against every suite of a study.
+
+Before anything is asked each arm's `trained_on` is compared with the prompts by the rule of `adhere decontaminate`. An
+overlap refuses nothing: it stands on the page and among the threats. Arms that name no rows are *not known*.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from adhere.build.decontaminate.rows import BlockMatches, Decontaminate, Settings, default_columns, items_of
+from adhere.errors import SpecError
+from adhere.lines.blocks import LineFile
+from adhere.progress import Progress
+from adhere.schema import content_hash, decode, encode, write_atomic
+from adhere.study.design.overlapping import FILE, Overlap, Overlaps
+from adhere.study.design.spec import StudySpec
+from adhere.suites.base import Suite
+
+MOST_SHOWN = 3
+
+
+def find_overlaps(spec: StudySpec, directory: Path, suites: Mapping[str, Suite], progress: Progress) -> Overlaps:
+    """Compare the rows that arms name with every suite, and store what was found; the same rows are read once.
+
+    Raises:
+        SpecError: An arm names rows that are not there or cannot be read; file and line are named.
+    """
+    named = {arm.name: arm.trained_on for arm in spec.arms if arm.trained_on is not msgspec.UNSET}
+    files = {arm: _files(arm, patterns) for arm, patterns in named.items()}
+    sizes = {str(one): one.stat().st_size for own in files.values() for one in own}
+    key = content_hash([sizes, {name: suite.sha256 for name, suite in suites.items()}, named])
+    stored = directory / FILE
+    if stored.exists() and (known := decode(stored.read_bytes(), Overlaps)).key == key:
+        return known
+    items = tuple(items_of([(suite.name, suite) for suite in suites.values()])) if files else ()
+    done: dict[str, Overlap] = {}
+    found = []
+    for arm, own in files.items():
+        for file in own:
+            name = str(file)
+            if name not in done:
+                progress.say(f"Comparing {name} with {len(items)} prompts")
+                done[name] = _compare(file, items)
+            found.append(msgspec.structs.replace(done[name], arm=arm))
+    made = Overlaps(key, found)
+    directory.mkdir(parents=True, exist_ok=True)
+    write_atomic(stored, encode(made))
+    return made
+
+
+def _files(arm: str, patterns: list[str]) -> list[Path]:
+    files = [Path(one) for pattern in patterns for one in sorted(glob.glob(pattern))]  # noqa: PTH207 - may be absolute
+    if not files:
+        raise SpecError(f"arms.{arm}.trained_on: {', '.join(patterns)} names no file that is there")
+    return files
+
+
+def _compare(file: Path, items: tuple[tuple[str, int | str, str], ...]) -> Overlap:
+    step: Decontaminate | None = None
+    rows, against, shown = 0, dict[str, int](), list[str]()
+    for block in LineFile(file).blocks():
+        if step is None:
+            first = json.loads(next(iter(block.lines()))[1])
+            step = Decontaminate(Settings(items, default_columns(first), name=str(file)))
+        sorted_ = step.sort(block)
+        rows += len(sorted_.kept) + len(sorted_.dropped)
+        if isinstance(sorted_.note, BlockMatches):
+            for name, n in sorted_.note.dropped.items():
+                against[name] = against.get(name, 0) + n
+        shown += [f"line {drop.line}: {drop.item}" for drop in sorted_.dropped[: MOST_SHOWN - len(shown)]]
+    return Overlap("", str(file), rows, against, shown)
