@@ -1,0 +1,149 @@
+"""GRPO in one file: draw, judge, compare within the group, step. Read this before `src/adhere/train`.
+
+    python examples/grpo_loop.py MODEL_DIR ROWS.jsonl --steps 20 --out trained
+
+A row is `{"prompt": "…", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}`, as `adhere build` and IFEval
+write them. Nothing of adhere is used but its judge. A test holds the loss equal to that of `adhere train`.
+
+Sizes: P prompts a step, G answers a prompt, B = P·G answers, T tokens of the longest prompt and answer together.
+Source: arXiv 2402.03300 (GRPO), with the loss of arXiv 2503.14476 (DAPO): a mean over all completion tokens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import torch
+from torch.nn.functional import log_softmax
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+import adhere
+
+
+def advantages_of(rewards: torch.Tensor) -> torch.Tensor:
+    """Center and scale the rewards (P, G) of each group: what is learned is which answer of a group was better.
+
+    A group whose rewards are all equal teaches nothing: its advantages are 0.
+    """
+    center = rewards - rewards.mean(dim=1, keepdim=True)
+    return center / (rewards.std(dim=1, keepdim=True) + 1e-4)  # a zero spread would divide by 0
+
+
+def log_probs_of(
+    model: torch.nn.Module, ids: torch.Tensor, attention: torch.Tensor, temperature: float
+) -> torch.Tensor:
+    """Return the log-probability of each token of `ids` (B, T) given those before it: (B, T), 0 for the first.
+
+    At the temperature of the draws, because the policy that is learned is the one that was drawn from.
+    """
+    # Prompts are padded on the left, so positions are counted from each prompt's own first token.
+    positions = (attention.cumsum(dim=1) - 1).clamp(min=0)  # (B, T)
+    logits = model(input_ids=ids, attention_mask=attention, position_ids=positions).logits  # (B, T, V)
+    # The logits at t say what comes at t + 1.
+    shifted = log_softmax(logits[:, :-1].float() / temperature, dim=-1)  # (B, T-1, V)
+    found = shifted.gather(2, ids[:, 1:, None]).squeeze(2)  # (B, T-1)
+    return torch.cat([torch.zeros_like(found[:, :1]), found], dim=1)
+
+
+def loss_of(
+    log_probs: torch.Tensor, drawn: torch.Tensor, advantages: torch.Tensor, learned: torch.Tensor
+) -> torch.Tensor:
+    """Return the clipped policy loss, a scalar.
+
+    Args:
+        log_probs: Of every token under the policy (B, T), with gradient.
+        drawn: The same under the policy that drew the answers; equal to `log_probs` at the first update.
+        advantages: Of every answer (B).
+        learned: 1 where a token is part of an answer that was measured, else 0 (B, T).
+    """
+    ratio = (log_probs - drawn).exp()  # (B, T); 1 at the first update, and its gradient is that of log_probs
+    a = advantages[:, None]
+    losses = -torch.minimum(ratio * a, ratio.clamp(0.8, 1.2) * a)  # no reward for going further than 20 %
+    return (losses * learned).sum() / learned.sum()  # a mean over tokens: no answer counts more for being short
+
+
+def main() -> None:
+    """Do it from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="a folder that transformers loads")
+    parser.add_argument("rows", type=Path)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--prompts", type=int, default=8, help="P")
+    parser.add_argument("--answers", type=int, default=8, help="G")
+    parser.add_argument("--tokens", type=int, default=64, help="of an answer, at most")
+    parser.add_argument("--rate", type=float, default=3e-6)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("trained"))
+    given = parser.parse_args()
+
+    torch.manual_seed(given.seed)
+    tokenizer = AutoTokenizer.from_pretrained(given.model, padding_side="left")
+    tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
+    # In eval mode nothing is dropped, so that drawing and learning see the same policy.
+    model = AutoModelForCausalLM.from_pretrained(given.model, dtype=torch.float32).eval()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=given.rate, weight_decay=0.0)
+    reward = adhere.judge_reward("dense", end_tokens=model)  # a cut answer is known by its last token, and earns 0
+    rows = [json.loads(line) for line in given.rows.read_text(encoding="utf-8").splitlines()]
+
+    for step in range(given.steps):
+        first = step * given.prompts
+        batch = [rows[(first + place) % len(rows)] for place in range(given.prompts)]  # P
+        texts = [
+            tokenizer.apply_chat_template(
+                [{"role": "user", "content": row["prompt"]}], tokenize=False, add_generation_prompt=True
+            )
+            for row in batch
+        ]
+        inputs = tokenizer(texts, return_tensors="pt", padding=True, add_special_tokens=False)
+        # 1. Draw G answers to each prompt. With temperature 1 and no cut of the distribution they are from the policy.
+        with torch.no_grad():
+            ids = model.generate(
+                **inputs, do_sample=True, temperature=1.0, top_k=0, top_p=1.0, max_new_tokens=given.tokens,
+                num_return_sequences=given.answers, pad_token_id=tokenizer.pad_token_id,
+            )  # (B, T)  # fmt: skip
+        start = inputs["input_ids"].shape[1]
+        # An answer ends with its first end token; what generate put behind it is padding.
+        ends = torch.isin(ids[:, start:], torch.as_tensor(model.generation_config.eos_token_id))
+        before = ends.cumsum(dim=1) - ends.long() == 0  # (B, T - start): up to and with the first end token
+        attention = torch.cat([inputs["attention_mask"].repeat_interleave(given.answers, 0), before.long()], dim=1)
+
+        # 2. Judge every answer by the constraints of its prompt.
+        answers = [row[keep] for row, keep in zip(ids[:, start:], before, strict=True)]
+        columns = {
+            name: [row[name] for row in batch for _ in range(given.answers)]
+            for name in ("instruction_id_list", "kwargs")
+        }
+        scores = reward(
+            prompts=[row["prompt"] for row in batch for _ in range(given.answers)],
+            completions=tokenizer.batch_decode(answers, skip_special_tokens=True),
+            completion_ids=[answer.tolist() for answer in answers],
+            **columns,
+        )
+        # An answer that could not be judged is no 0: its whole group is left out of this step.
+        rewards = torch.tensor([float("nan") if one is None else one for one in scores]).view(
+            -1, given.answers
+        )  # (P, G)
+        measured = ~rewards.isnan().any(dim=1)
+        advantages = advantages_of(rewards.nan_to_num()).view(-1)  # (B)
+        learned = torch.zeros_like(ids, dtype=torch.float32)
+        learned[:, start:] = before * measured.repeat_interleave(given.answers)[:, None]
+
+        # 3. One step on the answers just drawn: the policy that drew them is the policy itself.
+        if learned.any():
+            log_probs = log_probs_of(model, ids, attention, temperature=1.0)
+            loss = loss_of(log_probs, log_probs.detach(), advantages, learned)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+        print(f"step {step + 1}: mean reward {rewards.nanmean():.3f}, tokens {int(learned.sum())}", flush=True)
+
+    model.save_pretrained(given.out)
+    tokenizer.save_pretrained(given.out)
+    print(f"Weights: {given.out}")
+
+
+if __name__ == "__main__":
+    main()
