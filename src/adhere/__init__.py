@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from adhere.errors import AdhereError
     from adhere.pipeline.api import check, check_many, compare, constraint, evaluate, judge, judge_many
     from adhere.rewards import judge_reward
+    from adhere.rewards.check import check_rows
     from adhere.schema import ConstraintRef, Prompt, Response, Turn, Verdict
     from adhere.suites import Suite
     from adhere.suites import load as load_suite
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AdhereError", "Constraint", "ConstraintRef", "Prompt", "Response", "Suite", "Turn", "Verdict", "check",
-    "check_many", "compare", "constraint", "evaluate", "judge", "judge_many", "judge_reward", "kind", "load_suite",
-    "param",
+    "check_many", "check_rows", "compare", "constraint", "evaluate", "judge", "judge_many", "judge_reward", "kind",
+    "load_suite", "param",
 ]  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
@@ -30,6 +31,7 @@ _HOMES = {
     **dict.fromkeys(("ConstraintRef", "Prompt", "Response", "Turn", "Verdict"), "adhere.schema"),
     "AdhereError": "adhere.errors",
     "Suite": "adhere.suites",
+    "check_rows": "adhere.rewards.check",
     "judge_reward": "adhere.rewards",
     "load_suite": "adhere.suites",
 }

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from adhere.errors import AdhereError, UnknownName, UsageError, nearest, one_of
+from adhere.errors import AdhereError, BadParameter, UnknownName, UsageError, nearest, one_of
 from adhere.pipeline.check import check
 from adhere.pipeline.intent.gate import traps_of
 from adhere.pipeline.judge import judge_of
@@ -62,6 +62,7 @@ class Environment:
 
     Raises:
         UsageError: One of the words is unknown, or a prompt occurs twice.
+        UnknownName, BadParameter: A prompt names a constraint that cannot be judged.
     """
 
     def __init__(
@@ -81,6 +82,8 @@ class Environment:
         self._by_id = {prompt.id: prompt for prompt in suite.prompts}
         if len(self._by_id) < len(suite.prompts):
             raise UsageError(f"Suite {suite.name!r} has several prompts of one id; an environment finds prompts by id")
+        for prompt in suite.prompts:
+            _insist_on_judge(prompt, mode)
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
@@ -158,6 +161,19 @@ class Environment:
                 "and this environment is one exchange. TRL's (adhere.integrations.trl.environment) "
                 "and OpenEnv's lead the whole conversation"
             )
+
+
+def _insist_on_judge(prompt: Prompt, mode: Mode) -> None:
+    """Refuse a prompt whose answers nobody can judge when the environment is made, not in the middle of a training.
+
+    Raises:
+        UnknownName, BadParameter: Naming the prompt.
+    """
+    for turn in prompt.turns:
+        try:
+            judge_of(turn.constraints, mode=mode, profile=prompt.tags.get("profile"))
+        except (UnknownName, BadParameter) as problem:
+            raise type(problem)(f"prompt {prompt.id!r}: {problem}") from problem
 
 
 def judge_episode(

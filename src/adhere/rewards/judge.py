@@ -43,6 +43,7 @@ def judge_reward(
     end_tokens: Any = None,
     most_unmeasured: float = 0.5,
     traps: bool = False,
+    rows: Any = None,
 ) -> RewardFunction:
     """A reward function `f(prompts, completions, **columns) -> list[float | None]`.
 
@@ -67,6 +68,8 @@ def judge_reward(
         end_tokens: The tokens with which the model ends an answer: best the model itself, whose generation config lists
             all of them; see `ends.end_tokens_of`.
         traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0.
+        rows: The data set that will be trained on: every row is looked at now (`rewards.check.check_rows`), and one
+            that cannot be judged is named before hours are spent.
         most_unmeasured: The share of answers without a measurement above which the training is stopped, from the
             hundredth on.
 
@@ -77,6 +80,10 @@ def judge_reward(
         UnknownName, BadParameter: When called: a row holds a constraint that cannot be judged.
     """
     insist_on_words(kind, mode, profile, cut_answers)
+    if rows is not None:
+        from adhere.rewards.check import check_rows
+
+        check_rows(rows, mode=mode, profile=profile, traps=traps)
     seen = Coverage(most_unmeasured)
     cuts = _Cuts(end_tokens_of(end_tokens))
 
