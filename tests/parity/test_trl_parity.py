@@ -511,3 +511,41 @@ def test_defaults_are_those_of_the_guides_table(stage: str, tmp_path: Path) -> N
     theirs = getattr(trl, name)(output_dir=str(tmp_path), use_cpu=True, bf16=False)
     for (mine, other), wanted in values.items():
         assert (getattr(ours, mine), getattr(theirs, other)) == (wanted[0], wanted[-1]), (mine, other)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_gdpo_advantages_of_equal_scores(tiny_llama_dir: Path, common: dict[str, Any]) -> None:
+    """Two rewards, each normalised in its group: TRL's `normalize_then_sum` on the scores that ours gets.
+
+    One answer lacks a component, a whole group lacks the other.
+    """
+    from adhere.train.methods.grpo import over_episode, sum_of_parts
+
+    scores: dict[str, list[float | None]] = {
+        "first": [1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+        "second": [0.5, 0.25, None, 1.0, None, None, None, None],
+    }
+
+    def reward(name: str) -> Any:
+        def part(completions: list[str], **_: Any) -> list[float | None]:
+            return scores[name][: len(completions)]
+
+        part.__name__ = name
+        return part
+
+    trainer = trl.GRPOTrainer(
+        load(tiny_llama_dir),
+        reward_funcs=[reward(name) for name in scores],
+        args=trl.GRPOConfig(
+            per_device_train_batch_size=8, num_generations=4, max_completion_length=4, max_steps=1,
+            multi_objective_aggregation="normalize_then_sum", **common,
+        ),
+        train_dataset=datasets.Dataset.from_list([{"prompt": "a"}, {"prompt": "b"}] * 4),
+        processing_class=transformers.AutoTokenizer.from_pretrained(tiny_llama_dir),
+    )  # fmt: skip
+    trainer.train()
+    theirs = list(trainer._logs["advantages"])[:8]
+    parts = [{name: values[at] for name, values in scores.items()} for at in range(8)]
+    ours = over_episode([value for group in (parts[:4], parts[4:]) for value in sum_of_parts(group)])
+    assert ours == pytest.approx(theirs, abs=1e-4)
+    assert len(set(ours)) > 4

@@ -101,6 +101,11 @@ def check_rows(
     return CheckedRows(kept, total, tuple(dropped))
 
 
+def refs_of_rows(dataset: Any) -> list[Refs]:
+    """The constraints of every row of a data set that `check_rows` takes; errors as there, without the place."""
+    return [_refs_of(row) for row in _rows_of(dataset)]
+
+
 def _rows_of(dataset: Any) -> Sequence[Any]:
     if isinstance(dataset, str | Path):
         return list(read_rows(Path(dataset), lambda row: row))
@@ -175,4 +180,4 @@ def _undecidable(refs: Refs, mode: Mode, profile: str | None) -> str:
     return f"no answer decides {', '.join(refs[place].id for place in sorted(places))}" if places else ""
 
 
-__all__ = ["CheckedRows", "check_rows"]
+__all__ = ["CheckedRows", "check_rows", "refs_of_rows"]

@@ -10,12 +10,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, overload
 
-from adhere.errors import UsageError
+from adhere.errors import UsageError, one_of
 from adhere.pipeline.reward import RewardKind
 from adhere.rewards.ends import end_tokens_of
-from adhere.rewards.rows import COLUMNS, Coverage, answer_of, asked_in, insist_on_words, is_cut_by, refs_of, reward_of
+from adhere.rewards.parts import PARTS, TRAP_NAMES, PartRewards, Parts, column_names, parts_of
+from adhere.rewards.rows import (
+    COLUMNS,
+    Coverage,
+    Refs,
+    answer_of,
+    asked_in,
+    insist_on_words,
+    is_cut_by,
+    refs_of,
+    reward_of,
+)
 from adhere.schema import CutAnswers, Mode
 from adhere.shapes.messages import is_listed
 
@@ -34,7 +45,11 @@ class AllCut(UserWarning):
     """No answer of a batch ends in one of the end tokens, so all count as cut and earn 0."""
 
 
-def judge_reward(
+@overload
+def judge_reward(kind: RewardKind = "dense", *, parts: None = None, **settings: Any) -> RewardFunction: ...
+@overload
+def judge_reward(kind: RewardKind = "dense", *, parts: Parts, **settings: Any) -> PartRewards: ...
+def judge_reward(  # type: ignore[misc]  # the overloads do not say its settings again
     kind: RewardKind = "dense",
     *,
     mode: Mode = "reference",
@@ -44,7 +59,8 @@ def judge_reward(
     most_unmeasured: float = 0.5,
     traps: bool = False,
     rows: Any = None,
-) -> RewardFunction:
+    parts: Parts | None = None,
+) -> RewardFunction | PartRewards:
     """A reward function `f(prompts, completions, **columns) -> list[float | None]`.
 
     It judges exactly as an evaluation does (strict view, reasoning removed, an answer that was cut at its token limit
@@ -70,6 +86,9 @@ def judge_reward(
         traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0.
         rows: The data set that will be trained on: every row is looked at now (`rewards.check.check_rows`), and one
             that cannot be judged is named before hours are spent.
+        parts: Several rewards instead of one: a `constraint`, a `kind` or (`trap`) the judge and the intent gate. It
+            gives a `rewards.parts.PartRewards`: a list of functions as `reward_funcs` takes them, which called itself
+            gives all components as named columns, None where one was not measured.
         most_unmeasured: The share of answers without a measurement above which the training is stopped, from the
             hundredth on.
 
@@ -80,38 +99,24 @@ def judge_reward(
         UnknownName, BadParameter: When called: a row holds a constraint that cannot be judged.
     """
     insist_on_words(kind, mode, profile, cut_answers)
+    needs_prompts = traps or parts == "trap"
     if rows is not None:
         from adhere.rewards.check import check_rows
 
-        check_rows(rows, mode=mode, profile=profile, traps=traps)
+        check_rows(rows, mode=mode, profile=profile, traps=needs_prompts)
     seen = Coverage(most_unmeasured)
-    cuts = _Cuts(end_tokens_of(end_tokens))
+    cuts = _Cuts(end_tokens_of(end_tokens)) if cut_answers == "fail" else None
+    how: Any = {"kind": kind, "mode": mode, "profile": profile, "cut_answers": cut_answers}
+    if parts is not None:
+        return _in_parts(parts, rows, cuts, how, traps=traps)
 
     def judge(
         prompts: Sequence[Any] | None = None,
         completions: Sequence[Any] | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        if completions is None:
-            raise UsageError("The reward was called without completions")
-        ids_P, kwargs_P = _columns(columns, len(completions))
-        cut_P = cuts.of(columns, len(completions)) if cut_answers == "fail" else [None] * len(completions)
-        if traps and (prompts is None or len(prompts) != len(completions)):
-            raise UsageError("With traps=True the reward needs one prompt a completion, which it is called without")
-        asked_P = [asked_in(prompt) for prompt in prompts] if traps and prompts else [None] * len(completions)
-        rewards = [
-            reward_of(
-                answer_of(completion),
-                refs_of(ids, kwargs),
-                kind=kind,
-                mode=mode,
-                profile=profile,
-                is_cut=is_cut,
-                cut_answers=cut_answers,
-                asked=asked,
-            )
-            for completion, ids, kwargs, is_cut, asked in zip(completions, ids_P, kwargs_P, cut_P, asked_P, strict=True)
-        ]
+        batch = _batch(prompts, completions, columns, cuts, needs_prompts=needs_prompts)
+        rewards = [reward_of(one.text, one.refs, is_cut=one.is_cut, asked=one.asked, **how) for one in batch]
         seen.see(rewards)
         if rewards and callable(log := columns.get("log_metric")):
             log("unmeasured_share", sum(reward is None for reward in rewards) / len(rewards))
@@ -119,6 +124,57 @@ def judge_reward(
 
     judge.__name__ = f"judge_{kind}"  # TRL logs rewards under the function's name
     return judge
+
+
+def _in_parts(parts: Parts, rows: Any, cuts: _Cuts | None, how: dict[str, Any], *, traps: bool) -> PartRewards:
+    from adhere.rewards.check import refs_of_rows
+
+    one_of(parts, PARTS, "way to part a reward")
+    if traps:
+        raise UsageError("traps=True makes every component 0 at once, which is no reward in parts. Take parts='trap'")
+    if parts != "trap" and rows is None:
+        raise UsageError(
+            f"parts={parts!r} needs rows=dataset, because trainers want to know the names of all components beforehand"
+        )
+
+    def measure(
+        prompts: Sequence[Any] | None = None, completions: Sequence[Any] | None = None, **columns: Any
+    ) -> list[dict[str, float | None]]:
+        batch = _batch(prompts, completions, columns, cuts, needs_prompts=parts == "trap")
+        return [parts_of(one.text, one.refs, parts, is_cut=one.is_cut, asked=one.asked, **how) for one in batch]
+
+    return PartRewards(TRAP_NAMES if parts == "trap" else column_names(parts, refs_of_rows(rows)), measure)
+
+
+class AnswerOfBatch(NamedTuple):
+    """One answer as a trainer passes it."""
+
+    text: str | None
+    refs: Refs
+    is_cut: bool | None
+    asked: str | None
+
+
+def _batch(
+    prompts: Sequence[Any] | None,
+    completions: Sequence[Any] | None,
+    columns: Mapping[str, Any],
+    cuts: _Cuts | None,
+    *,
+    needs_prompts: bool,
+) -> list[AnswerOfBatch]:
+    if completions is None:
+        raise UsageError("The reward was called without completions")
+    n = len(completions)
+    ids_P, kwargs_P = _columns(columns, n)
+    cut_P = [None] * n if cuts is None else cuts.of(columns, n)
+    if needs_prompts and (prompts is None or len(prompts) != n):
+        raise UsageError("With traps=True the reward needs one prompt a completion, which it is called without")
+    asked_P = [asked_in(prompt) for prompt in prompts] if needs_prompts and prompts else [None] * n
+    return [
+        AnswerOfBatch(answer_of(completion), refs_of(ids, kwargs), is_cut, asked)
+        for completion, ids, kwargs, is_cut, asked in zip(completions, ids_P, kwargs_P, cut_P, asked_P, strict=True)
+    ]
 
 
 class _Cuts:
@@ -144,7 +200,7 @@ class _Cuts:
                 "judge_reward cannot see which answers were cut at the token limit, so they count as complete, and an "
                 "evaluation would fail them. Give it end_tokens=model, or say cut_answers='judge'",
                 CutsUnseen,
-                stacklevel=4,
+                stacklevel=6,
             )
             return said
         by_tokens = [len(tokens) == 0 or int(tokens[-1]) not in self._ends for tokens in tokens_P]
@@ -161,7 +217,7 @@ class _Cuts:
             f"{sorted(self._ends)}. Their last tokens are {', '.join(map(str, last[:8]))}. If one of them ends an "
             "answer, give end_tokens=model, whose generation config lists all; else raise max_completion_length",
             AllCut,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

@@ -26,6 +26,7 @@ from aiohttp import web
 from adhere.environments.environment import Environment, judge_episode, messages_of
 from adhere.errors import AdhereError, UsageError
 from adhere.pipeline.reward import RewardKind
+from adhere.rewards.parts import Parts, parts_of
 from adhere.rewards.rows import asked_in, is_cut_by, refs_in
 from adhere.schema import CutAnswers, Mode, Prompt, Record, Turn, convert, decode
 from adhere.shapes.messages import field, is_listed, read_message
@@ -42,10 +43,16 @@ class Judging(Record, frozen=True):
     cut_answers: CutAnswers
     profile: str | None = None
     traps: bool = False
+    parts: Parts | None = None
 
 
-def rows_of(environment: Environment) -> list[dict[str, Any]]:
+def rows_of(environment: Environment, *, parts: Parts | None = None) -> list[dict[str, Any]]:
     """The prompts as NeMo Gym's rows: one exchange each.
+
+    Args:
+        environment: Whose prompts.
+        parts: Which components of the reward `/verify` gives beside it (`rewards.parts`): under `parts`, None where one
+            was not measured, and as a number `part/NAME` where it was.
 
     Raises:
         UsageError: A prompt has several turns, or tools.
@@ -54,7 +61,12 @@ def rows_of(environment: Environment) -> list[dict[str, Any]]:
     found = []
     for prompt, row in zip(environment.prompts, environment.rows(), strict=True):
         judging = Judging(
-            environment.mode, environment.reward, environment.cut_answers, prompt.tags.get("profile"), environment.traps
+            environment.mode,
+            environment.reward,
+            environment.cut_answers,
+            prompt.tags.get("profile"),
+            environment.traps,
+            parts,
         )
         found.append(
             {
@@ -98,6 +110,20 @@ def verify(row: dict[str, Any]) -> dict[str, Any]:
     }
     if judged.score is None:
         found |= {MASK: True, FAILURE: "judge_failed", FAILURE_TEXT: "; ".join(judged.reasons) or "no constraint"}
+    if judging.parts is not None:
+        refs = prompt.turns[0].constraints
+        own = parts_of(
+            text,
+            refs,
+            judging.parts,
+            kind=judging.reward,
+            mode=judging.mode,
+            profile=judging.profile,
+            is_cut=is_cut,
+            cut_answers=judging.cut_answers,
+            asked=_asked_in(row),
+        )
+        found |= {"parts": own, **{f"part/{name}": value for name, value in own.items() if value is not None}}
     return found | judged.metrics
 
 

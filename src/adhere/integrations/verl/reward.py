@@ -19,6 +19,7 @@ from typing import Any
 
 from adhere.errors import UsageError, one_of
 from adhere.pipeline.reward import RewardKind
+from adhere.rewards.parts import PARTS, TRAP_NAMES, Parts, parts_of
 from adhere.rewards.rows import (
     MISSING,
     Coverage,
@@ -48,8 +49,10 @@ def compute_score(
     missing: Missing = "stop",
     most_unmeasured: float = 0.5,
     traps: bool = False,
+    parts: Parts | None = None,
+    part_names: Sequence[str] = (),
     **others: Any,
-) -> float | None:
+) -> float | dict[str, float] | None:
     """The reward of one answer: its reasoning set aside, strictly judged.
 
     Args:
@@ -68,6 +71,11 @@ def compute_score(
         most_unmeasured: The share of such answers above which `mask` stops, too, from this process's hundredth on.
         traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0. The prompt is
             what stands under `prompt` in the ground truth or in `extra_info`.
+        parts: Give components beside the score, as verl's `gdpo` estimator reads them: a `constraint`, a `kind`, or
+            (`trap`) the judge and the intent gate. The score is a mapping then. verl has no place for a component that
+            a row does not have: it is 0 in the whole group, which GDPO's normalisation in the group takes out.
+        part_names: The components of the whole data set, because verl wants the same of every row (`adhere.judge_reward
+            (parts=…, rows=dataset).names`); of `trap` they are known.
         others: Not looked at: verl's releases pass different ones. One that is nearly an argument of ours is refused.
 
     Raises:
@@ -90,9 +98,29 @@ def compute_score(
         cut_answers=cut_answers,
         asked=asked_by(ground_truth, extra_info, where="verl's ground_truth") if traps else None,
     )
-    if missing == "stop":
+    if missing == "mask":
+        found = mask_missing([found], _seen.setdefault(most_unmeasured, Coverage(most_unmeasured)))[0]
+    if parts is None or found is None:
         return found
-    return mask_missing([found], _seen.setdefault(most_unmeasured, Coverage(most_unmeasured)))[0]
+    names = TRAP_NAMES if parts == "trap" else tuple(part_names)
+    own = parts_of(
+        answer_of(solution_str),
+        refs,
+        one_of(parts, PARTS, "way to part a reward"),
+        kind=kind,
+        mode=mode,
+        profile=profile,
+        is_cut=is_cut,
+        cut_answers=cut_answers,
+        asked=asked_by(ground_truth, extra_info, where="verl's ground_truth") if parts == "trap" else None,
+    )
+    unnamed = [name for name in own if name not in names]
+    if unnamed:
+        raise UsageError(
+            f"part_names lacks {', '.join(unnamed)}, which this row has; it has {', '.join(names) or 'none'}. "
+            "adhere.judge_reward(parts=…, rows=dataset).names are all"
+        )
+    return {"score": found, **{name: own.get(name) or 0.0 for name in names}}
 
 
 _seen: dict[float, Coverage] = {}
@@ -111,8 +139,10 @@ def compute_score_batch(
     missing: Missing = "stop",
     most_unmeasured: float = 0.5,
     traps: bool = False,
+    parts: Parts | None = None,
+    part_names: Sequence[str] = (),
     **others: Any,
-) -> list[float | None]:
+) -> list[float | dict[str, float] | None]:
     """As `compute_score`, for verl's reward manager `batch`.
 
     Args:
@@ -127,6 +157,8 @@ def compute_score_batch(
         missing: As for `compute_score`.
         most_unmeasured: As for `compute_score`.
         traps: As for `compute_score`.
+        parts: As for `compute_score`.
+        part_names: As for `compute_score`.
         others: As for `compute_score`.
 
     Raises:
@@ -148,10 +180,12 @@ def compute_score_batch(
             missing=missing,
             most_unmeasured=most_unmeasured,
             traps=traps,
+            parts=parts,
+            part_names=part_names,
             **others,
         )
         for source, text, truth, info in zip(data_sources, solution_strs, ground_truths, infos, strict=True)
     ]
 
 
-_ARGUMENTS = ("kind", "mode", "profile", "cut_answers", "missing", "most_unmeasured", "traps")
+_ARGUMENTS = ("kind", "mode", "profile", "cut_answers", "missing", "most_unmeasured", "traps", "parts", "part_names")

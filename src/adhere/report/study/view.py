@@ -140,6 +140,8 @@ _COLUMNS: dict[str, tuple[str, bool]] = {
 }
 
 
+_PART = "part: "  # how a log calls a component of the reward (train/batch/rollout.py)
+
 GROWTH_HEADINGS = (
     "method",
     "budget",
@@ -676,7 +678,9 @@ def _stage_panels(result: StudyResult, stage: str, method: str) -> StagePanels:
     served = {cost.cell: cost.arms for cost in result.stage_costs}
     labels = list(dict.fromkeys(_recipe_label(served.get(curve.cell), curve) for curve in curves))
     tracks = {label: Track(label, 1 + index % 7) for index, label in enumerate(labels)}
-    known = [name for name in _COLUMNS if any(name in curve.columns for curve in curves)]
+    parts = dict.fromkeys(name for curve in curves for name in sorted(curve.columns) if name.startswith(_PART))
+    titles = {**_COLUMNS, **{name: (f"Reward, {name.removeprefix(_PART)}", True) for name in parts}}
+    known = [name for name in titles if any(name in curve.columns for curve in curves)]
     panels = []
     for column in known:
         lines = tuple(
@@ -685,7 +689,7 @@ def _stage_panels(result: StudyResult, stage: str, method: str) -> StagePanels:
             if any(value is not None for value in curve.columns.get(column, []))
         )
         if lines:
-            panels.append(Panel(column, *_COLUMNS[column], lines))
+            panels.append(Panel(column, *titles[column], lines))
     seeds = tuple(dict.fromkeys(curve.seed for curve in curves))
     cells = {curve.cell for curve in curves}
     notes = tuple(note_sentence(note) for note in result.notes if note.stage == stage and note.cell in cells)

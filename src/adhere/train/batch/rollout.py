@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from msgspec import Meta
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
     from adhere.models.local.decoder.decode import DecodedAnswer
 
 __all__ = [
-    "Answer", "Group", "Order", "Rollout", "RolloutSettings", "Sampler", "Scorer", "episodes", "insist_on_room",
-    "measures", "online_work", "prompts_from",
+    "Answer", "Group", "Order", "PartScorer", "Rollout", "RolloutSettings", "Sampler", "Scorer", "episodes",
+    "insist_on_room", "measures", "online_work", "part_measures", "prompts_from",
 ]  # fmt: skip
 
 Order = Literal["variance", "ascending", "random"]
+PART = "part: "  # begins the columns of a log that are components of the reward
 CHECKED_TOKENS = 16
 MOST_APART = 0.5  # nats a token; bf16 alone made 0.03 to 0.05 (six answers of SmolLM2-135M), fp32 nothing
 
@@ -52,6 +54,10 @@ None: no measurement, so the answer is left out, not scored 0.
 """
 
 
+PartScorer = Callable[[str, Sequence[Answer]], list[dict[str, float | None]]]
+"""parts(prompt_id, answers) -> the components of each answer's reward, a constraint each."""
+
+
 class Rollout(NamedTuple):
     """One drawn answer with its tokens (end token included where one was drawn) and its score.
 
@@ -63,6 +69,8 @@ class Rollout(NamedTuple):
     answer: Answer
     score: float | None
     log_probs: tuple[float, ...] = ()
+    parts: Mapping[str, float | None] = MappingProxyType({})
+    """Components of its reward (`rewards.parts`), where the stage learns from each; None: one was not measured."""
 
 
 class Group(NamedTuple):
@@ -188,6 +196,7 @@ class Sampler:
         score: Scorer,
         seed: int,
         tally: Tally,
+        parts: PartScorer | None = None,
     ) -> None:
         from adhere.models.local.decoder.generator import open_generator
 
@@ -197,7 +206,7 @@ class Sampler:
                 "Use generator = 'server', or run without --shard"
             )
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
-        self.score, self.seed, self.tally = score, seed, tally
+        self.score, self.seed, self.tally, self.parts = score, seed, tally, parts
         tally.rollout_precision = settings.rollout_precision or "fp32"
         self._is_checked = False
         end_of_turn(tokenizer)  # refused here, where nothing has been drawn
@@ -329,7 +338,12 @@ class Sampler:
                 f"The scorer gave {len(scores)} scores for the {len(answers)} answers to prompt {prompt_id!r}; "
                 "it must give one each, None where there is no measurement"
             )
-        return Group(prompt_id, tuple(Rollout(*four) for four in zip(rows, answers, scores, log_probs, strict=True)))
+        parts: Sequence[Mapping[str, float | None]] = [MappingProxyType({})] * len(answers)
+        if self.parts is not None:
+            parts = self.parts(prompt_id, answers)
+        return Group(
+            prompt_id, tuple(Rollout(*five) for five in zip(rows, answers, scores, log_probs, parts, strict=True))
+        )
 
 
 def measures(groups: Sequence[Group]) -> LogRow:
@@ -351,6 +365,17 @@ def measures(groups: Sequence[Group]) -> LogRow:
         "unmeasured": sum(answer.score is None for answer in answers),
         "unmeasured_share": sum(answer.score is None for answer in answers) / len(answers),
     }
+
+
+def part_measures(groups: Sequence[Group]) -> LogRow:
+    """The mean of each component of the reward over an episode's answers that have it, by its name."""
+    found: dict[str, list[float]] = {}
+    for group in groups:
+        for answer in group.answers:
+            for name, value in answer.parts.items():
+                if value is not None:
+                    found.setdefault(name, []).append(value)
+    return {f"{PART}{name}": sum(values) / len(values) for name, values in sorted(found.items())}
 
 
 def spread(scores: Sequence[float]) -> float:

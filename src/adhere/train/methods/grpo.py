@@ -17,7 +17,7 @@ Notation: K tokens of the rows of a part, one row after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -28,12 +28,14 @@ from adhere.progress import Progress, Silent
 from adhere.schema import RlRow
 from adhere.train.batch.rollout import (
     Group,
+    PartScorer,
     Rollout,
     RolloutSettings,
     Sampler,
     Scorer,
     measures,
     online_work,
+    part_measures,
     prompts_from,
     spread,
 )
@@ -60,6 +62,8 @@ class GrpoSettings(RolloutSettings, frozen=True):
     """GRPO.
 
     Attributes:
+        advantages: `sum`: of the reward; `each`: every constraint is a reward of its own, normalised in its group, and
+            their sum over the episode (GDPO). Only where the judge is the reward.
         baseline: `mean`: an answer's advantage is its score minus the mean of its group; `others`: minus the mean of
             the other answers of its group (leave one out).
         scale_rewards: `group`: advantages are divided by the group's standard deviation + 1e-4; `none`: they are not.
@@ -93,6 +97,7 @@ class GrpoSettings(RolloutSettings, frozen=True):
     """
 
     learning_rate: Positive = 3e-6
+    advantages: Literal["sum", "each"] = "sum"
     baseline: Literal["mean", "others"] = "mean"
     scale_rewards: Literal["group", "none"] = "group"
     loss_type: Literal["dapo", "grpo", "dr_grpo", "sequence"] = "dapo"
@@ -183,6 +188,7 @@ def grpo(
             f"{name}: overlong_tokens = {settings.overlong_tokens} are the last of max_new_tokens = "
             f"{settings.max_new_tokens}, so they cannot be more"
         )
+    parts = _part_scorer(score, settings, name)
     tally, log = Tally(), StepLog()
     steps = settings.steps * settings.updates_per_episode
     with ExitStack() as stack:
@@ -190,10 +196,10 @@ def grpo(
         learner = stack.enter_context(learning(model, settings, stage=name, steps=steps))
         bar = stack.enter_context((progress or Silent()).step(name, settings.steps, "steps"))
         learner.describe(tally)
-        sampler = Sampler(model, tokenizer, settings, score=score, seed=seed, tally=tally)
+        sampler = Sampler(model, tokenizer, settings, score=score, seed=seed, tally=tally, parts=parts)
         for step in learner.remaining(range(1, settings.steps + 1), tally, log, bar):
             drawn = _draw(sampler, rows, settings, step=step)
-            row = {"step": step} | measures(drawn.groups)
+            row = {"step": step} | measures(drawn.groups) | part_measures(drawn.groups)
             if settings.rounds > 1:
                 row |= {"rounds": drawn.rounds, "groups_thrown_away": len(drawn.groups) - len(drawn.kept)}
             room = (
@@ -206,6 +212,24 @@ def grpo(
             log.append(row | {"step": step})  # an episode's, of which each may have several updates
             bar.advance(note=f"reward {row['reward_mean'] or 0:.2f}, pass {row['pass_rate'] or 0:.2f}")
     return StageResult(log, tally.close())
+
+
+def _part_scorer(score: Scorer, settings: GrpoSettings, name: str) -> PartScorer | None:
+    """What gives the components of a reward, where each is normalised apart.
+
+    Raises:
+        UsageError: The reward has none, or a setting is about the sum.
+    """
+    if settings.advantages == "sum":
+        return None
+    plain = GrpoSettings()
+    for setting in ("baseline", "scale_rewards", "overlong_tokens"):
+        if getattr(settings, setting) != getattr(plain, setting):
+            raise UsageError(f"{name}: {setting} is about one reward, and advantages = 'each' has several. Take it out")
+    found: PartScorer | None = getattr(score, "parts", None)
+    if found is None:
+        raise UsageError(f"{name}: advantages = 'each' needs the judge as the reward: reward = 'dense' or 'binary'")
+    return found
 
 
 class _DrawnGroups(NamedTuple):
@@ -264,11 +288,16 @@ def select(groups: Sequence[Group], settings: GrpoSettings, *, room: float | Non
     present = [one for one in usable if id(one) not in dropped]
     counted = [answer for one in present for answer in one.answers]
     tokens = sum(len(answer.row.completion) for answer in counted if _is_learned(answer, settings))
+    whole = iter(over_episode([reward for one in present for reward in one.rewards]))
+    advantages = [
+        [next(whole) for _ in one.rewards] if settings.advantages == "each" else advantages_of(one.rewards, settings)
+        for one in present
+    ]
     answers = [
         WeightedAnswer(answer.row, advantage, _weight(answer.row, tokens, len(counted), settings), answer.log_probs)
-        for one in present
+        for one, own in zip(present, advantages, strict=True)
         if one.spread > 0 or settings.kl_beta
-        for answer, advantage in zip(one.answers, advantages_of(one.rewards, settings), strict=True)
+        for answer, advantage in zip(one.answers, own, strict=True)
         if _is_learned(answer, settings)
     ]
     return Episode(answers, sum(one.spread > 0 for one in present), len(dropped))
@@ -294,9 +323,38 @@ class _RewardedGroup(NamedTuple):
 
 def _reward_group(group: Group, settings: GrpoSettings) -> _RewardedGroup:
     answers = group.measured
+    if settings.advantages == "each":
+        rewards = sum_of_parts([answer.parts for answer in answers])
+        return _RewardedGroup(answers, rewards, spread(rewards))
     penalties = [overlong(len(answer.row.completion), settings) for answer in answers]
     rewards = [score - penalty for score, penalty in zip(group.scores, penalties, strict=True)]
     return _RewardedGroup(answers, rewards, spread(rewards))
+
+
+def sum_of_parts(parts: Sequence[Mapping[str, float | None]]) -> list[float]:
+    """The components of a group's rewards, each normalised in the group, and added up.
+
+    (value - mean) / (unbiased standard deviation + 1e-4), over the answers that have it. One that was not measured adds
+    nothing. Source: GDPO, arXiv 2601.05242; TRL's `normalize_then_sum`.
+    """
+    total = [0.0] * len(parts)
+    for name in dict.fromkeys(name for one in parts for name in one):
+        places = [place for place, one in enumerate(parts) if one.get(name) is not None]
+        values = [float(parts[place][name] or 0.0) for place in places]
+        if len(values) < 2:
+            continue
+        mean, scale = sum(values) / len(values), spread(values) + 1e-4
+        for place, value in zip(places, values, strict=True):
+            total[place] += (value - mean) / scale
+    return total
+
+
+def over_episode(sums: Sequence[float]) -> list[float]:
+    """The advantages of an episode: its sums of components less their mean, over their deviation + 1e-4."""
+    if len(sums) < 2:
+        return [0.0] * len(sums)
+    mean, scale = sum(sums) / len(sums), spread(sums) + 1e-4
+    return [(value - mean) / scale for value in sums]
 
 
 def _is_learned(answer: Rollout, settings: GrpoSettings) -> bool:

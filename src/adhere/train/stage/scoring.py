@@ -30,6 +30,7 @@ from adhere.models.chat import conversation
 from adhere.pipeline.reward import RewardKind
 from adhere.rewards.combine import badly_formed, checklist_reward, gated, model_reward, summed, too_long
 from adhere.rewards.judge import RewardFunction, judge_reward
+from adhere.rewards.parts import parts_of
 from adhere.rewards.rows import reward_of
 from adhere.schema import ConstraintRef, RlRow
 from adhere.text.reasoning import SplitAnswer, split_answer
@@ -81,6 +82,15 @@ def scorer(rows: Sequence[RlRow], kind: RewardKind) -> Scorer:
             for answer in answers
         ]
 
+    def parts(prompt_id: str, answers: Sequence[Answer]) -> list[dict[str, float | None]]:
+        refs, profile = refs_of[prompt_id], by_id[prompt_id].profile
+        found = [parts_of(one.text, refs, "constraint", profile=profile, is_cut=one.truncated) for one in answers]
+        # By its kind, so that a curve is of one thing; a kind that a prompt asks for twice is two components.
+        ids = [ref.id for ref in refs]
+        names = [name if ids.count(name) == 1 else f"{name} {place}" for place, name in enumerate(ids, start=1)]
+        return [dict(zip(names, one.values(), strict=True)) for one in found]
+
+    score.parts = parts  # type: ignore[attr-defined]
     return score
 
 
