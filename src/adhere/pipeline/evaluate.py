@@ -125,7 +125,7 @@ async def _evaluate_run(
                     note_spent(model, run)
                 with keep_ledger(model, run) as note_cost:
                     await prepare(model, run, asked.suite, progress)
-                    await _ask(model, run, progress, keys=keys, user=user, note_cost=note_cost)
+                    await _ask(model, run, progress, keys=keys, user=user, note_cost=note_cost, whole=asked.suite.whole)
             judge_stored(run, progress)
             run.seal(count_stored(run, progress))
     return run
@@ -222,7 +222,7 @@ class Respondent(Protocol):
 
 async def _ask(
     model: Model, run: Run, progress: Progress, *, keys: Sequence[Key], user: Model | None,
-    note_cost: Callable[[], None],
+    note_cost: Callable[[], None], whole: Sequence[Prompt],
 ) -> None:  # fmt: skip
     """Append a Response for each key: what has none, or only a failed call."""
     answered = {response.key: response for response in run.responses() if response.status != "error"}
@@ -230,7 +230,9 @@ async def _ask(
     label, before = f"{run.spec.model} answers {run.spec.suite}", run.n_asked - len(keys)
     with progress.step(label, run.n_asked, "answers", before) as step:
         log, how = _Log(run, step), run.spec.sampling
-        stream = respond(model, run.prompts(), sampling=how, keys=keys, answered=answered, log=log, user=user)
+        prompts = run.prompts()
+        whole = () if run.is_shard else whole
+        stream = respond(model, prompts, sampling=how, keys=keys, answered=answered, log=log, user=user, whole=whole)
         async with aclosing(stream):
             async for response in stream:
                 note_cost()

@@ -9,6 +9,7 @@ import msgspec
 
 from adhere.errors import AdhereError
 from adhere.models.base import Model, Request
+from adhere.pipeline.chunks import Chunks, chunks_of
 from adhere.pipeline.episodes import Play, StepLog, is_episode, play
 from adhere.schema import Prompt, Response, Sampling, derive_seed
 from adhere.store.run import Key, all_keys
@@ -29,6 +30,7 @@ async def respond(
     answered: Mapping[Key, Response] | None = None,
     log: StepLog | None = None,
     user: Model | None = None,
+    whole: Sequence[Prompt] = (),
 ) -> AsyncGenerator[Response, None]:
     """Yield one Response for every key, each as soon as it is known; the order is the model's.
 
@@ -45,6 +47,7 @@ async def respond(
         answered: Responses that exist already, needed as the history of later turns.
         log: Where the steps of episodes in worlds are kept; None: nowhere.
         user: Plays the user of worlds whose prompts say so.
+        whole: All prompts of the suite that `prompts` are taken from, for a model that is asked in chunks (`chunks`).
 
     Raises:
         AdhereError: The model answered something that it was not asked.
@@ -60,22 +63,38 @@ async def respond(
         async with aclosing(play(plays, model, sampling, ask=ask, log=log, user=user)) as ended:
             async for response in ended:
                 yield response
-    for turn in sorted({key[1] for key in wanted}):
+    named, is_wanted = wanted, set(wanted)
+    chunks = chunks_of(model, prompts, whole=[prompt for prompt in whole if not is_episode(prompt)])
+    if chunks is not None:
+        mates, named = chunks.whole(wanted)
+        by_id = mates | by_id
+    for turn in sorted({key[1] for key in named}):
         requests: list[Request] = []
-        for key in (key for key in wanted if key[1] == turn):
+        for key in (key for key in named if key[1] == turn):
             prompt_id, _, draw = key
             request = request_of(by_id[prompt_id], key, _answers_in(history, prompt_id, draw), sampling)
             if isinstance(request, Request):
                 requests.append(request)
             else:
                 history[key] = _refuse_turn(key, request, history.get((prompt_id, request, draw)), sampling)
-                yield history[key]
-        for most_tokens in dict.fromkeys(request.most_tokens for request in requests):
-            alike = [request for request in requests if request.most_tokens == most_tokens]
+                if key in is_wanted:
+                    yield history[key]
+        for alike in _asked_together(requests, chunks):
             async with aclosing(ask(model, alike, sampling_of(alike[0], sampling))) as responses:
                 async for response in responses:
-                    history[response.key] = response
-                    yield response
+                    history.setdefault(response.key, response)
+                    if response.key in is_wanted:
+                        history[response.key] = response
+                        yield response
+
+
+def _asked_together(requests: Sequence[Request], chunks: Chunks | None) -> list[list[Request]]:
+    """Return the requests in groups that go to the model at once: of one limit, and of one draw of one chunk."""
+    groups: dict[tuple[int | None, int, int], list[Request]] = {}
+    for request in requests:
+        chunk = (0, 0) if chunks is None else (chunks.number(request.prompt_id), request.draw)
+        groups.setdefault((request.most_tokens, *chunk), []).append(request)
+    return list(groups.values())
 
 
 def request_of(

@@ -101,6 +101,8 @@ def identity(spec: Record) -> dict[str, Any]:
     """
     fields: dict[str, Any] = msgspec.to_builtins(spec)
     engine = fields.get("engine")
+    if engine is not None and engine["settings"].get("batch_invariant") in {"no", "yes"}:  # said of it, no choice
+        engine["settings"] = {name: value for name, value in engine["settings"].items() if name != "batch_invariant"}
     if engine is not None and engine["name"] == "endpoint":
         settings = {name: value for name, value in engine["settings"].items() if name != "total_s"}
         fields["engine"] = {**engine, "version": "", "settings": settings}

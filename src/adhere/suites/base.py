@@ -23,6 +23,8 @@ class Suite(Record, frozen=True):
             `judge` (its text is judged as it stands, as the published harnesses do).
         settings: What it was generated from, e.g. the seed.
         citation: Of its paper.
+        whole: All prompts of a suite that was cut, so that what shares a batch does not depend on the limit; empty: it was
+            not.
         sampling: How its answers are drawn unless a person says otherwise: token limit, temperature, top-p. A published
             suite has its published setting. It is no part of `sha256`: a Run's spec has its own.
     """
@@ -35,6 +37,7 @@ class Suite(Record, frozen=True):
     settings: dict[str, int | str] = {}
     citation: str = ""
     sampling: Sampling = Sampling(max_new_tokens=1024)
+    whole: tuple[Prompt, ...] = ()
 
     def sampled(
         self,
@@ -55,7 +58,10 @@ class Suite(Record, frozen=True):
 
     def cut(self, limit: int | None) -> Suite:
         """The suite of at most `limit` prompts, an even share of each slice (`first_of_slices`)."""
-        return self if limit is None else msgspec.structs.replace(self, prompts=first_of_slices(self.prompts, limit))
+        if limit is None:
+            return self
+        prompts = first_of_slices(self.prompts, limit)
+        return msgspec.structs.replace(self, prompts=prompts, whole=self.whole or self.prompts)
 
     def insist_on_no_episodes(self, instead: str) -> None:
         """Refuse episodes in worlds where prompts are asked a turn at a time.
@@ -93,6 +99,12 @@ def first_of_slices(prompts: Sequence[Prompt], limit: int | None) -> tuple[Promp
         return tuple(prompts)
     if limit < 1:
         raise UsageError(f"limit={limit} must be at least 1")
+    kept = set(order_of_limits(prompts)[:limit])
+    return tuple(prompt for prompt in prompts if prompt.id in kept)
+
+
+def order_of_limits(prompts: Sequence[Prompt]) -> list[str]:
+    """Return the ids in the order in which a growing limit takes them."""
     from adhere.constraints.published.judged.table import JUDGED  # published kinds load with it
 
     by_slice: dict[str, tuple[list[str], list[str]]] = {}
@@ -101,12 +113,7 @@ def first_of_slices(prompts: Sequence[Prompt], limit: int | None) -> tuple[Promp
         needs_judge = any(ref.id == JUDGED for turn in prompt.turns for ref in turn.constraints)
         (by_judge if needs_judge else by_program).append(prompt.id)
     in_turn = [_in_turn(*(parts if at % 2 == 0 else parts[::-1])) for at, parts in enumerate(by_slice.values())]
-    kept: set[str] = set()
-    for rank in range(max(map(len, in_turn), default=0)):
-        for ids in in_turn:
-            if rank < len(ids) and len(kept) < limit:
-                kept.add(ids[rank])
-    return tuple(prompt for prompt in prompts if prompt.id in kept)
+    return [ids[rank] for rank in range(max(map(len, in_turn), default=0)) for ids in in_turn if rank < len(ids)]
 
 
 def _in_turn(first: Sequence[str], second: Sequence[str]) -> list[str]:

@@ -66,7 +66,9 @@ def as_image(suite: Suite, font: Path | None = None) -> Suite:
         )
         prompts.append(msgspec.structs.replace(prompt, turns=turns, tags={**prompt.tags, DRAWN: drawn_key(prompt)}))
     settings = suite.settings | {"as_image": font.name if font else "Pillow's font"}
-    return msgspec.structs.replace(suite, name=f"{suite.name}+as-image", prompts=tuple(prompts), settings=settings)
+    return msgspec.structs.replace(
+        suite, name=f"{suite.name}+as-image", prompts=tuple(prompts), whole=(), settings=settings
+    )
 
 
 @functools.lru_cache(maxsize=4)

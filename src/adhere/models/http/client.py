@@ -278,7 +278,7 @@ class Endpoint:
         Raises:
             UsageError: An option that this kind of server does not have.
         """
-        settings: dict[str, Json] = {"base_url": self.base_url, "dialect": self.dialect.name}
+        settings: dict[str, Json] = {"base_url": self.base_url, "dialect": self.dialect.name, "batch_invariant": "no"}
         sent = self.options.sent(self.dialect)
         if sent:
             settings["sent"] = sent

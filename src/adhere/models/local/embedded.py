@@ -3,8 +3,8 @@
 It is not the transformers engine in other clothes. Reading a Q4_1 file it rounds each block's minimum to a whole
 multiple of its step, which changes SmolLM2's weights by 9 % on average: of 40 greedy answers none was that of fp32
 transformers, and 23 were those of transformers with weights rounded in the same way. A sampled answer keeps to its seed
-but also depends on what else is in the batch (0 of 4 drawn alone were those drawn among 8; greedy 8 of 8), so a resumed
-run may differ. Its EngineInfo says what ran; never compare across engines.
+but also depends on what else is in the batch (0 of 4 drawn alone were those drawn among 8), and so do some greedy ones (9 of 60
+when a 61st was asked), so it is asked in chunks that the suite fixes. Its EngineInfo says what ran; never compare across engines.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from adhere.models.local.gguf import context_length, read_header, weight_format
 from adhere.models.local.threads import ConsumerLeft, Sender, stream
 from adhere.schema import EngineInfo, Message, Response, Sampling, Tool
 
+CHUNK = 16
+"""Prompts that are asked together. Sixteen take no longer than sixty at once on two cores (docs/LOG.md)."""
+
 
 class OpenVinoModel:
     """A Model over a GGUF file.
@@ -37,6 +40,10 @@ class OpenVinoModel:
         say: Told that the weights are read, which takes a while.
         prefix_caching: Keep what was read of a prompt for the next one that begins alike, as each step of an episode
             does. Four to five times as quick there; a greedy answer may depend on what was asked before (1 of 24 did).
+
+    Attributes:
+        chunk: Prompts that are asked together; which they are is fixed by the suite (`pipeline.chunks`), because an
+            answer depends on what shares its batch. None: whatever comes.
 
     Raises:
         MissingExtra: openvino-genai is not installed.
@@ -55,6 +62,7 @@ class OpenVinoModel:
         self._gguf, self._threads, self._say = gguf, threads, say
         self._scheduler = genai.SchedulerConfig()
         self._scheduler.enable_prefix_caching = prefix_caching
+        self.chunk = None if prefix_caching else CHUNK
         self._pipeline: Any = None
         self._tokenizer: Any = None
         self._is_closed = False
@@ -69,6 +77,7 @@ class OpenVinoModel:
             settings={
                 "threads": threads,
                 "batch_independent": False,
+                "batch_invariant": "no" if prefix_caching else f"in fixed chunks of {CHUNK}",
                 **({"prefix_caching": True} if prefix_caching else {}),
             },
         )

@@ -51,6 +51,8 @@ class WrappedModel:
         self.inner, self.method, self.is_oracle = inner, method, is_oracle
         self.name = f"{label}({inner.name})"
         settings = {**inner.engine.settings, "method": label, "oracle": is_oracle}
+        if settings.get("batch_invariant", "yes") != "yes":  # its own way of asking decides what shares a batch
+            settings["batch_invariant"] = "no"
         self.engine: EngineInfo = msgspec.structs.replace(inner.engine, settings=settings)
         self._checker: Checker | None = None
 

@@ -122,7 +122,7 @@ def played_by(suite: Suite, user: str) -> Suite:
         turn = Turn(prompt.text, refs)
         return msgspec.structs.replace(prompt, turns=(turn,), tags={**prompt.tags, "user": user})
 
-    return msgspec.structs.replace(suite, prompts=tuple(map(played, suite.prompts)))
+    return msgspec.structs.replace(suite, prompts=tuple(map(played, suite.prompts)), whole=())
 
 
 __all__ = ["load_world", "played_by", "world_suite"]
