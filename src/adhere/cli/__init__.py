@@ -31,6 +31,7 @@ COMMANDS = {
     "rescore": ("adhere.cli.rescore", "Judge a stored run again, without the model."),
     "judge": ("adhere.cli.judge", "Let a model judge what no program decides, beside the stored run."),
     "compare": ("adhere.cli.compare", "Paired statistics between stored runs."),
+    "stable": ("adhere.cli.stable", "How many greedy answers change with what is asked beside them."),
     "perplexity": ("adhere.cli.perplexity", "How well models predict plain text, which following must not cost."),
     "report": ("adhere.cli.report", "Draw stored runs or a study as HTML, or print them."),
     "export": (

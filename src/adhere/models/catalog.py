@@ -205,18 +205,27 @@ def _transformers(
     need("torch", extra="train")
     from adhere.models.local.decoder.device import resolve_device
     from adhere.models.local.decoder.steering import Steering
-    from adhere.models.local.transformers import TransformersModel
+    from adhere.models.local.transformers import TransformersModel, unknown_architecture
 
     if here.precision not in {None, "fp32", "bf16", "auto"}:
         raise UnknownName(f"Unknown precision {here.precision!r}. It is fp32, bf16 or auto")
     chosen: Any = here.precision or "fp32"
+    device = resolve_device(here.device or "auto")
+    if why := unknown_architecture(directory):
+        if factor is not None:
+            raise UsageError(f"{name}: attention is steered in our decoder only. {why}")
+        from adhere.models.local.generate import GenerateModel
+
+        return GenerateModel.deferred(
+            directory, name=name, precision=chosen, device=device, adapter=adapter, why=why, say=say
+        )
     steering = None if factor is None else Steering(math.log(factor))
     return TransformersModel.deferred(
         directory,
         name=name,
         precision=chosen,
         threads=here.threads,
-        device=resolve_device(here.device or "auto"),
+        device=device,
         steering=steering,
         adapter=adapter,
         say=say,

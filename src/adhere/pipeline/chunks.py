@@ -1,10 +1,11 @@
 """Which prompts are decoded together, where an answer depends on its neighbours: fixed by the suite, by nothing else.
 
-An engine whose greedy answers change with what shares their batch (`local/…`: OpenVINO's products depend on how many rows
-they have) says how many prompts it takes at a time, `chunk`. They are then asked in chunks that follow the suite's own
-order, one chunk at a time, each draw by itself. A chunk is always asked whole: after an interruption answers that are
-stored are drawn again beside those that are missing, and prompts that `--limit` leaves out are drawn beside those that
-it takes, and dropped. So an interrupted run equals one that was not, and a smaller limit takes answers of a larger one.
+An engine whose greedy answers change with what shares their batch (`local/…`: OpenVINO's products depend on how many
+rows they have) says how many prompts it takes at a time, `chunk`. They are then asked in chunks that follow the suite's
+own order, one chunk at a time, each draw by itself. A chunk is always asked whole: after an interruption answers that
+are stored are drawn again beside those that are missing, and prompts that `--limit` leaves out are drawn beside those
+that it takes, and dropped. So an interrupted run equals one that was not, and a smaller limit takes answers of a larger
+one.
 """
 
 from __future__ import annotations

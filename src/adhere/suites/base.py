@@ -23,8 +23,8 @@ class Suite(Record, frozen=True):
             `judge` (its text is judged as it stands, as the published harnesses do).
         settings: What it was generated from, e.g. the seed.
         citation: Of its paper.
-        whole: All prompts of a suite that was cut, so that what shares a batch does not depend on the limit; empty: it was
-            not.
+        whole: All prompts of a suite that was cut, so that what shares a batch does not depend on the limit; empty: it
+            was not.
         sampling: How its answers are drawn unless a person says otherwise: token limit, temperature, top-p. A published
             suite has its published setting. It is no part of `sha256`: a Run's spec has its own.
     """

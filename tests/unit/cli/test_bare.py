@@ -68,6 +68,7 @@ WORKS: dict[str, int] = {
     "verify rows.jsonl --suite core --min-coverage 0 --bad-rows skip": 0,
     f"rescore {RUN}": 0,
     "floors core:x5": 0,
+    "stable scripted/echo --limit 3": 0,
     f"traps {RUN}": 0,
     f"judge {RUN} --by scripted/echo": 2,
     f"compare {RUN} {RUN}": 0,

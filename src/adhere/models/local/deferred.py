@@ -16,7 +16,7 @@ class DeferredModel:
         name: What the Model is called.
         engine: What the Model will say of itself.
         load: Makes it.
-        say: Told that it is loaded, which takes a while, and on what it runs.
+        say: Told that it is loaded, which takes a while.
         note: Said besides.
         parameters: How many the model has; None: not counted.
     """
@@ -45,9 +45,7 @@ class DeferredModel:
         if self._is_closed:
             raise AdhereError(f"{self.name} is closed")
         if self._model is None:
-            on = self.engine.settings.get("device")
-            where = f" on {on} in {self.engine.precision}" if on else ""
-            self._say(f"Loading the model {self.name}{where}" + (f". {self._note}" if self._note else ""))
+            self._say(f"Loading the model {self.name}" + (f". {self._note}" if self._note else ""))
             self._model = self._load()
         return self._model.respond(requests, sampling)
 

@@ -3,8 +3,9 @@
 It is not the transformers engine in other clothes. Reading a Q4_1 file it rounds each block's minimum to a whole
 multiple of its step, which changes SmolLM2's weights by 9 % on average: of 40 greedy answers none was that of fp32
 transformers, and 23 were those of transformers with weights rounded in the same way. A sampled answer keeps to its seed
-but also depends on what else is in the batch (0 of 4 drawn alone were those drawn among 8), and so do some greedy ones (9 of 60
-when a 61st was asked), so it is asked in chunks that the suite fixes. Its EngineInfo says what ran; never compare across engines.
+but also depends on what else is in the batch (0 of 4 drawn alone were those drawn among 8), and so do some greedy ones
+(9 of 60 when a 61st was asked): it is asked in chunks that the suite fixes. Its EngineInfo says what ran; never compare
+across engines.
 """
 
 from __future__ import annotations

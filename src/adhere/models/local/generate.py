@@ -7,7 +7,7 @@ together, so an answer may depend on its neighbours; the engine says which (`bat
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,13 @@ from adhere.errors import AdhereError, UsageError
 from adhere.models.answers import answer_of, failure_of
 from adhere.models.base import Request
 from adhere.models.chat import end_ids, render
+from adhere.models.local.decoder.precision import AskedPrecision, choose
+from adhere.models.local.deferred import DeferredModel
+from adhere.models.local.digest import joined_sha256, weights_sha256
+from adhere.models.local.outlook import count_parameters
 from adhere.models.local.quiet import quiet
 from adhere.models.local.threads import Sender, stream
-from adhere.models.local.transformers import load_weights
+from adhere.models.local.transformers import engine_of, load_weights
 from adhere.schema import EngineInfo, Response, Sampling
 
 TOGETHER = {"cuda": 16}
@@ -63,6 +67,26 @@ class GenerateModel:
         if engine.precision == "bf16":
             model = model.to(torch.bfloat16)
         return cls(model, tokenizer, name=name, engine=engine)
+
+    @classmethod
+    def deferred(
+        cls,
+        directory: Path,
+        *,
+        name: str,
+        precision: AskedPrecision,
+        device: str,
+        adapter: Path | None,
+        why: str,
+        say: Callable[[str], None],
+    ) -> DeferredModel:
+        """Return a Model whose weights are read when the first answer is asked for; `why` is said then."""
+        digest = weights_sha256(directory) if adapter is None else joined_sha256(directory, adapter)
+        chosen = choose(precision, device)
+        engine = generate_engine(engine_of(chosen, digest, rows=1, layout="columns", device=device))
+        load = partial(cls.load, directory, name=name, engine=engine, device=device, adapter=adapter)
+        note = f"{why}; transformers' own generate answers instead"
+        return DeferredModel(name, engine, load, say, note=note, parameters=count_parameters(directory))
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
         """Yield one Response a request as it ends."""

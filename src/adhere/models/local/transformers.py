@@ -13,7 +13,7 @@ from typing import Any
 from adhere.errors import AdhereError, IntegrityError, MissingModel, UsageError
 from adhere.extras import need
 from adhere.models.answers import answer_of, failure_of
-from adhere.models.base import Model, Request
+from adhere.models.base import Request
 from adhere.models.chat import conversation, definitions, end_ids, render
 from adhere.models.local.decoder.decode import DecodedAnswer, Decoder, DecodeRow
 from adhere.models.local.decoder.precision import AskedPrecision, Layout, PrecisionChoice, choose
@@ -135,8 +135,6 @@ class TransformersModel:
     ) -> DeferredModel:
         """As `load`, but the weights are only hashed now and read when the first answer is asked for.
 
-        An architecture that our decoder does not know is answered by transformers' own `generate`.
-
         Args:
             directory: What `save_pretrained` wrote.
             name: What the Model is called.
@@ -145,31 +143,16 @@ class TransformersModel:
             device: As `resolve_device` gives it.
             steering: See TransformersModel.
             adapter: A directory with a LoRA adapter, merged into the weights when they are read.
-            say: Told which device, precision and decoder are used, and that weights are read.
-
-        Raises:
-            UsageError: An unknown architecture is to be steered.
+            say: Told that weights are read.
         """
         torch = need("torch", extra="train")
         need("transformers", extra="train")
         if threads is not None:
             torch.set_num_threads(threads)
-        problem = unsupported(directory)
-        if problem and steering is not None:
-            raise UsageError(f"{name}: attention is steered in our decoder only. {problem}")
         chosen = choose(precision, device)
         rows = ROWS.get(device, FEW_ROWS)
         digest = weights_sha256(directory) if adapter is None else joined_sha256(directory, adapter)
         engine = engine_of(chosen, digest, rows=rows, layout="columns", device=device, steering=steering)
-        if problem:
-            from adhere.models.local.generate import GenerateModel, generate_engine
-
-            engine = generate_engine(engine)
-            made: Callable[[], Model] = partial(
-                GenerateModel.load, directory, name=name, engine=engine, device=device, adapter=adapter
-            )
-            note = f"{problem}; transformers' own generate answers instead"
-            return DeferredModel(name, engine, made, say, note=note, parameters=count_parameters(directory))
         load = partial(
             cls.load, directory, name=name, precision=precision, threads=threads, device=device, steering=steering,
             adapter=adapter,
@@ -310,6 +293,7 @@ def engine_of(
             "decoder": "adhere",
             "precision_reason": chosen.reason,
             "layout": layout,
+            "batch_invariant": "yes" if chosen.precision == "fp32" else "no",
             "device": device,
             "torch": str(torch.__version__),  # a subclass of str that cannot be stored
             **steered,
@@ -352,7 +336,7 @@ def merge_adapter(model: Any, adapter: Path) -> Any:
         raise UsageError(f"{adapter}: this adapter does not fit the base model: {said}") from error
 
 
-def unsupported(directory: Path) -> str:
+def unknown_architecture(directory: Path) -> str:
     """Say what of a model's configuration our decoder does not know; empty: nothing.
 
     Raises:
@@ -438,5 +422,6 @@ def _refuse_weights_elsewhere(directory: Path) -> None:
 
 
 __all__ = [
-    "TransformersModel", "engine_of", "load_model", "load_tokenizer", "load_weights", "request_span", "weights_sha256",
+    "TransformersModel", "engine_of", "load_model", "load_tokenizer", "load_weights", "request_span",
+    "unknown_architecture", "weights_sha256",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ import msgspec
 from adhere.errors import RunMismatch
 from adhere.pipeline.compare.sides import SideTest
 from adhere.pipeline.outcomes import by_slice, pass_rates
+from adhere.pipeline.stable import stored_for
 from adhere.schema import Prompt, Record, View, encode
 from adhere.stats import fit_crossed
 from adhere.stats.draws import all_of, any_of, steps_to
@@ -124,7 +125,22 @@ def compare_runs(
     name_a, name_b = _names(run_a.spec, run_b.spec)
     found = compare_paired(run_a, a._replace(name=name_a), b._replace(name=name_b), view=view, notes=notes)
     both, same = _same_answers(run_a, run_b)
+    found = msgspec.structs.replace(found, notes=(*found.notes, *_noise_notes(run_a, run_b, found.overall.difference)))
     return msgspec.structs.replace(found, answers=both, same_answers=same, over_draws=_over_draws(run_a, a, b))
+
+
+def _noise_notes(run_a: Run, run_b: Run, difference: float | None) -> list[str]:
+    """Say where a difference is no larger than what an engine's answers change by themselves (`adhere stable`)."""
+    notes = []
+    for run in {run.spec.model: run for run in (run_a, run_b)}.values():
+        known = stored_for(run.spec, run.directory.parent)
+        share = None if known is None else known.verdict_share
+        if share and difference is not None and abs(difference) <= share:
+            notes.append(
+                f"the difference is no larger than the engine's noise: of {run.spec.model} {100 * share:.1f} % of "
+                "verdicts change with what is asked beside them (adhere stable)"
+            )
+    return notes
 
 
 def _over_draws(run: Run, *sides: Side) -> dict[str, Difference]:

@@ -16,6 +16,7 @@ from adhere.report.run.view import (
     Group,
     RunFacts,
     accounting_line,
+    batch_note,
     groups,
     notes_of_kinds,
     request_line,
@@ -105,7 +106,7 @@ def _numbers(spec: RunSpec, summary: Summary, width: int, *, details: bool) -> l
     facts = {
         "answers": accounting_line(summary.accounting),
         "coverage": f"{percent(summary.coverage)} of answers passed or failed",
-        "engine": f"{spec.engine.name} {spec.engine.version}, {spec.engine.precision}",
+        "engine": f"{spec.engine.name} {spec.engine.version}, {spec.engine.precision}{batch_note(spec.engine)}",
         "sampling": sampling_line(spec.sampling, spec.draws),
     }
     if request := request_line(spec.engine):

@@ -169,6 +169,12 @@ def accounting_line(accounting: Accounting) -> str:
     return f"n {count(accounting.n)} = " + " + ".join(f"{count(getattr(accounting, part))} {part}" for part in parts)
 
 
+def batch_note(engine: EngineInfo) -> str:
+    """Return what an engine says of whether its answers depend on their batch, as the end of a line; empty: nothing."""
+    said = engine.settings.get("batch_invariant")
+    return "" if said is None else f"; batch_invariant: {said}"
+
+
 def request_line(engine: EngineInfo) -> str:
     """Return what was added to every request and left out of it, `top_k=20; without seed`; empty: nothing."""
     send, omit = engine.settings.get("send"), engine.settings.get("omit")

@@ -1,0 +1,69 @@
+"""`adhere stable MODEL`."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adhere.cli.endpoint import endpoint_given, endpoint_options
+from adhere.cli.offer import model_names, suite_names
+from adhere.progress import for_terminal
+from adhere.terminal import columns, show
+
+if TYPE_CHECKING:
+    from adhere.models.http.options import EndpointOptions
+
+
+@click.command("stable")
+@click.argument("name", metavar="MODEL", shell_complete=model_names)
+@click.option("--suite", default="core", show_default=True, shell_complete=suite_names, help="What is asked.")
+@click.option("--limit", type=click.IntRange(2), default=60, show_default=True, help="Prompts, each asked three times.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of a generated suite, and of the other order.")
+@click.option("--max-new-tokens", type=click.IntRange(1), help="Longer answers are cut [the suite's own limit].")
+@click.option("--engine", help="openvino or transformers, where a model has both.")
+@click.option("--precision", type=click.Choice(["fp32", "bf16", "auto"]), help="Of the transformers engine [fp32].")
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), help="Of the transformers engine [auto].")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
+    help="The folder of the runs that it is told beside.")  # fmt: skip
+@endpoint_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    name: str, suite: str, limit: int, seed: int, max_new_tokens: int | None, engine: str | None,
+    precision: str | None, device: str | None, out: Path, endpoint: EndpointOptions, as_json: bool,
+) -> None:  # fmt: skip
+    """How many greedy answers change with what is asked beside them: alone, together, and in another order.
+
+    What changes is the engine's noise. It is stored in OUT, and adhere compare says where a difference is no larger.
+    """
+    from adhere import suites
+    from adhere.cli.offer import fetch_and_use
+    from adhere.models.catalog import is_endpoint, open_model
+    from adhere.pipeline.stable import measure_stability, store
+    from adhere.report.tables.stable import stable_text
+    from adhere.schema import encode
+
+    progress = for_terminal()
+    loaded = suites.load(suite, seed=seed, limit=limit)
+    through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
+    opened = partial(
+        open_model, name, engine=engine, precision=precision, device=device, endpoint=through, say=progress.say
+    )
+    model = fetch_and_use(opened, progress)
+    try:
+        found = measure_stability(model, loaded, max_new_tokens=max_new_tokens, seed=seed, progress=progress)
+    finally:
+        model.close()
+    path = store(found, out)
+    shares = {"text_share": found.text_share, "verdict_share": found.verdict_share}
+    show(encode({**_fields(found), **shares}) if as_json else stable_text(found, width=columns()))
+    progress.say(f"Stored: {path}")
+
+
+def _fields(found: object) -> dict[str, object]:
+    import msgspec
+
+    fields: dict[str, object] = msgspec.to_builtins(found)
+    return fields
