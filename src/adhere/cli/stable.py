@@ -41,9 +41,10 @@ def command(
     from adhere import suites
     from adhere.cli.offer import fetch_and_use
     from adhere.models.catalog import is_endpoint, open_model
-    from adhere.pipeline.stable import measure_stability, store
+    from adhere.pipeline.stable import measure_stability
     from adhere.report.tables.stable import stable_text
     from adhere.schema import encode
+    from adhere.store.stability import store
 
     progress = for_terminal()
     loaded = suites.load(suite, seed=seed, limit=limit)

@@ -11,11 +11,8 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from pathlib import Path
 
-import msgspec
-
-from adhere.errors import IntegrityError, UsageError
+from adhere.errors import UsageError
 from adhere.models.base import Model, Request
 from adhere.pipeline.chunks import batch_invariant
 from adhere.pipeline.episodes import is_episode
@@ -23,61 +20,10 @@ from adhere.pipeline.judge import judge_text
 from adhere.pipeline.outcomes import keeps_all
 from adhere.pipeline.respond import ask, request_of, sampling_of
 from adhere.progress import Progress, Silent
-from adhere.schema import Prompt, Record, Response, Sampling, content_hash, decode, encode, write_atomic
-from adhere.store.manifest import RunSpec, slug
+from adhere.schema import Prompt, Response, Sampling
+from adhere.store.manifest import RunSpec
+from adhere.store.stability import Stability, Way, engine_hash
 from adhere.suites.base import Suite
-
-FOLDER = "stable"
-
-
-class Way(Record, frozen=True):
-    """One way of asking: of how many prompts the text differs from the one drawn alone, and of how many the verdict."""
-
-    way: str
-    answers: int
-    texts: int
-    verdicts: int
-
-
-class Stability(Record, frozen=True):
-    """What `adhere stable` found.
-
-    Attributes:
-        model: Its name.
-        engine_sha256: Identity of the engine, so that only runs of it are told.
-        suite: What was asked.
-        suite_sha256: Its identity.
-        max_new_tokens: The limit of an answer.
-        prompts: First turns that were asked in each way.
-        batch_invariant: What the engine says of itself.
-        ways: See Way.
-        failed: Prompts with a failed call in any way; they are not counted.
-    """
-
-    version: int
-    model: str
-    engine_sha256: str
-    suite: str
-    suite_sha256: str
-    max_new_tokens: int
-    prompts: int
-    batch_invariant: str
-    ways: tuple[Way, ...]
-    failed: int = 0
-
-    @property
-    def text_share(self) -> float | None:
-        """The largest share of texts that changed; None where no prompt was answered in every way."""
-        return self._share("texts")
-
-    @property
-    def verdict_share(self) -> float | None:
-        """The largest share of verdicts that changed; None where no prompt was answered in every way."""
-        return self._share("verdicts")
-
-    def _share(self, field: str) -> float | None:
-        shares = [getattr(way, field) / way.answers for way in self.ways if way.answers]
-        return max(shares) if shares else None
 
 
 def measure_stability(
@@ -166,34 +112,4 @@ def _passes(prompt: Prompt, response: Response) -> bool | None:
     return keeps_all([verdict.outcome for verdict in verdicts], len(turn.constraints))
 
 
-def engine_hash(spec: RunSpec) -> str:
-    """Return the identity of a run's engine and model."""
-    fields = msgspec.to_builtins(spec.engine)
-    settings = {name: value for name, value in fields["settings"].items() if name not in {"total_s", "batch_invariant"}}
-    return content_hash([spec.model, {**fields, "settings": settings}])
-
-
-def store(found: Stability, out: Path) -> Path:
-    """Write what was found below the folder of the runs; the same measurement again replaces it."""
-    name = content_hash([found.engine_sha256, found.suite_sha256, found.max_new_tokens, found.prompts])[:12]
-    path = out / FOLDER / f"{slug(found.model)}-{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, encode(found))
-    return path
-
-
-def stored_for(spec: RunSpec, runs: Path) -> Stability | None:
-    """Return what was found for the engine of a run, beside the runs; of several the largest share of verdicts."""
-    wanted = engine_hash(spec)
-    found = []
-    for path in sorted((runs / FOLDER).glob("*.json")):
-        try:
-            one = decode(path.read_bytes(), Stability)
-        except (OSError, IntegrityError, msgspec.MsgspecError):
-            continue
-        if one.engine_sha256 == wanted and one.verdict_share is not None:
-            found.append(one)
-    return max(found, key=lambda one: one.verdict_share or 0.0, default=None)
-
-
-__all__ = ["Stability", "Way", "measure_stability", "store", "stored_for"]
+__all__ = ["measure_stability"]

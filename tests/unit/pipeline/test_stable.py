@@ -14,9 +14,10 @@ from adhere.errors import UsageError
 from adhere.models.base import Request
 from adhere.pipeline.compare import compare_runs
 from adhere.pipeline.evaluate import evaluate_sync
-from adhere.pipeline.stable import measure_stability, store, stored_for
+from adhere.pipeline.stable import measure_stability
 from adhere.report.tables.stable import stable_text
 from adhere.schema import ConstraintRef, EngineInfo, Prompt, Response, Sampling, Turn
+from adhere.store.stability import store, stored_for
 from adhere.suites.base import Suite
 
 RULE = ConstraintRef("case:lower", {})

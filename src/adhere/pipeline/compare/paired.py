@@ -11,12 +11,12 @@ import msgspec
 from adhere.errors import RunMismatch
 from adhere.pipeline.compare.sides import SideTest
 from adhere.pipeline.outcomes import by_slice, pass_rates
-from adhere.pipeline.stable import stored_for
 from adhere.schema import Prompt, Record, View, encode
 from adhere.stats import fit_crossed
 from adhere.stats.draws import all_of, any_of, steps_to
 from adhere.store.manifest import RunSpec, differences
 from adhere.store.run import Key, Run
+from adhere.store.stability import stored_for
 from adhere.store.summary import Floor
 from adhere.suites.pictures import DRAWN, drawn_key
 

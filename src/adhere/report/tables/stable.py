@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from adhere.pipeline.stable import Stability
 from adhere.report.pieces.numbers import count, percent, plural
 from adhere.report.pieces.text_table import heading, paragraph, text_table
+from adhere.store.stability import Stability
 from adhere.terminal import one_line
 
 
