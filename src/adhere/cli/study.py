@@ -23,7 +23,7 @@ TEXT_WIDTH = 110  # the names of five arms beside their numbers
 
 
 @click.command("study")
-@click.argument("spec", type=click.Path(path_type=Path, dir_okay=False), metavar="STUDY.toml")
+@click.argument("specs", nargs=-1, type=click.Path(path_type=Path), metavar="STUDY.toml")
 @click.option("--out", type=click.Path(path_type=Path), help="Where the study is stored [studies/NAME].")
 @click.option("--start", metavar="MODEL", shell_complete=model_names, help="The start model, instead of the file's.")
 @click.option("--seeds", metavar="N|LIST", help="How many seeds (5) or which (3,5,8), instead of the file's.")
@@ -65,6 +65,11 @@ TEXT_WIDTH = 110  # the names of five arms beside their numbers
     is_flag=True,
     help="Compare arms that are answered, prompted or stopped in different ways; the page says so.",
 )
+@click.option(
+    "--power",
+    is_flag=True,
+    help="How many seeds and prompts: from the folders of finished studies or pilots, else a guess from ours.",
+)
 @click.option("--plan", "only_plan", is_flag=True, help="Print what would be done and what it costs, and stop.")
 @side_options(
     side="Join what a harness scored item by item of this study's checkpoints. Nothing is trained. Repeatable.",
@@ -72,7 +77,7 @@ TEXT_WIDTH = 110  # the names of five arms beside their numbers
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
 def command(
-    spec: Path,
+    specs: tuple[Path, ...],
     out: Path | None,
     start: str | None,
     seeds: str | None,
@@ -86,6 +91,7 @@ def command(
     collect: bool,
     register: bool,
     across_engines: bool,
+    power: bool,
     only_plan: bool,
     sides: Sides,
     as_json: bool,
@@ -106,6 +112,10 @@ def command(
     from adhere.study.run.records import unpack
     from adhere.study.starts import places_of, put_together
 
+    if power:
+        _tell_power(specs, out, as_json=as_json)
+        return
+    spec = _only(specs)
     parse_shard(shard)
     processes = parse_jobs(jobs)
     study = load_study(spec, seeds=None if seeds is None else parse_seeds(seeds))
@@ -151,6 +161,36 @@ def command(
         write_atomic(page, starts_html(together).encode("utf-8", "replace"))
         show(encode(together) if as_json else starts_text(together, width=TEXT_WIDTH))
         progress.say(f"Report: {page}")
+
+
+def _only(paths: tuple[Path, ...]) -> Path:
+    if len(paths) != 1:
+        raise click.UsageError(f"Give one STUDY.toml, got {len(paths)}. Several folders go with --power")
+    if paths[0].is_dir():
+        raise click.UsageError(f"{paths[0]} is a folder; give the study's STUDY.toml")
+    return paths[0]
+
+
+def _tell_power(paths: tuple[Path, ...], out: Path | None, *, as_json: bool) -> None:
+    """Tables of power from the folders of studies; a spec's own folder where it has finished seeds."""
+    import msgspec
+
+    from adhere.report.study.power import power_html, power_text
+    from adhere.schema import encode, write_atomic
+    from adhere.study.outcome.designs import KNOWN
+    from adhere.study.outcome.power import components_of, power_table
+
+    found = [components_of(path) for path in paths if path.is_dir()]
+    tables = [(parts, power_table(parts)) for parts in found or KNOWN]
+    if as_json:
+        told = [{"components": parts, "designs": rows, "is_guess": not found} for parts, rows in tables]
+        show(encode(msgspec.to_builtins(told)))
+        return
+    show(power_text(tables, is_guess=not found, width=TEXT_WIDTH))
+    page = (out or Path()) / "power.html"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(page, power_html(tables, is_guess=not found).encode("utf-8", "replace"))
+    for_terminal().say(f"Page: {page}")
 
 
 def _with_options(study: StudySpec, *, start: str | None, device: str | None, across_engines: bool) -> StudySpec:

@@ -1,0 +1,81 @@
+"""How many seeds and prompts a study takes, for the terminal and as a page with a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adhere.report.page import render
+from adhere.report.pieces.charts import Line, curve
+from adhere.report.pieces.numbers import count, decimal, percent, points
+from adhere.report.pieces.text_table import heading, paragraph, text_table
+from adhere.study.outcome.designs import EFFECTS, Components, PowerRow
+
+HEADINGS = ("seeds", "prompts", "finds", *(f"{100 * effect:g} points" for effect in EFFECTS), "hours")
+NOTE = (
+    "finds: the difference that the interval excludes 0 for in 80 of 100 studies. Under each true difference: how "
+    "often it does. Verdicts also ask that no single seed decides, so a little less is answered. Hours: seeds like "
+    "those of the study that the variances come from, whatever the prompts."
+)
+
+
+def source_sentence(parts: Sequence[Components], *, is_guess: bool) -> str:
+    """Where the variances come from, and how far they reach."""
+    names = ", ".join(one.name for one in parts)
+    if is_guess:
+        return (
+            f"Nothing was measured for this question. The variances are those of {names}: a guess. A pilot of two or "
+            "three seeds tells its own: adhere study --power DIR"
+        )
+    first = parts[0]
+    sds = f"seeds {_sd(first.seed)}, queries {_sd(first.query)}, the rest {_sd(first.noise)} points"
+    return f"The variances are those of {names}. Of {first.name}, as standard deviations of a difference: {sds}."
+
+
+def _sd(variance: float) -> str:
+    return f"{100 * variance**0.5:.1f}"
+
+
+def power_rows(rows: Sequence[PowerRow]) -> list[list[str]]:
+    """A row a design."""
+    return [
+        [
+            count(row.seeds),
+            count(row.prompts),
+            points(row.detectable, signed=False),
+            *(percent(one, digits=0) for one in row.power),
+            decimal(row.hours),
+        ]
+        for row in rows
+    ]
+
+
+def power_text(tables: Sequence[tuple[Components, Sequence[PowerRow]]], *, is_guess: bool, width: int = 100) -> str:
+    """The designs of every study that was given, in at most `width` columns."""
+    lines = [heading("How many seeds and prompts?"), ""]
+    lines.append(paragraph(source_sentence([parts for parts, _ in tables], is_guess=is_guess), width=width))
+    for parts, rows in tables:
+        lines += ["", f"  {parts.name}", text_table([list(HEADINGS), *power_rows(rows)], width=width, left=0)]
+    return "\n".join([*lines, "", paragraph(NOTE, width=width)]) + "\n"
+
+
+def power_html(tables: Sequence[tuple[Components, Sequence[PowerRow]]], *, is_guess: bool) -> str:
+    """One self-contained page: a picture and a table a study."""
+    return render(
+        "study/power.html.jinja",
+        source=source_sentence([parts for parts, _ in tables], is_guess=is_guess),
+        note=NOTE,
+        headings=HEADINGS,
+        studies=[(parts.name, _chart(rows), _seeds(rows), power_rows(rows)) for parts, rows in tables],
+    )
+
+
+def _seeds(rows: Sequence[PowerRow]) -> list[int]:
+    return list(dict.fromkeys(row.seeds for row in rows))
+
+
+def _chart(rows: Sequence[PowerRow]) -> object:
+    """Power over the effects, a line a number of seeds, at the most prompts."""
+    most = max(row.prompts for row in rows)
+    lines = [Line(row.power, 1 + place % 7) for place, row in enumerate(row for row in rows if row.prompts == most)]
+    shown = ", ".join(f"{100 * effect:g}" for effect in EFFECTS)
+    return curve(lines, name=f"Power for true differences of {shown} points, on {most} prompts", is_rate=True)

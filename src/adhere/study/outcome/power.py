@@ -1,0 +1,102 @@
+"""How many seeds and prompts: the power of designs, from the variance components of a finished study or a pilot.
+
+    d[s, p] = Δ + seed[s] + query[q(p)] + noise[s, p]        (stats.crossed)
+
+The parts of a paired difference's variance are taken from records: how far seeds move it, how far queries do, and the
+rest, which is chance of one seed on one prompt (drawing among it). A design of other seeds and prompts is expected to
+have the same parts. Power is that of the interval to exclude 0; that no single seed decides (`002-verdict`) asks a
+little more. Without a pilot the parts are those of the committed studies, which are a guess for any other question.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from scipy.optimize import brentq
+
+from adhere.errors import UsageError
+from adhere.schema import convert, decode
+from adhere.stats import Crossed
+from adhere.store.files import read_regular
+from adhere.study.design.spec import StudySpec
+from adhere.study.outcome.asked import load_asked
+from adhere.study.outcome.contrast import Evaluations, fit_of, pairs_of
+from adhere.study.outcome.designs import EFFECTS, PROMPTS, SEEDS, WANTED, Components, PowerRow
+from adhere.study.outcome.reproduce import RECORDS, RESULT, stored_evaluations
+from adhere.study.outcome.result import StudyResult
+from adhere.study.run.records import unpack
+
+
+def components_of(directory: Path) -> Components:
+    """The parts of a finished study's primary difference, from its result and packed records.
+
+    Raises:
+        UsageError: A file is missing, or the study has one seed, which tells nothing of how seeds differ.
+    """
+    for name in (RESULT, RECORDS):
+        if not (directory / name).is_file():
+            raise UsageError(f"{directory} holds no {name}. Pack a study's records by adhere study SPEC --records FILE")
+    result = decode(read_regular(directory / RESULT), StudyResult)
+    spec = convert(result.spec, StudySpec)
+    with tempfile.TemporaryDirectory() as place:
+        unpack(directory / RECORDS, Path(place))
+        own = load_asked(Path(place), sha256=result.suite_sha256, is_ours=not spec.asked)[""]
+        runs = stored_evaluations(Path(place), result.runs)[""]
+    evaluations = Evaluations(runs, own.prompts, result.seeds, counts=spec.verdict.counts)
+    fit = fit_of(pairs_of(spec.verdict.primary, evaluations), evaluations)
+    if fit is None or fit.seeds < 2:
+        raise UsageError(f"{directory}: needs at least two finished seeds: one tells nothing of how seeds differ")
+    per_seed = result.minutes / len(result.seeds_finished) if result.seeds_finished else None
+    return parts_of(fit, name=result.name, minutes_per_seed=per_seed)
+
+
+def parts_of(fit: Crossed, *, name: str, minutes_per_seed: float | None) -> Components:
+    """The components behind a fit, from its mean squares; a part that comes out below 0 is 0."""
+    cells = fit.seeds * fit.queries
+    ms_query, ms_seed = fit.var_least * cells, fit.var_seed * cells
+    noise = ms_query - fit.var_query * cells
+    return Components(
+        name,
+        max(0.0, ms_seed - noise) / fit.queries,
+        max(0.0, ms_query - noise) / fit.seeds,
+        noise,
+        fit.prompts / fit.queries,
+        minutes_per_seed,
+    )
+
+
+def design_of(parts: Components, *, seeds: int, prompts: int) -> Crossed:
+    """What a study of so many seeds and prompts is expected to find around a difference of 0."""
+    queries = max(2, round(prompts / parts.prompts_per_query))
+    var_seed = parts.seed / seeds + parts.noise / (seeds * queries)
+    var_query = parts.query / queries
+    least = (seeds * parts.query + parts.noise) / (seeds * queries)
+    return Crossed(0.0, var_seed, seeds - 1, var_query, queries - 1, least, seeds, queries, prompts)
+
+
+def power_of(design: Crossed, effect: float, *, confidence: float = 0.95) -> float:
+    """The chance that the interval excludes 0 on the side of a true difference of `effect`."""
+    beyond = effect - design.half_width(confidence)
+    if beyond == 0:
+        return 0.5
+    top = design.upper(1 - 1e-9)
+    if abs(beyond) >= top:
+        return 1.0 if beyond > 0 else 0.0
+    share = float(brentq(lambda p: design.upper(p) - abs(beyond), 0.5, 1 - 1e-9))
+    return share if beyond > 0 else 1 - share
+
+
+def power_table(
+    parts: Components, *, seeds: Sequence[int] = SEEDS, prompts: Sequence[int] = PROMPTS, confidence: float = 0.95
+) -> list[PowerRow]:
+    """Every design of a grid. Hours are of training and asking as the study had them, whatever the prompts."""
+    rows = []
+    for n in seeds:
+        for size in prompts:
+            design = design_of(parts, seeds=n, prompts=size)
+            hours = None if parts.minutes_per_seed is None else n * parts.minutes_per_seed / 60
+            power = [power_of(design, effect, confidence=confidence) for effect in EFFECTS]
+            rows.append(PowerRow(n, size, design.detectable(confidence, power=WANTED), power, hours))
+    return rows
