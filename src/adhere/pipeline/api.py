@@ -9,7 +9,7 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from adhere.constraints.base import Constraint
     from adhere.constraints.published.shared.registry import PublishedConstraint
     from adhere.models.base import Model
+    from adhere.models.http.options import EndpointOptions
     from adhere.pipeline.compare.paired import Comparison
     from adhere.store.run import Run
 
@@ -207,7 +208,7 @@ def constraint(
 
 
 def evaluate(
-    model: str | Model,
+    model: str | Model | Callable[..., Any],
     suite: Any,
     out: Path | str = "runs",
     *,
@@ -217,12 +218,15 @@ def evaluate(
     max_new_tokens: int | None = None,
     temperature: float | None = None,
     mode: Mode = "reference",
+    concurrency: int | None = None,
+    name: str | None = None,
+    endpoint: EndpointOptions | None = None,
 ) -> Run:
     """Measure a model, as `adhere eval` does: the same call resumes, and the same measurement has the same directory.
 
     Args:
-        model: A name as the command line takes it (`local/smollm2-135m`, `http://127.0.0.1:8000/v1#NAME`), or any
-            Model, which stays open.
+        model: A name as the command line takes it (`local/smollm2-135m`, `http://127.0.0.1:8000/v1#NAME`); a plain
+            function, sync or async, from a prompt's text (or `messages`) to an answer's; or any Model, which stays open.
         suite: A name, a Suite, or a list or DataFrame of prompts (see `suites.own`).
         out: The Run gets a folder of its own in it.
         draws: Answers per prompt.
@@ -231,6 +235,10 @@ def evaluate(
         max_new_tokens: Longer answers are cut; None: the suite's own limit.
         temperature: 0 is greedy; None: the suite's own.
         mode: Judge published kinds as published, or with their defects mended.
+        concurrency: Of a function, calls at once [1]; of an endpoint, requests at once, at most.
+        name: What a function is called in the Run [`python/` and its own name]. A function with the same code and name is
+            the same model: give another name where it depends on something else.
+        endpoint: How an endpoint is talked to.
 
     Returns:
         The sealed Run: `run.summary()` has the rates, `run.to_pandas()` a row a verdict.
@@ -239,7 +247,6 @@ def evaluate(
         UnknownName: No such model or suite.
         UsageError: The suite or a setting cannot be used.
     """
-    from adhere.models.catalog import open_model
     from adhere.pipeline.evaluate import EvalSpec, evaluate_sync
     from adhere.suites import Suite, load
     from adhere.suites.own import suite_of
@@ -247,13 +254,51 @@ def evaluate(
     found = load(suite, seed=seed) if isinstance(suite, str) else suite if isinstance(suite, Suite) else suite_of(suite)
     found = found.cut(limit)
     sampling = found.sampled(max_new_tokens=max_new_tokens, temperature=temperature, seed=seed)
-    opened = open_model(model) if isinstance(model, str) else model
+    opened = _model_of(model, concurrency=concurrency, name=name, endpoint=endpoint)
     try:
         directory = EvalSpec(found, sampling, draws, mode).run_spec(opened).directory(Path(out))
         return evaluate_sync(opened, found, directory, sampling=sampling, draws=draws, mode=mode)
     finally:
         if isinstance(model, str):
             opened.close()
+
+
+def _model_of(
+    model: str | Model | Callable[..., Any], *, concurrency: int | None, name: str | None,
+    endpoint: EndpointOptions | None,
+) -> Model:  # fmt: skip
+    """Return the Model that somebody gave in any form.
+
+    Raises:
+        UsageError: It is none, or an option is not for it.
+    """
+    from dataclasses import replace
+
+    from adhere.models.base import Model
+    from adhere.models.called import FunctionModel
+    from adhere.models.catalog import is_endpoint, open_model
+    from adhere.models.http.options import EndpointOptions
+
+    is_function = callable(model) and not isinstance(model, Model)
+    if name is not None and not is_function:
+        raise UsageError(f"name={name!r}: only a function is named; {model!r} has a name")
+    if is_function:
+        if endpoint is not None:
+            raise UsageError("endpoint: a function is called here, so endpoint options do not apply to it")
+        return FunctionModel(model, name=name, concurrency=concurrency or 1)  # type: ignore[arg-type]
+    if isinstance(model, str):
+        if concurrency is not None:
+            if not is_endpoint(model):
+                raise UsageError(
+                    f"concurrency={concurrency}: {model} runs here, which decides itself what it decodes at once"
+                )
+            endpoint = replace(endpoint or EndpointOptions(), concurrency=concurrency)
+        return open_model(model, endpoint=endpoint)
+    if concurrency is not None or endpoint is not None:
+        raise UsageError("concurrency and endpoint are for names and functions; a Model decides that itself")
+    if not isinstance(model, Model):
+        raise UsageError(f"model: a name, a function or a Model, got {type(model).__name__}")
+    return model
 
 
 def compare(run_a: Run | Path | str, run_b: Run | Path | str, *, view: View = "strict") -> Comparison:
