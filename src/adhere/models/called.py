@@ -1,8 +1,8 @@
 """A plain Python function as a Model: `adhere.evaluate(function, suite, concurrency=8)`.
 
 A function whose first parameter is called `messages` is given the conversation, `[{"role": …, "content": …}]`; any
-other the text of the user's one message. It may be sync (called in threads) or async, and also takes `seed`, `temperature`,
-`top_p` and `max_new_tokens` where it has parameters of these names.
+other the text of the user's one message. It may be sync (called in threads) or async, and also takes `seed`,
+`temperature`, `top_p` and `max_new_tokens` where it has parameters of these names.
 """
 
 from __future__ import annotations

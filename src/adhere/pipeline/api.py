@@ -226,7 +226,7 @@ def evaluate(
 
     Args:
         model: A name as the command line takes it (`local/smollm2-135m`, `http://127.0.0.1:8000/v1#NAME`); a plain
-            function, sync or async, from a prompt's text (or `messages`) to an answer's; or any Model, which stays open.
+            function, sync or async, from a prompt's text (or `messages`) to an answer's; any Model, which stays open.
         suite: A name, a Suite, or a list or DataFrame of prompts (see `suites.own`).
         out: The Run gets a folder of its own in it.
         draws: Answers per prompt.
@@ -236,8 +236,8 @@ def evaluate(
         temperature: 0 is greedy; None: the suite's own.
         mode: Judge published kinds as published, or with their defects mended.
         concurrency: Of a function, calls at once [1]; of an endpoint, requests at once, at most.
-        name: What a function is called in the Run [`python/` and its own name]. A function with the same code and name is
-            the same model: give another name where it depends on something else.
+        name: What a function is called in the Run [`python/` and its own name]. A function with the same code and name
+            is the same model: give another name where it depends on something else.
         endpoint: How an endpoint is talked to.
 
     Returns:
