@@ -13,7 +13,8 @@ from pathlib import Path
 
 from benchmarks.sources import ROOT
 
-from adhere.constraints import Choice, Constraint, Domain, ListOf, Whole, Words, make, registry
+from adhere.constraints import Constraint, make, registry
+from adhere.report.tables.kinds import domain_text
 
 PAGE = ROOT / "docs" / "reference" / "constraints.md"
 HEAD = """# Own kinds of constraint
@@ -23,19 +24,6 @@ Made by `python -m benchmarks.pages.constraints` from the registry. Kinds of a *
 Of each kind: its id, its parameters with the values that they may take, one of its wordings, and an answer that passes
 and one that fails with the reason that is given for it.
 """
-
-
-def domain_text(domain: Domain) -> str:
-    """The values of a domain, in a few words."""
-    if isinstance(domain, Whole):
-        return f"{domain.low} to {domain.high}"
-    if isinstance(domain, Words):
-        return f"text of up to {domain.longest} characters"
-    if isinstance(domain, Choice):
-        return "one of " + ", ".join(f"`{name}`" for name in domain.names)
-    if isinstance(domain, ListOf):
-        return f"{domain.fewest} to {domain.most} different values, each {domain_text(domain.item)}"
-    return (type(domain).__doc__ or "").partition("\n")[0].rstrip(".").lower()
 
 
 def code(text: str) -> str:

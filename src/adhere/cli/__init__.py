@@ -47,6 +47,7 @@ COMMANDS = {
     "serve": ("adhere.cli.serve", "Serve a local model as an OpenAI-compatible endpoint on 127.0.0.1."),
     "fetch": ("adhere.cli.fetch", "Get an embedded model, pinned by hash, or the file of a published suite."),
     "example": ("adhere.cli.example", "Write an example spec, so that nothing needs the clone."),
+    "explain": ("adhere.cli.explain", "What a kind of constraint means, with wordings and examples."),
     "list": ("adhere.cli.list", "List constraints, suites, models, stages or runs."),
     "doctor": ("adhere.cli.doctor", "Check this machine and installation."),
 }

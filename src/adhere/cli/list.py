@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +23,7 @@ COLUMNS = {"suites": ("name", "size", "tokens", "made", "paper", "answers")}
 
 @click.command("list")
 @click.argument("what", type=click.Choice(WHAT))
+@click.argument("pattern", required=False, metavar="[PATTERN]")
 @click.option(
     "--dir",
     "directory",
@@ -40,8 +43,11 @@ COLUMNS = {"suites": ("name", "size", "tokens", "made", "paper", "answers")}
     ),
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
-def command(what: str, directory: Path, problems_of: str | None, as_json: bool) -> None:
-    """List what there is."""
+def command(what: str, pattern: str | None, directory: Path, problems_of: str | None, as_json: bool) -> None:
+    """List what there is; with a PATTERN what has it in its name, or matches it (`length:*`).
+
+    Into a file or a pipe each is one line, however long.
+    """
     from adhere.errors import UsageError
     from adhere.schema import encode
 
@@ -58,16 +64,38 @@ def command(what: str, directory: Path, problems_of: str | None, as_json: bool) 
             raise UsageError(f"--problems {problems_of} goes with `adhere list suites`, not with `adhere list {what}`")
         listings["suites"] = lambda: _problems(problems_of)
     rows = listings[what]()
+    if pattern is not None:
+        rows = _matching(rows, pattern)
     if as_json:
         show(encode(rows))
     elif rows:
         shown = [{name: row[name] for name in COLUMNS.get(what, row)} for row in rows] if problems_of is None else rows
-        show(_table(shown, columns()))
+        is_piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+        show(_lines(shown) if is_piped else _table(shown, columns()))
         if what in COLUMNS and problems_of is None:
             show(f"Everything known of them: adhere list {what} --json", err=True)
     else:
         subject = f"problems of {problems_of}" if problems_of else what
+        subject += f" like {pattern!r}" if pattern is not None else ""
         show(f"No {subject}" + (f" in {directory}" if what == "runs" else ""), err=True)
+
+
+def _matching(rows: list[dict[str, Any]], pattern: str) -> list[dict[str, Any]]:
+    """The rows whose name (their first column) has the pattern in it, or matches it."""
+    from fnmatch import fnmatchcase
+
+    wanted = pattern.lower()
+    names = [str(next(iter(row.values()))).lower() for row in rows]
+    return [row for row, name in zip(rows, names, strict=True) if wanted in name or fnmatchcase(name, wanted)]
+
+
+def _lines(rows: list[dict[str, Any]]) -> str:
+    """A line a row, its columns aligned and the last one as long as it is."""
+    cells = [list(rows[0])] + [[_cell(value) for value in row.values()] for row in rows]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]) - 1)] + [0]
+    return "\n".join(
+        "  ".join(cell.ljust(size) for cell, size in zip(line, widths, strict=True)).rstrip() for line in cells
+    )
 
 
 def _constraints() -> list[dict[str, Any]]:

@@ -81,6 +81,7 @@ WORKS: dict[str, int] = {
     "example quickstart": 0,
     f"reproduce {ROOT / 'docs' / 'studies' / 'zoo'}": 0,
     "list models": 0,
+    "explain length:at_most": 0,
     "list stages": 0,
     "list runs": 0,
     f"doctor {RUN}": 0,

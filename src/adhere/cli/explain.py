@@ -1,0 +1,22 @@
+"""`adhere explain KIND`."""
+
+from __future__ import annotations
+
+import click
+
+from adhere.terminal import columns, show
+
+
+@click.command("explain")
+@click.argument("kinds", nargs=-1, required=True, metavar="KIND...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
+def command(kinds: tuple[str, ...], as_json: bool) -> None:
+    """What a kind of constraint means: its wordings, an answer that passes and one that fails, defects that are mended.
+
+    KIND is an id such as length:at_most: adhere list constraints PATTERN.
+    """
+    from adhere.report.tables.kinds import explain_kind, kind_text
+    from adhere.schema import encode
+
+    found = [explain_kind(name) for name in kinds]
+    show(encode(found) if as_json else "\n\n".join(kind_text(one, width=columns()) for one in found))
