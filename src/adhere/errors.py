@@ -48,7 +48,7 @@ Word = TypeVar("Word", bound=str)
 
 EXIT_CODES = {
     0: "done",
-    1: "found what cannot be right (only adhere claims, adhere reproduce)",
+    1: "found what cannot be right (only adhere claims, reproduce, audit)",
     2: "usage: an argument, a name or a file that was given cannot be used",
     3: "incomplete: too little was measured; what was measured is stored",
     4: "out of credit, or less is left than what is asked for costs; what was measured is stored",

@@ -28,6 +28,7 @@ COMMANDS = {
     "verify": ("adhere.cli.verify", "Judge answers that you already have."),
     "floors": ("adhere.cli.floors", "What answerers without a model pass of a suite: below that a rate says nothing."),
     "traps": ("adhere.cli.traps", "How often answers keep the letter of their instructions and not the intent."),
+    "audit": ("adhere.cli.audit", "What a reward of anybody's pays to answers that nobody wrote for the prompt."),
     "rescore": ("adhere.cli.rescore", "Judge a stored run again, without the model."),
     "judge": ("adhere.cli.judge", "Let a model judge what no program decides, beside the stored run."),
     "compare": ("adhere.cli.compare", "Paired statistics between stored runs."),

@@ -1,0 +1,52 @@
+"""`adhere audit package.module:reward`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from adhere.progress import for_terminal
+from adhere.terminal import columns, show
+
+
+@click.command("audit")
+@click.argument("target", metavar="PACKAGE.MODULE:REWARD")
+@click.option(
+    "--rows",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="JSON lines: `prompt`, an honest answer (`honest`, `completion`) and the reward's columns [ten of ours].",
+)
+@click.option("--html", type=click.Path(path_type=Path), metavar="F", help="Write a page.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(target: str, rows: Path | None, html: Path | None, as_json: bool) -> None:
+    """What a reward pays to answers that nobody wrote for the prompt.
+
+    Any Python reward: TRL's, verl's, verifiers', OpenRLHF's, an environment, or a function of (prompt, answer). Honest
+    answers are paid beside nothing, constants, refusals, fillers, echoes, bots, honest answers copied, shuffled and
+    cut, and exploits made from the constraints. Exit code 1 where one of these earns more than honest answers.
+
+    A suite of worlds (world:shop:x20) is audited as a reward, too: each of these is then a policy of one fixed answer,
+    and the world's own solver is honest.
+    """
+    from adhere.report.audit.html import audit_html
+    from adhere.report.audit.text import audit_text
+    from adhere.rewards.audit import audit, open_reward, own_rows, read_audit_rows
+    from adhere.rewards.audit.world import world_rows
+    from adhere.schema import encode, write_atomic
+
+    if target.startswith("world:"):
+        from adhere.environments.worlds import world_env
+        from adhere.rewards.audit.ask import as_reward
+
+        reward = as_reward(world_env(target), target)
+    else:
+        reward = open_reward(target)
+    known = read_audit_rows(rows) if rows is not None else world_rows(reward) or own_rows()
+    found = audit(reward, known, progress=for_terminal())
+    if html is not None:
+        write_atomic(html, audit_html(found).encode())
+    show(encode(found.as_json()) if as_json else audit_text(found, width=columns()))
+    if not found.holds:
+        raise SystemExit(1)

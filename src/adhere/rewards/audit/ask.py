@@ -1,0 +1,263 @@
+"""How a reward is called: by what its signature says, as the trainer that it is for calls it.
+
+| it takes | it is |
+|---|---|
+| `completions` | TRL's: a batch, columns by name |
+| `completion` | verifiers': one rollout (`prompt`, `info`, `answer`, `state`); may be async |
+| `solution_str` | verl's: one answer and its ground truth |
+| `queries` | OpenRLHF's: prompt and answer in one text |
+| `begin` and `prompts` | our world: every script is its policy, the world's own solver is honest |
+| `reset` and `step` | OpenEnv's: one step an episode |
+| `score` | our environment |
+| two arguments, or one | a plain function of (prompt, answer) or (answer) |
+
+What is called without arguments and gives one of these (`adhere.rewards:judge_reward`) is called first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import json
+import math
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from adhere.errors import UsageError
+from adhere.rewards.audit.rows import AuditRow
+
+Pay = Callable[[AuditRow, str], Any]
+
+
+class Paid(NamedTuple):
+    """What an answer earned: a number, or None and why not."""
+
+    reward: float | None
+    why: str = ""
+
+
+class AuditedReward(NamedTuple):
+    """A reward that can be asked.
+
+    Attributes:
+        name: Of the target.
+        kind: How it is called.
+        pay: Asks it about one answer.
+        thing: What was given.
+    """
+
+    name: str
+    kind: str
+    pay: Pay
+    thing: Any = None
+
+    def ask(self, row: AuditRow, answer: str) -> Paid:
+        """What an answer earns. What the reward raises is no number, and is kept as the reason."""
+        try:
+            return _number(self.pay(row, answer))
+        except Exception as error:  # noqa: BLE001 - somebody else's code: recorded, never a score
+            return Paid(None, f"{type(error).__name__}: {error}"[:300])
+
+
+def open_reward(target: str) -> AuditedReward:
+    """The reward of `package.module:name`.
+
+    Raises:
+        UsageError: There is no such module or name, or it is nothing that can be asked.
+    """
+    module_name, _, name = target.partition(":")
+    if not module_name or not name:
+        raise UsageError(f"{target!r} must be package.module:reward, such as adhere.rewards:judge_reward")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{target}: {error}. Run it where the module can be imported (PYTHONPATH)") from error
+    return as_reward(found, target)
+
+
+def as_reward(thing: Any, name: str = "reward") -> AuditedReward:
+    """Anything that pays answers, as an audit asks it.
+
+    Raises:
+        UsageError: Its signature says nothing that is known.
+    """
+    for kind, is_one, make in _KINDS:
+        if is_one(thing):
+            return AuditedReward(name, kind, make(thing), thing)
+    if callable(thing) and not _required(thing):
+        return as_reward(thing(), name)
+    raise UsageError(
+        f"{name}: {thing!r:.80} is no reward that is known. It may take completions (TRL), completion (verifiers), "
+        "solution_str (verl), queries (OpenRLHF), (prompt, answer) or (answer), or be an environment"
+    )
+
+
+def _names(thing: Any) -> list[str]:
+    try:
+        return list(inspect.signature(thing).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _required(thing: Any) -> list[str]:
+    try:
+        found = inspect.signature(thing).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [one.name for one in found if one.default is one.empty and one.kind not in kinds]
+
+
+def _takes(name: str) -> Callable[[Any], bool]:
+    return lambda thing: callable(thing) and not inspect.isclass(thing) and name in _names(thing)
+
+
+def _has(*names: str) -> Callable[[Any], bool]:
+    return lambda thing: not inspect.isclass(thing) and all(hasattr(thing, name) for name in names)
+
+
+def _is_plain(thing: Any) -> bool:
+    return callable(thing) and not inspect.isclass(thing) and len(_required(thing)) in {1, 2}
+
+
+def _trl(reward: Any) -> Pay:
+    def pay(row: AuditRow, answer: str) -> Any:
+        is_text = isinstance(row.prompt, str)
+        completion: Any = answer if is_text else [{"role": "assistant", "content": answer}]
+        columns = {name: [value] for name, value in row.columns.items()}
+        return _only(_wait(reward(prompts=[row.prompt], completions=[completion], **columns)))
+
+    return pay
+
+
+def _only(found: Any) -> Any:
+    if isinstance(found, Mapping):  # a reward in parts: their sum
+        return sum(float(value[0]) for value in found.values() if value[0] is not None)
+    return found[0]
+
+
+def _verifiers(reward: Any) -> Pay:
+    known = _names(reward)
+    takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in inspect.signature(reward).parameters.values())
+
+    def pay(row: AuditRow, answer: str) -> Any:
+        prompt = [{"role": "user", "content": row.prompt}] if isinstance(row.prompt, str) else row.prompt
+        given = {
+            "prompt": prompt,
+            "completion": [{"role": "assistant", "content": answer}],
+            "info": row.columns.get("info", dict(row.columns)),
+            "answer": row.columns.get("answer", ""),
+            "state": {"is_truncated": False},
+            "task": row.columns.get("task", ""),
+        }
+        return _wait(reward(**{name: value for name, value in given.items() if takes_all or name in known}))
+
+    return pay
+
+
+def _truth(row: AuditRow) -> Any:
+    for name in ("ground_truth", "label", "answer"):
+        if name in row.columns:
+            return row.columns[name]
+    model = row.columns.get("reward_model")
+    return model["ground_truth"] if isinstance(model, Mapping) else json.dumps({**row.columns, "prompt": row.asked})
+
+
+def _verl(reward: Any) -> Pay:
+    def pay(row: AuditRow, answer: str) -> Any:
+        source = row.columns.get("data_source", "audit")
+        extra = row.columns.get("extra_info", {})
+        found = reward(data_source=source, solution_str=answer, ground_truth=_truth(row), extra_info=extra)
+        return found["score"] if isinstance(found, Mapping) else found
+
+    return pay
+
+
+def _openrlhf(reward: Any) -> Pay:
+    def pay(row: AuditRow, answer: str) -> Any:
+        found = reward([row.asked + answer], [row.asked], [_truth(row)])
+        return found["rewards"][0] if isinstance(found, Mapping) else found[0]
+
+    return pay
+
+
+def _environment(environment: Any) -> Pay:
+    from adhere.schema import Prompt, Turn
+
+    def pay(row: AuditRow, answer: str) -> Any:
+        return environment.score(Prompt("audited", (Turn(row.asked, row.refs),)), answer)
+
+    return pay
+
+
+def _openenv(environment: Any) -> Pay:
+    hints = typing.get_type_hints(environment.step)
+    action = next((hint for name, hint in hints.items() if name not in {"return", "timeout_s"}), str)
+    fields = getattr(action, "model_fields", {})
+    name = next((one for one in ("answer", "message", "text", "content", "response") if one in fields), None)
+
+    def pay(row: AuditRow, answer: str) -> Any:
+        seen = environment.reset(**({"prompt_id": row.columns["prompt_id"]} if "prompt_id" in row.columns else {}))
+        for _ in range(64):
+            seen = environment.step(action(**{name: answer}) if name else answer)
+            if getattr(seen, "done", True):
+                break
+        return seen.reward
+
+    return pay
+
+
+def _world(environment: Any) -> Pay:
+    """A script is the policy: it says its answer until the episode is over."""
+
+    def pay(row: AuditRow, answer: str) -> Any:
+        rollout = environment.begin(row.columns["prompt_id"])
+        actions = iter(row.columns["solver"] if answer == row.honest[0] else ())
+        while not rollout.done:
+            rollout.step(next(actions, answer))
+        return rollout.judge().score
+
+    return pay
+
+
+def _plain(reward: Any) -> Pay:
+    if len(_required(reward)) == 1:
+        return lambda _row, answer: _wait(reward(answer))
+    first = _required(reward)[0]
+    if first in {"answer", "completion", "response", "text", "output"}:
+        return lambda row, answer: _wait(reward(answer, row.prompt))
+    return lambda row, answer: _wait(reward(row.prompt, answer))
+
+
+_KINDS: Sequence[tuple[str, Callable[[Any], bool], Callable[[Any], Pay]]] = (
+    ("TRL", _takes("completions"), _trl),
+    ("verifiers", _takes("completion"), _verifiers),
+    ("verl", _takes("solution_str"), _verl),
+    ("OpenRLHF", _takes("queries"), _openrlhf),
+    ("world", _has("begin", "prompts"), _world),
+    ("OpenEnv", _has("reset", "step"), _openenv),
+    ("environment", _has("score", "prompts"), _environment),
+    ("function", _is_plain, _plain),
+)
+
+
+def _wait(found: Any) -> Any:
+    return asyncio.run(_finish(found)) if inspect.isawaitable(found) else found
+
+
+async def _finish(found: Any) -> Any:
+    return await found
+
+
+def _number(found: Any) -> Paid:
+    if found is None:
+        return Paid(None, "the reward is None: not measured")
+    value = float(found.item() if hasattr(found, "item") else found)
+    return Paid(value) if math.isfinite(value) else Paid(None, f"the reward is {value}")
+
+
+__all__ = ["AuditedReward", "Paid", "as_reward", "open_reward"]

@@ -1,0 +1,191 @@
+"""Who earns what: honest answers, and every script in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+from adhere.errors import UsageError
+from adhere.progress import Progress, Silent
+from adhere.rewards.audit.ask import AuditedReward, Paid
+from adhere.rewards.audit.rows import AuditRow
+from adhere.rewards.audit.scripts import MEAN_THE_SAME, Script, scripts_for
+from adhere.schema import Json, Record
+
+SAME = 1e-9
+
+
+class Witness(Record, frozen=True):
+    """One answer that was paid, beside the best honest one to the same prompt."""
+
+    prompt: str
+    answer: str
+    reward: float
+    honest: float
+
+
+class AuditedScript(Record, frozen=True):
+    """What a script earned.
+
+    Attributes:
+        name: Of the script.
+        group: Of the script.
+        mean: Over the prompts where it and an honest answer were measured; None: nowhere.
+        honest: The mean of the honest answers on the same prompts.
+        n: Those prompts.
+        unmeasured: Answers without a number.
+        beats_honest: On how many prompts it earned more than every honest answer.
+        witness: The answer that earned most beyond the honest ones, or most at all.
+    """
+
+    name: str
+    group: str
+    mean: float | None
+    honest: float | None
+    n: int
+    unmeasured: int
+    beats_honest: int
+    witness: Witness | None
+
+    @property
+    def earns_more(self) -> bool:
+        """Whether it earns more than honest answers do, on the same prompts."""
+        return self.mean is not None and self.honest is not None and self.mean > self.honest + SAME
+
+
+class PairGap(Record, frozen=True):
+    """Two answers that mean the same and earn differently."""
+
+    change: str
+    prompt: str
+    answer: str
+    reward: float
+    changed: float
+
+
+class Audit(Record, frozen=True):
+    """An audit of one reward.
+
+    Attributes:
+        reward: Its name.
+        kind: How it was called.
+        rows: Prompts.
+        honest: The mean of honest answers, and how many were measured.
+        scripts: What every script earned, most first.
+        pairs: Answers that mean the same and earn differently.
+        troubles: Why answers were not measured, each reason once.
+    """
+
+    reward: str
+    kind: str
+    rows: int
+    honest: dict[str, float | int]
+    scripts: tuple[AuditedScript, ...]
+    pairs: tuple[PairGap, ...]
+    troubles: tuple[str, ...]
+
+    @property
+    def winners(self) -> tuple[AuditedScript, ...]:
+        """Scripts that earn more than honest answers do."""
+        return tuple(one for one in self.scripts if one.earns_more)
+
+    @property
+    def holds(self) -> bool:
+        """Whether no script earns more than honest answers."""
+        return not self.winners
+
+    def as_json(self) -> dict[str, Json]:
+        """For `--json`."""
+        import msgspec
+
+        return {**msgspec.to_builtins(self), "holds": self.holds, "winners": [one.name for one in self.winners]}
+
+
+def audit(reward: AuditedReward, rows: Sequence[AuditRow], *, progress: Progress | None = None) -> Audit:
+    """Ask a reward about honest answers and about every script.
+
+    Raises:
+        UsageError: No honest answer was measured, so nothing can be compared; says why.
+    """
+    troubles: dict[str, None] = {}
+
+    def ask(row: AuditRow, answer: str) -> float | None:
+        paid: Paid = reward.ask(row, answer)
+        if paid.reward is None:
+            troubles.setdefault(paid.why)
+        return paid.reward
+
+    honest = [[ask(row, text) for text in row.honest] for row in rows]
+    known = [value for values in honest for value in values if value is not None]
+    if not known:
+        raise UsageError(
+            f"{reward.name}: no honest answer earned a number: {next(iter(troubles), 'nothing was asked')}"
+        )
+    best = [max((value for value in values if value is not None), default=None) for values in honest]
+    mean = [fmean(some) if (some := [one for one in values if one is not None]) else None for values in honest]
+    found: list[AuditedScript] = []
+    scripts = list(scripts_for(rows))
+    with (progress or Silent()).step("audit", len(scripts), "scripts") as bar:
+        for script in scripts:
+            paid = [None if text is None else ask(row, text) for row, text in zip(rows, script.answers, strict=True)]
+            found.append(_audited(script, rows, paid, best, mean))
+            bar.advance(note=script.name)
+    return Audit(
+        reward.name,
+        reward.kind,
+        len(rows),
+        {"mean": fmean(known), "n": len(known)},
+        tuple(sorted(found, key=lambda one: -1.0 if one.mean is None else one.mean, reverse=True)),
+        tuple(_pair_gaps(rows, honest, ask)),
+        tuple(troubles),
+    )
+
+
+def _audited(
+    script: Script,
+    rows: Sequence[AuditRow],
+    paid: Sequence[float | None],
+    best: Sequence[float | None],
+    mean: Sequence[float | None],
+) -> AuditedScript:
+    both = [
+        (value - top, place)
+        for place, (value, top) in enumerate(zip(paid, best, strict=True))
+        if value is not None and top is not None
+    ]
+    witness = None
+    if both:
+        _, place = max(both)
+        value, top, text = paid[place], best[place], script.answers[place]
+        if value is not None and top is not None and text is not None and value > 0:
+            witness = Witness(rows[place].asked[:400], text[:400], value, top)
+    places = [place for _, place in both]
+    return AuditedScript(
+        script.name,
+        script.group,
+        fmean([float(paid[place] or 0.0) for place in places]) if places else None,
+        fmean([float(mean[place] or 0.0) for place in places]) if places else None,
+        len(places),
+        sum(text is not None and value is None for text, value in zip(script.answers, paid, strict=True)),
+        sum(gap > SAME for gap, _ in both),
+        witness,
+    )
+
+
+def _pair_gaps(
+    rows: Sequence[AuditRow], honest: Sequence[Sequence[float | None]], ask: Callable[[AuditRow, str], float | None]
+) -> list[PairGap]:
+    found = []
+    for row, values in zip(rows, honest, strict=True):
+        text, value = row.honest[0], values[0]
+        for name, change in MEAN_THE_SAME.items():
+            other = change(text)
+            if value is None or other == text:
+                continue
+            changed = ask(row, other)
+            if changed is not None and abs(changed - value) > SAME:
+                found.append(PairGap(name, row.asked[:200], text[:200], value, changed))
+    return found
+
+
+__all__ = ["Audit", "AuditedScript", "PairGap", "Witness", "audit"]

@@ -1,0 +1,75 @@
+"""The prompts of an audit, each with answers that a person would pay for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from adhere.errors import UsageError
+from adhere.shapes.files import read_rows
+from adhere.shapes.labels import COLUMNS, Refs, refs_of
+from adhere.shapes.messages import answer_of, asked_in
+
+HONEST = ("honest", "completion", "response", "chosen", "output")
+
+
+class AuditRow(NamedTuple):
+    """One prompt.
+
+    Attributes:
+        prompt: As the reward is to be given it: a text or messages.
+        honest: Answers that deserve their pay; at least one.
+        columns: Everything else of the row, for rewards that read columns.
+    """
+
+    prompt: Any
+    honest: tuple[str, ...]
+    columns: Mapping[str, Any]
+
+    @property
+    def asked(self) -> str:
+        """The text of the prompt."""
+        return asked_in(self.prompt)
+
+    @property
+    def refs(self) -> Refs:
+        """Our constraints, where the row has some."""
+        return refs_of(*(self.columns.get(name) for name in COLUMNS)) if self.columns.get(COLUMNS[0]) else ()
+
+
+def read_audit_rows(path: Path) -> list[AuditRow]:
+    """Rows of a file of JSON lines: `prompt`, `honest` (a text or a list; or `completion`, …), and columns.
+
+    Raises:
+        UsageError: A row has no prompt or no honest answer, by file and line; or there are no rows.
+    """
+    rows = list(read_rows(path, _row))
+    if not rows:
+        raise UsageError(f"{path} has no rows")
+    return rows
+
+
+def _row(row: dict[str, Any]) -> AuditRow:
+    name = next((name for name in HONEST if row.get(name) is not None), None)
+    if row.get("prompt") is None or name is None:
+        raise UsageError(
+            f"an audit needs `prompt` and an honest answer to measure others by ({', '.join(HONEST)}). Its columns: "
+            f"{', '.join(row)}"
+        )
+    given = row[name]
+    listed = given if name == "honest" and isinstance(given, list) else [given]
+    honest = tuple(text for one in listed if (text := answer_of(one)))
+    if not honest:
+        raise UsageError(f"{name} holds no answer: {given!r:.60}")
+    return AuditRow(row["prompt"], honest, {key: value for key, value in row.items() if key not in {"prompt", name}})
+
+
+def own_rows() -> list[AuditRow]:
+    """Ten prompts of ours with two honest answers each, which carry IFEval's columns."""
+    rows: list[dict[str, Any]] = json.loads((Path(__file__).parent / "rows.json").read_text(encoding="utf-8"))
+    return [_row(row) for row in rows]
+
+
+__all__ = ["AuditRow", "own_rows", "read_audit_rows"]

@@ -1,0 +1,90 @@
+"""What an audit answers in the place of an honest answer. One catalogue with the floors and the gate's tests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from adhere.constraints.resolve import resolve
+from adhere.pipeline.floors.bots import ANSWERERS
+from adhere.pipeline.intent.exploits import exploits_of
+from adhere.rewards.audit.rows import AuditRow
+
+LAST = 3  # a cut answer keeps this part of its words
+
+
+class Script(NamedTuple):
+    """One answer to every prompt.
+
+    Attributes:
+        name: What it is called in the audit.
+        group: `empty`, `constant`, `refusal`, `filler`, `echo` and `bot` read no more than the prompt; `changed` are
+            honest answers spoilt, `exploit` are made from the row's constraints.
+        answers: One a row; None: it has none for this row.
+    """
+
+    name: str
+    group: str
+    answers: list[str | None]
+
+
+def scripts_for(rows: Sequence[AuditRow]) -> Iterator[Script]:
+    """Every script over some rows."""
+    for name, text in (("nothing", ""), ("a blank", " \n")):
+        yield Script(name, "empty", [text] * len(rows))
+    for one in ANSWERERS:
+        yield Script(one.name, one.group, [one.answer(row.asked) for row in rows])
+    yield Script("another prompt's answer", "changed", [_foreign(rows, place) for place in range(len(rows))])
+    for name, change in _CHANGES.items():
+        yield Script(name, "changed", [change(row.honest[0]) for row in rows])
+    exploits: dict[str, list[str | None]] = {}
+    for place, row in enumerate(rows):
+        for shape, text in _exploits(row).items():
+            exploits.setdefault(shape, [None] * len(rows))[place] = text
+    for shape, answers in exploits.items():
+        yield Script(f"exploit: {shape}", "exploit", answers)
+
+
+def _foreign(rows: Sequence[AuditRow], place: int) -> str | None:
+    return rows[(place + 1) % len(rows)].honest[0] if len(rows) > 1 else None
+
+
+def _shuffle(text: str) -> str:
+    words = text.split()
+    random.Random(len(words)).shuffle(words)
+    return " ".join(words)
+
+
+def _cut(text: str) -> str:
+    words = text.split(" ")
+    return " ".join(words[: max(1, len(words) // LAST)])
+
+
+_CHANGES: dict[str, Callable[[str], str]] = {
+    "words shuffled": _shuffle,
+    "cut after a third": _cut,
+    "backwards": lambda text: text[::-1],
+    "five times over": lambda text: "\n\n".join([text] * 5),
+}
+
+
+def _exploits(row: AuditRow) -> dict[str, str]:
+    """Answers that pass one constraint and do nothing else, by their shape; the first constraint that has one."""
+    found: dict[str, str] = {}
+    for ref in row.refs:
+        for one in exploits_of(resolve(ref), row.asked, row.honest):
+            found.setdefault(one.shape, one.text)
+    return found
+
+
+MEAN_THE_SAME: dict[str, Callable[[str], str]] = {
+    "a line break at the end": lambda text: text + "\n",
+    "blanks around it": lambda text: f"  {text}  ",
+    "line breaks of Windows": lambda text: text.replace("\n", "\r\n"),
+    "typographic apostrophes": lambda text: text.replace("'", "\u2019"),
+    "no-break blanks": lambda text: text.replace(" ", "\u00a0"),
+}
+"""Changes after which an answer says the same: a reward that pays otherwise for one looks at the wrong thing."""
+
+__all__ = ["MEAN_THE_SAME", "Script", "scripts_for"]

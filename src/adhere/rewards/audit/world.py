@@ -1,0 +1,29 @@
+"""Episodes as rows of an audit: the world's own solver is honest, and every script is a policy of one fixed answer."""
+
+from __future__ import annotations
+
+from adhere.rewards.audit.ask import AuditedReward
+from adhere.rewards.audit.rows import AuditRow
+from adhere.worlds import open_world
+from adhere.worlds.replay import FORMS, as_answer
+
+SOLVER = "(what the world's own solver does in {})"
+
+
+def world_rows(reward: AuditedReward) -> list[AuditRow]:
+    """A row an episode of a world; empty: the reward is none of a world's."""
+    if reward.kind != "world":
+        return []
+    found = []
+    for prompt in reward.thing.prompts:
+        world = open_world(prompt.tags["world"])
+        world.reset(int(prompt.tags["world_seed"]))
+        form = next(form for form in FORMS if form == prompt.tags["form"])
+        steps = [
+            as_answer(action, form, number, has_tools=bool(world.tools)) for number, action in enumerate(world.solver())
+        ]
+        found.append(AuditRow(prompt.text, (SOLVER.format(prompt.id),), {"prompt_id": prompt.id, "solver": steps}))
+    return found
+
+
+__all__ = ["SOLVER", "world_rows"]
