@@ -17,7 +17,7 @@ transformers = pytest.importorskip("transformers", reason="a study needs the tra
 
 from adhere.errors import AdhereError, SpecError  # noqa: E402
 from adhere.progress import Silent  # noqa: E402
-from adhere.study.design.command import command_settings, filled  # noqa: E402
+from adhere.study.design.command import command_settings, fill_in  # noqa: E402
 from adhere.study.run.command import run_command  # noqa: E402
 from adhere.testing import FakeEndpoint, FakeModel  # noqa: E402
 from command_line import run_here  # noqa: E402
@@ -328,6 +328,19 @@ def test_rows_that_an_arm_was_trained_on_are_compared_with_what_is_asked(here: P
     assert "names no file that is there" in study(str(missing), "--out", "rows-missing", code=2).stderr
 
 
+def test_the_same_contrast_of_several_bases_has_a_verdict_each_and_one_together(here: Path) -> None:
+    (here / "big").symlink_to(here / "runs")
+    names = [f'models = "hf/{{start}}/{arm}-s{{seed}}"' for arm in "ab"]
+    file = spec(here, *names, seeds="[0, 1, 2]")
+    file.write_text('starts = ["runs", "big"]\n' + file.read_text())
+    found = answer(str(file), "--out", "bases")
+    assert [one["start"] for one in found["starts"]] == ["runs", "big"]
+    assert found["starts"][0]["primary"]["difference"] == found["starts"][1]["primary"]["difference"]
+    assert "trained elsewhere" in (here / "bases" / "starts" / "big" / "report.html").read_text()
+    alone = spec(here, *names)
+    assert "`starts` and {start} go together" in study(str(alone), "--out", "alone", code=2).stderr
+
+
 # -------------------------------------------------------------------------------------------------------------- draws
 
 
@@ -466,7 +479,7 @@ def test_settings_rows_and_what_is_tuned_are_filled_in() -> None:
         "a", {"command": ["x", "--lr={learning_rate}", "{rl}", '{"a": 1}', "{out}"], "learning_rate": 1e-5}
     )
     assert settings.needs_rows
-    assert filled(settings.command, {**settings.fill, "rl": "r.jsonl", "out": "o"}) == [
+    assert fill_in(settings.command, {**settings.fill, "rl": "r.jsonl", "out": "o"}) == [
         "x",
         "--lr=1e-05",
         "r.jsonl",

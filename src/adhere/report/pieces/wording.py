@@ -88,7 +88,7 @@ def not_measured(result: StudyResult) -> list[str]:
         if published
         else f"Other prompts: every rate is on the suite {result.suite} and says nothing about published benchmarks.",
         f"Other start models and sizes: every arm starts from {result.start_model}."
-        if result.start_model
+        if not result.alike
         else "Other models and sizes: the arms were trained elsewhere, and nobody noted here from what.",
     ]
     if len(result.seeds) == 1:

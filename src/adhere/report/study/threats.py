@@ -10,7 +10,7 @@ from adhere.study.outcome.result import StudyResult
 
 def threats(result: StudyResult) -> list[str]:
     """Threats to validity that this study has; each a sentence or two."""
-    of_the_design = _of_the_design(result) if result.start_model else _of_others(result)
+    of_the_design = _of_others(result) if result.alike else _of_the_design(result)
     return [text for text in (*_of_the_answer(result), *of_the_design) if text]
 
 

@@ -174,6 +174,12 @@ def _require_sources(spec: StudySpec) -> None:
             raise SpecError(f"{where}.{given[0]}: is empty. Give a name, with {{seed}} where there is one a seed")
         for seed in (arm.seeds or spec.seeds) if isinstance(arm.source, dict) else ():
             arm.at(seed)
+        names = list(arm.source.values()) if isinstance(arm.source, dict) else [arm.source]
+        if any("{start}" in name for name in names) != bool(spec.starts):
+            raise SpecError(
+                f"{where}.{given[0]}: `starts` and {{start}} go together: the study is done of each of `starts`, whose "
+                "name stands for {start}"
+            )
         if given == ["answers"] and not spec.asked:
             raise SpecError(f"{where}.answers: say what was asked, as [verdict] suite = 'ifeval:input_data.jsonl'")
     if spec.draws > 1 and spec.temperature <= 0:

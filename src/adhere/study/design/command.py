@@ -26,7 +26,7 @@ import msgspec
 from msgspec import Meta
 
 from adhere.errors import SpecError, UsageError, nearest
-from adhere.schema import Json
+from adhere.schema import Json, convert
 from adhere.train.budget.cost import Shape, Work
 from adhere.train.budget.ledger import StageResult
 from adhere.train.settings import OptimizerSettings
@@ -45,7 +45,7 @@ class CommandSettings(OptimizerSettings, frozen=True):
     """A command that trains.
 
     Attributes:
-        command: The program and its arguments; `PLACES` and the settings in `fill` are filled in.
+        command: The program and its arguments; `PLACES` and the settings in `fill` are fill_in in.
         sources: Files whose change is another training.
         environment: The Python whose folder comes first on PATH, and whose packages are part of the cell; empty: this.
         gpus: That it takes, for `--engine ray` and `--emit slurm`.
@@ -133,7 +133,7 @@ def command_settings(name: str, table: Mapping[str, Json]) -> CommandSettings:
     own = [field for field in CommandSettings.__struct_fields__ if field not in OptimizerSettings.__struct_fields__]
     given = {key: value for key, value in table.items() if key in own}
     try:
-        settings = msgspec.convert(given, CommandSettings)
+        settings = convert(given, CommandSettings)
     except msgspec.ValidationError as error:
         raise SpecError(f"stages.{name}: {error}") from error
     if not settings.command[0]:
@@ -157,8 +157,8 @@ def command_settings(name: str, table: Mapping[str, Json]) -> CommandSettings:
     return msgspec.structs.replace(settings, fill=fill)
 
 
-def filled(command: tuple[str, ...], values: Mapping[str, Json]) -> list[str]:
-    """The command with its placeholders filled."""
+def fill_in(command: tuple[str, ...], values: Mapping[str, Json]) -> list[str]:
+    """The command with its placeholders fill_in."""
 
     def fill(place: re.Match[str]) -> str:
         return _word(values[place[1]]) if place[1] in values else place[0]

@@ -220,10 +220,11 @@ BySeed = str | dict[str, str] | msgspec.UnsetType
 class ArmSpec(Record, frozen=True):
     """A recipe inside the study, or what others trained.
 
-    `stages` are names of stages, run in order from the start model. In their place an arm takes `models`, names as
-    `adhere eval` takes them, or `answers`, files of answers that are there: one text with `{seed}` in it, or a table
-    from seed to name. Without a seed it is one model, answered once. `trained_on` names files of its training rows, to
-    be compared with what is asked. `seeds` are those of the study's at which it is run [all].
+    `stages` are names of stages, run in order from the start model. In their place an arm takes `models`, names
+    as `adhere eval` takes them, or `answers`, files of answers that are there: one text with `{seed}` in it, or a
+    table from seed to name; `{start}` in it is each of the study's `starts`. Without a seed it is one model,
+    answered once. `trained_on` names files of its training rows, to be compared with what is asked. `seeds` are
+    those of the study's at which it is run [all].
     """
 
     name: str
@@ -248,6 +249,16 @@ class ArmSpec(Record, frozen=True):
     def is_seeded(self) -> bool:
         """Whether it has a model or a file of answers a seed."""
         return isinstance(self.source, dict) or "{seed}" in (self.source or "")
+
+    def of_start(self, start: str) -> ArmSpec:
+        """The arm with `{start}` in the names of its models or answers filled in."""
+
+        def fill(one: BySeed) -> BySeed:
+            if isinstance(one, dict):
+                return {seed: name.replace("{start}", start) for seed, name in one.items()}
+            return one.replace("{start}", start) if isinstance(one, str) else one
+
+        return msgspec.structs.replace(self, models=fill(self.models), answers=fill(self.answers))
 
     def at(self, seed: int | None) -> str:
         """The name of its model or file of answers at a seed.
@@ -421,7 +432,8 @@ class StudySpec(Record, frozen=True):
     def from_start(self, model: str) -> StudySpec:
         """The study from `model` alone: with the template of this model, where it is one of `starts`."""
         template = next((one.template for one in self.each_start if one.model == model), self.template)
-        return msgspec.structs.replace(self, start=model, template=template, starts=[])
+        arms = [arm.of_start(model) for arm in self.arms]
+        return msgspec.structs.replace(self, start=model, template=template, starts=[], arms=arms)
 
     @property
     def pool_reward(self) -> RewardKind:

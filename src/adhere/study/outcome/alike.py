@@ -26,9 +26,9 @@ def aspects_of(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[A
         _same("prompts", [str(n) for n in limits] or ["–"], f"{len(study.suite.prompts)} of {study.suite.name}"),
         Aspect("judge", "equal", "one judge on this machine judged all answers"),
         _engines(sources, runs),
-        _seen("chat template", [one.template[:10] for one in sources]),
-        _seen("stop tokens", [", ".join(map(str, one.stops)) for one in sources]),
-        _seen("tokenizer", [one.tokenizer[:10] for one in sources]),
+        _aspect("chat template", [one.template[:10] for one in sources]),
+        _aspect("stop tokens", [", ".join(map(str, one.stops)) for one in sources]),
+        _aspect("tokenizer", [one.tokenizer[:10] for one in sources]),
         _sampling(spec, sources),
         _training_data(spec),
         Aspect("compute", "unknown", "nobody noted here what the trainings cost, so equal compute is not said"),
@@ -39,7 +39,7 @@ def _same(what: str, values: Sequence[str], told: str) -> Aspect:
     return Aspect(what, "equal" if len(set(values)) == 1 else "differs", told)
 
 
-def _seen(what: str, values: Iterable[str]) -> Aspect:
+def _aspect(what: str, values: Iterable[str]) -> Aspect:
     """One look at each source; what could not be looked at is empty."""
     each = list(values)
     known = set(each) - {""}

@@ -29,7 +29,8 @@ from adhere.models.local.quiet import quiet
 from adhere.models.local.transformers import load_tokenizer, load_weights, weights_sha256
 from adhere.progress import Progress
 from adhere.schema import Json, Record, encode
-from adhere.study.design.command import CommandSettings, filled
+from adhere.schema import convert as as_record
+from adhere.study.design.command import CommandSettings, fill_in
 from adhere.train.budget.ledger import LogRow, StageLedger
 from adhere.train.stage.train import MODEL
 
@@ -88,7 +89,7 @@ def run_command(
         **settings.fill, **files, "start": str(start), "seed": seed, "out": str(out), "resume": str(resume),
         "threads": threads or os.cpu_count() or 1, "port": _free_port(),
     }  # fmt: skip
-    command = filled(settings.command, values)
+    command = fill_in(settings.command, values)
     progress.say(f"{label}: {' '.join(command)}")
     began = time.monotonic()
     try:
@@ -97,7 +98,7 @@ def run_command(
         log = _read_metrics(out / METRICS, label)
         model, tokenizer = _look_at(out, start, label)
     except AdhereError:
-        shutil.rmtree(out, ignore_errors=True)  # it may be what filled the disk
+        shutil.rmtree(out, ignore_errors=True)  # it may be what fill_in the disk
         raise
     with quiet():
         model.save_pretrained(into / MODEL)
@@ -238,7 +239,7 @@ def _read_ledger(file: Path, seconds: float, label: str) -> tuple[StageLedger, l
     if file.exists():
         try:
             said = json.loads(file.read_text(encoding="utf-8"))
-            ledger = msgspec.convert({"seconds": seconds, **said}, StageLedger)
+            ledger = as_record({"seconds": seconds, **said}, StageLedger)
         except (ValueError, TypeError, msgspec.ValidationError) as error:
             raise AdhereError(
                 f"{label}: {file.name} is no ledger ({error}). It is one object of numbers: {', '.join(COSTS)}, seconds"
