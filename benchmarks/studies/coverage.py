@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from adhere.stats import fit_crossed, fit_kinds, leave_one_out
+from adhere.stats import fit_crossed, fit_kinds, leave_kinds_out, leave_one_out
 
 PER_QUERY = 4
 SEEDS, PROMPTS = (1, 3, 5, 10), (200, 1000)
@@ -117,7 +117,7 @@ class Ruled(NamedTuple):
     general: float  # YES about the methods
     limited: float  # YES about the methods on these kinds
     wrongly_limited: float  # of all studies: the mean of these kinds is not above 0
-    fragile: float  # YES by the interval, but a single seed decides
+    fragile: float  # YES by the interval, but a single seed or kind decides
 
 
 def ruled(seeds: int, by_kind: str, *, effect: float, studies: int, root: int) -> Ruled:
@@ -126,6 +126,7 @@ def ruled(seeds: int, by_kind: str, *, effect: float, studies: int, root: int) -
     chance, method = BY_KIND[by_kind]
     kind_P = np.repeat(np.arange(len(KIND_SIZES)), KIND_SIZES)
     prompts, kinds = len(kind_P), kind_P.tolist()
+    asks_P = [{kind} for kind in kinds]
     queries = [place % (prompts // PER_QUERY) for place in range(prompts)]
     counts = dict.fromkeys(("plain", "general", "limited", "wrong", "fragile"), 0)
     for _ in range(studies):
@@ -146,7 +147,9 @@ def ruled(seeds: int, by_kind: str, *, effect: float, studies: int, root: int) -
         if fit.interval().low <= 0:
             continue
         counts["plain"] += 1
-        if any(one.interval().low <= 0 for one in leave_one_out(d_SP, clusters_P=queries)):
+        without_kind = (leave_kinds_out(d_SP, asks_P, {kind}, clusters_P=queries) for kind in set(kinds))
+        left = [*leave_one_out(d_SP, clusters_P=queries), *(one for one in without_kind if one is not None)]
+        if any(one.interval().low <= 0 for one in left):
             counts["fragile"] += 1
         elif over_kinds.interval().low > 0:
             counts["general"] += 1

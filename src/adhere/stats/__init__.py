@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adhere.stats.agreement import cohens_kappa
     from adhere.stats.bootstrap import Estimate, paired_bootstrap, unanimous_bound
     from adhere.stats.crossed import Crossed, fit_crossed
-    from adhere.stats.fragile import fit_kinds, leave_one_out, sign_flip_p
+    from adhere.stats.fragile import fit_kinds, leave_kinds_out, leave_one_out, sign_flip_p
     from adhere.stats.multiple import holm
     from adhere.stats.proportions import ClusterSums, Interval, wilson_clustered
     from adhere.stats.seeds import SeedSummary, over_seeds
@@ -40,6 +40,7 @@ __all__ = [
     "fit_crossed",
     "fit_kinds",
     "holm",
+    "leave_kinds_out",
     "leave_one_out",
     "length_controlled",
     "over_seeds",
@@ -54,7 +55,7 @@ _HOMES = {
     **dict.fromkeys(("AtEqualLength", "length_controlled"), "adjusted"),
     **dict.fromkeys(("Estimate", "paired_bootstrap", "unanimous_bound"), "bootstrap"),
     **dict.fromkeys(("Crossed", "fit_crossed"), "crossed"),
-    **dict.fromkeys(("fit_kinds", "leave_one_out", "sign_flip_p"), "fragile"),
+    **dict.fromkeys(("fit_kinds", "leave_kinds_out", "leave_one_out", "sign_flip_p"), "fragile"),
     **dict.fromkeys(("ClusterSums", "Interval", "wilson_clustered"), "proportions"),
     **dict.fromkeys(("SeedSummary", "over_seeds"), "seeds"),
     "cohens_kappa": "agreement",

@@ -5,7 +5,7 @@ Array suffixes: `_S` seeds, `_P` prompts, `_K` kinds.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from itertools import product
 
 import numpy as np
@@ -27,6 +27,27 @@ def leave_one_out(d_SP: ArrayLike, *, clusters_P: Sequence[Hashable] | None = No
         return []
     fits = [fit_crossed(np.delete(d, seed, axis=0), clusters_P=clusters_P) for seed in range(len(d))]
     return [fit for fit in fits if fit is not None]
+
+
+def leave_kinds_out(
+    d_SP: ArrayLike,
+    kinds_P: Sequence[Collection[Hashable]],
+    left_out: Collection[Hashable],
+    *,
+    clusters_P: Sequence[Hashable] | None = None,
+) -> Crossed | None:
+    """Fit the model of `fit_crossed` without every prompt that asks for any of the kinds `left_out`.
+
+    Args:
+        d_SP: One difference per (seed, prompt).
+        kinds_P: The kinds of constraint that each prompt asks for.
+        left_out: One kind, or several together.
+        clusters_P: The query of each prompt; None: each has its own.
+    """
+    d = _finite(d_SP, dimensions=2)
+    columns = [place for place, kinds in enumerate(kinds_P) if not set(left_out) & set(kinds)]
+    clusters = None if clusters_P is None else [clusters_P[column] for column in columns]
+    return fit_crossed(d[:, columns], clusters_P=clusters)
 
 
 def sign_flip_p(d_S: ArrayLike) -> float | None:

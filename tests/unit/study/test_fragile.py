@@ -40,7 +40,7 @@ def gains(rates: list[float], *, seed: int = 0) -> np.ndarray:
 
 
 def hangs_on(found: Evaluations) -> Fragility:
-    answer = fragility(SPEC.verdict, found)
+    answer = fragility(SPEC.verdict, found, with_pairs=True)
     assert answer is not None
     return answer
 

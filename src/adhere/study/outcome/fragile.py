@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from adhere.schema import Prompt
-from adhere.stats import fit_crossed, fit_kinds, holm, leave_one_out, sign_flip_p
+from adhere.stats import fit_crossed, fit_kinds, holm, leave_kinds_out, leave_one_out, sign_flip_p
 from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec, in_slice
 from adhere.study.outcome.contrast import Evaluations, Pairs, contrast, pairs_of, queries_of
 from adhere.study.outcome.result import (
@@ -37,11 +37,16 @@ FEWEST_KINDS = 3  # without one of two kinds the other is all there is
 def hangs_on_of(spec: StudySpec, evaluations: Evaluations) -> Fragility | None:
     """Work out what a study's primary difference hangs on; None where the two arms were not both measured."""
     arms = [arm.name for arm in spec.arms if not arm.is_start]
-    return fragility(spec.verdict, evaluations, arms=arms, trained=own_trained_kinds(spec))
+    return fragility(spec.verdict, evaluations, arms=arms, trained=own_trained_kinds(spec), with_pairs=True)
 
 
 def fragility(
-    rule: VerdictSpec, evaluations: Evaluations, *, arms: Sequence[str] = (), trained: Sequence[str] = ()
+    rule: VerdictSpec,
+    evaluations: Evaluations,
+    *,
+    arms: Sequence[str] = (),
+    trained: Sequence[str] = (),
+    with_pairs: bool = False,
 ) -> Fragility | None:
     """Work out what the primary difference hangs on; None where the two arms were not both measured.
 
@@ -50,6 +55,7 @@ def fragility(
         evaluations: On the study's own prompts.
         arms: The trained arms, of which is told what they lost whole.
         trained: The kinds that training asked for.
+        with_pairs: Leave out every two kinds as well; it decides nothing and takes a second.
     """
     pairs = pairs_of(rule.primary, evaluations)
     if not pairs.treatment_SP.size:
@@ -64,12 +70,14 @@ def fragility(
         sign_flip_p=sign_flip_p(d_SP.mean(axis=1)),
         kinds=_over_kinds(pairs, d_SP, evaluations, rule.confidence),
         slices=_by_slice(rule.primary, evaluations, rule),
-        kinds_left_out=_without_kinds(pairs, d_SP, evaluations, rule.confidence),
+        kinds_left_out=_without_kinds(pairs, d_SP, evaluations, rule.confidence, with_pairs=with_pairs),
         lost_whole=_lost_whole(rule, evaluations, arms, trained),
     )
 
 
-def _without_kinds(pairs: Pairs, d_SP: np.ndarray, evaluations: Evaluations, confidence: float) -> KindsLeftOut | None:
+def _without_kinds(
+    pairs: Pairs, d_SP: np.ndarray, evaluations: Evaluations, confidence: float, *, with_pairs: bool
+) -> KindsLeftOut | None:
     """Leave out every prompt that asks for a kind, alone or among others; then for either of two kinds."""
     asks_P = [
         {ref.id for turn in evaluations.prompts[place].turns for ref in turn.constraints} for place in pairs.places
@@ -80,11 +88,10 @@ def _without_kinds(pairs: Pairs, d_SP: np.ndarray, evaluations: Evaluations, con
     queries = queries_of(evaluations, pairs.places)
 
     def without(*left_out: str) -> LeftOutKind | None:
-        columns = [place for place, asks in enumerate(asks_P) if asks.isdisjoint(left_out)]
-        fit = fit_crossed(d_SP[:, columns], clusters_P=[queries[column] for column in columns])
+        fit = leave_kinds_out(d_SP, asks_P, left_out, clusters_P=queries)
         if fit is None:
             return None
-        return LeftOutKind(" + ".join(left_out), len(columns), fit.value, *fit.interval(confidence))
+        return LeftOutKind(" + ".join(left_out), fit.prompts, fit.value, *fit.interval(confidence))
 
     side = 1.0 if d_SP.mean() >= 0 else -1.0
 
@@ -93,7 +100,8 @@ def _without_kinds(pairs: Pairs, d_SP: np.ndarray, evaluations: Evaluations, con
         return one.low if side > 0 else -one.high
 
     each = [one for kind in kinds if (one := without(kind)) is not None]
-    pairs_left = [one for two in itertools.combinations(kinds, 2) if (one := without(*two)) is not None]
+    every_two = itertools.combinations(kinds, 2) if with_pairs else ()
+    pairs_left = [one for two in every_two if (one := without(*two)) is not None]
     worst = min(pairs_left, key=margin, default=None)
     return KindsLeftOut(
         each,
