@@ -194,7 +194,7 @@ def _own(own: dict[str, list[AnswererRates]]) -> str:
 
 _WHY = """`core` (version 1) and `breadth` lie above 3 %, and stay: their prompts have one to three drawn rules, and a rule that forbids (*no comma*, *not the word*) or asks for
 one mark of form is kept by whoever writes little, or every form at once. To draw these rules only together with others would change what the suites measure (each kind alone, in `breadth`) and
-every number that was made with them. So their floor is printed beside their rates, and what counts is how many of the passes are responsive.
+every number that was made with them. So their floor is printed beside their rates, and what counts is how many of the passes are [responsive](../reference/responsive.md).
 `calls` has prompts whose right answer is to ask back, which *question back* does."""
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from adhere.constraints.base import Constraint, kind, param
     from adhere.errors import AdhereError
     from adhere.pipeline.api import check, check_many, compare, constraint, evaluate, judge, judge_many
+    from adhere.pipeline.responding import responsive
     from adhere.rewards import judge_reward
     from adhere.rewards.check import check_rows
     from adhere.schema import ConstraintRef, Prompt, Response, Turn, Verdict
@@ -21,7 +22,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AdhereError", "Constraint", "ConstraintRef", "Prompt", "Response", "Suite", "Turn", "Verdict", "check",
     "check_many", "check_rows", "compare", "constraint", "evaluate", "judge", "judge_many", "judge_reward", "kind",
-    "load_suite", "param",
+    "load_suite", "param", "responsive",
 ]  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
@@ -33,6 +34,7 @@ _HOMES = {
     "Suite": "adhere.suites",
     "check_rows": "adhere.rewards.check",
     "judge_reward": "adhere.rewards",
+    "responsive": "adhere.pipeline.responding",
     "load_suite": "adhere.suites",
 }
 

@@ -35,8 +35,10 @@ Mode = Literal["reference", "fixed"]
 """Whose semantics published kinds have: the published code's, quirks included, or ours with its defects mended."""
 CutAnswers = Literal["fail", "judge"]
 """What an answer that was cut at its token limit counts as: failed, or judged as it stands."""
-Counts = Literal["passing", "sound"] | msgspec.UnsetType
-"""What counts as following: passing (not set), or passing by more than the letter (`study.run.measured`)."""
+Counts = Literal["passing", "sound", "responsive"] | msgspec.UnsetType
+"""What counts as following: passing (not set), by more than the letter, or by an answer that responds.
+
+See `study.run.measured`."""
 Role = Literal["system", "user", "assistant", "tool"]
 Part = Literal["train", "held-out"]
 

@@ -19,6 +19,7 @@ from adhere.pipeline.check import check
 from adhere.pipeline.intent.gate import traps_of
 from adhere.pipeline.judge import judge_of
 from adhere.pipeline.outcomes import keeps_all
+from adhere.pipeline.responding import Exchange, responds
 from adhere.pipeline.reward import REWARD_KINDS, RewardKind, without_empty_passes
 from adhere.pipeline.reward import reward as earned
 from adhere.schema import CUT_ANSWERS, CutAnswers, Mode, Prompt, Response, Verdict, unpack
@@ -204,8 +205,12 @@ def judge_episode(
         said = without_calls(said)
         response = Response(prompt.id, turn, 0, said, status, reasoning=reasoning)
         if traps:
-            asked = prompt.turns[turn]
-            taken += traps_of(asked.text, said, asked.constraints, mode=mode, profile=prompt.tags.get("profile"))
+            turn_of = prompt.turns[turn]
+            exchange = Exchange(turn_of.text, said, turn_of.constraints, prompt.tags.get("profile"))
+            trapped = traps_of(exchange.request, said, exchange.refs, mode=mode, profile=exchange.profile)
+            outcome, reason = responds(exchange, mode=mode, taken=trapped)
+            if outcome == "no":
+                taken += trapped or (reason,)
         found = check(prompt, response, cut_answers=cut_answers, mode=mode)
         verdicts += found
         refs, profile = prompt.turns[turn].constraints, prompt.tags.get("profile")

@@ -19,7 +19,7 @@ The reward is the evaluation: the same judge, the same strict view, the same rul
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -29,6 +29,9 @@ from adhere.pipeline.judge import judge_of
 from adhere.pipeline.outcomes import together
 from adhere.schema import CUT_ANSWERS, ConstraintRef, CutAnswers, Mode, Verdict
 from adhere.text.size import is_too_long
+
+if TYPE_CHECKING:
+    from adhere.pipeline.responding import Others
 
 RewardKind = Literal["dense", "binary"]
 REWARD_KINDS: tuple[RewardKind, ...] = ("dense", "binary")
@@ -80,6 +83,7 @@ def reward_of(
     profile: str | None = None,
     reasoning: str | None = None,
     asked: str | None = None,
+    others: Others | None = None,
 ) -> float | None:
     """The reward of one answer: the one function behind the study's online stages and every trainer's reward.
 
@@ -92,8 +96,9 @@ def reward_of(
         mode: Whose semantics published kinds have.
         profile: Which version of a published suite.
         reasoning: The reasoning, for the few constraints that are about it.
-        asked: The prompt, where an answer that takes a trap (`intent.gate`) earns nothing; None: the constraints alone
-            count.
+        asked: The prompt, where an answer that does not respond to it (`pipeline.responding`) earns nothing; None: the
+            constraints alone count.
+        others: The other answers of the run or batch, for that; None: they are not looked at.
 
     Raises:
         UnknownName, BadParameter, UsageError: A constraint cannot be judged, or one of the words is unknown.
@@ -113,9 +118,10 @@ def reward_of(
         undecidable = judge.undecidable
     found = reward(verdicts, kind=kind, undecidable=undecidable)
     if asked is not None and found:
-        from adhere.pipeline.intent.gate import traps_of
+        from adhere.pipeline.responding import Exchange, responds
 
-        return 0.0 if traps_of(asked, text, refs, mode=mode, profile=profile) else found
+        answer = responds(Exchange(asked, text, refs, profile), others=others, mode=mode)
+        return 0.0 if answer.outcome == "no" else found
     return found
 
 

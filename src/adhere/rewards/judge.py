@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 from adhere.errors import UsageError, one_of
+from adhere.pipeline.responding import Exchange, Others, add_to
 from adhere.pipeline.reward import RewardKind
 from adhere.rewards.ends import end_tokens_of
 from adhere.rewards.parts import PARTS, TRAP_NAMES, PartRewards, Parts, column_names, parts_of
@@ -28,10 +29,14 @@ from adhere.rewards.rows import (
     reward_of,
 )
 from adhere.schema import CutAnswers, Mode
+from adhere.shapes.labels import Refs
 from adhere.shapes.messages import is_listed
+from adhere.text.reasoning import split_answer
 
 RewardFunction = Callable[..., list[float | None]]
 FEWEST_ALL_CUT = 2
+RECENT = 512
+"""So many answers, those of the last batches, are compared with a new one."""
 
 
 class CutsUnseen(UserWarning):
@@ -83,7 +88,9 @@ def judge_reward(  # type: ignore[misc]  # the overloads do not say its settings
         cut_answers: Whether an answer that was cut fails, or is judged as it stands, as published suites do.
         end_tokens: The tokens with which the model ends an answer: best the model itself, whose generation config lists
             all of them; see `ends.end_tokens_of`.
-        traps: Whether an answer that keeps the letter and not the intent (`pipeline.intent.gate`) gets 0.
+        traps: Whether an answer gets 0 that does not respond to its prompt (`pipeline.responding`): it keeps the letter
+            alone, says what any prompt may be told, or what it says to other prompts, too. The last RECENT answers are
+            remembered for that.
         rows: The data set that will be trained on: every row is looked at now (`rewards.check.check_rows`), and one
             that cannot be judged is named before hours are spent.
         parts: Several rewards instead of one: a `constraint`, a `kind` or (`trap`) the judge and the intent gate. It
@@ -109,6 +116,8 @@ def judge_reward(  # type: ignore[misc]  # the overloads do not say its settings
     how: Any = {"kind": kind, "mode": mode, "profile": profile, "cut_answers": cut_answers}
     if parts is not None:
         return _in_parts(parts, rows, cuts, how, traps=traps)
+    if traps:
+        how["others"] = Others(most=RECENT)
 
     def judge(
         prompts: Sequence[Any] | None = None,
@@ -116,6 +125,8 @@ def judge_reward(  # type: ignore[misc]  # the overloads do not say its settings
         **columns: Any,
     ) -> list[float | None]:
         batch = _batch(prompts, completions, columns, cuts, needs_prompts=needs_prompts)
+        if traps:
+            remember(how["others"], batch)
         rewards = [reward_of(one.text, one.refs, is_cut=one.is_cut, asked=one.asked, **how) for one in batch]
         seen.see(rewards)
         if rewards and callable(log := columns.get("log_metric")):
@@ -175,6 +186,13 @@ def _batch(
         AnswerOfBatch(answer_of(completion), refs_of(ids, kwargs), is_cut, asked)
         for completion, ids, kwargs, is_cut, asked in zip(completions, ids_P, kwargs_P, cut_P, asked_P, strict=True)
     ]
+
+
+def remember(others: Others, batch: Sequence[AnswerOfBatch]) -> None:
+    """Let others remember the answers of a batch, their reasoning set aside."""
+    for one in batch:
+        if one.asked is not None and one.text is not None:
+            add_to(others, Exchange(one.asked, split_answer(one.text, "ok").text, tuple(one.refs)))
 
 
 class _Cuts:

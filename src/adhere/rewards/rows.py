@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from adhere.constraints.resolve import insist_on
 from adhere.errors import AdhereError, UsageError, nearest, one_of
+from adhere.pipeline.responding import Others
 from adhere.pipeline.reward import REWARD_KINDS, RewardKind
 from adhere.pipeline.reward import reward_of as judged_reward
 from adhere.schema import CUT_ANSWERS, CutAnswers, Mode, status_of_stop
@@ -99,6 +100,7 @@ def reward_of(
     is_cut: bool | None = None,
     cut_answers: CutAnswers = "fail",
     asked: str | None = None,
+    others: Others | None = None,
 ) -> float | None:
     """The reward of one answer, exactly as an evaluation judges it.
 
@@ -113,7 +115,8 @@ def reward_of(
         profile: Which version of a published suite.
         is_cut: Whether the answer hit its token limit; None: the trainer does not say, and it counts as complete.
         cut_answers: What a cut answer counts as.
-        asked: The prompt, for the intent gate; None: no gate.
+        asked: The prompt, for the gate; None: no gate.
+        others: The other answers of the batch, for the gate.
 
     Raises:
         UnknownName, BadParameter: A constraint that cannot be judged. The data is wrong, so training should stop.
@@ -131,6 +134,7 @@ def reward_of(
         profile=profile,
         reasoning=reasoning,
         asked=asked,
+        others=others,
     )
 
 

@@ -81,10 +81,12 @@ class GuardMeans(Record, frozen=True):
     Means are over the `n` answers with a visible text; shares named `…_share` of answers have the same denominator,
     except `truncated_share`, which is of all answers that were checked, and `sound_share`, which is of all prompts that
     were decided and ask for words, not for calls or moves. None where the denominator is 0, or where no prompt names
-    topic words; the last two also in summaries that are older than they. `content_share` is the share of the query's
+    topic words; the last four also in summaries that are older than they. `content_share` is the share of the query's
     topic words that the answer uses, `distinct_2` that of different word pairs, `echo_share` that of answers that
     mostly repeat the prompt, `form_share` that of answers with hardly a word that the prompt does not have.
-    `sound_share` passes (strict view) by answers of which none is form alone, an echo or repetitive. `n` is None for a
+    `sound_share` passes (strict view) by answers of which none is form alone, an echo or repetitive; `responsive_share`
+    by answers that respond to their request (`pipeline.responding`), of the prompts of which that can be told.
+    `style_leak_share` is that of answers in a form that nobody asked for (one case, quotes, bullets). `n` is None for a
     mean over training seeds.
     """
 
@@ -97,6 +99,8 @@ class GuardMeans(Record, frozen=True):
     n: int | None = None
     form_share: float | None = None
     sound_share: float | None = None
+    responsive_share: float | None = None
+    style_leak_share: float | None = None
 
 
 class Floor(Record, frozen=True):

@@ -55,7 +55,7 @@ def test_workbook_holds_numbers_as_numbers_and_no_formula(factory: SimpleNamespa
     write_study_xlsx(factory.hostile_study(), path)
     rows = sheets(result)
     assert len(rows["seeds"]) == 1 + sum(len(one.by_seed) for one in result.contrasts) > 3
-    assert {len(row) for row in rows["pass rates"]} == {16}
+    assert {len(row) for row in rows["pass rates"]} == {17}
     assert list(tmp_path.iterdir()) == [path]
 
 

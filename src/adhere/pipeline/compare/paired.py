@@ -17,7 +17,7 @@ from adhere.stats.draws import all_of, any_of, steps_to
 from adhere.store.manifest import RunSpec, differences
 from adhere.store.run import Key, Run
 from adhere.store.stability import stored_for
-from adhere.store.summary import Floor
+from adhere.store.summary import Floor, GuardMeans
 from adhere.suites.pictures import DRAWN, drawn_key
 
 CONFIDENCE = 0.95
@@ -73,7 +73,8 @@ class Comparison(Record, frozen=True):
     not report it. `at_equal_length` is there where it was asked for. Of `answers` that both gave, `same_answers` are
     the same text; None where the texts are not at hand. `over_draws`: with several draws the same of pass@k and pass^k
     (`stats.draws`, unbiased), for k = 2, 4, … and all draws. `sides`: tests that a is not worse than b at other tasks,
-    where such files were given. `floor` is that of the prompts of both (strict view).
+    where such files were given. `floor` is that of the prompts of both (strict view),
+    `guards` what stands beside their rates; None where they are no stored Runs.
     """
 
     a: str
@@ -92,6 +93,7 @@ class Comparison(Record, frozen=True):
     answers: int | None = None
     same_answers: int | None = None
     floor: Floor | None = None
+    guards: tuple[GuardMeans, GuardMeans] | None = None
 
     @property
     def points_per_100_tokens(self) -> float | None:
@@ -126,7 +128,10 @@ def compare_runs(
     found = compare_paired(run_a, a._replace(name=name_a), b._replace(name=name_b), view=view, notes=notes)
     both, same = _same_answers(run_a, run_b)
     found = msgspec.structs.replace(found, notes=(*found.notes, *_noise_notes(run_a, run_b, found.overall.difference)))
-    return msgspec.structs.replace(found, answers=both, same_answers=same, over_draws=_over_draws(run_a, a, b))
+    is_sealed = run_a.is_sealed and run_b.is_sealed
+    guards = (run_a.summary().overall.guard, run_b.summary().overall.guard) if is_sealed else None
+    drawn = _over_draws(run_a, a, b)
+    return msgspec.structs.replace(found, answers=both, same_answers=same, over_draws=drawn, guards=guards)
 
 
 def _noise_notes(run_a: Run, run_b: Run, difference: float | None) -> list[str]:
@@ -188,7 +193,7 @@ def compare_paired(run: Run, a: Side, b: Side, *, view: View, notes: Iterable[st
         notes=tuple(notes),
         tokens_a=a.tokens,
         tokens_b=b.tokens,
-        floor=run.summary().floor,
+        floor=run.summary().floor if run.is_sealed else None,
     )
 
 

@@ -79,7 +79,9 @@ def traps_of(
     def outcomes(one: str) -> list[Outcome]:
         return [verdict.outcome for verdict in judge.verdicts(one, ("strict",))]
 
-    taken = {*_by_taking_away(asked, text, refs, outcomes), *_by_measure(asked, text, refs)}
+    seen = seen_of(text, asked=asked)
+    plain = plain_of(seen, params_of(refs) | names_of(refs))
+    taken = {*_by_taking_away(asked, text, (seen, plain), refs, outcomes), *_by_measure(asked, text, seen, refs)}
     return tuple(trap for trap in TRAPS if trap in taken)
 
 
@@ -129,7 +131,10 @@ def _asked_for(refs: Sequence[ConstraintRef]) -> frozenset[Trap]:
 _FEWEST_BEFORE, _FEWEST_LINES = 8, 15
 
 
-def _by_taking_away(asked: str, text: str, refs: Sequence[ConstraintRef], outcomes: Outcomes) -> Iterable[Trap]:
+def _by_taking_away(
+    asked: str, text: str, shown: tuple[str, str], refs: Sequence[ConstraintRef], outcomes: Outcomes
+) -> Iterable[Trap]:
+    """`shown`: what a reader sees of the text, and the same in plain letters."""
     if not refs:
         return
     exempt = _asked_for(refs)
@@ -139,8 +144,7 @@ def _by_taking_away(asked: str, text: str, refs: Sequence[ConstraintRef], outcom
     if is_mixed(text, prompt | GLUE, GLUE):
         yield "look-alike"
     listed = params_of(refs) | names_of(refs)
-    seen = seen_of(text, asked=asked)
-    plain = plain_of(seen, listed)
+    seen, plain = shown
     held: list[Outcome] = []
 
     def rests_on_it(after: str) -> bool:
@@ -183,15 +187,16 @@ _NO_TOPIC = frozenset(
     "digits excluding filler hedge important interesting latest long markdown negations neighbouring news number "
     "person perspective plain pretend quite quoted really short stories story such tense total weird".split()
 )
+_BEGINNING, _MARGIN = 1000, 8  # characters in which a long answer shows that it says something, and words more
 _FEWEST_TOPICS = 8
 _FEWEST_FOR_TOPIC = 40
 _STEM = 4
 
 
-def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterable[Trap]:
+def _by_measure(asked: str, text: str, seen: str, refs: Sequence[ConstraintRef]) -> Iterable[Trap]:
     exempt = _asked_for(refs)
     listed = params_of(refs) | names_of(refs)
-    plain = MARK.sub(" ", _FENCE.sub("", plain_of(seen_of(text, asked=asked))))
+    plain = MARK.sub(" ", _FENCE.sub("", plain_of(seen)))
     said = [word.lower() for word in words(plain)]
     prompt = [word.lower() for word in words(asked)]
     need, is_drawn = need_of(asked, refs), is_signs(asked)
@@ -199,13 +204,19 @@ def _by_measure(asked: str, text: str, refs: Sequence[ConstraintRef]) -> Iterabl
     if "echo" not in exempt and _is_echo(asked, text, prompt, said, listed, need=need if is_open else 1):
         yield "echo"
     known = (frozenset(prompt) if is_open and not is_about_a_text(asked) else frozenset()) | listed
-    own = _own_words(asked, plain, listed, need)
-    if "echo" in exempt or not is_about_a_text(asked):
-        own &= _not_copied(said, prompt)
-    n = len(own - known) + len(own & known) // _PER_WORD
-    is_latin_text = _LATIN.fullmatch("".join(said)) is not None
-    if "empty" not in exempt and is_latin_text and not is_drawn and n < need:
-        yield "empty"
+    counts_copies = is_about_a_text(asked) and "echo" not in exempt
+    if "empty" not in exempt and not is_drawn and _LATIN.fullmatch("".join(said)) is not None:
+        for part, some in (((plain[:_BEGINNING], need + _MARGIN),) if len(plain) > _BEGINNING else ()) + (
+            (plain, need),
+        ):
+            own = _own_words(asked, part, listed, need)
+            if not counts_copies:
+                own &= _not_copied(said if part is plain else [word.lower() for word in words(part)], prompt)
+            n = len(own - known) + len(own & known) // _PER_WORD
+            if n >= some:
+                break
+        else:
+            yield "empty"
     if (
         "repeat" not in exempt
         and not (is_drawn and len(said) < 20)
@@ -224,14 +235,16 @@ def _is_echo(
     `need` is 1 where the prompt's words may be an answer to it.
     """
     runs = {tuple(prompt[at : at + 4]) for at in range(len(prompt) - 3)}
-    held = runs & {tuple(said[at : at + 4]) for at in range(len(said) - 3)}
-    own = {word for word in said if word not in prompt and not word.isdecimal()}
+    own = {word for word in set(said).difference(prompt) if not word.isdecimal()}
+    told = own - listed - GLUE - _FILLERS - _REPORTS
+    if len(told) > max(_MOST_OWN, len(prompt)) and len(text) > _MUCH_LONGER * len(asked):
+        return False  # much longer than the prompt, with many words of its own: no rule below calls that an echo
+    held = runs.intersection(tuple(said[at : at + 4]) for at in range(len(said) - 3))
     if len(held) >= 5 and len(held) * 10 >= len(runs) * 7:
         # From its first words to its last: who is asked about a text repeats the text, or the question, not both.
         is_whole = {tuple(prompt[:4]), tuple(prompt[-4:])} <= held
-        if len(own) < (max(need, 3) if need > 1 else 1) and (is_whole or not is_about_a_text(asked)):
-            return True
-        if is_whole and len(own - listed - GLUE - _FILLERS) <= max(8, len(prompt) // 6):
+        is_bare = len(own) < (max(need, 3) if need > 1 else 1) and (is_whole or not is_about_a_text(asked))
+        if is_bare or (is_whole and len(own - listed - GLUE - _FILLERS) <= max(8, len(prompt) // 6)):
             return True
     if _is_the_prompt(asked, text):
         return True
@@ -244,6 +257,7 @@ def _is_echo(
     return not is_closed(asked) and _has_its_words(prompt, own - listed, said, need=need, is_bag=is_bag)
 
 
+_MOST_OWN, _MUCH_LONGER = 12, 3
 _FEWEST_IN_BAG = 12
 _COPY = 6
 _PER_WORD = 3  # so many words of the prompt, in an order of its own, are worth a word that it does not have
@@ -380,7 +394,7 @@ def _is_said_again(said: Sequence[str]) -> bool:
     """Whether a text is one piece again and again, its numbers aside: two words or more twice, one word three times."""
     bare = [word for word in said if not word.isdecimal()] or list(said)
     return any(
-        len(bare) % n == 0 and bare[:n] * (len(bare) // n) == bare
+        len(bare) % n == 0 and bare[n] == bare[0] and bare[:n] * (len(bare) // n) == bare
         for n in range(1, len(bare) // 2 + 1)
         if n > 1 or len(bare) > 2
     )

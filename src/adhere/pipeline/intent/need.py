@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, wraps
+from typing import Literal, TypeVar
 
 from adhere.schema import ConstraintRef, Json
 from adhere.text.words import words
+
+_REQUESTS, _LONGEST = 2048, 4000  # whose kind is remembered, and in how many characters at most
+
+
+T = TypeVar("T")
+
+
+def _once(function: Callable[[str], T]) -> Callable[[str], T]:
+    """A function of a request that is computed once: a batch or a run asks the same ones again and again.
+
+    Long requests are not remembered, so that no long text is held.
+    """
+    remember = lru_cache(maxsize=_REQUESTS)(function)
+
+    @wraps(function)
+    def of(asked: str) -> T:
+        return remember(asked) if len(asked) <= _LONGEST else function(asked)
+
+    return of
+
 
 LONGEST_LITERAL = 60  # a longer one is a text to repeat, whose words are the prompt's topic
 
@@ -96,6 +117,7 @@ _IS_FREE = re.compile(
 )
 
 
+@_once
 def class_of(asked: str) -> Wanted:
     """What kind of answer a prompt wants; brief where a word or two may do."""
     long, closed = _LONG.search(asked), _last(asked, _TERSE, _IS_CLOSED, _IS_SIGNS)
@@ -122,21 +144,25 @@ def need_of(asked: str, refs: Sequence[ConstraintRef] = ()) -> int:
     return max(1, min([FEWEST[class_of(asked)], *(limit // 3 for limit in limits)]))
 
 
+@_once
 def is_about_a_text(asked: str) -> bool:
     """Whether an answer is about a text that the prompt holds, and so made of its words."""
     return _ABOUT_A_TEXT.search(asked) is not None
 
 
+@_once
 def is_signs(asked: str) -> bool:
     """Whether it is answered by signs."""
     return _IS_SIGNS.search(asked) is not None
 
 
+@_once
 def is_closed(asked: str) -> bool:
     """Whether it is answered by yes or no."""
     return _IS_CLOSED.search(asked) is not None
 
 
+@_once
 def is_free(asked: str) -> bool:
     """Whether it may be answered without any of the prompt's words."""
     return is_about_a_text(asked) or _IS_FREE.search(asked) is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import eq
 from typing import NamedTuple
 
 from adhere.text.words import words
@@ -123,7 +124,21 @@ def without_padding(text: str, words_of: RuleWords, *, lines: bool = True) -> st
     while lines and len(kept) > 1 and _says_nothing(kept[-1], words_of):
         kept.pop()
     kept[-1] = _without_tail(kept[-1], words_of, plain=lines)
-    return _SAME_PAIR.sub(r"\1", _SAME_WORD.sub(r"\1", "\n".join(kept).strip("\n"))).rstrip()
+    return _without_runs("\n".join(kept).strip("\n")).rstrip()
+
+
+def _without_runs(text: str) -> str:
+    """The text with one of each run of one word, or of one pair, triple or quadruple of words."""
+    said = [word.lower() for word in _PLAIN_WORD.findall(text)]
+    if any(map(eq, said, said[1:])):
+        text = _SAME_WORD.sub(r"\1", text)
+    pairs = list(pairwise(said))
+    if any(any(map(eq, pairs, pairs[step:])) for step in (2, 3, 4)):
+        text = _SAME_PAIR.sub(r"\1", text)
+    return text
+
+
+_PLAIN_WORD = re.compile(r"\w+")
 
 
 _LABEL = re.compile(r"\W*((?:[\w-]+[ \t]+){0,4}[\w-]+)[ \t]*(?::|[-=]+>|[ \t][-–—][ \t])[ \t]*(?=\S)")
@@ -217,9 +232,15 @@ def without_mentions(text: str, words_of: RuleWords) -> str:
     neighbours in a list or a table are like is a part of that list; a heading is left alone.
     """
     lines = text.split("\n")
-    told = [words_of.is_told(line) for line in lines]
-    for at, line in enumerate(lines):
-        beside = [told[other] for other in (at - 1, at + 1) if 0 <= other < len(lines) and lines[other].strip()]
+    whole = list(lines)
+    for at, line in enumerate(whole):
+        if words_of.listed.isdisjoint(word.lower() for word in words(line)):
+            continue  # there is nothing to mask
+        beside = [
+            words_of.is_told(whole[other])
+            for other in (at - 1, at + 1)
+            if 0 <= other < len(whole) and whole[other].strip()
+        ]
         is_part = _PART_OF_LIST.match(line) or len(words(line)) <= _MOST_OF_AN_ITEM
         if _HEADING.match(line) or (is_part and True in beside):
             continue

@@ -91,7 +91,8 @@ def seen_of(text: str, *, asked: str = "") -> str:
             says.
     """
     text = _outside_of_code(text, _without_undrawn if _MARKUP.search(asked) else _without_markup)
-    return _UNSEEN.sub("", _EMPTY_FENCE.sub("", text))
+    text = _EMPTY_FENCE.sub("", text)
+    return text if text.isascii() else _UNSEEN.sub("", text)
 
 
 _CODE = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n`]*\n[\s\S]*?^(?P=fence)[ \t]*$|`[^`\n]+`", re.MULTILINE)
@@ -111,17 +112,28 @@ def _without_undrawn(text: str) -> str:
 
 
 def _without_markup(text: str) -> str:
-    text = _TITLE.sub(r"\1", _PICTURE.sub("![]", text))
-    for pattern in (_COMMENT, _DECLARED, _STYLED, _UNSAID):
-        text = pattern.sub("", text)
-    named = Counter(_REFERENCE.findall(text))
-    text = _NOTE.sub(lambda note: note[0] if named[note[1]] > 1 else "", text)
-    return _ATTRIBUTES.sub(r"<\1>", text)
+    # Each pattern is looked for only where a sign stands that all its matches have.
+    if "](" in text:
+        text = _TITLE.sub(r"\1", _PICTURE.sub("![]", text))
+    text = _COMMENT.sub("", text)
+    if any(sign in text for sign in _SIGNS_OF_DECLARED):
+        text = _DECLARED.sub("", text)
+    if "<" in text:
+        text = _STYLED.sub("", text)
+    if "](" in text:
+        text = _UNSAID.sub("", text)
+    if "[^" in text:
+        named = Counter(_REFERENCE.findall(text))
+        text = _NOTE.sub(lambda note: note[0] if named[note[1]] > 1 else "", text)
+    return _ATTRIBUTES.sub(r"<\1>", text) if "<" in text else text
+
+
+_SIGNS_OF_DECLARED = ("<?", "<!", "<%", "{", "\\", "/*", "//", "%", "---", "]:")
 
 
 def is_glued(text: str) -> bool:
     """Whether several words hang together by characters that nobody sees."""
-    return len(_GLUED.findall(text)) >= _MOST_GLUED
+    return not text.isascii() and len(_GLUED.findall(text)) >= _MOST_GLUED
 
 
 # -- what looks like something else ---------------------------------------------------------------------------------
@@ -190,8 +202,12 @@ def plain_of(text: str, literals: Iterable[str] = ()) -> str:
             agree with it, and its other letters are a single letter among them.
     """
     named = frozenset(literals)
-    text = _PARTED.sub(lambda one: joined if (joined := _NOT_LETTER.sub("", one[0])).lower() in named else one[0], text)
-    text = _ODD.sub(lambda one: folded if (folded := fold(one[0])).lower() in named else one[0], text)
+    if named and _MAY_BE_PARTED.search(text):
+        text = _PARTED.sub(
+            lambda one: joined if (joined := _NOT_LETTER.sub("", one[0])).lower() in named else one[0], text
+        )
+    if named and _MAY_BE_ODD.search(text):
+        text = _ODD.sub(lambda one: folded if (folded := fold(one[0])).lower() in named else one[0], text)
     if text.isascii() or not is_latin(text.translate(_LOOKS)):
         return text
     letters = sorted(one for one in named if len(one) == 1 and one.isalpha())
@@ -221,6 +237,8 @@ def _could_be(word: str, literal: str) -> bool:
 
 # A word with signs or blanks between its letters; a word with digits, or marks that no Western language has, in it.
 _PARTED = re.compile(r"(?<!\w)[^\W\d_](?:[ .*_·-][^\W\d_]){2,}(?!\w)|(?<![\w.])[^\W\d_]+(?:[.*_·][^\W\d_]+)+(?![\w.])")
+_MAY_BE_PARTED = re.compile(r"[^\W\d_][.*_·][^\W\d_]|[ .*_·-][^\W\d_][ .*_·-]")
+_MAY_BE_ODD = re.compile(r"\d[a-zA-Z]|[a-zA-Z]\d|[^\x00-\x7f]")
 _NOT_LETTER = re.compile(r"[\W_]+")
 _ODD = re.compile(
     rf"(?<![^\W_])(?=[^\W_]*?(?:\d|[\u0180-\u024f\u1e00-\u1eff{_OTHER}{_FOLDS}]))(?=[^\W_]*?[^\W\d_])[^\W_]{{2,}}"
@@ -236,9 +254,13 @@ def fold(word: str) -> str:
 
 def is_latin(text: str) -> bool:
     """Whether most letters of a text are Latin."""
-    letters = sum(one.isalpha() for one in text)
-    latin = sum((one.isascii() and one.isalpha()) or "\u00c0" <= one <= "\u024f" for one in text)
+    plain, others = len(_ASCII_LETTER.findall(text)), _NOT_ASCII.findall(text)
+    letters = plain + sum(map(str.isalpha, others))
+    latin = plain + sum("\u00c0" <= one <= "\u024f" for one in others)
     return latin * 2 > letters
+
+
+_ASCII_LETTER, _NOT_ASCII = re.compile(r"[A-Za-z]"), re.compile(r"[^\x00-\x7f]")
 
 
 def is_mixed(text: str, known: Container[str], english: Container[str]) -> bool:
@@ -249,9 +271,12 @@ def is_mixed(text: str, known: Container[str], english: Container[str]) -> bool:
     """
     if not text.isascii() and len({word for word in _MIXED.findall(text) if len(word) >= 4}) >= _MOST_MIXED:
         return True
+    patterns = [(_ODD, known)] if _MAY_BE_ODD.search(text) else []
+    if not text.isascii():
+        patterns.append((_MARKED, english))
     return any(
         len({word for word in pattern.findall(text) if len(word) >= 3 and fold(word).lower() in those}) >= _FEWEST_SAME
-        for pattern, those in ((_ODD, known), (_MARKED, english))
+        for pattern, those in patterns
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,7 +14,8 @@ from adhere.pipeline.floors.stored import MOST_PROMPTS, floor_of, floors_of, tal
 from adhere.pipeline.guard import Guard, guard
 from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.official import official_scores
-from adhere.pipeline.outcomes import Answers, by_slice
+from adhere.pipeline.outcomes import Answers, Unit, by_slice
+from adhere.pipeline.responding.run import responding
 from adhere.pipeline.summarize.counts import CountedRates, Counts, add_sums, insist, mean_of_all
 from adhere.pipeline.summarize.estimates import nothing_measured
 from adhere.pipeline.summarize.measures import measures
@@ -64,7 +66,7 @@ def summarize(
     """
     answers = Answers(prompts, draws, responses, verdicts)
     floors = _floors(answers.prompts, mode, cut_answers)
-    sums = _sums(answers, slices, floors)
+    sums = _sums(answers, slices, floors, mode)
     versions = versions_of(prompts, mode)
     found = official_scores(answers, (*measures(answers), *over_draws(sums.draws, draws)))
     return _summary(sums, draws, versions, damage, found, keep_sums=keep_sums)
@@ -141,19 +143,22 @@ def _summary(
     )
 
 
-def _sums(answers: Answers, slices: Sequence[str], floors: Sequence[AnswererRates]) -> SummarySums:
-    guards = _guards(answers)
-    parts = {
-        name: _slice_sums(answers, members, guards, floors)
-        for name, members in by_slice(answers.prompts, slices).items()
-    }
-    return SummarySums(_slice_sums(answers, answers.prompts, guards, floors), parts, draw_sums(answers))
+def _sums(answers: Answers, slices: Sequence[str], floors: Sequence[AnswererRates], mode: Mode) -> SummarySums:
+    beside = _Beside(_guards(answers), responding(answers, mode), floors)
+    parts = {name: _slice_sums(answers, members, beside) for name, members in by_slice(answers.prompts, slices).items()}
+    return SummarySums(_slice_sums(answers, answers.prompts, beside), parts, draw_sums(answers))
 
 
-def _slice_sums(
-    answers: Answers, prompts: Sequence[Prompt], guards: Mapping[Key, Guard], floors: Sequence[AnswererRates]
-) -> SliceSums:
-    counts, sound = Counts(), list[float | None]()
+class _Beside(NamedTuple):
+    """What stands beside rates: by answer, by conversation (prompt, draw), and by answerer without a model."""
+
+    guards: Mapping[Key, Guard]
+    responding: Mapping[Unit, bool | None]
+    floors: Sequence[AnswererRates]
+
+
+def _slice_sums(answers: Answers, prompts: Sequence[Prompt], beside: _Beside) -> SliceSums:
+    counts, sound, responsive, guards = Counts(), list[float | None](), list[float | None](), beside.guards
     for prompt in prompts:
         wanted = sum(len(turn.constraints) for turn in prompt.turns)
         for draw in range(answers.draws):
@@ -162,6 +167,8 @@ def _slice_sums(
             if passes is not None and not any(slot.constraint_id.startswith(_ACTS) for slot in slots):
                 turns = [guards.get((prompt.id, turn, draw)) for turn in range(len(prompt.turns))]
                 sound.append(float(passes and all(one and not one.is_letter_alone for one in turns)))
+                responds = beside.responding.get((prompt.id, draw), False)
+                responsive.append(None if responds is None else float(responds))
     ids = {prompt.id for prompt in prompts}
     found = [one for key, one in guards.items() if key[0] in ids]
     means: dict[str, list[float | None]] = {
@@ -172,7 +179,9 @@ def _slice_sums(
         "repetition_share": [float(bool(one.is_repetitive)) for one in found],
         "echo_share": [float(bool(one.is_echo)) for one in found],
         "form_share": [float(one.is_empty_form) for one in found],
+        "style_leak_share": [float(bool(one.leaks)) for one in found],
         "sound_share": sound,
+        "responsive_share": responsive,
     }
     known = {name: [value for value in values if value is not None] for name, values in means.items()}
     return SliceSums(
@@ -181,7 +190,7 @@ def _slice_sums(
         counts.finish().sums,
         len(found),
         {name: (sum(values), len(values)) for name, values in known.items()},
-        tallies_of(floors, (place for place, prompt in enumerate(answers.prompts) if prompt.id in ids)),
+        tallies_of(beside.floors, (place for place, prompt in enumerate(answers.prompts) if prompt.id in ids)),
     )
 
 

@@ -48,6 +48,7 @@ GLOSSARY: dict[str, str] = {
         "Kinds of constraint that belong together: the part of the id before the colon, as `length` in `length:words`."
     ),
     "finds": "What the printed numbers say by themselves, before the reasons why they may not decide the question.",
+    "floor": "What the best of thirty answerers without a model passes of the same prompts.",
     "form alone": (
         "The share of answers with hardly a word that the prompt does not have: the phrase that was asked for and "
         "nothing else. Right where a prompt asks for one word."
@@ -83,6 +84,10 @@ GLOSSARY: dict[str, str] = {
     "pool": "Prompts with judged answers, from which every stage of every arm takes its rows.",
     "rank range": "The ranks that a model may really have, given the intervals of all models.",
     "repetitive": "The share of answers that repeat themselves.",
+    "responds": (
+        "The share of prompts that pass by an answer which responds to its request, whatever its form. Measured by "
+        "words and by the other answers of the run; requests in other languages than English are left out."
+    ),
     "run": "One measurement, stored in a directory: what was asked of whom, all answers, all verdicts, all numbers.",
     "sealed": (
         "Finished and counted: its summary is stored beside its answers. A sealed run may still have failed calls."

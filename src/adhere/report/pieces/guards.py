@@ -24,11 +24,19 @@ GUARDS = (
     GuardColumn(
         "sound_share", "sound", "share of prompts that pass by an answer which is none of: form alone, repetitive, echo"
     ),
+    GuardColumn(
+        "responsive_share",
+        "responds",
+        "share of prompts that pass by an answer that responds to its request, as far as words tell",
+    ),
     GuardColumn("mean_words", "words", "mean words of an answer", is_share=False),
     GuardColumn("form_share", "form alone", "share of answers with hardly a word that the prompt does not have"),
     GuardColumn("repetition_share", "repetitive", "share of answers that repeat themselves"),
     GuardColumn("echo_share", "echo", "share of answers that mostly repeat the prompt"),
     GuardColumn("truncated_share", "cut", "share of answers cut at the limit of tokens, or of an episode"),
+    GuardColumn(
+        "style_leak_share", "style leak", "share of answers in one case, in quotes or in bullets that nobody asked for"
+    ),
     GuardColumn("distinct_2", "distinct-2", "share of different word pairs; low means repetitive"),
     GuardColumn("content_share", "content", "share of the request's topic words that the answer uses"),
 )
@@ -62,6 +70,10 @@ def guard_reasons(guards: Iterable[GuardMeans]) -> list[str]:
         reasons.append("no prompt names topic words")
     if any(guard.distinct_2 is None for guard in with_text):
         reasons.append("no answer has two words")
+    if any(guard.style_leak_share is None for guard in with_text):
+        reasons.append("stored before the style of answers was counted")
+    if any(guard.responsive_share is None for guard in with_text):
+        reasons.append("stored before responding answers were counted, or no request can be read")
     if any(guard.sound_share is None for guard in with_text):
         reasons.append("stored before sound answers were counted, or no prompt that asks for words was decided")
     return reasons

@@ -36,9 +36,10 @@ class Effect(NamedTuple):
 
 
 def verb_of(result: StudyResult) -> str:
-    """What the contrasts of a study count: prompts that `pass`, or that `pass soundly`."""
+    """What the contrasts of a study count: prompts that `pass`, `pass soundly`, or `pass and respond`."""
     rule = result.spec.get("verdict")
-    return "pass soundly" if isinstance(rule, dict) and rule.get("counts") == "sound" else "pass"
+    counts = rule.get("counts") if isinstance(rule, dict) else None
+    return {"sound": "pass soundly", "responsive": "pass and respond"}.get(str(counts), "pass")
 
 
 def effect(contrast: Contrast, *, verb: str = "pass") -> Effect:

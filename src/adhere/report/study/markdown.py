@@ -189,7 +189,9 @@ def _rates(result: StudyResult) -> str:
             rate = score.prompt_strict if score else None
             told = f"{percent(rate.rate)} ({percent_interval(rate.low, rate.high)})" if rate else "–"
             sound = score.guard.sound_share if score else None
-            cells.append(told if sound is None else f"{told}, sound {percent(sound)}")
+            responds = score.guard.responsive_share if score else None
+            told += "" if sound is None else f", sound {percent(sound)}"
+            cells.append(told if responds is None else f"{told}, responds {percent(responds)}")
         rows.append([arm, *cells])
     return _table(["arm", *(part.slice for part in parts)], rows)
 

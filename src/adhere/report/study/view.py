@@ -419,10 +419,14 @@ def hangs_on_sentence(result: StudyResult) -> str:
     return " ".join(parts)
 
 
+COUNTED = {"sound": "sound answers", "responsive": "answers that respond"}
+"""What a study may count beside passing, in words; such a contrast on a published suite has it for a slice."""
+
+
 def suites_line(result: StudyResult) -> str:
     """Each published suite in one line: the treatment over its control, and over the start; empty without any.
 
-    Where sound answers were counted, these behind it.
+    Where sound or responding answers were counted, these behind it.
     """
     starts = [name for name in result.arms if not result.arm_stages.get(name)][:1]
     found = []
@@ -438,8 +442,9 @@ def suites_line(result: StudyResult) -> str:
         for control in dict.fromkeys([first.control, *starts]):
             pair = (first.treatment, control)
             told = [_change(one) for one in suite.contrasts if (one.treatment, one.control) == pair]
-            if told:  # the rates, and those of sound answers behind them
-                over.append(f"over {control} {' [sound: '.join(told)}{']' * (len(told) - 1)}")
+            if told:  # the rates, and those of what counts behind them
+                counted = next((one.slice for one in suite.contrasts if one.slice in COUNTED), "sound")
+                over.append(f"over {control} {f' [{counted}: '.join(told)}{']' * (len(told) - 1)}")
         found.append(f"{name} {', '.join(over)}")
     return "; ".join(found)
 
@@ -501,12 +506,12 @@ def tuning_sentences(result: StudyResult) -> list[str]:
         for found in tuning.stages
     }
     rule = result.spec["verdict"]
-    is_sound = isinstance(rule, dict) and rule.get("counts") == "sound"
+    counted = str(rule.get("counts")) if isinstance(rule, dict) else ""
     return [
         f"{trials}, on {plural(tuning.prompts, 'dev prompt')} at {seeds}; {decimal(tuning.minutes)} minutes in all.",
         _budget_sentence(tuning),
         *_finals_sentence(tuning),
-        *(["The dev rate counts sound answers, as the verdict does."] if is_sound else []),
+        *([f"The dev rate counts {COUNTED[counted]}, as the verdict does."] if counted in COUNTED else []),
         _apart_sentence(tuning),
         "What was chosen is used by: "
         + "; ".join(f"{stage}: {', '.join(names)}" for stage, names in arms.items())

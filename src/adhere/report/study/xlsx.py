@@ -73,7 +73,7 @@ def _answer(result: StudyResult) -> list[list[Value]]:
 
 def _rates(result: StudyResult) -> list[list[Value]]:
     rows: list[list[Value]] = [["slice", "arm", "seed", "passed", "n", "rate", "low", "high", "loose", "constraints",
-        "sound", "words", "topic words", "form alone", "repetitive", "cut"]]  # fmt: skip
+        "sound", "responds", "words", "topic words", "form alone", "repetitive", "cut"]]  # fmt: skip
     for part in slice_scores(result):
         for row in part.arms:
             for score in (row.score, *row.by_seed):
@@ -83,7 +83,8 @@ def _rates(result: StudyResult) -> list[list[Value]]:
                         part.slice, row.arm, "all" if score.seed is None else score.seed, rate.passed, rate.n,
                         rate.rate,
                         rate.low, rate.high, score.prompt_loose.rate, score.instruction_strict.rate,
-                        score.guard.sound_share, score.guard.mean_words, score.guard.content_share,
+                        score.guard.sound_share, score.guard.responsive_share, score.guard.mean_words,
+                        score.guard.content_share,
                         score.guard.form_share, score.guard.repetition_share, score.guard.truncated_share,
                     ])  # fmt: skip
     return rows

@@ -23,6 +23,7 @@ from adhere.report.pieces.sides import (
 )
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.report.pieces.wording import effect, level
+from adhere.store.summary import GuardMeans
 from adhere.study.outcome.result import Contrast
 from adhere.terminal import one_line
 
@@ -44,6 +45,8 @@ def compare_text(comparison: Comparison, *, width: int = 100) -> str:
         where = "" if contrast.slice == "all" else f" [{contrast.slice}]"
         lines.append(paragraph(found.sentence + where, width=width, label=found.short[0], hang=2))
     lines += [paragraph(note, width=width, label="!", hang=2) for note in comparison.notes]
+    if comparison.guards is not None:
+        lines.append(paragraph(_soundly(*comparison.guards), width=width, label="of these", hang=10))
     if comparison.floor is not None:
         lines.append(paragraph(floor_line(comparison.floor), width=width, label="floor", hang=7))
     if comparison.tokens_a is not None and comparison.tokens_b is not None:
@@ -72,6 +75,14 @@ def compare_text(comparison: Comparison, *, width: int = 100) -> str:
     if comparison.sides:
         lines += ["", *_sides(comparison, width)]
     return "\n".join(lines)
+
+
+def _soundly(a: GuardMeans, b: GuardMeans) -> str:
+    """How much of both rates is sound, and how much responds."""
+    return (
+        f"sound {percent(a.sound_share)} − {percent(b.sound_share)}; responds {percent(a.responsive_share)} − "
+        f"{percent(b.responsive_share)} of all prompts"
+    )
 
 
 def _equal_length(found: EqualLength) -> str:

@@ -290,7 +290,8 @@ class VerdictSpec(Record, frozen=True):
     With the interval of treatment minus control: YES where it lies above 0, NO where it lies below 0, EQUIVALENT where
     it lies within ± `smallest_effect`, INCONCLUSIVE otherwise. `smallest_effect` is a difference of rates: 0.03 is 3
     points. `counts` is what counts as following, in contrasts on the study's own prompts and in [tune]: `passing`
-    [without it], or `sound`, an answer that passes and is more than the letter (`run.measured.Measurement.sound`).
+    [without it], `sound`, an answer that passes and is more than the letter (`run.measured.Measurement.sound`), or
+    `responsive`, one that passes and responds to its request (`pipeline.responding`).
     `suite` asks the question on a suite of `adhere list suites` (`ifeval:PATH`) instead of held-out prompts of ours.
     `judge` pins the judge: the hash that `adhere study --register` prints; another judge is refused.
     """

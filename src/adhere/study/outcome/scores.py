@@ -58,11 +58,12 @@ def _arm_score(arm: str, seed: int | None, name: str, found: Measurement, places
 
 
 def with_sound(guard: GuardMeans, found: Measurement, places: Sequence[int]) -> GuardMeans:
-    """The guard numbers with the shares of sound answers and of form alone, counted by prompt."""
-    sound, form = found.sound, found.empty_form
+    """The guard numbers with the shares of sound and responding answers and of form alone, counted by prompt."""
+    sound, form, responsive = found.sound, found.empty_form, found.responsive
     return msgspec.structs.replace(
         guard,
         sound_share=mean(sound[place] for place in places),
+        responsive_share=mean(responsive[place] for place in places),
         form_share=mean(form[place] for place in places) if form else None,
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
@@ -27,7 +27,8 @@ from adhere.study.run.records import unpack
 
 FOLDER, FILE = "starts", "starts.json"
 VERSION = 1
-SOUND: Final = "sound"
+COUNTED: Final[dict[str, Literal["sound", "responsive"]]] = {"sound": "sound", "responsive": "responsive"}
+"""What a suite's contrast may count, which stands where another has its slice."""
 
 
 def starts_result(name: str, found: Mapping[str, tuple[StudyResult, Path]]) -> StartsResult:
@@ -131,9 +132,9 @@ def _further(
         for each in zip(*(contrasts for _, contrasts in lists), strict=True):
             asked = ContrastSpec(each[0].treatment, each[0].control, each[0].slice)
             on = {start: of[suite] for start, of in measured.items()}
-            if suite and asked.slice == SOUND:  # of a suite's contrasts this names what counts, not a slice
+            if suite and asked.slice in COUNTED:  # of a suite's contrasts this names what counts, not a slice
+                on = {start: one.counting(COUNTED[asked.slice]) for start, one in on.items()}
                 asked = msgspec.structs.replace(asked, slice="all")
-                on = {start: one.counting(SOUND) for start, one in on.items()}
             pooled = _pool(asked, on, rule, role="secondary")
             found.append(AcrossStarts(suite, list(each), msgspec.structs.replace(pooled, slice=each[0].slice)))
     return found

@@ -88,11 +88,12 @@ def _contrast(spec: StudySpec, pair: Pair, evaluations: Evaluations, *, primary:
 
 
 def _sound(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
-    """Where the study counts sound answers, what of the suite's own measure is more than the letter."""
-    if spec.verdict.counts != "sound":
+    """Where the study counts sound or responding answers, these of the suite's own measure."""
+    counts = spec.verdict.counts
+    if counts not in {"sound", "responsive"}:
         return []
-    found = (_contrast(spec, pair, evaluations.counting("sound"), primary=False) for pair in _tables(spec))
-    return [msgspec.structs.replace(one, slice="sound") for one in found]
+    found = (_contrast(spec, pair, evaluations.counting(counts), primary=False) for pair in _tables(spec))
+    return [msgspec.structs.replace(one, slice=str(counts)) for one in found]
 
 
 def _parts(spec: StudySpec, evaluations: Evaluations) -> list[SuitePart]:

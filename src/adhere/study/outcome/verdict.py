@@ -67,6 +67,12 @@ def verdict(
     )
 
 
+_COUNTED = {
+    "sound": ", only sound answers counted: not form alone, no echo, not repetitive",
+    "responsive": ", only answers counted that respond to their request",
+}
+
+
 def _rule(rule: VerdictSpec, scope: Scope) -> str:
     worth = 100 * rule.smallest_effect
     without = " and stays there without any one seed or any one kind of constraint" if scope == "method" else ""
@@ -75,9 +81,9 @@ def _rule(rule: VerdictSpec, scope: Scope) -> str:
         if scope == "method"
         else ""
     )
-    sound = ", only sound answers counted: not form alone, no echo, not repetitive" if rule.counts == "sound" else ""
+    counted = _COUNTED.get(str(rule.counts), "")
     return (
-        f"With the {rule.confidence:.0%} interval of {rule.treatment} minus {rule.control} ({rule.slice}{sound}): "
+        f"With the {rule.confidence:.0%} interval of {rule.treatment} minus {rule.control} ({rule.slice}{counted}): "
         f"YES if it lies above 0{without}; NO if it lies below 0{without}; "
         f"EQUIVALENT if it lies within ±{worth:.1f} points, the smallest effect worth having; "
         f"INCONCLUSIVE otherwise{limited}"

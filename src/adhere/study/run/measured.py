@@ -8,14 +8,15 @@ weights, answers or training rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
 from adhere.constraints.resolve import resolve
 from adhere.errors import IntegrityError
 from adhere.pipeline.guard import Guard, guard, is_letter_alone
-from adhere.pipeline.outcomes import Answers, answers_of
+from adhere.pipeline.outcomes import Answers, Unit, answers_of
+from adhere.pipeline.responding.run import responding
 from adhere.schema import Counts, EngineInfo, Prompt, Record, content_hash, decode, encode, write_atomic
 from adhere.store.run import Run
 from adhere.store.summary import Summary
@@ -36,10 +37,20 @@ class ShownAnswer(Record, frozen=True):
 
 
 class DrawOutcomes(Record, frozen=True):
-    """One draw: of every prompt whether its answer passes, and whether it passes soundly; None: no measurement."""
+    """One draw: of every prompt whether its answer passes, passes soundly, and passes and responds.
+
+    None: no measurement. `responding` is empty in records of older versions.
+    """
 
     passes: list[bool | None]
     sound: list[bool | None]
+    responding: list[bool | None] = []
+
+    def counted(self, counts: Counts) -> list[bool | None]:
+        """What counts as following (`VerdictSpec.counts`)."""
+        if counts == "responsive":
+            return self.responding or [None] * len(self.passes)
+        return self.sound if counts == "sound" else self.passes
 
 
 class Measurement(Record, frozen=True):
@@ -54,6 +65,8 @@ class Measurement(Record, frozen=True):
             versions.
         empty_form: Whether it holds hardly a word that the prompt does not have.
         kept: Of each constraint of all turns in order, whether it is kept (strict view); None: no measurement.
+        responding: Whether the answer passes and responds to its request (`pipeline.responding`); None: nothing was
+            measured, or it cannot be read. Empty in records of older versions.
         plain: How well the model still predicts plain text.
         shown: Answers to the prompts that the report shows.
         run: Name of the stored Run.
@@ -85,6 +98,7 @@ class Measurement(Record, frozen=True):
     kept: list[list[bool | None]] = []
     drawn: list[DrawOutcomes] = []
     answers_sha256: str = ""
+    responding: list[bool | None] = []
 
     @property
     def sound(self) -> list[bool | None]:
@@ -106,9 +120,18 @@ class Measurement(Record, frozen=True):
         None where any draw was not measured.
         """
         if not self.drawn:
-            return self.sound if counts == "sound" else self.passes
-        each = [one.sound if counts == "sound" else one.passes for one in self.drawn]
+            return self.counted(counts)
+        each = [one.counted(counts) for one in self.drawn]
         return [None if None in of_prompt else fmean(map(float, of_prompt)) for of_prompt in zip(*each, strict=True)]
+
+    def counted(self, counts: Counts) -> list[bool | None]:
+        """What counts as following, of the first draw."""
+        return self.responsive if counts == "responsive" else self.sound if counts == "sound" else self.passes
+
+    @property
+    def responsive(self) -> list[bool | None]:
+        """Whether each answer passes and responds; None where nothing was measured, and in older records."""
+        return self.responding or [None] * len(self.passes)
 
     @property
     def coverage(self) -> float:
@@ -131,7 +154,7 @@ def collect_run(
 ) -> Measurement:
     """Collect a finished Run; `shown` are the ids of prompts whose answers are kept."""
     answers = answers_of(run)
-    reasons = _reasons(run)
+    reasons, responds = _reasons(run), responding(answers, run.spec.mode)
     texts = {
         prompt.id: answers.responses[prompt.id, 0, 0] for prompt in prompts if (prompt.id, 0, 0) in answers.responses
     }
@@ -155,8 +178,9 @@ def collect_run(
         echo=[bool(found.is_echo) if found else None for found in guards],
         empty_form=[found.is_empty_form if found else None for found in guards],
         kept=[_constraints_kept(answers, prompt) for prompt in prompts],
-        drawn=[_draw_outcomes(answers, prompts, draw) for draw in range(answers.draws)] if answers.draws > 1 else [],
+        drawn=[_draw_outcomes(answers, prompts, draw, responds) for draw in range(answers.draws)] if answers.draws > 1 else [],
         answers_sha256=content_hash([[*key, one.text] for key, one in sorted(answers.responses.items())]),
+        responding=[responds.get((prompt.id, 0)) for prompt in prompts],
     )  # fmt: skip
 
 
@@ -169,14 +193,16 @@ def _guards(answers: Answers, prompts: Sequence[Prompt], draw: int) -> list[Guar
     ]
 
 
-def _draw_outcomes(answers: Answers, prompts: Sequence[Prompt], draw: int) -> DrawOutcomes:
+def _draw_outcomes(
+    answers: Answers, prompts: Sequence[Prompt], draw: int, responds: Mapping[Unit, bool | None]
+) -> DrawOutcomes:
     passes = [answers.passes(prompt, draw) for prompt in prompts]
     beside = _guards(answers, prompts, draw)
     sound = [
         passed and not (found is not None and found.is_letter_alone)
         for passed, found in zip(passes, beside, strict=True)
     ]
-    return DrawOutcomes(passes, sound)
+    return DrawOutcomes(passes, sound, [responds.get((prompt.id, draw)) for prompt in prompts])
 
 
 def _constraints_kept(answers: Answers, prompt: Prompt) -> list[bool | None]:

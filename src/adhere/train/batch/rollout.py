@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from msgspec import Meta
 
 from adhere.errors import IntegrityError, UsageError
-from adhere.schema import RlRow, derive_seed
+from adhere.pipeline.responding import Exchange, read, share_alike, style_leaks
+from adhere.pipeline.responding.content import Request
+from adhere.schema import ConstraintRef, RlRow, derive_seed
 from adhere.train.budget.cost import Shape, Work, tree_tokens_of
 from adhere.train.budget.ledger import LogRow, Tally
 from adhere.train.packed.pack import TokenRow, grow, log_probs
@@ -74,10 +76,11 @@ class Rollout(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The answers drawn for one prompt."""
+    """The answers drawn for one prompt, whose text and rules are `request`; None: nobody said."""
 
     prompt_id: str
     answers: tuple[Rollout, ...]
+    request: Request | None = None
 
     @property
     def measured(self) -> list[Rollout]:
@@ -265,6 +268,7 @@ class Sampler:
         if not self._is_checked and self.settings.generator == "ours":
             self._require_one_model(prompts[names[0]])
             self._is_checked = True
+        requests = {row.prompt_id: _request_of(row) for row in rows}
         before = [each * names[:place].count(name) for place, name in enumerate(names)]  # draws of the prompt
         others = (again,) if again else ()
 
@@ -299,7 +303,7 @@ class Sampler:
                 [TokenRow(prompts[names[place]], answer.drawn) for answer in answers],
                 [Answer(self._text(answer.ids), not answer.stopped) for answer in answers],
                 [answer.log_probs for answer in answers],
-            )
+            )._replace(request=requests[names[place]])
 
         groups = divide(every, scored, same=[step, names])
         self.tally.prompts += len(rows)
@@ -346,12 +350,20 @@ class Sampler:
         )
 
 
+def _request_of(row: RlRow) -> Request:
+    refs = [ConstraintRef(name, dict(params)) for name, params in zip(row.instruction_id_list, row.kwargs, strict=True)]
+    return read(Exchange(row.prompt, "", tuple(refs)))
+
+
 def measures(groups: Sequence[Group]) -> LogRow:
     """What an episode's answers were like, over all groups, learned from or not. None where nothing was measured.
 
     `reward_std` is the mean over groups of the standard deviation (unbiased) within the group; `pass_rate` counts
-    answers with the full score 1.
+    answers with the full score 1. `one_answer_share` is the share of answers that are said to other prompts of the
+    episode, too, `style_leak_share` that of answers in a form that nobody asked for (`pipeline.responding`).
     """
+    said = [(group.request, one.answer.text) for group in groups if group.request for one in group.answers]
+    leaks = [bool(style_leaks(request.text, text)) for request, text in said]
     answers = [answer for group in groups for answer in group.answers]
     scores = [score for group in groups for score in group.scores]
     spreads = [spread(group.scores) for group in groups if len(group.scores) >= 2]
@@ -362,6 +374,8 @@ def measures(groups: Sequence[Group]) -> LogRow:
         "frac_zero_variance": sum(value == 0.0 for value in spreads) / len(spreads) if spreads else None,
         "mean_tokens": sum(len(answer.row.completion) for answer in answers) / len(answers),
         "truncated_share": sum(answer.answer.truncated for answer in answers) / len(answers),
+        "one_answer_share": share_alike(said),
+        "style_leak_share": sum(leaks) / len(leaks) if leaks else None,
         "unmeasured": sum(answer.score is None for answer in answers),
         "unmeasured_share": sum(answer.score is None for answer in answers) / len(answers),
     }

@@ -68,6 +68,12 @@ GUARDS = (
         "Nearly all groups have equal scores, so there is nothing to learn from. Train with SFT first, "
         "use prompts of another difficulty, or draw more answers a prompt",
     ),
+    Guard("one_answer_share", 0.5, 3,
+        "Most answers are said to several prompts. Pay only what responds (traps = true of the reward), lower the "
+        "learning rate, or raise the KL penalty"),
+    Guard("style_leak_share", 0.5, 3,
+        "Most answers are in a form that nobody asked for: one rule's form has spread. Mix the rules of prompts, lower "
+        "the learning rate, or raise the KL penalty"),
     Guard("unmeasured_share", 0.1, 1,
         "The judge could not decide these answers. Look at their constraints (adhere verify)", breaks=True),
     Guard(

@@ -1,0 +1,27 @@
+"""Whether an answer responds to its request, whatever its form.
+
+respond.py      one answer, or all of a run
+content.py      what an answer says of its own
+others.py       whether it is what is said to every request
+language.py     whether it left its request's language
+style.py        forms that nobody asked for
+vocabulary.py   words that any answer may be made of
+"""
+
+from adhere.pipeline.responding.others import Others, share_alike
+from adhere.pipeline.responding.respond import (
+    Exchange,
+    Responding,
+    add_to,
+    others_of,
+    read,
+    responds,
+    responds_all,
+    responsive,
+)
+from adhere.pipeline.responding.style import style_leaks
+
+__all__ = [
+    "Exchange", "Others", "Responding", "add_to", "others_of", "read", "responds", "responds_all", "responsive",
+    "share_alike", "style_leaks",
+]  # fmt: skip

@@ -1,0 +1,105 @@
+"""What the other answers of a run or batch tell of one: whether it is what is said to every request.
+
+An answer's *frame* is its words without what its own request and rules bring: each stretch of the request's words
+becomes one sign. An answer whose frame stands in answers to other requests answers none of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+
+from adhere.pipeline.responding.content import Request, stem
+from adhere.text.words import words
+
+_RUN, _COPY = 3, 4
+_FEWEST_RUNS = 3
+_MOST_WORDS, _MOST_CHARACTERS = 100, 1500
+_SHARE = 0.5
+_FEWEST_REQUESTS = 2
+_ONE_IN = 20
+_OWN = "\x00"
+
+Runs = frozenset[tuple[str, ...]]
+
+
+def frame_of(request: Request, text: str) -> tuple[str, ...]:
+    """The words of an answer, with one sign for each stretch that its request brings: its topics, or copied from it."""
+    said = [word.lower() for word in words(text[:_MOST_CHARACTERS])[:_MOST_WORDS]]
+    copied: set[int] = set()
+    for at in range(len(said) - _COPY + 1):
+        if tuple(said[at : at + _COPY]) in request.runs:
+            copied.update(range(at, at + _COPY))
+    frame: list[str] = []
+    for at, word in enumerate(said):
+        sign = _OWN if at in copied or word in request.listed or stem(word) in request.topics else word
+        if sign != _OWN or frame[-1:] != [_OWN]:
+            frame.append(sign)
+    return tuple(frame)
+
+
+def _runs_of(frame: Sequence[str]) -> Runs:
+    runs = (tuple(frame[at : at + _RUN]) for at in range(len(frame) - _RUN + 1))
+    return frozenset(run for run in runs if run.count(_OWN) < _RUN - 1)
+
+
+class Others:
+    """The answers of a run or batch, by what each says beyond its own request.
+
+    Args:
+        answers: Each with the request that it answers.
+        most: Remember only so many, the newest; None remembers all.
+    """
+
+    def __init__(self, answers: Iterable[tuple[Request, str]] = (), *, most: int | None = None) -> None:
+        self._answers: deque[tuple[str, Runs]] = deque()
+        self._most = most
+        self._requests: Counter[str] = Counter()
+        self._of_run: dict[tuple[str, ...], Counter[str]] = {}
+        for request, text in answers:
+            self.add(request, text)
+
+    def add(self, request: Request, text: str) -> None:
+        """Remember one answer more, and forget the oldest where there are too many."""
+        runs = _runs_of(frame_of(request, text))
+        self._answers.append((request.text, runs))
+        self._requests[request.text] += 1
+        for run in runs:
+            self._of_run.setdefault(run, Counter())[request.text] += 1
+        if self._most is not None and len(self._answers) > self._most:
+            self._forget(*self._answers.popleft())
+
+    def _forget(self, name: str, runs: Runs) -> None:
+        _take_one(self._requests, name)
+        for run in runs:
+            _take_one(self._of_run[run], name)
+            if not self._of_run[run]:
+                del self._of_run[run]
+
+    def alike(self, request: Request, text: str) -> int:
+        """To how many other requests most of this answer is said, too, word for word; 0 where it is not."""
+        runs = _runs_of(frame_of(request, text))
+        others = len(self._requests) - (request.text in self._requests)
+        if len(runs) < _FEWEST_RUNS or others < _FEWEST_REQUESTS:
+            return 0
+        needed = max(_FEWEST_REQUESTS, others // _ONE_IN)
+        known = (self._of_run.get(run) or Counter[str]() for run in runs)
+        shared = [n for of in known if (n := len(of) - (request.text in of)) >= needed]
+        return min(shared) if len(shared) >= _SHARE * len(runs) else 0
+
+
+def _take_one(counts: Counter[str], name: str) -> None:
+    counts[name] -= 1
+    if counts[name] <= 0:
+        del counts[name]
+
+
+def share_alike(answers: Sequence[tuple[Request, str]]) -> float | None:
+    """The share of a batch's answers that are said to other requests of it, too.
+
+    None for an empty batch, and for one of fewer than three requests, which cannot tell.
+    """
+    if len({request.text for request, _ in answers}) <= _FEWEST_REQUESTS:
+        return None
+    others = Others(answers)
+    return sum(others.alike(request, text) > 0 for request, text in answers) / len(answers)

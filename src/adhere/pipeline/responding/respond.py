@@ -1,0 +1,317 @@
+"""Whether an answer responds to its request: `responsive`, of one answer or of a whole run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from adhere.errors import UsageError
+from adhere.pipeline.intent.gate import Trap, dictates, traps_of
+from adhere.pipeline.intent.need import class_of, is_about_a_text, is_closed, is_free, is_signs, names_of, params_of
+from adhere.pipeline.responding.content import (
+    Content,
+    Request,
+    is_hedged,
+    is_idle,
+    is_question,
+    is_refusal,
+    is_stubs,
+    pieces_of,
+    request_of,
+    said_by,
+)
+from adhere.pipeline.responding.language import is_readable, language_of, names_a_language
+from adhere.pipeline.responding.others import Others
+from adhere.schema import ConstraintRef, Mode, Prompt
+from adhere.text.size import MOST_CHARACTERS
+from adhere.text.words import words
+
+VERSION = 1
+"""Raised when the measure changes its mind about any answer."""
+
+Outcome = Literal["yes", "no", "undecided"]
+
+
+class Responding(NamedTuple):
+    """Whether a text responds to its request: `outcome` with the `reason` for a person.
+
+    `no` names what the text does instead; `undecided`, why nothing can be said; `yes`, what was not looked at.
+    """
+
+    outcome: Outcome
+    reason: str
+
+
+class Exchange(NamedTuple):
+    """One answer of a run with what it answers: the request's text, the answer, the constraints and their profile."""
+
+    request: str
+    text: str
+    refs: tuple[ConstraintRef, ...] = ()
+    profile: str | None = None
+
+
+def responds(
+    one: Exchange, *, others: Others | None = None, mode: Mode = "reference", taken: Sequence[Trap] | None = None
+) -> Responding:
+    """Whether one answer responds to its request.
+
+    Args:
+        one: The answer, without reasoning.
+        others: The answers of the same run or batch, this one among them or not; None: they were not looked at.
+        mode: Whose semantics published kinds have.
+        taken: The traps of the letter that it takes (`pipeline.intent`), where they are known; None: they are looked
+            for.
+
+    Raises:
+        UnknownName, BadParameter: A constraint cannot be judged.
+    """
+    one = one._replace(text=one.text[:MOST_CHARACTERS])
+    if not one.text.strip():
+        return Responding("no", "it has no text")
+    request = read(one)
+    if others is not None and (n := others.alike(request, one.text)):
+        return Responding("no", f"most of it is said to {n} other requests, too")
+    unread = _unread(one)
+    if fault := next(_faults(one, request, mode, taken, is_read=not unread), None):
+        return Responding("no", fault)
+    if unread:
+        return Responding("undecided", unread)
+    seen = "no model was asked" if others is not None else "neither other answers nor a model were asked"
+    return Responding("yes", f"nothing speaks against it; {seen}")
+
+
+def responds_all(answers: Sequence[Exchange], *, mode: Mode = "reference") -> list[Responding]:
+    """`responds` of every answer of a run or batch, each among all the others."""
+    others = others_of(answers)
+    return [responds(one, others=others, mode=mode) for one in answers]
+
+
+def others_of(answers: Iterable[Exchange], *, most: int | None = None) -> Others:
+    """The answers of a run or batch, read once; `most`: as of Others."""
+    return Others(((read(one), one.text) for one in answers if one.text.strip()), most=most)
+
+
+def add_to(others: Others, one: Exchange) -> None:
+    """Let others remember one answer more."""
+    if one.text.strip():
+        others.add(read(one), one.text)
+
+
+def read(one: Exchange) -> Request:
+    """The request of an answer, with the words that its rules name."""
+    return request_of(one.request, params_of(one.refs) | names_of(one.refs))
+
+
+def _faults(
+    one: Exchange, request: Request, mode: Mode, taken: Sequence[Trap] | None, *, is_read: bool
+) -> Iterator[str]:
+    """What an answer does in place of responding, the surest first."""
+    if taken is None:
+        taken = traps_of(one.request, one.text, one.refs, mode=mode, profile=one.profile)
+    # What an English answer says is counted below, by words that would not fit any request.
+    if taken and not (is_read and tuple(taken) == ("empty",) and _is_terse(request, one.text)):
+        yield f"it keeps the letter alone: {', '.join(taken)}"
+    if is_hedged(one.text):
+        yield "it gives contrary answers at once"
+    if any(dictates(ref) for ref in one.refs):  # the letter is the intent
+        return
+    if _left_its_language(one):
+        yield "it is in another language than its request"
+    if is_read:
+        yield from _content_faults(request, one.text, one.refs)
+
+
+def _is_terse(request: Request, text: str) -> bool:
+    """Whether a text of hardly a word says something: a word that tells, or *it can* where yes or no was asked."""
+    said = said_by(request, pieces_of(text))
+    return bool(said.own) or (said.n <= _FEW and is_closed(request.text))
+
+
+# -- language -------------------------------------------------------------------------------------------------------
+
+_OF_LANGUAGE = ("language:", "count:words_japanese", "iheval:language")
+
+
+def _unread(one: Exchange) -> str:
+    """Why what an answer says cannot be looked at; empty where it can."""
+    if not is_readable(one.request):
+        return "the request is in a language that this measure cannot read"
+    language = language_of(one.text)
+    if language == "en" or (language is None and not _may_leave(one)):
+        return ""
+    return "the answer is in a language that this measure cannot read"
+
+
+def _may_leave(one: Exchange) -> bool:
+    """Whether an answer may be in another language than its request, or in none."""
+    by_rule = any(ref.id.partition(":")[0] == "language" or ref.id in _OF_LANGUAGE for ref in one.refs)
+    return by_rule or names_a_language(one.request) or is_signs(one.request)
+
+
+def _left_its_language(one: Exchange) -> bool:
+    return not _may_leave(one) and language_of(one.request) == "en" and language_of(one.text) not in {"en", None}
+
+
+# -- content --------------------------------------------------------------------------------------------------------
+
+_REPEAT = "combination:repeat_prompt"
+_FEWEST_OWN = {"long": 3, "open": 1, "some": 1, "brief": 0}
+_TERSE = 12  # words; an answer of so many may have one that tells
+_FEWEST_FOR_TOPIC, _IS_SENTENCE = 12, 7
+_FEWEST_TOPICS, _PREFIX = 3, 4
+_FEWEST_FOR_SHARE, _LEAST_SHARE = 20, 0.1
+_IS_SPEECH = re.compile(
+    r"\b(?:questions?|quiz|interview|riddles?|ask|asks|trivia|survey|tweet|slogan|jokes?|e-?mail|letter|dialogue|"
+    r"conversation|story|poem|song|lyrics|chat|play|script|post|speech|advert\w*|ad|message|questionnaire)\b",
+    re.IGNORECASE,
+)
+_HEDGES = re.compile(
+    r"\byes and no\b|\bit depends\b|\b(?:both|either|neither)\b[^.!?\n]{0,40}\b(?:or|nor|and)\b|\bor\b[^.!?\n]+\bor\b",
+    re.IGNORECASE,
+)
+_QUOTE = re.compile(r"[\"“][^\"”\n]{12,}[\"”]")
+_LONG_REQUEST, _FEW, _FEWEST_IDLE = 40, 4, 10
+_CHOICE = re.compile(r"\b(?:which|who|where|whose|or|if|part of speech|category|class)\b", re.IGNORECASE)
+_BEHIND_A_COLON = re.compile(r":\s+(?:\S+\s+){7,}\S")
+_BEGINNING, _MUCH = 500, 10
+_ANY = "it says nothing that would not fit any request"
+
+
+def _content_faults(request: Request, text: str, refs: Sequence[ConstraintRef]) -> Iterator[str]:
+    """What is wrong with what an English answer says."""
+    if is_stubs(text):
+        yield "its items differ by their number alone"
+    if len(text) > _BEGINNING and _says_much(request, text[:_BEGINNING]):
+        return
+    pieces, is_speech = pieces_of(text), _IS_SPEECH.search(request.text) is not None
+    live = [piece for piece in pieces if not is_idle(piece, is_speech=is_speech)]
+    if not pieces and any(map(str.isalpha, text)):
+        yield "it has blanks to fill in alone"
+    if pieces and not live:
+        yield "it promises, asks back or speaks of its own form"
+    if not is_speech and len(pieces) > 1 and all(map(is_question, pieces)):
+        yield "it asks back"
+    if holds_a_text(request.text) or is_signs(request.text) or any(ref.id == _REPEAT for ref in refs):
+        return
+    said = said_by(request, live)._replace(taken=said_by(request, pieces).taken)
+    is_whole = len(live) == len(pieces)
+    if not said.own and _HEDGES.search(text):
+        yield "it leaves open what was asked"
+    if class_of(request.text) == "brief":
+        if _is_idle_answer(request, said, live):
+            yield _ANY
+    else:
+        yield from _thin_faults(request, said, is_whole=is_whole)
+    is_numbers = sum(map(str.isdigit, text)) * 20 > len(text)
+    is_thin = said.n >= _FEWEST_FOR_SHARE and len(said.own) < _LEAST_SHARE * said.n
+    if is_thin and not said.taken and not is_numbers:
+        yield "hardly a word of it would not fit any request"
+    if is_off_topic(request, said) and said.n >= _IS_SENTENCE * len(live):
+        yield "it takes up nothing of its request"
+
+
+def _says_much(request: Request, start: str) -> bool:
+    """Whether the beginning of a long answer says enough of its own, and takes up its request."""
+    said = said_by(request, [piece for piece in pieces_of(start) if not is_idle(piece, is_speech=False)])
+    return len(said.own) >= _MUCH and bool(said.taken)
+
+
+def _thin_faults(request: Request, said: Content, *, is_whole: bool) -> Iterator[str]:
+    """What is wrong where more than a word was asked for: an answer of few words may be terse, a longer one is idle."""
+    need, is_terse = _FEWEST_OWN[class_of(request.text)], is_whole and said.n <= _TERSE
+    if len(said.own) < (min(need, 1) if is_terse else need):
+        yield _ANY
+    if not is_terse and len(said.own) <= 1:
+        yield "it says hardly a word that would not fit any request"
+
+
+def holds_a_text(request: str) -> bool:
+    """Whether a request is about a text that it holds, so that an answer is made of the request's own words."""
+    return is_about_a_text(request) and (
+        _QUOTE.search(request) is not None
+        or _BEHIND_A_COLON.search(request) is not None
+        or "\n" in request.strip()
+        or len(words(request)) >= _LONG_REQUEST
+    )
+
+
+def is_off_topic(request: Request, said: Content) -> bool:
+    """Whether an answer of some length has not one word of its request's subject."""
+    return (
+        not said.taken
+        and said.n >= _FEWEST_FOR_TOPIC
+        and len(request.topics) >= _FEWEST_TOPICS
+        and not is_free(request.text)
+        and not {one[:_PREFIX] for one in request.topics} & {one[:_PREFIX] for one in said.own}
+    )
+
+
+def _is_idle_answer(request: Request, said: Content, live: Sequence[str]) -> bool:
+    """Whether an answer that a word or two might give has several, and none that answers."""
+    if said.own or said.n <= _FEW:
+        return False
+    spoken = {word.lower() for piece in live for word in words(piece)}
+    if not spoken.isdisjoint(("yes", "no", "neither", "both")) or any(map(_is_sign, spoken)):
+        return False
+    if any(map(is_refusal, live)):
+        return True
+    return not said.taken or (said.n >= _FEWEST_IDLE and _CHOICE.search(request.text) is None)
+
+
+def _is_sign(word: str) -> bool:
+    """Whether a word is a number, or a letter that may be a choice."""
+    return word.isdecimal() or (len(word) == 1 and word not in {"i", "a"})
+
+
+# -- from Python ----------------------------------------------------------------------------------------------------
+
+
+def responsive(
+    prompt: Prompt | str,
+    text: str,
+    *,
+    other_answers: Sequence[str] = (),
+    other_prompts: Sequence[Prompt | str] = (),
+    model: None = None,
+) -> Responding:
+    """Whether a text responds to this request, whatever its form.
+
+    Args:
+        prompt: The request: a Prompt, whose constraints are looked at, too, or a text. Of several turns the last one.
+        text: The answer, without reasoning.
+        other_answers: Of the same run or batch, to other requests.
+        other_prompts: What each of them answers, in their order; without them each is taken for an answer to a request
+            of its own.
+        model: None: no model is asked. There is no other value yet.
+
+    Returns:
+        `yes`, `no` or `undecided` with a reason, which says what was not looked at.
+
+    Raises:
+        UsageError: There are other prompts, and not as many as other answers; or a model is named.
+        UnknownName, BadParameter: The prompt holds a constraint that cannot be judged.
+    """
+    if model is not None:
+        raise UsageError(f"model={model!r}: this version asks no model whether an answer responds; leave it out")
+    if other_prompts and len(other_prompts) != len(other_answers):
+        raise UsageError(
+            f"Got {len(other_prompts)} other prompts and {len(other_answers)} other answers; each answers the prompt "
+            "at its place, or leave the prompts out"
+        )
+    for one in (text, *other_answers):
+        if not isinstance(one, str):
+            raise UsageError(f"An answer must be a text, got {type(one).__name__}")
+    exchange = _exchange(prompt, text)
+    if not other_answers:
+        return responds(exchange)
+    prompts = other_prompts or [f"\x00{place}" for place in range(len(other_answers))]
+    rest = [_exchange(one, answer) for one, answer in zip(prompts, other_answers, strict=True)]
+    return responds(exchange, others=others_of([*rest, exchange]))
+
+
+def _exchange(prompt: Prompt | str, text: str) -> Exchange:
+    if isinstance(prompt, str):
+        return Exchange(prompt, text)
+    return Exchange(prompt.turns[-1].text, text, prompt.turns[-1].constraints, prompt.tags.get("profile"))

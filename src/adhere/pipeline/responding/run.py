@@ -1,0 +1,68 @@
+"""Which conversations of a Run pass by answers that respond."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adhere.errors import BadParameter, UnknownName
+from adhere.pipeline.outcomes import Answers, Unit, keeps_all
+from adhere.pipeline.responding.language import is_readable
+from adhere.pipeline.responding.others import Others
+from adhere.pipeline.responding.respond import Exchange, others_of, responds
+from adhere.schema import Mode, Prompt
+
+_ACTS = ("calls:", "world:")  # rules of what is done, by calls or moves: words say nothing of them
+
+
+def responding(answers: Answers, mode: Mode = "reference") -> dict[Unit, bool | None]:
+    """Of every conversation that was decided, whether it passes (strict view) by answers that all respond.
+
+    Each answer stands among all others of the Run. None where the request, or an answer that passes, cannot be read.
+    Conversations of acts (calls, worlds), and those that a model did not answer, are not in it.
+
+    Args:
+        answers: With their verdicts.
+        mode: Whose semantics published kinds have.
+    """
+    found: dict[Unit, bool | None] = {}
+    others = others_of(one for prompt, draw in _conversations(answers) for one in _turns(answers, prompt, draw))
+    for prompt, draw in _conversations(answers):
+        wanted = sum(len(turn.constraints) for turn in prompt.turns)
+        passes = keeps_all([slot.strict for slot in answers.slots(prompt, draw)], wanted)
+        if passes is None:
+            continue
+        if not all(is_readable(turn.text) for turn in prompt.turns):
+            found[prompt.id, draw] = None
+        elif not passes:
+            found[prompt.id, draw] = False
+        else:
+            outcomes = [_outcome(one, others, mode) for one in _turns(answers, prompt, draw)]
+            found[prompt.id, draw] = _all_respond(outcomes, len(prompt.turns))
+    return found
+
+
+def _conversations(answers: Answers) -> Iterator[tuple[Prompt, int]]:
+    """Prompts that ask for words, with their draws; texts are read only while they are looked at."""
+    for prompt in answers.prompts:
+        if not any(ref.id.startswith(_ACTS) for turn in prompt.turns for ref in turn.constraints):
+            yield from ((prompt, draw) for draw in range(answers.draws))
+
+
+def _turns(answers: Answers, prompt: Prompt, draw: int) -> Iterator[Exchange]:
+    for number, turn in enumerate(prompt.turns):
+        response = answers.responses.get((prompt.id, number, draw))
+        if response is not None and response.status != "error":
+            yield Exchange(turn.text, response.text, turn.constraints, prompt.tags.get("profile"))
+
+
+def _outcome(one: Exchange, others: Others, mode: Mode) -> str:
+    try:
+        return responds(one, others=others, mode=mode).outcome
+    except (BadParameter, UnknownName):  # a stored constraint that today's judge does not know
+        return "undecided"
+
+
+def _all_respond(outcomes: list[str], wanted: int) -> bool | None:
+    if "no" in outcomes or len(outcomes) < wanted:
+        return False
+    return None if "undecided" in outcomes else True
