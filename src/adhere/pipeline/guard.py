@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from adhere.pipeline.responding.style import Leak, style_leaks
 from adhere.schema import Prompt
 from adhere.suites.generated.core.queries import queries
 from adhere.suites.generated.core.templates import templated_queries
@@ -27,7 +26,6 @@ class Guard(NamedTuple):
             name (a constraint may demand or forbid those); None where the prompt has none.
         echo: Share of the answer's runs of four words that are the prompt's own; None below eight words.
         own_words: Different words of the answer that the prompt does not have.
-        leaks: Forms that nobody asked for.
     """
 
     words: int
@@ -36,7 +34,6 @@ class Guard(NamedTuple):
     content_share: float | None
     echo: float | None
     own_words: int
-    leaks: tuple[Leak, ...] = ()
 
     @property
     def is_repetitive(self) -> bool | None:
@@ -81,7 +78,6 @@ def guard(prompt: Prompt, text: str, *, turn: int = 0) -> Guard:
         content_share=_content_share(prompt, set(said), set(asked)),
         echo=sum(run in prompts_own for run in fours) / len(fours) if long_enough else None,
         own_words=len(set(said) - set(asked)),
-        leaks=style_leaks(prompt.turns[turn].text, text[:MOST_CHARACTERS]),
     )
 
 

@@ -257,7 +257,7 @@ def is_latin(text: str) -> bool:
     plain, others = len(_ASCII_LETTER.findall(text)), _NOT_ASCII.findall(text)
     letters = plain + sum(map(str.isalpha, others))
     latin = plain + sum("\u00c0" <= one <= "\u024f" for one in others)
-    return latin * 2 > letters
+    return bool(latin * 2 > letters)
 
 
 _ASCII_LETTER, _NOT_ASCII = re.compile(r"[A-Za-z]"), re.compile(r"[^\x00-\x7f]")

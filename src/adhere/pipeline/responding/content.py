@@ -13,7 +13,7 @@ from adhere.text.words import words
 _ENDING = re.compile(r"(?:'s|ies|es|s|ing|ed|er|ly|y|e)$")
 _SHORTEST_STEM = 3
 _RUN = 4
-_LONGEST = 6000
+_LONGEST = 4000
 
 
 class Request(NamedTuple):
@@ -24,14 +24,14 @@ class Request(NamedTuple):
         stems: Of all its words.
         topics: Stems of its words that may name its subject.
         listed: Words that its rules name, in lower case.
-        runs: Its runs of four words.
+        runs: Hashes of its runs of four words, which take less room than the words.
     """
 
     text: str
     stems: frozenset[str]
     topics: frozenset[str]
     listed: frozenset[str]
-    runs: frozenset[tuple[str, ...]]
+    runs: frozenset[int]
 
 
 class Content(NamedTuple):
@@ -73,11 +73,11 @@ def request_of(text: str, listed: frozenset[str] = frozenset()) -> Request:
     return _request_of(text, listed)
 
 
-@lru_cache(maxsize=2_048)
+@lru_cache(maxsize=64)
 def _request_of(text: str, listed: frozenset[str]) -> Request:
     said = [word.lower() for word in words(text)]
     topics = frozenset(stem(word) for word in said if tells(word) and word not in listed)
-    runs = frozenset(tuple(said[at : at + _RUN]) for at in range(len(said) - _RUN + 1))
+    runs = frozenset(hash(tuple(said[at : at + _RUN])) for at in range(len(said) - _RUN + 1))
     return Request(text, frozenset(map(stem, said)), topics, listed, runs)
 
 

@@ -28,7 +28,7 @@ def frame_of(request: Request, text: str) -> tuple[str, ...]:
     said = [word.lower() for word in words(text[:_MOST_CHARACTERS])[:_MOST_WORDS]]
     copied: set[int] = set()
     for at in range(len(said) - _COPY + 1):
-        if tuple(said[at : at + _COPY]) in request.runs:
+        if hash(tuple(said[at : at + _COPY])) in request.runs:
             copied.update(range(at, at + _COPY))
     frame: list[str] = []
     for at, word in enumerate(said):

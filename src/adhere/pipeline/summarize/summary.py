@@ -16,6 +16,7 @@ from adhere.pipeline.judge import verifier_version
 from adhere.pipeline.official import official_scores
 from adhere.pipeline.outcomes import Answers, Unit, by_slice
 from adhere.pipeline.responding.run import responding
+from adhere.pipeline.responding.style import style_leaks
 from adhere.pipeline.summarize.counts import CountedRates, Counts, add_sums, insist, mean_of_all
 from adhere.pipeline.summarize.estimates import nothing_measured
 from adhere.pipeline.summarize.measures import measures
@@ -144,7 +145,8 @@ def _summary(
 
 
 def _sums(answers: Answers, slices: Sequence[str], floors: Sequence[AnswererRates], mode: Mode) -> SummarySums:
-    beside = _Beside(_guards(answers), responding(answers, mode), floors)
+    guards = _guards(answers)
+    beside = _Beside(guards, _leaks(answers, guards), responding(answers, mode), floors)
     parts = {name: _slice_sums(answers, members, beside) for name, members in by_slice(answers.prompts, slices).items()}
     return SummarySums(_slice_sums(answers, answers.prompts, beside), parts, draw_sums(answers))
 
@@ -153,6 +155,7 @@ class _Beside(NamedTuple):
     """What stands beside rates: by answer, by conversation (prompt, draw), and by answerer without a model."""
 
     guards: Mapping[Key, Guard]
+    leaks: Mapping[Key, bool]
     responding: Mapping[Unit, bool | None]
     floors: Sequence[AnswererRates]
 
@@ -179,7 +182,7 @@ def _slice_sums(answers: Answers, prompts: Sequence[Prompt], beside: _Beside) ->
         "repetition_share": [float(bool(one.is_repetitive)) for one in found],
         "echo_share": [float(bool(one.is_echo)) for one in found],
         "form_share": [float(one.is_empty_form) for one in found],
-        "style_leak_share": [float(bool(one.leaks)) for one in found],
+        "style_leak_share": [float(leaks) for key, leaks in beside.leaks.items() if key[0] in ids],
         "sound_share": sound,
         "responsive_share": responsive,
     }
@@ -280,6 +283,12 @@ def _guards(answers: Answers) -> dict[Key, Guard]:
                 if response is not None and response.status != "error" and response.text.strip():
                     found[response.key] = guard(prompt, response.text, turn=turn)
     return found
+
+
+def _leaks(answers: Answers, keys: Iterable[Key]) -> dict[Key, bool]:
+    """Whether answers are in a form that nobody asked for."""
+    by_id = {prompt.id: prompt for prompt in answers.prompts}
+    return {key: bool(style_leaks(by_id[key[0]].turns[key[1]].text, answers.responses[key].text)) for key in keys}
 
 
 def _guard_means(sums: SliceSums) -> GuardMeans:

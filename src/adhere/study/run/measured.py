@@ -178,7 +178,7 @@ def collect_run(
         echo=[bool(found.is_echo) if found else None for found in guards],
         empty_form=[found.is_empty_form if found else None for found in guards],
         kept=[_constraints_kept(answers, prompt) for prompt in prompts],
-        drawn=[_draw_outcomes(answers, prompts, draw, responds) for draw in range(answers.draws)] if answers.draws > 1 else [],
+        drawn=[_draw_outcomes(answers, prompts, draw, responds) for draw in range(answers.draws * (answers.draws > 1))],
         answers_sha256=content_hash([[*key, one.text] for key, one in sorted(answers.responses.items())]),
         responding=[responds.get((prompt.id, 0)) for prompt in prompts],
     )  # fmt: skip
