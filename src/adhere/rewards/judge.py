@@ -29,7 +29,6 @@ from adhere.rewards.rows import (
     reward_of,
 )
 from adhere.schema import CutAnswers, Mode
-from adhere.shapes.labels import Refs
 from adhere.shapes.messages import is_listed
 from adhere.text.reasoning import split_answer
 
