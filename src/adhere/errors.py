@@ -13,6 +13,7 @@
     ├── Divergence               training produced a loss or gradient that is not a number: names stage and step
     ├── RunMismatch              a stored Run or Study was made from another spec
     ├── Incomplete               coverage below the limit (exit 3)
+    ├── GateError                a run is not good enough for what was asked of it (exit 6)
     └── OutOfCredit              the endpoint wants money first (exit 4)
 
 Our own bugs are not AdhereErrors and keep their traceback.
@@ -29,6 +30,7 @@ __all__ = [
     "BadParameter",
     "ContaminationError",
     "Divergence",
+    "GateError",
     "Incomplete",
     "IntegrityError",
     "MissingExtra",
@@ -53,6 +55,7 @@ EXIT_CODES = {
     3: "incomplete: too little was measured; what was measured is stored",
     4: "out of credit, or less is left than what is asked for costs; what was measured is stored",
     5: "failed: the message says why (no space, a damaged file, nothing answers)",
+    6: "a gate that was asked for does not hold (--fail-below, --fail-if-worse-than)",
     130: "interrupted; what was finished is stored",
 }
 """What every command leaves with. `adhere --help` and docs/reference/cli.md print this table."""
@@ -127,6 +130,12 @@ class Incomplete(AdhereError):
     """Some measurements are missing; what was measured is stored."""
 
     exit_code = 3
+
+
+class GateError(AdhereError):
+    """A run is measured, and is not good enough for what was asked of it."""
+
+    exit_code = 6
 
 
 class OutOfCredit(AdhereError):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
-from adhere.cli.given import Asking, asking_options
+from adhere.cli.gates import Gates
+from adhere.cli.given import Asking, Number, asking_options
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
@@ -74,6 +75,31 @@ if TYPE_CHECKING:
 @click.option(
     "--user", metavar="MODEL", shell_complete=model_names, help="Plays the user of the suites' worlds [a script does]."
 )
+@click.option(
+    "--fail-below", type=Number(0, 1), metavar="RATE", help="Exit 6 if the pass rate's whole interval lies below it."
+)
+@click.option(
+    "--fail-if-worse-than",
+    "baseline",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="RUN",
+    help="Exit 6 if it is worse than a stored run by more than the margin, by the interval.",
+)
+@click.option(
+    "--margin",
+    type=Number(0, 1),
+    default=0.02,
+    show_default=True,
+    help="Of --fail-if-worse-than, as a share: 0.02 are two points.",
+)
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write the gates as JUnit's XML.")
+@click.option(
+    "--gates",
+    "gates_to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Add the gates to a Markdown file, such as $GITHUB_STEP_SUMMARY.",
+)
 @click.option("--details", is_flag=True, help="Print families and kinds of constraint, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a run.")
 def command(
@@ -93,6 +119,11 @@ def command(
     yes: bool,
     recheck: bool,
     user: str | None,
+    fail_below: float | None,
+    baseline: Path | None,
+    margin: float,
+    junit: Path | None,
+    gates_to: Path | None,
     details: bool,
     as_json: bool,
 ) -> None:
@@ -107,7 +138,6 @@ def command(
 
     from adhere import suites as suite_room
     from adhere.cli.offer import fetch_and_use
-    from adhere.errors import Incomplete
     from adhere.models.base import ResumableModel
     from adhere.models.catalog import is_endpoint, open_batched, open_model
     from adhere.pipeline.evaluate import EvalSpec, evaluate
@@ -137,6 +167,7 @@ def command(
     ]
     for suite, sampling in zip(loaded, how, strict=True):
         progress.say(_sampling_words(suite, sampling, asking.draws))
+    gates = Gates(fail_below, baseline, margin, junit, gates_to)
     lacking = []
     for name in models:
         through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
@@ -166,10 +197,10 @@ def command(
                 progress.say(f"Run: {directory}: {run.state}{tables}")
                 if summary.coverage < asking.min_coverage:
                     lacking.append(f"{directory}: {_lacks(run, asking.min_coverage)}")
+                gates.hold(run, progress)
         finally:
             model.close()
-    if lacking:
-        raise Incomplete("Incomplete. " + " ".join(lacking))
+    gates.finish(lacking)
 
 
 def insist_on_time(model: Model, asked: EvalSpec, directory: Path, progress: Progress, *, agreed: bool) -> None:

@@ -46,10 +46,12 @@ def test_a_pattern_finds_kinds_one_line_each() -> None:
         ("punctuation:no_comma*", set[str]()),
         ("no_comma", {f"{x}:punctuation:no_comma" for x in ("en", "es", "fr", "ja")}),
     ):
-        lines = CliRunner().invoke(adhere, ["list", "constraints", pattern]).stdout.splitlines()
+        lines = CliRunner(env={"COLUMNS": None}).invoke(adhere, ["list", "constraints", pattern]).stdout.splitlines()
         assert {line.split()[0] for line in lines[1:]} == wanted | more
-    whole = CliRunner().invoke(adhere, ["list", "constraints"]).stdout.splitlines()
-    assert len(whole) == 1 + len(json.loads(CliRunner().invoke(adhere, ["list", "constraints", "--json"]).stdout))
-    nothing = CliRunner().invoke(adhere, ["list", "constraints", "nothing-like-it"])
+    whole = CliRunner(env={"COLUMNS": None}).invoke(adhere, ["list", "constraints"]).stdout.splitlines()
+    assert len(whole) == 1 + len(
+        json.loads(CliRunner(env={"COLUMNS": None}).invoke(adhere, ["list", "constraints", "--json"]).stdout)
+    )
+    nothing = CliRunner(env={"COLUMNS": None}).invoke(adhere, ["list", "constraints", "nothing-like-it"])
     assert (nothing.exit_code, nothing.stdout) == (0, "")
     assert "No constraints like 'nothing-like-it'" in nothing.stderr

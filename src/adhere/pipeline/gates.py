@@ -1,0 +1,107 @@
+"""Gates of a build: whether a run is good enough, decided by intervals and never by a point alone.
+
+| gate | holds | does not hold | cannot tell |
+|---|---|---|---|
+| `--fail-below RATE` | the interval lies at or above RATE | it lies below RATE | RATE is inside: too few prompts |
+| `--fail-if-worse-than RUN --margin M` | the difference's interval lies above −M | it lies below −M | −M is inside |
+
+Only what does not hold fails a build; what cannot be told says so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+from xml.sax.saxutils import quoteattr
+
+from adhere.errors import Incomplete
+from adhere.pipeline.compare import compare_runs
+from adhere.schema import Record
+from adhere.store.run import Run
+
+Held = Literal["holds", "does not hold", "cannot tell"]
+
+
+class Gate(Record, frozen=True):
+    """One gate of one run: its name, what was asked, what came of it, and why in a sentence."""
+
+    run: str
+    gate: str
+    outcome: Held
+    why: str
+
+
+def gate_below(run: Run, least: float) -> Gate:
+    """Hold a run's pass rate (all constraints of a prompt, strict) against a least rate in [0, 1].
+
+    Raises:
+        Incomplete: There is no rate.
+    """
+    rate = run.summary().overall.prompt_strict
+    if rate.of_all is None or rate.low is None or rate.high is None:
+        raise Incomplete(f"{run.directory}: no rate to hold against --fail-below {least:g}: {rate.reason}")
+    outcome: Held = "does not hold" if rate.high < least else "holds" if rate.low >= least else "cannot tell"
+    said = f"{100 * rate.of_all:.1f} % of {rate.n} prompts passed ({100 * rate.low:.1f}…{100 * rate.high:.1f})"
+    why = {
+        "holds": f"{said}, at or above {100 * least:g} %",
+        "does not hold": f"{said}, below {100 * least:g} %",
+        "cannot tell": f"{said}: too few prompts to tell it from {100 * least:g} %",
+    }[outcome]
+    return Gate(str(run.directory), f"--fail-below {least:g}", outcome, why)
+
+
+def gate_worse(run: Run, baseline: Run, margin: float) -> Gate:
+    """Hold a run against another on the same prompts: it may be worse by at most `margin`, a share.
+
+    Raises:
+        RunMismatch: They cannot be paired.
+        Incomplete: Nothing was measured in both.
+    """
+    found = compare_runs(run, baseline).overall
+    name = f"--fail-if-worse-than {baseline.directory} --margin {margin:g}"
+    if found.difference is None or found.low is None or found.high is None:
+        raise Incomplete(f"{run.directory}: no difference from {baseline.directory}: {found.reason}")
+    outcome: Held = "does not hold" if found.high < -margin else "holds" if found.low >= -margin else "cannot tell"
+    said = (
+        f"{100 * found.difference:+.1f} points on {found.n} prompts ({100 * found.low:+.1f}…{100 * found.high:+.1f}; "
+        f"{found.gained} gained, {found.lost} lost)"
+    )
+    why = {
+        "holds": f"{said}: not worse by more than {100 * margin:g} points",
+        "does not hold": f"{said}: worse by more than {100 * margin:g} points",
+        "cannot tell": f"{said}: too few prompts to tell whether it is worse by {100 * margin:g} points",
+    }[outcome]
+    return Gate(str(run.directory), name, outcome, why)
+
+
+def junit(gates: list[Gate]) -> str:
+    """Return gates as JUnit's XML: one that does not hold is a failure, one that cannot tell is skipped."""
+    failures = sum(gate.outcome == "does not hold" for gate in gates)
+    skipped = sum(gate.outcome == "cannot tell" for gate in gates)
+    cases = []
+    for gate in gates:
+        inner = {
+            "holds": "",
+            "does not hold": f"<failure message={quoteattr(gate.why)}/>",
+            "cannot tell": f"<skipped message={quoteattr(gate.why)}/>",
+        }[gate.outcome]
+        cases.append(f"  <testcase classname={quoteattr(gate.run)} name={quoteattr(gate.gate)}>{inner}</testcase>")
+    head = f'<testsuite name="adhere" tests="{len(gates)}" failures="{failures}" skipped="{skipped}">'
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *cases, "</testsuite>", ""])
+
+
+def markdown(gates: list[Gate]) -> str:
+    """Return gates as a Markdown table, as `$GITHUB_STEP_SUMMARY` shows it."""
+    marks = {"holds": "✅ holds", "does not hold": "❌ does not hold", "cannot tell": "❔ cannot tell"}
+    rows = [
+        f"| {_cell(Path(gate.run).name)} | `{_cell(gate.gate)}` | {marks[gate.outcome]} | {_cell(gate.why)} |"
+        for gate in gates
+    ]
+    return "\n".join(["| run | gate | | why |", "|---|---|---|---|", *rows, ""])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+__all__ = ["Gate", "gate_below", "gate_worse", "junit", "markdown"]
