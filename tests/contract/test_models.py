@@ -166,7 +166,7 @@ def test_transformers_weights_are_read_when_first_asked(tiny_llama_dir: Path, mo
     monkeypatch.setattr(
         transformers,
         "load_weights",
-        lambda directory, device="cpu": (read.append(directory), load(directory, device))[1],
+        lambda directory, device="cpu", **more: (read.append(directory), load(directory, device, **more))[1],
     )
     model = open_model(f"hf/{tiny_llama_dir}", threads=1)
     loaded = transformers.TransformersModel.load(tiny_llama_dir, name=model.name, threads=1)

@@ -124,7 +124,7 @@ def test_what_a_model_has_to_judge_says_so(tmp_path: Path) -> None:
 def test_kinds_are_printed_when_asked_for(tmp_path: Path) -> None:
     short = run("scripted/echo", "--limit", 30, "--out", tmp_path)
     long = run("scripted/echo", "--limit", 30, "--out", tmp_path, "--details")
-    assert len(short.stdout.splitlines()) <= 22 < len(long.stdout.splitlines())
+    assert len(short.stdout.splitlines()) <= 26 < len(long.stdout.splitlines())
     assert "checked" in long.stdout
     assert "checked" not in short.stdout
 

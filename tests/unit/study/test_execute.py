@@ -265,7 +265,7 @@ def test_a_study_is_put_together_where_libraries_and_code_are_others(
     result = prepare(spec, there, as_stored=True).result(progress=Silent())
     assert same_result(result, finished[1])
     (there / "result.json").unlink()
-    monkeypatch.setattr("adhere.study.design.spec.load_study", lambda *_, **__: spec)
+    monkeypatch.setattr("adhere.study.design.check.load_study", lambda *_, **__: spec)
     asked = [str(tmp_path / "spec.toml"), "--out", str(there), "--collect"]
     told = CliRunner().invoke(command, [*asked, "--json"])
     assert told.exit_code == 0, told.output
@@ -274,7 +274,7 @@ def test_a_study_is_put_together_where_libraries_and_code_are_others(
     with pytest.raises(UsageError, match="leave --plan and --shard out"):
         CliRunner().invoke(command, [*asked, "--plan"], catch_exceptions=False)
     tuned = msgspec.structs.replace(spec, tune=TuneSpec(grid={"grpo": {"learning_rate": [1e-4, 1e-3]}}))
-    monkeypatch.setattr("adhere.study.design.spec.load_study", lambda *_, **__: tuned)
+    monkeypatch.setattr("adhere.study.design.check.load_study", lambda *_, **__: tuned)
     with pytest.raises(UsageError, match="settings are not chosen yet"):
         CliRunner().invoke(command, asked, catch_exceptions=False)
     added = msgspec.structs.replace(spec, stages={**spec.stages, "dpo": {"method": "dpo"}})
