@@ -45,6 +45,7 @@ from adhere.schema import (
     write_rows,
 )
 from adhere.store.files import read_regular, sha256_of
+from adhere.store.frames import Level, frame_of
 from adhere.store.manifest import Manifest, RunSpec, differences, new_manifest
 from adhere.store.seals.chain import SUMMARY, add_seal
 from adhere.store.segments import Damage, SegmentWriter, read_segments
@@ -261,6 +262,26 @@ class Run:
         place = {key: number for number, key in enumerate(self._keys)}
         order = sorted(found, key=lambda name: (place[name[0]], name[1], name[2] != "strict"))
         return [Verdict(*astuple(found[name])[:_VERDICT_FIELDS]) for name in order]
+
+    def to_frame(self, *, level: Level = "prompt", library: str | None = None) -> Any:
+        """Return the Run as a DataFrame of pandas or Polars, a row a prompt, an answer or a constraint.
+
+        See `store.frames`, whose `frame_of` takes several Runs.
+
+        Raises:
+            UsageError: No such level or library.
+            MissingExtra: Neither pandas nor Polars is installed.
+        """
+        return frame_of(self, level=level, library=library)
+
+    def __repr__(self) -> str:
+        """What was asked, how many passed, and where it lies."""
+        said: str = self.state
+        if self.is_sealed:
+            rate = self.summary().overall.prompt_strict
+            share = "–" if rate.of_all is None else f"{100 * rate.of_all:.1f} %"
+            said = f"{rate.passed} of {rate.n} prompts passed (strict, {share})"
+        return f"<Run {self.spec.model} on {self.spec.suite}: {said}; {self.directory}>"
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame with a row for each verdict: what was asked and answered, and the verdict's fields.
