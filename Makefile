@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 # The program is started hundreds of times by the tests: compiled once, even where the environment forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart study test test-unit test-slow test-engines wheel-test dist check format docs clean
+.PHONY: quickstart study test test-unit test-houses test-slow test-engines wheel-test dist check format docs clean
 
 quickstart: $(STAMPS)/train  ## train and compare five arms from one small model; prints the report's path. "SEEDS=3,": seed 3; SEEDS=3: three seeds
 	$(BIN)/adhere fetch local/smollm2-135m
@@ -26,6 +26,9 @@ test-unit: $(STAMPS)/unit  ## what needs neither torch nor a model, in two minut
 test: $(STAMPS)/dev  ## the default tests
 	$(BIN)/adhere fetch local/smollm2-135m
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+test-houses:  ## newest releases of trainers and harnesses, each in build/houses/NAME, against what we document; needs PyPI, Python 3.12
+	$(PYTHON) tests/houses/run.py $(HOUSES)
 
 test-slow: $(STAMPS)/dev
 	$(BIN)/python -m pytest -m slow

@@ -38,8 +38,9 @@ PACKAGES = {
 @click.argument(
     "directories", type=click.Path(path_type=Path, exists=True, file_okay=False), nargs=-1, metavar="[DIR]..."
 )
+@click.option("--trainer", metavar="NAME", help="Which release of a trainer or harness was tested, and what is here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(directories: tuple[Path, ...], as_json: bool) -> None:
+def command(directories: tuple[Path, ...], trainer: str | None, as_json: bool) -> None:
     """Say what this machine and installation can do, and what is missing with the command that brings it.
 
     With a DIR: compare every run in it (also those of sweeps and studies) with its seals, and say what was changed
@@ -48,6 +49,13 @@ def command(directories: tuple[Path, ...], as_json: bool) -> None:
     from adhere import __version__
     from adhere.schema import encode
 
+    if trainer is not None:
+        from adhere.integrations.houses import house_of, house_text
+
+        house = house_of(trainer)
+        facts = {**house._asdict(), "installed": house.installed, "doors": [door._asdict() for door in house.doors]}
+        show(encode(facts) if as_json else house_text(house))
+        return
     if directories:
         _examine(directories, as_json=as_json)
         return

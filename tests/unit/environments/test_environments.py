@@ -166,7 +166,7 @@ class TestWorlds:
         while not seen.done or seen.reward == 1.0:
             seen = session.step(openenv.AnswerAction(answer="<think>Hm.</think>Well?"))
         assert seen.reward == 0.0
-        assert seen.metadata["reasons"]
+        assert seen.reasons
 
     @pytest.mark.slow
     def test_verifiers(self) -> None:

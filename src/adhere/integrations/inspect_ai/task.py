@@ -80,9 +80,26 @@ def turns() -> Any:
     return solve
 
 
-@inspect_ai.scorer.scorer(
-    metrics={name: [inspect_ai.scorer.mean(), inspect_ai.scorer.stderr()] for name in SCORES}, name="adhere"
-)
+@inspect_ai.scorer.metric
+def over_instructions(name: str) -> Any:
+    """The rate over all instructions of all samples, as IFEval prints it; a mean over samples is another number."""
+
+    def rate(scores: Sequence[Any]) -> float:
+        counted = [(one.score.as_float(), one.score.metadata["decided"][name]) for one in scores]
+        known = [(value, n) for value, n in counted if not math.isnan(value)]
+        total = sum(n for _, n in known)
+        return sum(value * n for value, n in known) / total if total else math.nan
+
+    return rate
+
+
+def _metrics(name: str) -> list[Any]:
+    if name.startswith("inst_level"):
+        return [over_instructions(name)]
+    return [inspect_ai.scorer.mean(), inspect_ai.scorer.stderr()]
+
+
+@inspect_ai.scorer.scorer(metrics={name: _metrics(name) for name in SCORES}, name="adhere")
 def judge(cut_answers: CutAnswers = "judge", mode: Mode = "reference") -> Any:
     """IFEval's four numbers by our judge; NaN where a prompt is undecided, so that no metric counts it.
 
@@ -103,7 +120,10 @@ def judge(cut_answers: CutAnswers = "judge", mode: Mode = "reference") -> Any:
             value={name: found.scores.get(name, math.nan) for name in SCORES},
             answer=said[-1].text,
             explanation=found.failures,
-            metadata={"verdicts": verdict_rows(found.verdicts)},
+            metadata={
+                "verdicts": verdict_rows(found.verdicts),
+                "decided": {name: found.weight(name) for name in SCORES},
+            },
         )
 
     return score
@@ -132,11 +152,20 @@ def _sample(prompt: Prompt) -> Any:
     return inspect_ai.dataset.Sample(input=messages, id=prompt.key, metadata=columns(prompt))
 
 
+def _described(schema: Any) -> Any:
+    """A JSON schema in which every parameter says what it is: inspect refuses one without."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return schema
+    found = {name: {"description": name.replace("_", " "), **_described(one)} for name, one in properties.items()}
+    return {**schema, "properties": found}
+
+
 def _tool(tool: Tool) -> Any:
     """A tool that the model is told of. It is never run: what it said is given."""
 
     async def told(**_: Any) -> str:
         raise RuntimeError(f"{tool.name}: what a given tool said stands in the prompt; it is not called")
 
-    parameters = inspect_ai.tool.ToolParams(**tool.parameters)
+    parameters = inspect_ai.tool.ToolParams(**_described(tool.parameters))
     return inspect_ai.tool.ToolDef(told, name=tool.name, description=tool.description, parameters=parameters)

@@ -1,8 +1,9 @@
 """The environment for open-instruct: a verifier for its registry, named `adhere`.
 
-open-instruct collects the subclasses of its `VerifierFunction`, so importing this module is all it takes:
+open-instruct collects the subclasses of its `VerifierFunction` that its process has. This makes ours in the process
+that then runs a script of theirs:
 
-    python -c 'import adhere.integrations.open_instruct.verifier' && python open_instruct/grpo_fast.py …   # or a sitecustomize
+    python -m adhere.integrations.open_instruct.verifier open_instruct/grpo_fast.py …
     # rows: ground_truth = json of {"instruction_id": […], "kwargs": […]}, dataset = "adhere";
     # for the gate "traps": true and "prompt"
 
@@ -14,13 +15,15 @@ Written against allenai/open-instruct at e6c3044, which is on no package registr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import runpy
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from adhere.environments.environment import Environment, Undecided, judge_episode
-from adhere.errors import MissingExtra
+from adhere.errors import MissingExtra, UsageError
 from adhere.rewards.rows import answer_of, asked_by, is_cut_by, refs_in
 from adhere.schema import Prompt, Turn
 from adhere.shapes.labels import label_of
@@ -130,3 +133,21 @@ def __getattr__(name: str) -> Any:
     made = _verifier()
     globals()[name] = made
     return made
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Make the verifier, then run a script of open-instruct's with its own arguments in this process.
+
+    Raises:
+        UsageError: No script is named.
+        MissingExtra: open-instruct is not on the path.
+    """
+    if not arguments:
+        raise UsageError("Name the script to run: open_instruct/grpo_fast.py, and its arguments")
+    globals()["AdhereVerifier"] = _verifier()
+    sys.argv = list(arguments)
+    runpy.run_path(arguments[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -5,7 +5,7 @@
 
 An episode is one prompt. `reset` gives the messages to answer; each `step` takes one answer and gives the next
 messages, and after the last turn `done` and the reward. A prompt of several turns is led to its end. A reward of None
-means that the answers could not be judged; `metadata["reasons"]` says why. In a world each step takes a text or calls
+means that the answers could not be judged; `reasons` says why. In a world each step takes a text or calls
 of tools, and gives what the world says to them, until the episode is over.
 
 `reset(seed=N)` takes the prompt at place N modulo their number; `reset(prompt_id=…)` a certain one; otherwise the next.
@@ -75,6 +75,9 @@ class InstructionObservation(types.Observation):
         default_factory=list, description="as a chat model takes them; in a world from the second on only what is new"
     )
     tools: list[dict[str, Any]] = Field(default_factory=list, description="of a world, with its first messages")
+    reasons: list[str] = Field(
+        default_factory=list, description="why constraints failed or could not be judged, at the end of an episode"
+    )
     metrics: dict[str, float] = Field(
         default_factory=dict, description="prompt_strict, prompt_loose, a pass rate a kind"
     )
@@ -137,7 +140,7 @@ class InstructionEnvironment(OpenEnvironment[AnswerAction, InstructionObservatio
             done=True,
             reward=judged.score,
             metrics=judged.metrics,
-            metadata={"reasons": list(judged.reasons)},
+            reasons=list(judged.reasons),
         )
 
     @property
@@ -199,7 +202,7 @@ class WorldSession(OpenEnvironment[AnswerAction, InstructionObservation, types.S
             return seen
         self._rollout, judged = None, rollout.judge()
         seen.done, seen.reward, seen.metrics = True, judged.score, judged.metrics
-        seen.metadata = {"reasons": list(judged.reasons)}
+        seen.reasons = list(judged.reasons)
         return seen
 
     @property

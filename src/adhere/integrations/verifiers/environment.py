@@ -1,6 +1,10 @@
 """The environment for `verifiers` (0.4 and later, `verifiers.v1`): a Taskset for prime-rl and `vf-eval`.
 
-    vf-eval adhere_if --env.taskset.suite core:x20 --env.agent.harness.id null --model NAME --client.base-url URL
+    vf-eval adhere_if --env.taskset.suite core:x20 --env.agent.harness.id null --env.agent.runtime.type subprocess
+        --no-push --model NAME --client.base-url URL
+    uv run eval …                       # of prime-rl, which verifiers 0.4.0 names as vf-eval's successor
+
+Without `--no-push` vf-eval uploads the run to a hub, and without the runtime it asks to log in there.
 
 A suite of worlds in the form `text` (`world:shop:x20+text`) is led step by step: `AdhereEnv` says what the world says
 to each reply.

@@ -65,6 +65,9 @@ suite = "my:rows.jsonl"
 reward = "{kind}"
 traps = {as_word(traps)}
 
+[orchestrator.train.source.env.agent]
+runtime = "subprocess"
+
 [orchestrator.train.source.env.agent.harness]
 id = "null"
 

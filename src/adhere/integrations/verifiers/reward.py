@@ -6,7 +6,7 @@ Tasksets (verifiers.v1; a task's data have the fields `instruction_id_list` and 
 
 Rubrics (a row's `info`, or else its `answer`, is a mapping with these two, or its JSON text):
 
-    rubric = vf.Rubric(funcs=[verifiers_reward("dense")])
+    verifiers_reward("dense")           # of the releases before 0.4, whose rubrics take such functions
 """
 
 from __future__ import annotations

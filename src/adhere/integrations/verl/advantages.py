@@ -2,7 +2,7 @@
 
 It loads this module by itself (entry point `verl.plugins`).
 
-    algorithm.adv_estimator=adhere_grpo  +custom_reward_function.reward_kwargs.missing=mask
+    algorithm.adv_estimator=adhere_grpo  +reward.custom_reward_function.reward_kwargs.missing=mask
 
 Written against verl 0.9.1.
 """

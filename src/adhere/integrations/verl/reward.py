@@ -1,7 +1,7 @@
 """The judge as verl's custom reward function. Nothing here imports verl.
 
-    custom_reward_function.path=pkg://adhere.integrations.verl.reward  custom_reward_function.name=compute_score
-    +custom_reward_function.reward_kwargs.kind=binary
+    reward.custom_reward_function.path=pkg://adhere.integrations.verl.reward
+    reward.custom_reward_function.name=compute_score  +reward.custom_reward_function.reward_kwargs.kind=binary
 
 The ground truth of a row (`reward_model.ground_truth`) is a mapping with `instruction_id_list` and `kwargs`, or its
 JSON text (safer in Parquet, which gives every row the same keys). For `traps=True` it has the `prompt`, too.
@@ -9,7 +9,7 @@ JSON text (safer in Parquet, which gives every row the same keys). For `traps=Tr
 Where nothing was measured the score is None, never 0, and verl stops there. With `missing=mask` it is NaN, which our
 advantage estimator leaves out (`environments.verl`):
 
-    algorithm.adv_estimator=adhere_grpo  +custom_reward_function.reward_kwargs.missing=mask
+    algorithm.adv_estimator=adhere_grpo  +reward.custom_reward_function.reward_kwargs.missing=mask
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def compute_score_batch(
     part_names: Sequence[str] = (),
     **others: Any,
 ) -> list[float | dict[str, float] | None]:
-    """As `compute_score`, for verl's reward manager `batch`.
+    """As `compute_score`, for the reward manager `batch` of releases before 0.9; 0.9.1's trainer has none.
 
     Args:
         data_sources: Not looked at.

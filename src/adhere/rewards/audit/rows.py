@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,8 +67,7 @@ def _row(row: dict[str, Any]) -> AuditRow:
 
 def own_rows() -> list[AuditRow]:
     """Ten prompts of ours with two honest answers each, which carry IFEval's columns."""
-    rows: list[dict[str, Any]] = json.loads((Path(__file__).parent / "rows.json").read_text(encoding="utf-8"))
-    return [_row(row) for row in rows]
+    return read_audit_rows(Path(__file__).parent / "rows.jsonl")
 
 
 __all__ = ["AuditRow", "own_rows", "read_audit_rows"]

@@ -1,0 +1,127 @@
+"""Every trainer and harness that we are at home in: which release was run, by which door, how, and when.
+
+`adhere doctor --trainer NAME` and docs/reference/houses.md say what stands here. `make test-houses` installs each
+newest release in an environment of its own and runs its doors again.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from adhere.errors import UnknownName, nearest
+
+How = Literal["run", "parsed", "read"]
+"""`run`: its own code ran ours; `parsed`: its own parser or class took it; `read`: held against its source, not run."""
+
+
+class Door(NamedTuple):
+    """One way in.
+
+    Attributes:
+        what: Which.
+        command: As the guides have it; `…` stands for what is a person's own.
+        how: See How.
+    """
+
+    what: str
+    command: str
+    how: How
+
+
+class House(NamedTuple):
+    """One trainer or harness.
+
+    Attributes:
+        name: By which it is asked for.
+        package: On the package index; empty: on none.
+        tested: The release, or the commit, that its doors were held against.
+        date: When.
+        python: What it needs.
+        doors: The ways in.
+        note: What a user has to know.
+    """
+
+    name: str
+    package: str
+    tested: str
+    date: str
+    python: str
+    doors: tuple[Door, ...]
+    note: str = ""
+
+    @property
+    def installed(self) -> str | None:
+        """The release that is installed here; None: none is."""
+        try:
+            return version(self.package) if self.package else None
+        except PackageNotFoundError:
+            return None
+
+    @property
+    def state(self) -> str:
+        """Whether what is installed is what was tested, in a sentence."""
+        if not self.package:
+            return "on no package index: clone it"
+        here = self.installed
+        if here is None:
+            return f"not installed here: pip install {self.package}"
+        return (
+            "installed here, as tested"
+            if here == self.tested
+            else f"installed here is {here}, tested was {self.tested}"
+        )
+
+
+def _read() -> tuple[House, ...]:
+    rows = tomllib.loads((Path(__file__).parent / "houses.toml").read_text(encoding="utf-8"))["houses"]
+    return tuple(House(**{**row, "doors": tuple(Door(**door) for door in row["doors"])}) for row in rows)
+
+
+HOUSES = _read()
+
+
+def house_of(name: str) -> House:
+    """The house of a name.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    found = next((one for one in HOUSES if name.lower() in {one.name, one.package}), None)
+    if found is None:
+        names = [one.name for one in HOUSES]
+        raise UnknownName(f"No trainer {name!r} is known.{nearest(name, names)} Known: {', '.join(names)}")
+    return found
+
+
+def house_text(house: House) -> str:
+    """What is known of a house, for the terminal."""
+    lines = [f"{house.name} {house.tested}, tested {house.date} (Python {house.python}): {house.state}"]
+    lines += [f"  {door.how:<6}  {door.what}: {door.command}" for door in house.doors]
+    return "\n".join([*lines, *([f"  {house.note}"] if house.note else [])])
+
+
+def page() -> str:
+    """docs/reference/houses.md."""
+    cells = [
+        (house.name, house.tested, house.date, house.python, door.what, f"`{door.command}`", door.how)
+        for house in HOUSES
+        for door in house.doors
+    ]
+    rows = [f"| {' | '.join(row)} |" for row in cells]
+    notes = [f"- **{house.name}**: {house.note}" for house in HOUSES if house.note]
+    return "\n".join([_HEAD, *rows, "", *notes, ""])
+
+
+_HEAD = """# Trainers and harnesses: what was run
+
+*run*: its own code ran ours. *parsed*: its own parser or class took the command or what we write. *read*: held against
+its source at that commit, because it is on no package index; **not run**. `adhere doctor --trainer NAME` says the same
+beside what is installed. `make test-houses` does it again with the newest releases, each in an environment of its own.
+
+| trainer | release | when | Python | door | command | how |
+|---|---|---|---|---|---|---|"""
+
+__all__ = ["HOUSES", "Door", "House", "house_of", "house_text", "page"]
