@@ -173,6 +173,15 @@ def test_tables_and_single_models_are_arms_too(here: Path) -> None:
     assert "these checkpoints" in json.loads((here / "single" / "result.json").read_text())["verdict"]["reach"]
 
 
+def test_a_suite_that_is_cut_has_the_slices_that_are_left(here: Path) -> None:
+    file = here / "cut.toml"
+    text = SPEC.format(a='models = "scripted/echo"', b='models = "scripted/fixed:All right."', seeds="[0]")
+    file.write_text(text.replace("my:prompts.jsonl", "core:x2").replace("{ my = 12 }", "{ core = 12 }"))
+    found = answer(str(file), "--out", "cut")
+    assert found["prompts"] == 2
+    assert found["scope"] == "checkpoints"
+
+
 # ----------------------------------------------------------------------------------------------------- what is wrong
 
 

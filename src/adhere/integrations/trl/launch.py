@@ -42,7 +42,7 @@ def trl_files(recipe: Recipe, data: str) -> dict[str, str]:
                 settings.overlong_tokens,
                 settings.overlong_penalty,
             )
-        asked = _trl_settings(stage.name, settings) | {"seed": recipe.seed}
+        asked = trl_settings(stage.name, settings) | {"seed": recipe.seed}
         if recipe.precision != "auto":
             asked["bf16"] = recipe.precision == "bf16"
         stages.append([trainer, config, table, f"{number:02d}-{stage.name}", asked])
@@ -107,7 +107,7 @@ for trainer, config, table, name, settings in STAGES:
     }
 
 
-def _trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
+def trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:
     """Settings of ours by TRL's names.
 
     Batches are of one device's rows times accumulation, so one device is assumed.

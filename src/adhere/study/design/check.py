@@ -89,7 +89,8 @@ def _locate_unknown_settings(spec: StudySpec, path: Path) -> None:
             kind = StageSpec(method).kind
         except UnknownName as error:
             raise SpecError(f"{path}:{locate(text, ['stages', name, 'method'])}: {error}") from error
-        known = [*STUDY_KEYS, *(field.encode_name for field in msgspec.structs.fields(kind.settings))]
+        others = ("trainer", "environment", "hours", "gpus") if "trainer" in table else ()
+        known = [*STUDY_KEYS, *others, *(field.encode_name for field in msgspec.structs.fields(kind.settings))]
         for key in table:
             if key not in known:
                 line = locate(text, ["stages", name, key])

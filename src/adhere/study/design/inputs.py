@@ -109,7 +109,7 @@ def load_inputs(spec: StudySpec, directory: Path, *, as_stored: bool = False) ->
     else:
         resolved = resolve(spec.precision, start, device=resolve_device(spec.device), threads=spec.threads)
     judged = {"": suite, **published}
-    methods = sorted({str(table["method"]) for table in spec.stages.values()})
+    methods = sorted({spec.stage(name).stage.name for name in spec.stages})
     if as_stored:
         code = _stored_code(
             frozen, directory, [DRAW, *(TRAIN + one for one in methods), *(JUDGE + one for one in judged)]

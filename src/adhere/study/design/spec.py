@@ -468,6 +468,8 @@ class StudySpec(Record, frozen=True):
                 key = "equal_compute_to" if matched is not None else next(iter(own))
                 raise SpecError(f"stages.{name}.{key}: a command cannot be told so; put what it needs into the command")
             return NamedStage(name, COMMAND, command_settings(name, table), None)
+        if "trainer" in table:
+            return self._stage_of_others(name, method, table, matched, own)
         spec = StageSpec(method, table)
         try:
             kind = spec.kind
@@ -491,6 +493,28 @@ class StudySpec(Record, frozen=True):
             raise SpecError(f"stages.{name}.method: {error}") from error
         except (SpecError, msgspec.ValidationError) as error:
             raise SpecError(f"stages.{name}: {error}") from error
+
+    def _stage_of_others(
+        self, name: str, method: str, table: dict[str, Json], matched: str | None, own: dict[str, Json]
+    ) -> NamedStage:
+        """A stage that somebody else's trainer runs, on our rows and our reward."""
+        from adhere.study.design.by_trl import KEYS, by_trl
+
+        where, trainer = f"stages.{name}", table.pop("trainer")
+        if trainer != "trl":
+            raise SpecError(f"{where}.trainer: got {trainer!r}, must be 'trl'. Others run by method = 'command'")
+        alone = next((key for key in own if key not in {"reward", "lora"}), None)
+        if matched is not None or alone is not None:
+            raise SpecError(f"{where}.{alone or 'equal_compute_to'}: TRL cannot be told so; leave it or `trainer` out")
+        others = {key: table.pop(key) for key in KEYS if key in table}
+        try:
+            given = convert({"reward": self.reward} | own, _Own)
+            settings = by_trl(name, StageSpec(method, table), own=others, reward=given.reward, lora=given.lora)
+        except UnknownName as error:
+            raise SpecError(f"{where}.method: {error}") from error
+        except msgspec.ValidationError as error:
+            raise SpecError(f"{where}: {error}") from error
+        return NamedStage(name, COMMAND, settings, None)
 
 
 class _Own(Record, frozen=True):

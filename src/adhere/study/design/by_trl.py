@@ -1,0 +1,63 @@
+"""A stage of a study by TRL's own trainer (`trainer = "trl"`): a command that runs it on our rows and our reward.
+
+The settings are those of our stage, told to TRL as `adhere train --emit trl` tells them; what TRL has no counterpart of
+is refused. It runs in `environment`, a Python that has TRL and adhere.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+
+from adhere.errors import SpecError, UsageError
+from adhere.integrations.shared.launch import insist, judged_by
+from adhere.integrations.trl.launch import TRL, trl_settings
+from adhere.schema import Json
+from adhere.study.design.command import CommandSettings, command_settings
+from adhere.train.recipe.spec import Recipe, StageSpec
+from adhere.train.settings import Lora
+from adhere.train.stage.settings import Reward
+
+KEYS = ("environment", "hours", "gpus")  # of a stage by another trainer, beside its method's settings
+PROGRAM = "adhere.integrations.trl.stage"
+
+
+def by_trl(
+    name: str, spec: StageSpec, *, own: Mapping[str, Json], reward: Reward, lora: Lora | None
+) -> CommandSettings:
+    """The command that trains a stage by TRL.
+
+    Args:
+        name: Of the stage, for messages.
+        spec: Method and settings.
+        own: Of KEYS, those that the stage sets.
+        reward: Of online stages.
+        lora: An adapter, which is merged at the end.
+
+    Raises:
+        SpecError: TRL's stable part has no such trainer, or nothing like one of the settings.
+    """
+    if spec.stage not in TRL or spec.stage == "reward-model":
+        known = ", ".join(one for one in TRL if one != "reward-model")
+        raise SpecError(f"stages.{name}.trainer: TRL's stable part trains no policy by {spec.stage!r}; it has {known}")
+    trainer, config, table = TRL[spec.stage]
+    settings = spec.resolved()
+    try:
+        insist("trl", spec.stage, settings)
+        told = trl_settings(spec.stage, settings)
+        kind, traps = judged_by("trl", Recipe(name, reward=reward)) if table == "rl" else ("", False)
+    except UsageError as error:
+        raise SpecError(f"stages.{name}: {str(error).removeprefix('--emit trl: ')}") from error
+    peft = None if lora is None else {"r": lora.rank, "lora_alpha": lora.alpha, "target_modules": list(lora.targets)}
+    plan = {
+        "trainer": trainer,
+        "config": config,
+        "settings": told | {"bf16": settings.precision == "bf16"},
+        "reward": kind,
+        "traps": traps,
+        "lora": peft,
+    }
+    python = str(own.get("environment") or sys.executable)
+    command = [python, "-m", PROGRAM, json.dumps(plan, sort_keys=True), "{start}", f"{{{table}}}", "{seed}", "{out}"]
+    return command_settings(name, {**own, "environment": python, "command": command})
