@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="By which share a perplexity may rise.",
 )
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one page: the difference first.")
+@click.option("--latex", type=click.Path(path_type=Path, dir_okay=False), help="Write the table as LaTeX (booktabs).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def command(
     runs: tuple[Path, ...],
@@ -73,6 +75,8 @@ def command(
     sides: Sides,
     margin: float,
     perplexity_margin: float,
+    html: Path | None,
+    latex: Path | None,
     as_json: bool,
 ) -> None:
     """Paired statistics: each run minus the last one, on the same prompts.
@@ -111,7 +115,25 @@ def command(
     if sides.paths:
         options = sides.options(margin=margin, perplexity_margin=perplexity_margin)
         found = _with_sides(found, sides.paths, options)
+    _write(found, runs, view, html=html, latex=latex, has_flips=forms == {True} and not equal_tokens)
     show(encode(found) if as_json else "\n\n".join(compare_text(comparison) for comparison in found))
+
+
+def _write(
+    found: list[Comparison], paths: tuple[Path, ...], view: View, *, html: Path | None, latex: Path | None,
+    has_flips: bool,
+) -> None:  # fmt: skip
+    """Write the page and the table that were asked for."""
+    if html is None and latex is None:
+        return
+    from adhere.report.comparison.html import comparison_html, comparison_latex, flips_of
+    from adhere.store.sharded import load_run
+
+    if html is not None:
+        flips = [flips_of(load_run(path), load_run(paths[-1]), view=view) if has_flips else None for path in paths[:-1]]
+        html.write_text(comparison_html(found, flips[: len(found)]), encoding="utf-8")
+    if latex is not None:
+        latex.write_text(comparison_latex(found), encoding="utf-8")
 
 
 def _with_sides(found: list[Comparison], paths: tuple[Path, ...], options: SideOptions) -> list[Comparison]:

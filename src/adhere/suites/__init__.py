@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from adhere.errors import MissingExtra, UnknownName, nearest
+from adhere.errors import MissingExtra, UnknownName, UsageError, nearest
 from adhere.plugins import Registry
 from adhere.schema import Record
 from adhere.suites.base import Suite
@@ -154,7 +154,13 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
             message names file, line and key.
     """
     prefix, colon, argument = name.partition(":")
-    return source_of(prefix).load(argument if colon else None, seed).cut(limit)
+    source = source_of(prefix)
+    try:
+        return source.load(argument if colon else None, seed).cut(limit)
+    except UsageError as error:
+        if source.needs_path and "no such file" in str(error) and "adhere fetch" not in str(error):
+            raise UsageError(f"{error}. The suite's own comes by: adhere fetch suite:{prefix}") from None
+        raise
 
 
 def describe(*, hashes: bool = True) -> list[Description]:

@@ -33,8 +33,8 @@ def compare_text(comparison: Comparison, *, width: int = 100) -> str:
 
     Without control characters or escape sequences.
     """
-    contrasts = [_contrast(comparison, "all", comparison.overall)]
-    contrasts += [_contrast(comparison, name, found) for name, found in comparison.slices.items()]
+    contrasts = [contrast_of(comparison, "all", comparison.overall)]
+    contrasts += [contrast_of(comparison, name, found) for name, found in comparison.slices.items()]
     title = (
         f"{comparison.a} − {comparison.b} on {comparison.suite} ({comparison.view}, points, "
         f"{level(contrasts[0])} intervals)"
@@ -123,7 +123,7 @@ def sides_sentence(comparison: Comparison) -> str:
     return rest_sentence(following_words(found.difference, found.low, found.high), comparison.sides)
 
 
-def _contrast(comparison: Comparison, name: str, found: Difference) -> Contrast:
+def contrast_of(comparison: Comparison, name: str, found: Difference) -> Contrast:
     """The difference in the form whose wording is shared with studies; nothing is computed."""
     return Contrast(
         name=f"{comparison.a} − {comparison.b}", role="primary", treatment=comparison.a, control=comparison.b,

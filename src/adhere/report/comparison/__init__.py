@@ -1,0 +1,1 @@
+"""The page of two runs, and the same as LaTeX."""

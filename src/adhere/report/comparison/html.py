@@ -1,0 +1,138 @@
+"""The page of two runs: the paired difference, its interval, gained and lost, then the prompts that flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from adhere.pipeline.compare import Comparison, Difference
+from adhere.pipeline.outcomes import pass_rates
+from adhere.report.page import render
+from adhere.report.pieces.wording import Effect, effect, level
+from adhere.report.tables.compare import contrast_of
+from adhere.schema import Response, View
+from adhere.store.run import Run
+
+MOST_FLIPS = 10
+
+
+class Flip(NamedTuple):
+    """A prompt that one run passes and the other does not, with both answers."""
+
+    prompt_id: str
+    prompt: str
+    answer_a: str
+    answer_b: str
+
+
+class Flips(NamedTuple):
+    """The first prompts that were gained and lost, in the suite's order, and how many there are of each."""
+
+    gained: tuple[Flip, ...]
+    lost: tuple[Flip, ...]
+    n_gained: int
+    n_lost: int
+
+
+class Row(NamedTuple):
+    """A line of the table: what the difference is of, and the difference."""
+
+    name: str
+    found: Difference
+
+
+class ComparisonView(NamedTuple):
+    """One comparison as the page shows it."""
+
+    found: Comparison
+    effect: Effect
+    level: str
+    rows: tuple[Row, ...]
+    flips: Flips | None
+
+
+def flips_of(run_a: Run, run_b: Run, *, view: View) -> Flips:
+    """Return the prompts that one run passes in more of its draws than the other."""
+    rates_a, rates_b = pass_rates(run_a, view=view), pass_rates(run_b, view=view)
+    answers_a, answers_b = _answers(run_a), _answers(run_b)
+    gained: list[Flip] = []
+    lost: list[Flip] = []
+    for part in run_a.parts():
+        for prompt in part.prompts():
+            a, b = rates_a.get(prompt.id), rates_b.get(prompt.id)
+            if a is not None and b is not None and a != b:
+                flip = Flip(prompt.id, prompt.shown(0), _said(answers_a, prompt.id), _said(answers_b, prompt.id))
+                (gained if a > b else lost).append(flip)
+    return Flips(tuple(gained[:MOST_FLIPS]), tuple(lost[:MOST_FLIPS]), len(gained), len(lost))
+
+
+def comparison_html(found: Sequence[Comparison], flips: Sequence[Flips | None]) -> str:
+    """Return one self-contained page of comparisons, each with its flips where there are any."""
+    views = []
+    for one, own in zip(found, flips, strict=True):
+        contrast = contrast_of(one, "all", one.overall)
+        rows = {"all": one.overall, **one.over_draws, **one.slices}
+        views.append(
+            ComparisonView(
+                one, effect(contrast), level(contrast), tuple(Row(name, part) for name, part in rows.items()), own
+            )
+        )
+    return render("comparison/comparison.html.jinja", views=views)
+
+
+def comparison_latex(found: Sequence[Comparison]) -> str:
+    """Return a booktabs table a comparison: rates, difference, interval, gained and lost, p."""
+    return "\n".join(_latex(one) for one in found)
+
+
+def _latex(found: Comparison) -> str:
+    rows = []
+    for name, one in {"all": found.overall, **found.over_draws, **found.slices}.items():
+        cells = [
+            _escape(name), str(one.n), _rate(one.rate_a), _rate(one.rate_b), _points(one.difference),
+            f"[{_points(one.low)}, {_points(one.high)}]" if one.low is not None else "--",
+            f"{one.gained}/{one.lost}", "--" if one.p_value is None else f"{one.p_value:.3f}",
+        ]  # fmt: skip
+        rows.append(" & ".join(cells) + r" \\")
+    caption = (
+        f"{found.a} minus {found.b} on {found.suite} ({found.view}): share of prompts whose every constraint is met, "
+        f"difference in points with its {100 * found.confidence:.0f} % interval."
+    )
+    head = r"slice & $n$ & a (\%) & b (\%) & a $-$ b & interval & gained/lost & $p$ \\"
+    return "\n".join([
+        r"\begin{table}", rf"\caption{{{_escape(caption)}}}", r"\begin{tabular}{lrrrrrrr}", r"\toprule", head,
+        r"\midrule", *rows, r"\bottomrule", r"\end{tabular}", r"\end{table}", "",
+    ])  # fmt: skip
+
+
+def _rate(rate: float | None) -> str:
+    return "--" if rate is None else f"{100 * rate:.1f}"
+
+
+def _points(share: float | None) -> str:
+    return "--" if share is None else f"${100 * share:+.1f}$"
+
+
+_SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+
+
+def _escape(text: str) -> str:
+    return "".join(_SPECIAL.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in text)
+
+
+def _answers(run: Run) -> dict[str, Response]:
+    """Return the first draw's answer to the last turn of each prompt."""
+    found: dict[str, Response] = {}
+    for part in run.parts():
+        for one in part.responses():
+            if one.draw == 0 and (one.prompt_id not in found or one.turn >= found[one.prompt_id].turn):
+                found[one.prompt_id] = one
+    return found
+
+
+def _said(answers: Mapping[str, Response], prompt_id: str) -> str:
+    one = answers.get(prompt_id)
+    return "(no answer)" if one is None else one.said or f"({one.status})"
+
+
+__all__ = ["Flips", "comparison_html", "comparison_latex", "flips_of"]
