@@ -65,7 +65,9 @@ def test_honest_terse_answers_respond(request_text: str, answer: str) -> None:
         ("Name the people in your family.", "1. Aunt Mary 1\n2. Aunt Mary 2\n3. Aunt Mary 3", "repeat"),
         (
             "Explain why bread rises in the oven when yeast is old.",
-            "The Amazon rainforest is home to thousands of birds. Jaguars hunt along its banks at night.",
+            "The Amazon rainforest is home to thousands of birds. "
+            + "Jaguars hunt along its banks at night while frogs sing, "
+            "and trees grow tall towards the light that falls through their crowns. " * 2,
             "takes up nothing",
         ),
         ("List three capitals as JSON.", '{"error": "Unable to list the capitals."}', "empty"),

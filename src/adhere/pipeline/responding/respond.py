@@ -159,7 +159,7 @@ def _left_its_language(one: Exchange) -> bool:
 _REPEAT = "combination:repeat_prompt"
 _FEWEST_OWN = {"long": 3, "open": 1, "some": 1, "brief": 0}
 _TERSE = 12  # words; an answer of so many may have one that tells
-_FEWEST_FOR_TOPIC, _IS_SENTENCE = 12, 7
+_FEWEST_FOR_TOPIC = 40  # whoever answers in a sentence or two need not repeat a word of the question
 _FEWEST_TOPICS, _PREFIX = 3, 4
 _FEWEST_FOR_SHARE, _LEAST_SHARE = 20, 0.1
 _IS_SPEECH = re.compile(
@@ -208,7 +208,7 @@ def _content_faults(request: Request, text: str, refs: Sequence[ConstraintRef]) 
     is_thin = said.n >= _FEWEST_FOR_SHARE and len(said.own) < _LEAST_SHARE * said.n
     if is_thin and not said.taken and not is_numbers:
         yield "hardly a word of it would not fit any request"
-    if is_off_topic(request, said) and said.n >= _IS_SENTENCE * len(live):
+    if is_off_topic(request, said):
         yield "it takes up nothing of its request"
 
 
