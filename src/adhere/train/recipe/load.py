@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from adhere.config import load_toml, locate
 from adhere.errors import SpecError, UnknownName, nearest
@@ -23,17 +22,11 @@ def load_recipe(name: str) -> tuple[Recipe, Path]:
     """
     path = Path(name)
     if path.suffix == ".toml" or path.exists():
-        return _check_recipe(load_toml(path, Recipe, settle=_settle), path), path.parent
+        return _check_recipe(load_toml(path, Recipe, settle=settle_reward), path), path.parent
     preset, _, machine = name.partition("@")
     path = PRESETS / f"{preset}.toml"
     found = load_preset(preset)
     return _check_recipe(on_machine(found, machine) if machine else found.recipe, path), Path()
-
-
-def _settle(document: dict[str, Any]) -> None:
-    """Let a recipe that names no reward pay the judge behind the gate, so that its default is not gamed."""
-    document.setdefault("reward", {"kind": "dense", "traps": True})
-    settle_reward(document)
 
 
 def load_preset(name: str) -> Preset:

@@ -98,8 +98,7 @@ class Recipe(Record, frozen=True):
         lora: Train a low-rank adapter in every stage that yields weights; None: the weights themselves.
         reward: Of online stages: `dense`, the share of a prompt's constraints that pass; `binary`, whether all do;
             `model`, the sigmoid of what the recipe's last reward model says (a stage `reward-model` before them), 0 for
-            an answer that is cut or empty; or a sum of terms (`[[reward]]`, or one as `[reward]`; see `RewardTerm`). A
-            file without it pays `dense` behind the gate (`traps = true`).
+            an answer that is cut or empty; or a sum of terms (`[[reward]]`, or one as `[reward]`; see `RewardTerm`).
         watch: A small suite that is looked at while stages train.
         push: Where on a hub the result is sent, `OWNER/NAME`, by the hub's own client with its own key; empty: nowhere.
         guards: Whether a run that is being wasted is stopped, or only warned of.
