@@ -23,7 +23,7 @@ def response(text: str) -> dict[str, Any]:
 
 
 def test_rows_and_rewards_fit_its_models() -> None:
-    rows = rows_of(env("core:x1", limit=4), parts="kind")
+    rows = rows_of(env("core", limit=4), parts="kind")
     assert len(rows) == 4
     for row in rows:
         gym.NeMoGymResponseCreateParamsNonStreaming.model_validate(row["responses_create_params"])
