@@ -54,6 +54,19 @@ COMMANDS = {
 }
 
 
+OTHER_WORDS = {
+    "--model": "the argument MODEL: adhere eval MODEL --suite SUITE",
+    "--model_args": "part of MODEL: hf/DIR, vllm/DIR, http://HOST/v1#NAME",
+    "--tasks": "--suite",
+    "--task": "--suite",
+    "--output": "--out",
+    "--output_path": "--out",
+    "--num_fewshot": "nothing: suites say what is asked",
+    "--batch_size": "nothing: engines choose it, and endpoints take --concurrency",
+    "--max_tokens": "--max-new-tokens",
+    "--max-tokens": "--max-new-tokens",
+}
+"""Options of other tools, and the words for them here."""
 DISK_TROUBLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO})
 """Not our bugs, wherever they arise: the disk is full, read-only, closed to us or broken."""
 PATH_TROUBLE = frozenset({errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR})
@@ -129,7 +142,7 @@ def main() -> None:
     except click.exceptions.Abort:
         _leave("Interrupted. What was finished is stored; run the same command again to go on.", 130)
     except click.ClickException as error:
-        error.show()
+        _in_our_words(error).show()
         sys.exit(error.exit_code)
     except AdhereError as error:
         _leave(f"Error: {error}", error.exit_code)
@@ -153,6 +166,14 @@ def main() -> None:
         _leave(
             f"Error: {where}{error.strerror}. What was finished is stored; mend that and run the same command again.", 5
         )
+
+
+def _in_our_words(error: click.ClickException) -> click.ClickException:
+    """The same error, with our word where it is about an option that another tool has."""
+    ours = OTHER_WORDS.get(error.option_name) if isinstance(error, click.NoSuchOption) else None
+    if ours is None or not isinstance(error, click.NoSuchOption):
+        return error
+    return click.UsageError(f"No such option: {error.option_name}. Here it is {ours}", error.ctx)
 
 
 def _leave(message: str, code: int) -> None:

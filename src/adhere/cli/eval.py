@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", shell_complete=model_names)
 @asking_options(suite="core", seed=0)
 @click.option(
+    "-o",
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),

@@ -66,7 +66,7 @@ def asking_options(*, suite: str, seed: int | None = None) -> Callable[[Command]
             help="A suite; may be repeated.",
         ),
         click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers per prompt."),
-        click.option("--limit", type=click.IntRange(1),
+        click.option("-n", "--limit", type=click.IntRange(1),
             help="Only so many prompts of each suite, an even share of each slice."),
         click.option(
             "--seed", type=int, default=seed, show_default=seed is not None,

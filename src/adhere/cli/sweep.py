@@ -39,7 +39,12 @@ TIMEOUT_S = 10.0
     "--items-per-template", type=click.IntRange(1), help="Of the diagnostic suite: items of each of its templates."
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("sweeps"), show_default=True, help="Where sweeps are stored."
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("sweeps"),
+    show_default=True,
+    help="Where sweeps are stored.",
 )
 @click.option("--shard", metavar="I/N",
     help="Measure only part I (from 1) of N of the models; the parts may run at once, in one --out.")  # fmt: skip

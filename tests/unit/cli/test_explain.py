@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -55,3 +58,20 @@ def test_a_pattern_finds_kinds_one_line_each() -> None:
     nothing = CliRunner(env={"COLUMNS": None}).invoke(adhere, ["list", "constraints", "nothing-like-it"])
     assert (nothing.exit_code, nothing.stdout) == (0, "")
     assert "No constraints like 'nothing-like-it'" in nothing.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "ours"), [("--tasks", "--suite"), ("--output", "--out"), ("--model", "adhere eval MODEL")]
+)
+def test_words_of_other_tools_are_answered_with_ours(option: str, ours: str) -> None:
+    command = [sys.executable, "-m", "adhere", "eval", "scripted/echo", option, "x"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"No such option: {option}. Here it is" in done.stderr
+    assert ours in done.stderr
+
+
+def test_short_options(tmp_path: Path) -> None:
+    done = CliRunner().invoke(adhere, ["eval", "scripted/echo", "-n", "2", "-o", str(tmp_path)])
+    assert done.exception is None, done.output
+    assert len(list(tmp_path.iterdir())) == 1
