@@ -27,7 +27,7 @@ from adhere.schema import ConstraintRef, Mode, Prompt
 from adhere.text.size import MOST_CHARACTERS
 from adhere.text.words import words
 
-VERSION = 1
+VERSION = 2
 """Raised when the measure changes its mind about any answer."""
 
 Outcome = Literal["yes", "no", "undecided"]
