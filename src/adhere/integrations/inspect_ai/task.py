@@ -152,12 +152,12 @@ def _sample(prompt: Prompt) -> Any:
     return inspect_ai.dataset.Sample(input=messages, id=prompt.key, metadata=columns(prompt))
 
 
-def _described(schema: Any) -> Any:
+def _describe(schema: Any) -> Any:
     """A JSON schema in which every parameter says what it is: inspect refuses one without."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return schema
-    found = {name: {"description": name.replace("_", " "), **_described(one)} for name, one in properties.items()}
+    found = {name: {"description": name.replace("_", " "), **_describe(one)} for name, one in properties.items()}
     return {**schema, "properties": found}
 
 
@@ -167,5 +167,5 @@ def _tool(tool: Tool) -> Any:
     async def told(**_: Any) -> str:
         raise RuntimeError(f"{tool.name}: what a given tool said stands in the prompt; it is not called")
 
-    parameters = inspect_ai.tool.ToolParams(**_described(tool.parameters))
+    parameters = inspect_ai.tool.ToolParams(**_describe(tool.parameters))
     return inspect_ai.tool.ToolDef(told, name=tool.name, description=tool.description, parameters=parameters)

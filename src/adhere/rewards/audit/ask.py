@@ -31,7 +31,7 @@ from adhere.rewards.audit.rows import AuditRow
 Pay = Callable[[AuditRow, str], Any]
 
 
-class Paid(NamedTuple):
+class Earning(NamedTuple):
     """What an answer earned: a number, or None and why not."""
 
     reward: float | None
@@ -53,12 +53,12 @@ class AuditedReward(NamedTuple):
     pay: Pay
     thing: Any = None
 
-    def ask(self, row: AuditRow, answer: str) -> Paid:
+    def ask(self, row: AuditRow, answer: str) -> Earning:
         """What an answer earns. What the reward raises is no number, and is kept as the reason."""
         try:
             return _number(self.pay(row, answer))
         except Exception as error:  # noqa: BLE001 - somebody else's code: recorded, never a score
-            return Paid(None, f"{type(error).__name__}: {error}"[:300])
+            return Earning(None, f"{type(error).__name__}: {error}"[:300])
 
 
 def open_reward(target: str) -> AuditedReward:
@@ -88,7 +88,7 @@ def as_reward(thing: Any, name: str = "reward") -> AuditedReward:
     for kind, is_one, make in _KINDS:
         if is_one(thing):
             return AuditedReward(name, kind, make(thing), thing)
-    if callable(thing) and not _required(thing):
+    if callable(thing) and not _needs(thing):
         return as_reward(thing(), name)
     raise UsageError(
         f"{name}: {thing!r:.80} is no reward that is known. It may take completions (TRL), completion (verifiers), "
@@ -103,7 +103,7 @@ def _names(thing: Any) -> list[str]:
         return []
 
 
-def _required(thing: Any) -> list[str]:
+def _needs(thing: Any) -> list[str]:
     try:
         found = inspect.signature(thing).parameters.values()
     except (TypeError, ValueError):
@@ -121,7 +121,7 @@ def _has(*names: str) -> Callable[[Any], bool]:
 
 
 def _is_plain(thing: Any) -> bool:
-    return callable(thing) and not inspect.isclass(thing) and len(_required(thing)) in {1, 2}
+    return callable(thing) and not inspect.isclass(thing) and len(_needs(thing)) in {1, 2}
 
 
 def _trl(reward: Any) -> Pay:
@@ -225,9 +225,9 @@ def _world(environment: Any) -> Pay:
 
 
 def _plain(reward: Any) -> Pay:
-    if len(_required(reward)) == 1:
+    if len(_needs(reward)) == 1:
         return lambda _row, answer: _wait(reward(answer))
-    first = _required(reward)[0]
+    first = _needs(reward)[0]
     if first in {"answer", "completion", "response", "text", "output"}:
         return lambda row, answer: _wait(reward(answer, row.prompt))
     return lambda row, answer: _wait(reward(row.prompt, answer))
@@ -253,11 +253,11 @@ async def _finish(found: Any) -> Any:
     return await found
 
 
-def _number(found: Any) -> Paid:
+def _number(found: Any) -> Earning:
     if found is None:
-        return Paid(None, "the reward is None: not measured")
+        return Earning(None, "the reward is None: not measured")
     value = float(found.item() if hasattr(found, "item") else found)
-    return Paid(value) if math.isfinite(value) else Paid(None, f"the reward is {value}")
+    return Earning(value) if math.isfinite(value) else Earning(None, f"the reward is {value}")
 
 
-__all__ = ["AuditedReward", "Paid", "as_reward", "open_reward"]
+__all__ = ["AuditedReward", "Earning", "as_reward", "open_reward"]

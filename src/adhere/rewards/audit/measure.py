@@ -7,7 +7,7 @@ from statistics import fmean
 
 from adhere.errors import UsageError
 from adhere.progress import Progress, Silent
-from adhere.rewards.audit.ask import AuditedReward, Paid
+from adhere.rewards.audit.ask import AuditedReward, Earning
 from adhere.rewards.audit.rows import AuditRow
 from adhere.rewards.audit.scripts import MEAN_THE_SAME, Script, scripts_for
 from adhere.schema import Json, Record
@@ -110,7 +110,7 @@ def audit(reward: AuditedReward, rows: Sequence[AuditRow], *, progress: Progress
     troubles: dict[str, None] = {}
 
     def ask(row: AuditRow, answer: str) -> float | None:
-        paid: Paid = reward.ask(row, answer)
+        paid: Earning = reward.ask(row, answer)
         if paid.reward is None:
             troubles.setdefault(paid.why)
         return paid.reward
@@ -128,7 +128,7 @@ def audit(reward: AuditedReward, rows: Sequence[AuditRow], *, progress: Progress
     with (progress or Silent()).step("audit", len(scripts), "scripts") as bar:
         for script in scripts:
             paid = [None if text is None else ask(row, text) for row, text in zip(rows, script.answers, strict=True)]
-            found.append(_audited(script, rows, paid, best, mean))
+            found.append(_weigh_script(script, rows, paid, best, mean))
             bar.advance(note=script.name)
     return Audit(
         reward.name,
@@ -141,7 +141,7 @@ def audit(reward: AuditedReward, rows: Sequence[AuditRow], *, progress: Progress
     )
 
 
-def _audited(
+def _weigh_script(
     script: Script,
     rows: Sequence[AuditRow],
     paid: Sequence[float | None],
