@@ -55,12 +55,12 @@ class FunctionModel:
         ]
         if lacking := [one for one in needed if one not in _OPTIONS]:
             raise UsageError(
-                f"{_called(function)} also needs {', '.join(lacking)}. It is called with one argument, the prompt's "
+                f"{_name_of(function)} also needs {', '.join(lacking)}. It is called with one argument, the prompt's "
                 f"text (or `messages`), and with {', '.join(_OPTIONS)} where it has them; bind the others with "
                 "functools.partial"
             )
-        self.name = name or f"python/{_called(function)}"
-        settings: dict[str, Json] = {"function": _called(function), "code_sha256": _code_hash(function)}
+        self.name = name or f"python/{_name_of(function)}"
+        settings: dict[str, Json] = {"function": _name_of(function), "code_sha256": _code_hash(function)}
         self.engine = EngineInfo("python", platform.python_version(), "none", None, settings)
 
     async def respond(self, requests: Sequence[Request], sampling: Sampling) -> AsyncIterator[Response]:
@@ -124,7 +124,7 @@ class FunctionModel:
         )  # fmt: skip
 
 
-def _called(function: Any) -> str:
+def _name_of(function: Any) -> str:
     while isinstance(function, partial):
         function = function.func
     return str(getattr(function, "__qualname__", None) or type(function).__qualname__).replace("<locals>.", "")

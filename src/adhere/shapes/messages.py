@@ -153,8 +153,6 @@ def answer_of(completion: Any) -> str | None:
         raise UsageError(
             f"A completion must be a text or a list of messages with a role and a content, got {completion!r}"
         )
-    if len(messages) == 1 and isinstance(messages[0], Mapping) and not {"role", "from"} & set(messages[0]):
-        messages = [{**messages[0], "role": "assistant"}]  # nobody else is there who could have written it
     said = [read_message(one, "A completion") for one in messages]
     last = next((one for one in reversed(said) if one.role == "assistant"), None)
     if last is None:

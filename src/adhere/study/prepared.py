@@ -114,7 +114,8 @@ class PreparedStudy(StudyInputs):
             template=template,
             code=self.code,
         )
-        save_asked(self.directory, self.suite, self.suites)  # with it an interrupted study's records reproduce
+        # With it an interrupted study's records reproduce.
+        save_asked(self.directory, self.suite, self.suites, is_ours=not self.spec.asked)
 
     def result(self, *, progress: Progress, command: str = "") -> StudyResult:
         """The result of what is finished, stored. One that says the same as the stored one leaves it as it is."""

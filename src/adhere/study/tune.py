@@ -24,7 +24,7 @@ from adhere.study.design.tuning import (
     tuning_key,
     tuning_spec,
     validate_tuning,
-    widened,
+    widen_grids,
     with_settings,
 )
 from adhere.study.jobs import choose_jobs, run_jobs
@@ -112,11 +112,11 @@ def _search(spec: StudySpec, first: PreparedStudy, apart: Apart, *, jobs: int, p
     results, seconds = _results(done, trials), _seconds(done)
     wide: StudySpec = spec
     for _ in range(tuned.widen):
-        further = widened(wide, choose(spec, {name: list(each.values()) for name, each in results.items()}))
+        further = widen_grids(wide, choose(spec, {name: list(each.values()) for name, each in results.items()}))
         if further is None:
             break
         wide = further
-        added = _added(trials_of(wide), trials)
+        added = _further_trials(trials_of(wide), trials)
         progress.say(f"A choice lies at the edge: {sum(map(len, added.values()))} further trials")
         trials = {name: {**trials[name], **added[name]} for name in trials}
         done = _do_round(_prepare_round(spec, first, trials, tuned.seeds), jobs=jobs, progress=progress)
@@ -175,7 +175,9 @@ def _seconds(done: PreparedStudy) -> dict[str, float]:
     return found
 
 
-def _added(wide: Mapping[str, Mapping[int, dict[str, Json]]], trials: Trials) -> dict[str, dict[int, dict[str, Json]]]:
+def _further_trials(
+    wide: Mapping[str, Mapping[int, dict[str, Json]]], trials: Trials
+) -> dict[str, dict[int, dict[str, Json]]]:
     """Number the settings of a wider grid that were not tried yet, after those that were."""
     found: dict[str, dict[int, dict[str, Json]]] = {}
     for name, each in wide.items():

@@ -80,6 +80,7 @@ WORKS: dict[str, int] = {
     "draw rows.jsonl --model scripted/echo --out drawn": 2,
     "example quickstart": 0,
     f"reproduce {ROOT / 'docs' / 'studies' / 'zoo'}": 0,
+    "audit no.such:reward": 2,
     "list models": 0,
     "explain length:at_most": 0,
     "list stages": 0,

@@ -85,7 +85,7 @@ def test_lighteval_869_reasoning_in_a_field_of_its_own(tmp_path):
     message = [{"role": "assistant", "content": "fine", "reasoning_content": THOUGHT}]
     assert split_reasoning(answer_of(message)) == (THOUGHT, "fine")
     assert reward_of(answer_of(message), (about,), kind="dense", mode="reference") == 0.0
-    assert split_reasoning(answer_of([{"content": None, "reasoning": THOUGHT}])) == (THOUGHT, "")
+    assert split_reasoning(answer_of([{"role": "assistant", "content": None, "reasoning": THOUGHT}])) == (THOUGHT, "")
     row = Suite("own", "1", (Prompt("1", (Turn("Think.", (about,)),)),))
     file = tmp_path / "answers.jsonl"
     file.write_text(json.dumps({"key": "1", "response": "fine", "reasoning_content": THOUGHT}) + "\n")

@@ -145,7 +145,7 @@ def test_what_of_a_benchmark_was_not_measured_is_a_warning() -> None:
         part, passes=[True] * 15 + [None] * 45, summary=msgspec.structs.replace(part.summary, overall=overall)
     )
     suites = {"ifbench": {("a", 0): whole, ("a", 1): part}, "ifeval": {("a", 0): whole}}
-    stored = SimpleNamespace(runs={}, pools={}, suites=suites)
+    stored = SimpleNamespace(runs={}, pools={}, cells={}, suites=suites)
     assert _warnings(stored) == [  # type: ignore[arg-type]
         "ifbench: in 1 of 2 evaluations up to 75.0% of the prompts have no measurement; 45 answers ended in an error"
     ]

@@ -25,7 +25,7 @@ from adhere.study import tune as tune_room
 from adhere.study.design.plan import Evaluation
 from adhere.study.design.spec import FinalsSpec, StudySpec, TuneSpec
 from adhere.study.design.tuned import FILE, FOLDER, Trial, TunedStage, load_tuning
-from adhere.study.design.tuning import choose, finalists, grid_of, tuning_spec, validate_tuning, widened
+from adhere.study.design.tuning import choose, finalists, grid_of, tuning_spec, validate_tuning, widen_grids
 from adhere.study.prepared import prepare
 from adhere.study.run import work
 from adhere.study.run.records import pack, unpack
@@ -99,13 +99,13 @@ def test_a_choice_at_the_edge_widens_the_grids_of_all_stages_alike() -> None:
     at = {"learning_rate": 1e-2, "kl_beta": 0.0}
     inside = {"learning_rate": 5e-3, "beta": 0.15}  # at no edge
     stages = [TunedStage("grpo", [trial(at, 0.5)], 0), TunedStage("online", [trial(inside, 0.5)], 0)]
-    wide = widened(spec, stages)
+    wide = widen_grids(spec, stages)
     assert wide is not None
     assert wide.tune is not None
     assert wide.tune.grid["grpo"] == {"learning_rate": [1e-3, 1e-2, 0.1], "kl_beta": [0.0, 0.1]}
     assert wide.tune.grid["online"] == {"learning_rate": [2e-3, 1e-2, 0.05], "beta": [0.1, 0.2]}
     assert {len(grid_of(wide, name)) for name in grid} == {6}
-    assert widened(spec, [TunedStage("online", [trial(inside, 0.5)], 0)]) is None
+    assert widen_grids(spec, [TunedStage("online", [trial(inside, 0.5)], 0)]) is None
 
 
 def test_one_of_those_with_most_seeds_is_chosen() -> None:

@@ -219,10 +219,10 @@ def test_trl_is_given_dpos_variants_and_conversations() -> None:
         ((*_, settings),) = of_script("STAGES", made)
         assert dict(zip(settings["loss_type"], settings["loss_weights"], strict=True)) == said
         assert settings["bf16"] is False
-    spoken = of_script("spoken", made)
-    assert spoken({"prompt": "Hi.", "turns": None}) == {"prompt": [{"role": "user", "content": "Hi."}]}
+    as_messages = of_script("as_messages", made)
+    assert as_messages({"prompt": "Hi.", "turns": None}) == {"prompt": [{"role": "user", "content": "Hi."}]}
     turns = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi."}]
-    assert spoken({"prompt": "Be brief.\n\nHi.", "turns": turns}) == {"prompt": turns}
+    assert as_messages({"prompt": "Be brief.\n\nHi.", "turns": turns}) == {"prompt": turns}
 
 
 def test_the_intent_gate_goes_with_the_recipe() -> None:

@@ -69,7 +69,7 @@ STAGES = [
 ]
 
 
-def spoken(row):
+def as_messages(row):
     """Texts as messages, so that the chat template is applied; a conversation's prompt is its turns."""
     roles = {{"prompt": "user", "completion": "assistant", "chosen": "assistant", "rejected": "assistant"}}
     found = {{name: [{{"role": role, "content": row[name]}}] for name, role in roles.items() if isinstance(row.get(name), str)}}
@@ -80,7 +80,7 @@ def spoken(row):
 
 model = START
 for trainer, config, table, name, settings in STAGES:
-    rows = load_dataset("json", data_files=str(DATA / f"{{table}}.jsonl"), split="train").map(spoken)
+    rows = load_dataset("json", data_files=str(DATA / f"{{table}}.jsonl"), split="train").map(as_messages)
     arguments = getattr(trl, config)(output_dir=name, **(settings | ON_CPU))
     more = {{}}
     if table == "rl":

@@ -21,7 +21,7 @@ from adhere.rewards import judge_reward
 ROLES = {"prompt": "user", "completion": "assistant", "chosen": "assistant", "rejected": "assistant"}
 
 
-def spoken(row: dict[str, Any]) -> dict[str, Any]:
+def as_messages(row: dict[str, Any]) -> dict[str, Any]:
     """Give texts as messages, so that the chat template is applied; a conversation's prompt is its turns."""
     messages: dict[str, Any] = {
         name: [{"role": role, "content": row[name]}] for name, role in ROLES.items() if isinstance(row.get(name), str)
@@ -40,7 +40,7 @@ def train(plan: dict[str, Any], model: str, rows: str, seed: int, out: Path) -> 
     trl, datasets = need("trl", extra="dev"), need("datasets", extra="environments")
     transformers = need("transformers", extra="train")
     began = time.monotonic()
-    table = datasets.load_dataset("json", data_files=rows, split="train").map(spoken)
+    table = datasets.load_dataset("json", data_files=rows, split="train").map(as_messages)
     settings = plan["settings"] | {"seed": seed, "report_to": "none", "save_strategy": "no", "logging_steps": 1}
     arguments = getattr(trl, plan["config"])(output_dir=str(out / "work"), **settings)
     more: dict[str, Any] = {}

@@ -61,7 +61,7 @@ def flips_of(run_a: Run, run_b: Run, *, view: View) -> Flips:
         for prompt in part.prompts():
             a, b = rates_a.get(prompt.id), rates_b.get(prompt.id)
             if a is not None and b is not None and a != b:
-                flip = Flip(prompt.id, prompt.shown(0), _said(answers_a, prompt.id), _said(answers_b, prompt.id))
+                flip = Flip(prompt.id, prompt.shown(0), _text_of(answers_a, prompt.id), _text_of(answers_b, prompt.id))
                 (gained if a > b else lost).append(flip)
     return Flips(tuple(gained[:MOST_FLIPS]), tuple(lost[:MOST_FLIPS]), len(gained), len(lost))
 
@@ -130,7 +130,7 @@ def _answers(run: Run) -> dict[str, Response]:
     return found
 
 
-def _said(answers: Mapping[str, Response], prompt_id: str) -> str:
+def _text_of(answers: Mapping[str, Response], prompt_id: str) -> str:
     one = answers.get(prompt_id)
     return "(no answer)" if one is None else one.said or f"({one.status})"
 

@@ -85,7 +85,7 @@ def trials_of(spec: StudySpec) -> dict[str, dict[int, dict[str, Json]]]:
     return {name: dict(enumerate(grid_of(spec, name))) for name in (spec.tune.grid if spec.tune else ())}
 
 
-def widened(spec: StudySpec, stages: Sequence[TunedStage]) -> StudySpec | None:
+def widen_grids(spec: StudySpec, stages: Sequence[TunedStage]) -> StudySpec | None:
     """Widen the grids of all stages where a chosen number lies at an edge of its own; None where none does.
 
     Settings are widened by their place in the tables (the second of each, say), so that all stages keep as many trials.

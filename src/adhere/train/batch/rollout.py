@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from msgspec import Meta
@@ -42,6 +41,9 @@ CHECKED_TOKENS = 16
 MOST_APART = 0.5  # nats a token; bf16 alone made 0.03 to 0.05 (six answers of SmolLM2-135M), fp32 nothing
 
 
+NO_PARTS: Mapping[str, float | None] = {}  # never changed; a plain mapping, because rollouts travel between processes
+
+
 class Answer(NamedTuple):
     """One drawn answer as the judge sees it. `truncated`: it hit the token limit without ending its turn."""
 
@@ -71,7 +73,7 @@ class Rollout(NamedTuple):
     answer: Answer
     score: float | None
     log_probs: tuple[float, ...] = ()
-    parts: Mapping[str, float | None] = MappingProxyType({})
+    parts: Mapping[str, float | None] = NO_PARTS
     """Components of its reward (`rewards.parts`), where the stage learns from each; None: one was not measured."""
 
 
@@ -342,7 +344,7 @@ class Sampler:
                 f"The scorer gave {len(scores)} scores for the {len(answers)} answers to prompt {prompt_id!r}; "
                 "it must give one each, None where there is no measurement"
             )
-        parts: Sequence[Mapping[str, float | None]] = [MappingProxyType({})] * len(answers)
+        parts: Sequence[Mapping[str, float | None]] = [NO_PARTS] * len(answers)
         if self.parts is not None:
             parts = self.parts(prompt_id, answers)
         return Group(
