@@ -99,7 +99,7 @@ GLOSSARY: dict[str, str] = {
     ),
     "strict": "Judged as it is.",
     "study": "Several arms, several seeds and one question that was fixed before.",
-    "style leak": "The share of answers in one case, in quotes or in bullets that nobody asked for.",
+    "style leak": "The share of answers in one case, in quotes or in bullets without being asked.",
     "suite": "A named set of prompts with its own way of counting: published by others, or generated here.",
     "sweep": "Every model behind one endpoint, measured on the same suites, with a leaderboard.",
     "trap": (

@@ -35,7 +35,7 @@ GUARDS = (
     GuardColumn("echo_share", "echo", "share of answers that mostly repeat the prompt"),
     GuardColumn("truncated_share", "cut", "share of answers cut at the limit of tokens, or of an episode"),
     GuardColumn(
-        "style_leak_share", "style leak", "share of answers in one case, in quotes or in bullets that nobody asked for"
+        "style_leak_share", "style leak", "share of answers in one case, in quotes or in bullets without being asked"
     ),
     GuardColumn("distinct_2", "distinct-2", "share of different word pairs; low means repetitive"),
     GuardColumn("content_share", "content", "share of the request's topic words that the answer uses"),
