@@ -2,7 +2,7 @@
 
     python -m benchmarks.studies.referee [--studies 10000]
 
-As in `coverage`, whose prompts and seeds these are, with the whole rule of a verdict (the interval, and that no single
+As in `coverage`, whose prompts and seeds these are, with the rule of a verdict but for single kinds (the interval, and that no single
 seed decides) and with several answers a prompt: every (arm, seed, prompt) has a rate of passing that its weights fix,
 and an outcome is the mean of `draws` draws of it. Greedy answers are one draw of a rate of 0 or 1.
 """
