@@ -142,13 +142,13 @@ def _further(
 
 def evaluations_in(result: StudyResult, directory: Path) -> dict[str, Evaluations]:
     """The evaluations that a result was made of: on the study's own prompts under "", and on published suites."""
-    counts = convert(result.spec, StudySpec).verdict.counts
+    spec = convert(result.spec, StudySpec)
     stored = stored_evaluations(directory, result.runs)
     found = {
         name: Evaluations(stored.get(name, {}), suite.prompts, result.seeds)
-        for name, suite in load_asked(directory, sha256=result.suite_sha256).items()
+        for name, suite in load_asked(directory, sha256=result.suite_sha256, is_ours=not spec.asked).items()
     }
-    return found | {"": found[""].counting(counts)}
+    return found | {"": found[""].counting(spec.verdict.counts)}
 
 
 def _same_prompts(asked: ContrastSpec, measured: Mapping[str, Evaluations]) -> dict[str, Pairs]:
