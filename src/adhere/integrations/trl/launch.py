@@ -11,7 +11,7 @@ from adhere.errors import UsageError
 from adhere.integrations.shared.launch import insist, judged_by, start_of
 from adhere.train.methods.grpo import GrpoSettings
 from adhere.train.recipe.spec import Recipe
-from adhere.train.settings import OptimizerSettings
+from adhere.train.settings import Lora, OptimizerSettings
 
 TRL: Mapping[str, tuple[str, str, str]] = {  # stage: trainer, config, table
     "sft": ("SFTTrainer", "SFTConfig", "sft"), "dpo": ("DPOTrainer", "DPOConfig", "pairs"),
@@ -46,8 +46,7 @@ def trl_files(recipe: Recipe, data: str) -> dict[str, str]:
         if recipe.precision != "auto":
             asked["bf16"] = recipe.precision == "bf16"
         stages.append([trainer, config, table, f"{number:02d}-{stage.name}", asked])
-    lora = recipe.lora
-    peft = None if lora is None else {"r": lora.rank, "lora_alpha": lora.alpha, "target_modules": list(lora.targets)}
+    peft = peft_settings(recipe.lora)
     body = ",\n".join(f"    {stage!r}" for stage in stages)
     return {
         "train.py": f'''"""{recipe.name} by TRL 1.16: python train.py, or accelerate launch train.py. Embeddings and head are trained here; ours leave them."""
@@ -105,6 +104,11 @@ for trainer, config, table, name, settings in STAGES:
         model = name
 '''
     }
+
+
+def peft_settings(lora: Lora | None) -> dict[str, Any] | None:
+    """Give an adapter as PEFT's LoraConfig takes it; None: there is none."""
+    return None if lora is None else {"r": lora.rank, "lora_alpha": lora.alpha, "target_modules": list(lora.targets)}
 
 
 def trl_settings(stage: str, given: OptimizerSettings) -> dict[str, Any]:

@@ -45,8 +45,8 @@ def train(plan: dict[str, Any], model: str, rows: str, seed: int, out: Path) -> 
     arguments = getattr(trl, plan["config"])(output_dir=str(out / "work"), **settings)
     more: dict[str, Any] = {}
     if plan["reward"]:
-        end = transformers.AutoTokenizer.from_pretrained(model).eos_token_id
-        more["reward_funcs"] = [judge_reward(plan["reward"], traps=plan["traps"], end_tokens=end)]
+        # By the model, not its tokenizer: TRL stops at every end token of the generation config.
+        more["reward_funcs"] = [judge_reward(plan["reward"], traps=plan["traps"], end_tokens=model)]
         if "score_variance" in table.column_names:
             table = table.sort("score_variance", reverse=True)
     if plan["lora"] is not None:

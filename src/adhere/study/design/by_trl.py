@@ -12,9 +12,10 @@ from collections.abc import Mapping
 
 from adhere.errors import SpecError, UsageError
 from adhere.integrations.shared.launch import insist, judged_by
-from adhere.integrations.trl.launch import TRL, trl_settings
+from adhere.integrations.trl.launch import TRL, peft_settings, trl_settings
 from adhere.schema import Json
 from adhere.study.design.command import CommandSettings, command_settings
+from adhere.train.methods.grpo import GrpoSettings
 from adhere.train.recipe.spec import Recipe, StageSpec
 from adhere.train.settings import Lora
 from adhere.train.stage.settings import Reward
@@ -43,20 +44,21 @@ def by_trl(
         raise SpecError(f"stages.{name}.trainer: TRL's stable part trains no policy by {spec.stage!r}; it has {known}")
     trainer, config, table = TRL[spec.stage]
     settings = spec.resolved()
+    if isinstance(settings, GrpoSettings) and settings.overlong_tokens:
+        raise SpecError(f"stages.{name}.overlong_tokens: trainer = 'trl' gives no second reward for it. Take it out")
     try:
         insist("trl", spec.stage, settings)
         told = trl_settings(spec.stage, settings)
         kind, traps = judged_by("trl", Recipe(name, reward=reward)) if table == "rl" else ("", False)
     except UsageError as error:
         raise SpecError(f"stages.{name}: {str(error).removeprefix('--emit trl: ')}") from error
-    peft = None if lora is None else {"r": lora.rank, "lora_alpha": lora.alpha, "target_modules": list(lora.targets)}
     plan = {
         "trainer": trainer,
         "config": config,
         "settings": told | {"bf16": settings.precision == "bf16"},
         "reward": kind,
         "traps": traps,
-        "lora": peft,
+        "lora": peft_settings(lora),
     }
     python = str(own.get("environment") or sys.executable)
     command = [python, "-m", PROGRAM, json.dumps(plan, sort_keys=True), "{start}", f"{{{table}}}", "{seed}", "{out}"]

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from adhere.schema import Prompt
-from adhere.stats import fit_crossed, fit_kinds, holm, leave_kinds_out, leave_one_out, sign_flip_p
+from adhere.stats import fit_crossed, fit_kinds, holm, leave_kinds_out, leave_one_out, over_seeds, sign_flip_p
 from adhere.study.design.spec import ContrastSpec, StudySpec, VerdictSpec, in_slice
 from adhere.study.outcome.contrast import Evaluations, Pairs, contrast, pairs_of, queries_of
 from adhere.study.outcome.result import (
@@ -148,8 +148,8 @@ def _lost_whole(
 def _rate(evaluations: Evaluations, arm: str, seed: int, places: Sequence[int]) -> float | None:
     run = evaluations.of(arm, seed)
     outcomes = run.outcomes(evaluations.counts) if run is not None else []
-    known = [outcomes[place] for place in places if outcomes[place] is not None]
-    return sum(map(bool, known)) / len(known) if known else None
+    known = [outcome for place in places if (outcome := outcomes[place]) is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _without_cells(
@@ -160,14 +160,9 @@ def _without_cells(
     is_kept_SK = (t_SK >= LOST_BELOW) & (c_SK >= LOST_BELOW)  # False where nothing was measured, too
     total = float(np.nansum(d_SK))
     share = float(np.nansum(d_SK[~is_kept_SK])) / total if total else None
-    seeds = [float(row[kept].mean()) for row, kept in zip(d_SK, is_kept_SK, strict=True) if kept.any()]
-    if len(seeds) < 2:
-        return share, None, None, None
-    from scipy.special import stdtrit  # takes 0.3 s
-
-    half = float(stdtrit(len(seeds) - 1, 0.5 + confidence / 2) * np.std(seeds, ddof=1) / len(seeds) ** 0.5)
-    mean = float(np.mean(seeds))
-    return share, mean, mean - half, mean + half
+    rest = over_seeds([row[kept].mean() for row, kept in zip(d_SK, is_kept_SK, strict=True) if kept.any()], confidence)
+    low, high = rest.interval or (None, None)
+    return share, rest.mean if rest.n > 1 else None, low, high
 
 
 def _over_kinds(pairs: Pairs, d_SP: np.ndarray, evaluations: Evaluations, confidence: float) -> OverKinds:

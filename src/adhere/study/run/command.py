@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -26,6 +25,7 @@ import msgspec
 from adhere.build.convert import convert, has_shape, write_table
 from adhere.errors import AdhereError
 from adhere.models.local.quiet import quiet
+from adhere.models.local.started import free_port
 from adhere.models.local.transformers import load_tokenizer, load_weights, weights_sha256
 from adhere.progress import Progress
 from adhere.schema import Json, Record, encode
@@ -87,7 +87,7 @@ def run_command(
     files = _write_rows(settings, rows, into / "rows")
     values: dict[str, Json] = {
         **settings.fill, **files, "start": str(start), "seed": seed, "out": str(out), "resume": str(resume),
-        "threads": threads or os.cpu_count() or 1, "port": _free_port(),
+        "threads": threads or os.cpu_count() or 1, "port": free_port(),
     }  # fmt: skip
     command = fill_in(settings.command, values)
     progress.say(f"{label}: {' '.join(command)}")
@@ -98,7 +98,7 @@ def run_command(
         log = _read_metrics(out / METRICS, label)
         model, tokenizer = _look_at(out, start, label)
     except AdhereError:
-        shutil.rmtree(out, ignore_errors=True)  # it may be what fill_in the disk
+        shutil.rmtree(out, ignore_errors=True)  # it may be what filled the disk
         raise
     with quiet():
         model.save_pretrained(into / MODEL)
@@ -120,12 +120,6 @@ def _write_rows(settings: CommandSettings, rows: Mapping[str, Sequence[Record]],
         elif plain and has_shape(table, settings.rows):
             write_table(file, convert(plain, table, settings.rows) or [])
     return files
-
-
-def _free_port() -> int:
-    with socket.socket() as opened:
-        opened.bind(("127.0.0.1", 0))
-        return int(opened.getsockname()[1])
 
 
 def _run(command: Sequence[str], settings: CommandSettings, log: Path, *, label: str) -> None:
