@@ -1,4 +1,4 @@
-"""What answerers without a model pass of every suite whose file is at hand: makes `docs/studies/floors.md`.
+"""Measure what answerers without a model pass of every suite whose file is at hand: makes `docs/studies/floors.md`.
 
 python -m benchmarks.pages.floors            # writes docs/studies/floors.md; $ADHERE_DATA has the published files
 python -m benchmarks.pages.floors --print    # prints it

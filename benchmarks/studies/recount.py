@@ -29,7 +29,7 @@ COUNTS = ("passes", "sound", "responsive", "responds", "undecided")
 
 
 class Recount(NamedTuple):
-    """Of one evaluation, by prompt, 1.0 or 0.0 for each of `COUNTS`."""
+    """Hold one evaluation, recounted: 1.0 or 0.0 by prompt for each of `COUNTS`."""
 
     arm: str
     seed: int | None

@@ -21,7 +21,7 @@ from adhere.terminal import columns, show
 @click.option("--html", type=click.Path(path_type=Path), metavar="F", help="Write a page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(target: str, rows: Path | None, html: Path | None, as_json: bool) -> None:
-    """What a reward pays to answers that nobody wrote for the prompt.
+    """Show what a reward pays to answers that nobody wrote for the prompt.
 
     Any Python reward: TRL's, verl's, verifiers', OpenRLHF's, an environment, or a function of (prompt, answer). Honest
     answers are paid beside nothing, constants, refusals, fillers, echoes, bots, honest answers copied, shuffled and

@@ -11,7 +11,7 @@ from adhere.terminal import columns, show
 @click.argument("kinds", nargs=-1, required=True, metavar="KIND...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def command(kinds: tuple[str, ...], as_json: bool) -> None:
-    """What a kind of constraint means: its wordings, an answer that passes and one that fails, defects that are mended.
+    """Explain a kind of constraint: its wordings, an answer that passes and one that fails, defects that are mended.
 
     KIND is an id such as length:at_most: adhere list constraints PATTERN.
     """

@@ -16,7 +16,7 @@ from adhere.terminal import columns, show
 @click.option("--kinds", is_flag=True, help="Also the kinds of constraint that an answerer always passes.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list, best answerer first.")
 def command(suite_name: str, mode: Mode, limit: int | None, kinds: bool, as_json: bool) -> None:
-    """What answerers without a model pass of a suite: constants, echoes, refusals, fillers, bots.
+    """Measure what answerers without a model pass of a suite: constants, echoes, refusals, fillers, bots.
 
     Thirty of them answer every prompt that a program decides about; none sees a constraint. A model's rate near the
     best of them says nothing about following. The same number stands as `floor` beside every rate of the suite.

@@ -97,7 +97,7 @@ def house_of(name: str) -> House:
 
 
 def house_text(house: House) -> str:
-    """What is known of a house, for the terminal."""
+    """Describe a house for the terminal."""
     lines = [f"{house.name} {house.tested}, tested {house.date} (Python {house.python}): {house.state}"]
     lines += [f"  {door.how:<6}  {door.what}: {door.command}" for door in house.doors]
     return "\n".join([*lines, *([f"  {house.note}"] if house.note else [])])

@@ -59,7 +59,7 @@ class AdhereLM(LM):
 
     @property
     def tokenizer_name(self) -> str:
-        """What lm-eval names its cache of prompts by."""
+        """Return the name under which lm-eval caches prompts."""
         return f"adhere-{self.name}"
 
     def chat_template(self, chat_template: bool | str = False) -> str:

@@ -28,7 +28,7 @@ LANGUAGES = {
 
 
 def reasoning_language(values: Values) -> Check:
-    """What langdetect says of the whole. A text without letters is English, as fastText says of one."""
+    """Require the language that langdetect finds in the whole; a text without letters is English, as for fastText."""
     wanted = values["language"]
 
     def check(text: Text) -> Finding:
