@@ -36,7 +36,7 @@ BESIDE = Path(__file__).parents[2] / "shared"
 VARIABLES = ("ADHERE_DATA", "ADHERE_PAPERS")
 
 
-def _is_allowed(reason: str) -> bool:
+def is_allowed(reason: str) -> bool:
     """Whether a skip is no failure: for want of files that a clone alone does not have, only where they are not here."""
     if any(re.search(pattern, reason) for pattern in ALLOWED):
         return True
@@ -56,7 +56,7 @@ class _Watcher:
     def _see(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if report.skipped and not hasattr(report, "wasxfail"):
             reason = _reason(report)
-            if not _is_allowed(reason):
+            if not is_allowed(reason):
                 self.unexpected.append(f"{report.nodeid}: {reason}")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -673,7 +673,7 @@ def derive_seed(*parts: object) -> int:
 
 
 def cache_root(cache: Path | None = None) -> Path:
-    """Where what can be had again is kept (models, floors): `cache`, else `$ADHERE_CACHE`, else ~/.cache/adhere."""
+    """Return the folder of what can be had again (models, floors): `cache`, `$ADHERE_CACHE` or ~/.cache/adhere."""
     from pathlib import Path
 
     return cache or Path(os.environ.get("ADHERE_CACHE") or Path.home() / ".cache" / "adhere").expanduser()

@@ -10,6 +10,7 @@ import pytest
 from adhere.integrations.houses import house_of
 
 pytestmark = pytest.mark.slow
+pytest.importorskip("verl")
 hydra = pytest.importorskip("hydra")
 
 DOORS = {door.what: door.command.split() for door in house_of("verl").doors}

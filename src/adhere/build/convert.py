@@ -63,7 +63,7 @@ def _riding(row: Row) -> Row:
 
 
 def has_shape(table: str, shape: Shape) -> bool:
-    """Whether a tool has data of a table (`sft`, `pairs`, `rl`) at all."""
+    """Tell whether a tool has data of a table (`sft`, `pairs`, `rl`) at all."""
     return not ((table == "rl" and shape in {"llamafactory", "sharegpt"}) or (table == "pairs" and shape == "verl"))
 
 

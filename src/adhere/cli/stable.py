@@ -34,7 +34,7 @@ def command(
     name: str, suite: str, limit: int, seed: int, max_new_tokens: int | None, engine: str | None,
     precision: str | None, device: str | None, out: Path, endpoint: EndpointOptions, as_json: bool,
 ) -> None:  # fmt: skip
-    """How many greedy answers change with what is asked beside them: alone, together, and in another order.
+    """Tell how many greedy answers change with what is asked beside them: alone, together, and in another order.
 
     What changes is the engine's noise. It is stored in OUT, and adhere compare says where a difference is no larger.
     """

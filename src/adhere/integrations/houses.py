@@ -62,7 +62,7 @@ class House(NamedTuple):
 
     @property
     def state(self) -> str:
-        """Whether what is installed is what was tested, in a sentence."""
+        """Tell whether what is installed is what was tested, in a sentence."""
         if not self.package:
             return "on no package index: clone it"
         here = self.installed

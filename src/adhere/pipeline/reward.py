@@ -165,7 +165,7 @@ def without_empty_passes(
 
 
 def _asks_language(kind: object, params: object) -> bool:
-    """Whether a constraint, or one inside it, is a rule about the language."""
+    """Tell whether a constraint, or one inside it, is a rule about the language."""
     if isinstance(kind, str) and kind.startswith(_LANGUAGE_RULES):
         return True
     if isinstance(params, dict):

@@ -40,7 +40,7 @@ class CheckedRows(NamedTuple):
 
     @property
     def kept(self) -> int:
-        """How many rows are left."""
+        """Tell how many rows are left."""
         return self.checked - len(self.dropped)
 
     def __str__(self) -> str:

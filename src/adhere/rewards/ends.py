@@ -78,7 +78,7 @@ def _of_template(tokenizer: Any) -> frozenset[int]:
 
 
 def _beside(name: str) -> frozenset[int]:
-    """What `generation_config.json` says in the folder that a tokenizer was read from."""
+    """Return what `generation_config.json` says in the folder that a tokenizer was read from."""
     path = Path(name) / "generation_config.json"
     if not name or not path.is_file():
         return frozenset()

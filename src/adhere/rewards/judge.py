@@ -206,7 +206,7 @@ class _Cuts:
         self._is_told = False
 
     def of(self, columns: Mapping[str, Any], n: int) -> list[bool | None]:
-        """Whether each completion was cut; None where nobody says."""
+        """Tell whether each completion was cut; None where nobody says."""
         rows = {name: column for name, column in columns.items() if is_listed(column) and len(column) == n}
         said = [is_cut_by({name: column[number] for name, column in rows.items()}) for number in range(n)]
         tokens_P = rows.get("completion_ids")

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def read_rows(path: Path, read: Callable[[Row], T]) -> Iterator[T]:
-    """What `read` makes of each row of a file of JSON lines (plain, .gz, .zst).
+    """Return what `read` makes of each row of a file of JSON lines (plain, .gz, .zst).
 
     Raises:
         SpecError, UsageError: A line is no JSON object, or a row not what `read` wants; names file and line.

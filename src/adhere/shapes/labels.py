@@ -123,7 +123,7 @@ def read_literal(text: str | bytes) -> Any:
 
 
 def label_of(label: Any, where: str) -> Any:
-    """What a row's label, ground truth or info says, once its text is read and its list of one opened.
+    """Return what a row's label, ground truth or info says, once its text is read and its list of one opened.
 
     Raises:
         UsageError: It is a text, and neither JSON nor a Python literal.
@@ -137,7 +137,7 @@ def label_of(label: Any, where: str) -> Any:
 
 
 def names_constraints(label: Any) -> bool:
-    """Whether a label that `label_of` read names constraints."""
+    """Tell whether a label that `label_of` read names constraints."""
     return isinstance(label, Mapping) and any(name in label for name in _IDS) and "kwargs" in label
 
 
@@ -185,7 +185,7 @@ def asked_by(label: Any, *others: Any, where: str) -> str:
 
 
 def is_filled(value: Any) -> bool:
-    """Whether a column holds anything: Arrow fills what a row does not have with null."""
+    """Tell whether a column holds anything: Arrow fills what a row does not have with null."""
     return value is not None and not (isinstance(value, Sequence) and not isinstance(value, str) and not len(value))
 
 

@@ -60,7 +60,7 @@ def field(message: Any, *names: str) -> Any:
 
 
 def is_message(value: Any) -> bool:
-    """Whether a value is one message: it says whose it is."""
+    """Tell whether a value is one message: it says whose it is."""
     return isinstance(field(value, "role", "from"), str) and not isinstance(value, str)
 
 
@@ -91,7 +91,7 @@ def read_message(message: Any, where: str = "a message") -> ReadMessage:
 
 
 def has_calls(message: Any) -> bool:
-    """Whether an assistant's message calls a tool."""
+    """Tell whether an assistant's message calls a tool."""
     calls, call = field(message, "tool_calls"), field(message, "function_call")
     if isinstance(calls, Sequence) and not isinstance(calls, str) and len(calls):
         return True
@@ -129,7 +129,7 @@ def _plain(value: Any) -> str:
 
 
 def is_listed(value: Any) -> bool:
-    """Whether a value is a list of things: a list, a tuple, numpy's array."""
+    """Tell whether a value is a list of things: a list, a tuple, numpy's array."""
     if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__getitem__"):
         return False
     return hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0  # an array of no dimension has no length
@@ -176,7 +176,7 @@ def asked_in(prompt: Any) -> str:
 
 
 def texts_of(messages: Iterable[Any], where: str = "a conversation") -> list[str]:
-    """What everybody says in a conversation."""
+    """Return what everybody says in a conversation."""
     return [one.text for message in messages if (one := read_message(message, where)).text]
 
 

@@ -49,12 +49,12 @@ class Exchange(NamedTuple):
 
     @property
     def is_one(self) -> bool:
-        """Whether it is one user's turn and nothing else."""
+        """Tell whether it is one user's turn and nothing else."""
         return len(self.turns) == 1 and self.turns[0].role == "user"
 
 
 def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
-    """What a row asks and answers.
+    """Return what a row asks and answers.
 
     Args:
         row: In any of the shapes above, or as `adhere build` writes it (`turns` beside `prompt`).
@@ -87,7 +87,7 @@ def read_exchange(row: Mapping[str, Any], table: str) -> Exchange:
 
 
 def _is_empty(value: Any) -> bool:
-    """Whether a column holds nothing: null, an empty list, or the JSON text of one."""
+    """Tell whether a column holds nothing: null, an empty list, or the JSON text of one."""
     if isinstance(value, str):
         return value.strip() in {"", "[]", "{}", "null"}
     return value is None or (hasattr(value, "__len__") and len(value) == 0)
@@ -175,12 +175,12 @@ def _pair(pair: Any) -> list[tuple[Role, str]]:
 
 
 def _are_whole(answers: Mapping[str, Sequence[Message]]) -> bool:
-    """Whether both sides are conversations: they begin with what was asked."""
+    """Tell whether both sides are conversations: they begin with what was asked."""
     return all(one and one[0].role != "assistant" for one in answers.values())
 
 
 def _divide(answers: Mapping[str, list[Message]]) -> tuple[list[Message], dict[str, list[Message]]]:
-    """What two whole conversations have in common, and their last messages."""
+    """Return what two whole conversations have in common, and their last messages."""
     chosen, rejected = answers["chosen"], answers["rejected"]
     if chosen[:-1] != rejected[:-1]:
         place = next(
@@ -249,7 +249,7 @@ def _insist_on_one_prompt(asked: Sequence[Message], row: Mapping[str, Any]) -> N
 
 
 def _agree(text: str, others: Sequence[str]) -> bool:
-    """Whether a text is one of others, or so much of one that it is no chance (a template around it)."""
+    """Tell whether a text is one of others, or so much of one that it is no chance (a template around it)."""
     pairs = [(min(text.strip(), other.strip(), key=len), max(text, other, key=len)) for other in others]
     return any(text.strip() == other.strip() for other in others) or any(
         len(short) >= FEWEST_IN_COMMON and short in long for short, long in pairs

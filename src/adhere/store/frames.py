@@ -35,7 +35,7 @@ class StoredAnswers(Protocol):
 
     @property
     def spec(self) -> RunSpec:
-        """What was asked."""
+        """Return what was asked."""
 
     def parts(self) -> Iterator[Any]:
         """Its shards, or itself."""

@@ -275,7 +275,7 @@ class Run:
         return frame_of(self, level=level, library=library)
 
     def __repr__(self) -> str:
-        """What was asked, how many passed, and where it lies."""
+        """Return what was asked, how many passed, and where it lies."""
         said: str = self.state
         if self.is_sealed:
             rate = self.summary().overall.prompt_strict

@@ -91,7 +91,7 @@ class OptimizerSettings(Record, frozen=True):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether the stage learns from rows of the data directory with these settings."""
+        """Tell whether the stage learns from rows of the data directory with these settings."""
         return True
 
     def with_inputs(self) -> Self:

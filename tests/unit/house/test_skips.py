@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.skips import is_allowed
 
 TESTS = Path(__file__).parents[2]
+SOUGHT = re.compile(r"^(?:\w+ = )?pytest\.importorskip\(\"([\w.]+)\"\)", re.MULTILINE)
 
 
 def run(tmp_path: Path, reason: str, *, ci: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -56,3 +60,13 @@ def test_a_module_that_is_skipped_whole_counts_too(tmp_path: Path) -> None:
     done = run(tmp_path, "needs a GPU", ci="true")
     assert done.returncode == 1
     assert "no_such_module_here" in done.stdout
+
+
+def test_every_package_that_tests_look_for_is_here_or_may_be_missing() -> None:
+    """The first that a module looks for decides its reason, also in a module of slow tests."""
+    first = {path: SOUGHT.search(path.read_text(encoding="utf-8")) for path in TESTS.rglob("test_*.py")}
+    names = {path.name: name[1] for path, name in first.items() if name and path != Path(__file__)}
+    assert "torch" in names.values()
+    missing = {path: name for path, name in names.items() if importlib.util.find_spec(name.partition(".")[0]) is None}
+    bad = {path: name for path, name in missing.items() if not is_allowed(f"could not import '{name}': No module")}
+    assert not bad

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from types import SimpleNamespace
 
 import msgspec
@@ -15,7 +16,7 @@ from adhere.study.outcome.collect import _warnings
 from adhere.study.outcome.contrast import Evaluations, RunKey
 from adhere.study.outcome.result import SuiteFound
 from adhere.study.outcome.suites import forgotten, suites_found
-from adhere.study.run.measured import Measurement
+from adhere.study.run.measured import DrawOutcomes, Measurement
 
 N = 60
 
@@ -169,6 +170,19 @@ def test_a_suite_is_parted_by_what_any_stage_trained() -> None:
     untrained = msgspec.structs.replace(spec, data=msgspec.structs.replace(SPEC.data, kinds=["case:lower"]))
     again = suites_found(untrained, {"ifeval": Evaluations(runs, prompts(), spec.seeds)}, {"ifeval": runs})[0]
     assert [part.part for part in again.parts] == ["untrained"]
+
+
+def test_a_part_of_several_draws_has_the_mean_over_draws() -> None:
+    runs = arms((0.8, 1.0), (0.4, 0.5))
+    nothing = [False] * N
+    for key, one in runs.items():
+        draws = [DrawOutcomes(one.passes, one.sound), DrawOutcomes(nothing, nothing)]
+        runs[key] = msgspec.structs.replace(one, drawn=draws)
+    spec = msgspec.structs.replace(SPEC, seeds=[0, 1, 2])
+    (one,) = suites_found(spec, {"x": Evaluations(runs, prompts(), spec.seeds)}, {"x": runs})
+    whole = [fmean(map(float, draw)) for draw in (run(0.8, 1.0).passes, nothing)]
+    shares = [(part.n_prompts / N, rate.passed) for part in one.parts for rate in part.rates if rate.arm == "a"]
+    assert sum(share * (rate or 0.0) for share, rate in shares) == pytest.approx(fmean(whole))
 
 
 def test_what_the_start_kept_and_an_arm_lost_is_counted() -> None:

@@ -96,7 +96,7 @@ class Context:
         return self._columns[c]
 
     def direction(self, c: int, path: list[str], *labels: str) -> Literal["higher", "lower"]:
-        """Whether more is better in a column, by its labels and those of the row, else by the caption.
+        """Tell whether more is better in a column, by its labels and those of the row, else by the caption.
 
         Where labels have arrows, a caption with one explains the arrows: it says nothing of the other columns.
         """

@@ -84,7 +84,7 @@ def percent_rows(table: Table, layout: Layout) -> list[int]:
 
 
 def _is_like_others(row: Row, others: Sequence[Row], layout: Layout) -> bool:
-    """Whether a row of percentages is one of scores, by its name or by its numbers."""
+    """Tell whether a row of percentages is one of scores, by its name or by its numbers."""
     label = clean_label(row.cells[layout.names].text) if len(row.cells) > layout.names else ""
     if looks_like_model(label) and not is_role("delta", label):
         return True

@@ -192,7 +192,7 @@ def _text(element: Any, depth: int = 0) -> str:
 
 
 def is_note(element: Any) -> bool:
-    """Whether an element is a footnote or its mark, or is not shown."""
+    """Tell whether an element is a footnote or its mark, or is not shown."""
     style = (element.get("style") or "").replace(" ", "").lower()
     is_hidden = element.get("hidden") is not None or "display:none" in style
     role = element.get("role") or ""

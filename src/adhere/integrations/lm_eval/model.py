@@ -71,7 +71,7 @@ class AdhereLM(LM):
         return _CHAT + json.dumps(chat_history, ensure_ascii=False)
 
     def get_model_info(self) -> dict[str, Any]:
-        """What lm-eval stores of the model."""
+        """Return what lm-eval stores of the model."""
         return {"model": self.name}
 
     def generate_until(self, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:
@@ -190,13 +190,13 @@ def _until(text: str, settings: dict[str, Any]) -> str:
 
 
 def _ids(tokenizer: Any, text: str) -> list[int]:
-    """With the special tokens that the tokenizer puts around a text, unless a template has put them there."""
+    """Return a text's tokens, with the special ones around it unless a template has put them there."""
     begun = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
     return list(tokenizer(text, add_special_tokens=not begun)["input_ids"])
 
 
 def _prefix(tokenizer: Any) -> int:
-    """What stands before a text without context."""
+    """Return what stands before a text without context."""
     first = tokenizer.bos_token_id
     return int(tokenizer.eos_token_id if first is None else first)
 

@@ -102,7 +102,7 @@ def _texts(row: Mapping[str, Any], where: str) -> list[str | None]:
 
 
 def _is_failed(row: Mapping[str, Any], draw: int) -> bool:
-    """Whether an answer was stored as null."""
+    """Tell whether an answer was stored as null."""
     groups = row["resps"]
     texts = groups[0] if isinstance(groups[0], list) else groups
     return draw < len(texts) and texts[draw] is None

@@ -60,7 +60,7 @@ def rows_of(environment: Environment) -> list[dict[str, Any]]:
 
 
 def score_of(prediction: Any, label: Any, *, is_cut: bool = False) -> float:
-    """What an answer earns under a row's ground truth.
+    """Return what an answer earns under a row's ground truth.
 
     Args:
         prediction: The answer, reasoning and all: a text, or messages.

@@ -117,7 +117,7 @@ def reward_func(
 
 
 def _rewards(answers: Sequence[str], labels: Sequence[Any], cuts: Sequence[bool], how: Settings) -> dict[str, Any]:
-    """What `reward_func` returns, for decoded answers of which it is known whether they were cut."""
+    """Judge decoded answers of which it is known whether they were cut; returns what `reward_func` does."""
     insist_on_words("dense", how.mode, how.profile, how.cut_answers)
     one_of(how.missing, MISSING, "treatment of missing rewards")
     shares = [

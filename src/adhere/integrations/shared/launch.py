@@ -96,7 +96,7 @@ def start_of(recipe: Recipe) -> str:
 
 
 def split_gpus(gpus: int) -> tuple[int, int]:
-    """How many of a node's GPUs train, and how many draw; one does both."""
+    """Tell how many of a node's GPUs train, and how many draw; one does both."""
     return max(1, gpus - gpus // 2), max(1, gpus // 2)
 
 

@@ -75,7 +75,7 @@ def reward(environment: Environment, end_tokens: Any = None) -> RewardFunction:
 
 
 def factory(environment: Environment) -> Callable[[], InstructionEpisode]:
-    """What TRL's `environment_factory` takes: makes one episode's environment."""
+    """Return what TRL's `environment_factory` takes: a function that makes one episode's environment."""
     return lambda: InstructionEpisode(environment)
 
 
@@ -113,5 +113,5 @@ class InstructionEpisode:
         return "The conversation is over." if done else self._prompt.turns[len(self._answers)].text
 
     def get_reward(self) -> float | None:
-        """What the episode earned; turns that were not answered count as failed."""
+        """Return what the episode earned; turns that were not answered count as failed."""
         return self._environment.score(self._prompt, self._answers)

@@ -79,7 +79,7 @@ class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
 
     @vf.reward
     async def obeys(self, trace: vf.Trace) -> float:
-        """What the reply earns.
+        """Return what the reply earns.
 
         Raises:
             Undecided: It could not be judged, so the trace has no reward.
@@ -91,7 +91,7 @@ class AdhereTask(vf.Task[AdhereData, vf.State, AdhereTaskConfig]):
 
     @vf.metric
     async def instructions(self, trace: vf.Trace) -> dict[str, float]:
-        """Whether the whole prompt was followed, strictly and loosely, and a pass rate a kind."""
+        """Tell whether the whole prompt was followed, strictly and loosely, and a pass rate a kind."""
         return self._judge(trace).metrics
 
     @property

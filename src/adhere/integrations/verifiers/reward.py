@@ -77,7 +77,7 @@ def verifiers_reward(
 
 
 def _was_cut(state: Any) -> bool | None:
-    """Whether a rollout's state, or the last step of its trajectory, says that the answer was cut.
+    """Tell whether a rollout's state, or the last step of its trajectory, says that the answer was cut.
 
     None: it says nothing.
     """

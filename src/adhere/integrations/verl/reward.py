@@ -143,7 +143,7 @@ def compute_score_batch(
     part_names: Sequence[str] = (),
     **others: Any,
 ) -> list[float | dict[str, float] | None]:
-    """As `compute_score`, for the reward manager `batch` of releases before 0.9; 0.9.1's trainer has none.
+    """Score as `compute_score` does, for the reward manager `batch` of releases before 0.9; 0.9.1's trainer has none.
 
     Args:
         data_sources: Not looked at.

@@ -121,7 +121,7 @@ def _field_of(error: Mapping[str, Any], names: frozenset[str], said: str) -> str
 
 
 def is_page(text: str) -> bool:
-    """Whether a reply is a page for people: something else than an API listens there."""
+    """Tell whether a reply is a page for people: something else than an API listens there."""
     return _PAGE.match(text) is not None
 
 

@@ -31,7 +31,7 @@ def json_of(body: bytes, content_type: str = "") -> Any:
 
 
 def json_or_deep(body: bytes, content_type: str = "") -> Any:
-    """As `json_of`; TOO_DEEP for a value that is nested too deep to be read."""
+    """Read as `json_of` does; TOO_DEEP for a value that is nested too deep to be read."""
     try:
         # The standard library's reader: faster ones reject lone surrogates, which models do write. Some servers begin
         # with a byte order mark.
@@ -111,7 +111,7 @@ def thought_of(message: Mapping[str, Any]) -> str:
 
 
 def _is_thought(part: Any) -> bool:
-    """Whether a part of a content is reasoning: it says so, or has nothing but reasoning in it."""
+    """Tell whether a part of a content is reasoning: it says so, or has nothing but reasoning in it."""
     fields = mapping_of(part)
     kind = text_of(fields.get("type")) or ""
     if "think" in kind or "thought" in kind or kind.startswith("reasoning") or fields.get("thought") is True:

@@ -45,7 +45,7 @@ class Outlook(NamedTuple):
 
     @property
     def is_long(self) -> bool:
-        """Whether it is more than a person expects of a CPU."""
+        """Tell whether it is more than a person expects of a CPU."""
         return self.device == "cpu" and self.minutes > LONG_MINUTES
 
     def line(self, name: str) -> str:

@@ -58,7 +58,7 @@ class StartedServer:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process has not ended."""
+        """Tell whether its process has not ended."""
         return self.process.poll() is None
 
     def last_lines(self, count: int = LAST_LINES) -> list[str]:

@@ -133,7 +133,7 @@ class TransformersModel:
         adapter: Path | None = None,
         say: Callable[[str], None] = lambda _line: None,
     ) -> DeferredModel:
-        """As `load`, but the weights are only hashed now and read when the first answer is asked for.
+        """Load as `load` does, but the weights are only hashed now and read when the first answer is asked for.
 
         Args:
             directory: What `save_pretrained` wrote.

@@ -387,7 +387,7 @@ def _setting_of(spec: RunSpec, name: str) -> str:
 
 
 def _fields_of(spec: RunSpec) -> str:
-    """What a person added to every request and left out of it, as JSON."""
+    """Return what a person added to every request and left out of it, as JSON."""
     return encode({name: spec.engine.settings.get(name) for name in ("send", "omit")}).decode()
 
 

@@ -54,7 +54,7 @@ def measure_floors(
     most: int | None = None,
     loose: bool = False,
 ) -> list[AnswererRates]:
-    """What each answerer gets, best first; ties in the order of the catalogue.
+    """Return what each answerer gets, best first; ties in the order of the catalogue.
 
     Args:
         prompts: The suite's.
@@ -74,7 +74,7 @@ def measure_floors(
 
 
 def _is_for_texts(prompt: Prompt) -> bool:
-    """Whether a program decides about a text that answers it."""
+    """Tell whether a program decides about a text that answers it."""
     if "world" in prompt.tags:
         return False
     return all(turn.constraints and all(ref.id != JUDGED for ref in turn.constraints) for turn in prompt.turns)
@@ -96,7 +96,7 @@ class _Asking(NamedTuple):
     views: Sequence[View]
 
     def verdicts(self, answerer: Answerer, prompt: Prompt) -> list[Verdict]:
-        """Of all turns of a prompt."""
+        """Return the verdicts of all turns of a prompt."""
         found: list[Verdict] = []
         for turn, asked in enumerate(prompt.turns):
             text = answerer.answer(asked.text)

@@ -47,7 +47,7 @@ class _File(Record, frozen=True):
 def floors_of(
     prompts: Sequence[Prompt], *, mode: Mode = "reference", cut_answers: CutAnswers = "judge", most: int | None = None
 ) -> list[AnswererRates]:
-    """What `measure_floors` finds, read from the cache where it was measured before.
+    """Return what `measure_floors` finds, read from the cache where it was measured before.
 
     Raises:
         UnknownName, BadParameter: A constraint cannot be judged.
@@ -63,7 +63,7 @@ def floors_of(
 
 
 def tallies_of(rows: Sequence[AnswererRates], places: Iterable[int]) -> dict[str, tuple[int, int]]:
-    """Of the prompts at some places (a slice), by answerer: how many pass, and of how many."""
+    """Count by answerer how many prompts at some places (a slice) pass, and of how many."""
     chosen = list(places)
     tallies = {}
     for row in rows:

@@ -61,7 +61,7 @@ _STEMS_OF_NOTHING = frozenset(map(stem, NOTHING)) | NOTHING
 
 
 def tells(word: str) -> bool:
-    """Whether a word in lower case may be one that says what a text is about."""
+    """Tell whether a word in lower case may be one that says what a text is about."""
     bare = word.rstrip("0123456789")  # *step1* is *step*
     return len(bare) > 2 and bare not in NOTHING and stem(bare) not in _STEMS_OF_NOTHING
 
@@ -82,7 +82,7 @@ def _request_of(text: str, listed: frozenset[str]) -> Request:
 
 
 def said_by(request: Request, pieces: Iterable[str]) -> Content:
-    """What pieces of an answer say."""
+    """Return what pieces of an answer say."""
     said = [word.lower() for piece in pieces for word in words(piece)]
     stems = {word: stem(word) for word in said}
     own = frozenset(
@@ -145,7 +145,7 @@ _BLANK = re.compile(r"\[[A-Za-z][A-Za-z '/-]{0,30}\](?!\()")
 
 
 def is_idle(piece: str, *, is_speech: bool) -> bool:
-    """Whether a sentence promises, asks its reader, or speaks of the text's own form.
+    """Tell whether a sentence promises, asks its reader, or speaks of the text's own form.
 
     `is_speech`: the request is for somebody's words to somebody (a letter, a quiz), which may promise and ask.
     """
@@ -157,12 +157,12 @@ def is_idle(piece: str, *, is_speech: bool) -> bool:
 
 
 def is_question(piece: str) -> bool:
-    """Whether a sentence is a question."""
+    """Tell whether a sentence is a question."""
     return piece.rstrip("\"'”’)]*_ ").endswith("?")
 
 
 def is_refusal(piece: str) -> bool:
-    """Whether a sentence says that nothing is answered."""
+    """Tell whether a sentence says that nothing is answered."""
     return _REFUSAL.search(piece) is not None
 
 
@@ -180,7 +180,7 @@ _FEWEST_ITEMS = 3
 
 
 def is_stubs(text: str) -> bool:
-    """Whether most lines of a text are one item again and again, told apart by a number alone: *Mom 1*, *Mom 2*."""
+    """Tell whether most lines of a text are one item with another number each time: *Mom 1*, *Mom 2*."""
     is_json = text.lstrip()[:1] in {"[", "{"}
     found = _IN_QUOTES.findall(text) if is_json else ["".join(parts) for parts in _ITEM.findall(text)]
     items = [_LAST_LETTER.sub("", _NOT_LETTER.sub(" ", one).strip().lower()) for one in found]
@@ -194,5 +194,5 @@ _HEDGED = re.compile(r"\b(?:my answer is|answer is|say|it is|it's|is)\s+(yes|no|
 
 
 def is_hedged(text: str) -> bool:
-    """Whether a text gives contrary answers in one breath, such as *My answer is yes. My answer is no*."""
+    """Tell whether a text gives contrary answers in one breath, such as *My answer is yes. My answer is no*."""
     return len({one.lower() for one in _HEDGED.findall(text)}) >= 2

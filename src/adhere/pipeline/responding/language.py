@@ -41,10 +41,10 @@ def _language_of(start: str) -> str | None:
 
 
 def is_readable(request: str) -> bool:
-    """Whether a request is in English, or too short to tell: the measure reads no other language."""
+    """Tell whether a request is in English, or too short to tell: the measure reads no other language."""
     return language_of(request) in {"en", None}
 
 
 def names_a_language(request: str) -> bool:
-    """Whether a request speaks of a language, so that its answer may be in one."""
+    """Tell whether a request speaks of a language, so that its answer may be in one."""
     return _NAMES.search(request) is not None

@@ -77,7 +77,7 @@ class Others:
                 del self._of_run[run]
 
     def alike(self, request: Request, text: str) -> int:
-        """To how many other requests most of this answer is said, too, word for word; 0 where it is not."""
+        """Count the other requests to which most of this answer is said, too, word for word."""
         runs = _runs_of(frame_of(request, text))
         others = len(self._requests) - (request.text in self._requests)
         if len(runs) < _FEWEST_RUNS or others < _FEWEST_REQUESTS:

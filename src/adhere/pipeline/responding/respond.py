@@ -55,7 +55,7 @@ class Exchange(NamedTuple):
 def responds(
     one: Exchange, *, others: Others | None = None, mode: Mode = "reference", taken: Sequence[Trap] | None = None
 ) -> Responding:
-    """Whether one answer responds to its request.
+    """Tell whether one answer responds to its request.
 
     Args:
         one: The answer, without reasoning.
@@ -107,7 +107,7 @@ def read(one: Exchange) -> Request:
 def _faults(
     one: Exchange, request: Request, mode: Mode, taken: Sequence[Trap] | None, *, is_read: bool
 ) -> Iterator[str]:
-    """What an answer does in place of responding, the surest first."""
+    """Return what an answer does in place of responding, the surest first."""
     if taken is None:
         taken = traps_of(one.request, one.text, one.refs, mode=mode, profile=one.profile)
     # What an English answer says is counted below, by words that would not fit any request.
@@ -124,7 +124,7 @@ def _faults(
 
 
 def _is_terse(request: Request, text: str) -> bool:
-    """Whether a text of hardly a word says something: a word that tells, or *it can* where yes or no was asked."""
+    """Tell whether a text of hardly a word says something: a word that tells, or *it can* where yes or no was asked."""
     said = said_by(request, pieces_of(text))
     return bool(said.own) or (said.n <= _FEW and is_closed(request.text))
 
@@ -145,7 +145,7 @@ def _unread(one: Exchange) -> str:
 
 
 def _may_leave(one: Exchange) -> bool:
-    """Whether an answer may be in another language than its request, or in none."""
+    """Tell whether an answer may be in another language than its request, or in none."""
     by_rule = any(ref.id.partition(":")[0] == "language" or ref.id in _OF_LANGUAGE for ref in one.refs)
     return by_rule or names_a_language(one.request) or is_signs(one.request)
 
@@ -180,7 +180,7 @@ _ANY = "it says nothing that would not fit any request"
 
 
 def _content_faults(request: Request, text: str, refs: Sequence[ConstraintRef]) -> Iterator[str]:
-    """What is wrong with what an English answer says."""
+    """Return what is wrong with what an English answer says."""
     if is_stubs(text):
         yield "its items differ by their number alone"
     if len(text) > _BEGINNING and _says_much(request, text[:_BEGINNING]):
@@ -213,13 +213,13 @@ def _content_faults(request: Request, text: str, refs: Sequence[ConstraintRef]) 
 
 
 def _says_much(request: Request, start: str) -> bool:
-    """Whether the beginning of a long answer says enough of its own, and takes up its request."""
+    """Tell whether the beginning of a long answer says enough of its own, and takes up its request."""
     said = said_by(request, [piece for piece in pieces_of(start) if not is_idle(piece, is_speech=False)])
     return len(said.own) >= _MUCH and bool(said.taken)
 
 
 def _thin_faults(request: Request, said: Content, *, is_whole: bool) -> Iterator[str]:
-    """What is wrong where more than a word was asked for: an answer of few words may be terse, a longer one is idle."""
+    """Yield what is wrong where more than a word was asked for: few words may be terse, a longer answer is idle."""
     need, is_terse = _FEWEST_OWN[class_of(request.text)], is_whole and said.n <= _TERSE
     if len(said.own) < (min(need, 1) if is_terse else need):
         yield _ANY
@@ -228,7 +228,7 @@ def _thin_faults(request: Request, said: Content, *, is_whole: bool) -> Iterator
 
 
 def holds_a_text(request: str) -> bool:
-    """Whether a request is about a text that it holds, so that an answer is made of the request's own words."""
+    """Tell whether a request is about a text that it holds, so that an answer is made of the request's own words."""
     return is_about_a_text(request) and (
         _QUOTE.search(request) is not None
         or _BEHIND_A_COLON.search(request) is not None
@@ -238,7 +238,7 @@ def holds_a_text(request: str) -> bool:
 
 
 def is_off_topic(request: Request, said: Content) -> bool:
-    """Whether an answer of some length has not one word of its request's subject."""
+    """Tell whether an answer of some length has not one word of its request's subject."""
     return (
         not said.taken
         and said.n >= _FEWEST_FOR_TOPIC
@@ -249,7 +249,7 @@ def is_off_topic(request: Request, said: Content) -> bool:
 
 
 def _is_idle_answer(request: Request, said: Content, live: Sequence[str]) -> bool:
-    """Whether an answer that a word or two might give has several, and none that answers."""
+    """Tell whether an answer that a word or two might give has several, and none that answers."""
     if said.own or said.n <= _FEW:
         return False
     spoken = {word.lower() for piece in live for word in words(piece)}
@@ -261,7 +261,7 @@ def _is_idle_answer(request: Request, said: Content, live: Sequence[str]) -> boo
 
 
 def _is_sign(word: str) -> bool:
-    """Whether a word is a number, or a letter that may be a choice."""
+    """Tell whether a word is a number, or a letter that may be a choice."""
     return word.isdecimal() or (len(word) == 1 and word not in {"i", "a"})
 
 
@@ -276,7 +276,7 @@ def responsive(
     other_prompts: Sequence[Prompt | str] = (),
     model: None = None,
 ) -> Responding:
-    """Whether a text responds to this request, whatever its form.
+    """Tell whether a text responds to this request, whatever its form.
 
     Args:
         prompt: The request: a Prompt, whose constraints are looked at, too, or a text. Of several turns the last one.

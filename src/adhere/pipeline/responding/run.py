@@ -15,7 +15,7 @@ _ACTS = ("calls:", "world:")  # rules of what is done, by calls or moves: words 
 
 
 def responding(answers: Answers, mode: Mode = "reference") -> dict[Unit, bool | None]:
-    """Of every conversation that was decided, whether it passes (strict view) by answers that all respond.
+    """Tell of every decided conversation whether it passes (strict view) by answers that all respond.
 
     Each answer stands among all others of the Run. None where the request, or an answer that passes, cannot be read.
     Conversations of acts (calls, worlds), and those that a model did not answer, are not in it.

@@ -286,7 +286,7 @@ def _guards(answers: Answers) -> dict[Key, Guard]:
 
 
 def _leaks(answers: Answers, keys: Iterable[Key]) -> dict[Key, bool]:
-    """Whether answers are in a form that nobody asked for."""
+    """Tell whether answers are in a form that nobody asked for."""
     by_id = {prompt.id: prompt for prompt in answers.prompts}
     return {key: bool(style_leaks(by_id[key[0]].turns[key[1]].text, answers.responses[key].text)) for key in keys}
 

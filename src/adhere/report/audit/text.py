@@ -9,7 +9,7 @@ from adhere.terminal import one_line
 
 
 def verdict_of(found: Audit) -> str:
-    """Whether something earns more than honest answers, in a sentence."""
+    """Tell whether something earns more than honest answers, in a sentence."""
     if found.holds:
         return "No answer that nobody wrote for the prompt earns more than honest ones."
     names = ", ".join(one.name for one in found.winners[:4])

@@ -36,7 +36,7 @@ class Effect(NamedTuple):
 
 
 def verb_of(result: StudyResult) -> str:
-    """What the contrasts of a study count: prompts that `pass`, `pass soundly`, or `pass and respond`."""
+    """Return what the contrasts of a study count: prompts that `pass`, `pass soundly`, or `pass and respond`."""
     rule = result.spec.get("verdict")
     counts = rule.get("counts") if isinstance(rule, dict) else None
     return {"sound": "pass soundly", "responsive": "pass and respond"}.get(str(counts), "pass")

@@ -19,7 +19,7 @@ NOTE = (
 
 
 def source_sentence(parts: Sequence[Components], *, is_guess: bool) -> str:
-    """Where the variances come from, and how far they reach."""
+    """Tell where the variances come from, and how far they reach."""
     names = ", ".join(one.name for one in parts)
     if is_guess:
         return (

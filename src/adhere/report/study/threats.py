@@ -55,7 +55,7 @@ def _of_the_answer(result: StudyResult) -> list[str]:
 
 
 def _of_others(result: StudyResult) -> list[str]:
-    """Of trainings that others did: what was not equal or is not known, and whether the rule came first."""
+    """Say of trainings that others did what was not equal or is not known, and whether the rule came first."""
     differs = [f"{one.what} ({one.told})" for one in result.alike if one.state == "differs"]
     unknown = [one.what for one in result.alike if one.state == "unknown"]
     return [
@@ -69,7 +69,7 @@ def _of_others(result: StudyResult) -> list[str]:
 
 
 def registered_sentence(result: StudyResult) -> str:
-    """Whether the rule was fixed before the answers were there, as far as this study can show it."""
+    """Tell whether the rule was fixed before the answers were there, as far as this study can show it."""
     one = result.registered
     if one is None:
         return (
@@ -82,7 +82,7 @@ def registered_sentence(result: StudyResult) -> str:
 
 
 def overlap_sentences(result: StudyResult) -> list[str]:
-    """Whether what was asked stood in the rows that arms were trained on, as far as their authors name them."""
+    """Tell whether what was asked stood in the rows that arms were trained on, as far as their authors name them."""
     told = []
     for one in result.overlaps:
         where = ", ".join(f"a prompt of {name} ({n})" for name, n in one.against.items())
@@ -96,7 +96,7 @@ def overlap_sentences(result: StudyResult) -> list[str]:
 
 
 def draws_sentence(result: StudyResult) -> str:
-    """What several answers a prompt add to the interval; empty where one was drawn."""
+    """Return what several answers a prompt add to the interval; empty where one was drawn."""
     one = result.draws
     if one is None:
         return ""

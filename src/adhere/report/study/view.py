@@ -184,7 +184,7 @@ ALIKE_HEADINGS = ("what", "between the arms", "as far as it was seen")
 
 
 def alike_rows(result: StudyResult) -> list[list[str]]:
-    """What was equal between arms that others trained, what differed, and what is unknown."""
+    """Return what was equal between arms that others trained, what differed, and what is unknown."""
     return [[one.what, one.state, one.told] for one in result.alike]
 
 
@@ -232,7 +232,7 @@ def slice_scores(result: StudyResult) -> list[SliceScores]:
 
 
 def _with_floor(note: str, floor: Floor | None) -> str:
-    """What a slice is, and what the best answerer without a model passes of it."""
+    """Return what a slice is, and what the best answerer without a model passes of it."""
     return note if floor is None else f"{note}{'; ' * bool(note)}floor {floor_cell(floor)}"
 
 

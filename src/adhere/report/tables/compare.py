@@ -78,7 +78,7 @@ def compare_text(comparison: Comparison, *, width: int = 100) -> str:
 
 
 def _soundly(a: GuardMeans, b: GuardMeans) -> str:
-    """How much of both rates is sound, and how much responds."""
+    """Tell how much of both rates is sound, and how much responds."""
     return (
         f"sound {percent(a.sound_share)} − {percent(b.sound_share)}; responds {percent(a.responsive_share)} − "
         f"{percent(b.responsive_share)} of all prompts"

@@ -23,7 +23,7 @@ def floors_text(suite: str, rows: Sequence[AnswererRates], *, width: int = 100, 
 
 
 def winners(rows: Sequence[AnswererRates]) -> dict[str, list[str]]:
-    """By kind of constraint the answerers that pass every instruction of it; only kinds that somebody always passes."""
+    """List by kind of constraint the answerers that pass every instruction of it, where there are any."""
     names_of: dict[str, list[str]] = {}
     for row in rows:
         for name, (passed, of) in row.kinds.items():

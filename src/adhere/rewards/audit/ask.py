@@ -54,7 +54,7 @@ class AuditedReward(NamedTuple):
     thing: Any = None
 
     def ask(self, row: AuditRow, answer: str) -> Earning:
-        """What an answer earns. What the reward raises is no number, and is kept as the reason."""
+        """Return what an answer earns. What the reward raises is no number, and is kept as the reason."""
         try:
             return _number(self.pay(row, answer))
         except Exception as error:  # noqa: BLE001 - somebody else's code: recorded, never a score

@@ -49,7 +49,7 @@ class AuditedScript(Record, frozen=True):
 
     @property
     def earns_more(self) -> bool:
-        """Whether it earns more than honest answers do, on the same prompts."""
+        """Tell whether it earns more than honest answers do, on the same prompts."""
         return self.mean is not None and self.honest is not None and self.mean > self.honest + SAME
 
 
@@ -91,11 +91,11 @@ class Audit(Record, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether no script earns more than honest answers."""
+        """Tell whether no script earns more than honest answers."""
         return not self.winners
 
     def as_json(self) -> dict[str, Json]:
-        """For `--json`."""
+        """Return the audit as `--json` prints it."""
         import msgspec
 
         return {**msgspec.to_builtins(self), "holds": self.holds, "winners": [one.name for one in self.winners]}

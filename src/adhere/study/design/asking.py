@@ -19,7 +19,7 @@ def estimate_asking(
     sources: Mapping[SourceKey, Source],
     suites: Mapping[str, Suite],
 ) -> Estimate:
-    """How often what is asked; minutes are not guessed, for these models were never measured here.
+    """Tell how often each prompt is asked; minutes are not guessed, for these models were never measured here.
 
     `suites`: that of the verdict under "", the others by name.
     """

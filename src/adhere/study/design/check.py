@@ -163,7 +163,7 @@ def _require_suites(spec: StudySpec) -> None:
 
 
 def _require_sources(spec: StudySpec) -> None:
-    """What others trained is named in one way, and at every seed."""
+    """Require that what others trained is named in one way, and at every seed."""
     for arm in spec.arms:
         given = [name for name in ("models", "answers") if getattr(arm, name) is not msgspec.UNSET]
         where = f"arms.{arm.name}"

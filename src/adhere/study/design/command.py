@@ -66,7 +66,7 @@ class CommandSettings(OptimizerSettings, frozen=True):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether the command names a file of rows; else no data is drawn for it."""
+        """Tell whether the command names a file of rows; else no data is drawn for it."""
         return any(f"{{{table}}}" in part for table in ("sft", "pairs", "rl") for part in self.command)
 
     def with_inputs(self) -> CommandSettings:

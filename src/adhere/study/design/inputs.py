@@ -182,7 +182,7 @@ def _hashes(spec: StudySpec, inputs: Mapping[int, SeedInputs], shared: Sequence[
 
 
 def held_out_suite(spec: StudySpec) -> Suite:
-    """What the verdict of a study is about: held-out prompts of ours, or the suite that it names."""
+    """Return what the verdict of a study is about: held-out prompts of ours, or the suite that it names."""
     asked = spec.evaluation
     if spec.asked:
         return _load_suite(spec.asked, asked.suite_limit)

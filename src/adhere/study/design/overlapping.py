@@ -32,6 +32,6 @@ class Overlaps(Record, frozen=True):
 
 
 def load_overlaps(directory: Path) -> list[Overlap]:
-    """What was found; empty where nothing was compared."""
+    """Return what was found; empty where nothing was compared."""
     file = directory / FILE
     return decode(file.read_bytes(), Overlaps).files if file.exists() else []

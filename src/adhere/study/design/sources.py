@@ -72,7 +72,7 @@ def places(spec: StudySpec) -> Iterator[tuple[ArmSpec, int | None]]:
 
 
 def find_sources(spec: StudySpec) -> dict[SourceKey, Source]:
-    """What stands behind every arm that others trained.
+    """Return what stands behind every arm that others trained.
 
     A model that is missing at some seeds has its `trouble`, so that the others are measured.
 
@@ -166,7 +166,7 @@ _ASPECTS: Mapping[str, tuple[str, str]] = {  # field of Source -> what it is cal
 
 
 def differences(sources: Sequence[Source]) -> list[str]:
-    """In what the arms are asked in different ways, as far as it is known; empty: in nothing."""
+    """List what the arms are not asked alike in, as far as it is known."""
     told = []
     usable = [one for one in sources if not one.trouble]
     for field, (what, mend) in _ASPECTS.items():

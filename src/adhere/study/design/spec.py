@@ -242,12 +242,12 @@ class ArmSpec(Record, frozen=True):
 
     @property
     def is_start(self) -> bool:
-        """Whether it is the start model as it is."""
+        """Tell whether it is the start model as it is."""
         return not self.stages and self.source is None
 
     @property
     def is_seeded(self) -> bool:
-        """Whether it has a model or a file of answers a seed."""
+        """Tell whether it has a model or a file of answers a seed."""
         return isinstance(self.source, dict) or "{seed}" in (self.source or "")
 
     def of_start(self, start: str) -> ArmSpec:
@@ -389,7 +389,7 @@ class StudySpec(Record, frozen=True):
 
     @property
     def trains(self) -> bool:
-        """Whether anything is drawn or trained here, or the start model measured."""
+        """Tell whether anything is drawn or trained here, or the start model measured."""
         return any(arm.source is None for arm in self.arms)
 
     @property
@@ -412,7 +412,7 @@ class StudySpec(Record, frozen=True):
 
     @property
     def suite_names(self) -> list[str]:
-        """What `other_suites` are called: what stands before the colon."""
+        """Return what `other_suites` are called: what stands before the colon."""
         return [name.partition(":")[0] for name in self.other_suites]
 
     @property
@@ -422,7 +422,7 @@ class StudySpec(Record, frozen=True):
 
     @property
     def temperature(self) -> float:
-        """Of the answers in evaluations."""
+        """Return the temperature of the answers in evaluations."""
         return 0.0 if self.evaluation.temperature is msgspec.UNSET else self.evaluation.temperature
 
     @property

@@ -17,7 +17,7 @@ from adhere.study.run.measured import Measurement
 
 
 def aspects_of(study: StudyInputs, runs: Mapping[RunKey, Measurement]) -> list[Aspect]:
-    """What was equal and what is unknown; empty for a study that trained all of its arms here."""
+    """Return what was equal and what is unknown; empty for a study that trained all of its arms here."""
     if not study.sources:
         return []
     spec, sources = study.spec, list(study.sources.values())
@@ -95,7 +95,7 @@ def same_answers(runs: Mapping[RunKey, Measurement]) -> list[str]:
 
 
 def draws_part(spec: StudySpec, evaluations: Evaluations) -> DrawsPart | None:
-    """How much of the variance behind the interval comes from drawing; None where one answer a prompt was drawn."""
+    """Tell how much of the interval's variance comes from drawing; None where one answer a prompt was drawn."""
     if spec.draws == 1:
         return None
     pairs = pairs_of(spec.verdict.primary, evaluations)

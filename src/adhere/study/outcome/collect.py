@@ -240,7 +240,7 @@ def same_result(stored: StudyResult, new: StudyResult) -> bool:
 
 
 def _stages_of(arm: ArmSpec) -> list[str]:
-    """What an arm is made of: its stages, or the models or answers that others made."""
+    """Return what an arm is made of: its stages, or the models or answers that others made."""
     if arm.source is None:
         return arm.stages
     return [arm.source] if isinstance(arm.source, str) else list(dict.fromkeys(arm.source.values()))
@@ -512,7 +512,7 @@ def _is_same_number(one: str, other: str) -> bool:
 
 
 def _floors(runs: Iterable[Measurement]) -> dict[str, Floor]:
-    """By slice, of the first evaluation that has them: all were asked the same prompts."""
+    """Return the floors by slice, of the first evaluation that has them: all were asked the same prompts."""
     found: dict[str, Floor] = {}
     for run in runs:
         parts = {"all": run.summary.overall, **run.summary.slices}
@@ -523,7 +523,7 @@ def _floors(runs: Iterable[Measurement]) -> dict[str, Floor]:
 
 
 def _of_sources(study: StudyInputs) -> list[str]:
-    """In what the arms were asked in different ways, and what is not there."""
+    """List what the arms were not asked alike in, and what is not there."""
     sources = list(study.sources.values())
     mixed = {one.tokenizer for one in sources if one.weights is not None}
     return [

@@ -96,7 +96,7 @@ def _without_kinds(
     side = 1.0 if d_SP.mean() >= 0 else -1.0
 
     def margin(one: LeftOutKind) -> float:
-        """How far the interval stays on its side of 0."""
+        """Tell how far the interval stays on its side of 0."""
         return one.low if side > 0 else -one.high
 
     each = [one for kind in kinds if (one := without(kind)) is not None]

@@ -68,7 +68,7 @@ def parts_of(fit: Crossed, *, name: str, minutes_per_seed: float | None) -> Comp
 
 
 def design_of(parts: Components, *, seeds: int, prompts: int) -> Crossed:
-    """What a study of so many seeds and prompts is expected to find around a difference of 0."""
+    """Return what a study of so many seeds and prompts is expected to find around a difference of 0."""
     queries = max(2, round(prompts / parts.prompts_per_query))
     var_seed = parts.seed / seeds + parts.noise / (seeds * queries)
     var_query = parts.query / queries

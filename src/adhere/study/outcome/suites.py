@@ -88,7 +88,7 @@ def _contrast(spec: StudySpec, pair: Pair, evaluations: Evaluations, *, primary:
 
 
 def _sound(spec: StudySpec, evaluations: Evaluations) -> list[Contrast]:
-    """Where the study counts sound or responding answers, these of the suite's own measure."""
+    """Return the contrasts in sound or responding answers, where the study counts these."""
     counts = spec.verdict.counts
     if counts not in {"sound", "responsive"}:
         return []
@@ -128,11 +128,12 @@ def _part_rate(arm: str, inside: Evaluations) -> PartRate:
     runs = runs or ([untrained] if untrained is not None else [])
     places = inside.places("all")
 
-    def mean(rows: Sequence[Sequence[bool | None]]) -> float | None:
+    def mean(rows: Sequence[Sequence[float | None]]) -> float | None:
         each = [[float(value) for place in places if (value := row[place]) is not None] for row in rows]
         return float(np.mean([np.mean(row) for row in each if row])) if any(each) else None
 
-    return PartRate(arm, len(runs), mean([run.passes for run in runs]), mean([run.sound for run in runs]))
+    passes, sound = (mean([run.outcomes(counts) for run in runs]) for counts in ("passing", "sound"))
+    return PartRate(arm, len(runs), passes, sound)
 
 
 def forgotten(spec: StudySpec, own: Evaluations, suites: Mapping[str, Evaluations]) -> list[Forgotten]:

@@ -208,7 +208,7 @@ def _seeds(seeds: int, fit: Crossed, minutes_per_seed: float | None) -> str:
 
 
 def scope_of(spec: StudySpec) -> Scope:
-    """What an answer is about: the method, where both compared arms have enough seeds of their own."""
+    """Return what an answer is about: the method, where both compared arms have enough seeds of their own."""
     compared = [spec.arm(name) for name in (spec.verdict.treatment, spec.verdict.control)]
     if any(arm.source is not None for arm in compared):
         has_seeds = any(arm.source is None or arm.is_seeded for arm in compared)

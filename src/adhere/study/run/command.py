@@ -228,7 +228,7 @@ def _load(out: Path) -> Any:
 
 
 def _read_ledger(file: Path, seconds: float, label: str) -> tuple[StageLedger, list[str]]:
-    """What the command says that it cost; what it does not say is unknown."""
+    """Return what the command says that it cost; what it does not say is unknown."""
     said: dict[str, Any] = {}
     if file.exists():
         try:

@@ -47,7 +47,7 @@ class DrawOutcomes(Record, frozen=True):
     responding: list[bool | None] = []
 
     def counted(self, counts: Counts) -> list[bool | None]:
-        """What counts as following (`VerdictSpec.counts`)."""
+        """Return what counts as following (`VerdictSpec.counts`)."""
         if counts == "responsive":
             return self.responding or [None] * len(self.passes)
         return self.sound if counts == "sound" else self.passes
@@ -115,7 +115,7 @@ class Measurement(Record, frozen=True):
         ]
 
     def outcomes(self, counts: Counts) -> Sequence[float | None]:
-        """What counts as following (`VerdictSpec.counts`); the mean over draws where there are several.
+        """Return what counts as following (`VerdictSpec.counts`); the mean over draws where there are several.
 
         None where any draw was not measured.
         """
@@ -125,12 +125,12 @@ class Measurement(Record, frozen=True):
         return [None if None in of_prompt else fmean(map(float, of_prompt)) for of_prompt in zip(*each, strict=True)]
 
     def counted(self, counts: Counts) -> list[bool | None]:
-        """What counts as following, of the first draw."""
+        """Return what counts as following, of the first draw."""
         return self.responsive if counts == "responsive" else self.sound if counts == "sound" else self.passes
 
     @property
     def responsive(self) -> list[bool | None]:
-        """Whether each answer passes and responds; None where nothing was measured, and in older records."""
+        """Tell whether each answer passes and responds; None where nothing was measured, and in older records."""
         return self.responding or [None] * len(self.passes)
 
     @property
@@ -185,7 +185,7 @@ def collect_run(
 
 
 def _guards(answers: Answers, prompts: Sequence[Prompt], draw: int) -> list[Guard | None]:
-    """What stands beside the pass rate, of the first turn's answer in one draw; None without a visible text."""
+    """Return what stands beside the pass rate, of the first turn's answer in one draw; None without a visible text."""
     texts = [answers.responses.get((prompt.id, 0, draw)) for prompt in prompts]
     return [
         guard(prompt, one.text) if one is not None and one.text.strip() else None

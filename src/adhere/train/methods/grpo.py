@@ -215,7 +215,7 @@ def grpo(
 
 
 def _part_scorer(score: Scorer, settings: GrpoSettings, name: str) -> PartScorer | None:
-    """What gives the components of a reward, where each is normalised apart.
+    """Return what gives the components of a reward, where each is normalised apart.
 
     Raises:
         UsageError: The reward has none, or a setting is about the sum.

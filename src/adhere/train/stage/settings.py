@@ -48,7 +48,7 @@ class RewardTerm(Record, frozen=True):
     traps: bool = False
 
     def trouble(self) -> str | None:
-        """What its keys say that does not go together, or None."""
+        """Return what its keys say that does not go together, or None."""
         if self.kind == "asked" and not self.model:
             return "needs `model`, the judge model's name"
         if self.kind == "badly-formed" and not self.rules:
@@ -64,7 +64,7 @@ Reward = RewardKind | Literal["model"] | tuple[RewardTerm, ...]
 
 
 def uses_reward_model(reward: Reward) -> bool:
-    """Whether a trained reward model has a part in it."""
+    """Tell whether a trained reward model has a part in it."""
     return reward == "model" or (not isinstance(reward, str) and any(term.kind == "model" for term in reward))
 
 
