@@ -18,6 +18,8 @@ quickstart: $(STAMPS)/train  ## train and compare five arms from one small model
 
 study: $(STAMPS)/train  ## the study proper: ten seeds, a thousand held-out prompts, IFEval and IFBench: a night on two cores, resumable
 	$(BIN)/adhere fetch local/smollm2-135m
+	$(BIN)/adhere fetch suite:ifeval
+	$(BIN)/adhere fetch suite:ifbench
 	$(BIN)/adhere study examples/study.toml --records studies/study.tar.xz
 
 test-unit: $(STAMPS)/unit  ## what needs neither torch nor a model, in two minutes

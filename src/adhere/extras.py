@@ -6,6 +6,7 @@ import importlib
 import sys
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
 from adhere.errors import MissingExtra
@@ -47,10 +48,15 @@ def missing(error: ModuleNotFoundError) -> MissingExtra | None:
 
 
 def _absent(package: str, extra: str) -> MissingExtra:
-    return MissingExtra(
-        f"This needs the package {package!r}, which is not installed. Run: "
-        f"pip install 'adhere[{extra}]' -c constraints.txt"
-    )
+    return MissingExtra(f"This needs the package {package!r}, which is not installed. Run: {install_command(extra)}")
+
+
+def install_command(extra: str) -> str:
+    """Return what brings an extra: in a checkout with the versions that were tested, elsewhere from the registry."""
+    root = Path(__file__).parents[2]
+    if (root / "constraints.txt").is_file() and (root / "pyproject.toml").is_file():
+        return f"pip install -e '{root}[{extra}]' -c {root / 'constraints.txt'}"
+    return f"pip install 'adhere[{extra}]'"
 
 
 def need(module: str, *, extra: str) -> ModuleType:

@@ -37,5 +37,6 @@ def _suite(name: str, cache: Path | None) -> None:
 
     found = fetch_suite(name, cache_root(cache) / "suites", say=for_terminal().say)
     show(f"{found.stored.note}\nLicence: {found.stored.licence}\nsha256: {found.stored.sha256}", err=True)
-    show(f"Use it: {use(name, found.path)}", err=True)
+    is_usual = cache_root(cache) == cache_root()
+    show(f"Use it: {f'adhere eval MODEL --suite {name}' if is_usual else use(name, found.path)}", err=True)
     show(str(found.path))

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adhere.errors import MissingModel, UnknownName, UsageError, nearest
-from adhere.extras import need
+from adhere.extras import install_command, need
 from adhere.models.base import Model
-from adhere.models.local.fetch import EMBEDDED, gguf_path, model_dir
+from adhere.models.local.fetch import EMBEDDED, gguf_path, model_dir, model_home
 from adhere.models.wrap.names import known_methods, open_wrapped, steer_factor, wrapped_form
 
 if TYPE_CHECKING:
@@ -311,11 +311,13 @@ def known_models(cache: Path | None = None) -> list[dict[str, str]]:
     """What `adhere list models` shows: embedded models with their state, and the forms that other names take."""
     rows = []
     for name, model in EMBEDDED.items():
-        try:
-            model_dir(name, cache)
-            state = "fetched"
-        except MissingModel:
+        home = model_home(name, cache)
+        if not (home / "model.gguf").exists():
             state = f"not fetched: adhere fetch {name}"
+        elif not (home / "weights" / "config.json").exists():
+            state = f"fetched, to measure; to train it: {install_command('train')} && adhere fetch {name}"
+        else:
+            state = "fetched"
         rows.append({"name": name, "state": state, "about": model.about})
     return [
         *rows,

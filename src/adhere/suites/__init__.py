@@ -18,7 +18,7 @@ import msgspec
 
 from adhere.errors import MissingExtra, UnknownName, UsageError, nearest
 from adhere.plugins import Registry
-from adhere.schema import Record
+from adhere.schema import Record, cache_root
 from adhere.suites.base import Suite
 from adhere.suites.generated.names import OWN, read_argument
 from adhere.suites.published.catalog import CATALOG, Origin
@@ -27,7 +27,18 @@ from adhere.suites.published.loader import loader
 if TYPE_CHECKING:
     from adhere.suites.generated.family import Family
 
-__all__ = ["Description", "Origin", "Source", "Suite", "describe", "load", "names", "registry", "source_of"]
+__all__ = [
+    "Description",
+    "Origin",
+    "Source",
+    "Suite",
+    "describe",
+    "fetched_path",
+    "load",
+    "names",
+    "registry",
+    "source_of",
+]
 
 
 class Source(NamedTuple):
@@ -143,7 +154,8 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
     """The suite of a name.
 
     Args:
-        name: `core`, `core:in-family`, `core:360+240`, `ifeval:PATH`, …: see `adhere list suites`.
+        name: `core`, `core:in-family`, `core:360+240`, `ifeval:PATH`, …: see `adhere list suites`. A published suite
+            without a path (`ifeval`) is the file that `adhere fetch suite:ifeval` got.
         limit: At most so many prompts, an even share of each slice; None takes all.
         seed: For generated suites; None is the suite's own default. Published suites draw nothing and ignore it, so
             that one seed can be given to several suites.
@@ -155,12 +167,25 @@ def load(name: str, *, limit: int | None = None, seed: int | None = None) -> Sui
     """
     prefix, colon, argument = name.partition(":")
     source = source_of(prefix)
+    if not colon and (path := fetched_path(prefix, source.origin)) is not None:
+        return msgspec.structs.replace(source.load(str(path), seed), name=prefix).cut(limit)
     try:
         return source.load(argument if colon else None, seed).cut(limit)
     except UsageError as error:
         if source.needs_path and "no such file" in str(error) and "adhere fetch" not in str(error):
             raise UsageError(f"{error}. The suite's own comes by: adhere fetch suite:{prefix}") from None
         raise
+
+
+def fetched_path(name: str, origin: Origin | None) -> Path | None:
+    """Return the file, or the folder of several, that `adhere fetch suite:NAME` got; None: it got none."""
+    if origin is None or not origin.hub:
+        return None
+    folder = cache_root() / "suites" / name
+    files = [folder / Path(file.path).name for file in origin.hub]
+    if not all(file.is_file() for file in [*files, folder / "origin.json"]):
+        return None
+    return files[0] if len(files) == 1 else folder
 
 
 def describe(*, hashes: bool = True) -> list[Description]:

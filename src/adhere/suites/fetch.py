@@ -1,10 +1,11 @@
-"""`adhere fetch suite:NAME`: a published file from the hub where its authors put it, or where a person gets it.
+"""`adhere fetch suite:NAME`: a published file from the hub or GitHub, where its authors put it, or where to get it.
 
 Files go to CACHE/suites/NAME/, written whole, with `origin.json` beside them: address, licence, revision, sha256. A
 file that is there is kept. What was downloaded is read as the suite before it is kept: a page of errors, or a file of
 another version, leaves nothing behind.
 
-`HF_ENDPOINT` is the hub's address, as for the hub's own client; a mirror works too. `HF_TOKEN` is sent where it is set.
+`HF_ENDPOINT` is the hub's address, as for the hub's own client; a mirror works too. `HF_TOKEN` is sent to the hub where
+it is set. `ADHERE_GITHUB` is the address of a mirror of GitHub's files.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from adhere.suites.published.catalog import HubFile
 TIMEOUT_S = 60.0
 LARGEST_BYTES = 512 * 1024 * 1024
 _HUB = "https://huggingface.co"
+_GITHUB = "https://raw.githubusercontent.com"
 _CHUNK = 1 << 20
 
 
@@ -102,7 +104,7 @@ def fetch_suite(name: str, folder: Path, *, say: Callable[[str], None] = lambda 
         hashes = {}
         for file, hub in files.items():
             say(f"Fetching {hub.path} of {hub.repository} ({origin.licence})")
-            hashes[file] = _download(address(hub), Path(scratch, file))
+            hashes[file] = _download(hub, Path(scratch, file))
         suite = load(f"{name}:{scratch if len(files) > 1 else Path(scratch, path.name)}")
         for file in files:
             Path(scratch, file).replace(into / file)
@@ -115,16 +117,22 @@ def fetch_suite(name: str, folder: Path, *, say: Callable[[str], None] = lambda 
 
 
 def address(file: HubFile) -> str:
-    """Where the hub has a file."""
+    """Where a file is published."""
+    if file.host == "github":
+        base = (os.environ.get("ADHERE_GITHUB") or _GITHUB).rstrip("/")
+        return f"{base}/{file.repository}/{quote(file.revision, safe='')}/{quote(file.path)}"
     base = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
     return f"{base}/datasets/{file.repository}/resolve/{quote(file.revision, safe='')}/{quote(file.path)}"
 
 
-def _download(url: str, into: Path) -> str:
+def _download(hub: HubFile, into: Path) -> str:
     """The sha256 of what was written."""
+    url = address(hub)
     if not url.startswith(("https://", "http://")):
-        raise UsageError(f"{url}: HF_ENDPOINT must begin with https:// or http://")
-    request = urllib.request.Request(url, headers=_headers(url))  # noqa: S310 - http(s) only, above
+        variable = "HF_ENDPOINT" if hub.host == "hub" else "ADHERE_GITHUB"
+        raise UsageError(f"{url}: {variable} must begin with https:// or http://")
+    headers = _headers(url, may_have_token=hub.host == "hub")
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - http(s) only, above
     digest = hashlib.sha256()
     size = 0
     try:
@@ -152,9 +160,9 @@ def _download(url: str, into: Path) -> str:
     return digest.hexdigest()
 
 
-def _headers(url: str) -> dict[str, str]:
+def _headers(url: str, *, may_have_token: bool) -> dict[str, str]:
     """The token goes to the hub alone, never over plain http to another machine."""
-    token, target = os.environ.get("HF_TOKEN", ""), urlsplit(url)
+    token, target = os.environ.get("HF_TOKEN", "") if may_have_token else "", urlsplit(url)
     is_safe = target.scheme == "https" or target.hostname in {"127.0.0.1", "localhost", "::1"}
     return {"User-Agent": "adhere", **({"Authorization": f"Bearer {token}"} if token and is_safe else {})}
 

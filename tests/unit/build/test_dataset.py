@@ -65,6 +65,9 @@ def test_every_row_is_what_the_judge_says_it_is(built: Path) -> None:
         refs = refs_of(row["instruction_id_list"], row["kwargs"])
         assert {verdict.outcome for verdict in judge_text(row["chosen"], refs, ("strict",))} == {"pass"}
         assert "fail" in {verdict.outcome for verdict in judge_text(row["rejected"], refs, ("strict",))}
+        chosen, rejected = row["criteria"]["helpfulness"]
+        assert chosen == 1.0 > rejected
+        assert max(row["criteria"]["conciseness"]) == 1.0
     variances = [row["score_variance"] for row in rl]
     assert variances == sorted(variances, reverse=True)
     assert {row["draws"] for row in rl} == {4}

@@ -86,13 +86,18 @@ def test_list_constraints_as_json() -> None:
     assert all("None" not in row["says"] for row in rows)
 
 
-def test_doctor_advises_what_works_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_messages_advise_what_works_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In a checkout with the tested versions, elsewhere without a file that only a checkout has."""
-    from adhere.cli import doctor
+    from adhere import extras
+    from adhere.errors import MissingExtra, MissingModel
+    from adhere.models.local.fetch import model_dir
 
-    assert "-c " in doctor._command("local")
-    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "site-packages" / "adhere" / "cli" / "doctor.py"))
-    assert doctor._command("local") == "pip install 'adhere[local]'"
+    assert "-c " in extras.install_command("local")
+    monkeypatch.setattr(extras, "__file__", str(tmp_path / "site-packages" / "adhere" / "extras.py"))
+    with pytest.raises(MissingExtra, match=r"Run: pip install 'adhere\[local\]'$"):
+        extras.need("no_such_module", extra="local")
+    with pytest.raises(MissingModel, match=r"Run: pip install 'adhere\[train\]' && adhere fetch"):
+        model_dir("local/smollm2-135m", tmp_path)
 
 
 def test_a_damaged_run_hides_no_other(tmp_path: Path) -> None:

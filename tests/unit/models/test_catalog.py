@@ -85,6 +85,10 @@ def test_only_weights_can_be_trained(tmp_path: Path, tiny_llama_dir: Path) -> No
 def test_the_list_says_what_is_here(tmp_path: Path) -> None:
     rows = {row["name"]: row["state"] for row in known_models(tmp_path)}
     assert rows["local/smollm2-135m"] == "not fetched: adhere fetch local/smollm2-135m"
+    (tmp_path / "smollm2-135m").mkdir()
+    (tmp_path / "smollm2-135m" / "model.gguf").touch()
+    rows = {row["name"]: row["state"] for row in known_models(tmp_path)}
+    assert rows["local/smollm2-135m"].startswith("fetched, to measure; to train it: pip install"), "eval works by now"
     assert {"hf/ID_OR_PATH", "scripted/echo"} <= set(rows)
 
 

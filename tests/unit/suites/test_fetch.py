@@ -92,6 +92,28 @@ def test_the_token_does_not_follow_to_another_host(hub, tmp_path, monkeypatch):
         assert store.asked == [("/blob", None)]
 
 
+def test_a_file_on_github_is_of_one_commit_and_gets_no_token(hub, tmp_path, monkeypatch):
+    monkeypatch.setenv("ADHERE_GITHUB", hub.url)
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    path = "/allenai/IFBench/cb932e352a505306ad0115272211df14bb8f628f/data/IFBench_test.jsonl"
+    row = {**ROW, "instruction_id_list": ["count:word_count_range"], "kwargs": [{"min_words": 2, "max_words": 9}]}
+    hub.pages[path] = (200, {}, json.dumps(row).encode())
+    assert fetch_suite("ifbench", tmp_path).is_new
+    assert hub.asked == [(path, None)]
+
+
+def test_a_suite_without_a_path_is_the_fetched_file(hub, tmp_path, monkeypatch):
+    """Named without the path, so a Run of it is the same on another machine."""
+    monkeypatch.setenv("ADHERE_CACHE", str(tmp_path))
+    with pytest.raises(UsageError, match="adhere fetch suite:ifeval"):
+        load("ifeval")
+    hub.pages[PATH] = (200, {}, GOOD)
+    done = CliRunner().invoke(adhere, ["fetch", "suite:ifeval"])
+    assert "--suite ifeval\n" in done.stderr
+    suite = load("ifeval", limit=1)
+    assert (suite.name, suite.prompts[0].text) == ("ifeval", ROW["prompt"])
+
+
 @pytest.mark.parametrize(
     ("page", "error", "message"),
     [

@@ -6,7 +6,7 @@ On disk:
     prompts.jsonl   the prompts that were kept
     drops.jsonl     prompts that repeat a test item, each with the item
     draws/          the answers, a stored Run
-    sft.jsonl       prompt, completion                    pairs.jsonl   prompt, chosen, rejected
+    sft.jsonl       prompt, completion                    pairs.jsonl   prompt, chosen, rejected, criteria
     rl.jsonl        prompt and how the model scored on it (or .parquet)
     card.json       how it was made, what each stage left, the hashes of the files; README.md is the same for people
 
@@ -33,8 +33,11 @@ from adhere.build.dataset.stages import answer_stages, clean_stage, prompt_stage
 from adhere.build.decontaminate.rows import Decontaminate, LcsDrop, NgramDrop, Settings, items_of
 from adhere.build.draws import Draws, draw_answers
 from adhere.build.filter import Answer, is_sound, judge_draws, keeps_all
+from adhere.build.pairs import Pair
 from adhere.build.rows import Item, deal_rows, make_item, rl_row
 from adhere.build.scorers import FilterReport, JudgeScorer, RuleScorer, Scorer, filter_responses
+from adhere.build.transforms.base import UnfitRow
+from adhere.build.transforms.six_criteria import rate_by_programs
 from adhere.errors import ContaminationError, UsageError
 from adhere.models.base import Model
 from adhere.pipeline.judge import verifier_version
@@ -306,9 +309,24 @@ def _pairs(judged: JudgedPrompt, *, conversational: bool) -> list[Row]:
             "rejected": _completion(pair.rejected, conversational=conversational),
             "origin": pair.origin,
             **_columns(prompt, 0),
+            **_criteria(pair, prompt),
         }
         for pair in judged.item.pairs
     ]
+
+
+def _criteria(pair: Pair, prompt: Prompt) -> Row:
+    """Return the column `criteria`, a pair's ratings by what programs know; nothing where a constraint is undecided.
+
+    Reward models with `labels = "criteria"` learn from it.
+
+    A model's ratings come by `adhere build transform six_criteria --model`.
+    """
+    try:
+        chosen, rejected = rate_by_programs((pair.chosen, pair.rejected), prompt.turns[0].constraints)
+    except UnfitRow:
+        return {}
+    return {"criteria": {name: [chosen[name], rejected[name]] for name in sorted(chosen)}}
 
 
 def _rl(judged: JudgedPrompt, *, conversational: bool) -> list[Row]:

@@ -20,7 +20,7 @@ from adhere.build.transforms.base import TRANSFORMS, Result, Row, Settings, Tran
 from adhere.build.transforms.rows import refs, text_of
 from adhere.pipeline.judge import judge_text
 from adhere.pipeline.judge_model.question import Question
-from adhere.schema import CRITERIA, Record
+from adhere.schema import CRITERIA, ConstraintRef, Record
 from adhere.text.words import count_words
 
 MEANING = {
@@ -69,20 +69,15 @@ def _rate_pair(
     if chosen is None or rejected is None:
         raise UnfitRow("the judge's reply is not the JSON object that it was asked for")
     texts = text_of(row["chosen"]), text_of(row["rejected"])
-    asked = refs(row)
-    shorter = min(map(count_words, texts))
+    programs = rate_by_programs(texts, refs(row))
     rated = []
-    for text, said in zip(texts, (chosen, rejected), strict=True):
-        found = dict(said)
-        if asked:
-            outcomes = [verdict.outcome for verdict in judge_text(text, asked, ("strict",))]
-            if "undecided" in outcomes:
-                raise UnfitRow("the judge cannot decide one of its constraints")
-            kept = outcomes.count("pass") / len(outcomes)
-            found["helpfulness"] = min(found.get("helpfulness", 1.0), kept)
+    for said, decided in zip((chosen, rejected), programs, strict=True):
         if not said:
-            found["conciseness"] = shorter / max(1, count_words(text))
-        rated.append(found)
+            rated.append(decided)
+        elif "helpfulness" in decided:
+            rated.append({**said, "helpfulness": min(said.get("helpfulness", 1.0), decided["helpfulness"])})
+        else:
+            rated.append(dict(said))
     names = [name for name in CRITERIA if name in rated[0] and weights[name] > 0]
     total = sum(weights[name] for name in names)
     if not total:
@@ -94,6 +89,29 @@ def _rate_pair(
     sides = row["chosen"], row["rejected"]
     criteria = {name: [rated[better][name], rated[worse][name]] for name in CRITERIA if name in rated[0]}
     return {**row, "chosen": sides[better], "rejected": sides[worse], "origin": "rated", "criteria": criteria}
+
+
+def rate_by_programs(texts: tuple[str, str], constraints: Sequence[ConstraintRef]) -> list[dict[str, float]]:
+    """Rate both answers of a pair by what needs no model: each criterion's name -> a rating in [0, 1].
+
+    Args:
+        texts: Two answers to one prompt.
+        constraints: Those of the prompt; without any there is no `helpfulness`.
+
+    Raises:
+        UnfitRow: A constraint is undecided on one of the texts.
+    """
+    shorter = min(map(count_words, texts))
+    rated: list[dict[str, float]] = []
+    for text in texts:
+        found = {"conciseness": shorter / max(1, count_words(text))}
+        if constraints:
+            outcomes = [verdict.outcome for verdict in judge_text(text, constraints, ("strict",))]
+            if "undecided" in outcomes:
+                raise UnfitRow("the judge cannot decide one of its constraints")
+            found["helpfulness"] = outcomes.count("pass") / len(outcomes)
+        rated.append(found)
+    return rated
 
 
 def _shares(ratings: Ratings | None) -> dict[str, float] | None:

@@ -73,7 +73,7 @@ def parse_document(data: bytes, *, name: str, path: str = "", suffix: str = ".md
         return _pdf(data, name, where)
     text, problem = _decode(data, where)
     kind = _kind(data, suffix)
-    lines = text.split("\n")
+    lines = text.removesuffix("\n").split("\n")
     document = Document(name, where, kind, lines)
     if problem:
         document.problems.append(Problem(name, 1, problem))

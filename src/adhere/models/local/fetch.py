@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adhere.errors import AdhereError, IntegrityError, MissingExtra, MissingModel, ResourceError, UnknownName, nearest
-from adhere.extras import need
+from adhere.extras import install_command, need
 from adhere.progress import Progress, Silent
 from adhere.schema import Json, Record, cache_root, decode, encode, write_atomic
 
@@ -106,7 +106,7 @@ def gguf_path(name: str, cache: Path | None = None) -> Path:
     Raises:
         MissingModel: It has not been fetched.
     """
-    return _present(name, model_home(name, cache) / "model.gguf", "adhere fetch {name}")
+    return _present(name, model_home(name, cache) / "model.gguf", f"adhere fetch {name}")
 
 
 def model_dir(name: str, cache: Path | None = None) -> Path:
@@ -116,13 +116,13 @@ def model_dir(name: str, cache: Path | None = None) -> Path:
         MissingModel: It has not been fetched, or was fetched without the `train` extra, which makes these weights.
     """
     folder = model_home(name, cache) / "weights"
-    _present(name, folder / "config.json", "pip install 'adhere[train]' -c constraints.txt && adhere fetch {name}")
+    _present(name, folder / "config.json", f"{install_command('train')} && adhere fetch {name}")
     return folder
 
 
 def _present(name: str, file: Path, command: str) -> Path:
     if not file.exists():
-        raise MissingModel(f"{file} is not there. Run: {command.format(name=name)}", fetchable=name)
+        raise MissingModel(f"{file} is not there. Run: {command}", fetchable=name)
     return file
 
 

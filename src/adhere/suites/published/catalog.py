@@ -9,11 +9,15 @@ from typing import NamedTuple
 
 
 class HubFile(NamedTuple):
-    """One file of a data set on the Hugging Face hub, of one revision (`main` where none is known to us)."""
+    """One file of a data set on the Hugging Face hub or of a repository on GitHub, of one revision.
+
+    `revision` is `main` where none is known to us. `host` is `hub` or `github`.
+    """
 
     repository: str
     path: str
     revision: str = "main"
+    host: str = "hub"
 
 
 class Origin(NamedTuple):
@@ -36,7 +40,7 @@ class Origin(NamedTuple):
     @property
     def short(self) -> str:
         """`hub: google/IFEval` or `GitHub: allenai/IFBench`."""
-        if self.hub:
+        if self.hub and self.hub[0].host == "hub":
             return f"hub: {self.hub[0].repository}"
         place, slash, name = self.url.removeprefix("https://").partition("/")
         return f"{'GitHub' if place == 'github.com' else 'hub'}: {name.removeprefix('datasets/')}" if slash else place
@@ -67,7 +71,12 @@ class ListedSuite(NamedTuple):
 
 
 _GITHUB = "https://github.com/"
-_IFBENCH = Origin(f"{_GITHUB}allenai/IFBench", "data/IFBench_test.jsonl", "ODC-BY-1.0", "IFBench_test.jsonl")
+_IFBENCH_FILE = HubFile(
+    "allenai/IFBench", "data/IFBench_test.jsonl", "cb932e352a505306ad0115272211df14bb8f628f", "github"
+)
+_IFBENCH = Origin(
+    f"{_GITHUB}{_IFBENCH_FILE.repository}", _IFBENCH_FILE.path, "ODC-BY-1.0", "IFBench_test.jsonl", (_IFBENCH_FILE,)
+)
 _FOLLOWBENCH = Origin(f"{_GITHUB}YJiangcm/FollowBench", "data/*_constraints.json", "Apache-2.0", "data")
 
 CATALOG = (
@@ -109,7 +118,10 @@ CATALOG = (
         "arXiv 2507.02833",
         "As ifbench, for numbers that were reported before its revision of 2026.",
         "IFBench with the checkers of 2025; then 294 prompts and 335 instructions.",
-        _IFBENCH._replace(files="data/IFBench_test.jsonl of 2025, in its history"),
+        _IFBENCH._replace(
+            files="data/IFBench_test.jsonl of 2025, in its history",
+            hub=(_IFBENCH_FILE._replace(revision="8a66c069755e98b8d0871829751da9fd7b6ce8f0"),),
+        ),
         "ifeval_rows.ifbench_2025",
         "IFBENCH_2025",
     ),
