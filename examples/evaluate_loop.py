@@ -87,11 +87,14 @@ def main() -> None:
     told = " + ".join(f"{count} {status}" for status, count in statuses.items())
     print(f"n {len(outcomes)} = {told}", file=sys.stderr)
     if not known:
-        print("prompts strict: – (nothing was measured)", file=sys.stderr)
+        print("prompts passed (strict): – (nothing was measured)", file=sys.stderr)
         return
     low, high = wilson(sum(known), len(known))
     rate = 100 * sum(known) / len(known)
-    print(f"prompts strict {sum(known)}/{len(known)}  {rate:.1f} %  {100 * low:.1f}…{100 * high:.1f}", file=sys.stderr)
+    print(
+        f"prompts passed (strict) {sum(known)}/{len(known)}  {rate:.1f} %  {100 * low:.1f}…{100 * high:.1f}",
+        file=sys.stderr,
+    )
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ def measure(what: str, bin_: Path, place: Path, model: str, start: float) -> Non
         cwd=place,
         ADHERE_CACHE=str(place / "cache"),
     )
-    rate = [line.strip() for line in done.stdout.splitlines() if "prompts strict" in line][:1]
+    rate = [line.strip() for line in done.stdout.splitlines() if "prompts passed (strict)" in line][:1]
     say(
         bool(rate),
         what,

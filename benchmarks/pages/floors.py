@@ -58,18 +58,18 @@ PRINTED = (
         )
     ),
     *(
-        Printed("IFBench", model, rate, "prompts loose", _README)
+        Printed("IFBench", model, rate, "prompts passed (loose)", _README)
         for model, rate in (
             ("o3", 69.3), ("Gemini 2.5 Pro", 52.3), ("Claude 4 Sonnet", 42.3), ("DeepSeek R1", 38.0),
             ("Qwen3-32B", 37.3), ("Qwen3-8B", 35.0),
         )
     ),
-    Printed("IFEval", "Qwen1.5-0.5B-Chat", 13.12, "prompts strict", "OpenCompass configs/datasets/IFEval/README.md"),
-    Printed("IFEval", "Qwen1.5-1.8B-Chat", 16.08, "prompts strict", "OpenCompass configs/datasets/IFEval/README.md"),
-    Printed("IFEval", "Qwen1.5-0.5B-Chat", 14.6, "prompts strict", "card of Qwen2-1.5B-Instruct at 2ffea94"),
-    Printed("IFEval", "Qwen2-1.5B-Instruct", 29.0, "prompts strict", "card of Qwen2-1.5B-Instruct at 2ffea94"),
-    Printed("IFEval", "SmolLM-1.7B-Instruct", 11.46, "prompts strict", "huggingface/smollm#34, a run of a user"),
-    Printed("IFEval", "Qwen2.5-0.5B-Instruct", 27.9, "prompts strict", "Qwen2.5 report, arXiv 2412.15115"),
+    Printed("IFEval", "Qwen1.5-0.5B-Chat", 13.12, "prompts passed (strict)", "OpenCompass configs/datasets/IFEval/README.md"),
+    Printed("IFEval", "Qwen1.5-1.8B-Chat", 16.08, "prompts passed (strict)", "OpenCompass configs/datasets/IFEval/README.md"),
+    Printed("IFEval", "Qwen1.5-0.5B-Chat", 14.6, "prompts passed (strict)", "card of Qwen2-1.5B-Instruct at 2ffea94"),
+    Printed("IFEval", "Qwen2-1.5B-Instruct", 29.0, "prompts passed (strict)", "card of Qwen2-1.5B-Instruct at 2ffea94"),
+    Printed("IFEval", "SmolLM-1.7B-Instruct", 11.46, "prompts passed (strict)", "huggingface/smollm#34, a run of a user"),
+    Printed("IFEval", "Qwen2.5-0.5B-Instruct", 27.9, "prompts passed (strict)", "Qwen2.5 report, arXiv 2412.15115"),
 )  # fmt: skip
 """The rates of papers, cards and READMEs that were at hand, all of them, whatever they say."""
 
@@ -152,7 +152,7 @@ def _table(found: dict[str, list[AnswererRates]]) -> str:
             _percent(by_name["yes"].prompt_strict), _percent(by_name["prompt"].prompt_strict),
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", "In per cent; prompts strict, unless the column says otherwise."])
+    return "\n".join([*lines, "", "In per cent; prompts passed (strict), unless the column says otherwise."])
 
 
 def _kinds(found: dict[str, list[AnswererRates]]) -> str:
@@ -169,7 +169,7 @@ def _printed(found: dict[str, list[AnswererRates]]) -> str:
     lines = ["| benchmark | model | printed | floor | | measure | where |", "|---|---|---:|---:|---|---|---|"]
     below = 0
     for one in PRINTED:
-        loose = one.measure == "prompts loose"
+        loose = one.measure == "prompts passed (loose)"
         floor = max((row.prompt_loose if loose else row.prompt_strict) or 0.0 for row in found[one.benchmark])
         is_below = one.percent < 100 * floor
         below += is_below

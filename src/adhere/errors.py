@@ -50,12 +50,12 @@ Word = TypeVar("Word", bound=str)
 
 EXIT_CODES = {
     0: "done",
-    1: "found what cannot be right (only adhere claims, reproduce, audit)",
+    1: "found what cannot be right (adhere claims, reproduce, audit)",
     2: "usage: an argument, a name or a file that was given cannot be used",
-    3: "incomplete: too little was measured; what was measured is stored",
-    4: "out of credit, or less is left than what is asked for costs; what was measured is stored",
-    5: "failed: the message says why (no space, a damaged file, nothing answers)",
-    6: "a gate that was asked for does not hold (--fail-below, --fail-if-worse-than)",
+    3: "incomplete: too little was measured, or too little to tell a gate",
+    4: "out of credit, or less is left than what is asked for costs",
+    5: "failed: the message says why (disk, damaged file, nothing answers)",
+    6: "a gate does not hold (--fail-below, --fail-if-worse-than)",
     130: "interrupted; what was finished is stored",
 }
 """What every command leaves with. `adhere --help` and docs/reference/cli.md print this table."""

@@ -6,7 +6,6 @@ import importlib
 import sys
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
 
 from adhere.errors import MissingExtra
@@ -52,10 +51,7 @@ def _absent(package: str, extra: str) -> MissingExtra:
 
 
 def install_command(extra: str) -> str:
-    """Return what brings an extra: in a checkout with the versions that were tested, elsewhere from the registry."""
-    root = Path(__file__).parents[2]
-    if (root / "constraints.txt").is_file() and (root / "pyproject.toml").is_file():
-        return f"pip install -e '{root}[{extra}]' -c {root / 'constraints.txt'}"
+    """Return what brings an extra. It works in a checkout, too, where `adhere` is there and its extra is not."""
     return f"pip install 'adhere[{extra}]'"
 
 

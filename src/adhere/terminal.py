@@ -59,7 +59,7 @@ def json_text(document: bytes) -> str:
     )
 
 
-def columns(*, least: int = 80, otherwise: int = 110) -> int:
+def columns(*, least: int = 40, otherwise: int = 110) -> int:
     """How wide a text may be: the terminal's width but at least `least`; `otherwise` where there is no terminal."""
     return max(least, shutil.get_terminal_size((otherwise, 24)).columns)
 

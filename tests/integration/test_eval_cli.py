@@ -95,7 +95,7 @@ def test_a_wrong_name_says_what_is_wrong_and_prints_no_empty_tables(tmp_path: Pa
     assert "calls failed: HTTP 404" in done.stdout
     assert "GET BASE_URL/models lists its models" in done.stdout
     assert "No answer was judged, so there is no rate." in done.stdout
-    assert "prompts strict" not in done.stdout
+    assert "prompts passed" not in done.stdout
     assert "–" not in done.stdout
 
 

@@ -170,7 +170,7 @@ def test_the_table_for_people(prompts: str, tmp_path: Path) -> None:
     )
     done = invoke(answers, "--suite", prompts)
     assert done.exit_code == 0, done.output
-    assert re.search(r"prompts strict +1/2 +50\.00.%", done.stdout)
+    assert re.search(r"prompts passed \(strict\) +1/2 +50\.00.%", done.stdout)
     assert "n 2 = 2 ok + 0 truncated + 0 empty + 0 refused + 0 error + 0 missing" in done.stdout
     assert "checked 2 = 1 pass + 1 fail + 0 undecided (strict)" in done.stdout
     assert "punctuation:no_comma 0/1 0 %: key 1: found 1 comma" in done.stdout

@@ -5,53 +5,66 @@ Commands are imported when they run, so `adhere --help` stays instant.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import os
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
 from adhere import __version__
 from adhere.errors import EXIT_CODES, AdhereError
 
-# name -> (module, what --help says). The line stands here so that listing the commands imports none of them.
-COMMANDS = {
-    "study": ("adhere.cli.study", "Prove what training bought: arms × seeds from one start on equal data."),
-    "reproduce": ("adhere.cli.reproduce", "Compute a committed study again from its records, without a model."),
-    "train": ("adhere.cli.train", "Train a model by a recipe: SFT, offline RL, reward model, online RL, in any order."),
-    "eval": ("adhere.cli.eval", "Measure models on a suite of prompts whose constraints a program checks."),
-    "sweep": (
-        "adhere.cli.sweep",
-        "Measure every model of an endpoint: one leaderboard, what it cost, and what failed.",
-    ),
-    "verify": ("adhere.cli.verify", "Judge answers that you already have."),
-    "floors": ("adhere.cli.floors", "What answerers without a model pass of a suite: below that a rate says nothing."),
-    "traps": ("adhere.cli.traps", "How often answers keep the letter of their instructions and not the intent."),
-    "audit": ("adhere.cli.audit", "What a reward of anybody's pays to answers that nobody wrote for the prompt."),
-    "rescore": ("adhere.cli.rescore", "Judge a stored run again, without the model."),
-    "judge": ("adhere.cli.judge", "Let a model judge what no program decides, beside the stored run."),
-    "compare": ("adhere.cli.compare", "Paired statistics between stored runs."),
-    "stable": ("adhere.cli.stable", "How many greedy answers change with what is asked beside them."),
-    "perplexity": ("adhere.cli.perplexity", "How well models predict plain text, which following must not cost."),
-    "report": ("adhere.cli.report", "Draw stored runs or a study as HTML, or print them."),
-    "export": (
-        "adhere.cli.export",
-        "Write stored runs as logs of inspect, lm-eval or EvalScope, or as records of Every Eval Ever.",
-    ),
-    "claims": ("adhere.cli.claims", "Check the numbers that documents print."),
-    "view": ("adhere.cli.view", "Browse stored runs, sweeps and studies in the browser, live while they run."),
-    "build": ("adhere.cli.build", "Build verified data from a model's own answers; let a model write checks."),
-    "draw": ("adhere.cli.draw", "Draw answers to files of prompts, from one or several endpoints."),
-    "decontaminate": ("adhere.cli.decontaminate", "Leave out of training data what repeats a test item."),
-    "compact": ("adhere.cli.compact", "Copy a large store into Parquet, for questions about all its answers at once."),
-    "serve": ("adhere.cli.serve", "Serve a local model as an OpenAI-compatible endpoint on 127.0.0.1."),
-    "fetch": ("adhere.cli.fetch", "Get an embedded model, pinned by hash, or the file of a published suite."),
-    "example": ("adhere.cli.example", "Write an example spec, so that nothing needs the clone."),
-    "explain": ("adhere.cli.explain", "What a kind of constraint means, with wordings and examples."),
-    "list": ("adhere.cli.list", "List constraints, suites, models, stages or runs."),
-    "doctor": ("adhere.cli.doctor", "Check this machine and installation."),
+# name -> what --help says, in a line. It stands here so that listing the commands imports none of them.
+GROUPS = {
+    "Measure": {
+        "eval": "Measure models on prompts whose constraints a program checks.",
+        "sweep": "Measure every model of an endpoint: one leaderboard.",
+        "verify": "Judge answers that you already have.",
+        "compare": "Paired statistics between stored runs.",
+        "report": "Draw stored runs or a study as a page, or print them.",
+        "view": "Browse runs, sweeps and studies in the browser, live.",
+        "rescore": "Judge a stored run again, without the model.",
+        "judge": "Let a model judge what no program decides.",
+        "stable": "How many greedy answers change with their neighbours.",
+        "perplexity": "How well models predict plain text.",
+        "floors": "What answerers without a model pass of a suite.",
+        "traps": "Answers that keep the letter and not the intent.",
+    },
+    "Train": {
+        "build": "Build verified data from a model's own answers.",
+        "decontaminate": "Leave out of training data what repeats a test item.",
+        "draw": "Draw answers to files of prompts, from endpoints.",
+        "audit": "What a reward pays to answers written for no prompt.",
+        "train": "Train by a recipe: SFT, offline RL, reward model, online RL.",
+        "serve": "Serve a local model as an OpenAI-compatible endpoint.",
+    },
+    "Prove": {
+        "study": "Compare trainings: arms and seeds from one start, one rule.",
+        "reproduce": "Compute a committed study again, without a model.",
+    },
+    "Check": {
+        "claims": "Check the numbers that documents print.",
+    },
+    "Tools": {
+        "list": "List constraints, suites, models, stages or runs.",
+        "explain": "What a kind of constraint means, with examples.",
+        "example": "Write an example spec or notebook.",
+        "fetch": "Get an embedded model, or a published suite's file.",
+        "export": "Write runs as logs of inspect, lm-eval or EvalScope.",
+        "compact": "Copy a large store into Parquet.",
+        "doctor": "Check this machine and installation.",
+    },
 }
+COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+EXAMPLES = (
+    ("adhere eval local/smollm2-135m --suite core --limit 60", "a first number"),
+    ("adhere compare runs/A runs/B", "are they different?"),
+    ("adhere claims paper.md", "can they be right?"),
+)
 
 
 OTHER_WORDS = {
@@ -73,25 +86,72 @@ PATH_TROUBLE = frozenset({errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENAMETO
 """A path that somebody gave cannot be what it should be: a file stands where a folder goes, or its name is too long."""
 
 
+@contextlib.contextmanager
+def _readers_may_leave() -> Iterator[None]:
+    """End as a program that SIGPIPE ended where who reads our output (head, less) went away.
+
+    click would end with 1, which here means that something was found.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())
+        sys.exit(READER_LEFT)
+
+
+READER_LEFT = 128 + 13
+"""What a shell says of a program that SIGPIPE ended."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported on use."""
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """As click's; `--help` prints here."""
+        with _readers_may_leave():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click's; commands run here."""
+        with _readers_may_leave():
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of COMMANDS: the main job first."""
+        """Names in the order of GROUPS."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module of a command and return its `command`."""
         if cmd_name not in COMMANDS:
             return None
-        module, _ = COMMANDS[cmd_name]
-        loaded: click.Command = importlib.import_module(module).command
+        loaded: click.Command = importlib.import_module(f"adhere.cli.{cmd_name}").command
         return loaded
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What adhere does, then three commands to begin with."""
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Examples"):
+            width = max(len(command) for command, _ in EXAMPLES)
+            for command, why in EXAMPLES:
+                formatter.write(f"  {command:<{width}}  {why}\n")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Commands first: they are what people look for."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        """The groups of commands, a line each, without importing them."""
+        width = max(map(len, COMMANDS))
+        for group, commands in GROUPS.items():
+            with formatter.section(group):
+                for name, line in commands.items():
+                    formatter.write(f"  {name:<{width}}  {line}\n")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -112,7 +172,7 @@ def _exit_codes() -> str:
 @click.group(
     cls=LazyGroup,
     epilog=_exit_codes(),
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 @click.version_option(__version__, prog_name="adhere")
 @click.option(
@@ -154,9 +214,6 @@ def main() -> None:
         if (told := missing(error)) is None:
             raise
         _leave(f"Error: {told}", told.exit_code)
-    except BrokenPipeError:  # the reader of our stdout (head, less) went away: not an error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:
         if error.errno in PATH_TROUBLE and error.filename:
             _leave(f"Error: {error.filename}: {error.strerror}. Give another path", 2)

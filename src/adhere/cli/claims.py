@@ -9,9 +9,8 @@ import click
 
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
-from adhere.terminal import show
+from adhere.terminal import columns, show
 
-TEXT_WIDTH = 110
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -77,10 +76,10 @@ def command(
     if as_json:
         show(examined.encoded())
     else:
-        parts = [claims_text(examined.findings, width=TEXT_WIDTH)]
-        parts += [runs_text(examined.tested, width=TEXT_WIDTH)] if examined.tested is not None else []
-        parts += [panel_text(examined.panel, width=TEXT_WIDTH)] if examined.panel else []
-        parts += [answer_text(examined.answer, width=TEXT_WIDTH)] if examined.answer else []
+        parts = [claims_text(examined.findings, width=columns())]
+        parts += [runs_text(examined.tested, width=columns())] if examined.tested is not None else []
+        parts += [panel_text(examined.panel, width=columns())] if examined.panel else []
+        parts += [answer_text(examined.answer, width=columns())] if examined.answer else []
         show("\n\n".join(parts))
     if examined.findings.errors:
         sys.exit(1)

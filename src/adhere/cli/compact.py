@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from adhere.progress import for_terminal
-from adhere.terminal import show
+from adhere.terminal import columns, show
 
 
 @click.command("compact")
@@ -39,7 +39,7 @@ def command(directories: tuple[Path, ...], check: bool, groups: bool, as_json: b
     for directory in directories:
         if groups:
             found = group_counts(directory)
-            show(encode(found._asdict()) if as_json else grouped_text(found))
+            show(encode(found._asdict()) if as_json else grouped_text(found, width=columns(otherwise=160)))
         elif check:
             reason = whats_stale(directory, made_from(directory), thoroughly=True)
             stale += [f"{directory}: {reason}"] if reason else []

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adhere.cli.gates import GateFiles, gate_options
 from adhere.cli.given import Number, Sides, side_options
 from adhere.cli.offer import suite_names
 from adhere.schema import View
-from adhere.terminal import show
+from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
     from adhere.pipeline.compare import Comparison
@@ -52,8 +53,12 @@ if TYPE_CHECKING:
     type=Number(0, 1, min_open=True),
     default=0.02,
     show_default=True,
-    help="By how much a side rate may fall, as a share: 0.02 are two points.",
+    help="By how much a side rate may fall, and the rate itself with --fail-if-worse, as a share: 0.02 are two points.",
 )
+@click.option(
+    "--fail-if-worse", is_flag=True, help="Exit 6 if a run is worse than the last by more than the margin, by interval."
+)
+@gate_options
 @click.option(
     "--perplexity-margin",
     type=Number(0, min_open=True),
@@ -75,6 +80,8 @@ def command(
     sides: Sides,
     margin: float,
     perplexity_margin: float,
+    fail_if_worse: bool,
+    gate_files: GateFiles,
     html: Path | None,
     latex: Path | None,
     as_json: bool,
@@ -89,12 +96,16 @@ def command(
     With --side it also says whether what was gained cost anything elsewhere: for each side task, whether the model is
     not worse than the last one by more than a margin.
 
+    With --fail-if-worse it is a gate of a build, for runs and for files of any of these harnesses.
+
     Runs of different prompts or engines are refused: their difference would mean nothing.
     """
     from adhere.errors import UsageError
     from adhere.report.tables.compare import compare_text
     from adhere.schema import encode
 
+    if not fail_if_worse:
+        gate_files.refuse_without_gate("--fail-if-worse")
     if len(runs) < 2:
         raise UsageError("adhere compare needs at least two runs")
     forms = {path.is_dir() for path in runs if path.exists()}
@@ -116,7 +127,17 @@ def command(
         options = sides.options(margin=margin, perplexity_margin=perplexity_margin)
         found = _with_sides(found, sides.paths, options)
     _write(found, runs, view, html=html, latex=latex, has_flips=forms == {True} and not equal_tokens)
-    show(encode(found) if as_json else "\n\n".join(compare_text(comparison) for comparison in found))
+    show(encode(found) if as_json else "\n\n".join(compare_text(comparison, width=columns()) for comparison in found))
+    if fail_if_worse:
+        _hold(found, margin, gate_files)
+
+
+def _hold(found: list[Comparison], margin: float, files: GateFiles) -> None:
+    from adhere.pipeline.gates import gate_difference
+
+    gates = [gate_difference(one.overall, one.a, f"not worse than {one.b}, margin {margin:g}", margin) for one in found]
+    files.write(gates)
+    files.insist(gates)
 
 
 def _write(

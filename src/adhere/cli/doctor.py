@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-from adhere.extras import install_command
 from adhere.terminal import show
 
 PACKAGES = {
@@ -156,10 +155,18 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         have = ", ".join(f"{name} {found}" for name, found in packages.items() if found is not None)
         lines.append(f"{'extra ' + extra if extra != 'core' else 'core':20} {have or '–'}")
         if missing:
-            lines.append(f"{'':20} missing: {', '.join(missing)}. Run: {install_command(extra)}")
+            lines.append(f"{'':20} missing: {', '.join(missing)}. Run: {_command(extra)}")
     lines += [f"{name:20} {state}" for name, state in facts["models"].items()]
     lines += _sandbox_lines(facts["sandbox"])
     return lines
+
+
+def _command(extra: str) -> str:
+    """How to install an extra: in a checkout with the versions that were tested, elsewhere from the registry."""
+    root = Path(__file__).parents[3]
+    if (root / "constraints.txt").is_file() and (root / "pyproject.toml").is_file():
+        return f"pip install -e '{root}[{extra}]' -c {root / 'constraints.txt'}"
+    return f"pip install 'adhere[{extra}]'"
 
 
 def _or_dash(value: object) -> str:

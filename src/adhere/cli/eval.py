@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adhere.cli.endpoint import endpoint_given, endpoint_options
-from adhere.cli.gates import Gates
+from adhere.cli.gates import GateFiles, Gates, gate_options
 from adhere.cli.given import Asking, Number, asking_options
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
@@ -93,14 +93,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Of --fail-if-worse-than, as a share: 0.02 are two points.",
 )
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write the gates as JUnit's XML.")
-@click.option(
-    "--gates",
-    "gates_to",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Add the gates to a Markdown file, such as $GITHUB_STEP_SUMMARY.",
-)
+@gate_options
 @click.option("--details", is_flag=True, help="Print families and kinds of constraint, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a run.")
 def command(
@@ -123,8 +116,7 @@ def command(
     fail_below: float | None,
     baseline: Path | None,
     margin: float,
-    junit: Path | None,
-    gates_to: Path | None,
+    gate_files: GateFiles,
     details: bool,
     as_json: bool,
 ) -> None:
@@ -168,7 +160,7 @@ def command(
     ]
     for suite, sampling in zip(loaded, how, strict=True):
         progress.say(_sampling_words(suite, sampling, asking.draws))
-    gates = Gates(fail_below, baseline, margin, junit, gates_to)
+    gates = Gates(fail_below, baseline, margin, gate_files)
     lacking = []
     for name in models:
         through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None

@@ -2,13 +2,93 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
 
 if TYPE_CHECKING:
     from adhere.pipeline.gates import Gate
     from adhere.progress import Progress
     from adhere.store.run import Run
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+class GateFiles(NamedTuple):
+    """`--junit`, `--gates` and `--undecided`: where gates are written, and whether one that cannot be told passes."""
+
+    junit: Path | None
+    summary: Path | None
+    undecided: str
+
+    def refuse_without_gate(self, gates: str) -> None:
+        """Refuse files without a gate.
+
+        Raises:
+            UsageError: Files of gates are wanted.
+        """
+        if self.junit or self.summary:
+            from adhere.errors import UsageError
+
+            raise UsageError(f"--junit and --gates write gates: say {gates}, too")
+
+    def write(self, gates: list[Gate]) -> None:
+        """Write the files that were asked for."""
+        from adhere.pipeline.gates import junit, markdown
+
+        if self.junit is not None:
+            self.junit.write_text(junit(gates), encoding="utf-8")
+        if self.summary is not None:
+            with self.summary.open("a", encoding="utf-8") as file:
+                file.write(markdown(gates))
+
+    def insist(self, gates: list[Gate]) -> None:
+        """End a command whose gates are not all shown to hold.
+
+        Raises:
+            GateError: One does not hold.
+            Incomplete: One cannot be told, and `undecided` is not `pass`.
+        """
+        from adhere.errors import GateError, Incomplete
+
+        failed, unknown = (
+            [f"{gate.run}: {gate.gate}: {gate.why}" for gate in gates if gate.outcome == outcome]
+            for outcome in ("does not hold", "cannot tell")
+        )
+        if failed:
+            raise GateError("A gate does not hold. " + "; ".join(failed))
+        if unknown and self.undecided != "pass":
+            raise Incomplete(
+                "A gate cannot be told. " + "; ".join(unknown) + ". Ask more prompts, or let it pass: --undecided pass"
+            )
+
+
+def gate_options(function: Callable[..., None]) -> Callable[..., None]:
+    """The options of every command with gates, handed over as one `gate_files`."""
+
+    @click.option("--junit", type=_FILE, help="Write the gates as JUnit's XML.")
+    @click.option(
+        "--gates",
+        "summary",
+        type=_FILE,
+        metavar="FILE",
+        help="Add the gates to a Markdown file, such as $GITHUB_STEP_SUMMARY.",
+    )
+    @click.option(
+        "--undecided",
+        type=click.Choice(["stop", "pass"]),
+        default="stop",
+        show_default=True,
+        help="A gate that too few prompts decide: stop ends with exit code 3, pass goes on.",
+    )
+    @functools.wraps(function)
+    def with_files(*args: Any, junit: Path | None, summary: Path | None, undecided: str, **rest: Any) -> None:
+        function(*args, gate_files=GateFiles(junit, summary, undecided), **rest)
+
+    return with_files
 
 
 class Gates:
@@ -18,23 +98,17 @@ class Gates:
         least: Of --fail-below.
         baseline: Of --fail-if-worse-than.
         margin: Of --margin.
-        junit: Where they are written as JUnit's XML.
-        summary: The Markdown file that they are added to.
+        files: Where they are written.
 
     Raises:
         UsageError: Files of gates are wanted, and no gate.
     """
 
-    def __init__(
-        self, least: float | None, baseline: Path | None, margin: float, junit: Path | None, summary: Path | None
-    ) -> None:
-        self.least, self.baseline, self.margin = least, baseline, margin
-        self.junit, self.summary = junit, summary
+    def __init__(self, least: float | None, baseline: Path | None, margin: float, files: GateFiles) -> None:
+        self.least, self.baseline, self.margin, self.files = least, baseline, margin, files
         self.found: list[Gate] = []
-        if least is None and baseline is None and (junit or summary):
-            from adhere.errors import UsageError
-
-            raise UsageError("--junit and --gates write gates: say --fail-below or --fail-if-worse-than, too")
+        if least is None and baseline is None:
+            files.refuse_without_gate("--fail-below or --fail-if-worse-than")
 
     def hold(self, run: Run, progress: Progress) -> None:
         """Hold one run against them, and say what came of it."""
@@ -48,16 +122,6 @@ class Gates:
             progress.say(f"{gate.gate}: {gate.outcome}: {gate.why}")
         self.found += new
 
-    def write(self) -> None:
-        """Write the files that were asked for."""
-        from adhere.pipeline.gates import junit, markdown
-
-        if self.junit is not None:
-            self.junit.write_text(junit(self.found), encoding="utf-8")
-        if self.summary is not None:
-            with self.summary.open("a", encoding="utf-8") as file:
-                file.write(markdown(self.found))
-
     def finish(self, lacking: list[str]) -> None:
         """Write the files, and end with the exit code that fits.
 
@@ -65,14 +129,12 @@ class Gates:
             lacking: Why too little was measured, a text a run.
 
         Raises:
-            Incomplete: Too little was measured.
+            Incomplete: Too little was measured, or too little to tell a gate.
             GateError: A gate does not hold.
         """
-        from adhere.errors import GateError, Incomplete
+        from adhere.errors import Incomplete
 
-        self.write()
+        self.files.write(self.found)
         if lacking:
             raise Incomplete("Incomplete. " + " ".join(lacking))
-        failed = [f"{gate.run}: {gate.gate}: {gate.why}" for gate in self.found if gate.outcome == "does not hold"]
-        if failed:
-            raise GateError("A gate does not hold. " + "; ".join(failed))
+        self.files.insist(self.found)

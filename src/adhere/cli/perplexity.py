@@ -9,7 +9,7 @@ import click
 
 from adhere.cli.given import Number
 from adhere.cli.offer import model_names
-from adhere.terminal import show
+from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
     from adhere.pipeline.compare.perplexity import Perplexity
@@ -63,7 +63,7 @@ def command(models: tuple[str, ...], text: Path | None, out: Path | None, margin
         ]
         show(encode({"models": rows, "against_the_last": tests}))
     else:
-        show(perplexity_text(found, tests))
+        show(perplexity_text(found, tests, width=columns()))
 
 
 def _write(out: Path, found: list[Perplexity]) -> None:

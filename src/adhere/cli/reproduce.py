@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from adhere.terminal import show
+from adhere.terminal import columns, show
 
 
 @click.command("reproduce")
@@ -29,11 +29,11 @@ def command(directory: Path, as_json: bool) -> None:
 
     if (directory / FILE).is_file():
         all_of_them = reproduce_starts(directory)
-        show(encode(all_of_them) if as_json else starts_reproduction_text(all_of_them))
+        show(encode(all_of_them) if as_json else starts_reproduction_text(all_of_them, width=columns()))
         if all_of_them.any_differs:
             sys.exit(1)
         return
     found = reproduce(directory)
-    show(encode(found) if as_json else reproduction_text(found))
+    show(encode(found) if as_json else reproduction_text(found, width=columns()))
     if found.differ:
         sys.exit(1)

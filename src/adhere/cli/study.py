@@ -12,14 +12,12 @@ from adhere.cli.engine import emit_array, parts_options
 from adhere.cli.given import Sides, side_options
 from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
-from adhere.terminal import show
+from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
     from adhere.study.design.spec import StudySpec
     from adhere.study.outcome.result import StudyResult
     from adhere.study.starts import Place
-
-TEXT_WIDTH = 110  # the names of five arms beside their numbers
 
 
 @click.command("study")
@@ -159,7 +157,7 @@ def command(
         together = put_together(study.name, directory, found)
         page = directory / "report.html"
         write_atomic(page, starts_html(together).encode("utf-8", "replace"))
-        show(encode(together) if as_json else starts_text(together, width=TEXT_WIDTH))
+        show(encode(together) if as_json else starts_text(together, width=columns()))
         progress.say(f"Report: {page}")
 
 
@@ -186,7 +184,7 @@ def _tell_power(paths: tuple[Path, ...], out: Path | None, *, as_json: bool) -> 
         told = [{"components": parts, "designs": rows, "is_guess": not found} for parts, rows in tables]
         show(encode(msgspec.to_builtins(told)))
         return
-    show(power_text(tables, is_guess=not found, width=TEXT_WIDTH))
+    show(power_text(tables, is_guess=not found, width=columns()))
     page = (out or Path()) / "power.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(page, power_html(tables, is_guess=not found).encode("utf-8", "replace"))
@@ -316,5 +314,5 @@ def _publish(
     page = directory / "report.html"
     write_atomic(page, study_html(result).encode("utf-8", "replace"))
     if not (as_json and is_part):
-        show(encode(study_answer(result)) if as_json else study_text(result, width=TEXT_WIDTH))
+        show(encode(study_answer(result)) if as_json else study_text(result, width=columns()))
     progress.say(f"Report: {page}")

@@ -10,13 +10,11 @@ import click
 
 from adhere.cli.offer import model_names
 from adhere.progress import Progress, Silent, for_terminal
-from adhere.terminal import show
+from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
     from adhere.train.recipe.card import StageRecord
     from adhere.train.recipe.run import PlannedStage
-
-TEXT_WIDTH = 100
 
 
 @click.command("train")
@@ -157,7 +155,7 @@ def _plan_text(planned: Sequence[PlannedStage]) -> str:
                 f"{cost.memory_bytes / 1e9:.1f}",
             ]
         )
-    return text_table(rows, width=TEXT_WIDTH)
+    return text_table(rows, width=columns())
 
 
 def _done_text(done: Sequence[StageRecord]) -> str:
@@ -168,4 +166,4 @@ def _done_text(done: Sequence[StageRecord]) -> str:
         losses = [row["loss"] for row in one.log if row.get("loss") is not None]
         shown = [f"{losses[0]:.3f}", f"{losses[-1]:.3f}"] if losses else ["–", "–"]
         rows.append([one.stage, f"{one.rows:,}", str(one.ledger.steps), *shown, f"{one.ledger.seconds / 60:.1f}"])
-    return text_table(rows, width=TEXT_WIDTH)
+    return text_table(rows, width=columns())

@@ -8,7 +8,7 @@ import click
 
 from adhere.cli.offer import suite_names
 from adhere.schema import MODES, Mode
-from adhere.terminal import show
+from adhere.terminal import columns, show
 
 
 @click.command("traps")
@@ -58,7 +58,7 @@ def command(  # one option a parameter
         arms = traps_of_study(path)
         if write:
             write_traps(path, arms)
-        show(encode({"target": target, "arms": arms}) if as_json else arms_text(arms))
+        show(encode({"target": target, "arms": arms}) if as_json else arms_text(arms, width=columns()))
         return
     if write:
         raise UsageError(f"--write: {target} is no committed study (a folder with result.json and records.tar.xz)")
@@ -70,4 +70,4 @@ def command(  # one option a parameter
     else:
         answers = answers_of_run(evaluate(target, suite or suites.load("core:x5"), out, limit=limit, mode=mode))
     found = score_traps(target, answers, mode=mode)
-    show(encode(found) if as_json else traps_text(found))
+    show(encode(found) if as_json else traps_text(found, width=columns()))

@@ -12,7 +12,7 @@ from adhere.cli.given import Number
 from adhere.cli.offer import suite_names
 from adhere.progress import for_terminal
 from adhere.schema import MODES, Mode
-from adhere.terminal import show
+from adhere.terminal import columns, show
 
 if TYPE_CHECKING:
     from adhere.steps.engines import EngineName
@@ -128,7 +128,7 @@ def command(
             jobs=jobs or cores(),
             progress=progress,
         )
-    show(encode(found) if as_json else verify_text(found))
+    show(encode(found) if as_json else verify_text(found, width=columns()))
     rows = found.accounting.rows
     if rows.skipped:
         progress.say(f"Warning: skipped {rows.skipped} of {rows.read} rows, the first: {found.skipped[0]}")

@@ -5,21 +5,26 @@
 | `--fail-below RATE` | the interval lies at or above RATE | it lies below RATE | RATE is inside: too few prompts |
 | `--fail-if-worse-than RUN --margin M` | the difference's interval lies above −M | it lies below −M | −M is inside |
 
-Only what does not hold fails a build; what cannot be told says so.
+A gate that was asked for passes only where it is shown to hold. What cannot be told is an outcome of its own: another
+exit code than what does not hold, and how many prompts would tell.
 """
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import quoteattr
 
 from adhere.errors import Incomplete
 from adhere.pipeline.compare import compare_runs
+from adhere.pipeline.compare.paired import Difference
 from adhere.schema import Record
 from adhere.store.run import Run
 
 Held = Literal["holds", "does not hold", "cannot tell"]
+_MOST = 1_000_000
+"""Prompts beyond which a number is no advice."""
 
 
 class Gate(Record, frozen=True):
@@ -45,9 +50,16 @@ def gate_below(run: Run, least: float) -> Gate:
     why = {
         "holds": f"{said}, at or above {100 * least:g} %",
         "does not hold": f"{said}, below {100 * least:g} %",
-        "cannot tell": f"{said}: too few prompts to tell it from {100 * least:g} %",
+        "cannot tell": f"{said}: too few prompts to tell it from {100 * least:g} %"
+        + _enough(rate.n, rate.of_all - least, rate.high - rate.low),
     }[outcome]
     return Gate(str(run.directory), f"--fail-below {least:g}", outcome, why)
+
+
+def _enough(n: int, distance: float, width: float) -> str:
+    """Say how many prompts would tell, if the rates stay: an interval narrows with the root of their number."""
+    needed = math.ceil(n * (width / 2 / distance) ** 2) if distance else math.inf
+    return f"; about {needed:,} prompts would tell" if needed < _MOST else "; the rates are too close for any number"
 
 
 def gate_worse(run: Run, baseline: Run, margin: float) -> Gate:
@@ -57,10 +69,24 @@ def gate_worse(run: Run, baseline: Run, margin: float) -> Gate:
         RunMismatch: They cannot be paired.
         Incomplete: Nothing was measured in both.
     """
-    found = compare_runs(run, baseline).overall
     name = f"--fail-if-worse-than {baseline.directory} --margin {margin:g}"
+    return gate_difference(compare_runs(run, baseline).overall, str(run.directory), name, margin)
+
+
+def gate_difference(found: Difference, run: str, name: str, margin: float) -> Gate:
+    """Hold a paired difference of rates against the margin by which the first may be worse, a share.
+
+    Args:
+        found: The difference.
+        run: Whose gate it is.
+        name: What the gate is called.
+        margin: In [0, 1].
+
+    Raises:
+        Incomplete: Nothing was measured in both.
+    """
     if found.difference is None or found.low is None or found.high is None:
-        raise Incomplete(f"{run.directory}: no difference from {baseline.directory}: {found.reason}")
+        raise Incomplete(f"{run}: no difference to hold against {name}: {found.reason}")
     outcome: Held = "does not hold" if found.high < -margin else "holds" if found.low >= -margin else "cannot tell"
     said = (
         f"{100 * found.difference:+.1f} points on {found.n} prompts ({100 * found.low:+.1f}…{100 * found.high:+.1f}; "
@@ -69,9 +95,10 @@ def gate_worse(run: Run, baseline: Run, margin: float) -> Gate:
     why = {
         "holds": f"{said}: not worse by more than {100 * margin:g} points",
         "does not hold": f"{said}: worse by more than {100 * margin:g} points",
-        "cannot tell": f"{said}: too few prompts to tell whether it is worse by {100 * margin:g} points",
+        "cannot tell": f"{said}: too few prompts to tell whether it is worse by {100 * margin:g} points"
+        + _enough(found.n, found.difference + margin, found.high - found.low),
     }[outcome]
-    return Gate(str(run.directory), name, outcome, why)
+    return Gate(run, name, outcome, why)
 
 
 def junit(gates: list[Gate]) -> str:
@@ -104,4 +131,4 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-__all__ = ["Gate", "gate_below", "gate_worse", "junit", "markdown"]
+__all__ = ["Gate", "gate_below", "gate_difference", "gate_worse", "junit", "markdown"]

@@ -297,10 +297,10 @@ def result_of(runs: Sequence[Run]) -> Headline:
     rates = [run.summary().overall.prompt_strict for run in runs]
     if len(runs) == 1:
         return Headline(
-            percent(rates[0].of_all), f"of prompts kept whole ({percent_interval(rates[0].low, rates[0].high)})"
+            percent(rates[0].of_all), f"of prompts passed ({percent_interval(rates[0].low, rates[0].high)})"
         )
     one = compare_runs(runs[1], runs[0], across_engines=True).overall
-    said = f"points: {percent(rates[0].of_all)} → {percent(rates[1].of_all)} of prompts kept whole"
+    said = f"points: {percent(rates[0].of_all)} → {percent(rates[1].of_all)} of prompts passed"
     return Headline(
         points(one.difference), f"{said}, 95 % interval of the difference {points_interval(one.low, one.high)}"
     )

@@ -13,7 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from adhere.cli import COMMANDS, adhere
+from adhere.cli import COMMANDS, EXAMPLES, GROUPS, adhere
 from command_line import run_here
 
 HEAVY = ("torch", "transformers", "openvino_genai", "scipy", "numpy", "msgspec", "rich")
@@ -42,6 +42,32 @@ def test_help_imports_no_engine_and_is_fast() -> None:
     assert done.stdout.rstrip().endswith("HEAVY []")
     assert all(name in done.stdout for name in COMMANDS)
     assert min(seconds) < 0.3, f"{seconds} s of processor time"
+
+
+def test_help_has_examples_groups_and_eighty_columns() -> None:
+    lines = CliRunner().invoke(adhere, ["--help"]).output.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if line in {f"{group}:" for group in GROUPS}] == [f"{group}:" for group in GROUPS]
+    for command, _ in EXAMPLES:
+        (line,) = [line for line in lines if command in line]
+        assert lines.index(line) < lines.index("Measure:")
+    assert all(any(line.startswith(f"  {name} ") for line in lines) for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "words", [["list", "constraints"], ["list", "constraints", "--json"], ["explain", "length:at_most"]]
+)
+def test_a_reader_who_leaves_is_no_finding(words: list[str]) -> None:
+    """Exit code 1 means that something was found."""
+    program = [sys.executable, "-m", "adhere", *words]
+    done = subprocess.run(
+        ["bash", "-c", 'set -o pipefail; "$@" | head -c 1', "-", *program],
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 141
+    assert done.stderr == b""
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
@@ -87,13 +113,15 @@ def test_list_constraints_as_json() -> None:
 
 
 def test_messages_advise_what_works_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """In a checkout with the tested versions, elsewhere without a file that only a checkout has."""
+    """Without a file that only a checkout has, but where `doctor` stands in one: there with the tested versions."""
     from adhere import extras
+    from adhere.cli import doctor
     from adhere.errors import MissingExtra, MissingModel
     from adhere.models.local.fetch import model_dir
 
-    assert "-c " in extras.install_command("local")
-    monkeypatch.setattr(extras, "__file__", str(tmp_path / "site-packages" / "adhere" / "extras.py"))
+    assert "-c " in doctor._command("local")
+    monkeypatch.setattr(doctor, "__file__", str(tmp_path / "site-packages" / "adhere" / "cli" / "doctor.py"))
+    assert doctor._command("local") == "pip install 'adhere[local]'"
     with pytest.raises(MissingExtra, match=r"Run: pip install 'adhere\[local\]'$"):
         extras.need("no_such_module", extra="local")
     with pytest.raises(MissingModel, match=r"Run: pip install 'adhere\[train\]' && adhere fetch"):

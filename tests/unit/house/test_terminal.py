@@ -90,4 +90,4 @@ def test_a_terminal_without_unicode_gets_question_marks(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert b"???" in done.stdout
-    assert b"prompts strict" in done.stdout
+    assert b"prompts passed (strict)" in done.stdout

@@ -44,7 +44,14 @@ def test_accounting_rates_and_denominators_are_those_of_the_summary(runs: list[R
     assert rate.of_all != rate.of_completed
     for value in (rate.of_all, rate.of_completed):
         assert f"{100 * value:.1f}\u00a0%" in text.replace(" %", "\u00a0%")
-    for name in ("in-family", "new-family", "length:at_most", "format:sections", "prompts loose", "constraints strict"):
+    for name in (
+        "in-family",
+        "new-family",
+        "length:at_most",
+        "format:sections",
+        "prompts passed (loose)",
+        "constraints passed (strict)",
+    ):
         assert name in text
 
 
@@ -101,7 +108,7 @@ def test_a_run_s_page_begins_with_its_number_and_three_failing_answers(runs: lis
     rate = runs[0].summary().overall.prompt_strict
     head = page[: page.index("<section>")]
     assert f'<p class="answer">{100 * (rate.of_all or 0):.1f}\u00a0%</p>' in head
-    assert f"{rate.passed} of {rate.n} answers kept every instruction" in head
+    assert f"{rate.passed} of {rate.n} answers passed, strict" in head
     assert head.count('<article class="card failure">') == 3
     assert len({part.partition("</strong>")[0] for part in head.split("<header><strong>")[1:]}) == 3
     assert "table-layout: fixed" not in page[page.index("By family") :], (
@@ -142,7 +149,7 @@ def test_a_page_says_how_often_traps_are_taken(runs: list[Run], tmp_path: Path) 
     assert found == score_traps(str(run.directory), answers_of_run(run)), "few answers: all of them"
     assert found.by_trap["echo"] == found.taken == found.answers
     assert f"{found.taken} of {found.answers} answers take a trap ({percent(found.share)}): echo {found.taken}" in page
-    assert f"; {found.passing_taken} of the {found.passing} that kept every instruction" in page
+    assert f"; {found.passing_taken} of the {found.passing} that passed" in page
     assert "docs/reference/traps.md" in page
     fewer = traps_of_run(run, most=5)
     assert fewer.answers == 5

@@ -104,7 +104,7 @@ def test_the_page_has_a_row_a_seed_kind_slice_suite_and_instruction() -> None:
         "ifeval",
         "length_constraints:number_words",
         "38 % − 44 %",
-        "corrected over the secondary contrasts; the verdict's own contrast needs no correction. <b>smallest",
+        "corrected over the secondary contrasts; the verdict's own contrast needs no correction. <b>could find",
     ):
         assert text in page.replace("&#39;", "'"), text
     assert "query_pairs" not in page

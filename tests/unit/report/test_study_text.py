@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from adhere.report.pieces.text_table import text_table
+from adhere.report.pieces.text_table import paragraph, text_table
 from adhere.report.study.text import study_text
 
 
@@ -66,6 +66,16 @@ def test_columns_line_up_under_wide_characters() -> None:
 
 
 def test_a_long_name_is_cut_and_numbers_are_not() -> None:
-    table = text_table([["arm", "rate"], ["a" * 80, "12.5 %"]], width=30)
+    """In the middle: the end of a name tells it from its neighbours."""
+    table = text_table([["arm", "rate"], ["a" * 80 + "end", "12.5 %"]], width=30)
     assert max(map(len, table.splitlines())) <= 30
-    assert table.endswith("…  12.5 %")
+    assert table.endswith("aend 12.5 %")
+    assert "a…a" in table
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_nothing_is_wrapped_inside_a_word(width: int) -> None:
+    text = "hf/Qwen2.5-0.5B-Instruct over local/smollm2-135m: no effect shown. [in-family] " * 3
+    shown = paragraph(text, width=width)
+    assert max(map(len, shown.splitlines())) <= width
+    assert shown.split() == text.split()

@@ -16,7 +16,7 @@ def answer_text(answer: Answer, *, width: int = 100) -> str:
     """Effects, what changed together, what may not be said, and the design that would say it."""
     lines = [heading(answer.title), paragraph(answer.question, width=width), ""]
     lines += [paragraph(text, width=width, label="•", hang=2) for text in answer.said]
-    rows = [["measure", "size", "treatment", "control", "difference", "95 % interval", "finds"]]
+    rows = [["measure", "size", "treatment", "control", "difference", "95 % interval", "says"]]
     rows += [_row(effect) for effect in answer.effects]
     lines += ["", text_table(rows, width=width, left=2)] if answer.effects else ["  No comparison is possible."]
     lines += [paragraph(f"not compared: {text}", width=width, label="–", hang=2) for text in answer.missing]
@@ -114,7 +114,7 @@ def answer_markdown(answer: Answer, command: str) -> str:
     lines += [f"* Not compared: {_plain(text)}" for text in answer.missing]
     lines += [
         "",
-        "| measure | size | treatment | control | difference | 95 % interval | finds |",
+        "| measure | size | treatment | control | difference | 95 % interval | says |",
         "|---|---|---|---|---|---|---|",
     ]
     lines += ["| " + " | ".join(_plain(cell) for cell in _row(effect)) + " |" for effect in answer.effects]

@@ -31,9 +31,10 @@ _DETAIL = (
 )  # fmt: skip
 _SUMMARY = (
     "model", "suite", "rank", "rank range", "success rate", "low", "high", "passed", "measured", "coverage",
-    "rate if the rest failed", "rate if the rest passed", "of finished answers", "loose", "constraints strict",
-    "constraints loose", "constraints macro", "mean of four", "partial (mean)", "mean response time s", "median s",
-    "90 % s", "99 % s", "first token, median s", "prompt tokens", "completion tokens", "of these reasoning",
+    "rate if the rest failed", "rate if the rest passed", "of finished answers", "loose",
+    "constraints passed (strict)", "constraints passed (loose)", "constraints macro", "mean of four",
+    "partial (mean)", "mean response time s", "median s", "90 % s", "99 % s", "first token, median s",
+    "prompt tokens", "completion tokens", "of these reasoning",
     "total tokens", "cost USD", "USD per correct", "about the cost", "answers asked", "ok", "truncated", "empty",
     "refused", "timed out", "other errors", "missing", "why no rank", "stored in", "floor", "floor's answerer",
 )  # fmt: skip

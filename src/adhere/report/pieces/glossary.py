@@ -1,11 +1,22 @@
-"""The words of pages and tables, each explained once.
+"""The words of pages, tables and the command line, each explained once.
 
-Pages print those that they use, and docs/reference/glossary.md prints all.
+Pages print those that they use, and docs/reference/glossary.md prints all. `MEASURES` and `COULD_FIND` are what tables
+call the numbers whose keys in JSON are older.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+MEASURES = {
+    "prompt_strict": "prompts passed (strict)",
+    "prompt_loose": "prompts passed (loose)",
+    "instruction_strict": "constraints passed (strict)",
+    "instruction_loose": "constraints passed (loose)",
+}
+"""The four counts of every suite: key in JSON -> what people are shown."""
+COULD_FIND = "could find"
+"""The heading of a column of differences that a design could find."""
 
 GLOSSARY: dict[str, str] = {
     "answer": (
@@ -21,7 +32,10 @@ GLOSSARY: dict[str, str] = {
     "claim": "A number printed in a document about a model on a benchmark.",
     "constraint": (
         "One instruction that a program can check, with its numbers filled in, such as “at least 100 words”. "
-        "Also called a single instruction."
+        "IFEval and the keys of our JSON call it an instruction."
+    ),
+    "constraints passed": (
+        "How many constraints their answers keep, each counted by itself (`instruction_strict` in JSON)."
     ),
     "content": (
         "The share of the request's topic words that the answer uses. Low means that the answer keeps the form "
@@ -32,9 +46,9 @@ GLOSSARY: dict[str, str] = {
         "The share of all answers asked for that passed or failed. The rest failed to arrive or could not be decided."
     ),
     "cut": "The answer hit the token limit. Whether it is then judged or fails is a setting of the suite.",
-    "detectable difference": (
-        "The smallest difference that this design would find in four of five studies. "
-        "A smaller one may exist and stay unseen."
+    "difference it could find": (
+        "The smallest difference that this design would find in four of five studies, in tables `could find`. "
+        "A smaller one may exist and stay unseen. `minimum_detectable` in JSON."
     ),
     "distinct-2": (
         "The share of an answer's pairs of neighbouring words that are different pairs. Low means repetitive."
@@ -47,7 +61,6 @@ GLOSSARY: dict[str, str] = {
     "family": (
         "Kinds of constraint that belong together: the part of the id before the colon, as `length` in `length:words`."
     ),
-    "finds": "What the printed numbers say by themselves, before the reasons why they may not decide the question.",
     "floor": "What the best of thirty answerers without a model passes of the same prompts.",
     "form alone": (
         "The share of answers with hardly a word that the prompt does not have: the phrase that was asked for and "
@@ -80,8 +93,11 @@ GLOSSARY: dict[str, str] = {
     "new-wording": "The slice of prompts whose constraints are said in words that training never saw.",
     "of all": "Out of every answer that was judged: finished, cut, empty and refused ones.",
     "of completed": "Out of the answers that the model finished.",
-    "pass rate": "The share of prompts whose answer keeps every one of its constraints.",
+    "pass rate": "The share of prompts passed; strict, unless it says otherwise.",
     "pool": "Prompts with judged answers, from which every stage of every arm takes its rows.",
+    "prompts passed": (
+        "How many prompts have an answer that keeps every one of their constraints (`prompt_strict` in JSON)."
+    ),
     "rank range": "The ranks that a model may really have, given the intervals of all models.",
     "repetitive": "The share of answers that repeat themselves.",
     "responds": (
@@ -89,6 +105,7 @@ GLOSSARY: dict[str, str] = {
         "words and by the other answers of the run; requests in other languages than English are left out."
     ),
     "run": "One measurement, stored in a directory: what was asked of whom, all answers, all verdicts, all numbers.",
+    "says": "What the printed numbers say by themselves, before the reasons why they may not decide the question.",
     "sealed": (
         "Finished and counted: its summary is stored beside its answers. A sealed run may still have failed calls."
     ),

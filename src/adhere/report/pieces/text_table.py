@@ -6,26 +6,32 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
-from adhere.terminal import one_line, plain
+from adhere.terminal import columns, one_line, plain
+
+_LEAST = 8
+"""Columns that a cut name keeps at least."""
 
 
 def text_table(rows: Sequence[Sequence[str]], *, width: int, left: int = 1, indent: int = 2) -> str:
     """Rows (the first is the heading) in aligned columns.
 
-    The first `left` columns are aligned left, the others right. Where the table is wider than `width`, the first column
-    is cut with an ellipsis. Where that is not enough, the last columns are left out and named below: a terminal that
-    breaks lines in the middle of a number is worse.
+    The first `left` columns are aligned left, the others right. Where the table is wider than `width`, columns stand a
+    space apart for two. Where that is not enough, the first column is cut in its middle, and then the last columns are
+    left out and named below: a terminal that breaks lines in the middle of a number is worse.
     """
     cells = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(_width(row[column]) for row in cells) for column in range(len(cells[0]))]
+    gap = "  " if indent + sum(widths) + 2 * (len(widths) - 1) <= width else " "
     kept = len(widths)
-    while kept > left + 1 and indent + min(widths[0], 8) + sum(widths[1:kept]) + 2 * (kept - 1) > width:
+    while kept > left + 1 and indent + min(widths[0], _LEAST) + sum(widths[1:kept]) + len(gap) * (kept - 1) > width:
         kept -= 1
     left_out = cells[0][kept:]
     cells, widths = [row[:kept] for row in cells], widths[:kept]
-    excess = indent + sum(widths) + 2 * (len(widths) - 1) - width
+    if indent + sum(widths) + 2 * (kept - 1) <= width:
+        gap = "  "
+    excess = indent + sum(widths) + len(gap) * (kept - 1) - width
     if excess > 0:
-        widths[0] = max(min(widths[0], 8), widths[0] - excess)
+        widths[0] = max(min(widths[0], _LEAST), widths[0] - excess)
     lines = []
     for row in cells:
         fitted = [_cut(row[0], widths[0]), *row[1:]]
@@ -33,7 +39,7 @@ def text_table(rows: Sequence[Sequence[str]], *, width: int, left: int = 1, inde
             cell + " " * (size - _width(cell)) if column < left else " " * (size - _width(cell)) + cell
             for column, (cell, size) in enumerate(zip(fitted, widths, strict=True))
         ]
-        lines.append((" " * indent + "  ".join(padded)).rstrip())
+        lines.append((" " * indent + gap.join(padded)).rstrip())
     if left_out:
         lines.append(paragraph(f"Left out in {width} columns: {', '.join(left_out)}", width=width, indent=indent))
     return "\n".join(lines)
@@ -46,14 +52,19 @@ def paragraph(text: str, *, width: int, indent: int = 2, label: str = "", hang: 
     """
     first = " " * indent + label.ljust(hang)
     return textwrap.fill(
-        one_line(text), width=max(width, 40), initial_indent=first, subsequent_indent=" " * (indent + hang)
+        one_line(text),
+        width=max(width, 40),
+        initial_indent=first,
+        subsequent_indent=" " * (indent + hang),
+        break_on_hyphens=False,
+        break_long_words=False,
     )
 
 
 def heading(text: str) -> str:
     """A heading with a line under it."""
-    shown = plain(text)
-    return f"{shown}\n{'─' * _width(shown)}"
+    lines = textwrap.wrap(plain(text), columns(), break_on_hyphens=False, break_long_words=False)
+    return "\n".join([*lines, "─" * max(map(_width, lines), default=0)])
 
 
 def _width(text: str) -> int:
@@ -64,11 +75,17 @@ def _width(text: str) -> int:
 
 
 def _cut(text: str, size: int) -> str:
+    """A name with its middle left out: its beginning says what it is of, and its end tells it from its neighbours."""
     if _width(text) <= size:
         return text
+    back = _beginning(text[::-1], (size - 1) // 2)[::-1]
+    return _beginning(text, size - 1 - _width(back)) + "…" + back
+
+
+def _beginning(text: str, size: int) -> str:
     kept = ""
     for char in text:
-        if _width(kept) + _width(char) > size - 1:
+        if _width(kept) + _width(char) > size:
             break
         kept += char
-    return kept + "…"
+    return kept

@@ -101,7 +101,7 @@ def _traps(run: Run) -> TrapView:
     if found.by_trap:
         line += f": {', '.join(f'{trap} {count(n)}' for trap, n in found.by_trap.items())}"
     if found.passing is not None:
-        line += f"; {count(found.passing_taken or 0)} of the {count(found.passing)} that kept every instruction"
+        line += f"; {count(found.passing_taken or 0)} of the {count(found.passing)} that passed"
     return TrapView(line, found)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from adhere.report.pieces.glossary import MEASURES
 from adhere.report.pieces.guards import GUARDS, floor_cell, floor_line, guard_cells, guard_reasons
 from adhere.report.pieces.numbers import count, decimal, percent, percent_interval
 from adhere.report.pieces.text_table import heading, paragraph, text_table
@@ -30,12 +31,7 @@ from adhere.store.run import Run
 from adhere.store.summary import Rate, SliceScore, Summary, Tally
 from adhere.terminal import one_line
 
-_MEASURES = (
-    ("prompts strict", "prompt_strict"),
-    ("prompts loose", "prompt_loose"),
-    ("constraints strict", "instruction_strict"),
-    ("constraints loose", "instruction_loose"),
-)
+_MEASURES = tuple(MEASURES.items())
 
 
 def run_text(
@@ -88,7 +84,7 @@ def _leaderboard(group: Group, width: int) -> str:
         score = run.summary.overall
         passed, rate, interval, completed, _ = _rate(score.prompt_strict)
         rows.append([label, passed, rate, interval, floor_cell(score.floor), completed, *_guards(score)[:3]])
-    lines = [heading(f"{one_line(group.suite)}: prompts whose every constraint is met"), text_table(rows, width=width)]
+    lines = [heading(f"{one_line(group.suite)}: {MEASURES['prompt_strict']}"), text_table(rows, width=width)]
     lines += [paragraph(warning, width=width, label="!", hang=2) for warning in group.warnings]
     return "\n".join(lines)
 
@@ -133,7 +129,8 @@ def _rates(slices: Mapping[str, SliceScore], width: int, *, details: bool) -> st
     rows = [["slice", "measure", "passed/n", "of all", "interval", "floor", "of completed", "interval"]]
     for name, measure, rate in _choose_rates(slices, details=details):
         passed, of_all, interval, *completed = _rate(rate)
-        floor = floor_cell(slices[name].floor) if rate is slices[name].prompt_strict else ""
+        least = slices[name].floor
+        floor = percent(least.rate) if least is not None and rate is slices[name].prompt_strict else ""
         rows.append([name, measure, passed, of_all, interval, floor, *completed])
     return text_table(rows, width=width, left=2)
 
@@ -143,7 +140,7 @@ def _choose_rates(slices: Mapping[str, SliceScore], *, details: bool) -> list[tu
     return [
         (name, measure, getattr(score, field))
         for name, score in slices.items()
-        for measure, field in (_MEASURES if details or name == "all" else _MEASURES[:1])
+        for field, measure in (_MEASURES if details or name == "all" else _MEASURES[:1])
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from adhere.report.pieces.glossary import COULD_FIND
 from adhere.report.pieces.numbers import count, decimal, p_value, percent, percent_interval, points, points_interval
 from adhere.report.pieces.sides import SIDE_HEADINGS, side_reasons, side_row
 from adhere.report.pieces.untrusted import visible
@@ -65,7 +66,7 @@ def study_markdown(result: StudyResult) -> str:
             [
                 f"Scope: {verdict.reach}",
                 f"Rule, fixed before: {verdict.rule}.",
-                f"Detectable difference (80 % power): {points(primary.minimum_detectable, signed=False)} points.",
+                f"Difference it could find (80 % power): {points(primary.minimum_detectable, signed=False)} points.",
                 *([f"Every seed: {by_seed(primary)}"] if by_seed(primary) else []),
                 *([hangs_on_sentence(result)] if result.fragility else []),
                 *([price.text] if (price := price_of(result)) else []),
@@ -80,7 +81,7 @@ def study_markdown(result: StudyResult) -> str:
         f"## Contrasts (points, prompts that {verb_of(result)})",
         _table(
             ["treatment − control", "slice", "prompts", "seeds", "difference", f"{level(primary)} interval", "p",
-                "Holm p", "finds"],
+                "Holm p", COULD_FIND],
             [
                 [
                     row.name, row.contrast.slice, count(row.contrast.n_prompts), count(row.contrast.n_seeds),

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from adhere.report.page import render
 from adhere.report.pieces.charts import Line, curve
+from adhere.report.pieces.glossary import COULD_FIND
 from adhere.report.pieces.numbers import count, decimal, percent, points
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.study.outcome.designs import EFFECTS, Components, PowerRow
 
-HEADINGS = ("seeds", "prompts", "finds", *(f"{100 * effect:g} points" for effect in EFFECTS), "hours")
+HEADINGS = ("seeds", "prompts", COULD_FIND, *(f"{100 * effect:g} points" for effect in EFFECTS), "hours")
 NOTE = (
-    "finds: the difference that the interval excludes 0 for in 80 of 100 studies. Under each true difference: how "
-    "often it does. Verdicts also ask that no single seed decides, so a little less is answered. Hours: seeds like "
+    f"{COULD_FIND}: the difference that the interval excludes 0 for in 80 of 100 studies. Under each true difference: "
+    "how often it does. Verdicts also ask that no single seed decides, so a little less is answered. Hours: seeds like "
     "those of the study that the variances come from, whatever the prompts."
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adhere.report.pieces.glossary import COULD_FIND
 from adhere.report.pieces.guards import GUARDS, guard_cells
 from adhere.report.pieces.numbers import (
     count,
@@ -78,7 +79,7 @@ def _verdict(result: StudyResult, width: int) -> str:
         "Difference": f"{difference} ({primary.treatment} − {primary.control}, slice {primary.slice})",
         "Measured": f"{plural(primary.n_prompts, 'prompt')}, {plural(primary.n_seeds, 'seed')}; "
         f"{count(primary.gained)} gained, {count(primary.lost)} lost (prompts that {verb_of(result)})",
-        "Finds": _finds(primary),
+        "Could find": _finds(primary),
         "Seeds": by_seed(primary),
         "Hangs on": hangs_on_sentence(result),
         "Price": price.text if (price := price_of(result)) else "",
@@ -146,7 +147,7 @@ def _rate_row(name: str, score: ArmScore | None) -> list[str]:
 
 
 def _contrasts(result: StudyResult, width: int) -> str:
-    rows = [["treatment − control", "slice", "n", "diff", "interval", "gained/lost", "p", "Holm p", "finds"]]
+    rows = [["treatment − control", "slice", "n", "diff", "interval", "gained/lost", "p", "Holm p", COULD_FIND]]
     sentences = []
     for row in contrast_rows(result):
         contrast = row.contrast

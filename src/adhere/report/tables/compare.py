@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adhere.pipeline.compare import Comparison, Difference, EqualLength
 from adhere.pipeline.compare.sides import CONFIDENCE
+from adhere.report.pieces.glossary import COULD_FIND
 from adhere.report.pieces.guards import floor_line
 from adhere.report.pieces.numbers import (
     count,
@@ -26,6 +27,9 @@ from adhere.report.pieces.wording import effect, level
 from adhere.store.summary import GuardMeans
 from adhere.study.outcome.result import Contrast
 from adhere.terminal import one_line
+
+_LEFT_OUT = 2
+"""The column of prompts that one of the runs has no verdict for: shown where there are any."""
 
 
 def compare_text(comparison: Comparison, *, width: int = 100) -> str:
@@ -60,17 +64,20 @@ def compare_text(comparison: Comparison, *, width: int = 100) -> str:
         lines.append(paragraph(said, width=width, label="texts", hang=7))
     if comparison.at_equal_length is not None:
         lines.append(paragraph(_equal_length(comparison.at_equal_length), width=width, label="length", hang=8))
-    rows = [["slice", "n", "left out", "rates", "diff", "interval", "gained/lost", "p", "finds"]]
-    rows += [
-        _row(name, found)
-        for name, found in {"all": comparison.overall, **comparison.over_draws, **comparison.slices}.items()
-    ]
+    rows = [["slice", "n", "left out", "rates", "diff", "interval", "gained/lost", "p", COULD_FIND]]
+    differences = {"all": comparison.overall, **comparison.over_draws, **comparison.slices}
+    rows += [_row(name, found) for name, found in differences.items()]
+    if not any(found.left_out for found in differences.values()):
+        rows = [[cell for column, cell in enumerate(row) if column != _LEFT_OUT] for row in rows]
     lines += ["", text_table(rows, width=width)]
     methods = dict.fromkeys(contrast.method for contrast in contrasts if contrast.method)
     if methods:
         lines += [
             "",
-            paragraph(f"Intervals: {'; '.join(methods)}. finds: difference found with 80 % power.", width=width),
+            paragraph(
+                f"Intervals: {'; '.join(methods)}. {COULD_FIND}: the difference it could find with 80 % power.",
+                width=width,
+            ),
         ]
     if comparison.sides:
         lines += ["", *_sides(comparison, width)]
@@ -137,11 +144,12 @@ def contrast_of(comparison: Comparison, name: str, found: Difference) -> Contras
 
 
 def _row(name: str, found: Difference) -> list[str]:
+    rate_a = percent(found.rate_a).removesuffix("\u00a0%")
     return [
         name,
         count(found.n),
         count(found.left_out),
-        f"{percent(found.rate_a)} − {percent(found.rate_b)}",
+        f"{rate_a} − {percent(found.rate_b)}",
         points(found.difference),
         points_interval(found.low, found.high),
         f"{count(found.gained)}/{count(found.lost)}",

@@ -5,6 +5,7 @@ Four numbers, what they are of, the worst kinds, what was not decided.
 
 from __future__ import annotations
 
+from adhere.report.pieces.glossary import MEASURES
 from adhere.report.pieces.guards import floor_line
 from adhere.report.pieces.numbers import count, percent, percent_interval, plural
 from adhere.report.pieces.text_table import heading, paragraph, text_table
@@ -12,12 +13,7 @@ from adhere.report.run.view import accounting_line, notes_of_kinds
 from adhere.terminal import one_line
 from adhere.verify.answers import Verification
 
-MEASURES = (
-    ("prompts strict", "prompt_strict"),
-    ("instructions strict", "instruction_strict"),
-    ("prompts loose", "prompt_loose"),
-    ("instructions loose", "instruction_loose"),
-)
+ORDER = ("prompt_strict", "instruction_strict", "prompt_loose", "instruction_loose")
 WORST = 5
 SHOWN = 10
 _HANG = 14
@@ -34,12 +30,12 @@ def verify_text(found: Verification, *, width: int = 100) -> str:
 def _facts(found: Verification, width: int) -> list[str]:
     accounting = found.accounting
     done = accounting.instructions
-    n = plural(found.n_prompts, "prompt") + ", " + plural(found.n_instructions, "instruction")
+    n = plural(found.n_prompts, "prompt") + ", " + plural(found.n_instructions, "constraint")
     facts = {
         "suite": found.suite_note or found.suite_sha256[:12],
         "judged": f"{n} ({found.mode} mode, verifier {found.verifier_version})",
         "answers": accounting_line(accounting.responses),
-        "instructions": f"checked {count(done.checked)} = {count(done.passed)} pass + {count(done.failed)} fail + "
+        "constraints": f"checked {count(done.checked)} = {count(done.passed)} pass + {count(done.failed)} fail + "
         f"{count(done.undecided)} undecided (strict)",
         "coverage": f"{percent(found.coverage)} of answers passed or failed",
     }
@@ -56,11 +52,11 @@ def _facts(found: Verification, width: int) -> list[str]:
 
 def _rates(found: Verification, width: int) -> list[str]:
     rows = [["measure", "passed/n", "rate", "95 % interval"]]
-    for name, field in MEASURES:
+    for field in ORDER:
         rate = found.rates[field]
         rows.append(
             [
-                name,
+                MEASURES[field],
                 f"{count(rate.passed)}/{count(rate.n)}",
                 percent(rate.of_all, digits=2),
                 percent_interval(rate.low, rate.high),
@@ -72,9 +68,9 @@ def _rates(found: Verification, width: int) -> list[str]:
 
 def _means(found: Verification, width: int) -> list[str]:
     rows = [
-        ["instruction macro (mean over prompts, strict)", percent(found.instruction_macro, digits=2)],
+        ["mean over prompts of constraints passed (strict)", percent(found.instruction_macro, digits=2)],
         ["mean of the four", percent(found.mean_of_four, digits=2)],
-        ["mean of prompts and instructions strict", percent(found.mean_of_prompt_and_instruction_strict, digits=2)],
+        ["mean of the two strict ones", percent(found.mean_of_prompt_and_instruction_strict, digits=2)],
     ]
     return [text_table(rows, width=width)]
 
@@ -103,7 +99,7 @@ def _undecided_lines(found: Verification, width: int) -> list[str]:
     if not found.undecided:
         return []
     answers = sum(row.answers for row in found.undecided)
-    lines = [f"  Undecided, and in no denominator: {plural(answers, 'instruction')}"]
+    lines = [f"  Undecided, and in no denominator: {plural(answers, 'constraint')}"]
     for row in found.undecided[:SHOWN]:
         times = f" ({count(row.answers)} answers)" if row.answers > 1 else ""
         text = f"key {row.key}{_turn(row.turn)}, {row.instruction_id} at index {row.index}{times}: {row.reason}"
