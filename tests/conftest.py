@@ -6,12 +6,18 @@ The models know nothing; they exist so that engines and training can be compared
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest_plugins = ["skips"]
+
+
+def pytest_configure() -> None:
+    """Tables are as wide in every runner's window, and in the programs that tests start."""
+    os.environ["COLUMNS"] = "110"
 
 
 def pytest_collection_finish() -> None:
