@@ -28,7 +28,8 @@ def refusal(*words: str) -> str:
     return str(done.exception)
 
 
-def test_the_list_names_all() -> None:
+def test_the_list_names_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     lines = run().splitlines()
     assert [line.split()[0] for line in lines if line[0] != " "] == NAMES
     assert len(NAMES) >= 11
