@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from adhere.build.reading import Fault, fault_of, is_keyed
 from adhere.constraints import repair_all
 from adhere.constraints.published.iftrain.twins import as_own
 from adhere.pipeline.check import check
 from adhere.pipeline.guard import guard
 from adhere.pipeline.judge import judge_of, judge_text
+from adhere.pipeline.responding.others import Others
 from adhere.pipeline.reward import RewardKind, reward, without_empty_passes
 from adhere.schema import Prompt, Response, Status, Verdict
 from adhere.text.words import sentence_spans, words
@@ -17,7 +20,6 @@ from adhere.text.words import sentence_spans, words
 # Words of an answer that are not the prompt's. With fewer it only says what it was told to say: "Good luck with it."
 # keeps the rule to end with that phrase.
 FEWEST_OWN_WORDS = 3
-KEYED = ("answer:", "exact:", "code:")  # kinds that know the right answer, or run it
 
 
 class Answer(NamedTuple):
@@ -89,7 +91,7 @@ def is_sound(prompt: Prompt, text: str) -> bool:
 
     Where a constraint has the right answer, or runs it, that is asked instead: `Total: 12` has no word of its own.
     """
-    if any(ref.id.startswith(KEYED) for ref in prompt.constraints):
+    if is_keyed(prompt):
         return True
     found = guard(prompt, text)
     told = {word.lower() for word in words(prompt.text)}
@@ -97,20 +99,51 @@ def is_sound(prompt: Prompt, text: str) -> bool:
     return len(own) >= FEWEST_OWN_WORDS and not found.is_repetitive and not found.is_echo
 
 
-def find_passing(prompt: Prompt, answers: Sequence[Answer]) -> list[Candidate]:
-    """The answers that pass as the model wrote them, without repeats, in the order of their draws."""
+def find_passing(
+    prompt: Prompt, answers: Sequence[Answer], *, others: Others | None = None, dropped: Counter[Fault] | None = None
+) -> list[Candidate]:
+    """Return the answers that pass as the model wrote them and read as answers, in the order of their draws.
+
+    Args:
+        prompt: What they answer.
+        answers: All judged draws.
+        others: The answers to other prompts; None: they are not looked at.
+        dropped: Where the faults of passing answers that are left out are counted.
+    """
     found: dict[str, Candidate] = {}
     for answer in answers:
-        if answer.passed and answer.text not in found and is_sound(prompt, answer.text):
+        if not answer.passed or answer.text in found or not is_sound(prompt, answer.text):
+            continue
+        if _reads(fault_of(prompt, answer.text, others=others), dropped):
             found[answer.text] = Candidate(answer.draw, answer.text, None)
     return list(found.values())
 
 
-def repair_answers(prompt: Prompt, answers: Sequence[Answer], *, enough: int) -> list[Candidate]:
-    """At most `enough` failing answers after a small edit that the judge then passes.
+def _reads(fault: Fault | None, dropped: Counter[Fault] | None) -> bool:
+    if fault is not None and dropped is not None:
+        dropped[fault] += 1
+    return fault is None
+
+
+def repair_answers(
+    prompt: Prompt,
+    answers: Sequence[Answer],
+    *,
+    enough: int,
+    others: Others | None = None,
+    dropped: Counter[Fault] | None = None,
+) -> list[Candidate]:
+    """Return at most `enough` failing answers after a small edit that the judge then passes.
 
     Complete answers first, no repeats. An answer that was cut is first shortened to its last full sentence; without one
-    it is left aside.
+    it is left aside. An edit that cuts a sentence is left out (`reading`).
+
+    Args:
+        prompt: What they answer.
+        answers: All judged draws.
+        enough: How many to return at most.
+        others: The answers to other prompts; None: they are not looked at.
+        dropped: Where the faults of repaired answers that are left out are counted.
     """
     constraints = [as_own(ref) for ref in prompt.constraints]
     found: dict[str, Candidate] = {}
@@ -123,7 +156,9 @@ def repair_answers(prompt: Prompt, answers: Sequence[Answer], *, enough: int) ->
         text = repair_all(original, constraints)
         if text is None or text == original or text in found:
             continue
-        if keeps_all(prompt, text) and is_sound(prompt, text):
+        if not keeps_all(prompt, text) or not is_sound(prompt, text):
+            continue
+        if _reads(fault_of(prompt, text, original=original, others=others), dropped):
             found[text] = Candidate(answer.draw, text, original)
     return list(found.values())
 

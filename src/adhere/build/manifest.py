@@ -42,7 +42,9 @@ class Manifest(Record, frozen=True):
 
     `unreachable` names kinds without a single SFT row: no arm can learn them from this pool by imitation.
     `answers_passed` counts draws that ended by themselves and keep every constraint. `not_scored` names prompts without
-    an RL row, because a draw's score was undecided. `sha256` is over all other fields.
+    an RL row, because a draw's score was undecided. `dropped` counts answers that pass, repaired ones too, and were
+    left out because they do not read as answers, by fault (`reading.FAULTS`); empty in older pools. `sha256` is over
+    all other fields.
     """
 
     version: int
@@ -66,11 +68,15 @@ class Manifest(Record, frozen=True):
     not_scored: tuple[str, ...]
     contamination: Report
     ledger: Ledger
+    dropped: dict[str, int] = {}
     sha256: str = ""
 
     def sealed(self) -> Manifest:
-        """The same with its hash."""
-        return msgspec.structs.replace(self, sha256=content_hash(msgspec.structs.replace(self, sha256="")))
+        """Return the same with its hash."""
+        fields = msgspec.to_builtins(msgspec.structs.replace(self, sha256=""))
+        if not self.dropped:  # a pool that is older than this field keeps its hash
+            del fields["dropped"]
+        return msgspec.structs.replace(self, sha256=content_hash(fields))
 
 
 def load_manifest(directory: Path) -> Manifest:

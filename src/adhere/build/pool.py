@@ -25,10 +25,12 @@ from adhere.build.decontaminate.parts import Report, decontaminate
 from adhere.build.draws import Ledger, draw_answers
 from adhere.build.filter import judge_draws
 from adhere.build.manifest import MANIFEST, POOL_VERSION, Manifest, load_manifest, yields
+from adhere.build.reading import FAULTS
 from adhere.build.rows import Limits, deal_rows, make_item, pair_rows, rl_row, sft_rows
 from adhere.errors import ContaminationError, IntegrityError, UsageError
 from adhere.models.base import Model
 from adhere.pipeline.judge import verifier_version
+from adhere.pipeline.responding.respond import Exchange, others_of
 from adhere.pipeline.reward import RewardKind
 from adhere.progress import Progress, Silent
 from adhere.schema import (
@@ -122,11 +124,14 @@ def build_pool(
         raise ContaminationError(f"Every training prompt is too like a held-out one. {report.message}")
     progress = progress or Silent()
     drawn = draw_answers(model, kept, draws=draws, sampling=sampling, directory=directory / "draws", progress=progress)
+    judged = [(prompt, judge_draws(prompt, drawn.by_prompt[prompt.id], kind=reward)) for prompt in kept]
+    others = others_of(
+        Exchange(prompt.text, answer.text, prompt.constraints) for prompt, answers in judged for answer in answers
+    )
     items = []
     with progress.step("judge and repair", len(kept), "prompts") as step:
-        for prompt in kept:
-            answers = judge_draws(prompt, drawn.by_prompt[prompt.id], kind=reward)
-            items.append(make_item(prompt, answers, limits, repair=repair))
+        for prompt, answers in judged:
+            items.append(make_item(prompt, answers, limits, repair=repair, others=others))
             step.advance()
     sft = deal_rows([(item.prompt, sft_rows(item)) for item in items], limits.sft_rows, derive_seed(seed, "sft"))
     paired = deal_rows([(item.prompt, pair_rows(item)) for item in items], limits.pair_rows, derive_seed(seed, "pairs"))
@@ -151,6 +156,7 @@ def build_pool(
         origins={"sft": _origins(sft), "pairs": _origins(paired)},
         answers_passed=sum(answer.passed for item in items for answer in item.answers),
         prompts_without_sft=sum(not item.sft for item in items),
+        dropped={fault: sum(item.dropped[fault] for item in items) for fault in FAULTS},
         kinds=kinds,
         unreachable=tuple(found.kind for found in kinds if found.sft_sampled + found.sft_repaired == 0),
         not_scored=tuple(name for name, row in scored if row is None),

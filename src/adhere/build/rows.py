@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import random
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from adhere.build.filter import Answer, Candidate, diverse, find_passing, repair_answers
 from adhere.build.pairs import Pair, pairs
+from adhere.build.reading import Fault
+from adhere.pipeline.responding.others import Others
 from adhere.schema import Json, PairRow, Prompt, Record, RlRow, SftRow
 
-ROWS_VERSION = 1  # raised when other rows are made of the same answers: filters, repairs, pairs, plain answers
+ROWS_VERSION = 2  # raised when other rows are made of the same answers: filters, repairs, pairs, plain answers
 
 
 class Limits(Record, frozen=True):
@@ -31,19 +34,35 @@ class Limits(Record, frozen=True):
 
 
 class Item(NamedTuple):
-    """One prompt with everything made of it."""
+    """One prompt with everything made of it.
+
+    `dropped` counts passing answers, repaired ones too, that do not read as answers, by fault; `readable` the others.
+    """
 
     prompt: Prompt
     answers: list[Answer]
     sft: list[Candidate]
     pairs: list[Pair]
+    dropped: Counter[Fault]
+    readable: int
 
 
-def make_item(prompt: Prompt, answers: list[Answer], limits: Limits, *, repair: bool) -> Item:
-    """Choose what is kept of one prompt: answers as the model wrote them first, repaired ones to fill up."""
-    passing = find_passing(prompt, answers)
+def make_item(
+    prompt: Prompt, answers: list[Answer], limits: Limits, *, repair: bool, others: Others | None = None
+) -> Item:
+    """Choose what is kept of one prompt: answers as the model wrote them first, repaired ones to fill up.
+
+    Args:
+        prompt: The prompt.
+        answers: Its judged draws.
+        limits: How much is kept.
+        repair: Whether failing answers may be edited to pass.
+        others: The answers to all prompts, which tell what is said to every request; None: they are not looked at.
+    """
+    dropped: Counter[Fault] = Counter()
+    passing = find_passing(prompt, answers, others=others, dropped=dropped)
     enough = 2 * max(limits.per_prompt, limits.pairs_per_prompt)
-    repairs = repair_answers(prompt, answers, enough=enough) if repair else []
+    repairs = repair_answers(prompt, answers, enough=enough, others=others, dropped=dropped) if repair else []
     natural = diverse(passing, limits.per_prompt)
     edited = diverse(
         [candidate for candidate in repairs if candidate.text not in {kept.text for kept in natural}],
@@ -56,7 +75,7 @@ def make_item(prompt: Prompt, answers: list[Answer], limits: Limits, *, repair: 
         diverse(repairs, limits.pairs_per_prompt),
         limits.pairs_per_prompt,
     )
-    return Item(prompt, answers, natural + edited, made)
+    return Item(prompt, answers, natural + edited, made, dropped, len(passing) + len(repairs))
 
 
 def sft_rows(item: Item) -> list[SftRow]:

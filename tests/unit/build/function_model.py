@@ -11,28 +11,29 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from adhere.models.base import Request
 from adhere.schema import EngineInfo, Response, Sampling, Usage
 
-SENTENCES = (
-    "A good plan makes the whole day easier.",
-    "Keep a glass of water near you, and drink it slowly.",
-    "Most people like it when someone listens to them.",
-    "The light in the morning is soft and golden!",
-    "Ask a friend to help, because two people carry more.",
-    "You can try again tomorrow if it does not work today.",
-    "Small steps lead to a big change over time.",
-    "It smells of fresh bread, warm milk and honey.",
-)
+NOUNS = "plan glass friend morning bread honey road river window garden letter train coat stone field lamp".split()
+VERBS = "carries follows opens mends lights crosses warms finds paints lifts joins holds turns shares builds".split()
+ADJECTIVES = "soft golden quiet early steady narrow bright cold heavy gentle busy distant hollow simple warm".split()
 
 
 def everyday(request: Request) -> Response:
-    """One to three sentences, sometimes in small letters or cut, by the request's seed alone."""
+    """One to three sentences of its own, sometimes in small letters or cut, by the request's seed alone."""
     rng = random.Random(request.seed)
-    text = " ".join(rng.sample(SENTENCES, rng.randint(1, 3)))
+    text = " ".join(sentence(rng) for _ in range(rng.randint(1, 3)))
     if rng.random() < 0.2:
         text = text.lower()
     cut = rng.random() < 0.2
     if cut:
         text = text[: -rng.randint(5, 12)]
     return answer(request, text, "truncated" if cut else "ok")
+
+
+def sentence(rng: random.Random) -> str:
+    """Return a sentence that hardly any other draw says, so that it is no answer to every prompt."""
+    nouns, verbs, adjectives = rng.sample(NOUNS, 3), rng.sample(VERBS, 2), rng.sample(ADJECTIVES, 3)
+    joint = rng.choice(["and", "while it", "so it", "because it"])
+    first = f"{rng.choice(['A', 'Your', 'That'])} {adjectives[0]} {nouns[0]} {verbs[0]} some {adjectives[1]} {nouns[1]}"
+    return f"{first}{rng.choice([',', ''])} {joint} {verbs[1]} {adjectives[2]} {nouns[2]}s{rng.choice('..!')}"
 
 
 def answer(request: Request, text: str, status: str = "ok", error: str | None = None) -> Response:

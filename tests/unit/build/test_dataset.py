@@ -166,7 +166,7 @@ def test_several_turns_and_system_turns(tmp_path: Path) -> None:
 
     def obedient(request: Request) -> adhere.schema.Response:
         """It keeps what three kinds ask for, on every turn."""
-        return answer(request, "the morning is golden and quiet here while people drink warm tea")
+        return answer(request, "the morning is golden and quiet here while people drink warm tea.")
 
     card = build_dataset(
         msgspec.structs.replace(
@@ -229,7 +229,7 @@ def test_a_prompt_has_no_fewer_constraints_than_asked_for() -> None:
 
 def test_equal_conversations_give_one_row(tmp_path: Path) -> None:
     def same(request: Request) -> Response:
-        return answer(request, "small steps lead to a big change over time")
+        return answer(request, "small bakers carry warm bread to a narrow market")
 
     spec = msgspec.structs.replace(
         SPEC, queries=Queries(count=12), prompts=Turns(turns=2), limits=Limits(per_prompt=4),

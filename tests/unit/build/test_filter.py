@@ -26,14 +26,14 @@ def drawn(*texts: str, status: str = "ok") -> list[Answer]:
 
 
 def test_a_complete_answer_that_keeps_the_rule_is_kept_once() -> None:
-    answers = drawn("so it goes on.", "So it goes on.", " so it goes on. ")
+    answers = drawn("so the old road goes on.", "So the old road goes on.", " so the old road goes on. ")
     assert [answer.passed for answer in answers] == [True, False, True]
     assert [answer.score for answer in answers] == [1.0, 0.0, 1.0]
-    assert find_passing(LOWER, answers) == [Candidate(0, "so it goes on.", None)]
+    assert find_passing(LOWER, answers) == [Candidate(0, "so the old road goes on.", None)]
 
 
 def test_a_cut_answer_fails_even_where_its_text_keeps_the_rule() -> None:
-    (answer,) = drawn("so it goes on and", status="truncated")
+    (answer,) = drawn("so the old road goes on and", status="truncated")
     assert (answer.passed, answer.score) == (False, 0.0)
     assert find_passing(LOWER, [answer]) == []
     assert repair_answers(LOWER, [answer], enough=4) == []  # one sentence, and that was cut
@@ -44,8 +44,8 @@ def test_a_failed_call_is_no_answer() -> None:
 
 
 def test_an_answer_is_repaired_and_keeps_its_original() -> None:
-    (found,) = repair_answers(LOWER, drawn("So it goes on."), enough=4)
-    assert found == Candidate(0, "so it goes on.", "So it goes on.")
+    (found,) = repair_answers(LOWER, drawn("So the old road goes on."), enough=4)
+    assert found == Candidate(0, "so the old road goes on.", "So the old road goes on.")
 
 
 def test_a_cut_answer_is_repaired_without_its_last_sentence() -> None:
@@ -110,4 +110,4 @@ def test_a_repaired_pair_only_where_no_sampled_pair_is() -> None:
 
 def test_a_repair_that_the_judge_does_not_pass_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adhere.build.filter.repair_all", lambda text, constraints: "This Is No Repair At All.")
-    assert repair_answers(LOWER, drawn("So it goes on."), enough=4) == []
+    assert repair_answers(LOWER, drawn("So the old road goes on."), enough=4) == []

@@ -369,7 +369,7 @@ def test_online_merging_keeps_what_was_learned_since_the_studys_start(spec: Stud
     few = "prompts_per_step = 3, answers_per_prompt = 4, max_new_tokens = 10"
     assert text.count(few) == 2
     text = text.replace(
-        few, "prompts_per_step = 12, answers_per_prompt = 8, max_new_tokens = 24"
+        few, "prompts_per_step = 12, answers_per_prompt = 16, max_new_tokens = 32"
     )  # some answers end, and differ in score
     kept = {}
     for p, alpha in (("1.0", "0.0"), ("0.5", "0.01")):

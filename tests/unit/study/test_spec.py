@@ -83,7 +83,7 @@ def test_the_long_study_is_what_the_verdict_needs() -> None:
     }
     quick = load_study(EXAMPLES / "quickstart.toml")
     texts = [{prompt.text for prompt in held_out_suite(one).prompts} for one in (quick, spec)]
-    assert len(texts[0] & texts[1]) <= 5, "prompts without parameters fall together now and then"
+    assert len(texts[0] & texts[1]) <= 10, "prompts without parameters fall together now and then"
     assert spec.resample is not None
 
 

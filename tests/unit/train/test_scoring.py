@@ -108,3 +108,15 @@ def test_what_a_term_reads_must_be_there(tmp_path: Path) -> None:
     checklist = recipe(tmp_path, "reward = [{ kind = 'checklist' }]").reward
     with pytest.raises(SpecError, match="no checklist"):
         open_scorer(checklist, [bare], judge=None, device="cpu")
+
+
+ENDING = (("startend:end_phrase",), ({"phrase": "In my opinion."},))
+
+
+def test_a_recipe_without_a_reward_pays_nothing_for_form_alone(tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text('name = "r"\nstart = "random/2m"\ndata = "d"\n[[stages]]\nstage = "grpo"\n')
+    (term,) = load_recipe(tmp_path / "r.toml")[0].reward
+    row = RlRow("p", 'Say why bread rises. End with "In my opinion."', 2, 0.5, 0.1, *ENDING)
+    score = open_scorer((term,), [row], judge=None, device="cpu")
+    bread = "Yeast eats sugar and breathes out gas, which lifts the dough. In my opinion."
+    assert list(score("p", [Answer("In my opinion.", False), Answer(bread, False)])) == [0.0, 1.0]

@@ -32,7 +32,7 @@ from adhere.build.dataset.spec import DataSpec, Turns, check_spec
 from adhere.build.dataset.stages import answer_stages, clean_stage, prompt_stage, query_stage
 from adhere.build.decontaminate.rows import Decontaminate, LcsDrop, NgramDrop, Settings, items_of
 from adhere.build.draws import Draws, draw_answers
-from adhere.build.filter import Answer, is_sound, judge_draws, keeps_all
+from adhere.build.filter import Answer, find_passing, judge_draws, keeps_all
 from adhere.build.pairs import Pair
 from adhere.build.rows import Item, deal_rows, make_item, rl_row
 from adhere.build.scorers import FilterReport, JudgeScorer, RuleScorer, Scorer, filter_responses
@@ -248,7 +248,7 @@ def _later_turns(spec: DataSpec, prompt: Prompt, by_turn: Sequence[Sequence[Answ
         history: list[Row] = []
         for turn, answers in enumerate(by_turn):
             answer = next((answer for answer in answers if answer.draw == draw), None)
-            if answer is None or not answer.passed or not is_sound(_view(prompt, turn), answer.text):
+            if answer is None or not find_passing(_view(prompt, turn), [answer]):
                 break
             messages = [*_opening(prompt), *history, _message("user", prompt.turns[turn].text)]
             if turn > 0:
@@ -400,7 +400,6 @@ def _write(spec: DataSpec, model: Model, directory: Path, made: _Contents) -> Ca
     kinds, numbers, published = histograms(kept)
     costs = [response.usage.cost_usd for responses in drawn.by_prompt.values() for response in responses]
     known = [cost for cost in costs if cost is not None]
-    answers = [answer for one in judged for answer in one.item.answers]
     refs = {ref.id: ref for prompt in kept for turn in prompt.turns for ref in turn.constraints}
     card = Card(
         version=CARD_VERSION,
@@ -414,7 +413,7 @@ def _write(spec: DataSpec, model: Model, directory: Path, made: _Contents) -> Ca
             "answers": f"written by {model.name}; its licence and terms apply",
         },
         verifiers={kind: verifier_version(ref) for kind, ref in sorted(refs.items())},
-        stages=(*stages, *answer_stages(len(kept), drawn, answers, filtering, tables)),
+        stages=(*stages, *answer_stages(drawn, [one.item for one in judged], filtering, tables)),
         rows=rows,
         files=files,
         kinds=kinds,

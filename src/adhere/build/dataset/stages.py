@@ -12,6 +12,7 @@ from adhere.build.dataset.spec import DataSpec
 from adhere.build.decontaminate.rows import LcsDrop, NgramDrop
 from adhere.build.draws import Draws
 from adhere.build.filter import Answer
+from adhere.build.rows import Item
 from adhere.build.scorers import FilterReport
 from adhere.schema import Prompt
 
@@ -39,14 +40,13 @@ def clean_stage(prompts: Sequence[Prompt], kept: Sequence[Prompt], drops: Sequen
 
 
 def answer_stages(
-    prompts: int, drawn: Draws, answers: Sequence[Answer], filtering: FilterReport | None, tables: Mapping[str, Table]
+    drawn: Draws, items: Sequence[Item], filtering: FilterReport | None, tables: Mapping[str, Table]
 ) -> Iterator[Stage]:
     """From drawn answers to rows.
 
     Args:
-        prompts: How many were kept.
         drawn: The answers to every turn.
-        answers: Those to first turns, judged.
+        items: The prompts that were kept, each with its judged answers to the first turn.
         filtering: What scorers said of them, where some were asked.
         tables: The rows that were made, by the name of their table.
     """
@@ -59,6 +59,7 @@ def answer_stages(
         len(responses) - statuses.total(),
         dict(sorted(statuses.items())),
     )
+    answers = [answer for item in items for answer in item.answers]
     ended = [answer for answer in answers if answer.status == "ok"]
     passed = sum(answer.passed for answer in answers)
     undecided = sum(_is_undecided(answer) for answer in ended)
@@ -67,7 +68,18 @@ def answer_stages(
     if filtering is not None:
         out = {"rejected by a scorer": filtering.rejected, "without a vote of every scorer": filtering.undecided}
         yield Stage("flawless for every scorer", "answers", filtering.answers, filtering.kept, _some(out))
-    yield from _row_stages(prompts, tables)
+    yield _reading_stage(items)
+    yield from _row_stages(len(items), tables)
+
+
+def _reading_stage(items: Sequence[Item]) -> Stage:
+    """Passing answers to first turns, repaired ones too, that read as answers."""
+    out: Counter[str] = Counter()
+    for item in items:
+        out.update(item.dropped)
+    left = sum(item.readable for item in items)
+    unit = "passing answers, repaired ones too"
+    return Stage("answers that respond, in whole sentences", unit, left + out.total(), left, dict(sorted(out.items())))
 
 
 def _row_stages(prompts: int, tables: Mapping[str, Table]) -> Iterator[Stage]:

@@ -23,7 +23,14 @@ from msgspec import Meta
 from adhere.errors import SpecError, nearest
 from adhere.schema import Json, Record, convert
 from adhere.train.settings import Lora, OptimizerSettings
-from adhere.train.stage.settings import Reward, WatchSpec, passing_trouble, reward_trouble, uses_reward_model
+from adhere.train.stage.settings import (
+    PAID_BY_DEFAULT,
+    Reward,
+    WatchSpec,
+    passing_trouble,
+    reward_trouble,
+    uses_reward_model,
+)
 from adhere.train.stages import STAGES, Stage
 
 __all__ = ["Recipe", "StageSpec", "settle_reward"]
@@ -99,6 +106,7 @@ class Recipe(Record, frozen=True):
         reward: Of online stages: `dense`, the share of a prompt's constraints that pass; `binary`, whether all do;
             `model`, the sigmoid of what the recipe's last reward model says (a stage `reward-model` before them), 0 for
             an answer that is cut or empty; or a sum of terms (`[[reward]]`, or one as `[reward]`; see `RewardTerm`).
+            Where none is named: `dense`, and 0 for an answer that does not respond (`traps`).
         watch: A small suite that is looked at while stages train.
         push: Where on a hub the result is sent, `OWNER/NAME`, by the hub's own client with its own key; empty: nowhere.
         guards: Whether a run that is being wasted is stopped, or only warned of.
@@ -117,7 +125,7 @@ class Recipe(Record, frozen=True):
     seed: int = 0
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     lora: Lora | None = None
-    reward: Reward = "dense"
+    reward: Reward = PAID_BY_DEFAULT
     watch: WatchSpec | None = None
     push: str = ""
     guards: Literal["stop", "warn"] = "stop"

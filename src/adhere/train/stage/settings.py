@@ -9,7 +9,16 @@ from msgspec import Meta
 from adhere.pipeline.reward import RewardKind
 from adhere.schema import Json, Record
 
-__all__ = ["Reward", "RewardTerm", "Rule", "WatchSpec", "passing_trouble", "reward_trouble", "uses_reward_model"]
+__all__ = [
+    "PAID_BY_DEFAULT",
+    "Reward",
+    "RewardTerm",
+    "Rule",
+    "WatchSpec",
+    "passing_trouble",
+    "reward_trouble",
+    "uses_reward_model",
+]
 
 
 class Rule(Record, frozen=True):
@@ -61,6 +70,8 @@ class RewardTerm(Record, frozen=True):
 
 
 Reward = RewardKind | Literal["model"] | tuple[RewardTerm, ...]
+PAID_BY_DEFAULT: Reward = (RewardTerm("dense", traps=True),)
+"""What a recipe pays where its file names no reward: an answer that does not respond earns 0."""
 
 
 def uses_reward_model(reward: Reward) -> bool:
