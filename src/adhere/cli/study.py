@@ -66,7 +66,8 @@ if TYPE_CHECKING:
 @click.option(
     "--power",
     is_flag=True,
-    help="How many seeds and prompts: from the folders of finished studies or pilots, else a guess from ours.",
+    help="How many seeds and prompts: by folders of finished studies or pilots, else a guess from ours. A STUDY.toml "
+    "adds its own design.",
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Print what would be done and what it costs, and stop.")
 @side_options(
@@ -170,24 +171,33 @@ def _only(paths: tuple[Path, ...]) -> Path:
 
 
 def _tell_power(paths: tuple[Path, ...], out: Path | None, *, as_json: bool) -> None:
-    """Tables of power from the folders of studies; a spec's own folder where it has finished seeds."""
+    """Tell the power of designs, by the variances of the studies in these folders.
+
+    A spec adds its own design, and its variances where it has finished: a pilot. Without any, those of our committed
+    studies are a guess.
+    """
     import msgspec
 
     from adhere.report.study.power import power_html, power_text
     from adhere.schema import encode, write_atomic
+    from adhere.study.design.check import load_study
     from adhere.study.outcome.designs import KNOWN
-    from adhere.study.outcome.power import components_of, power_table
+    from adhere.study.outcome.power import components_of, own_design, power_table
+    from adhere.study.outcome.reproduce import RESULT
 
-    found = [components_of(path) for path in paths if path.is_dir()]
-    tables = [(parts, power_table(parts)) for parts in found or KNOWN]
+    specs = [load_study(path) for path in paths if not path.is_dir()]
+    own = [own_design(spec) for spec in specs]
+    pilots = [folder for spec in specs if ((folder := Path("studies") / spec.name) / RESULT).is_file()]
+    measured = [components_of(path) for path in [*(path for path in paths if path.is_dir()), *pilots]]
+    tables = [(parts, power_table(parts, own=own)) for parts in measured or KNOWN]
     if as_json:
-        told = [{"components": parts, "designs": rows, "is_guess": not found} for parts, rows in tables]
+        told = [{"components": parts, "designs": rows, "is_guess": not measured} for parts, rows in tables]
         show(encode(msgspec.to_builtins(told)))
         return
-    show(power_text(tables, is_guess=not found, width=columns()))
+    show(power_text(tables, own=own, is_guess=not measured, width=columns()))
     page = (out or Path()) / "power.html"
     page.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(page, power_html(tables, is_guess=not found).encode("utf-8", "replace"))
+    write_atomic(page, power_html(tables, own=own, is_guess=not measured).encode("utf-8", "replace"))
     for_terminal().say(f"Page: {page}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from adhere.stats import fit_crossed
 from adhere.study.outcome.designs import EFFECTS, KNOWN, Components
 from adhere.study.outcome.power import components_of, design_of, parts_of, power_of, power_table
+from adhere.study.run.records import unpack
 from command_line import run_here
 
 STUDIES = Path(__file__).parents[3] / "docs" / "studies"
@@ -66,4 +68,33 @@ def test_the_command_tells_a_table_and_draws_a_picture(tmp_path: Path) -> None:
     assert guess[0]["is_guess"] is True
     assert len(guess[0]["designs"][0]["power"]) == len(EFFECTS)
     assert run_here("study", "--power", tmp_path).returncode == 2
+
+
+def test_a_spec_adds_its_own_design_by_a_guess_or_its_own_pilot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = STUDIES / "study-4" / "study.toml"
+    guess = run_here("study", "--power", spec, "--json")
+    assert guess.returncode == 0, guess.stderr
+    table = json.loads(guess.stdout)[0]
+    assert table["is_guess"] is True
+    assert (table["designs"][0]["seeds"], table["designs"][0]["prompts"]) == (10, 1000)
+    pilot = tmp_path / "studies" / "study-4"
+    pilot.mkdir(parents=True)
+    for name in ("result.json", "records.tar.xz"):
+        shutil.copy(STUDIES / "study-4" / name, pilot)
+    (table,) = json.loads(run_here("study", "--power", spec, "--json").stdout)
+    assert (table["is_guess"], table["components"]["name"]) == (False, "study-4")
+    unpack(pilot / "records.tar.xz", pilot)  # a study's folder before its records are packed
+    (pilot / "records.tar.xz").unlink()
+    assert json.loads(run_here("study", "--power", spec, "--json").stdout) == [table]
+    assert "10 seeds, 1000 prompts" in run_here("study", "--power", spec, "--out", tmp_path).stdout
+    assert run_here("study", "--power", tmp_path / "no.toml").returncode == 2
+    one_seed = run_here("study", "--power", STUDIES.parents[1] / "examples" / "quickstart.toml")
+    assert one_seed.returncode == 2
+    assert "quickstart has one seed" in one_seed.stderr
+
+
+def test_one_file_is_asked_for() -> None:
     assert "Give one STUDY.toml" in run_here("study").stderr

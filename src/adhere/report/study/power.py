@@ -9,7 +9,7 @@ from adhere.report.pieces.charts import Line, curve
 from adhere.report.pieces.glossary import COULD_FIND
 from adhere.report.pieces.numbers import count, decimal, percent, points
 from adhere.report.pieces.text_table import heading, paragraph, text_table
-from adhere.study.outcome.designs import EFFECTS, Components, PowerRow
+from adhere.study.outcome.designs import EFFECTS, Components, Design, PowerRow
 
 HEADINGS = ("seeds", "prompts", COULD_FIND, *(f"{100 * effect:g} points" for effect in EFFECTS), "hours")
 NOTE = (
@@ -19,13 +19,18 @@ NOTE = (
 )
 
 
-def source_sentence(parts: Sequence[Components], *, is_guess: bool) -> str:
-    """Tell where the variances come from, and how far they reach."""
+def source_sentence(parts: Sequence[Components], *, own: Sequence[Design] = (), is_guess: bool) -> str:
+    """Tell where the variances come from, how far they reach, and which designs stand first."""
+    first = "; ".join(f"{one.seeds} seeds, {one.prompts} prompts" for one in own)
+    return _of_variances(parts, is_guess=is_guess) + (f" First the design of the given file: {first}." if own else "")
+
+
+def _of_variances(parts: Sequence[Components], *, is_guess: bool) -> str:
     names = ", ".join(one.name for one in parts)
     if is_guess:
         return (
             f"Nothing was measured for this question. The variances are those of {names}: a guess. A pilot of two or "
-            "three seeds tells its own: adhere study --power DIR"
+            "three seeds tells its own: adhere study --power DIR."
         )
     first = parts[0]
     sds = f"seeds {_sd(first.seed)}, queries {_sd(first.query)}, the rest {_sd(first.noise)} points"
@@ -50,20 +55,28 @@ def power_rows(rows: Sequence[PowerRow]) -> list[list[str]]:
     ]
 
 
-def power_text(tables: Sequence[tuple[Components, Sequence[PowerRow]]], *, is_guess: bool, width: int = 100) -> str:
-    """The designs of every study that was given, in at most `width` columns."""
+def power_text(
+    tables: Sequence[tuple[Components, Sequence[PowerRow]]],
+    *,
+    own: Sequence[Design] = (),
+    is_guess: bool,
+    width: int = 100,
+) -> str:
+    """Return the designs of every study that was given, in at most `width` columns."""
     lines = [heading("How many seeds and prompts?"), ""]
-    lines.append(paragraph(source_sentence([parts for parts, _ in tables], is_guess=is_guess), width=width))
+    lines.append(paragraph(source_sentence([parts for parts, _ in tables], own=own, is_guess=is_guess), width=width))
     for parts, rows in tables:
         lines += ["", f"  {parts.name}", text_table([list(HEADINGS), *power_rows(rows)], width=width, left=0)]
     return "\n".join([*lines, "", paragraph(NOTE, width=width)]) + "\n"
 
 
-def power_html(tables: Sequence[tuple[Components, Sequence[PowerRow]]], *, is_guess: bool) -> str:
-    """One self-contained page: a picture and a table a study."""
+def power_html(
+    tables: Sequence[tuple[Components, Sequence[PowerRow]]], *, own: Sequence[Design] = (), is_guess: bool
+) -> str:
+    """Return one self-contained page: a picture and a table a study."""
     return render(
         "study/power.html.jinja",
-        source=source_sentence([parts for parts, _ in tables], is_guess=is_guess),
+        source=source_sentence([parts for parts, _ in tables], own=own, is_guess=is_guess),
         note=NOTE,
         headings=HEADINGS,
         studies=[(parts.name, _chart(rows), _seeds(rows), power_rows(rows)) for parts, rows in tables],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from adhere.schema import Record
 
 EFFECTS = (0.01, 0.02, 0.03, 0.05, 0.1)
@@ -34,6 +36,13 @@ KNOWN = (  # of the committed studies; tests/unit/study/test_power.py computes t
     Components("study-3", 0.004132082051282052, 0.00016365303593572563, 0.04698254017094018, 250 / 49, 159.07),
     Components("study-4", 0.00496325606837607, 0.004096813370901882, 0.054381188376068375, 250 / 49, 8.88),
 )
+
+
+class Design(NamedTuple):
+    """How many seeds both arms of a question have, and how many prompts it is asked on."""
+
+    seeds: int
+    prompts: int
 
 
 class PowerRow(Record, frozen=True):

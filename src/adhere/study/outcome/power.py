@@ -11,7 +11,8 @@ little more. Without a pilot the parts are those of the committed studies, which
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from scipy.optimize import brentq
@@ -20,36 +21,54 @@ from adhere.errors import UsageError
 from adhere.schema import convert, decode
 from adhere.stats import Crossed
 from adhere.store.files import read_regular
-from adhere.study.design.spec import StudySpec
+from adhere.study.design.inputs import held_out_suite
+from adhere.study.design.spec import StudySpec, in_slice
 from adhere.study.outcome.asked import load_asked
 from adhere.study.outcome.contrast import Evaluations, fit_of, pairs_of
-from adhere.study.outcome.designs import EFFECTS, PROMPTS, SEEDS, WANTED, Components, PowerRow
+from adhere.study.outcome.designs import EFFECTS, PROMPTS, SEEDS, WANTED, Components, Design, PowerRow
 from adhere.study.outcome.reproduce import RECORDS, RESULT, stored_evaluations
 from adhere.study.outcome.result import StudyResult
 from adhere.study.run.records import unpack
 
 
 def components_of(directory: Path) -> Components:
-    """The parts of a finished study's primary difference, from its result and packed records.
+    """Return the parts of a finished study's primary difference, from its result and its evaluations.
+
+    Args:
+        directory: The study's folder, or one with `result.json` and packed records.
 
     Raises:
         UsageError: A file is missing, or the study has one seed, which tells nothing of how seeds differ.
     """
-    for name in (RESULT, RECORDS):
-        if not (directory / name).is_file():
-            raise UsageError(f"{directory} holds no {name}. Pack a study's records by adhere study SPEC --records FILE")
+    if not (directory / RESULT).is_file():
+        raise UsageError(f"{directory} holds no {RESULT}: no study has finished there")
     result = decode(read_regular(directory / RESULT), StudyResult)
     spec = convert(result.spec, StudySpec)
-    with tempfile.TemporaryDirectory() as place:
-        unpack(directory / RECORDS, Path(place))
-        own = load_asked(Path(place), sha256=result.suite_sha256, is_ours=not spec.asked)[""]
-        runs = stored_evaluations(Path(place), result.runs)[""]
+    with _evaluated(directory) as place:
+        own = load_asked(place, sha256=result.suite_sha256, is_ours=not spec.asked)[""]
+        runs = stored_evaluations(place, result.runs)[""]
     evaluations = Evaluations(runs, own.prompts, result.seeds, counts=spec.verdict.counts)
     fit = fit_of(pairs_of(spec.verdict.primary, evaluations), evaluations)
     if fit is None or fit.seeds < 2:
         raise UsageError(f"{directory}: needs at least two finished seeds: one tells nothing of how seeds differ")
     per_seed = result.minutes / len(result.seeds_finished) if result.seeds_finished else None
     return parts_of(fit, name=result.name, minutes_per_seed=per_seed)
+
+
+@contextmanager
+def _evaluated(directory: Path) -> Iterator[Path]:
+    """Give the folder of a study's evaluations: its own, or one to which its packed records are unpacked."""
+    if (directory / "evaluations").is_dir():
+        yield directory
+        return
+    if not (directory / RECORDS).is_file():
+        raise UsageError(
+            f"{directory} holds neither evaluations nor {RECORDS}. Pack a study's records by adhere study SPEC "
+            f"--records FILE"
+        )
+    with tempfile.TemporaryDirectory() as place:
+        unpack(directory / RECORDS, Path(place))
+        yield Path(place)
 
 
 def parts_of(fit: Crossed, *, name: str, minutes_per_seed: float | None) -> Components:
@@ -89,14 +108,39 @@ def power_of(design: Crossed, effect: float, *, confidence: float = 0.95) -> flo
 
 
 def power_table(
-    parts: Components, *, seeds: Sequence[int] = SEEDS, prompts: Sequence[int] = PROMPTS, confidence: float = 0.95
+    parts: Components,
+    *,
+    own: Sequence[Design] = (),
+    seeds: Sequence[int] = SEEDS,
+    prompts: Sequence[int] = PROMPTS,
+    confidence: float = 0.95,
 ) -> list[PowerRow]:
-    """Every design of a grid. Hours are of training and asking as the study had them, whatever the prompts."""
+    """Return the power of `own` designs, and then of every design of a grid.
+
+    Hours are of training and asking as the study had them, whatever the prompts.
+    """
     rows = []
-    for n in seeds:
-        for size in prompts:
-            design = design_of(parts, seeds=n, prompts=size)
-            hours = None if parts.minutes_per_seed is None else n * parts.minutes_per_seed / 60
-            power = [power_of(design, effect, confidence=confidence) for effect in EFFECTS]
-            rows.append(PowerRow(n, size, design.detectable(confidence, power=WANTED), power, hours))
+    for n, size in [*own, *((n, size) for n in seeds for size in prompts)]:
+        design = design_of(parts, seeds=n, prompts=size)
+        hours = None if parts.minutes_per_seed is None else n * parts.minutes_per_seed / 60
+        power = [power_of(design, effect, confidence=confidence) for effect in EFFECTS]
+        rows.append(PowerRow(n, size, design.detectable(confidence, power=WANTED), power, hours))
     return rows
+
+
+def own_design(spec: StudySpec) -> Design:
+    """Return the seeds and prompts that a spec's question has.
+
+    Raises:
+        UsageError: It has one seed, and then its verdict is about checkpoints: how seeds differ has no part in it.
+    """
+    rule = spec.verdict
+    seeds = set(spec.seeds)
+    for arm in (spec.arm(rule.treatment), spec.arm(rule.control)):
+        seeds &= set(spec.seeds if arm.seeds is None else arm.seeds)
+    if len(seeds) < 2:
+        raise UsageError(
+            f"{spec.name} has one seed: power is that of a verdict about methods. Give it seeds = [0, 1, 2]"
+        )
+    n = sum(in_slice(prompt.tags.get("slice", ""), rule.slice) for prompt in held_out_suite(spec).prompts)
+    return Design(len(seeds), n)
