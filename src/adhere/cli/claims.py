@@ -14,16 +14,39 @@ from adhere.terminal import columns, show
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("claims")
-@click.argument("documents", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="DOC...")
+class _Command(click.Command):
+    """A command whose `--sources` takes every name up to the next option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        is_inside = False
+        for argument in args:
+            is_option = argument.startswith("-") and argument != "-"
+            if is_inside and not is_option and spread[-1] != "--sources":
+                spread.append("--sources")
+            is_inside = argument == "--sources" or (is_inside and not is_option)
+            spread.append(argument)
+        return super().parse_args(ctx, spread)
+
+
+@click.command("claims", cls=_Command)
+@click.argument("documents", type=click.Path(path_type=Path), nargs=-1, metavar="[DOC]...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: claims, conflicts, what agrees.")
-@click.option("--html", type=_FILE, help="Write a page: each conflict beside its lines.")
-@click.option("--tsv", type=_FILE, help="Write every claim, tab-separated.")
+@click.option("--html", type=_FILE, help="Write a page: each conflict, or each statement, beside its lines.")
+@click.option("--tsv", type=_FILE, help="Write every claim, or every statement, tab-separated.")
+@click.option(
+    "--sources",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DOC...",
+    help="Hold each statement of the DOCs against these documents.",
+)
+@click.option("--statements", type=_FILE, help="Hold the statements of this file against --sources.")
 @click.option("--corrections", type=_FILE, help="A TOML file that says how tables are to be read that were misread.")
 @click.option(
     "--question", type=_FILE, help="A TOML file that names a contrast; answer it as far as the numbers reach."
 )
-@click.option("--markdown", type=_FILE, help="Write the answer to --question as a page.")
+@click.option("--markdown", type=_FILE, help="Write the answer to --question, or the statements, as a page.")
 @click.option(
     "--runs",
     type=click.Path(path_type=Path, file_okay=False),
@@ -34,7 +57,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     multiple=True,
     metavar="MODEL",
     shell_complete=model_names,
-    help="Ask a model whether each conflict is one (repeatable). Off by default.",
+    help="Ask a model about each conflict, or with --sources each statement (repeatable). Off by default.",
 )
 def command(
     documents: tuple[Path, ...],
@@ -46,22 +69,63 @@ def command(
     markdown: Path | None,
     runs: Path | None,
     reviewers: tuple[str, ...],
+    sources: tuple[Path, ...],
+    statements: Path | None,
 ) -> None:
     """Read documents, extract every number about a model on a benchmark, and say what cannot all be right.
 
     Markdown, HTML, LaTeX, plain text and PDF are read; - is standard input. Exit code 1 where a conflict of severity
     `error` is found, 3 where a document has tables of numbers but not one claim could be read, or where less than 90 %
     of a table of scores was read (what is missing is listed), else 0.
+
+    With --sources each sentence that asserts something is held against them: supported, denied, partly, not found, or
+    cannot tell. Exit code 1 where a source denies one.
     """
     from adhere.errors import UsageError
+
+    if sources or statements is not None:
+        if question or runs or corrections:
+            raise UsageError(
+                "--sources reads sentences; --question, --runs and --corrections belong to a call without it"
+            )
+        _statements(documents, sources, statements, reviewers, as_json=as_json, html=html, tsv=tsv, markdown=markdown)
+        return
+    if not documents:
+        raise click.UsageError("Missing argument '[DOC]...': name the documents to read.")
+    if markdown is not None and question is None:
+        raise UsageError("--markdown writes the answer to a question; name it with --question FILE.toml")
+    _tables(
+        documents,
+        question,
+        runs,
+        reviewers,
+        corrections,
+        as_json=as_json,
+        html=html,
+        tsv=tsv,
+        markdown=markdown,
+    )
+
+
+def _tables(
+    documents: tuple[Path, ...],
+    question: Path | None,
+    runs: Path | None,
+    reviewers: tuple[str, ...],
+    corrections: Path | None,
+    *,
+    as_json: bool,
+    html: Path | None,
+    tsv: Path | None,
+    markdown: Path | None,
+) -> None:
+    """Check the numbers of tables; print and write what came out."""
     from adhere.evidence.examine import examine
     from adhere.report.claims.answer import answer_markdown, answer_text, panel_text, runs_text
     from adhere.report.claims.html import claims_html
     from adhere.report.claims.text import claims_text, claims_tsv
     from adhere.schema import write_atomic
 
-    if markdown is not None and question is None:
-        raise UsageError("--markdown writes the answer to a question; name it with --question FILE.toml")
     examined = examine(documents, question=question, runs=runs, reviewers=reviewers, corrections=corrections)
     written: list[tuple[Path, str]] = []
     if tsv is not None:
@@ -89,6 +153,41 @@ def command(
         for_terminal().say(f"Less than 90 % of a table was read: {'; '.join(examined.findings.partly_read)}")
     if examined.findings.unclaimed or examined.findings.partly_read:
         sys.exit(3)
+
+
+def _statements(
+    documents: tuple[Path, ...],
+    sources: tuple[Path, ...],
+    given: Path | None,
+    reviewers: tuple[str, ...],
+    *,
+    as_json: bool,
+    html: Path | None,
+    tsv: Path | None,
+    markdown: Path | None,
+) -> None:
+    """Hold statements against sources; print and write what came out."""
+    from adhere.evidence.statements.examine import examine_statements
+    from adhere.report.claims.statements import (
+        statements_html,
+        statements_markdown,
+        statements_text,
+        statements_tsv,
+    )
+    from adhere.schema import encode, write_atomic
+
+    found = examine_statements(documents, sources, given=given, reviewers=reviewers)
+    names = " ".join(path.name for path in (*documents, Path("--sources"), *sources))
+    pages = ((tsv, statements_tsv), (html, statements_html))
+    written = [(path, make(found)) for path, make in pages if path is not None]
+    if markdown is not None:
+        written.append((markdown, statements_markdown(found, f"adhere claims {names}")))
+    for path, text in written:
+        write_atomic(path, text.encode("utf-8", "replace"))
+        for_terminal().say(f"Written: {path}")
+    show(encode(found.as_json()) if as_json else statements_text(found, width=TEXT_WIDTH))
+    if found.denied:
+        sys.exit(1)
 
 
 def _command_line(documents: tuple[Path, ...], question: Path | None) -> str:

@@ -164,11 +164,12 @@ def claims_tsv(claims: Sequence[Claim]) -> str:
     lines = ["\t".join(_COLUMNS)]
     for claim in claims:
         cells = [getattr(claim, name) for name in _COLUMNS]
-        lines.append("\t".join(_cell(cell) for cell in cells))
+        lines.append("\t".join(tsv_cell(cell) for cell in cells))
     return "\n".join(lines) + "\n"
 
 
-def _cell(value: object) -> str:
+def tsv_cell(value: object) -> str:
+    """One value of a line of tabs: on one line, and no formula to a spreadsheet."""
     if value is None:
         return ""
     if isinstance(value, tuple):

@@ -114,6 +114,7 @@ GLOSSARY: dict[str, str] = {
         "The share of prompts that pass by an answer which is more than the letter: not form alone, no echo, "
         "not repetitive. A lower bound, where a prompt asks for one word or for itself again."
     ),
+    "statement": "A sentence of a report that asserts something that its sources can support or deny.",
     "strict": "Judged as it is.",
     "study": "Several arms, several seeds and one question that was fixed before.",
     "style leak": "The share of answers in one case, in quotes or in bullets without being asked.",

@@ -1,0 +1,126 @@
+"""What `adhere claims --sources` finds of statements, as it is stored and printed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from adhere.schema import Json, Record
+
+Verdict = Literal["supported", "denied", "partly", "not found", "cannot tell"]
+VERDICTS: tuple[Verdict, ...] = ("supported", "denied", "partly", "not found", "cannot tell")
+
+
+class Statement(Record, frozen=True):
+    """A sentence that asserts something, and where it stands."""
+
+    text: str
+    file: str
+    line: int
+
+
+class Quote(Record, frozen=True):
+    """A passage of a source as it stands there."""
+
+    file: str
+    line: int
+    quote: str
+
+
+class Assessment(Record, frozen=True):
+    """A statement with its verdict.
+
+    `kind` is how it was decided, `evidence` what it rests on, `reason` why, in words. `confidence` is how often
+    verdicts of this kind were right on labelled statements; None where fewer than 30 were labelled.
+    """
+
+    statement: Statement
+    verdict: Verdict
+    kind: str
+    evidence: tuple[Quote, ...]
+    reason: str
+    confidence: float | None = None
+
+
+class Contradiction(Record, frozen=True):
+    """A statement of a report that the report itself denies, and where."""
+
+    statement: Statement
+    place: Quote
+    reason: str
+
+
+class SourceUse(Record, frozen=True):
+    """A source, whether the report names it, and how many verdicts rest on it."""
+
+    file: str
+    is_cited: bool
+    used: int
+
+
+class Opinion(Record, frozen=True):
+    """What one reviewer says of one statement.
+
+    `verdict` is None, with the reason, where an answer failed, could not be read, changed with the order of the
+    passages, or quotes what no passage says.
+    """
+
+    statement: int
+    reviewer: str
+    verdict: Verdict | None
+    quote: str
+    reason: str
+
+
+class Reviews(Record, frozen=True):
+    """All opinions.
+
+    `kappa` is Cohen's between reviewers on "supported or not", None where fewer than two answered, or where chance
+    alone agrees; `pairs` is over how many pairs of opinions.
+    """
+
+    reviewers: tuple[str, ...]
+    opinions: tuple[Opinion, ...]
+    asked: int
+    valid: int
+    kappa: float | None
+    pairs: int
+
+
+class Quality(Record, frozen=True):
+    """A report in counts: statements by verdict, sentences that are none, sources and contradictions."""
+
+    statements: int
+    verdicts: dict[str, int]
+    left_out: dict[str, int]
+    sources: tuple[SourceUse, ...]
+    absent_sources: tuple[str, ...]
+
+
+class Statements(Record, frozen=True):
+    """Everything said of a report's statements."""
+
+    assessments: tuple[Assessment, ...]
+    quality: Quality
+    contradictions: tuple[Contradiction, ...]
+    reviews: Reviews | None = None
+
+    @property
+    def denied(self) -> int:
+        """How many statements the sources deny."""
+        return sum(item.verdict == "denied" for item in self.assessments)
+
+    def as_json(self) -> dict[str, Json]:
+        """What `--json` prints: `statements`, `quality`, `contradictions`, and `reviews` where models were asked."""
+        rest = {"quality": self.quality, "contradictions": self.contradictions, "reviews": self.reviews}
+        return {"statements": self._listed()} | {k: msgspec.to_builtins(v) for k, v in rest.items() if v is not None}
+
+    def _listed(self) -> list[Json]:
+        kept = ("verdict", "kind", "reason", "confidence", "evidence")
+        listed: list[Json] = []
+        for item in self.assessments:
+            own = item.statement
+            said: dict[str, Json] = {"statement": own.text, "file": own.file, "line": own.line}
+            listed.append(said | {name: msgspec.to_builtins(getattr(item, name)) for name in kept})
+        return listed

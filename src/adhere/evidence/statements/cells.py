@@ -1,0 +1,263 @@
+"""Holds a statement against tables: the cells that it names, what it says of them, and what they print.
+
+grids.py knows the tables by their labels; here one statement stands before one table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from adhere.evidence.claims.names import Tuning, benchmark_key, model_name
+from adhere.evidence.claims.printed import EPSILON
+from adhere.evidence.statements.grids import Figure, Grid, Grids, Mention
+from adhere.evidence.statements.lexicon import pattern
+from adhere.evidence.statements.quantities import Quantity, agrees
+from adhere.evidence.statements.wording import Wording, stem
+
+Finding = Literal["supported", "denied"]
+Pair = tuple[Mention, Mention, Figure]
+MOST_CELLS = 400
+_SHOT = re.compile(r"[- ]?shots?\b", re.IGNORECASE)
+_OF = re.compile(r"\bof\b|/", re.IGNORECASE)
+_REFERENCE, _ENDS, _SAME = (pattern("order", name) for name in ("reference", "ends", "same"))
+_AHEAD, _BEHIND, _HIGHER, _LOWER = (pattern("order", name) for name in ("ahead", "behind", "higher", "lower"))
+_BEST, _WORST, _DIFFERENCE = (pattern("order", name) for name in ("best", "worst", "difference"))
+_OBJECT_FIRST, _PASSIVE = pattern("order", "object_first"), pattern("order", "passive")
+# What says an order, its sign for the label named first, and whether it speaks of better rather than of more.
+_SIGNS = ((_AHEAD, 1, True), (_BEHIND, -1, True), (_HIGHER, 1, False), (_LOWER, -1, False), (_SAME, 0, False))
+
+
+class Reading(NamedTuple):
+    """What one table says of a statement, by which cells; `exactness` is the share of labels named in full."""
+
+    finding: Finding
+    kind: str
+    cells: tuple[Figure, ...]
+    reason: str
+    exactness: float = 1.0
+
+
+def readings(stated: Wording, grids: Grids) -> Iterator[Reading]:
+    """What each table says of a statement that names its labels."""
+    for number, mentions in grids.mentions(stated).items():
+        grid = grids.grids[number]
+        if len({mention.axis for mention in mentions}) == 2 and _is_about(grid, stated, mentions):
+            reading = _Case(stated, grid, mentions).read()
+            if reading is not None:
+                yield reading._replace(exactness=sum(m.is_exact for m in mentions) / len(mentions))
+
+
+def counts(stated: Wording, grids: Grids, line: int) -> Reading | None:
+    """What the table next to a line prints where a statement counts in how many of its benchmarks one model leads."""
+    numbers = [q for q in stated.numbers if not q.is_inner and not q.unit]
+    if len(numbers) != 2 or not _OF.search(stated.text[numbers[0].end : numbers[1].start]):
+        return None
+    cases = ((grids.grids[number], mentions) for number, mentions in grids.mentions(stated).items())
+    for grid, mentions in sorted(cases, key=lambda case: abs(case[0].sheet.table.line - line)):
+        reading = _Case(stated, grid, mentions).counted(numbers)
+        if reading is not None:
+            return reading
+    return None
+
+
+def tuning_said(stated: Wording) -> Tuning:
+    """Whether a statement speaks of instruct or of base models; empty where it says neither or both."""
+    said = {model_name(name.text).tuning for name in stated.names if name.is_model} - {""}
+    said |= {"base"} if re.search(r"\bbase models?\b", stated.text, re.IGNORECASE) else set()
+    return next(iter(said)) if len(said) == 1 else ""
+
+
+def _is_about(grid: Grid, stated: Wording, mentions: Sequence[Mention]) -> bool:
+    """Whether every name of the statement is a label of the table, or stands around it."""
+    for name in stated.names:
+        inside = any(mention.start <= name.start and name.end <= mention.end for mention in mentions)
+        keys = {name.key, benchmark_key(name.text), "~" + stem(name.text), *map(benchmark_key, name.text.split("-"))}
+        if not inside and not keys & grid.around and (name.is_sure or (not name.text.islower() and name.start)):
+            return False
+    shots = {stem(word) for word in re.findall(r"\b(\w+)[- ]shot\b", stated.text.lower())}
+    told = {stem(word) for word in re.findall(r"\b(\w+)[- ]shot\b", " ".join(grid.told).lower())}
+    return not shots or not told or bool(shots & told)
+
+
+class _Case:
+    """One statement before one table."""
+
+    def __init__(self, stated: Wording, grid: Grid, mentions: Sequence[Mention]) -> None:
+        self.stated, self.grid, self.text, self.tuning = stated, grid, stated.text, tuning_said(stated)
+        self.rows, self.columns = ([m for m in mentions if m.axis == axis] for axis in ("row", "column"))
+        spans = [(m.start, m.end) for m in mentions]
+        self.numbers = [q for q in stated.numbers if not q.is_inner and _is_of_cells(self.text, q, spans)]
+        pairs = ((r, c, v) for r in self.rows for c in self.columns for v in self.cells(r.position, c.position))
+        self.pairs: list[Pair] = [pair for pair, _ in zip(pairs, range(MOST_CELLS), strict=False)]
+
+    def cells(self, row: int, column: int) -> list[Figure]:
+        """The numbers at a row and a column, but those of a model of another tuning."""
+        found = self.grid.figures.get((row, column), [])
+        return [v for v in found if not (self.tuning and v.tuning and v.tuning != self.tuning)]
+
+    def read(self) -> Reading | None:
+        """What the table says; None where it does not speak of the statement."""
+        if not self.pairs:
+            return None
+        cells = [value for _, _, value in self.pairs]
+        if not self.numbers:
+            return self._by_order("order", cells, is_right=self._said_order())
+        left = [q for q in self.numbers if not any(_equals(q, value) for value in cells)]
+        if not left:
+            return self._paired()
+        found = self._difference(left)
+        if found is not None:
+            return found
+        places = {(row.start, column.start) for row, column, _ in self.pairs}
+        is_told = len(places) == 1 if len(self.numbers) == 1 else len(left) < len(self.numbers) <= len(places)
+        if is_told and all(_may_be_cell(q, cells) for q in left):
+            return Reading("denied", "cell", tuple(cells[:4]), f"the table prints {_as_printed(cells)}")
+        return None
+
+    def _by_order(self, kind: str, cells: Sequence[Figure], *, is_right: bool | None) -> Reading | None:
+        if is_right is None:
+            return None
+        finding: Finding = "supported" if is_right else "denied"
+        return Reading(finding, kind, tuple(cells[:8]), f"the table prints {_as_printed(cells)}")
+
+    def _paired(self) -> Reading | None:
+        """Every number is a cell's: each must be that of the label beside it."""
+        for place, number in enumerate(self.numbers):
+            row, column = (_beside(number, place, axis, len(self.numbers)) for axis in (self.rows, self.columns))
+            own = [v for r, c, v in self.pairs if r.start == row and c.start == column]
+            if not any(_equals(number, value) for value in own):
+                return self._by_order("pairing", own, is_right=False if own else None)
+        cells = [v for _, _, v in self.pairs if any(_equals(q, v) for q in self.numbers)]
+        return self._by_order("cell", cells, is_right=self._said_order() is not False)
+
+    def _difference(self, left: Sequence[Quantity]) -> Reading | None:
+        """A number that is the difference of two cells of one measure."""
+        if len(left) != 1 or not _DIFFERENCE.search(self.text):
+            return None
+        cells = [value for _, _, value in self.pairs]
+        pairs = [(a, b) for a in cells for b in cells if a is not b and (a.row == b.row or a.column == b.column)]
+        gaps = [abs(a.printed.value - b.printed.value) for a, b in pairs]
+        for pair, gap in zip(pairs, gaps, strict=True):
+            if abs(gap - left[0].value) <= left[0].half + EPSILON:
+                return self._by_order("difference", pair, is_right=self._said_order())
+        if len({*map(id, cells)}) == 2 and pairs:
+            said = f"the table prints {_as_printed(pairs[0])}, {gaps[0]:.4g} apart"
+            return Reading("denied", "difference", pairs[0], said)
+        return None
+
+    def _said_order(self) -> bool | None:
+        """Whether the order that the statement says is the table's; None where it says none."""
+        axis, others = self.rows, self.columns
+        if len({m.start for m in self.rows}) == 1:
+            axis, others = self.columns, self.rows
+        starts = sorted({m.start for m in axis})
+        if len(starts) == 1:
+            return self._is_extreme()
+        sign = self._sign(starts) if len(starts) == 2 else None
+        if sign is None:
+            return None
+        verdicts = []
+        for other in others:
+            sides = [self._side(start, other, axis is self.rows) for start in starts]
+            if sides[0] and sides[1]:
+                gap = sides[0].printed.value - sides[1].printed.value
+                gap = -gap if sign[1] and sides[0].direction == "lower" else gap
+                verdicts.append(gap == 0 if sign[0] == 0 else gap * sign[0] > 0)
+        return all(verdicts) if verdicts else None
+
+    def _side(self, start: int, other: Mention, is_row: bool) -> Figure | None:  # noqa: FBT001
+        found = (v for r, c, v in self.pairs if (r if is_row else c).start == start and (c if is_row else r) == other)
+        return next(found, None)
+
+    def _sign(self, starts: Sequence[int]) -> tuple[int, bool] | None:
+        """1: the label named first is ahead; and whether ahead means better rather than more."""
+        said = [(sign, good, match.start()) for words, sign, good in _SIGNS if (match := words.search(self.text))]
+        if len({sign for sign, _, _ in said}) != 1:
+            return None
+        sign, is_quality, at = said[0]
+        is_passive = bool(_PASSIVE.search(self.text)) and not _BEHIND.search(self.text)
+        is_swapped = bool(_OBJECT_FIRST.match(self.text)) != is_passive
+        if not is_swapped and at < starts[0]:
+            return None  # `better than A is B`
+        return (-sign if is_swapped else sign), is_quality
+
+    def _is_extreme(self) -> bool | None:
+        """`the highest on X`: against all others of the line."""
+        best, worst = bool(_BEST.search(self.text)), bool(_WORST.search(self.text))
+        if best == worst or not self.grid.sheet.models_in:
+            return None
+        on_rows, verdicts = self.grid.sheet.models_in == "rows", []
+        for _, _, own in self.pairs:
+            every = (v for cell in self.grid.figures.values() for v in cell if v.role == own.role)
+            line = [v.printed.value for v in every if (v.column == own.column if on_rows else v.row == own.row)]
+            is_lower = own.direction == "lower" and not _ENDS.search(self.text)
+            verdicts.append(own.printed.value == (max(line) if best != is_lower else min(line)))
+        return all(verdicts)
+
+    def counted(self, numbers: Sequence[Quantity]) -> Reading | None:
+        """`A outperforms B on eight out of ten benchmarks`, over the lines that print both."""
+        on_rows = self.grid.sheet.models_in == "rows"
+        models = sorted((m for m in (self.rows if on_rows else self.columns)), key=lambda m: m.start)
+        sign = self._sign([models[0].start]) if models else None
+        if not self.grid.sheet.models_in or len({m.start for m in models}) != 2 or sign is None:
+            return None
+        lines: dict[int, dict[int, Figure]] = {}
+        for row, column in self.grid.figures:
+            own, other = (row, column) if on_rows else (column, row)
+            for start in {m.start for m in models if m.position == own}:
+                for figure in self.cells(row, column)[:1]:
+                    if figure.role == "score":
+                        lines.setdefault(other, {})[start] = figure
+        both = [(line[models[0].start], line[models[-1].start]) for line in lines.values() if len(line) == 2]
+        gaps = [(a.printed.value - b.printed.value) * (-1 if a.direction == "lower" else 1) for a, b in both]
+        ahead = sum(gap * sign[0] > 0 for gap in gaps)
+        if len(both) < 2:
+            return None
+        who, table = self.text[models[0].start : models[0].end], self.grid.sheet.table.name
+        reason = f"in {table} {who} is {'ahead' if sign[0] > 0 else 'behind'} in {ahead} of {len(both)}"
+        is_right = [ahead, len(both)] == [number.value for number in numbers]
+        return Reading("supported" if is_right else "denied", "count", tuple(a for a, _ in both[:8]), reason)
+
+
+def _is_of_cells(text: str, number: Quantity, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether a number may be a cell's: none inside a label, of a table's name or of shots."""
+    if any(start <= number.start < end for start, end in spans):
+        return False
+    return not _REFERENCE.search(text[max(0, number.start - 12) : number.start]) and not _SHOT.match(text, number.end)
+
+
+def _as_quantity(figure: Figure) -> Quantity:
+    printed = figure.printed
+    unit = {"%": "%", "points": "%"}.get(printed.unit, "")
+    scale = printed.magnitude / printed.value if printed.value else 1.0
+    if printed.unit == "ms":
+        unit, scale = "s", 1e-3
+    return Quantity(0, 0, printed.text, printed.value * scale, printed.half * scale, unit)
+
+
+def _equals(number: Quantity, figure: Figure) -> bool:
+    return agrees(number, _as_quantity(figure))
+
+
+def _may_be_cell(number: Quantity, cells: Sequence[Figure]) -> bool:
+    """Whether a number has the form of the cells: a score beside scores, not a count beside shares."""
+    if number.unit not in {"", "%"} or number.bound:
+        return False
+    has_decimals = any(cell.printed.decimals for cell in cells)
+    ratios = [number.value / q.value for q in map(_as_quantity, cells) if q.value]
+    return any(0.2 <= r <= 5 for r in ratios) and (not has_decimals or number.half < 0.5 or number.unit == "%")
+
+
+def _beside(number: Quantity, place: int, mentions: Sequence[Mention], count: int) -> int:
+    """The label that a number belongs to: the only one, the one at its place among as many, else the nearest."""
+    starts = sorted({mention.start for mention in mentions})
+    if len(starts) == count or len(starts) == 1:
+        return starts[place if len(starts) > 1 else 0]
+    return min(starts, key=lambda start: abs(start - number.start))
+
+
+def _as_printed(cells: Iterable[Figure]) -> str:
+    shown = [f"{value.printed.text} ({value.row_label}, {value.column_label})" for value in cells]
+    return ", ".join(dict.fromkeys(shown[:4]))

@@ -1,0 +1,85 @@
+"""What a report says against itself: a counting sentence against what it counts, a sentence against its own tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from adhere.evidence.claims.names import is_role
+from adhere.evidence.claims.printed import CROSSES, TICKS, plain
+from adhere.evidence.read.document import Document, Table
+from adhere.evidence.statements.assessments import Contradiction, Quote, Statement
+from adhere.evidence.statements.cells import counts
+from adhere.evidence.statements.extract import why_none
+from adhere.evidence.statements.grids import Grids
+from adhere.evidence.statements.wording import stem, wording
+
+_MARKED = re.compile(
+    r"[;,.]\s*(?:and\s+|of which\s+)?(?P<count>\d{1,5})\s+(?:were\s+|are\s+)?(?:\w+ly\s+)?(?P<what>[a-z]+ed)\b",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(
+    r"\b(?:extracted|listed|collected|identified|tabulated|enumerated|found|reported)\b", re.IGNORECASE
+)
+
+
+def contradictions(document: Document, statements: Sequence[Statement], grids: Grids) -> Iterator[Contradiction]:
+    """Every sentence of a report that its own tables contradict.
+
+    What a table lists is counted by its rows and their ticks. What is said of two models over several benchmarks is
+    counted over the table that has both.
+    """
+    lists = {stem(plain(t.headers[0][0])): t for t in document.tables if t.headers and _is_list(t)}
+    told: set[tuple[str, str]] = set()
+    for statement in statements:
+        if why_none(statement.text) == "fragment":
+            continue  # `5 Extraction Claims` is a heading
+        for found in (*_counts(document, statement, lists), *_leads(document, statement, grids)):
+            if (found.statement.text, found.reason) not in told:
+                told.add((found.statement.text, found.reason))
+                yield found
+
+
+def _is_list(table: Table) -> bool:
+    """Whether a table lists things of one kind, which its corner names: no models, benchmarks or categories."""
+    corner = plain(table.headers[0][0]).lower() if table.headers[0] else ""
+    return bool(re.fullmatch(r"[a-z]+", corner)) and not any(
+        is_role(role, corner) for role in ("models", "benchmarks", "categories")
+    )
+
+
+def _counts(document: Document, statement: Statement, lists: dict[str, Table]) -> Iterator[Contradiction]:
+    """`20 claims were extracted` over a table of 18 claims, `2 verified` over two ticks."""
+    if not _LISTED.search(statement.text):
+        return
+    for number in wording(statement.text).numbers:
+        table = lists.get(stem(number.noun)) if number.noun and not number.unit and not number.bound else None
+        if table is None:
+            continue
+        if number.value != len(table.rows):
+            yield _against(
+                document,
+                statement,
+                table.line,
+                f"it says {number.text} {number.noun}; the {table.name} lists {len(table.rows)}",
+            )
+        marked = _MARKED.search(statement.text, number.end)
+        column = next(iter(table.columns_called(marked["what"])), None) if marked else None
+        if marked and column is not None:
+            cells = [plain(row.cells[column].text).strip() for row in table.rows if column < len(row.cells)]
+            ticks = sum(cell in TICKS or cell.lower() in {"yes", "true"} for cell in cells)
+            is_marked = all(cell in TICKS | CROSSES or cell.lower() in {"yes", "no", "true", "false"} for cell in cells)
+            if is_marked and ticks != int(marked["count"]):
+                reason = f"it says {marked['count']} {marked['what']}; {ticks} rows of the {table.name} are marked so"
+                yield _against(document, statement, table.line, reason)
+
+
+def _leads(document: Document, statement: Statement, grids: Grids) -> Iterator[Contradiction]:
+    """`A outperforms B on eight out of ten benchmarks` over the table that has both."""
+    found = counts(wording(statement.text), grids, statement.line)
+    if found is not None and found.finding == "denied":
+        yield _against(document, statement, found.cells[0].line, found.reason)
+
+
+def _against(document: Document, statement: Statement, line: int, reason: str) -> Contradiction:
+    return Contradiction(statement, Quote(document.name, line, document.line(line).strip()[:400]), reason)

@@ -1,0 +1,107 @@
+"""One call of `adhere claims --sources`: statements, their verdicts, and what the report says against itself."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from adhere.errors import UsageError
+from adhere.evidence.check import read_all
+from adhere.evidence.claims.names import benchmark_key
+from adhere.evidence.claims.sheets import sheets_of
+from adhere.evidence.read.document import Document
+from adhere.evidence.reviewers import open_reviewers
+from adhere.evidence.statements.assessments import (
+    VERDICTS,
+    Assessment,
+    Contradiction,
+    Quality,
+    SourceUse,
+    Statement,
+    Statements,
+)
+from adhere.evidence.statements.calibration import with_confidence
+from adhere.evidence.statements.contradictions import contradictions
+from adhere.evidence.statements.extract import extract, given_statements
+from adhere.evidence.statements.grids import Grids
+from adhere.evidence.statements.judge import Sources, judge
+from adhere.evidence.statements.reviews import review
+
+MOST_STATEMENTS = 5_000
+_LINK = re.compile(r"https?://[^\s<>)\]\"']+")
+
+
+def examine_statements(
+    reports: Sequence[Path], sources: Sequence[Path], *, given: Path | None = None, reviewers: Sequence[str] = ()
+) -> Statements:
+    """Hold the statements of reports, or those of a file, against sources.
+
+    Raises:
+        UsageError: Nothing to hold or nothing to hold it against, a document that cannot be read, or more than
+            5,000 statements.
+    """
+    if not sources:
+        raise UsageError("Statements need sources: adhere claims REPORT.md --sources PAPER…")
+    if not reports and given is None:
+        raise UsageError("Name a report, or a file of statements by --statements FILE.")
+    documents = read_all(reports) if reports else []
+    statements: list[Statement] = list(given_statements(given)) if given else []
+    left: Counter[str] = Counter()
+    for document in documents if given is None else []:
+        found = extract(document)
+        statements += found.statements
+        left.update(found.left_out)
+    if len(statements) > MOST_STATEMENTS:
+        raise UsageError(f"{len(statements)} statements; up to {MOST_STATEMENTS} are read at a time. Split the report.")
+    held = Sources.of(read_all(sources))
+    judged = [with_confidence(judge(statement, held)) for statement in statements]
+    reviews = None
+    if reviewers:
+        models = open_reviewers(reviewers)
+        try:
+            judged, reviews = review(judged, held, models)
+        finally:
+            for model in models:
+                model.close()
+    said = [item for document in documents for item in _against_itself(document)]
+    return Statements(tuple(judged), _quality(judged, left, documents, held.documents), tuple(said), reviews)
+
+
+def _against_itself(document: Document) -> list[Contradiction]:
+    own = [Statement(sentence.text, document.name, sentence.line) for sentence in document.sentences]
+    return list(contradictions(document, own, Grids(sheets_of(document))))
+
+
+def _quality(
+    judged: Sequence[Assessment], left: Counter[str], reports: Sequence[Document], sources: Sequence[Document]
+) -> Quality:
+    counted = Counter(item.verdict for item in judged)
+    rests = Counter(
+        file
+        for item in judged
+        if item.verdict in {"supported", "denied", "partly"}
+        for file in {q.file for q in item.evidence}
+    )
+    text = "\n".join(line for report in reports for line in report.lines)
+    squashed = benchmark_key(text)
+    uses = tuple(SourceUse(source.name, _is_cited(source, squashed), rests[source.name]) for source in sources)
+    links = dict.fromkeys(link.rstrip(".,;") for link in _LINK.findall(text))
+    inside = "\n".join(line for source in sources for line in source.lines[:200]) + " ".join(
+        source.name for source in sources
+    )
+    absent = tuple(link for link in links if _number_of(link) and _number_of(link) not in inside)
+    return Quality(len(judged), {verdict: counted[verdict] for verdict in VERDICTS}, dict(left), uses, absent)
+
+
+def _is_cited(source: Document, text: str) -> bool:
+    """Whether a report names a source: by its title, or its file's name."""
+    names = [benchmark_key(source.title), benchmark_key(source.name.rpartition(".")[0])]
+    return any(len(name) >= 6 and name in text for name in names)
+
+
+def _number_of(link: str) -> str:
+    """What tells a paper's address from others: an arXiv number, or a DOI."""
+    found = re.search(r"\b\d{4}\.\d{4,5}\b|10\.\d{4,}/\S+", link)
+    return found.group() if found else ""

@@ -1,0 +1,164 @@
+"""The tables of sources by the keys of their labels, so that a statement finds the cells that it names."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from adhere.evidence.claims.names import Tuning, benchmark_key, benchmark_name, is_known, is_role, without_pictures
+from adhere.evidence.claims.printed import PrintedNumber, plain
+from adhere.evidence.claims.values import Sheet
+from adhere.evidence.statements.lexicon import pattern
+from adhere.evidence.statements.wording import Wording, name_key, stem
+
+Axis = Literal["row", "column"]
+MOST_WORDS = 5  # of a label
+_GAP = re.compile(r"[\s\-/(]{0,2}")
+_PARENTHESIS = re.compile(r"\s*[(\[\uff08][^()\[\]\uff08\uff09]*[)\]\uff09]\s*|[#%*]")
+_SPEED, _AVERAGE = pattern("order", "speed"), pattern("order", "average")
+_SPEEDS = frozenset({"faster", "slower", "fast", "slow", "speed"})
+
+
+class Figure(NamedTuple):
+    """A number of a table with its labels, be it a score or not."""
+
+    document: str
+    line: int
+    row: int
+    column: int
+    row_label: str
+    column_label: str
+    printed: PrintedNumber
+    direction: str = "higher"
+    tuning: Tuning = ""
+    role: str = ""
+
+
+class Mention(NamedTuple):
+    """A label of a table in a statement; `is_exact` is false where it is named without its parenthesis, or loosely."""
+
+    start: int
+    end: int
+    axis: Axis
+    position: int
+    is_exact: bool = True
+
+
+class Grid:
+    """A table's numbers by row and column, and the keys of what stands around them."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        table, name = sheet.table, sheet.document.name
+        self.sheet = sheet
+        self.told = [sheet.document.title, table.caption, table.lead, *table.headings]
+        self.figures: dict[tuple[int, int], list[Figure]] = defaultdict(list)
+        texts = [*self.told, *(row.section for row in table.rows), *itertools.chain(*table.headers)]
+        texts += [cell.text for row in table.rows for cell in row.cells if cell.number is None]
+        self.around = frozenset(key for text in dict.fromkeys(texts) for key in _keys_around(plain(text)))
+        for v in sheet.values():
+            tuning: Tuning = v.model.tuning if v.model else ""
+            place = (name, v.line, v.row, v.column, v.row_label, v.column_label)
+            self.figures[v.row, v.column].append(Figure(*place, v.printed, v.direction, tuning, v.role))
+        for r, row in enumerate(table.rows):
+            for c, cell in enumerate(row.cells[1:], start=1):
+                if (r, c) not in sheet.cells and c < len(sheet.column_labels):
+                    place = (name, row.line, r, c, plain(row.cells[0].text), sheet.column_labels[c])
+                    self.figures[r, c] += [Figure(*place, part.number) for part in cell.parts if part.number]
+        self.labels = list(self._labels())
+
+    def _labels(self) -> Iterator[tuple[Axis, int, str]]:
+        """Every label with its place."""
+        sheet, table = self.sheet, self.sheet.table
+        first = max(1, sheet.first_column if sheet.cells else 1)
+        for r in {row for row, _ in self.figures}:
+            texts = [sheet.row_labels[r], sheet.row_models[r], *(plain(c.text) for c in table.rows[r].cells[:first])]
+            yield from (("row", r, text) for text in dict.fromkeys(texts) if text)
+        for c in {column for _, column in self.figures}:
+            texts = [sheet.column_labels[c], *(plain(header[c]) for header in table.headers if c < len(header))]
+            yield from (("column", c, text) for text in dict.fromkeys(texts) if text)
+
+    def loosely_named(self, stated: Wording, axis: Axis) -> Iterator[Mention]:
+        """The labels of several words of which a statement has each, in whatever order (`#Total Params`)."""
+        words = [(start, end, stem(token)) for start, end, token in stated.tokens]
+        for own, position, label in self.labels:
+            wanted = [stem(word) for word in re.findall(r"[^\W\d_]{3,}", _PARENTHESIS.sub(" ", label))]
+            if own == axis and len(wanted) > 1:
+                places = [next(((s, e) for s, e, word in words if _is_like(word, want)), (-1, -1)) for want in wanted]
+                if min(places) >= (0, 0):
+                    yield Mention(*max(places), axis, position, is_exact=False)
+
+
+class Grids:
+    """The tables of all sources."""
+
+    def __init__(self, sheets: Iterable[Sheet]) -> None:
+        self.grids = [Grid(sheet) for sheet in sheets]
+        self._places: dict[str, set[tuple[int, Axis, int, bool]]] = defaultdict(set)
+        for number, grid in enumerate(self.grids):
+            for axis, position, label in grid.labels:
+                shown = without_pictures(label)
+                for text, is_exact in ((shown, True), (_PARENTHESIS.sub(" ", shown).strip(), False)):
+                    for key in label_keys(text):
+                        self._places[key].add((number, axis, position, is_exact))
+
+    def mentions(self, stated: Wording) -> dict[int, list[Mention]]:
+        """The labels that a statement names, by table; a label inside a longer one is not meant."""
+        found: dict[int, dict[tuple[Axis, int], Mention]] = defaultdict(dict)
+        words = stated.tokens
+        for length in range(min(MOST_WORDS, len(words)), 0, -1):
+            for at in range(len(words) - length + 1):
+                piece = words[at : at + length]
+                if not all(_GAP.fullmatch(stated.text[a[1] : b[0]]) for a, b in itertools.pairwise(piece)):
+                    continue
+                start, end = piece[0][0], piece[-1][1]
+                for key in _keys_of_words(stated.text[start:end]):
+                    for number, axis, position, is_exact in sorted(self._places.get(key, ()), key=lambda p: not p[3]):
+                        found[number].setdefault((axis, position), Mention(start, end, axis, position, is_exact))
+        for number, places in found.items():
+            axes = {axis for axis, _ in places}
+            for missing in ("row", "column"):
+                if missing not in axes:
+                    loose = self.grids[number].loosely_named(stated, missing)
+                    places.update({(m.axis, m.position): m for m in loose})
+        return {number: _outermost(list(places.values())) for number, places in found.items()}
+
+
+def label_keys(label: str) -> set[str]:
+    """The keys of a label: as a name, and its words without their endings."""
+    texts = {label, benchmark_name(label).name if is_known(label) else label}
+    keys = {key for text in texts for key in (benchmark_key(text), name_key(text), _stems(text))}
+    keys |= {"~average"} if is_role("aggregate", label) else set()
+    return (keys | ({"~speed"} if _SPEED.search(label) else set())) - {""}
+
+
+def _keys_of_words(text: str) -> set[str]:
+    """The keys under which a piece of a statement may name a label."""
+    text = text.removesuffix("'s").removesuffix("’s")
+    keys = {benchmark_key(text), name_key(text), _stems(text)} - {""}
+    keys |= {"~average"} if _AVERAGE.fullmatch(text) else set()
+    return keys | ({"~speed"} if text.lower() in _SPEEDS else set())
+
+
+def _stems(text: str) -> str:
+    words = re.findall(r"[^\W\d_]{3,}", text)
+    return "~" + "".join(stem(word) for word in words) if words and text.replace(" ", "").isalpha() else ""
+
+
+def _is_like(word: str, label: str) -> bool:
+    """Whether a word is that of a label, which may be cut short (`Params`, `Emb`)."""
+    return word == label or word.startswith(label) or (len(word) >= 5 and label.startswith(word[:5]))
+
+
+def _keys_around(text: str) -> Iterator[str]:
+    for word in re.findall(r"[\w.+@-]*[\w+]", text):
+        yield from (benchmark_key(word), name_key(word), "~" + stem(word))
+
+
+def _outermost(mentions: list[Mention]) -> list[Mention]:
+    def is_inside(one: Mention, other: Mention) -> bool:
+        return other.start <= one.start and one.end <= other.end and other.end - other.start > one.end - one.start
+
+    return sorted(one for one in mentions if not any(is_inside(one, other) for other in mentions))

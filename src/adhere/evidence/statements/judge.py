@@ -1,0 +1,179 @@
+"""A verdict for each statement: what tables and passages of the sources say of it together."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adhere.evidence.claims.printed import EPSILON
+from adhere.evidence.claims.sheets import sheets_of
+from adhere.evidence.read.document import Document
+from adhere.evidence.statements.assessments import Assessment, Quote, Statement, Verdict
+from adhere.evidence.statements.cells import Reading, readings
+from adhere.evidence.statements.grids import Grids
+from adhere.evidence.statements.lexicon import pattern
+from adhere.evidence.statements.passages import Passage, Search, passages_of
+from adhere.evidence.statements.prose import RELATED, Match, match
+from adhere.evidence.statements.quantities import Quantity, agrees, quantities
+from adhere.evidence.statements.wording import Wording, search_words, wording
+
+MOST_QUOTES = 3
+MAX_QUOTED = 600
+_ORDER = {"supported": 0, "denied": 1, "near": 2, "far": 3}
+
+
+@dataclass(slots=True)
+class Sources:
+    """The documents against which statements are held, ready to be searched."""
+
+    documents: Sequence[Document]
+    passages: list[Passage]
+    search: Search
+    grids: Grids
+    rarity: dict[str, float]
+    numbers: list[Quantity]
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> Sources:
+        """Read passages and tables of documents."""
+        passages = [passage for document in documents for passage in passages_of(document)]
+        counted: Counter[str] = Counter()
+        for passage in passages:
+            counted.update(search_words(passage.text))
+        total = len(passages)
+        rarity = {word: math.log(1 + (total - n + 0.5) / (n + 0.5)) for word, n in counted.items()}
+        grids = Grids(sheet for document in documents for sheet in sheets_of(document))
+        numbers = {(q.value, q.unit, q.noun): q for passage in passages for q in quantities(passage.text)}
+        return cls(
+            documents, passages, Search(passages), grids, rarity, sorted(numbers.values(), key=lambda q: q.value)
+        )
+
+    def absent(self, stated: Wording) -> str:
+        """The first name or number of a statement that no source has; empty where each stands somewhere."""
+        for name in stated.names:
+            words = [word for word in search_words(name.text) if word]
+            if name.is_sure and not (name.key in self.rarity or all(word in self.rarity for word in words)):
+                return name.text
+        for number in stated.numbers:
+            if (
+                not number.is_inner
+                and not number.bound
+                and number.unit not in {"share", "times"}
+                and not self._has(number)
+            ):
+                return number.text
+        return ""
+
+    def _has(self, number: Quantity) -> bool:
+        """Whether any source prints a number, whatever of."""
+        for scale in (1.0, 100.0, 0.01):
+            low, high = ((number.value + sign * number.half) * scale + sign * EPSILON for sign in (-1, 1))
+            first, last = (bisect.bisect_left(self.numbers, end, key=lambda q: q.value) for end in (low, high))
+            if any(agrees(number, other) for other in self.numbers[first:last]):
+                return True
+        return False
+
+    def quote(self, name: str, line: int) -> Quote:
+        """A line of a source as it stands there."""
+        document = next(document for document in self.documents if document.name == name)
+        text = document.line(line).strip()
+        return Quote(name, line, text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…")
+
+
+def judge(statement: Statement, sources: Sources) -> Assessment:
+    """The verdict of programs on one statement; of one in two parts, of each part where the whole cannot be told."""
+    found = _judge(statement, statement.text, sources)
+    if found.verdict in {"supported", "denied"}:
+        return found
+    parts = clauses(statement.text)
+    judged = [_judge(statement, part, sources) for part in parts]
+    verdicts = [part.verdict for part in judged]
+    if not parts:
+        return found
+    quotes = tuple(dict.fromkeys(quote for part in judged for quote in part.evidence))[:MOST_QUOTES]
+    if "denied" in verdicts and set(verdicts) <= {"denied", "supported"}:
+        return next(part for part in judged if part.verdict == "denied")
+    if set(verdicts) == {"supported"}:
+        return Assessment(statement, "supported", "parts", quotes, "each of its parts stands in the sources")
+    if set(verdicts) == {"supported", "not found"}:
+        lost = next(part for part, verdict in zip(parts, verdicts, strict=True) if verdict == "not found")
+        return Assessment(statement, "partly", "parts", quotes, f"nothing in the sources says: {lost}")
+    return found
+
+
+_JOINT = pattern("statements", "joint")
+
+
+def clauses(text: str) -> list[str]:
+    """The two parts of a statement that each say something; none where it is one.
+
+    The second part has the first one's subject where it begins with its verb.
+    """
+    found = _JOINT.search(text)
+    if found is None:
+        return []
+    one, other = text[: found.start()], text[found.end() :]
+    if min(len(one.split()), len(other.split())) < 3:
+        return []
+    names = [name for name in wording(one).names if name.is_sure]
+    return [one, other if not names or any(n.is_sure for n in wording(other).names) else f"{names[0].text} {other}"]
+
+
+def _judge(statement: Statement, text: str, sources: Sources) -> Assessment:
+    stated = wording(text)
+    read = sorted(readings(stated, sources.grids), key=lambda reading: -reading.exactness)
+    matches = [match(stated, passage, sources.rarity) for passage in sources.search.best(text)]
+    matches = [_of_row(found) if found.passage.kind == "row" and found.kind != "words" else found for found in matches]
+    matches.sort(key=lambda found: (_ORDER[found.standing], -found.score))
+    return _verdict(statement, stated, read, matches, sources)
+
+
+def _of_row(found: Match) -> Match:
+    """A row holds many numbers: which of them is meant only its labels tell, and `cells` reads those."""
+    return found._replace(standing="near", kind="words")
+
+
+def _verdict(
+    statement: Statement, stated: Wording, read: Sequence[Reading], matches: Sequence[Match], sources: Sources
+) -> Assessment:
+    first = matches[0] if matches else None
+    if first and first.standing == "supported":
+        return _from_passage("supported", statement, first)
+    # A table that is named in full goes before one that is named in part; two that differ leave an order open.
+    read = [reading for reading in read if reading.exactness == read[0].exactness]
+    findings = {reading.finding for reading in read}
+    is_open = len(findings) > 1 and read[0].kind == "order"
+    for finding in ("supported", "denied"):
+        if finding in findings and not is_open:
+            reading = next(reading for reading in read if reading.finding == finding)
+            return _from_table(reading.finding, statement, reading, sources)
+    if first and first.standing == "denied":
+        return _from_passage("denied", statement, first)
+    absent = sources.absent(stated)
+    if absent:
+        return Assessment(statement, "not found", "names", _quotes(matches[:1]), f"no source has {absent}")
+    if max((found.related for found in matches), default=0.0) < RELATED:
+        return Assessment(statement, "not found", "nothing", (), "no passage of the sources speaks of it")
+    reason = "a passage speaks of it, but a program cannot compare the two"
+    return Assessment(statement, "cannot tell", "words", _quotes(matches[:1]), reason)
+
+
+def _from_passage(verdict: Verdict, statement: Statement, found: Match) -> Assessment:
+    reason = {
+        "supported": "its numbers and names stand together in this passage",
+        "denied": f"this passage prints {found.instead}{f' instead of {found.missing[0]}' if found.missing else ''}",
+    }[verdict]
+    return Assessment(statement, verdict, found.kind, _quotes([found]), reason)
+
+
+def _quotes(matches: Sequence[Match]) -> tuple[Quote, ...]:
+    return tuple(Quote(m.passage.file, m.passage.line, m.passage.text[:MAX_QUOTED]) for m in matches[:MOST_QUOTES])
+
+
+def _from_table(verdict: Verdict, statement: Statement, found: Reading, sources: Sources) -> Assessment:
+    places = dict.fromkeys((value.document, value.line) for value in found.cells)
+    quotes = tuple(sources.quote(*place) for place in list(places)[:MOST_QUOTES])
+    return Assessment(statement, verdict, f"table {found.kind}", quotes, found.reason)

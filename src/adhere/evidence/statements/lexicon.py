@@ -1,0 +1,31 @@
+"""The words and patterns of `words.toml`, read once."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from importlib import resources
+from typing import Any
+
+
+@functools.cache
+def data(room: str) -> dict[str, Any]:
+    """Everything that stands under a heading."""
+    text = resources.files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
+    found: dict[str, Any] = tomllib.loads(text)[room]
+    return found
+
+
+def words(room: str, name: str) -> list[str]:
+    """The words under a name."""
+    return str(data(room)[name]).split()
+
+
+@functools.cache
+def pattern(room: str, name: str, **parts: str) -> re.Pattern[str]:
+    """The pattern under a name, with `{PART}` filled in; it is of any case, and its line breaks do not count."""
+    text = str(data(room)[name]).replace("\n", "")
+    for part, filled in parts.items():
+        text = text.replace(f"{{{part}}}", filled)
+    return re.compile(text, re.IGNORECASE)

@@ -1,0 +1,260 @@
+"""Holds a statement against passages: do its numbers and names stand together, or another number in their place?"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from adhere.evidence.claims.names import benchmark_key
+from adhere.evidence.statements.lexicon import pattern
+from adhere.evidence.statements.passages import Passage
+from adhere.evidence.statements.quantities import Quantity, agrees, is_counted, is_derived, is_specific
+from adhere.evidence.statements.wording import Name, Wording, opposes, quantifiers, stem, wording
+
+Standing = Literal["supported", "denied", "near", "far"]
+QUOTED = 0.6  # of a statement's words in their order, where the passage has each that tells: a quotation
+COVERED = 0.4  # of its words, where its numbers and names are all there …
+SPECIFIC = 0.25  # … and one of the numbers is a date or has three figures
+DENIED = 0.6  # of its words, where one number or one name is another
+REPEATED = 0.7  # of its words in their order, where one name is another
+RELATED = 0.3
+UNKNOWN = 4.0  # the weight of a word that no source has
+_NEAR = 6  # words on each side of a number that say what it is of
+_COMPARES = pattern("wording", "compares")
+_FROM_TO = re.compile(r"\bfrom\b.{1,80}\bto\b", re.IGNORECASE)
+
+
+class Match(NamedTuple):
+    """How far one passage says what a statement says.
+
+    `related` is the share of its words that stand there, `missing` are the numbers and names that do not, `instead` is
+    what the passage prints in the place of the first of them.
+    """
+
+    passage: Passage
+    standing: Standing
+    kind: str
+    score: float
+    related: float
+    missing: tuple[str, ...] = ()
+    instead: str = ""
+
+
+def match(stated: Wording, passage: Passage, rarity: Mapping[str, float]) -> Match:
+    """Compare a statement with a passage."""
+    return _Comparison(stated, passage, rarity).result()
+
+
+class _Comparison:
+    """One statement beside one passage."""
+
+    def __init__(self, stated: Wording, passage: Passage, rarity: Mapping[str, float]) -> None:
+        self.stated, self.passage = stated, passage
+        self.source, self.near, self.around = wording(passage.text), wording(passage.near), wording(passage.context)
+        texts = ((self.source, 1.0), (self.near, 0.7), (self.around, 0.5))
+        self.covered = _coverage(stated.bare, texts, rarity)
+        self.related = _coverage(stated.stems, texts, rarity)
+        self.ordered = _in_order(stated, self.source)
+        self.numbers = [number for number in stated.numbers if not number.is_inner]
+        self.names = [name for name in stated.names if name.is_sure]
+        self.lacking = [number for number in self.numbers if not self._stands(number)]
+        self.absent = [name for name in self.names if not _is_named(name, self.source, self.near, self.around)]
+
+    def result(self) -> Match:
+        """The passage's standing."""
+        facts = len(self.numbers) + len(self.names)
+        lost = len(self.lacking) + len(self.absent)
+        score = self.covered + 0.5 * (facts - lost) / max(facts, 1) + (0.1 if not lost else 0.0)
+        missing = tuple([number.text for number in self.lacking] + [name.text for name in self.absent])
+        standing, kind, instead = self._standing()
+        return Match(self.passage, standing, kind, score, self.related, missing, instead)
+
+    def _standing(self) -> tuple[Standing, str, str]:
+        if not self.lacking and not self.absent:
+            return self._complete()
+        if self.covered >= DENIED and not self.absent and self._own_facts():
+            instead = self._instead(self.lacking[0])
+            if instead is not None:
+                return "denied", "number", instead.text
+        if len(self.absent) == 1 and not self.lacking:
+            other = self._other_name(self.absent[0])
+            if other:
+                return "denied", "name", other
+        return ("near" if self.related >= RELATED else "far"), "words", ""
+
+    def _complete(self) -> tuple[Standing, str, str]:
+        """Numbers and names are all there: does the passage say the same of them?"""
+        stated, source = self.stated, self.source
+        against = opposes(stated, source)
+        if self._is_swapped():
+            return "denied", "pairing", "them the other way round"
+        if against:
+            is_said = (self.numbers and self.covered >= DENIED) or self.ordered >= 0.8
+            return ("denied", "direction", "the opposite") if is_said and against == "way" else ("near", "words", "")
+        begins = next((name for name in stated.names if not name.is_sure), None)
+        is_begun = begins is None or any(stem(begins.text) in text.stems for text in (source, self.near, self.around))
+        if quantifiers(stated) - quantifiers(source):
+            return "near", "words", ""
+        is_whole = all(_has(word, source) for word in stated.bare)
+        if is_whole and len(stated.stems) >= 3 and self.ordered >= QUOTED:
+            return "supported", "quotation", ""
+        least = SPECIFIC if any(is_specific(number) for number in self.numbers) else COVERED
+        if self.numbers and self.covered >= least and self._own_facts() and is_begun and not self._has_rival():
+            return "supported", "numbers and names", ""
+        return ("near" if self.related >= RELATED else "far"), "words", ""
+
+    def _stands(self, number: Quantity) -> bool:
+        """Whether the passage prints a number, of the same thing, or two numbers that it follows from."""
+        for text in (self.source, self.near):
+            if any(agrees(number, other) and _same_noun(number, other) for other in text.numbers):
+                return True
+        return is_derived(number, self.stated.text, self.source.numbers)
+
+    def _own_facts(self) -> bool:
+        """Whether a number of the statement, or what stands in its place, is in the passage itself, not around it."""
+        if not self.numbers:
+            return True
+        return any(
+            number in self.lacking or any(agrees(number, o) for o in self.source.numbers) for number in self.numbers
+        ) or any(is_derived(number, self.stated.text, self.source.numbers) for number in self.numbers)
+
+    def _instead(self, number: Quantity) -> Quantity | None:
+        """The number that a passage prints where a statement has another: of the same unit, between the same words."""
+        taken = [o for o in self.source.numbers if any(agrees(own, o) for own in self.numbers if own is not number)]
+        own = _around(number, self.stated)
+        best: tuple[float, Quantity] | None = None
+        for other in self.source.numbers:
+            if other in taken or not _is_alike(number, other):
+                continue
+            if number.noun and other.noun and stem(number.noun) != stem(other.noun):
+                continue
+            shared = len(own & _around(other, self.source)) / max(len(own), 1)
+            if shared >= 0.4 and (best is None or shared > best[0]):
+                best = shared, other
+        return best[1] if best else None
+
+    def _other_name(self, name: Name) -> str:
+        """The name for which a statement that repeats the passage has another; not one that it compares with."""
+        if self.ordered < REPEATED or _COMPARES.search(self.stated.text) or not name.start:
+            return ""
+        one = [stem(token) for _, _, token in self.stated.tokens]
+        other = [stem(token) for _, _, token in self.source.tokens]
+        at = next(place for place, (start, _, _) in enumerate(self.stated.tokens) if start >= name.start)
+        for tag, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+            if tag == "replace" and a <= at < b and b - a <= 3 and d - c <= 3:
+                begin, end = self.source.tokens[c][0], self.source.tokens[d - 1][1]
+                if any(begin <= theirs.start < end and theirs.is_sure for theirs in self.source.names):
+                    return self.source.text[begin:end]
+        return ""
+
+    def _is_swapped(self) -> bool:
+        """Whether two numbers, of two names or of two ends, are the other way round in the passage."""
+        places = [next((o.start for o in self.source.numbers if agrees(q, o)), -1) for q in self.numbers]
+        if len(places) < 2 or -1 in places[:2] or len(set(places[:2])) < 2:
+            return False
+        if len(self.numbers) == 2 and _FROM_TO.search(self.stated.text) and _FROM_TO.search(self.source.text):
+            return places[0] > places[1]
+        owners = [self._owner(number) for number in self.numbers[:2]]
+        if None in owners or owners[0] == owners[1]:
+            return False
+        theirs = [_place_of(name, self.source) for name in owners if name]
+        return -1 not in theirs and (theirs[0] < theirs[1]) != (places[0] < places[1])
+
+    def _owner(self, number: Quantity) -> Name | None:
+        """The name right behind a number, else right before it: `4.6 points on Multi-IF`."""
+        behind = [name for name in self.names if 0 <= name.start - number.end <= 16]
+        before = [name for name in self.names if 0 <= number.start - name.end <= 16]
+        return behind[0] if behind else before[-1] if before else None
+
+    def _has_rival(self) -> bool:
+        """Whether the passage has another number of the same thing that stands nearer to the statement's words."""
+        if self.covered >= 0.85:
+            return False
+        for number in self.numbers:
+            alike = [
+                o
+                for o in self.source.numbers
+                if _is_alike(number, o) and number.noun and stem(o.noun) == stem(number.noun)
+            ]
+            own = [o for o in alike if agrees(number, o)]
+            if len(alike) > 1 and own and len(self.numbers) < len(alike):
+                words = self.stated.stems
+                nearness = {o: len(words & _around(o, self.source)) for o in alike}
+                if max(nearness.values()) > nearness[own[0]] or nearness[own[0]] == min(nearness.values()):
+                    return True
+        return False
+
+
+def _coverage(words: Iterable[str], texts: Sequence[tuple[Wording, float]], rarity: Mapping[str, float]) -> float:
+    """The share of words that stand in texts; rare ones, and some texts, count more."""
+    total = shared = 0.0
+    for word in words:
+        weight = rarity.get(word, UNKNOWN)
+        total += weight
+        shared += weight * next((counts for text, counts in texts if _has(word, text)), 0.0)
+    return shared / total if total else 1.0
+
+
+def _has(word: str, text: Wording) -> bool:
+    if word in text.stems or word in text.keys:
+        return True
+    return len(word) >= 4 and any(word[:5] == other[:5] and abs(len(word) - len(other)) <= 4 for other in text.stems)
+
+
+def _in_order(stated: Wording, source: Wording) -> float:
+    """The share of a statement's words that a passage has in the same order."""
+    one, other = ([stem(token) for _, _, token in text.tokens] for text in (stated, source))
+    if not one:
+        return 0.0
+    blocks = difflib.SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks) / len(one)
+
+
+def _same_noun(one: Quantity, other: Quantity) -> bool:
+    if not one.noun or not other.noun or one.unit or other.unit:
+        return True
+    return stem(one.noun) == stem(other.noun) or not is_counted(one) or not is_counted(other)
+
+
+def _is_alike(one: Quantity, other: Quantity) -> bool:
+    """Whether two numbers can be of one thing: the same unit, and neither a part of a name."""
+    units = {one.unit, other.unit}
+    return not other.is_inner and (len(units) == 1 or units == {"%", "share"})
+
+
+def _is_named(name: Name, *texts: Wording) -> bool:
+    """Whether texts name something: as it is, by its parts, or written out (`RL`: reinforcement learning)."""
+    keys = {
+        name.key,
+        benchmark_key(name.text),
+        *(benchmark_key(name.text.removesuffix(end)) for end in ("s", "'s", "’s")),
+    }
+    if any(keys & text.keys for text in texts):
+        return True
+    parts = [part for part in re.split(r"[\s\-/]", name.text) if part]
+    if not any(char.isdigit() for char in name.text) and all(
+        any(stem(part) in text.stems for text in texts) for part in parts
+    ):
+        return True
+    short = name.text.rstrip("s")
+    return short.isupper() and 2 <= len(short) <= 5 and any(_is_written_out(short.lower(), text) for text in texts)
+
+
+def _is_written_out(letters: str, text: Wording) -> bool:
+    firsts = "".join(token[0].lower() for _, _, token in text.tokens)
+    return letters in firsts
+
+
+def _place_of(name: Name, source: Wording) -> int:
+    found = source.text.lower().find(name.text.lower())
+    return found if found >= 0 else next((other.start for other in source.names if other.key == name.key), -1)
+
+
+def _around(number: Quantity, text: Wording) -> set[str]:
+    """The stems of the words around a number."""
+    at = next((place for place, (start, _, _) in enumerate(text.tokens) if start >= number.start), len(text.tokens))
+    near: Sequence[tuple[int, int, str]] = text.tokens[max(0, at - _NEAR) : at + _NEAR + 1]
+    words: Iterable[str] = (part for _, _, token in near for part in re.split(r"[-/]", token))
+    return {stem(word) for word in words if stem(word) in text.stems}

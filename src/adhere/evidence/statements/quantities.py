@@ -1,0 +1,250 @@
+"""The numbers of a sentence with their units: digits, words, percent, fractions, dates, bounds ("more than 80 %")."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from adhere.evidence.claims.printed import EPSILON, MAX_DIGITS
+from adhere.evidence.statements.lexicon import data, pattern
+
+ABOUT = 0.05  # "about 5 million" allows this share; without the word only rounding does
+_DATA = data("numbers")
+_WORDS = {word: float(n) for name in ("ones", *_DATA["more"]) for n, word in enumerate(_DATA.get(name, name).split())}
+_WORDS |= {word: 10.0 * n for n, word in enumerate(_DATA["tens"].split())} | {"dozen": 12.0}
+del _WORDS["_"]
+_CHINESE = {char: float(number) for number, char in enumerate(_DATA["chinese"])} | {"两": 2.0}
+_CHINESE_TENS = {"十": 10.0, "百": 100.0, "千": 1e3}
+_SCALES, _SECONDS, _BYTES = _DATA["scales"], _DATA["seconds"], _DATA["bytes"]
+_MONTH, _SCALE = _DATA["month"], _DATA["scale"]
+_MONTHS = {name: n for n, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), start=1)}
+_NUMBER = "|".join(sorted(_WORDS, key=len, reverse=True))
+_ANY = pattern("numbers", "any", NUMBER=_NUMBER, SCALE=_SCALE, MONTH=_MONTH)
+_UNIT, _NOUN = pattern("numbers", "unit"), pattern("numbers", "noun")
+_BOUNDS = {name: pattern("numbers", name) for name in ("least", "most", "about")}
+_GAP, _RATE = pattern("numbers", "gap"), pattern("numbers", "rate")
+_OF = re.compile(r"(?:out\s+of\s+(?:the\s+)?$|\s+(?:out\s+)?of\s+(?:the\s+|all\s+)?\w+\s+\w+s\b)", re.IGNORECASE)
+_SIZE = re.compile(r"(?<![\d.])\d+(?:\.\d+)?[bm](?![a-z])", re.IGNORECASE)
+_JOINED = re.compile(r"\s*(?:to|and|or|–|-|,|至|到)\s*")
+MOST_SOURCES = 12  # numbers of a passage of which two are put together
+
+
+class Quantity(NamedTuple):
+    """A number of a text: `value` with its scale multiplied out, right to ± `half`.
+
+    `unit` is `%`, `times`, `date`, `s`, `bytes`, `share` (a fraction in words) or empty; `noun` is what is counted, as
+    it is printed; `bound` is `least`, `most`, `about` or empty. `is_inner` marks a size inside a name (`Foo-7B`).
+    """
+
+    start: int
+    end: int
+    text: str
+    value: float
+    half: float
+    unit: str = ""
+    noun: str = ""
+    bound: str = ""
+    is_inner: bool = False
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """Every number of a text, in its order; those inside names only where they are sizes."""
+    listed = list(_quantities(text))
+    for place, (one, other) in enumerate(itertools.pairwise(listed)):
+        # "3.2 to 4.3 times", "five and six layers": the first has the unit of the second.
+        if not one.unit and not one.noun and _JOINED.fullmatch(text[one.end : other.start]):
+            scale = re.search(rf"(?:{_SCALE})$", other.text, re.IGNORECASE)
+            times = _SCALES[scale.group().lower()] if scale and one.value < 1000 else 1.0
+            listed[place] = one._replace(
+                unit=other.unit, noun=other.noun, value=one.value * times, half=one.half * times
+            )
+    return tuple(listed)
+
+
+def _quantities(text: str) -> Iterator[Quantity]:
+    for match in _ANY.finditer(text):
+        kind = match.lastgroup if match.lastgroup not in {"scale", "scale2", "scale3", "over", "part", "half"} else ""
+        if match["named"]:
+            for size in _SIZE.finditer(match["named"]):
+                at = match.start() + size.start()
+                value = float(size.group()[:-1]) * _SCALES[size.group()[-1].lower()]
+                yield Quantity(at, at + len(size.group()), size.group(), value, value * 1e-9, is_inner=True)
+        elif kind in {"iso", "zh", "mdy", "dmy", "my"}:
+            yield _date(match)
+        elif (number := _value(match)) is not None:
+            found = _with_unit(text, match, *number)
+            if not match["word"] or _is_told(text, found):
+                yield found
+
+
+def _is_told(text: str, number: Quantity) -> bool:
+    """Whether a number word states a number: it counts something, or is of some (not "the shorter of the two")."""
+    is_of = _OF.search(text[max(0, number.start - 16) : number.start]) or _OF.match(text[number.end : number.end + 80])
+    return bool(number.unit or is_counted(number) or is_of)
+
+
+def _date(match: re.Match[str]) -> Quantity:
+    """A date as year · 10,000 + month · 100 + day; a month without a day has day 0."""
+    text = match.group().lower()
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    if match["iso"] or match["zh"]:
+        year, month, day = (*numbers, 0)[:3]
+    else:
+        year = next(number for number in reversed(numbers) if number > 31)
+        day = next((number for number in numbers if number <= 31), 0)
+        name = re.search(_MONTH, text)
+        month = _MONTHS[name.group()[:3]] if name else 0
+    return Quantity(match.start(), match.end(), match.group(), year * 1e4 + month * 100 + day, 0.0, "date")
+
+
+def _value(match: re.Match[str]) -> tuple[float, float, str] | None:
+    """The value of a match, half a unit of its last place, and what its own words say of the unit."""
+    if match["fraction"]:
+        over = {"a": 1.0, "an": 1.0, **_WORDS}.get((match["over"] or "a").lower(), 1.0)
+        return over / _DATA["fractions"][(match["part"] or "half").lower()], 0.02, "share"
+    if match["times"]:
+        return float(_DATA["times"][match["times"].lower()]), 0.0, "times"
+    if match["chinese"]:
+        return _chinese(match["chinese"]), 0.0, ""
+    scale = 1.0
+    for word in re.findall(r"[^\W\d_]+", match["scale"] or match["scale2"] or match["scale3"] or ""):
+        scale *= _SCALES.get(word.lower(), _SCALES.get(word.lower().rstrip("s"), 1.0))
+    if match["digits"]:
+        digits = match["digits"].replace(",", "").lower()
+        mantissa, _, power = digits.partition("e")
+        if len(digits) > MAX_DIGITS or abs(int(power or 0)) > MAX_DIGITS:
+            return None
+        decimals = len(mantissa.partition(".")[2])
+        return float(digits) * scale, 0.5 * 10.0 ** (int(power or 0) - decimals) * scale, ""
+    words = re.split(r"[\s-]", (match["word"] or "").lower())
+    value = (sum(_WORDS.get(word, 0.0) for word in words) or 1.0) + (0.5 if match["half"] else 0.0)
+    return (value * scale, 0.5 * scale if scale > 1 else 0.0, "") if value > 1 or scale > 1 else None
+
+
+def _chinese(text: str) -> float:
+    scale = next((_SCALES[end] for end in ("万亿", "亿", "万") if text.endswith(end)), 1.0)
+    total = last = 0.0
+    for char in text.rstrip("万亿"):
+        if char in _CHINESE:
+            last = last * 10 + _CHINESE[char]
+        else:
+            total, last = total + (last or 1.0) * _CHINESE_TENS[char], 0.0
+    return (total + last) * scale
+
+
+def _with_unit(text: str, match: re.Match[str], value: float, half: float, unit: str) -> Quantity:
+    start, end, noun = match.start(), match.end(), ""
+    before = text[max(0, start - 24) : start]
+    found = _UNIT.match(text, end)
+    word = found["unit"].lower() if found and found["unit"] else ""
+    singular = word.rstrip("s") if len(word) > 2 else word
+    if found and found["percent"]:
+        unit, end = "%", found.end()
+    elif found and found["times"]:
+        unit, end = "times", found.end()
+    elif singular in _SECONDS:
+        unit, end, value, half = (
+            "s",
+            found.end() if found else end,
+            value * _SECONDS[singular],
+            half * _SECONDS[singular],
+        )
+    elif word in _BYTES:
+        unit, end, value, half = "bytes", found.end() if found else end, value * _BYTES[word], half * _BYTES[word]
+    elif unit != "times":
+        noun = _noun(text[end : end + 60])
+    if re.search(r"[$€£]\s?$", before):
+        unit = "money"
+    bound = next((name for name, pattern in _BOUNDS.items() if pattern.search(before)), "")
+    return Quantity(start, end, text[start:end], value, half, unit, noun, bound)
+
+
+def _noun(behind: str) -> str:
+    """What a number counts: the first plural behind it, else the next word."""
+    found = _NOUN.match(behind)
+    return (found["noun"] or found["next"] or "").lower() if found else ""
+
+
+_SCORES = frozenset({"", "%", "share"})
+
+
+def is_compatible(one: Quantity, other: Quantity) -> bool:
+    """Whether two units can be of one thing: percent, shares and bare numbers can, seconds and bytes cannot."""
+    return one.unit == other.unit or (one.unit in _SCORES and other.unit in _SCORES) or "" in {one.unit, other.unit}
+
+
+def agrees(stated: Quantity, source: Quantity) -> bool:
+    """Whether a number may be said where the source prints another: rounding, percent, bounds."""
+    if "date" in {stated.unit, source.unit}:
+        return _agrees_in_date(stated, source)
+    if not is_compatible(stated, source):
+        return False
+    values = [source.value]
+    if stated.unit == "share" or (stated.unit == "%" and source.unit != "%" and source.value <= 1):
+        values.append(source.value / 100 if stated.unit == "share" else source.value * 100)
+    if stated.unit == "" and source.unit in {"%", "share"} and stated.value <= 1:
+        values.append(source.value / 100)
+    if source.unit == "share" and stated.unit == "%":
+        return abs(stated.value - 100 * source.value) <= 100 * source.half
+    return any(_fits(stated, source, value) for value in values)
+
+
+def _fits(stated: Quantity, source: Quantity, value: float) -> bool:
+    close = EPSILON * max(1.0, abs(value))
+    if stated.bound == "least" and source.bound != "most":
+        return stated.value - close <= value <= 1.35 * stated.value
+    if stated.bound == "most" and source.bound != "least":
+        return stated.value * 0.65 <= value <= stated.value + close
+    half = stated.half if value == source.value or stated.unit == "share" else max(stated.half, EPSILON)
+    if abs(stated.value - value) <= half + close:
+        return True
+    allowed = max(ABOUT * abs(value), half)
+    return "about" in {stated.bound, source.bound} and abs(stated.value - value) <= allowed
+
+
+def _agrees_in_date(stated: Quantity, source: Quantity) -> bool:
+    """A day may be told as its month or year; never the other way round."""
+    if stated.unit != "date":
+        return stated.value == source.value // 10_000
+    if source.unit != "date":
+        return False
+    return stated.value == (source.value if stated.value % 100 else source.value // 100 * 100)
+
+
+def is_specific(number: Quantity) -> bool:
+    """Whether a number is hardly there by chance: a date, or three figures that are not zero."""
+    return number.unit == "date" or len(re.sub(r"\D", "", number.text).strip("0")) >= 3
+
+
+def is_counted(number: Quantity) -> bool:
+    """Whether what stands behind a number is a plural, and so what it counts."""
+    return number.noun.endswith("s")
+
+
+def is_derived(number: Quantity, statement: str, sources: tuple[Quantity, ...]) -> bool:
+    """Whether a number follows from two of a passage: a share (256 of 331), a ratio, a difference."""
+    printed = [q for q in sources if not q.is_inner and q.unit != "date"][:MOST_SOURCES]
+    times = [q for q in printed if q.unit == "times" and q.value > 1]
+    if number.unit == "share" and any(_fits(number, q, 1 / q.value) for q in times):
+        return True
+    pairs = [(a, b) for a in printed for b in printed if a is not b and a.unit == b.unit and a.value > b.value > 0]
+    if number.unit == "share" or (number.unit == "%" and not _GAP.search(statement)):
+        scale = 1.0 if number.unit == "share" else 100.0
+        return any(
+            _fits(number, b, scale * b.value / a.value)
+            for a, b in pairs
+            if is_counted(a) or is_counted(b) or len(pairs) == 1
+        )
+    if number.unit == "times" or (number.unit == "" and _RATE.search(statement)):
+        return any(_fits(number, a, a.value / b.value) for a, b in pairs) and number.value > 1
+    if _GAP.search(statement) and number.unit in {"", "%"}:
+        return any(
+            _fits(number, a, scale * (a.value - b.value))
+            for a, b in pairs
+            for scale in ((1.0, 100.0) if a.value <= 1 else (1.0,))
+        )
+    return False

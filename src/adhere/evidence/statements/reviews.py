@@ -1,0 +1,141 @@
+"""Models as readers of what programs cannot tell. They never change what programs decided.
+
+Each statement is put to each reviewer twice, its passages in one order and in the other. A verdict counts where both
+agree and where its quotation stands in a passage letter for letter; passages are material, never instructions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from adhere.evidence.statements.assessments import Assessment, Opinion, Quote, Reviews
+from adhere.evidence.statements.judge import Sources
+from adhere.evidence.statements.passages import Passage
+from adhere.models.base import Model, Request
+from adhere.pipeline.judge_model.question import Question
+from adhere.schema import Json, Message, Record, Response, Sampling, derive_seed
+from adhere.stats import cohens_kappa
+from adhere.terminal import one_line
+
+PASSAGES = 6
+RUBRIC = "You check whether passages of sources support a statement. Decide by the passages alone."
+ASK = """Say "supported" if the passages say what the statement says, "denied" if they say that it is not so,
+"partly" if they say a part of it, "not found" if they do not speak of it. For all but "not found", quote the words of
+one passage that decide it, letter for letter.
+Reply with exactly one JSON object: {"verdict": "supported"|"denied"|"partly"|"not found", "quote": "the words"}"""
+
+
+class Reply(Record, frozen=True):
+    """What a reviewer replies."""
+
+    verdict: Literal["supported", "denied", "partly", "not found"]
+    quote: str
+
+
+def review(
+    judged: Sequence[Assessment], sources: Sources, models: Sequence[Model], *, seed: int = 0
+) -> tuple[list[Assessment], Reviews]:
+    """Ask every reviewer about every statement; their one answer stands where programs cannot tell."""
+    passages = [sources.search.best(item.statement.text, PASSAGES) for item in judged]
+    opinions = [opinion for model in models for opinion in _opinions(model, judged, passages, seed)]
+    by_statement: dict[int, list[Opinion]] = {}
+    for opinion in opinions:
+        if opinion.verdict is not None:
+            by_statement.setdefault(opinion.statement, []).append(opinion)
+    kappa, pairs = _kappa(by_statement)
+    valid = sum(opinion.verdict is not None for opinion in opinions)
+    told = Reviews(tuple(m.name for m in models), tuple(opinions), len(opinions), valid, kappa, pairs)
+    return [
+        _with_opinions(item, by_statement.get(place, []), passages[place]) for place, item in enumerate(judged)
+    ], told
+
+
+def _with_opinions(item: Assessment, opinions: Sequence[Opinion], passages: Sequence[Passage]) -> Assessment:
+    verdicts = {opinion.verdict for opinion in opinions}
+    if item.verdict != "cannot tell" or len(verdicts) != 1 or None in verdicts:
+        return item
+    quoted = [p for p in passages if any(o.quote and one_line(o.quote) in one_line(p.text) for o in opinions)]
+    evidence = tuple(sources_quote(p) for p in quoted[:3]) or item.evidence
+    reason = f"{', '.join(opinion.reviewer for opinion in opinions)} say so, by the quotation"
+    return msgspec.structs.replace(
+        item, verdict=opinions[0].verdict, kind="reviewers", evidence=evidence, reason=reason
+    )
+
+
+def _opinions(
+    model: Model, judged: Sequence[Assessment], passages: Sequence[Sequence[Passage]], seed: int
+) -> list[Opinion]:
+    questions = {
+        (place, order): _question(item, found[::-1] if order else found)
+        for place, (item, found) in enumerate(zip(judged, passages, strict=True))
+        for order in (0, 1)
+    }
+    requests = [
+        Request(
+            f"s{place}",
+            0,
+            order,
+            (Message("system", RUBRIC), Message("user", question.text)),
+            derive_seed(seed, model.name, place, order),
+        )
+        for (place, order), question in questions.items()
+    ]
+    answers = asyncio.run(_gather(model, requests))
+    return [
+        _opinion(
+            model.name,
+            place,
+            [questions[place, order].read(answers.get((f"s{place}", order))) for order in (0, 1)],
+            found,
+        )
+        for place, found in enumerate(passages)
+    ]
+
+
+async def _gather(model: Model, requests: Sequence[Request]) -> dict[tuple[str, int], Response]:
+    found = {}
+    async for response in model.respond(requests, Sampling(max_new_tokens=300)):
+        found[response.prompt_id, response.draw] = response
+    return found
+
+
+def _question(item: Assessment, passages: Sequence[Passage]) -> Question[Reply]:
+    lines: list[Json] = [{"file": p.file, "line": p.line, "text": p.text[:1200]} for p in passages]
+    return Question(ASK, Reply, {"statement": item.statement.text, "passages": lines})
+
+
+def _opinion(
+    reviewer: str, place: int, replies: Sequence[tuple[Reply | None, str]], passages: Sequence[Passage]
+) -> Opinion:
+    unread = [problem for reply, problem in replies if reply is None]
+    if unread:
+        return Opinion(place, reviewer, None, "", "; ".join(dict.fromkeys(unread)))
+    first, second = (reply for reply, _ in replies if reply is not None)
+    if first.verdict != second.verdict:
+        return Opinion(place, reviewer, None, "", "the verdict changed with the order of the passages")
+    if first.verdict != "not found":
+        for reply in (first, second):
+            if not any(one_line(reply.quote) and one_line(reply.quote) in one_line(p.text) for p in passages):
+                return Opinion(place, reviewer, None, reply.quote[:200], "no passage has these words")
+    return Opinion(place, reviewer, first.verdict, first.quote, "")
+
+
+def sources_quote(passage: Passage) -> Quote:
+    """A passage as evidence."""
+    return Quote(passage.file, passage.line, passage.text[:600])
+
+
+def _kappa(by_statement: dict[int, list[Opinion]]) -> tuple[float | None, int]:
+    """Cohen's kappa over all pairs of reviewers of one statement: supported, or anything else."""
+    table = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
+    for opinions in by_statement.values():
+        for one, other in itertools.combinations(sorted(opinions, key=lambda o: o.reviewer), 2):
+            table[one.verdict == "supported", other.verdict == "supported"] += 1
+    return cohens_kappa(table[True, True], table[True, False], table[False, True], table[False, False]), sum(
+        table.values()
+    )

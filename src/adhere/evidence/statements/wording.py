@@ -1,0 +1,211 @@
+"""The words of a sentence as far as a program can compare them: stems, names, and which way it says a thing goes."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from adhere.evidence.claims.names import benchmark_key, family_of, is_known, looks_like_model, model_name
+from adhere.evidence.statements.lexicon import data, pattern, words
+from adhere.evidence.statements.quantities import Quantity, quantities
+
+MOST_TOKENS = 400  # of a passage; what stands beyond is not compared
+_TOKEN = re.compile(r"[A-Za-zÀ-ÿΑ-ωЀ-ӿ\d][\w.+@'’/-]*[\w+]|[A-Za-zÀ-ÿ\d]|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_VERSION = re.compile(
+    r"v?\d+(?:\.\d+)?(?:-[\w.-]+|[BMbm])?(?:['’]s)?|Instruct|Chat|Base|Turbo|Plus|Opus|Sonnet|Haiku|Pro|Mini|mini"
+)
+_SIGNS = re.compile(r"[^\w]")
+_CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_STOP = frozenset(words("wording", "stop"))
+_NEGATIVE, _BOUND = pattern("wording", "negative"), pattern("wording", "bound")
+_WAYS = {word: way for name, way in (("up", 1), ("down", -1)) for word in words("wording", name)}
+_OPPOSITES = [frozenset(pair.split("/")) for pair in words("wording", "opposites")]
+_QUANTIFIERS = {word: name for name, said in data("wording")["quantifiers"].items() for word in said.split()}
+_ENDINGS = words("wording", "endings")
+_SIGNS = re.compile(r"[^\w]")
+_VERSION = re.compile(
+    r"v?\d+(?:\.\d+)?(?:-[\w.-]+|[BMbm])?(?:['’]s)?|Instruct|Chat|Base|Turbo|Plus|Opus|Sonnet|Haiku|Pro|Mini|mini"
+)
+
+
+class Name(NamedTuple):
+    """A name in a sentence: of a model, a data set, a method; `key` is equal for its spellings.
+
+    `is_sure` is false for a capital at the beginning of a sentence, which any word has there.
+    """
+
+    start: int
+    end: int
+    text: str
+    key: str
+    is_model: bool
+    is_sure: bool = True
+
+
+class Wording(NamedTuple):
+    """What a text says: `stems` of its words, `names`, `numbers`, and the `ways` that its comparing words point.
+
+    `bare` are the stems of words that are no names; `keys` are those of everything that may be one.
+    """
+
+    text: str
+    tokens: tuple[tuple[int, int, str], ...]
+    stems: frozenset[str]
+    bare: frozenset[str]
+    names: tuple[Name, ...]
+    keys: frozenset[str]
+    numbers: tuple[Quantity, ...]
+    ways: frozenset[int]
+    is_negative: bool
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """A word without its ending: what English adds to a word, and a plural of other languages."""
+    word = word.lower().replace("’", "'").removesuffix("'s")
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            rest = word[: -len(ending)]
+            return (
+                rest[:-1] if len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "sl" else rest.removesuffix("i")
+            )
+    return word
+
+
+def tokens(text: str) -> list[tuple[int, int, str]]:
+    """The words of a text with their places; a letter of Chinese, Japanese or Korean is one."""
+    return [(match.start(), match.end(), match.group()) for match in _TOKEN.finditer(text)][:MOST_TOKENS]
+
+
+def name_key(text: str) -> str:
+    """The key under which spellings of a name meet: models without their tuning, everything else without signs."""
+    text = text.strip(" .,'’").removesuffix("'s").removesuffix("’s")
+    return model_name(text).key.replace("-", "") if looks_like_model(text) else benchmark_key(text)
+
+
+def _is_name(token: str, *, is_first: bool) -> bool:
+    letters = [char for char in token if char.isalpha()]
+    if not letters or token[0].isdigit():
+        return False
+    if any(char.isdigit() for char in token) or any(char.isupper() for part in token.split("-") for char in part[1:]):
+        return True
+    return (token[0].isupper() and not is_first) or (is_known(token) and not token.islower())
+
+
+def _names(text: str, found: Sequence[tuple[int, int, str]]) -> Iterator[Name]:
+    """The names of a text; a family and the version behind it are one (`Llama 2`, `Qwen 2.5-72B`)."""
+    passed = 0
+    for place, (start, end, token) in enumerate(found):
+        if place < passed or _CJK.match(token):
+            continue
+        before = text[:start].rstrip(' *_“"(')[-1:]
+        is_first = not before or before in ".:?!;•"
+        is_name = _is_name(token, is_first=is_first)
+        if not is_name and not (is_first and token[0].isupper() and token.lower() not in _STOP):
+            continue
+        passed, last = place + 1, end
+        if family_of(token):
+            while passed < len(found) and text[last : found[passed][0]] == " " and _VERSION.fullmatch(found[passed][2]):
+                last, passed, is_name = found[passed][1], passed + 1, True
+        shown = text[start:last]
+        yield Name(start, last, shown, name_key(shown), looks_like_model(shown), is_name)
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def wording(text: str) -> Wording:
+    """Read a text."""
+    found = tokens(text)
+    read = quantities(text)
+    dates = [(q.start, q.end) for q in read if q.unit == "date"]
+    names = tuple(n for n in _names(text, found) if not any(start <= n.start < end for start, end in dates))
+    named = [(name.start, name.end) for name in names]
+    numbers = tuple(q for q in read if q.is_inner or not any(start <= q.start < end for start, end in named))
+    spans = [(number.start, number.end) for number in numbers if not number.is_inner]
+    stems: set[str] = set()
+    bare: set[str] = set()
+    sure = [(name.start, name.end) for name in names if name.is_sure]
+    for place, (start, _, token) in enumerate(found):
+        if any(first <= start < last for first, last in spans):
+            continue
+        if _CJK.match(token):
+            if place and found[place - 1][1] == start and _CJK.match(found[place - 1][2]):
+                stems.add(found[place - 1][2] + token)
+                bare.add(found[place - 1][2] + token)
+            continue
+        for part in re.split(r"[-/]", token):
+            if len(part) > 1 and part.lower() not in _STOP and not part[0].isdigit():
+                stems.add(stem(part))
+                bare |= set() if any(first <= start < last for first, last in sure) else {stem(part)}
+    keys = frozenset(_keys(text, found)) - {""}
+    bounds = [(match.start(), match.end()) for match in _BOUND.finditer(text)]
+    ways = frozenset(
+        way for at, _, word in found if (way := _way(word.lower())) and not any(a <= at < b for a, b in bounds)
+    )
+    return Wording(
+        text, tuple(found), frozenset(stems), frozenset(bare), names, keys, numbers, ways, bool(_NEGATIVE.search(text))
+    )
+
+
+def _keys(text: str, found: Sequence[tuple[int, int, str]]) -> Iterator[str]:
+    """The keys of everything in a text that may be a name: of one to three words, and of the parts of one."""
+    for at, (start, end, token) in enumerate(found):
+        if token.islower() and not any(char.isdigit() for char in token) and not is_known(token):
+            continue
+        yield from (name_key(token), benchmark_key(token))
+        if "-" in token or "/" in token:
+            yield from (benchmark_key(part) for part in re.split(r"[-/]", token))
+        until = end
+        for last in found[at + 1 : at + 3]:
+            if text[until : last[0]] not in {" ", "-", ""}:
+                break
+            until = last[1]
+            yield name_key(text[start:until])
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _way(word: str) -> int:
+    if word in _WAYS:
+        return _WAYS[word]
+    return next((way for known, way in _STEMMED.items() if stem(word) == known), 0)
+
+
+_STEMMED = {stem(word): way for word, way in _WAYS.items()}
+
+
+def quantifiers(text: Wording) -> frozenset[str]:
+    """The words of a text that say how many it is true of: all, most, only, none."""
+    return frozenset(_QUANTIFIERS[word] for word in re.findall(r"[a-z]+", text.text.lower()) if word in _QUANTIFIERS)
+
+
+def opposes(stated: Wording, source: Wording) -> str:
+    """Tell how two texts say opposite things: by a `way` (higher, lower), a `word` (online, offline) or `not`."""
+    if len(stated.ways) == 1 and len(source.ways) == 1 and stated.ways != source.ways:
+        return "" if stated.is_negative != source.is_negative else "way"
+    if stated.is_negative != source.is_negative:
+        return "not"
+    if len(stated.ways) == 1 and source.ways and not stated.ways & source.ways:
+        return "word"
+    for pair in _OPPOSITES:
+        words = {stem(word) for word in pair}
+        said, printed = stated.stems & words, source.stems & words
+        if len(said) == 1 and printed and not said & printed:
+            return "word"
+    return ""
+
+
+def search_words(text: str) -> list[str]:
+    """The words by which a passage is looked for: stems, names and numbers, in letters and digits alone."""
+    listed: list[str] = []
+    before = ""
+    for _, _, token in tokens(text):
+        if _CJK.match(token):
+            listed += [before + token] if _CJK.match(before) else []
+        else:
+            parts = [part for part in re.split(r"[-/]", token) if part and part.lower() not in _STOP]
+            listed += [stem(part) for part in parts if not part[0].isdigit()]
+            listed += [name_key(token), benchmark_key(token)] if len(parts) > 1 else []
+        before = token
+    listed += [f"n{number.value:g}" for number in quantities(text)]
+    return list(dict.fromkeys(_SIGNS.sub("_", word) for word in listed if word))

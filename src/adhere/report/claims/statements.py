@@ -1,0 +1,138 @@
+"""What the sources say of a report's statements: for the terminal, as Markdown, as a table of tabs and as a page."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from adhere.evidence.statements.assessments import VERDICTS, Assessment, Statements
+from adhere.report.claims.text import tsv_cell
+from adhere.report.page import render
+from adhere.report.pieces.numbers import plural
+from adhere.report.pieces.text_table import heading, paragraph, text_table
+from adhere.terminal import one_line
+
+SIGNS = {"supported": "✓", "denied": "✗", "partly": "◐", "not found": "∅", "cannot tell": "?"}
+WORST = ("denied", "not found", "partly")  # in this order the page's first statements are chosen
+MOST_WORST = 6
+CUT = 300
+MEANINGS = {
+    "supported": "its numbers and names stand together in a passage or a table",
+    "denied": "a source prints another number, name or order in their place",
+    "partly": "one part stands in the sources, another nowhere",
+    "not found": "a name or number stands in no source, or no passage speaks of it; it may be true",
+    "cannot tell": "a passage speaks of it; only a reader can compare the two",
+}
+
+
+def worst(found: Statements) -> list[Assessment]:
+    """The six statements to look at first: denied ones, then what no source has, then what stands in part."""
+    chosen = [item for verdict in WORST for item in found.assessments if item.verdict == verdict]
+    return chosen[:MOST_WORST]
+
+
+def counts_line(found: Statements) -> str:
+    """The verdicts in one line."""
+    said = ", ".join(f"{found.quality.verdicts[verdict]} {verdict}" for verdict in VERDICTS)
+    return f"{plural(found.quality.statements, 'statement')}: {said}."
+
+
+def notes(found: Statements) -> list[str]:
+    """Everything beside the verdicts, a sentence each."""
+    quality, reviews = found.quality, found.reviews
+    left = sum(quality.left_out.values())
+    unused = [use.file for use in quality.sources if use.is_cited and not use.used]
+    said = []
+    if left:
+        why = ", ".join(f"{n} {reason}" for reason, n in sorted(quality.left_out.items(), key=lambda item: -item[1]))
+        said.append(f"{plural(left, 'sentence')} make no statement that can be compared ({why}).")
+    if unused:
+        said.append(f"Cited, but no verdict rests on it: {', '.join(unused)}.")
+    if quality.absent_sources:
+        said.append(f"Cited, but not among the sources: {', '.join(quality.absent_sources)}.")
+    if reviews:
+        kappa = "no kappa (fewer than two answered, or chance alone agrees)" if reviews.kappa is None else ""
+        kappa = kappa or f"Cohen's kappa {reviews.kappa:.2f} over {plural(reviews.pairs, 'pair')}"
+        said.append(f"Reviewers: {reviews.valid} of {reviews.asked} answers count; {kappa}.")
+    return said
+
+
+def statements_text(found: Statements, *, width: int = 100) -> str:
+    """Each statement with its verdict and the place that it rests on, contradictions, and counts."""
+    lines = [heading("Statements")]
+    for item in found.assessments:
+        lines.append(paragraph(item.statement.text, width=width, label=SIGNS[item.verdict], hang=2))
+        lines.append(paragraph(f"{_place(item)}: {item.verdict}: {item.reason}{_often(item)}", width=width, indent=4))
+        lines += [paragraph(f"{q.file}:{q.line}: “{_cut(q.quote)}”", width=width, indent=6) for q in item.evidence[:1]]
+    if found.contradictions:
+        lines += ["", heading("Contradictions in the report itself")]
+        for one in found.contradictions:
+            lines.append(paragraph(f"“{_cut(one.statement.text)}”", width=width, label="✗", hang=2))
+            told = f"{one.statement.file}:{one.statement.line}: {one.reason} (line {one.place.line})"
+            lines.append(paragraph(told, width=width, indent=4))
+    rows = [["verdict", "statements"], *([verdict, str(found.quality.verdicts[verdict])] for verdict in VERDICTS)]
+    lines += ["", heading("Counts"), text_table(rows, width=width)]
+    lines += [paragraph(note, width=width) for note in notes(found)]
+    return "\n".join([*lines, "", counts_line(found)])
+
+
+def statements_markdown(found: Statements, command: str) -> str:
+    """The table of statements as a report prints it, with what it rests on."""
+    lines = ["# Statements and their sources", "", f"`{command}`", "", counts_line(found), ""]
+    lines += [f"* {note}" for note in notes(found)] + [""]
+    lines += ["| line | statement | verdict | right, of such | because | source |", "|---|---|---|---|---|---|"]
+    for item in found.assessments:
+        quotes = "<br>".join(f"{q.file}:{q.line} “{_cut(q.quote)}”" for q in item.evidence[:2])
+        often = "–" if item.confidence is None else f"{100 * item.confidence:.0f} of 100"
+        cells = (str(item.statement.line), item.statement.text, item.verdict, often, item.reason, quotes)
+        lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+    if found.contradictions:
+        lines += ["", "## Contradictions in the report itself", ""]
+        lines += [
+            f"* {_cell(one.statement.file)}:{one.statement.line}: “{_cell(one.statement.text)}” {_cell(one.reason)} "
+            f"(line {one.place.line})."
+            for one in found.contradictions
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def statements_tsv(found: Statements) -> str:
+    """Every statement, one a line, with a heading line."""
+    rows = [["statement", "file", "line", "verdict", "kind", "confidence", "reason", "source", "source_line", "quote"]]
+    for item in found.assessments:
+        first = item.evidence[0] if item.evidence else None
+        source = ["", "", ""] if first is None else [first.file, first.line, first.quote]
+        own = item.statement
+        rows.append([own.text, own.file, own.line, item.verdict, item.kind, item.confidence, item.reason, *source])  # type: ignore[list-item]
+    return "\n".join("\t".join(map(tsv_cell, row)) for row in rows) + "\n"
+
+
+def statements_html(found: Statements) -> str:
+    """One self-contained page: the six worst first, then every statement beside its passage."""
+    return render(
+        "claims/statements.html.jinja",
+        style="claims/claims.css",
+        found=found,
+        worst=worst(found),
+        notes=notes(found),
+        signs=SIGNS,
+        meanings=MEANINGS,
+        verdicts=[(verdict, found.quality.verdicts[verdict]) for verdict in VERDICTS],
+        files=Counter(item.statement.file for item in found.assessments),
+    )
+
+
+def _place(item: Assessment) -> str:
+    return f"{item.statement.file}:{item.statement.line}"
+
+
+def _often(item: Assessment) -> str:
+    return "" if item.confidence is None else f" (of verdicts like this {100 * item.confidence:.0f} of 100 were right)"
+
+
+def _cut(text: str, most: int = CUT) -> str:
+    text = one_line(text)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _cell(text: str) -> str:
+    return one_line(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("&lt;br>", "<br>")

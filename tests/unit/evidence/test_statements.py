@@ -1,0 +1,228 @@
+"""Statements of a report against its sources: numbers, verdicts of programs, extraction, readers, hostile texts."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from adhere.evidence.claims.sheets import sheets_of
+from adhere.evidence.read.documents import parse_document
+from adhere.evidence.statements.assessments import Assessment, Statement
+from adhere.evidence.statements.contradictions import contradictions
+from adhere.evidence.statements.extract import extract, why_none
+from adhere.evidence.statements.grids import Grids
+from adhere.evidence.statements.judge import Sources, judge
+from adhere.evidence.statements.quantities import agrees, quantities
+from adhere.evidence.statements.reviews import review
+from adhere.evidence.statements.wording import wording
+from adhere.models.fake.scripted import ScriptedModel
+
+SOURCE = """# FooLM: a small model
+
+FooLM was trained on 18 trillion tokens with a batch size of 512. The study tested 256 working models of 331 on
+October 14, 2025. Training FooLM costs just $60 and takes 10 hours. Accuracy drops from 0.877 at the first turn to
+0.707 at the third turn. The framework was implemented using the OpenRouter API. FooLM does not use dropout.
+
+| Model | MMLU | GSM8K (8-shot) | #Total Params |
+|---|---|---|---|
+| FooLM-7B | 61.2 | 55.0 | 7B |
+| BarLM-7B | 58.9 | 57.5 | 8B |
+| BazLM-7B | 49.9 | 50.1 | 9B |
+"""
+REPORT = """# A synthesis
+
+20 claims were extracted from the literature; 2 independently verified.
+
+| Claim | Verified |
+|---|---|
+| FooLM was trained on 18 trillion tokens in all | ✓ |
+| The study tested 256 working models in October 2025 | × |
+| FooLM costs ninety dollars to train it all again | ✓ |
+"""
+
+
+@pytest.fixture(scope="module")
+def sources() -> Sources:
+    return Sources.of([parse_document(SOURCE.encode(), name="foo.md")])
+
+
+def verdict(text: str, sources: Sources) -> Assessment:
+    return judge(Statement(text, "report.md", 1), sources)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("331 models, of which 256 passed", [331, 256]),
+        ("from 7 to 18 trillion tokens", [7e12, 18e12]),
+        ("one-fifth of the models", [0.2]),
+        ("two and a half times as large", [2.5]),
+        ("on eight out of ten benchmarks", [8, 10]),
+        ("on October 14, 2025", [20251014]),
+        ("2025年10月14日", [20251014]),
+        ("涵盖了67个主题和十二种语言", [67, 12]),
+        ("within 500 ms", [0.5]),
+        ("the shorter of the two", []),
+        ("GPT-4o and Qwen2.5", []),
+        ("1" * 400, []),
+    ],
+)
+def test_numbers_are_read_with_scale_and_unit(text: str, values: list[float]) -> None:
+    assert [number.value for number in quantities(text) if not number.is_inner] == pytest.approx(values)
+
+
+@pytest.mark.parametrize(
+    ("stated", "source", "holds"),
+    [
+        ("61 points", "61.2", True),
+        ("61.25", "61", False),  # more than the source says
+        ("17.3%", "0.173", True),
+        ("more than 80%", "86.1 %", True),
+        ("more than 80%", "79.9 %", False),
+        ("a third of the models", "33.4%", True),
+        ("8K tokens", "8,192 tokens", True),
+        ("10 seconds", "10,000 ms", True),
+        ("10 seconds", "10 GB", False),
+        ("in October 2025", "October 14, 2025", True),
+        ("October 14, 2025", "in October 2025", False),
+        ("about 5 million items", "4.8 million items", True),
+    ],
+)
+def test_what_may_be_said_of_a_printed_number(stated: str, source: str, holds: bool) -> None:
+    assert agrees(quantities(stated)[0], quantities(source)[0]) is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("FooLM was trained on 18 trillion tokens.", "supported"),
+        ("FooLM was trained on 18T tokens.", "supported"),
+        ("FooLM was trained on 20 trillion tokens.", "denied"),
+        ("In October 2025 the study tested 256 working models.", "supported"),
+        ("The study tested 256 working models on October 15, 2025.", "denied"),
+        ("More than three quarters of the 331 models were tested as working.", "supported"),
+        ("Accuracy drops from 0.707 at the first turn to 0.877 at the third turn.", "denied"),
+        ("Accuracy rises from 0.877 at the first turn to 0.707 at the third turn.", "denied"),
+        ("The framework was implemented using the Together API.", "denied"),
+        ("FooLM was trained on 512 H100 GPUs.", "not found"),
+        ("FooLM scores 61.2 on MMLU.", "cannot tell"),  # which of its sizes?
+        ("FooLM-7B scores 61.2 on MMLU.", "supported"),
+        ("FooLM-7B scores 58.9 on MMLU.", "denied"),
+        ("FooLM-7B reaches 61.2 on MMLU and 55.0 on GSM8K.", "supported"),
+        ("FooLM-7B reaches 55.0 on MMLU and 61.2 on GSM8K.", "denied"),
+        ("BarLM-7B outperforms FooLM-7B on GSM8K.", "supported"),
+        ("BarLM-7B outperforms FooLM-7B on MMLU.", "denied"),
+        ("Compared with BarLM-7B, FooLM-7B is better on MMLU.", "supported"),
+        ("FooLM-7B is 2.3 points higher than BarLM-7B on MMLU.", "supported"),
+        ("FooLM-7B is 3.3 points higher than BarLM-7B on MMLU.", "denied"),
+        ("FooLM-7B has the highest MMLU.", "supported"),
+        ("BarLM-7B has the highest MMLU.", "denied"),
+        ("BarLM-7B has 8B params in total.", "supported"),
+        ("QuxLM-7B scores 61.2 on MMLU.", "not found"),
+        ("FooLM was trained on 18 trillion tokens, and it was filtered with a list of 4711 rules.", "partly"),
+        ("FooLM does use dropout.", "cannot tell"),
+        ("Users enjoyed long walks by the sea.", "not found"),
+    ],
+)
+def test_the_verdict_of_programs(text: str, wanted: str, sources: Sources) -> None:
+    found = verdict(text, sources)
+    assert found.verdict == wanted, found.reason
+    assert found.evidence or wanted in {"not found", "cannot tell"}
+    for quote in found.evidence:
+        assert quote.file == "foo.md"
+        assert quote.quote
+
+
+def test_evidence_is_the_line_of_the_source(sources: Sources) -> None:
+    (quote,) = verdict("FooLM-7B scores 60.2 on MMLU.", sources).evidence
+    assert (quote.line, quote.quote) == (9, "| FooLM-7B | 61.2 | 55.0 | 7B |")
+
+
+def test_sentences_that_assert_nothing_are_counted_with_their_reason() -> None:
+    texts = {
+        "Is FooLM better than BarLM?": "question",
+        "In this section we describe the setup of 3 runs.": "talk",
+        "We will release the 7B model next year.": "plan",
+        "[3] Smith, J. FooLM. 2024.": "citation",
+        "Results and Discussion of Everything": "fragment",
+        "Such methods are popular in practice.": "nothing to compare",
+        "The temperature was low.": "",
+        "FooLM-7B scores just 61.2.": "",
+    }
+    assert {text: why_none(text) for text in texts} == texts
+
+
+def test_a_table_of_statements_is_read_row_by_row_and_counted_against_the_text() -> None:
+    document = parse_document(REPORT.encode(), name="report.md")
+    found = extract(document)
+    assert [s.line for s in found.statements] == [3, 7, 8, 9]
+    said = [item.reason for item in contradictions(document, found.statements, Grids(sheets_of(document)))]
+    assert said == ["it says 20 claims; the table at line 5 lists 3"]
+    right = document.name, REPORT.replace("20 claims", "3 claims").replace("2 independently", "1 independently")
+    document = parse_document(right[1].encode(), name=right[0])
+    (one,) = contradictions(document, extract(document).statements, Grids(sheets_of(document)))
+    assert one.reason == "it says 1 verified; 2 rows of the table at line 5 are marked so"
+
+
+def test_a_count_of_benchmarks_is_held_against_the_table() -> None:
+    text = SOURCE.replace(
+        "FooLM does not", "BarLM-7B outperforms FooLM-7B on two out of two benchmarks. FooLM does not"
+    )
+    document = parse_document(text.encode(), name="foo.md")
+    (one,) = contradictions(document, extract(document).statements, Grids(sheets_of(document)))
+    assert one.reason.endswith("BarLM-7B is ahead in 1 of 2")
+
+
+def answers(verdicts: list[tuple[str, str]]) -> ScriptedModel:
+    replies = [json.dumps({"verdict": said, "quote": quote}) for said, quote in verdicts]
+    return ScriptedModel(lambda request: replies[request.draw % len(replies)])
+
+
+@pytest.mark.parametrize(
+    ("replies", "wanted", "reason"),
+    [
+        ([("denied", "FooLM does not use dropout.")], "denied", ""),
+        ([("denied", "FooLM never used dropout.")], "cannot tell", "no passage has these words"),
+        ([("denied", "")], "cannot tell", "no passage has these words"),
+        ([("denied", "FooLM does not use dropout."), ("not found", "")], "cannot tell", "the verdict changed with"),
+    ],
+)
+def test_a_reader_must_quote_and_hold_to_its_verdict(
+    replies: list[tuple[str, str]], wanted: str, reason: str, sources: Sources
+) -> None:
+    (item,), told = review([verdict("FooLM does use dropout.", sources)], sources, [answers(replies)])
+    assert item.verdict == wanted
+    assert told.opinions[0].reason.startswith(reason)
+    assert (told.kappa, told.pairs) == (None, 0)
+
+
+def test_readers_never_change_what_programs_decided(sources: Sources) -> None:
+    decided = verdict("FooLM was trained on 18 trillion tokens.", sources)
+    (item,), told = review([decided], sources, [answers([("not found", "")])] * 2)
+    assert item == decided
+    assert told.pairs == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a1" * 20_000,
+        "1," * 20_000,
+        "one " * 20_000,
+        "FooLM " * 5_000,
+        "(" * 20_000,
+        "-" * 50_000,
+        "\u202e\x1b[31m" * 3_000,
+        "二十" * 9_000,
+        "1e" * 20_000,
+    ],
+)
+def test_hostile_texts_end_soon(text: str, sources: Sources) -> None:
+    began = time.process_time()
+    held = Sources.of([parse_document(f"# T\n\n{text} is 5.\n".encode(), name="t.md")])
+    verdict(text[:1500], held)
+    verdict(text[:1500], sources)
+    wording(text)
+    assert time.process_time() - began < 20
