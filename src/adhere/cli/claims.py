@@ -79,7 +79,7 @@ def command(
     of a table of scores was read (what is missing is listed), else 0.
 
     With --sources each sentence that asserts something is held against them: supported, denied, partly, not found, or
-    cannot tell. Exit code 1 where a source denies one.
+    cannot tell. Exit code 1 where a source denies one, or the DOCs contradict themselves.
     """
     from adhere.errors import UsageError
 
@@ -167,6 +167,7 @@ def _statements(
     markdown: Path | None,
 ) -> None:
     """Hold statements against sources; print and write what came out."""
+    from adhere.evidence.examine import examine
     from adhere.evidence.statements.examine import examine_statements
     from adhere.report.claims.statements import (
         statements_html,
@@ -185,8 +186,10 @@ def _statements(
     for path, text in written:
         write_atomic(path, text.encode("utf-8", "replace"))
         for_terminal().say(f"Written: {path}")
-    show(encode(found.as_json()) if as_json else statements_text(found, width=TEXT_WIDTH))
-    if found.denied:
+    examined = examine(documents) if documents else None
+    tables = examined.as_json() if examined and as_json else {}
+    show(encode(tables | found.as_json()) if as_json else statements_text(found, width=columns()))
+    if found.denied or found.contradictions or (examined and examined.findings.errors):
         sys.exit(1)
 
 

@@ -173,15 +173,13 @@ class _Case:
 
     def _sign(self, starts: Sequence[int]) -> tuple[int, bool] | None:
         """1: the label named first is ahead; and whether ahead means better rather than more."""
-        said = [(sign, good, match.start()) for words, sign, good in _SIGNS if (match := words.search(self.text))]
-        if len({sign for sign, _, _ in said}) != 1:
-            return None
-        sign, is_quality, at = said[0]
         is_passive = bool(_PASSIVE.search(self.text)) and not _BEHIND.search(self.text)
-        is_swapped = bool(_OBJECT_FIRST.match(self.text)) != is_passive
-        if not is_swapped and at < starts[0]:
-            return None  # `better than A is B`
-        return (-sign if is_swapped else sign), is_quality
+        is_first = bool(_OBJECT_FIRST.match(self.text))
+        text = self.text if is_first else self.text[starts[0] :]  # "Despite lower costs, A outperforms B"
+        said = [(sign, is_quality) for words, sign, is_quality in _SIGNS if words.search(text)]
+        if len({sign for sign, _ in said}) != 1:
+            return None
+        return (-said[0][0] if is_first != is_passive else said[0][0]), said[0][1]
 
     def _is_extreme(self) -> bool | None:
         """`the highest on X`: against all others of the line."""
