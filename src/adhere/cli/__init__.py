@@ -48,6 +48,7 @@ GROUPS = {
     },
     "Check": {
         "claims": "Check the numbers that documents print.",
+        "rules": "Hold agents' sessions against the rules they were told.",
     },
     "Tools": {
         "list": "List constraints, suites, models, stages or runs.",

@@ -36,6 +36,7 @@ def command(name: str | None, out: Path) -> None:
     known = {
         file.stem: file for file in [*sorted(EXAMPLES.glob("*.toml")), *sorted(EXAMPLES.glob("notebooks/*.ipynb"))]
     }
+    known["rules"] = EXAMPLES / "rules"
     if name is None:
         for stem, file in known.items():
             show(textwrap.fill(f"{stem:<19} {_about(file)}", columns(otherwise=80), subsequent_indent=" " * 20))
@@ -53,7 +54,9 @@ def command(name: str | None, out: Path) -> None:
 
 
 def _about(file: Path) -> str:
-    """The first sentence of a spec's comment, the heading of a notebook."""
+    """The first sentence of a spec's comment, the heading of a notebook, what a folder holds."""
+    if file.is_dir():
+        return "A rule file and two sessions of agents, for adhere rules."
     if file.suffix == ".ipynb":
         source = "".join(json.loads(file.read_text(encoding="utf-8"))["cells"][0]["source"])
         return source.splitlines()[0].removeprefix("#").strip()

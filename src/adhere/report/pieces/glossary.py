@@ -80,6 +80,11 @@ GLOSSARY: dict[str, str] = {
         "The programs that decide whether a constraint is kept. A judge model is a language model that decides "
         "what no program can, apart from the programs."
     ),
+    "kept rule": (
+        "A sentence that an agent is told, in a session: kept where it applied and the log shows it kept, broken where "
+        "the log shows one breach, untriggered where it did not apply, undecided where the log does not show it. "
+        "Rates are of kept among kept and broken."
+    ),
     "kind": "A sort of constraint, such as `length:words`. Its numbers are filled in for each prompt.",
     "loose": (
         "Judged up to eight times: as it is, and without its first line, its last line and its "

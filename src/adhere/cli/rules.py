@@ -1,0 +1,140 @@
+"""`adhere rules`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from adhere.cli.given import Number
+from adhere.progress import for_terminal
+from adhere.terminal import columns, show
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+class _Spread(click.Command):
+    """A command whose `--against` takes every path behind it, up to the next option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        is_behind = False
+        for one in args:
+            if one == "--against":
+                is_behind = True
+            elif one.startswith("-") and one != "-":
+                is_behind = False
+                spread.append(one)
+            else:
+                spread += ["--against", one] if is_behind else [one]
+        return super().parse_args(ctx, spread)
+
+
+@click.command("rules", cls=_Spread)
+@click.argument("rules", metavar="RULES|compile|list")
+@click.argument("sessions", nargs=-1, type=click.Path(path_type=Path), metavar="[SESSION]...")
+@click.option(
+    "--against",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="OTHER...",
+    help="Sessions to compare with, by task; every path behind it.",
+)
+@click.option(
+    "--repo",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Where Makefile, package.json and the rule file's versions are read [the folder of RULES].",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: rules, verdicts, rates.")
+@click.option("--html", type=_FILE, metavar="F", help="Write a page: rules as rows, sessions as columns.")
+@click.option(
+    "--fail-below",
+    "least",
+    type=Number(0, 1),
+    metavar="RATE",
+    help="Exit 6 where the share of rules kept, among triggered, lies below RATE with its whole interval.",
+)
+@click.option("--junit", type=_FILE, metavar="F", help="Write the gates of --fail-below as JUnit's XML.")
+def command(
+    rules: str, sessions: tuple[Path, ...], against: tuple[Path, ...], repo: Path | None, as_json: bool,
+    html: Path | None, least: float | None, junit: Path | None,
+) -> None:  # fmt: skip
+    """Hold sessions of agents against the rules that they were told: each is kept, broken, untriggered or undecided.
+
+    RULES is a rule file in Markdown (AGENTS.md and the like) or a rules.toml. A SESSION is a file, a folder or a run;
+    without one the sessions of this repository are looked for in the folders of Claude Code, Codex and Gemini CLI.
+    Nothing of a session is run, and secrets are hidden.
+
+    \b
+      adhere rules compile AGENTS.md > rules.toml   the rules, with a check where a program decides
+      adhere rules list AGENTS.md                   the rules, and about what each costs in tokens
+      A file of that name is ./compile or ./list.
+    """  # noqa: D301 - click's mark
+    from adhere.errors import UsageError
+
+    if rules in {"compile", "list"}:
+        _of_file(rules, sessions)
+        return
+    if junit is not None and least is None:
+        raise UsageError("--junit writes gates: say --fail-below, too")
+    _examine(Path(rules), sessions, against, repo, as_json=as_json, html=html, least=least, junit=junit)
+
+
+def _of_file(word: str, files: tuple[Path, ...]) -> None:
+    """`compile` and `list`."""
+    from adhere.errors import UsageError
+    from adhere.report.rules.text import rule_list
+    from adhere.rules.checks.spec import rules_toml
+    from adhere.rules.examine import read_rules
+
+    if len(files) != 1:
+        raise UsageError(f"adhere rules {word} takes one rule file, got {len(files)}")
+    rules = read_rules(files[0])
+    if word == "list":
+        show(rule_list(rules, width=columns()))
+        return
+    open_rules = sum(rule.check is None for rule in rules)
+    for_terminal().say(f"{len(rules)} rules, {len(rules) - open_rules} with a check. Read them before you use them")
+    head = f"# Compiled from {files[0].name} by adhere rules compile. Read and correct it: a check is what is measured."
+    show(rules_toml(rules, head=head).rstrip("\n"))
+
+
+def _examine(
+    file: Path, sessions: tuple[Path, ...], against: tuple[Path, ...], repo: Path | None, *, as_json: bool,
+    html: Path | None, least: float | None, junit: Path | None,
+) -> None:  # fmt: skip
+    """Read, judge, print; last the gate."""
+    from adhere.errors import GateError, UsageError
+    from adhere.pipeline.gates import junit as junit_xml
+    from adhere.report.rules.html import rules_html
+    from adhere.report.rules.text import rules_text
+    from adhere.rules.examine import examine, read_rules
+    from adhere.rules.gate import gates_of
+    from adhere.rules.held import Versions
+    from adhere.rules.session.discover import own_sessions
+    from adhere.schema import write_atomic
+
+    rules = read_rules(file)
+    folder = repo if repo is not None else file.resolve().parent
+    paths = list(sessions) or own_sessions(folder)
+    if not paths:
+        raise UsageError(
+            f"no session was given, and Claude Code, Codex and Gemini CLI have none of {folder}. "
+            "Give files: adhere rules RULES SESSION…"
+        )
+    versions = None if file.suffix == ".toml" else Versions(file)
+    examined = examine(rules, paths, against=against, repo=folder, versions=versions)
+    if html is not None:
+        write_atomic(html, rules_html(examined).encode("utf-8", "replace"))
+        for_terminal().say(f"Written: {html}")
+    show(examined.encoded() if as_json else rules_text(examined, width=columns()))
+    if least is None:
+        return
+    gates = gates_of(examined, least)
+    if junit is not None:
+        write_atomic(junit, junit_xml(gates).encode("utf-8", "replace"))
+    for gate in gates:
+        for_terminal().say(f"{gate.run}: {gate.outcome}: {gate.why}")
+    if gates[0].outcome == "does not hold":
+        raise GateError(f"A gate does not hold. {gates[0].why}")

@@ -1,0 +1,1 @@
+"""What sessions did with rules: text for the terminal, and the page."""

@@ -1,0 +1,77 @@
+"""The page of `adhere rules`: rules as rows, sessions as columns, evidence one click away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from adhere.report.page import render
+from adhere.report.rules.text import rate_words
+from adhere.rules.checks.judge import RuleVerdict
+from adhere.rules.checks.spec import Rule
+from adhere.rules.examine import Examination, SessionInfo, tokens_about
+from adhere.rules.rates import Rate
+from adhere.rules.session.secrets import redact
+
+MOST_COLUMNS = 24
+MARKS = {"kept": "✓", "broken": "✗", "untriggered": "·", "undecided": "?"}
+
+
+class Column(NamedTuple):
+    """A session as a column: its number, a short name and what it is."""
+
+    number: int
+    name: str
+    info: SessionInfo
+
+
+class Row(NamedTuple):
+    """A rule as a row: its rate and its verdicts, in the order of the columns; None: it has no check."""
+
+    rule: Rule
+    tokens: int
+    rate: Rate | None
+    cells: tuple[RuleVerdict | None, ...]
+    shown: tuple[tuple[int, RuleVerdict], ...]
+
+
+def rules_html(examined: Examination) -> str:
+    """One self-contained page."""
+    sessions = examined.sessions[:MOST_COLUMNS]
+    rates = {rate.name: rate for rate in examined.by_rule()}
+    return render(
+        "rules/rules.html.jinja",
+        style="rules/rules.css",
+        examined=examined,
+        lead=rate_words(examined.overall),
+        total=examined.overall,
+        columns=[Column(number, _short(one.session), one) for number, one in enumerate(sessions, start=1)],
+        left_out=len(examined.sessions) - len(sessions),
+        rows=[_row(rule, rates.get(rule.id), sessions, examined.verdicts) for rule in examined.rules if rule.check],
+        open_rules=[(rule, redact(rule.quote)) for rule in examined.rules if not rule.check],
+        conflicts=examined.conflicts(),
+        silent=examined.never_fired(),
+        groups=[(field, group) for field in ("agent", "model", "version") if len(group := examined.by(field)) > 1],
+        pairs=examined.pairs(),
+        marks=MARKS,
+    )
+
+
+def _row(rule: Rule, rate: Rate | None, sessions: Sequence[SessionInfo], verdicts: Sequence[RuleVerdict]) -> Row:
+    known = {one.session: one for one in verdicts if one.rule == rule.id}
+    cells = tuple(known.get(one.session) for one in sessions)
+    shown = [
+        (number, cell)
+        for number, cell in enumerate(cells, start=1)
+        if cell is not None and cell.outcome != "untriggered"
+    ]
+    order = {"broken": 0, "undecided": 1, "kept": 2, "untriggered": 3}
+    return Row(rule, tokens_about(rule), rate, cells, tuple(sorted(shown, key=lambda pair: order[pair[1].outcome])))
+
+
+def _short(name: str) -> str:
+    file, mark, rest = name.replace("\\", "/").rpartition("/")[2].partition("#")
+    return f"{file[:28]}{mark}{rest[:24]}"
+
+
+__all__ = ["rules_html"]

@@ -1,0 +1,125 @@
+"""What sessions did with rules, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adhere.report.pieces.numbers import DASH, percent, percent_interval, plural, points, points_interval
+from adhere.report.pieces.text_table import heading, paragraph, text_table
+from adhere.rules.checks.judge import RuleVerdict
+from adhere.rules.checks.spec import Rule
+from adhere.rules.examine import Examination, tokens_about
+from adhere.rules.rates import Rate
+from adhere.terminal import one_line
+
+MOST_PLACES = 12
+LONGEST_QUOTE = 46
+
+
+def rules_text(examined: Examination, *, width: int) -> str:
+    """Rates, where rules were broken and why, what could not be decided, what nobody's program decides."""
+    total = examined.overall
+    checked = sum(rule.check is not None for rule in examined.rules)
+    head = (
+        f"{plural(len(examined.rules), 'rule')}, {checked} with a check, "
+        f"against {plural(len(examined.sessions), 'session')}: "
+        f"{rate_words(total)}"
+    )
+    parts = [heading("Rules that agents are told"), paragraph(head, width=width, indent=0), "", _table(examined, width)]
+    parts += _places(examined.verdicts, "broken", "Broken, and where", width)
+    parts += _places(examined.verdicts, "undecided", "Undecided, because the log does not show it", width)
+    parts += _notes(examined, width)
+    parts += _pairs(examined, width)
+    return "\n".join(parts)
+
+
+def rate_words(rate: Rate) -> str:
+    """A rate in a sentence."""
+    if rate.rate is None:
+        return f"no rate, because {rate.reason}"
+    interval = percent_interval(rate.low, rate.high)
+    return f"{percent(rate.rate)} kept ({interval}), {rate.kept} of {rate.kept + rate.broken} that were triggered"
+
+
+def _table(examined: Examination, width: int) -> str:
+    quotes = {rule.id: rule.quote for rule in examined.rules}
+    rows = [["rule", "kept", "broken", "untriggered", "undecided", "rate", "95 % interval"]]
+    for rate in examined.by_rule():
+        quote = one_line(quotes[rate.name])
+        shown = quote if len(quote) <= LONGEST_QUOTE else f"{quote[: LONGEST_QUOTE - 1]}…"
+        rows.append([shown, *_cells(rate)])
+    for field in ("agent", "model", "version"):
+        groups = examined.by(field)
+        rows += [[f"{field} {rate.name}", *_cells(rate)] for rate in groups if len(groups) > 1]
+    return text_table(rows, width=width)
+
+
+def _cells(rate: Rate) -> list[str]:
+    counts = [str(number) for number in (rate.kept, rate.broken, rate.untriggered, rate.undecided)]
+    return [*counts, percent(rate.rate), percent_interval(rate.low, rate.high)]
+
+
+def _places(verdicts: Sequence[RuleVerdict], outcome: str, title: str, width: int) -> list[str]:
+    chosen = [one for one in verdicts if one.outcome == outcome]
+    if not chosen:
+        return []
+    lines = ["", heading(title)]
+    for one in chosen[:MOST_PLACES]:
+        lines.append(paragraph(f"{one.rule}: {one.reason}", width=width))
+        lines += [
+            paragraph(f"{one.session}:{row.line}  {row.quote[:200]}", width=width, indent=6) for row in one.evidence[:2]
+        ]
+    if len(chosen) > MOST_PLACES:
+        lines.append(f"  and {len(chosen) - MOST_PLACES} more (--json has all)")
+    return lines
+
+
+def _notes(examined: Examination, width: int) -> list[str]:
+    lines: list[str] = []
+    if conflicts := examined.conflicts():
+        lines += ["", heading("Rules that contradict each other")]
+        lines += [paragraph(f"{one.first} and {one.second}: {one.reason}", width=width) for one in conflicts]
+    if silent := examined.never_fired():
+        lines += ["", paragraph(f"Never triggered: {', '.join(silent)}", width=width, indent=0)]
+    if unread := [one for one in examined.sessions if one.unread]:
+        said = "; ".join(f"{one.session}: {plural(one.unread, 'line')}" for one in unread[:5])
+        lines += ["", paragraph(f"Could not be read, so nothing is kept there: {said}", width=width, indent=0)]
+    open_rules = [rule for rule in examined.rules if rule.check is None]
+    if open_rules:
+        lines += ["", heading("No program decides")]
+        lines += [paragraph(f"{rule.file}:{rule.line}  {rule.quote}", width=width) for rule in open_rules[:MOST_PLACES]]
+        if len(open_rules) > MOST_PLACES:
+            lines.append(f"  and {len(open_rules) - MOST_PLACES} more")
+    return lines
+
+
+def _pairs(examined: Examination, width: int) -> list[str]:
+    if not examined.against:
+        return []
+    rows = [["paired by task", "tasks", "difference", "95 % interval"]]
+    rows += [
+        [one.name, str(one.tasks), points(one.difference), points_interval(one.low, one.high)]
+        for one in examined.pairs()
+    ]
+    return [
+        "",
+        heading("Beside the other sessions: kept here less kept there, in points"),
+        text_table(rows, width=width),
+    ]
+
+
+def rule_list(rules: Sequence[Rule], *, width: int) -> str:
+    """Rules one a line: where, about how many tokens, whether a program decides."""
+    rows = [["rule", "kind", "tokens, about", "where"]]
+    rows += [[rule.id, kind_of(rule), str(tokens_about(rule)), f"{rule.file}:{rule.line}"] for rule in rules]
+    total = sum(map(tokens_about, rules))
+    told = f"{plural(len(rules), 'rule')}, about {plural(total, 'token')} in every request"
+    return f"{text_table(rows, width=width, left=2)}\n  {told}"
+
+
+def kind_of(rule: Rule) -> str:
+    """The kind of a rule's check."""
+    return DASH if rule.check is None else str(rule.check.__struct_config__.tag)
+
+
+__all__ = ["rate_words", "rule_list", "rules_text"]

@@ -1,0 +1,152 @@
+"""Hold a session against rules: kept, broken, untriggered or undecided, with the reason and the place.
+
+Broken is what the log shows once; kept is what it shows everywhere. A line that could not be read may hold anything, so
+nothing is kept beside one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from adhere.rules.checks.order import (
+    Occasion,
+    after,
+    asks_before,
+    at_most,
+    before,
+    between,
+    does,
+    instead,
+    never,
+)
+from adhere.rules.checks.spec import (
+    After,
+    AsksBefore,
+    AtMost,
+    Before,
+    Between,
+    Check,
+    Does,
+    Instead,
+    Never,
+    Rule,
+)
+from adhere.rules.checks.texts import texts
+from adhere.rules.session.acts import Act
+from adhere.rules.session.model import Session
+from adhere.rules.session.paths import path_matches
+from adhere.rules.session.secrets import redact
+from adhere.schema import Record
+
+VerdictOutcome = Literal["kept", "broken", "untriggered", "undecided"]
+MOST_EVIDENCE = 5
+LONGEST_QUOTE = 300
+_SCOPED = frozenset({"edit", "opaque"})
+
+
+class Evidence(Record, frozen=True):
+    """A place in a session's log, and what stands there."""
+
+    line: int
+    quote: str
+
+
+class RuleVerdict(Record, frozen=True):
+    """What a session did with a rule.
+
+    `occasions` is how often the rule applied and the log shows what came of it; `kept` is how often it was kept.
+    """
+
+    rule: str
+    session: str
+    outcome: VerdictOutcome
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
+    occasions: int = 0
+    kept: int = 0
+
+
+def judge_rule(rule: Rule, session: Session, acts: Sequence[Act]) -> RuleVerdict | None:
+    """The verdict of one rule on one session; None: the rule has no check."""
+    if rule.check is None:
+        return None
+    if rule.scope:
+        acts = _in_scope(rule.scope, acts)
+    occasions = list(_occasions(rule.check, acts))
+    decided = [one for one in occasions if one.kept is not None]
+    kept = sum(one.kept is True for one in decided)
+    outcome, reason, shown = _outcome(occasions, session)
+    return RuleVerdict(rule.id, session.name, outcome, redact(reason), _evidence(shown), len(decided), kept)
+
+
+def _in_scope(scope: tuple[str, ...], acts: Sequence[Act]) -> Sequence[Act]:
+    """The acts without edits of other files; none where no file in scope is edited."""
+    if not any(act.kind == "edit" and act.ran and path_matches(act.path, scope) for act in acts):
+        return []
+    return [act for act in acts if act.kind != "edit" or path_matches(act.path, scope)]
+
+
+def _occasions(check: Check, acts: Sequence[Act]) -> Iterator[Occasion]:  # noqa: PLR0911 - one return a kind
+    match check:
+        case Never():
+            return never(check, acts)
+        case Does():
+            return does(check, acts)
+        case Before():
+            return before(check, acts)
+        case After():
+            return after(check, acts)
+        case Between():
+            return between(check, acts)
+        case Instead():
+            return instead(check, acts)
+        case AsksBefore():
+            return asks_before(check, acts)
+        case AtMost():
+            return at_most(check, acts)
+        case _:
+            return texts(check, acts)
+
+
+def _outcome(occasions: Sequence[Occasion], session: Session) -> tuple[VerdictOutcome, str, Sequence[Occasion]]:
+    broken = [one for one in occasions if one.kept is False]
+    if broken:
+        more = f" ({len(broken)} times)" if len(broken) > 1 else ""
+        return "broken", broken[0].reason + more, broken
+    unsure = [one for one in occasions if one.kept is None]
+    if unsure:
+        return "undecided", unsure[0].reason, unsure
+    if session.gaps:
+        line, why = session.gaps[0]
+        return "undecided", f"line {line} of the log cannot be read ({why})", ()
+    if not occasions:
+        return "untriggered", "nothing in the session asked for it", ()
+    return "kept", occasions[-1].reason, occasions[-1:]
+
+
+def _evidence(occasions: Sequence[Occasion]) -> tuple[Evidence, ...]:
+    rows: list[Evidence] = []
+    for one in occasions:
+        for act in one.acts:
+            row = Evidence(act.line, quote_of(act))
+            if row not in rows:
+                rows.append(row)
+    return tuple(rows[:MOST_EVIDENCE])
+
+
+def quote_of(act: Act) -> str:
+    """An act as the log has it, on one line, cut, without secrets."""
+    if act.kind == "edit":
+        text = act.text or f"{act.how} {act.path}" + (f": {act.added}" if act.added else "")
+    elif act.kind == "read":
+        text = f"read {act.path}"
+    elif act.kind == "call":
+        text = f"{act.tool} {dict(act.arguments)}"
+    else:
+        text = act.text or ""
+    line = " ".join(redact(text[: 4 * LONGEST_QUOTE]).split())
+    return line if len(line) <= LONGEST_QUOTE else f"{line[: LONGEST_QUOTE - 1]}…"
+
+
+__all__ = ["Evidence", "RuleVerdict", "VerdictOutcome", "judge_rule", "quote_of"]

@@ -1,0 +1,296 @@
+"""Checks of what is done and in which order.
+
+Each gives occasions: places where the rule applied, and what came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from adhere.rules.checks.events import Met, meets, of_sort
+from adhere.rules.checks.spec import After, AsksBefore, AtMost, Before, Between, Does, Event, Instead, Never
+from adhere.rules.session.acts import Act, asks
+
+
+class Occasion(NamedTuple):
+    """A place where a rule applied.
+
+    Attributes:
+        kept: None: the log does not show it.
+        reason: In a sentence.
+        acts: That show it.
+    """
+
+    kept: bool | None
+    reason: str
+    acts: tuple[Act, ...] = ()
+
+
+def _keeping(reason: str, acts: tuple[Act, ...] = ()) -> Occasion:
+    return Occasion(kept=True, reason=reason, acts=acts)
+
+
+def _breach(reason: str, acts: tuple[Act, ...] = ()) -> Occasion:
+    return Occasion(kept=False, reason=reason, acts=acts)
+
+
+def _open(reason: str, acts: tuple[Act, ...] = ()) -> Occasion:
+    return Occasion(kept=None, reason=reason, acts=acts)
+
+
+Acts = Sequence[Act]
+ANY_EDIT = Event(edits=("**",))
+
+
+def never(check: Never, acts: Acts) -> Iterator[Occasion]:
+    """One occasion for each breach; where there is none, one for the session."""
+    lifted = False
+    triggers = [act for act in acts if _triggers(check.when, check.event, act)]
+    kept = taken_back(acts) if check.at == "final" and check.event.edits else lambda _act: False
+    doubts: list[Act] = []
+    is_broken = False
+    for act in acts:
+        lifted = lifted or (check.unless is not None and meets(check.unless, act) is True)
+        met = meets(check.event, act)
+        if met is False or lifted or kept(act):
+            continue
+        if met is None:
+            doubts.append(act)
+        elif check.when is None or triggers:
+            is_broken = True
+            yield _breach(_did(act), (act,))
+    if doubts and not is_broken:
+        yield _open(f"the log does not show whether {_doubt(doubts[0])}", tuple(doubts[:3]))
+    elif not is_broken and triggers:
+        said = "it was lifted before" if lifted else "it did not happen"
+        yield _keeping(said, tuple(triggers[:1]))
+
+
+def _triggers(when: Event | None, event: Event, act: Act) -> bool:
+    return (of_sort(event, act) if when is None else meets(when, act)) is True
+
+
+def taken_back(acts: Acts) -> Callable[[Act], bool]:
+    """Whether an edit is undone in the end: the file was new and is removed, or git restores it."""
+    last: dict[str, Act] = {}
+    first: dict[str, Act] = {}
+    for act in acts:
+        if act.kind == "edit" and act.ran:
+            first.setdefault(act.path, act)
+            last[act.path] = act
+
+    def is_undone(act: Act) -> bool:
+        begin, end = first.get(act.path), last.get(act.path)
+        if begin is None or end is None or begin is end:
+            return False
+        restored = end.run is not None and end.run.words[:1] == ("git",) and end.how == "modify"
+        return restored or (begin.how == "create" and end.how == "delete")
+
+    return is_undone
+
+
+def does(check: Does, acts: Acts) -> Iterator[Occasion]:
+    """One occasion where the session triggers it."""
+    when = check.when or ANY_EDIT
+    triggers = [act for act in acts if meets(when, act) is True]
+    unsure = [act for act in acts if meets(when, act) is None] if not triggers else []
+    if not triggers and not unsure:
+        return
+    hit, doubt = _first(check.event, acts)
+    if hit is not None:
+        if triggers:
+            yield _keeping(_did(hit), (hit,))
+    elif doubt is not None:
+        yield _open(f"the log does not show whether {_doubt(doubt)}", (doubt,))
+    elif triggers:
+        yield _breach("it never happened", (triggers[-1],))
+    else:
+        yield _open(f"the log does not show whether {_doubt(unsure[0])}", (unsure[0],))
+
+
+def _first(event: Event, acts: Acts) -> tuple[Act | None, Act | None]:
+    """The first act that is the event, and the first that may be."""
+    doubt = None
+    for act in acts:
+        met = meets(event, act)
+        if met is True:
+            return act, doubt
+        doubt = act if met is None and doubt is None else doubt
+    return None, doubt
+
+
+def before(check: Before, acts: Acts) -> Iterator[Occasion]:
+    """One occasion for each `then`."""
+    done: Act | None = None
+    maybe: Act | None = None
+    stale: Act | None = None
+    for act in acts:
+        met = meets(check.then, act)
+        if met is not False:
+            yield _precedes(act, met, done=done, maybe=maybe, stale=stale)
+        if check.since is not None and meets(check.since, act) is not False and (done or maybe):
+            if meets(check.since, act) is None:
+                maybe, done = maybe or done, None
+            else:
+                stale, done, maybe = done or maybe, None, None
+        first = meets(check.first, act)
+        if first is True:
+            done, stale = act, None
+        elif first is None:
+            maybe = act
+
+
+def _precedes(act: Act, met: Met, *, done: Act | None, maybe: Act | None, stale: Act | None) -> Occasion:
+    if done is not None:
+        return _keeping(f"{_did(done)} came first", (done, act))
+    if maybe is not None:
+        return _open(f"the log does not show whether {_doubt(maybe)}", (maybe, act))
+    if met is None:
+        return _open(f"the log does not show whether {_doubt(act)}", (act,))
+    if stale is not None:
+        return _breach(f"{_did(stale)} came before, and files changed after it", (stale, act))
+    return _breach(f"{_did(act)}, and what had to come before did not", (act,))
+
+
+def after(check: After, acts: Acts) -> Iterator[Occasion]:
+    """One occasion for the session, or for each turn."""
+    if check.at == "final":
+        yield from _after(check, acts)
+        return
+    turn: list[Act] = []
+    for act in acts:
+        if act.kind == "user":
+            yield from _after(check, turn)
+            turn = []
+        turn.append(act)
+    yield from _after(check, turn)
+
+
+def _after(check: After, acts: Acts) -> Iterator[Occasion]:
+    places = [place for place, act in enumerate(acts) if meets(check.event, act) is True]
+    if not places:
+        unsure = next((act for act in acts if meets(check.event, act) is None), None)
+        if unsure is not None and _first(check.then, acts)[0] is None:
+            yield _open(f"the log does not show whether {_doubt(unsure)}", (unsure,))
+        return
+    last = acts[places[-1]]
+    rest = list(acts[places[-1] + 1 :])
+    if check.until is not None:
+        ends = next((place for place, act in enumerate(rest) if meets(check.until, act) is True), len(rest))
+        rest = rest[:ends]
+    hit, doubt = _first(check.then, rest)
+    if hit is not None:
+        yield _keeping(f"{_did(hit)} after it", (last, hit))
+    elif doubt is not None:
+        yield _open(f"the log does not show whether {_doubt(doubt)}", (last, doubt))
+    else:
+        yield _breach(f"{_did(last)}, and what had to follow did not", (last,))
+
+
+def between(check: Between, acts: Acts) -> Iterator[Occasion]:
+    """One occasion for each span from `begin` to `end`."""
+    begun: Act | None = None
+    hit: Act | None = None
+    doubt: Act | None = None
+    for act in acts:
+        if begun is not None and meets(check.end, act) is True:
+            yield _span(check, begun, act, hit, doubt)
+            begun = None
+        if begun is not None:
+            met = meets(check.event, act)
+            hit = hit or (act if met is True else None)
+            doubt = doubt or (act if met is None else None)
+        if begun is None and meets(check.begin, act) is True:
+            begun, hit, doubt = act, None, None
+
+
+def _span(check: Between, begun: Act, end: Act, hit: Act | None, doubt: Act | None) -> Occasion:
+    if hit is not None:
+        return Occasion(check.must, f"{_did(hit)} in between", (begun, hit, end))
+    if doubt is not None:
+        return _open(f"the log does not show whether {_doubt(doubt)}", (doubt,))
+    return Occasion(not check.must, "it did not happen in between", (begun, end))
+
+
+def instead(check: Instead, acts: Acts) -> Iterator[Occasion]:
+    """One occasion for each use of either."""
+    doubts: list[Act] = []
+    for act in acts:
+        avoided = meets(check.avoid, act)
+        used = meets(check.use, act)
+        if used is True:
+            yield _keeping(_did(act), (act,))
+        elif avoided is True:
+            yield _breach(_did(act), (act,))
+        elif avoided is None:
+            doubts.append(act)
+    if doubts:
+        yield _open(f"the log does not show whether {_doubt(doubts[0])}", tuple(doubts[:2]))
+
+
+def asks_before(check: AsksBefore, acts: Acts) -> Iterator[Occasion]:
+    """One occasion for each event; a question counts until the next event."""
+    asked: Act | None = None
+    answered = False
+    for act in acts:
+        if asks(act):
+            asked, answered = act, act.kind == "call"
+        elif act.kind == "user":
+            answered = asked is not None
+            if check.granted and meets(Event(user=check.granted), act):
+                asked, answered = act, True
+        met = meets(check.event, act)
+        if met is True:
+            is_kept = asked is not None and answered
+            yield Occasion(
+                is_kept, _did(act) if not is_kept else "the user was asked first", (asked, act) if asked else (act,)
+            )
+        elif met is None and not answered:
+            yield _open(f"the log does not show whether {_doubt(act)}", (act,))
+
+
+def at_most(check: AtMost, acts: Acts) -> Iterator[Occasion]:
+    """One occasion where it happens at all."""
+    hits = [act for act in acts if meets(check.event, act) is True]
+    doubts = [act for act in acts if meets(check.event, act) is None]
+    if check.event.edits:
+        hits = list({act.path: act for act in reversed(hits)}.values())[::-1]
+    if not hits and not doubts:
+        return
+    said = f"{len(hits)} times, allowed {check.limit}"
+    if len(hits) > check.limit:
+        yield _breach(said, tuple(hits[: check.limit + 1]))
+    elif len(hits) + len(doubts) > check.limit:
+        yield _open(f"the log does not show whether {_doubt(doubts[0])}", (doubts[0],))
+    else:
+        yield _keeping(said, tuple(hits[:1]))
+
+
+def _did(act: Act) -> str:
+    """An act in words."""
+    if act.kind == "command" and act.run is not None:
+        return f"`{' '.join(act.run.forms[0])[:80]}` ran" if act.run.forms else "a command ran"
+    if act.kind == "edit":
+        verbs = {"create": "written", "modify": "changed", "delete": "removed"}
+        return f"{act.path} was {verbs.get(act.how or '', 'changed')}{' by a command' if act.by == 'shell' else ''}"
+    if act.kind == "read":
+        return f"{act.path} was read"
+    if act.kind == "call":
+        return f"the tool {act.tool} was called"
+    return "the reply was given" if act.kind == "reply" else "the user spoke"
+
+
+def _doubt(act: Act) -> str:
+    if act.ran is None:
+        return f"{_did(act)}: it has no result there"
+    if act.kind == "opaque":
+        return "a program changed the file that it names"
+    if act.kind == "edit" and (not act.sure or act.tree):
+        return f"{act.path} means such a file"
+    if act.kind == "command" and act.run is not None:
+        return f"`{' '.join(act.run.forms[0])[:60]}` ended well" if act.passed is None else _did(act)
+    return _did(act)
+
+
+__all__ = ["Occasion", "after", "asks_before", "at_most", "before", "between", "does", "instead", "never", "taken_back"]

@@ -1,0 +1,159 @@
+"""Checks of texts: replies, written files, commit messages, names of branches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from adhere.constraints.published.ifbench.english.emoji import is_emoji
+from adhere.pipeline.judge import judge_text
+from adhere.rules.checks.order import Occasion
+from adhere.rules.checks.spec import Text
+from adhere.rules.session.acts import Act
+from adhere.rules.session.paths import path_matches
+from adhere.schema import ConstraintRef
+from adhere.text.markdown import bullets, code_blocks, headings, tables
+
+_CONVENTIONAL = re.compile(r"^(?:feat|fix|docs|style|refactor|perf|test|build|ci|chore|revert)(?:\([^)]+\))?!?: \S")
+_SHAPES = {
+    "conventional": (_CONVENTIONAL, "of the form `type(scope): text`"),
+    "kebab": (re.compile(r"^[a-z0-9]+(?:-[a-z0-9]+)*$"), "in kebab-case"),
+    "snake": (re.compile(r"^[a-z0-9]+(?:_[a-z0-9]+)*$"), "in snake_case"),
+    "capital": (re.compile(r"^[^a-z]*[A-Z]"), "with a capital letter first"),
+    "imperative-ending": (re.compile(r"[^.\s]\s*$"), "without a full stop at its end"),
+    "ticket": (re.compile(r"#\d+|\b[A-Z][A-Z0-9]+-\d+\b"), "with the number of an issue"),
+}
+_PLAIN_SIGNS = frozenset("©®™↔↕↩↪▪▫▶◀◻◼#*‼⁉〰〽\u2139") | frozenset("0123456789")
+FEWEST_LETTERS = 20
+"""Of a text whose language is told."""
+
+
+class _Piece(NamedTuple):
+    act: Act
+    text: str | None
+    is_whole: bool = True
+
+
+def texts(check: Text, acts: Sequence[Act]) -> Iterator[Occasion]:
+    """One occasion for each text, or with `at` = final for the last state of each file."""
+    pieces = list(_pieces(check, acts))
+    if check.of == "files" and check.at == "final":
+        pieces = list({piece.act.path: piece for piece in pieces}.values())
+    for act, text, is_whole in pieces:
+        if text is None:
+            yield Occasion(None, "the log does not show the text", (act,))
+            continue
+        if _is_too_short(check, text):
+            continue
+        kept, reason = _judge(check, _part(check, text), is_whole=is_whole)
+        yield Occasion(kept, reason, (act,))
+
+
+def _is_too_short(check: Text, text: str) -> bool:
+    """Whether a text has too few letters to be of any language: `Done.` is German and English."""
+    is_about = check.constraint is not None and check.constraint.id.startswith("language:")
+    return is_about and sum(map(str.isalpha, text)) < FEWEST_LETTERS
+
+
+def _pieces(check: Text, acts: Sequence[Act]) -> Iterator[_Piece]:
+    for act in acts:
+        if act.ran is False:
+            continue
+        if check.of in {"replies", "final"}:
+            if act.kind == "reply" and not act.agent and (check.of == "replies" or act.final):
+                yield _Piece(act, act.text)
+        elif check.of == "files":
+            if act.kind == "edit" and act.how != "delete" and path_matches(act.path, check.paths):
+                yield from _file(check, act)
+        elif act.kind == ("commit" if check.of == "commits" else "branch"):
+            is_shown = act.ran is True and act.sure
+            yield _Piece(act, act.text if is_shown else None)
+
+
+def _file(check: Text, act: Act) -> Iterator[_Piece]:
+    """The whole file, or what an edit adds where that is enough to judge."""
+    if _needs_whole(check) or check.at == "final":
+        yield _Piece(act, act.whole if act.ran else None)
+    elif act.added is not None and act.ran:
+        if act.added.strip():
+            yield _Piece(act, act.added, is_whole=False)
+    else:
+        yield _Piece(act, None)
+
+
+def _needs_whole(check: Text) -> bool:
+    return bool(check.constraint or check.has or check.begins or check.ends or check.shape or check.most_lines)
+
+
+def _part(check: Text, text: str) -> str:
+    return text.strip().split("\n", 1)[0] if check.first_line else text
+
+
+def _judge(check: Text, text: str, *, is_whole: bool) -> tuple[bool | None, str]:
+    """Whether a text keeps to a check, and why."""
+    reasons = list(_faults(check, text))
+    if reasons:
+        return False, reasons[0]
+    if check.constraint is not None:
+        outcome, reason = _finding(check.constraint, text)
+        if outcome == "undecided":
+            return None, reason
+        return outcome == check.must, reason
+    return True, "the text keeps to it" if is_whole else "what was added keeps to it"
+
+
+def _finding(constraint: ConstraintRef, text: str) -> tuple[str, str]:
+    """Outcome and reason of one verifier, strictly."""
+    verdict = judge_text(text, [constraint], ("strict",))[0]
+    return verdict.outcome, verdict.reason
+
+
+def _faults(check: Text, text: str) -> Iterator[str]:
+    for one in check.without:
+        if _occurs(one, text, words=check.words):
+            yield f"{one!r} stands in it"
+    if check.has and not _occurs(check.has, text, words=check.words):
+        yield f"{check.has!r} is not in it"
+    bare = text.strip()
+    if check.begins and not bare.lower().startswith(tuple(one.lower() for one in check.begins)):
+        yield f"it begins with {bare[:30]!r}, not with {' or '.join(map(repr, check.begins[:3]))}"
+    if check.ends and not bare.lower().endswith(tuple(one.lower() for one in check.ends)):
+        yield f"it ends with {bare[-30:]!r}, not with {' or '.join(map(repr, check.ends[:3]))}"
+    if check.shape:
+        pattern, words = _SHAPES[check.shape]
+        last = bare.rpartition("/")[2] if check.of == "branches" else bare
+        if not pattern.search(last):
+            yield f"{last[:60]!r} is not {words}"
+    for thing in check.no:
+        yield from _thing(thing, text)
+    if check.longest_line is not None and (
+        long := [line for line in text.splitlines() if len(line) > check.longest_line]
+    ):
+        yield f"a line of {len(long[0])} characters, allowed {check.longest_line}"
+    if check.most_lines is not None and (n := len(text.rstrip("\n").splitlines())) > check.most_lines:
+        yield f"{n} lines, allowed {check.most_lines}"
+
+
+def _thing(thing: str, text: str) -> Iterator[str]:
+    if thing == "emoji":
+        sign = next((char for char in text if ord(char) > 0xA8 and char not in _PLAIN_SIGNS and is_emoji(char)), None)
+        if sign is not None:
+            yield f"the emoji {sign} stands in it"
+    elif thing == "headings" and (titles := headings(text)):
+        yield f"a heading stands in it: {str(titles[0])[:60]}"
+    elif thing == "tables" and tables(text):
+        yield "a table stands in it"
+    elif thing == "bullets" and bullets(text):
+        yield "bullet points stand in it"
+    elif thing == "code" and code_blocks(text):
+        yield "a block of code stands in it"
+
+
+def _occurs(one: str, text: str, *, words: bool) -> bool:
+    if not words:
+        return one in text
+    return re.search(rf"(?<!\w){re.escape(one.lower())}(?!\w)", text.lower().replace("’", "'")) is not None
+
+
+__all__ = ["texts"]

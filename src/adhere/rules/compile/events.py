@@ -1,0 +1,139 @@
+"""Phrases of a rule as events: "committing", "the linter", "`make check`", "files in `src/`"."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from adhere.rules.checks.spec import Event, How
+from adhere.schema import convert
+
+PHRASES_FILE = Path(__file__).with_name("phrases.toml")
+_CODE = re.compile(r"`([^`]+)`")
+_PROGRAMS = frozenset(
+    "git npm npx pnpm yarn bun node deno pip pip3 pipx uv uvx poetry pipenv python python3 pytest tox nox ruff black isort mypy pyright flake8 pylint "
+    "eslint prettier tsc jest vitest mocha cargo rustc rustfmt go gofmt make just task docker docker-compose podman kubectl helm terraform mvn gradle gradlew rspec "
+    "bundle rails rake ruby gem php composer dotnet swift gh glab curl wget ssh scp rm mv cp sed awk grep egrep rg find fd cat ls echo sudo chmod chown kill pkill "
+    "bash sh zsh brew apt apt-get bazel cmake ninja ctest mix elixir flutter dart alembic prisma psql mysql sqlite3 redis-cli aws gcloud az vercel "
+    "netlify fly wrangler pre-commit golangci-lint biome turbo nx hatch pdm rye conda mamba pixi jj hg svn tmux nohup tail head touch tee dd truncate biome oxlint playwright cypress twine".split()
+)
+
+
+_ENDINGS = (
+    "py|pyi|ts|tsx|js|jsx|mjs|cjs|go|rs|java|kt|rb|c|cc|cpp|h|hpp|cs|php|swift|vue|svelte|md|mdx|mdc|txt|json|jsonc|yaml|yml|toml|lock|"
+    "ini|cfg|env|sql|proto|css|scss|html|xml|sh|bash|gradle|csv|svg|png|snap|ipynb|tf|graphql|prisma|pem|key|rst|mod|sum"
+)
+
+
+class Phrase(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of `phrases.toml`."""
+
+    says: str
+    event: dict[str, object]
+
+
+@functools.cache
+def _phrases() -> list[tuple[re.Pattern[str], Event]]:
+    document = tomllib.loads(PHRASES_FILE.read_text(encoding="utf-8"))
+    rows = convert(document["phrases"], list[Phrase])
+    return [(re.compile(rf"(?<!\w)(?:{row.says})(?!\w)", re.IGNORECASE), convert(row.event, Event)) for row in rows]
+
+
+def is_command(text: str) -> bool:
+    """Tell whether code in a rule is a command line: it begins with a program that is known, or a script of a folder."""
+    first = text.strip().split()[0] if text.strip() else ""
+    return first in _PROGRAMS or bool(
+        re.match(r"\.{0,2}/?[\w./-]+\.(sh|bash|py|rb|ps1)$", first)
+        and (" " in text.strip() or first.startswith("./") or first.endswith(".sh"))
+    )
+
+
+def is_path(text: str) -> bool:
+    """Tell whether code in a rule names files."""
+    bare = text.strip()
+    if not bare or re.search(r"[\s()=;:<>|\"']", bare) or bare.startswith(("--", "@/")):
+        return False
+    return "/" in bare or bool(
+        re.fullmatch(
+            rf"[\w*.{{}},-]*\.(?:{_ENDINGS})|\.[\w.-]+|\*+|\*\.[\w.{{}},-]+|Makefile|Dockerfile|LICENSE|Jenkinsfile|Gemfile",
+            bare,
+        )
+    )
+
+
+def codes_of(text: str) -> list[str]:
+    """The pieces of code in a text."""
+    return [one.strip() for one in _CODE.findall(text)]
+
+
+def pattern_of(code: str) -> str:
+    """A path of a rule as a pattern; a folder means all in it."""
+    if re.fullmatch(rf"\.(?:{_ENDINGS})", code) and code != ".env":
+        return f"*{code}"
+    return f"{code}**" if code.endswith("/") else code
+
+
+def paths_in(text: str) -> tuple[str, ...]:
+    """Patterns of the files that a text names, in code or bare."""
+    named = [pattern_of(one) for one in codes_of(text) if is_path(one)]
+    if not named:
+        bare = re.findall(
+            r"(?<![\w`/@])((?:[\w.-]+/)+[\w.*-]*|\.env(?:\.\w+)?|[\w-]+\.(?:lock|toml|json|ya?ml|md|env|py|ts|tsx|js|go|rs|sql|proto|cfg|ini|txt|generated\.\w+))(?![\w`/])",
+            text,
+        )
+        named = [pattern_of(one) for one in bare]
+    return tuple(dict.fromkeys(named))
+
+
+def commands_in(text: str) -> tuple[str, ...]:
+    """The commands that a text names in code."""
+    return tuple(dict.fromkeys(one for one in codes_of(text) if is_command(one)))
+
+
+def event_of(text: str) -> Event | None:
+    """The event that a phrase names; None: none that is known."""
+    bare = text.strip(" .,;:!")
+    commands = commands_in(bare)
+    paths = paths_in(bare)
+    if commands and not re.match(r"(?:reading|read|see|consult)\b", bare, re.IGNORECASE):
+        return Event(command=commands)
+    if paths and re.search(
+        r"(?<!\w)(?:read(?:ing)?|consult(?:ing)?|check(?:ing)?|review(?:ing)?|look(?:ing)? at|open(?:ing)?)\b",
+        bare,
+        re.IGNORECASE,
+    ):
+        return Event(reads=paths)
+    if paths and (how := _how(bare)) is not None:
+        return Event(edits=paths, how=how)
+    for pattern, event in _phrases():
+        if pattern.search(bare):
+            if event.edits and paths:
+                return msgspec.structs.replace(event, edits=paths)
+            return event
+    return (
+        Event(edits=paths)
+        if paths
+        and len(bare) <= 60
+        and re.match(r"(?:the |any |a |files? |anything )*(?:in |under |inside |matching )?`?[\w./*]", bare)
+        and not re.match(r"[a-z]+ing\b", bare)
+        else None
+    )
+
+
+def _how(text: str) -> How | None:
+    """How a phrase says that files change; None: it does not."""
+    verbs: tuple[tuple[str, How], ...] = (
+        (r"(?:edit|modif|chang|touch|alter|updat|writ|overwrit|rewrit|refactor|work)\w*|hand-edit\w*", "any"),
+        (r"(?:creat|add|introduc)\w*", "create"),
+        (r"(?:delet|remov)\w*", "delete"),
+    )
+    if re.search(r"(?<!\w)(?:edit|modif|chang|touch|alter|updat)", text, re.IGNORECASE):
+        return "any"
+    return next((how for pattern, how in verbs if re.search(rf"(?<!\w)(?:{pattern})\b", text, re.IGNORECASE)), None)
+
+
+__all__ = ["PHRASES_FILE", "codes_of", "commands_in", "event_of", "is_command", "is_path", "paths_in", "pattern_of"]

@@ -1,0 +1,163 @@
+"""A rule file in Markdown as statements, each with its line and the files that it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from adhere.errors import SpecError
+
+NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", "CONVENTIONS.md")
+"""Files that are looked for in folders below."""
+DEEPEST = 5
+MOST_BYTES = 2_000_000
+_IMPORT = re.compile(r"(?<![\w`@])@((?:~/|\.{0,2}/)?[\w./-]+\.(?:md|mdc|txt))\b")
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_BULLET = re.compile(r"^(\s*)(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*$")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\"'])")
+_SCOPE_HEADING = re.compile(r"(?:files? (?:in|under|matching)|for|in|under)\s+`([^`]+)`|^`([^`]+/?)`$", re.IGNORECASE)
+
+
+class Statement(NamedTuple):
+    """One sentence or list item.
+
+    Attributes:
+        text: On one line, without list marks and emphasis; code keeps its backticks.
+        file, line: Where it begins.
+        heading: Of the section that it stands in.
+        scope: Patterns of files that its section or file is about; empty: all.
+        lead: The sentence with a colon that its list stands under; empty: none.
+    """
+
+    text: str
+    file: str
+    line: int
+    heading: str = ""
+    scope: tuple[str, ...] = ()
+    lead: str = ""
+
+
+def statements_of(path: Path, *, root: Path | None = None, nested: bool = True) -> Iterator[Statement]:
+    """Return every statement of a rule file, of those that it imports (`@` and a path), and of nested ones.
+
+    Args:
+        path: The file.
+        root: The folder that names of files are shown below; None: that of the file.
+        nested: Whether files of the same names in folders below are read; they are about their folder.
+
+    Raises:
+        SpecError: The file is absent, or is no UTF-8 text.
+    """
+    root = (root or path.parent).resolve()
+    seen: set[Path] = set()
+    yield from _of_file(path.resolve(), root, (), seen, 0)
+    if nested and path.name in NAMES:
+        for file in sorted(_below(path.parent.resolve())):
+            if file.resolve() not in seen:
+                folder = file.parent.resolve().relative_to(path.parent.resolve()).as_posix()
+                yield from _of_file(file.resolve(), root, (f"{folder}/**",), seen, 0)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Rule files in folders below, without those of others' packages."""
+    for one in sorted(folder.iterdir()):
+        if (
+            one.is_dir()
+            and not one.is_symlink()
+            and not one.name.startswith(".")
+            and one.name not in {"node_modules", "vendor", "target", "dist", "build", "site-packages"}
+        ):
+            yield from (one / name for name in NAMES if (one / name).is_file())
+            yield from _below(one)
+
+
+def _of_file(path: Path, root: Path, scope: tuple[str, ...], seen: set[Path], deep: int) -> Iterator[Statement]:
+    if path in seen or deep > DEEPEST:
+        return
+    seen.add(path)
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise SpecError(f"{path}: larger than {MOST_BYTES // 10**6} MB; a file of rules is not")
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise SpecError(f"{path}: no such file") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: cannot be read as UTF-8 text: {error}") from error
+    shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    bare, offset, own = _front_matter(text)
+    for one in _of_text(bare, shown, own or scope, offset=offset):
+        yield one
+        for name in _IMPORT.findall(one.text):
+            target = (path.parent / name).resolve()
+            if target.is_file() and (target.is_relative_to(root) or target.is_relative_to(path.parent)):
+                yield from _of_file(target, root, scope, seen, deep + 1)
+
+
+def _front_matter(text: str) -> tuple[str, int, tuple[str, ...]]:
+    """The text behind YAML front matter, how many lines that has, and the files that its `globs` or `applyTo` names."""
+    match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n", text, re.DOTALL)
+    if match is None:
+        return text, 0, ()
+    globs = re.search(r"^(?:globs|applyTo|paths)\s*:\s*(.+(?:\n\s+-.+)*|(?:\n\s+-.+)+)", match[1], re.MULTILINE)
+    scope = tuple(re.findall(r"[^\s,\[\]\"']+", re.sub(r"^\s+-", " ", globs[1], flags=re.MULTILINE))) if globs else ()
+    return text[match.end() :], match[0].count("\n"), tuple(one for one in scope if one not in {"**", "-"})
+
+
+def _of_text(text: str, file: str, scope: tuple[str, ...], *, offset: int = 0) -> Iterator[Statement]:
+    """Statements of a text: items of lists with their continued lines, sentences of paragraphs."""
+    heading, own = "", scope
+    leads: list[tuple[int, str]] = []  # sentences with a colon, and how far they are indented
+    block: list[str] = []
+    start, fenced = 0, False
+    for number, line in enumerate([*text.splitlines(), ""], start=1 + offset):
+        if _FENCE.match(line):
+            fenced = not fenced
+        is_text = not (fenced or _FENCE.match(line) or line.lstrip().startswith(("|", "<!--", ">")))
+        title, bullet = _HEADING.match(line), _BULLET.match(line)
+        if block and (title or bullet or not line.strip() or not is_text):
+            yield from _of_block(block, leads, Statement("", file, start, heading, own))
+            block = []
+        if title and is_text:
+            heading, leads = _bare(title[1]), []
+            named = _SCOPE_HEADING.search(title[1])
+            own = (_pattern(named[1] or named[2]),) if named and _is_path(named[1] or named[2]) else scope
+        elif line.strip() and is_text:
+            start = start if block else number
+            block.append(line if bullet else line.strip())
+
+
+def _of_block(block: list[str], leads: list[tuple[int, str]], place: Statement) -> Iterator[Statement]:
+    """The statements of one item or paragraph; one that ends in a colon leads those indented below it."""
+    bullet = _BULLET.match(block[0])
+    depth = len(bullet[1].expandtabs(4)) if bullet else -1
+    while leads and leads[-1][0] >= depth:
+        leads.pop()
+    lead = leads[-1][1] if leads and bullet else ""
+    bare = _bare(_BULLET.sub("", " ".join(block), count=1))
+    said = [one.strip() for one in _SENTENCE.split(bare) if one.strip()]
+    yield from (place._replace(text=one, lead=lead) for one in said)
+    if said and said[-1].endswith(":"):
+        leads.append((depth, said[-1]))
+
+
+def _bare(text: str) -> str:
+    """Without emphasis and links; code keeps its backticks."""
+    parts = re.split(r"(`+[^`]*`+)", text)
+    for place in range(0, len(parts), 2):
+        parts[place] = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", parts[place])
+        parts[place] = re.sub(r"\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)", "", parts[place])
+    return " ".join("".join(parts).split())
+
+
+def _is_path(text: str) -> bool:
+    return bool(re.fullmatch(r"[\w./*{},@-]+", text)) and ("/" in text or "*" in text or "." in text)
+
+
+def _pattern(text: str) -> str:
+    return f"{text}**" if text.endswith("/") else text
+
+
+__all__ = ["NAMES", "Statement", "statements_of"]

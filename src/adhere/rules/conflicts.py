@@ -1,0 +1,105 @@
+"""Rules that nobody can keep at once, as far as their checks say."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from adhere.constraints.base import Constraint, conflict
+from adhere.constraints.resolve import resolve
+from adhere.rules.checks.spec import After, AtMost, Before, Check, Does, Event, Instead, Never, Rule, Text
+from adhere.rules.session.paths import path_matches
+from adhere.rules.shell.patterns import patterns_of
+from adhere.schema import Record
+
+
+class Conflict(Record, frozen=True):
+    """Two rules by their ids, and why both cannot be kept."""
+
+    first: str
+    second: str
+    reason: str
+
+
+def conflicts_of(rules: Sequence[Rule]) -> list[Conflict]:
+    """Every pair of rules that contradict each other."""
+    pairs = itertools.combinations([rule for rule in rules if rule.check is not None], 2)
+    return [Conflict(one.id, two.id, reason) for one, two in pairs if (reason := _reason(one, two))]
+
+
+def _reason(one: Rule, two: Rule) -> str:
+    if isinstance(one.check, Text) and isinstance(two.check, Text):
+        return _of_texts(one.check, two.check)
+    for barring, wanting in ((one.check, two.check), (two.check, one.check)):
+        for event in _wants(wanting):
+            for barred in _bars(barring):
+                if _covers(barred, event):
+                    return f"one wants {_name_of(event)}, the other bars it"
+    return ""
+
+
+def _wants(check: Check | None) -> Iterator[Event]:
+    if isinstance(check, Does):
+        yield check.event
+    elif isinstance(check, Before):
+        yield check.first
+    elif isinstance(check, After):
+        yield check.then
+    elif isinstance(check, Instead):
+        yield check.use
+
+
+def _bars(check: Check | None) -> Iterator[Event]:
+    if isinstance(check, Never) and check.when is None and check.unless is None:
+        yield check.event
+    elif isinstance(check, Instead):
+        yield check.avoid
+    elif isinstance(check, AtMost) and not check.limit:
+        yield check.event
+
+
+def _covers(barred: Event, wanted: Event) -> bool:
+    """Whether everything that would be the wanted event is barred."""
+    if barred.command and wanted.command and not barred.on:
+        bars = [one for text in barred.command for one in patterns_of(text)]
+        wants = [one for text in wanted.command for one in patterns_of(text)]
+        return all(any(want[: len(bar)] == bar for bar in bars) for want in wants)
+    if barred.edits and wanted.edits and barred.how in {"any", wanted.how}:
+        return all(
+            path_matches(path, barred.edits) for path in wanted.edits if "*" not in path and not path.startswith("!")
+        ) and any("*" not in path for path in wanted.edits)
+    return bool(barred.tool and wanted.tool and set(wanted.tool) <= set(barred.tool))
+
+
+def _of_texts(one: Text, two: Text) -> str:
+    same = one.of == two.of or {one.of, two.of} <= {"replies", "final"}
+    if not same:
+        return ""
+    if (
+        one.begins
+        and two.begins
+        and not any(a.startswith(b) or b.startswith(a) for a in one.begins for b in two.begins)
+    ):
+        return "both say how the text begins, and otherwise"
+    if one.constraint is not None and two.constraint is not None and one.must == two.must == "pass":
+        first, second = resolve(one.constraint), resolve(two.constraint)
+        if (
+            isinstance(first, Constraint)
+            and isinstance(second, Constraint)
+            and first.id != second.id
+            and conflict(first, second)
+        ):
+            return f"no text passes both {first.id} and {second.id}"
+        if one.constraint.id == two.constraint.id == "language:answer_in" and one.constraint != two.constraint:
+            return "they want different languages"
+    wanted = {text.lower() for check in (one, two) for text in (*check.begins, *check.ends, check.has) if text}
+    barred = {text.lower() for check in (one, two) for text in check.without}
+    both = wanted & barred
+    return f"one wants {min(both)!r} in the text, the other bars it" if both else ""
+
+
+def _name_of(event: Event) -> str:
+    return ", ".join(f"`{one}`" for one in (*event.command, *event.edits, *event.tool)[:3])
+
+
+__all__ = ["Conflict", "conflicts_of"]

@@ -1,0 +1,102 @@
+"""Which rules held when a session ran: by git, by what the session shows that it was told, else unknown.
+
+Git is asked for texts only (`log`, `cat-file`), never to run a filter or a hook of the repository.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+from datetime import datetime
+from pathlib import Path
+
+from adhere.rules.checks.spec import Rule
+from adhere.rules.session.acts import command_of
+from adhere.rules.session.model import Call, Session
+
+_TIMEOUT_S = 20
+
+
+class Versions:
+    """The versions of a rule file.
+
+    Args:
+        path: The file; versions are those that its git repository has of it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.resolve()
+        self._name = path.name
+
+    def absent(self, rule: Rule, session: Session) -> str:
+        """Why a rule did not hold in a session; empty: it held, or nobody knows."""
+        text = self._text(session)
+        if text is None or not rule.quote or _bare(rule.quote) in _bare(text):
+            return ""
+        if rule.file and Path(rule.file).name != self._name:
+            return ""  # imported from elsewhere
+        return f"it was not in {self._name} when the session began"
+
+    def source(self, session: Session) -> str:
+        """How it is known: `session`, `git` or `unknown`."""
+        if self._told(session) is not None:
+            return "session"
+        return "git" if self._by_git(session) is not None else "unknown"
+
+    def _text(self, session: Session) -> str | None:
+        told = self._told(session)
+        return told if told is not None else self._by_git(session)
+
+    def _told(self, session: Session) -> str | None:
+        """The rule file as the session read it whole; None: the log does not show that."""
+        for one in session.events:
+            if isinstance(one, Call) and one.result and len(one.result) < 3900 and one.state in {"done", "unknown"}:
+                text = str(one.arguments.get("file_path") or one.arguments.get("path") or command_of(one.arguments)[0])
+                is_read = re.fullmatch(rf"(?:cat )?(?:\S*[/\\])?{re.escape(self._name)}", text.strip())
+                if is_read and "offset" not in one.arguments and "limit" not in one.arguments:
+                    return re.sub(r"^\s*\d+[→\t]", "", one.result, flags=re.MULTILINE)
+        return None
+
+    def _by_git(self, session: Session) -> str | None:
+        moment = _moment(session.started)
+        return None if moment is None else self._at(int(moment.timestamp()) // 60)
+
+    @functools.cached_property
+    def _commits(self) -> list[tuple[int, str]]:
+        """(seconds, commit) of every change of the file, newest first."""
+        out = self._git("log", "--format=%ct %H", "--", self._name)
+        rows = [line.split() for line in (out or "").splitlines()]
+        return [(int(seconds), commit) for seconds, commit in rows]
+
+    @functools.lru_cache(maxsize=256)  # noqa: B019 - one object a run
+    def _at(self, minute: int) -> str | None:
+        commit = next((commit for seconds, commit in self._commits if seconds <= minute * 60 + 59), None)
+        return None if commit is None else self._git("cat-file", "blob", f"{commit}:./{self._name}")
+
+    def _git(self, *words: str) -> str | None:
+        command = ["git", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-pager", *words]
+        try:
+            done = subprocess.run(  # noqa: S603 - our own words
+                command, cwd=self._path.parent, capture_output=True, timeout=_TIMEOUT_S, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None  # no git here: which version held is unknown
+        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        if text.isdigit():  # OpenTelemetry's nanoseconds
+            return datetime.fromtimestamp(int(text) / 1e9).astimezone()
+        moment = datetime.fromisoformat(text)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment if moment.tzinfo is not None else moment.astimezone()
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
+
+
+__all__ = ["Versions"]

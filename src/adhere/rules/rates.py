@@ -1,0 +1,113 @@
+"""Shares of rules that are kept, with intervals, and pairs of two sets of sessions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from adhere.rules.checks.judge import RuleVerdict
+from adhere.schema import Record
+from adhere.stats import paired_bootstrap, wilson_clustered
+
+SEED = 20261127
+
+
+class Rate(Record, frozen=True):
+    """A share of kept among kept and broken; `rate`, `low`, `high` are None, with the reason, where there is none.
+
+    `untriggered` and `undecided` are beside it and in no denominator. `sessions` have a kept or a broken.
+    """
+
+    name: str
+    kept: int
+    broken: int
+    untriggered: int
+    undecided: int
+    sessions: int
+    rate: float | None
+    low: float | None
+    high: float | None
+    reason: str = ""
+
+
+class Pairing(Record, frozen=True):
+    """A paired difference of two sets: first minus second, over (task, rule) decided in both, clustered by task."""
+
+    name: str
+    tasks: int
+    pairs: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    reason: str = ""
+
+
+def rate_of(name: str, verdicts: Iterable[RuleVerdict]) -> Rate:
+    """The share of kept verdicts, its interval clustered by session."""
+    counts: dict[str, int] = defaultdict(int)
+    by_session: dict[str, list[int]] = defaultdict(list)
+    for one in verdicts:
+        counts[one.outcome] += 1
+        if one.outcome in {"kept", "broken"}:
+            by_session[one.session].append(one.outcome == "kept")
+    kept, broken = counts["kept"], counts["broken"]
+    groups = list(by_session.values())
+    interval = wilson_clustered([sum(group) for group in groups], [len(group) for group in groups])
+    return Rate(
+        name, kept, broken, counts["untriggered"], counts["undecided"], len(groups),
+        kept / (kept + broken) if kept + broken else None,
+        interval.low if interval else None, interval.high if interval else None,
+        "" if kept + broken else "no session triggered it and shows what came of it",
+    )  # fmt: skip
+
+
+def rates_by(verdicts: Sequence[RuleVerdict], key: Callable[[RuleVerdict], str]) -> list[Rate]:
+    """A rate for each value of `key`, in the order in which they come; an empty value is left out."""
+    groups: dict[str, list[RuleVerdict]] = {}
+    for one in verdicts:
+        if name := key(one):
+            groups.setdefault(name, []).append(one)
+    return [rate_of(name, group) for name, group in groups.items()]
+
+
+def pair(first: Sequence[RuleVerdict], second: Sequence[RuleVerdict], tasks: Mapping[str, str]) -> list[Pairing]:
+    """Differences of two sets of sessions on the same tasks: over all rules, then rule by rule.
+
+    Args:
+        first: Verdicts of one set.
+        second: Those of the other, on the same rules.
+        tasks: The task of each session.
+    """
+    ours, theirs = _shares(first, tasks), _shares(second, tasks)
+    common = sorted(ours.keys() & theirs.keys())
+    rules = list(dict.fromkeys(rule for _, rule in common))
+    rows = [_difference("all rules", common, ours, theirs)]
+    return rows + [_difference(rule, [key for key in common if key[1] == rule], ours, theirs) for rule in rules]
+
+
+_Shares = dict[tuple[str, str], float]
+
+
+def _shares(verdicts: Iterable[RuleVerdict], tasks: Mapping[str, str]) -> _Shares:
+    """The share of sessions of a task that kept a rule, by (task, rule)."""
+    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for one in verdicts:
+        task = tasks.get(one.session, "")
+        if one.outcome in {"kept", "broken"} and task:
+            found[task, one.rule].append(one.outcome == "kept")
+    return {key: sum(values) / len(values) for key, values in found.items()}
+
+
+def _difference(name: str, keys: Sequence[tuple[str, str]], ours: _Shares, theirs: _Shares) -> Pairing:
+    tasks = [task for task, _ in keys]
+    n = len(set(tasks))
+    if not keys:
+        return Pairing(name, 0, 0, None, None, None, "no rule is decided in both sets on one task")
+    differences = [ours[key] - theirs[key] for key in keys]
+    is_clustered = n < len(keys)
+    estimate = paired_bootstrap(differences, seed=SEED, clusters_P=tasks if is_clustered else None)
+    low, high = estimate.interval or (None, None)
+    return Pairing(name, n, len(keys), estimate.value, low, high, estimate.reason)
+
+
+__all__ = ["Pairing", "Rate", "pair", "rate_of", "rates_by"]

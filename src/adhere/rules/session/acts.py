@@ -1,0 +1,404 @@
+"""What was done in a session, act by act: commands, edits, reads, commits, replies, whatever the tools are called."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from adhere.rules.session.files import Files, edits_of_patch
+from adhere.rules.session.model import Call, Session, Speech
+from adhere.rules.session.paths import below
+from adhere.rules.shell.effects import How, effects_of, opaque_text
+from adhere.rules.shell.forms import Run, message_of, runs_of
+from adhere.rules.shell.patterns import matches
+
+Kind = Literal["user", "reply", "command", "edit", "read", "call", "commit", "branch", "opaque"]
+Ran = bool | None
+_SHELLS = frozenset(
+    "bash shell exec_command shell_command local_shell local_shell_call shell_call "
+    "run_shell_command execute_command run_terminal_cmd run_in_terminal run_command terminal "
+    "powershell exec execute_bash run_bash container.exec act".split()
+)
+_WRITERS = frozenset("write write_file create_file create save_file write_to_file".split())
+_EDITORS = frozenset(
+    "edit multiedit replace str_replace str_replace_editor str_replace_based_edit_tool edit_file search_replace "
+    "notebookedit insert replace_in_file text_editor apply_diff".split()
+)
+_PATCHES = frozenset({"apply_patch", "applypatch", "apply_patch_call", "file_change"})
+_READERS = frozenset("read read_file view open_file cat read_many_files view_file notebookread".split())
+_ASKERS = frozenset(
+    "askuserquestion ask_followup_question ask_user request_user_input ask_question exitplanmode exit_plan_mode".split()
+)
+_PATHS = (
+    "file_path",
+    "path",
+    "filePath",
+    "absolute_path",
+    "filename",
+    "target_file",
+    "notebook_path",
+    "file",
+    "TargetFile",
+)
+_TEXTS = ("content", "contents", "file_text", "text", "new_source", "CodeContent")
+_FAILED = re.compile(
+    r"\b[1-9]\d* (?:failed|failures?|errors?|failing)\b|\bFAILED\b|^FAIL\b"
+    r"|--- FAIL|Tests:.*\bfailed\b|test result: FAILED",
+    re.MULTILINE,
+)
+_PASSED = re.compile(
+    r"\b[1-9]\d* (?:passed|passing|tests? passed|examples?, 0 failures)\b|^OK\b|^ok\s+\S|^PASS\b|test result: ok"
+    r"|All tests passed|BUILD SUCCESS",
+    re.MULTILINE,
+)
+
+
+@dataclass
+class Act:
+    """One thing that was done or said.
+
+    Attributes:
+        line: Of the log.
+        kind: `call` stands before what the call does; `opaque` is a program whose effects its text does not show.
+        text: What was said; a commit's message, None: not shown; a branch's name; a command as it is written.
+        ran: Whether it happened; None: the log does not show it.
+        passed: Whether it ended well; None: the log does not show it.
+        run: Of a command.
+        tool, arguments: Of a call.
+        path, how, by: Of an edit or a read; `by` is `tool` or `shell`.
+        added: The text that an edit puts in; None: not shown.
+        whole: The file after it; None: not shown.
+        sure: Whether the path is written out.
+        tree: Whether all below the path is meant.
+        branch: On which a commit or push was made; empty: not shown.
+        final: Whether a reply ends its turn.
+        agent: Empty, or a sub-agent's name.
+    """
+
+    line: int
+    kind: Kind
+    text: str | None = None
+    ran: bool | None = True
+    passed: bool | None = None
+    run: Run | None = None
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    path: str = ""
+    how: How | None = None
+    by: str = ""
+    added: str | None = None
+    whole: str | None = None
+    sure: bool = True
+    tree: bool = False
+    branch: str = ""
+    final: bool = False
+    agent: str = ""
+
+
+def acts_of(session: Session, *, repo: Path | None = None) -> list[Act]:
+    """Everything that was done in a session, in order.
+
+    Args:
+        session: It.
+        repo: The repository as it is on this machine, for make and npm; None: it is not here.
+    """
+    return list(_Reader(session, repo).acts())
+
+
+class _Reader:
+    def __init__(self, session: Session, repo: Path | None) -> None:
+        self.session, self.repo = session, repo
+        self.root = session.cwd
+        self.branch = session.branch
+        self.files = Files()
+        self.has_results = any(isinstance(one, Call) and one.result is not None for one in session.events)
+
+    def acts(self) -> Iterator[Act]:
+        for event in self.session.events:
+            if isinstance(event, Speech):
+                if event.who == "user" and not event.agent:
+                    yield Act(event.line, "user", event.text)
+                elif event.who == "assistant":
+                    yield Act(event.line, "reply", event.text, final=event.final, agent=event.agent)
+            else:
+                yield from self._call(event)
+
+    def _call(self, call: Call) -> Iterator[Act]:
+        ran = _ran(call, has_results=self.has_results)
+        passed = None if call.state == "unknown" else call.state == "done"
+        yield Act(
+            call.line, "call", call.result, ran, passed, tool=call.tool, arguments=call.arguments, agent=call.agent
+        )
+        name = call.tool.rpartition("__")[2].rpartition("/")[2].lower()
+        if name in _SHELLS:
+            yield from self._shell(call, ran)
+        elif name in _ASKERS:
+            return
+        else:
+            is_done = ran if call.state != "failed" else False
+            for act in self._tool(name, call):
+                act.line, act.ran, act.agent, act.passed = call.line, is_done, call.agent, passed
+                yield act
+
+    def _tool(self, name: str, call: Call) -> Iterator[Act]:
+        fields = call.arguments
+        path = self._below(_first(fields, _PATHS), call.cwd)
+        content = next((fields[one] for one in _TEXTS if isinstance(fields.get(one), str)), None)
+        if name in _PATCHES:
+            yield from self._patch(fields, call.cwd)
+        elif name in _WRITERS or (name in _EDITORS and fields.get("command") == "create"):
+            if path:
+                yield self._edit(path, "create", added=_text(content), whole=_text(content))
+        elif name in _EDITORS and fields.get("command") == "view":
+            yield Act(0, "read", path=path, by="tool")
+        elif name in _EDITORS:
+            if path:
+                yield self._replaced(path, fields, call)
+        elif name in _READERS:
+            listed = fields.get("paths")
+            for one in listed if isinstance(listed, list) else [path]:
+                if call.before is not None:
+                    self.files.know(path, call.before)
+                yield Act(0, "read", path=self._below(str(one), call.cwd) if one is not path else path, by="tool")
+        elif name in {"delete_file", "remove_file"} and path:
+            yield self._edit(path, "delete")
+        elif name in {"move_file", "rename_file"}:
+            target = self._below(_first(fields, ("to", "destination", "new_path", "target")), call.cwd)
+            source = path or self._below(_first(fields, ("source", "from", "old_path")), call.cwd)
+            yield self._edit(source, "delete")
+            yield self._edit(target, "create")
+
+    def _replaced(self, path: str, fields: Mapping[str, Any], call: Call) -> Act:
+        listed = fields.get("edits")
+        edits = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else [fields]
+        pairs = []
+        for one in edits:
+            old = next(
+                (one[name] for name in ("old_string", "old_str", "search") if isinstance(one.get(name), str)), ""
+            )
+            new = next(
+                (
+                    one[name]
+                    for name in ("new_string", "new_str", "insert_text", "new_source", "replace")
+                    if isinstance(one.get(name), str)
+                ),
+                "",
+            )
+            pairs.append((old, new, bool(one.get("replace_all"))))
+        if call.before is not None:
+            self.files.know(path, call.before)
+        whole = None
+        if call.state not in {"failed", "rejected", "interrupted"}:
+            whole = self.files.replace(path, pairs)
+        is_new = len(pairs) == 1 and not pairs[0][0] and "insert_text" not in fields and "new_source" not in fields
+        return Act(
+            0,
+            "edit",
+            path=path,
+            how="create" if is_new else "modify",
+            by="tool",
+            added="\n".join(_new_lines(old, new) for old, new, _ in pairs),
+            whole=whole,
+        )
+
+    def _edit(self, path: str, how: How, *, added: str | None = None, whole: str | None = None) -> Act:
+        if how == "create" and self.files.is_known(path):
+            how = "modify"
+        self.files.put(path, None if how == "delete" else whole, gone=how == "delete")
+        return Act(0, "edit", path=path, how=how, by="tool", added=added, whole=whole)
+
+    def _patch(self, fields: Mapping[str, Any], cwd: str) -> Iterator[Act]:
+        for edit in edits_of_patch(fields):
+            path = self._below(edit.path, cwd)
+            how: How = edit.how
+            whole = edit.whole if edit.whole is not None else self.files.patched(path, edit.hunks)
+            self.files.put(path, whole, gone=how == "delete")
+            yield Act(0, "edit", path=path, how=how, by="tool", added=edit.added, whole=whole)
+
+    def _shell(self, call: Call, ran: Ran) -> Iterator[Act]:
+        text, cwd = command_of(call.arguments)
+        cwd = cwd or call.cwd
+        if (patch := _patch_in(text)) is not None:
+            for act in self._patch({"input": patch}, cwd):
+                act.line, act.agent = call.line, call.agent
+                act.ran = ran if call.state != "failed" else False
+                yield act
+            return
+        code = call.exit_code if call.exit_code is not None else 1 if call.state == "failed" else None
+        runs = list(runs_of(text, code, repo=self.repo))
+        for run in runs:
+            happened = ran if ran is not True else run.known.ran
+            act = Act(call.line, "command", text, happened, run.known.passed, run, agent=call.agent)
+            if act.passed is None and happened and call.result and sum(matches(one, ("@tests",)) for one in runs) == 1:
+                act.passed = _by_output(run, call.result)
+            self._follow_branch(act, run)
+            yield from self._effects(act, run, cwd)  # what `pytest > log` writes is not written after the tests
+            yield act
+            yield from self._of_git(act, run)
+
+    def _effects(self, act: Act, run: Run, cwd: str) -> Iterator[Act]:
+        where = f"{cwd}/{run.cwd}" if cwd and run.cwd and not run.cwd.startswith(("/", "~")) else run.cwd or cwd
+        opaque = opaque_text(run)
+        if opaque:
+            yield Act(act.line, "opaque", opaque, act.ran, act.passed, run, agent=act.agent)
+        for effect in effects_of(run):
+            path = self._below(effect.path, where)
+            kind: Kind = "read" if effect.how == "read" else "edit"
+            how = "modify" if effect.how == "create" and self.files.is_known(path) else effect.how
+            if kind == "edit" and act.ran is not False:
+                self.files.put(path, effect.text if how == "create" else None, gone=how == "delete")
+            yield Act(
+                act.line, kind, ran=None if act.passed is False and how == "delete" else act.ran, passed=act.passed,
+                path=path, how=how, by="shell", added=effect.text, whole=effect.text if how == "create" else None,
+                sure=effect.sure, tree=effect.tree, run=run, text=act.text, agent=act.agent,
+            )  # fmt: skip
+
+    def _follow_branch(self, act: Act, run: Run) -> None:
+        act.branch = self.branch
+        words = run.words
+        if (
+            words[:2] in {("git", "checkout"), ("git", "switch")}
+            and act.passed is not False
+            and "--" not in words
+            and act.ran
+        ):
+            names = [word for word in words[2:] if not word.startswith("-")]
+            if names:
+                self.branch = names[0]
+        if words[:2] == ("git", "push"):
+            names = [word for word in words[2:] if not word.startswith("-")]
+            if len(names) > 1:
+                act.branch = names[1].lstrip("+").rpartition(":")[2]
+
+    def _of_git(self, act: Act, run: Run) -> Iterator[Act]:
+        if matches(run, ("git commit",)) and act.passed is not False:
+            for text in _messages(run):
+                yield Act(act.line, "commit", text, act.ran, act.passed, branch=act.branch, agent=act.agent)
+        name = _new_branch(run.words)
+        if name and act.passed is not False:
+            yield Act(act.line, "branch", name, act.ran, act.passed, sure=run.fixed, agent=act.agent)
+
+    def _below(self, path: str, cwd: str) -> str:
+        return below(path, cwd=cwd, root=self.root) if path else ""
+
+
+def _ran(call: Call, *, has_results: bool) -> bool | None:
+    if call.state in {"done", "failed"}:
+        return True
+    if call.state == "rejected":
+        return False
+    if call.state == "interrupted":
+        return None if call.result is not None else False
+    return True if call.result is not None or not has_results else None
+
+
+def command_of(fields: Mapping[str, Any]) -> tuple[str, str]:
+    """The command line of a shell tool's call, and the folder that it names."""
+    value = next(
+        (fields[name] for name in ("command", "cmd", "commands", "script", "input", "CommandLine") if name in fields),
+        "",
+    )
+    cwd = next(
+        (
+            fields[name]
+            for name in ("workdir", "cwd", "directory", "dir_path", "working_directory")
+            if isinstance(fields.get(name), str)
+        ),
+        "",
+    )
+    if isinstance(value, list):
+        words = [str(one) for one in value]
+        if len(words) >= 3 and words[0].rpartition("/")[2] in {"bash", "sh", "zsh"} and words[1] in {"-lc", "-c"}:
+            return words[2], cwd
+        if words[:1] in (["powershell.exe"], ["pwsh"], ["cmd.exe"]):
+            return words[-1], cwd
+        return (
+            "\n".join(words) if "commands" in fields or all(" " in one for one in words) else shlex.join(words)
+        ), cwd
+    return value if isinstance(value, str) else "", cwd
+
+
+def _patch_in(text: str) -> str | None:
+    begin = text.find("*** Begin Patch")
+    if begin < 0 or not re.match(r"\s*(?:cd \S+ && )?(?:apply_?patch|'?apply_?patch)", text):
+        return None
+    end = text.find("*** End Patch", begin)
+    return text[begin : end + 13 if end >= 0 else None]
+
+
+def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((fields[name] for name in names if isinstance(fields.get(name), str) and fields[name]), "")
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _new_lines(old: str, new: str) -> str:
+    """The lines of `new` that `old` does not have."""
+    have = set(old.splitlines())
+    return "\n".join(line for line in new.splitlines() if line not in have)
+
+
+def _by_output(run: Run, result: str) -> bool | None:
+    """Whether tests passed, by what they print; only where the status is not theirs."""
+    if not matches(run, ("@tests",)):
+        return None
+    return False if _FAILED.search(result) else True if _PASSED.search(result) else None
+
+
+def _messages(run: Run) -> Iterator[str | None]:
+    """The message of `git commit`; None where it is not in the command line."""
+    words = [word for word in run.simple.words if word.text]
+    parts: list[str | None] = []
+    for place, word in enumerate(words):
+        short = re.fullmatch(r"-[a-zA-Z]*m", word.text)
+        if (short or word.text == "--message") and place + 1 < len(words):
+            parts.append(message_of(words[place + 1]))
+        elif word.text.startswith("--message="):
+            text = message_of(word)
+            parts.append(text.partition("=")[2] if text is not None else None)
+        elif re.match(r"-[ase]?m(?=.)", word.text) and len(word.text) > 3 and not short:
+            parts.append(message_of(word._replace(text=re.sub(r"^-[ase]?m", "", word.text))))
+        elif word.text in {"-F", "--file"} and place + 1 < len(words):
+            body = next((one.body for one in run.redirects if one.operator == "<<"), None)
+            parts.append(body if words[place + 1].text == "-" else None)
+    options = {word.text for word in words}
+    if not parts:
+        if "--no-edit" not in options and "--fixup" not in options and "-C" not in options:
+            yield None
+    else:
+        yield None if None in parts else "\n\n".join(part for part in parts if part is not None)
+
+
+def _new_branch(words: tuple[str, ...]) -> str:
+    if words[:1] != ("git",):
+        return ""
+    for verb, options in (("checkout", ("-b", "-B")), ("switch", ("-c", "-C", "--create")), ("worktree", ("-b", "-B"))):
+        if verb in words[1:4]:
+            return next((two for one, two in pairwise(words) if one in options), "")
+    if words[1:2] == ("branch",) and len(words) > 2 and not words[2].startswith("-"):
+        return words[2]
+    return (
+        next((two for one, two in pairwise(words) if one in {"-m", "-M"}), "")
+        if words[1:2] == ("branch",) and len(words) == 4
+        else ""
+    )
+
+
+def asks(act: Act) -> bool:
+    """Tell whether an act asks the user something: a reply that ends its turn with a question, or a tool for it."""
+    if act.kind == "call":
+        return act.tool.lower() in _ASKERS
+    if act.kind != "reply" or act.agent or not act.final or not act.text:
+        return False
+    tail = act.text.strip().splitlines()[-3:]
+    return any("?" in line for line in tail)
+
+
+__all__ = ["Act", "Kind", "acts_of", "asks", "command_of"]

@@ -1,0 +1,58 @@
+"""The sessions of one repository, where the tools keep them; no other folder is opened.
+
+| tool | folder |
+|---|---|
+| Claude Code | `~/.claude/projects/`, the folder that is named for the repository |
+| Codex | `~/.codex/sessions/` (`CODEX_HOME`), files whose first line names the repository as `cwd` |
+| Gemini CLI | `~/.gemini/tmp/`, the folder that is named by the hash of the repository's path |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
+_HEAD_BYTES = 1 << 16
+
+
+def own_sessions(repo: Path) -> list[Path]:
+    """The files of sessions that worked in `repo`, oldest first by name of tool and file."""
+    home = Path.home()
+    repo = repo.resolve()
+    return [*_claude(home, repo), *_codex(home, repo), *_gemini(home, repo)]
+
+
+def _claude(home: Path, repo: Path) -> list[Path]:
+    folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
+    return sorted((folder / re.sub(r"[^A-Za-z0-9]", "-", str(repo))).glob("*.jsonl"))
+
+
+def _codex(home: Path, repo: Path) -> list[Path]:
+    folder = Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions"
+    return [file for file in sorted(folder.rglob("rollout-*.jsonl")) if _names(file, repo)]
+
+
+def _names(file: Path, repo: Path) -> bool:
+    """Whether a rollout's first line names the repository, or a folder in it, as where it began."""
+    with file.open("rb") as source:
+        line = source.readline(_HEAD_BYTES)
+    found = re.search(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")', line)
+    if found is None:
+        return False
+    try:
+        cwd = Path(json.loads(found[1]))
+    except ValueError:
+        return False
+    return cwd == repo or repo in cwd.parents
+
+
+def _gemini(home: Path, repo: Path) -> list[Path]:
+    mark = hashlib.sha256(str(repo).encode()).hexdigest()
+    folder = home / ".gemini" / "tmp" / mark
+    return sorted([*folder.glob("chats/session-*.json*"), *folder.glob("checkpoint*.json")])
+
+
+__all__ = ["own_sessions"]

@@ -1,0 +1,164 @@
+"""The files of a session as far as its log shows them whole, edits applied in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+Hunk = tuple[str, str]
+"""Lines that are replaced, and what replaces them."""
+MOST_KEPT = 5_000_000
+"""Characters of files that are kept at once; the oldest are forgotten."""
+
+
+class PatchEdit(NamedTuple):
+    """What a patch does to one file; `whole` only of a new file."""
+
+    path: str
+    how: Literal["create", "modify", "delete"]
+    added: str
+    whole: str | None
+    hunks: tuple[Hunk, ...]
+
+
+class Files:
+    """Texts of files by path; a path that is known without a text was seen and changed unseen."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str | None] = {}
+        self._size = 0
+
+    def is_known(self, path: str) -> bool:
+        """Tell whether the file is there, as far as the log shows."""
+        return path in self._texts
+
+    def know(self, path: str, text: str) -> None:
+        """Take a text that the log shows."""
+        self.put(path, text)
+
+    def put(self, path: str, text: str | None, *, gone: bool = False) -> None:
+        """Change a file; None: to something that is not shown."""
+        self._size -= len(self._texts.pop(path, None) or "")
+        if gone:
+            return
+        self._texts[path] = text
+        self._size += len(text or "")
+        while self._size > MOST_KEPT and len(self._texts) > 1:
+            oldest = next(iter(self._texts))
+            self._size -= len(self._texts.pop(oldest) or "")
+
+    def replace(self, path: str, pairs: Sequence[tuple[str, str, bool]]) -> str | None:
+        """Apply edits (old, new, everywhere); None where the file was not known, or has no such text."""
+        text = self._texts.get(path)
+        if text is None and len(pairs) == 1 and not pairs[0][0] and path not in self._texts:
+            text = ""
+        for old, new, everywhere in pairs:
+            if text is None or (old and old not in text) or (not old and text):
+                text = None
+                break
+            text = new if not old else text.replace(old, new) if everywhere else text.replace(old, new, 1)
+        self.put(path, text)
+        return text
+
+    def patched(self, path: str, hunks: Sequence[Hunk]) -> str | None:
+        """Apply a patch's hunks; None where the file was not known, or they do not fit."""
+        return self.replace(path, [(old, new, False) for old, new in hunks]) if hunks else None
+
+
+def edits_of_patch(fields: Mapping[str, Any]) -> Iterator[PatchEdit]:
+    """The edits of `apply_patch` in each of its forms: an envelope, one operation, or a list of changes."""
+    changes = fields.get("changes")
+    if isinstance(changes, list):
+        kinds: dict[str, Literal["create", "modify", "delete"]] = {"add": "create", "delete": "delete"}
+        for one in changes:
+            if isinstance(one, Mapping) and isinstance(one.get("path"), str):
+                yield PatchEdit(one["path"], kinds.get(str(one.get("kind")), "modify"), "", None, ())
+    elif isinstance(fields.get("path"), str) and isinstance(fields.get("type"), str):
+        yield _operation(fields)
+    else:
+        text = next(
+            (fields[name] for name in ("input", "patch", "diff", "patchText") if isinstance(fields.get(name), str)), ""
+        )
+        yield from _envelope(text)
+
+
+def _operation(fields: Mapping[str, Any]) -> PatchEdit:
+    diff = fields.get("diff") if isinstance(fields.get("diff"), str) else ""
+    lines = str(diff).splitlines()
+    if fields["type"] == "delete_file":
+        return PatchEdit(fields["path"], "delete", "", None, ())
+    if fields["type"] == "create_file":
+        return _new(fields["path"], lines)
+    return PatchEdit(fields["path"], "modify", _new_lines(lines), None, tuple(_hunks(lines)))
+
+
+def _envelope(text: str) -> Iterator[PatchEdit]:
+    """`*** Begin Patch`, a section a file, `*** End Patch`; or a unified diff."""
+    sections = re.split(r"^\*\*\* (Add|Update|Delete) File: (.+)$", text, flags=re.MULTILINE)
+    if len(sections) == 1:
+        yield from _unified_diff(text)
+        return
+    for verb, named, body in zip(sections[1::3], sections[2::3], sections[3::3], strict=True):
+        path = named.strip()
+        lines = [line for line in body.strip("\n").splitlines() if not line.startswith(("*** End", "*** Begin"))]
+        if verb == "Delete":
+            yield PatchEdit(path, "delete", "", None, ())
+        elif verb == "Add":
+            yield _new(path, lines)
+        else:
+            move = next((line[13:].strip() for line in lines if line.startswith("*** Move to: ")), None)
+            lines = [line for line in lines if not line.startswith("*** Move to")]
+            if move is not None:
+                yield PatchEdit(path, "delete", "", None, ())
+            yield PatchEdit(
+                move or path,
+                "create" if move else "modify",
+                _new_lines(lines),
+                None,
+                () if move else tuple(_hunks(lines)),
+            )
+
+
+def _new(path: str, lines: Sequence[str]) -> PatchEdit:
+    whole = "\n".join(line[1:] for line in lines if line.startswith("+")) + "\n"
+    return PatchEdit(path, "create", whole, whole, ())
+
+
+def _unified_diff(text: str) -> Iterator[PatchEdit]:
+    for section in re.split(r"^(?=--- )", text, flags=re.MULTILINE)[1:]:
+        lines = section.splitlines()
+        target = next((line[4:].split("\t")[0].strip() for line in lines if line.startswith("+++ ")), "")
+        source = lines[0][4:].split("\t")[0].strip()
+        path = re.sub(r"^[ab]/", "", source if target == "/dev/null" else target)
+        body = lines[2:]
+        if target == "/dev/null":
+            yield PatchEdit(path, "delete", "", None, ())
+        elif source == "/dev/null":
+            yield _new(path, body)
+        else:
+            yield PatchEdit(path, "modify", _new_lines(body), None, tuple(_hunks(body)))
+
+
+def _new_lines(lines: Sequence[str]) -> str:
+    return "\n".join(line[1:] for line in lines if line.startswith("+"))
+
+
+def _hunks(lines: Sequence[str]) -> Iterator[Hunk]:
+    old: list[str] = []
+    new: list[str] = []
+    for line in [*lines, "@@"]:
+        if line.startswith("@@"):
+            if old or new:
+                yield "\n".join(old), "\n".join(new)
+            old, new = [], []
+        elif line.startswith("+"):
+            new.append(line[1:])
+        elif line.startswith("-"):
+            old.append(line[1:])
+        else:
+            old.append(line[1:])
+            new.append(line[1:])
+
+
+__all__ = ["Files", "Hunk", "PatchEdit", "edits_of_patch"]

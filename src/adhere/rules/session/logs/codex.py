@@ -1,0 +1,161 @@
+"""Codex's rollouts, of every version, and what `codex exec --json` prints.
+
+Since 2025-09 a row is `{timestamp, type, payload}` (`session_meta`, `turn_context`, `response_item`, `event_msg`,
+`compacted`); before, rows were the items themselves behind a first row with `id` and `instructions`. What an
+`event_msg` says again (`agent_message`, `user_message`) is taken from the items alone. A compacted row repeats history.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from adhere.rules.session.logs.messages import Numbered, Row, take, text_of
+from adhere.rules.session.model import Call, Session, Speech, State
+from adhere.rules.session.record import Recorder
+
+_ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
+_EVENTS = re.compile(r"^(thread|turn|item)\.(started|completed|updated|failed)$")
+_TOLD = re.compile(
+    r"^\s*(?:# AGENTS\.md instructions|<user_instructions>|<INSTRUCTIONS>|<environment_context>|"
+    r"<permissions|<turn_aborted>|<collaboration_mode>|<skill)"
+)
+
+
+def is_codex(row: Row) -> bool:
+    """Tell whether a row is one of Codex's."""
+    kind = row.get("type")
+    if kind in _ENVELOPES and isinstance(row.get("payload"), Mapping):
+        return True
+    if (
+        isinstance(kind, str)
+        and _EVENTS.match(kind)
+        and ("thread_id" in row or "item" in row or "usage" in row or kind == "turn.started")
+    ):
+        return True
+    return row.get("record_type") == "state" or (
+        "instructions" in row and "timestamp" in row and "id" in row and "messages" not in row
+    )
+
+
+def read_codex(rows: Numbered, name: str) -> Iterator[Session]:
+    """One session of the rows of a file."""
+    session = Session(name, "codex", agent="codex")
+    recorder = Recorder(session)
+    for line, row in rows:
+        session.started = session.started or str(row.get("timestamp") or "")
+        payload = row.get("payload")
+        kind = row.get("type")
+        if isinstance(payload, Mapping) and kind in _ENVELOPES:
+            _take_payload(recorder, line, str(kind), payload)
+        elif isinstance(kind, str) and _EVENTS.match(kind):
+            _take_event(recorder, line, row)
+        elif "type" in row or "role" in row:
+            _take_item(recorder, line, row)
+        elif isinstance(row.get("instructions"), str):
+            session.told.append(row["instructions"])
+    yield recorder.finish()
+
+
+def _take_payload(recorder: Recorder, line: int, kind: str, payload: Row) -> None:
+    session = recorder.session
+    if kind == "session_meta":
+        session.cwd = session.cwd or str(payload.get("cwd") or "")
+        session.version = session.version or str(payload.get("cli_version") or "")
+        git = payload.get("git")
+        session.branch = str(git.get("branch") or "") if isinstance(git, Mapping) else ""
+        if payload.get("instructions"):
+            session.told.append(text_of(payload["instructions"]))
+    elif kind == "turn_context":
+        session.cwd = session.cwd or str(payload.get("cwd") or "")
+        session.model = session.model or str(payload.get("model") or "")
+    elif kind == "response_item":
+        _take_item(recorder, line, payload)
+    elif kind == "event_msg":
+        _take_message(recorder, line, payload)
+
+
+def _take_item(recorder: Recorder, line: int, item: Row) -> None:
+    if item.get("role") in {"user", "developer", "system"}:
+        text = text_of(item.get("content"))
+        if _TOLD.match(text) or item.get("role") != "user":
+            recorder.session.told.append(text)
+            cwd = re.search(r"<cwd>(.*?)</cwd>", text)
+            recorder.session.cwd = recorder.session.cwd or (cwd[1] if cwd else "")
+            recorder.say(line, "notice", text)
+        else:
+            recorder.say(line, "user", text)
+        return
+    take(recorder, line, item)
+
+
+def _take_message(recorder: Recorder, line: int, payload: Row) -> None:
+    """What an event adds to the items: exit codes, approvals, interruptions."""
+    kind = payload.get("type")
+    if kind == "turn_aborted":
+        recorder.interrupt()
+    elif kind in {"exec_command_end", "patch_apply_end"}:
+        key = str(payload.get("call_id") or "")
+        code = payload.get("exit_code")
+        code = (
+            code
+            if isinstance(code, int)
+            else (0 if payload["success"] else 1)
+            if isinstance(payload.get("success"), bool)
+            else None
+        )
+        call = recorder.known(key)
+        text = text_of(payload.get("aggregated_output") or payload.get("stdout") or "")
+        if call is not None:
+            recorder.result(
+                line,
+                key,
+                text or call.result or "",
+                exit_code=code,
+                state="rejected" if payload.get("status") == "declined" else None,
+            )
+    elif kind == "agent_message" and not _name_of(recorder, payload.get("message")):
+        recorder.say(line, "assistant", text_of(payload.get("message")), key=f"event:{text_of(payload.get('message'))}")
+
+
+def _name_of(recorder: Recorder, text: Any) -> bool:
+    """Whether the items have it already, or will: a rollout holds every reply as an item, too."""
+    del text
+    return any(isinstance(one, Speech | Call) for one in recorder.session.events)
+
+
+def _take_event(recorder: Recorder, line: int, row: Row) -> None:
+    """A line of `codex exec --json`."""
+    item = row.get("item")
+    if not isinstance(item, Mapping):
+        if row.get("type") == "turn.failed":
+            recorder.interrupt()
+        return
+    kind = item.get("type") or item.get("item_type")
+    key = str(item.get("id") or "")
+    if kind in {"agent_message", "assistant_message"}:
+        recorder.say(line, "assistant", text_of(item.get("text")), key=key)
+    elif kind == "command_execution":
+        recorder.call(line, key, "shell", {"command": item.get("command")})
+        if row.get("type") == "item.completed":
+            code = item.get("exit_code")
+            state: State | None = "rejected" if item.get("status") == "declined" else None
+            recorder.result(
+                line,
+                key,
+                text_of(item.get("aggregated_output")),
+                exit_code=code if isinstance(code, int) else None,
+                state=state,
+            )
+    elif kind == "file_change":
+        recorder.call(line, key, "file_change", {"changes": item.get("changes")})
+        if row.get("type") == "item.completed":
+            recorder.result(line, key, "", state="done" if item.get("status") in {"completed", None} else "failed")
+    elif kind == "mcp_tool_call":
+        recorder.call(line, key, str(item.get("tool")), item.get("arguments"))
+        if row.get("type") == "item.completed":
+            recorder.result(line, key, text_of(item.get("result")), error=item.get("status") == "failed")
+
+
+__all__ = ["is_codex", "read_codex"]

@@ -1,0 +1,52 @@
+"""Episodes of our worlds: stored runs, and rows of their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from adhere.rules.session.logs.messages import Numbered, Row, read_one
+from adhere.rules.session.model import Session
+from adhere.store.sharded import load_run
+
+
+def is_episode_row(row: Row) -> bool:
+    """Tell whether a row is an answer with the steps of an episode."""
+    return "prompt_id" in row and isinstance(row.get("steps"), list)
+
+
+def read_rows(rows: Numbered, name: str) -> Iterator[Session]:
+    """A session an answer with steps."""
+    for line, row in rows:
+        if is_episode_row(row):
+            yield _session(row, f"{name}#{row['prompt_id']}-{row.get('draw', 0)}", start=line)
+
+
+def read_run(directory: Path) -> Iterator[Session]:
+    """A session an episode of a stored run, begun by its prompt."""
+    run = load_run(directory)
+    prompts = {prompt.id: prompt for prompt in run.prompts()}
+    for response in run.responses():
+        if not response.steps:
+            continue
+        prompt = prompts.get(response.prompt_id)
+        before = [msgspec.to_builtins(one) for one in prompt.messages()] if prompt is not None else []
+        row = {"steps": [*before, *msgspec.to_builtins(response.steps)], "prompt_id": response.prompt_id}
+        session = _session(row, f"{directory}#{response.prompt_id}-{response.draw}", start=1)
+        session.model = run.manifest.spec.model
+        yield session
+
+
+def _session(row: Row, name: str, *, start: int) -> Session:
+    session = Session(name, "episode", agent="adhere world", task=str(row["prompt_id"]))
+    return read_one([_as_message(one) for one in row["steps"] if isinstance(one, Mapping)], session, start=start)
+
+
+def _as_message(step: Row) -> Row:
+    """Our messages name a tool's call `call_id`."""
+    return {**step, "tool_call_id": step.get("call_id")}
+
+
+__all__ = ["is_episode_row", "read_rows", "read_run"]

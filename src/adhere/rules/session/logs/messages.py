@@ -1,0 +1,291 @@
+"""Conversations as APIs have them.
+
+OpenAI's Chat and Responses, Anthropic's Messages, Gemini's contents and OpenTelemetry's parts are read by one function,
+a message at a time. A log of requests repeats the conversation so far in every row; each message is then taken once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from adhere.rules.session.model import Session, State, Who
+from adhere.rules.session.record import Recorder, as_arguments
+from adhere.shapes.messages import ROLES
+
+Row = Mapping[str, Any]
+Numbered = Iterator[tuple[int, Row]]
+_CALLS = frozenset(
+    {"function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_call"}
+)
+_RESULTS = frozenset({f"{name}_output" for name in _CALLS})
+_THOUGHTS = frozenset({"thinking", "reasoning", "redacted_thinking"})
+
+
+def take(recorder: Recorder, line: int, item: Row, *, agent: str = "") -> None:
+    """Add one message, call or result in any of these shapes; what is none of them is passed over."""
+    kind = str(item.get("type") or "")
+    if kind in _RESULTS:
+        _take_result(recorder, line, item)
+    elif kind in _CALLS:
+        _take_call(recorder, line, item, agent)
+    elif isinstance(item.get("role"), str) or isinstance(item.get("from"), str):
+        _take_message(recorder, line, item, agent)
+
+
+def _take_call(recorder: Recorder, line: int, item: Row, agent: str) -> None:
+    key = str(item.get("call_id") or item.get("id") or "")
+    kind = str(item["type"])
+    action = item.get("action")
+    if kind in {"local_shell_call", "shell_call"} and isinstance(action, Mapping):
+        command = action.get("command") or action.get("commands")
+        fields = {"command": command, "workdir": action.get("working_directory")}
+        recorder.call(line, key, "shell", {name: value for name, value in fields.items() if value}, agent=agent)
+    elif kind == "apply_patch_call":
+        recorder.call(line, key, "apply_patch", item.get("operation"), agent=agent)
+    else:
+        recorder.call(line, key, str(item.get("name") or kind), item.get("arguments", item.get("input")), agent=agent)
+    if item.get("status") == "incomplete":
+        recorder.interrupt()
+    if kind == "mcp_call" and (item.get("output") is not None or item.get("error")):
+        recorder.result(line, key, text_of(item.get("output") or item.get("error")), error=bool(item.get("error")))
+
+
+def _take_result(recorder: Recorder, line: int, item: Row) -> None:
+    key = str(item.get("call_id") or item.get("id") or "")
+    output = item.get("output")
+    text, code = codex_output(output)
+    error = True if item.get("status") == "failed" else None
+    recorder.result(line, key, text, error=error, exit_code=code)
+
+
+def codex_output(output: Any) -> tuple[str, int | None]:
+    """The text and exit code of a result: a text, JSON with `output` and `metadata`, or the shell tool's list."""
+    if isinstance(output, str) and output.startswith("{"):
+        try:
+            output = json.loads(output)
+        except (ValueError, RecursionError):
+            return output, None
+    if isinstance(output, Mapping):
+        metadata = output.get("metadata")
+        code = metadata.get("exit_code") if isinstance(metadata, Mapping) else output.get("exit_code")
+        inner = output.get("output", output.get("content", output.get("stdout")))
+        return text_of(inner if inner is not None else dict(output)), code if isinstance(code, int) else None
+    if isinstance(output, list) and output and isinstance(output[0], Mapping) and "outcome" in output[0]:
+        codes = [one.get("outcome", {}).get("exit_code") for one in output if isinstance(one.get("outcome"), Mapping)]
+        text = "\n".join(f"{one.get('stdout', '')}{one.get('stderr', '')}" for one in output)
+        return text, next((one for one in reversed(codes) if isinstance(one, int)), None)
+    return text_of(output), None
+
+
+def _take_message(recorder: Recorder, line: int, item: Row, agent: str) -> None:
+    name = str(item.get("role") or item.get("from")).lower()
+    role = ROLES.get(name, "notice")
+    content = item.get("content", item.get("value", item.get("parts")))
+    if role == "tool":
+        _take_tool_message(recorder, line, item, content)
+        return
+    texts: list[str] = []
+    parts = content if isinstance(content, list) else [] if content is None else [content]
+    later: list[Row] = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, Mapping):
+            text = _text_part(part)
+            if text is not None:
+                texts.append(text)
+            else:
+                later.append(part)
+    said = "\n".join(one for one in texts if one)
+    who: Who = "user" if role == "user" else "assistant" if role == "assistant" else "system"
+    if role in {"system", "notice"}:
+        recorder.session.told.append(said)
+    recorder.say(line, who, said, agent=agent)
+    for part in later:
+        _take_part(recorder, line, part, agent)
+    _take_calls(recorder, line, item, agent)
+
+
+def _text_part(part: Row) -> str | None:
+    kind = str(part.get("type") or "")
+    if kind in _THOUGHTS or part.get("thought") is True:
+        return ""
+    text = part.get("text", part.get("refusal", part.get("content") if kind == "text" else None))
+    return text if isinstance(text, str) else None
+
+
+def _take_part(recorder: Recorder, line: int, part: Row, agent: str) -> None:
+    """A part that is a call or a result."""
+    kind = part.get("type")
+    call = part.get("functionCall") or part.get("function_call")
+    answer = part.get("functionResponse") or part.get("function_response")
+    if kind in {"tool_use", "server_tool_use"}:
+        recorder.call(line, str(part.get("id") or ""), str(part.get("name")), part.get("input"), agent=agent)
+    elif kind == "tool_result":
+        error = bool(part["is_error"]) if "is_error" in part else None
+        recorder.result(line, str(part.get("tool_use_id") or ""), text_of(part.get("content")), error=error)
+    elif kind == "tool_call":
+        recorder.call(line, str(part.get("id") or ""), str(part.get("name")), part.get("arguments"), agent=agent)
+    elif kind == "tool_call_response":
+        text, code = codex_output(part.get("response", part.get("result")))
+        recorder.result(line, str(part.get("id") or ""), text, exit_code=code)
+    elif isinstance(call, Mapping):
+        recorder.call(line, str(call.get("id") or ""), str(call.get("name")), call.get("args"), agent=agent)
+    elif isinstance(answer, Mapping):
+        text, code = codex_output(answer.get("response"))
+        recorder.result(line, str(answer.get("id") or ""), text, exit_code=code, tool=str(answer.get("name") or ""))
+
+
+def _take_calls(recorder: Recorder, line: int, item: Row, agent: str) -> None:
+    listed = item.get("tool_calls") or item.get("calls") or []
+    listed = listed if isinstance(listed, list) else []
+    if isinstance(item.get("function_call"), Mapping):
+        listed = [*listed, {"function": item["function_call"]}]
+    for call in listed:
+        if not isinstance(call, Mapping):
+            continue
+        function = call.get("function")
+        fields = function if isinstance(function, Mapping) else call
+        name = fields.get("name") or (function if isinstance(function, str) else None)
+        if name:
+            arguments = fields.get("arguments", fields.get("args", fields.get("input")))
+            recorder.call(line, str(call.get("id") or ""), str(name), arguments, agent=agent)
+
+
+def _take_tool_message(recorder: Recorder, line: int, item: Row, content: Any) -> None:
+    key = str(item.get("tool_call_id") or item.get("call_id") or "")
+    name = str(item.get("name") or item.get("function") or "")
+    trouble = item.get("error")
+    text, code = codex_output(content)
+    state: State | None = None
+    if isinstance(trouble, Mapping):  # inspect's
+        text = f"{text}\n{trouble.get('message') or ''}".strip()
+        state = "rejected" if trouble.get("type") in {"approval", "permission"} else "failed"
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, Mapping) and _text_part(part) is None:
+            _take_part(recorder, line, part, "")
+    code = item["exit_code"] if isinstance(item.get("exit_code"), int) else code
+    recorder.result(line, key, text, exit_code=code, state=state, tool="" if key else name)
+
+
+def text_of(value: Any) -> str:
+    """A result as text: itself, its text parts, or its JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list) and all(isinstance(one, Mapping | str) for one in value):
+        texts = [one if isinstance(one, str) else _text_part(one) for one in value]
+        if any(text is not None for text in texts):
+            return "\n".join(text for text in texts if text)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def conversation_of(row: Row) -> list[Row] | None:
+    """The messages of one row, what was answered behind what was sent; None: it has none."""
+    body = _inside(row, "request", "body")
+    listed = next(
+        (
+            body[name]
+            for name in ("messages", "input", "contents", "conversations", "conversation", "items")
+            if name in body
+        ),
+        None,
+    )
+    if isinstance(listed, str) and "input" in body:
+        listed = [{"role": "user", "content": listed}]
+    items = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else None
+    if items is not None:
+        system = body.get("instructions") or body.get("system") or body.get("systemInstruction")
+        if system:
+            items = [{"role": "system", "content": text_of(system)}, *items]
+    answered = _answers_of(row)
+    return None if items is None and not answered else [*(items or []), *answered]
+
+
+def _inside(row: Row, *names: str) -> Row:
+    """A row, or what lies in it under the first name, and in that under the next."""
+    for name in names:
+        inner = row.get(name)
+        row = inner if isinstance(inner, Mapping) else row
+    return row
+
+
+def _answers_of(row: Row) -> list[Row]:
+    answer = _inside(row, "response", "body")
+    choices = answer.get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
+        message = choices[0].get("message")
+        return [{"role": "assistant", **message}] if isinstance(message, Mapping) else []
+    if isinstance(answer.get("output"), list):
+        return [one for one in answer["output"] if isinstance(one, Mapping)]
+    if answer is not row and answer.get("role") == "assistant":
+        return [answer]
+    return []
+
+
+def read_conversations(rows: Numbered, name: str) -> Iterator[Session]:
+    """A session a conversation; rows that go on with the one before them are part of it."""
+    recorder: Recorder | None = None
+    before: list[bytes] = []
+    replied = ""
+    count = 0
+    for line, row in rows:
+        items = conversation_of(row)
+        if items is None:
+            continue
+        marks = [_mark(one) for one in items]
+        body = _inside(row, "request")
+        chained = bool(replied) and body.get("previous_response_id") == replied
+        goes_on = len(marks) > len(before) > 0 and marks[: len(before)] == before
+        if recorder is None or not (chained or goes_on):
+            if recorder is not None:
+                yield recorder.finish()
+            count += 1
+            recorder = Recorder(_session(row, f"{name}#{count}" if count > 1 else name))
+            before = []
+        new = items if chained else items[len(before) :]
+        offset = len(items) - len(new) if not chained else 0
+        for place, item in enumerate(new, start=offset + 1):
+            take(recorder, line or place, item)
+        before = marks if not chained else [*before, *marks]
+        answer = _inside(row, "response")
+        replied = str(answer.get("id") or "")
+    if recorder is not None:
+        yield recorder.finish()
+
+
+def _session(row: Row, name: str) -> Session:
+    answer = _inside(row, "response")
+    body = _inside(row, "request")
+    model = row.get("model") or body.get("model") or answer.get("model")
+    session = Session(name, "messages", model=str(model or ""))
+    session.cwd = str(row.get("cwd") or "")
+    session.task = str(row.get("task") or row.get("task_id") or "")
+    session.agent = str(row.get("agent") or "")
+    session.version = str(row.get("agent_version") or "")
+    session.started = str(row.get("timestamp") or row.get("created_at") or "")
+    session.solved = row["solved"] if isinstance(row.get("solved"), bool) else None
+    return session
+
+
+def _mark(item: Row) -> bytes:
+    bare = {
+        key: value
+        for key, value in item.items()
+        if key
+        in {"role", "content", "type", "call_id", "tool_calls", "output", "arguments", "parts", "tool_call_id", "name"}
+        and value
+    }
+    return json.dumps(bare, sort_keys=True, default=str).encode("utf-8", "replace")
+
+
+def read_one(items: Sequence[Row], session: Session, *, start: int = 1) -> Session:
+    """A session of messages that stand in one document; lines are their numbers."""
+    recorder = Recorder(session)
+    for number, item in enumerate(items, start=start):
+        take(recorder, number, item)
+    return recorder.finish()
+
+
+__all__ = ["as_arguments", "codex_output", "conversation_of", "read_conversations", "read_one", "take", "text_of"]

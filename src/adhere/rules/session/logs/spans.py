@@ -1,0 +1,163 @@
+"""OpenTelemetry's GenAI spans: OTLP's JSON, or a span a row; a session a conversation, else a trace.
+
+Source: OpenTelemetry semantic conventions for generative AI, 1.37: `gen_ai.input.messages`, `gen_ai.output.messages`,
+`gen_ai.tool.*`; the events of earlier versions (`gen_ai.user.message`, `gen_ai.choice`) are read, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from adhere.rules.session.logs.messages import Numbered, Row, codex_output, take, text_of
+from adhere.rules.session.model import Session
+from adhere.rules.session.record import Recorder
+
+_ROLES = {
+    "gen_ai.user.message": "user",
+    "gen_ai.system.message": "system",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+
+
+def is_spans(row: Row) -> bool:
+    """Tell whether a row holds spans of a model or an agent."""
+    if "resourceSpans" in row:
+        return True
+    fields = row.get("attributes")
+    return isinstance(fields, Mapping | list) and any(name.startswith("gen_ai.") for name in _fields(fields))
+
+
+def read_spans(rows: Numbered, name: str) -> Iterator[Session]:
+    """A session a conversation or trace, its spans by when they ended, calls behind the answer that made them."""
+    spans = [(line, span) for line, row in rows for span in _spans(row)]
+    groups: dict[str, list[tuple[int, Row, dict[str, Any]]]] = {}
+    for line, span in spans:
+        fields = _fields(span.get("attributes"))
+        if any(key.startswith("gen_ai.") for key in fields):
+            groups.setdefault(_group(span, fields), []).append((line, span, fields))
+    for number, group in enumerate(groups.values(), start=1):
+        group.sort(key=lambda one: (_time(one[1], "end"), one[0]))
+        yield _session(group, name if number == 1 else f"{name}#{number}")
+
+
+def _spans(row: Row) -> Iterator[Row]:
+    if "resourceSpans" not in row:
+        yield row
+        return
+    for resource in row["resourceSpans"] or ():
+        for scope in resource.get("scopeSpans") or ():
+            yield from (span for span in scope.get("spans") or () if isinstance(span, Mapping))
+
+
+def _fields(attributes: Any) -> dict[str, Any]:
+    if isinstance(attributes, Mapping):
+        return dict(attributes)
+    listed = attributes if isinstance(attributes, list) else []
+    return {str(one.get("key")): _value(one.get("value")) for one in listed if isinstance(one, Mapping)}
+
+
+def _value(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    if "arrayValue" in value:
+        return [_value(one) for one in value["arrayValue"].get("values", [])]
+    if "kvlistValue" in value:
+        return _fields(value["kvlistValue"].get("values"))
+    return next(iter(value.values()), None)
+
+
+def _group(span: Row, fields: Mapping[str, Any]) -> str:
+    context = span.get("context")
+    trace = span.get("traceId") or (context.get("trace_id") if isinstance(context, Mapping) else None)
+    return str(fields.get("gen_ai.conversation.id") or trace or "")
+
+
+def _time(span: Row, which: str) -> str:
+    value = span.get("endTimeUnixNano" if which == "end" else "startTimeUnixNano") or span.get(f"{which}_time") or ""
+    return str(value).zfill(24)
+
+
+def _session(group: list[tuple[int, Row, dict[str, Any]]], name: str) -> Session:
+    session = Session(name, "otel")
+    recorder = Recorder(session)
+    taken: set[str] = set()
+    for line, span, fields in group:
+        session.model = session.model or str(
+            fields.get("gen_ai.request.model") or fields.get("gen_ai.response.model") or ""
+        )
+        session.agent = session.agent or str(fields.get("gen_ai.agent.name") or "")
+        session.started = session.started or _time(span, "start").lstrip("0")
+        if fields.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.call.id" in fields:
+            _take_tool(recorder, line, fields, span)
+            continue
+        if fields.get("gen_ai.operation.name") == "invoke_agent":
+            continue  # its messages are those of the calls inside it
+        for item in _messages(span, fields):
+            mark = json.dumps(item, sort_keys=True, default=str)
+            if mark not in taken:
+                taken.add(mark)
+                take(recorder, line, item)
+    return recorder.finish()
+
+
+def _take_tool(recorder: Recorder, line: int, fields: Mapping[str, Any], span: Row) -> None:
+    key = str(fields.get("gen_ai.tool.call.id") or "")
+    recorder.call(line, key, str(fields.get("gen_ai.tool.name") or ""), fields.get("gen_ai.tool.call.arguments"))
+    answer = fields.get("gen_ai.tool.call.result")
+    status = span.get("status")
+    failed = isinstance(status, Mapping) and status.get("code") in {2, "STATUS_CODE_ERROR", "ERROR"}
+    if answer is not None or failed:
+        text, code = codex_output(answer)
+        recorder.result(
+            line,
+            key,
+            text,
+            error=True if failed else None,
+            exit_code=code,
+            tool=str(fields.get("gen_ai.tool.name") or ""),
+        )
+
+
+def _messages(span: Row, fields: Mapping[str, Any]) -> Iterator[Row]:
+    system = _decode(fields.get("gen_ai.system_instructions"))
+    if system:
+        yield {"role": "system", "content": text_of(system)}
+    for name in ("gen_ai.input.messages", "gen_ai.output.messages"):
+        listed = _decode(fields.get(name))
+        for one in listed if isinstance(listed, list) else ():
+            if isinstance(one, Mapping):
+                yield {"role": one.get("role"), "parts": one.get("parts", one.get("content"))}
+    for event in span.get("events") or ():
+        if isinstance(event, Mapping):
+            yield from _event(event)
+
+
+def _event(event: Row) -> Iterator[Row]:
+    fields = _fields(event.get("attributes"))
+    name = str(event.get("name") or "")
+    if name in _ROLES:
+        yield {
+            "role": _ROLES[name],
+            "content": fields.get("content"),
+            "tool_calls": _decode(fields.get("tool_calls")),
+            "tool_call_id": fields.get("id"),
+        }
+    elif name == "gen_ai.choice":
+        message = _decode(fields.get("message"))
+        if isinstance(message, Mapping):
+            yield {"role": "assistant", **message}
+
+
+def _decode(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+__all__ = ["is_spans", "read_spans"]

@@ -1,0 +1,130 @@
+r"""Paths of a session as paths below the repository, and patterns of paths as gitignore writes them.
+
+`C:\repo\src\main.go`, `/c/repo/src/main.go` and `src/main.go` are one path where the session began in `C:\repo`.
+A path that leaves the repository stays absolute, so that no pattern of the repository's means it.
+"""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+import re
+
+_DRIVE = re.compile(r"^([A-Za-z]):(?=/|$)")
+_ELSEWHERE = ("/tmp/", "/var/", "/etc/", "/usr/", "/dev/", "/proc/", "/private/", "//")  # noqa: S108 - names, not opened
+FLOATING = "//"
+"""Begins a path of a session that does not say where it began: a pattern may mean any end of it."""
+_MSYS = re.compile(r"^/([A-Za-z])(?=/)")
+
+
+def plain_path(path: str) -> str:
+    """Slashes for backslashes, the drive in lower case, `.` and `..` worked out."""
+    path = path.strip().strip("\"'")
+    if re.match(r"^([A-Za-z]:)?[^/]*\\", path):
+        path = path.replace("\\", "/")
+    path = _DRIVE.sub(lambda match: f"{match[1].lower()}:", path)
+    return posixpath.normpath(path) if path else path
+
+
+def below(path: str, *, cwd: str = "", root: str = "") -> str:
+    """The path below `root`, or absolute where it lies elsewhere.
+
+    Args:
+        path: As it was logged.
+        cwd: Where it is relative to; itself relative to `root` where it is not absolute.
+        root: Where the session began; empty: nobody says.
+    """
+    root, path, cwd = plain_path(root), plain_path(path), plain_path(cwd)
+    if not is_absolute(path):
+        path = plain_path(f"{cwd}/{path}") if cwd else path
+        if not is_absolute(path):
+            if not path.startswith("../"):
+                return path
+            path = plain_path(f"{root}/{path}") if root else path
+    drive = _DRIVE.match(root)
+    if drive and (unix := _MSYS.match(path)) and unix[1].lower() == drive[1]:
+        path = f"{drive[1]}:{path[2:]}"
+    if not root and path.startswith("/") and not path.startswith(_ELSEWHERE):
+        return f"/{path}"
+    if root and (path == root or path.startswith(f"{root.rstrip('/')}/")):
+        return path[len(root.rstrip("/")) + 1 :] or "."
+    return path
+
+
+def is_absolute(path: str) -> bool:
+    """Tell whether a plain path stands for itself."""
+    return path.startswith(("/", "~")) or bool(_DRIVE.match(path))
+
+
+@functools.lru_cache(maxsize=2048)
+def _regex_of(pattern: str) -> re.Pattern[str]:
+    pattern = plain_path(pattern) + ("/" if pattern.endswith("/") else "")
+    anchored = "/" in pattern.rstrip("/")
+    text = pattern.removeprefix("./").rstrip("/")
+    out, place = [], 0
+    while place < len(text):
+        if text.startswith("**/", place):
+            out.append("(?:[^/]+/)*")
+            place += 3
+        elif text.startswith("**", place):
+            out.append(".*")
+            place += 2
+        elif text[place] == "*":
+            out.append("[^/]*")
+            place += 1
+        elif text[place] == "?":
+            out.append("[^/]")
+            place += 1
+        elif text[place] == "{" and "}" in text[place:]:
+            end = text.index("}", place)
+            out.append("(?:" + "|".join(map(re.escape, text[place + 1 : end].split(","))) + ")")
+            place = end + 1
+        else:
+            out.append(re.escape(text[place]))
+            place += 1
+    begin = "" if anchored else "(?:.*/)?"
+    return re.compile(f"{begin}{''.join(out)}(?:/.*)?", re.DOTALL)
+
+
+def path_matches(path: str, patterns: tuple[str, ...]) -> bool:
+    """Tell whether a path below the repository is meant by one of the patterns.
+
+    A pattern without a slash means that name anywhere; a folder means all that is in it. One with `!` takes out.
+    """
+    if path in {".", ""}:
+        return "**" in patterns or "*" in patterns
+    if path.startswith(FLOATING):
+        ends = [path[place + 1 :] for place, char in enumerate(path) if char == "/" and place]
+        wanted = [one for one in patterns if not one.startswith("!")]
+        barred = [one[1:] for one in patterns if one.startswith("!")]
+        return _means(ends, wanted) and not _means(ends, barred)
+    outside = is_absolute(path) or path.startswith("../")
+    wanted = [one for one in patterns if not one.startswith("!") and (not outside or is_absolute(one))]
+    barred = [one[1:] for one in patterns if one.startswith("!")]
+    return _means([path], wanted) and not _means([path], barred)
+
+
+def _means(paths: list[str], patterns: list[str]) -> bool:
+    return any(_regex_of(one).fullmatch(path) for one in patterns for path in paths)
+
+
+def may_match(path: str, patterns: tuple[str, ...], *, tree: bool) -> bool:
+    """Tell whether a path with a glob or a variable in it, or a whole folder, may stand for one that is meant."""
+    head = re.split(r"[$`*?\[{]", path, maxsplit=1)[0]
+    if head == path and not tree:
+        return False
+    for one in patterns:
+        if one.startswith("!"):
+            continue
+        fixed = re.split(r"[*?\[{]", plain_path(one), maxsplit=1)[0].rstrip("/")
+        if head == path:  # a folder, with all that is in it
+            if "/" in one.rstrip("/") and (path in {".", fixed} or fixed.startswith(f"{path}/")):
+                return True
+        elif fixed and (fixed.startswith(head) or head.startswith(fixed)) and "$" not in path:
+            tail = re.split(r"[$`*?\[{\]}]", path)[-1]
+            if not tail or "*" in one or one.endswith((tail, "/")):
+                return True
+    return False
+
+
+__all__ = ["below", "is_absolute", "may_match", "path_matches", "plain_path"]

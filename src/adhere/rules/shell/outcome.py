@@ -1,0 +1,102 @@
+"""Which commands of a command line ran, and which passed, as far as its one exit status says."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from adhere.rules.shell.parse import AndOr, Command, Compound, Redirect, Script, Simple
+
+
+class Knowledge(NamedTuple):
+    """What is known of a command.
+
+    Attributes:
+        ran: Whether it ran; None: nobody says.
+        passed: Whether it ended with 0; None: nobody says.
+        exit_code: What its line ended with, where that is this command's; None: nobody says.
+    """
+
+    ran: bool | None
+    passed: bool | None
+    exit_code: int | None = None
+
+
+_UNKNOWN = Knowledge(None, None)
+_SURE = frozenset("cd pushd popd export set source . echo printf true pwd date unset alias".split())
+Seen = tuple[Command, Knowledge, tuple[Redirect, ...]]
+
+
+def outcomes(script: Script, exit_code: int | None) -> Iterator[Seen]:
+    """Every simple command in order, what is known of it, and the redirections around it."""
+    return _script(script, exit_code, ran=True, around=(), strict=_is_strict(script))
+
+
+def _is_strict(script: Script) -> bool:
+    first = script.lists[0].pipelines[0][0] if script.lists else None
+    words = [word.text for word in first.words] if isinstance(first, Simple) else []
+    return words[:1] == ["set"] and any(word.startswith("-") and "e" in word for word in words[1:])
+
+
+def _script(
+    script: Script, code: int | None, *, ran: bool | None, around: tuple[Redirect, ...], strict: bool
+) -> Iterator[Seen]:
+    for place, one in enumerate(script.lists):
+        is_last = place == len(script.lists) - 1
+        own = code if is_last or (strict and code == 0) else None
+        reached = ran if not strict or place < 2 or code == 0 else None
+        yield from _and_or(one, own, ran=reached, around=around, strict=strict)
+
+
+def _and_or(
+    one: AndOr, code: int | None, *, ran: bool | None, around: tuple[Redirect, ...], strict: bool
+) -> Iterator[Seen]:
+    sure = sum(1 for _ in itertools.takewhile(_hardly_fails, one.pipelines))
+    known = _of_pipelines(one.operators, code, ran=ran, sure=sure)
+    for pipeline, what in zip(one.pipelines, known, strict=True):
+        for place, command in enumerate(pipeline):
+            is_last = place == len(pipeline) - 1
+            mine = what if is_last else Knowledge(what.ran, None, None)
+            if isinstance(command, Compound):
+                yield from _compound(command, mine, around=around, strict=strict)
+            else:
+                yield command, mine, around
+
+
+def _hardly_fails(pipeline: list[Command]) -> bool:
+    """Whether what stands behind it and `&&` is taken to have run: `cd src && …`."""
+    first = pipeline[0]
+    return isinstance(first, Simple) and (not first.words or first.words[0].text in _SURE)
+
+
+def _of_pipelines(operators: list[str], code: int | None, *, ran: bool | None, sure: int) -> list[Knowledge]:
+    """Return what is known of pipelines joined by `operators`, the first `sure` of which hardly fail."""
+    n = len(operators) + 1
+    if n == 1:
+        return [Knowledge(ran, None if code is None or ran is None else code == 0, code)]
+    if code == 0 and set(operators) == {"&&"}:
+        return [Knowledge(ran, True if ran else None, 0)] * n
+    if code not in (None, 0) and set(operators) == {"||"}:
+        return [Knowledge(ran, False if ran else None, None)] * (n - 1) + [Knowledge(ran, False if ran else None, code)]
+    if set(operators) == {"&&"}:
+        reached = n if code is None else min(n, sure + 1)  # without a status a chain is taken to have run
+        is_told = reached == n and code is not None and ran
+        last = Knowledge(ran, passed=False, exit_code=code) if is_told else Knowledge(ran, None)
+        return [*[Knowledge(ran, None)] * (reached - 1), last, *[_UNKNOWN] * (n - reached)]
+    return [Knowledge(ran, None), *[_UNKNOWN] * (n - 1)]
+
+
+def _compound(one: Compound, known: Knowledge, *, around: tuple[Redirect, ...], strict: bool) -> Iterator[Seen]:
+    around = (*around, *one.redirects)
+    if one.kind in {"(", "{"}:
+        for script in one.scripts:
+            yield from _script(script, known.exit_code, ran=known.ran, around=around, strict=strict)
+        return
+    for place, script in enumerate(one.scripts):
+        first = place == 0 and one.kind in {"if", "while", "until"}
+        ran = known.ran if first else True if one.kind in {"for", "select"} and known.ran else None
+        yield from _script(script, None, ran=ran, around=around, strict=False)
+
+
+__all__ = ["Knowledge", "outcomes"]

@@ -1,0 +1,108 @@
+"""Whether a command is the one that a rule names: `git push --force`, `npm run build`, `@tests`.
+
+A pattern is a program, words that stand first among the command's own words, and options that stand anywhere. `@name`
+is a group of `groups.toml`. A command that only asks for help, a version or a rehearsal is none.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shlex
+import tomllib
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from adhere.errors import SpecError, nearest
+from adhere.rules.shell.forms import Run, program
+
+GROUPS_FILE = Path(__file__).with_name("groups.toml")
+_REHEARSALS = frozenset({"--help", "--version", "--dry-run", "--collect-only", "--co", "--just-print", "--fixtures"})
+_SHORT = {"--force": "-f", "--recursive": "-r", "--all": "-a"}
+_VALUED = {
+    "git": ("-C", "-c", "--git-dir", "--work-tree"), "docker": ("--context", "-H"), "gh": ("-R", "--repo"),
+    "kubectl": ("-n", "--namespace", "--context"), "npm": ("--prefix", "-w", "--workspace"), "make": ("-C", "-f", "-I"),
+    "pnpm": ("-C", "--dir", "--filter", "-F"), "yarn": ("--cwd",), "cargo": ("--manifest-path", "--color"),
+    "go": ("-C",), "terraform": (), "uv": ("--directory", "--project"), "poetry": ("-C", "--directory"),
+}  # fmt: skip
+
+
+@functools.cache
+def groups() -> dict[str, tuple[str, ...]]:
+    """Each group of commands by its name, without the `@`."""
+    document = tomllib.loads(GROUPS_FILE.read_text(encoding="utf-8"))
+    return {name: tuple(patterns) for name, patterns in document.items()}
+
+
+@functools.lru_cache(maxsize=1024)
+def patterns_of(written: str) -> tuple[tuple[str, ...], ...]:
+    """The patterns that a text stands for: those of a group, or itself as words.
+
+    Raises:
+        SpecError: There is no such group, or its quotes have no end.
+    """
+    if written.startswith("@"):
+        known = groups()
+        if written[1:] not in known:
+            names = ", ".join(f"@{name}" for name in known)
+            raise SpecError(f"no group of commands {written!r}.{nearest(written[1:], known)} Groups: {names}")
+        return tuple(one for text in known[written[1:]] for one in patterns_of(text))
+    try:
+        words = shlex.split(written)
+    except ValueError as error:
+        raise SpecError(f"the command {written!r} cannot be read: {error}") from error
+    while len(words) > 1 and re.fullmatch(r"[A-Za-z_]\w*=.*", words[0]):
+        words = words[1:]
+    return ((program(words[0]), *words[1:]),) if words else ()
+
+
+def matches(run: Run, written: Iterable[str]) -> bool:
+    """Tell whether a command is one of those that the patterns name."""
+    return any(_matches(form, pattern) for text in written for pattern in patterns_of(text) for form in run.forms)
+
+
+def _matches(form: Sequence[str], pattern: Sequence[str]) -> bool:
+    if not fnmatchcase(form[0], pattern[0]):
+        return False
+    wanted = [word for word in pattern[1:] if word.startswith("-") and word != "--"]
+    own = form[1 : form.index("--")] if "--" in form[1:] else form[1:]
+    if any(word in _REHEARSALS and word not in wanted for word in own) or (own == ("-n",) and form[0] == "make"):
+        return False
+    if not all(_has_option(own, option) for option in wanted):
+        return False
+    names = [word for word in pattern[1:] if not word.startswith("-")]
+    words = _own_words(form)
+    return len(words) >= len(names) and all(_is_word(word, name) for word, name in zip(words, names, strict=False))
+
+
+def _is_word(word: str, name: str) -> bool:
+    return word == name or fnmatchcase(word, name) or word.removeprefix("./") == name.removeprefix("./")
+
+
+def _own_words(form: Sequence[str]) -> list[str]:
+    """The words of a command that are no options, nor the values of those known to take one."""
+    valued = _VALUED.get(form[0], ())
+    words: list[str] = []
+    place = 1
+    while place < len(form):
+        word = form[place]
+        if word in valued:
+            place += 1
+        elif not word.startswith("-") and not (form[0] == "cargo" and word.startswith("+")):
+            words.append(word)
+        place += 1
+    return words
+
+
+def _has_option(words: Sequence[str], option: str) -> bool:
+    if any(word == option or word.startswith(f"{option}=") for word in words):
+        return True
+    option = _SHORT.get(option, option)
+    if not re.fullmatch(r"-[A-Za-z]{1,3}", option):
+        return False
+    letters = {letter for word in words if re.fullmatch(r"-[A-Za-z]{1,5}", word) for letter in word[1:]}
+    return set(option[1:].replace("R", "r")) <= {"r" if letter == "R" else letter for letter in letters}
+
+
+__all__ = ["GROUPS_FILE", "groups", "matches", "patterns_of"]
