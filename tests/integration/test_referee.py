@@ -495,3 +495,38 @@ def test_settings_rows_and_what_is_tuned_are_filled_in() -> None:
         '{"a": 1}',
         "o",
     ]
+
+
+@pytest.fixture(scope="module")
+def adapters(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two adapters a seed on one base, and one on another base whose matrices have other sizes."""
+    peft = pytest.importorskip("peft")
+    root = tmp_path_factory.mktemp("adapters")
+    base = checkpoints / "runs" / "a-s0"
+    config = transformers.AutoConfig.from_pretrained(base)
+    config.hidden_size *= 2
+    other = transformers.AutoModelForCausalLM.from_config(config)
+    for arm in ("a", "b"):
+        for seed in range(3):
+            torch.manual_seed(10 * seed + (arm == "b"))
+            model = transformers.AutoModelForCausalLM.from_pretrained(base)
+            made = peft.get_peft_model(model, peft.LoraConfig(r=4, init_lora_weights=False, target_modules=["q_proj"]))
+            made.save_pretrained(root / f"{arm}-s{seed}")
+    foreign = peft.get_peft_model(other, peft.LoraConfig(r=4, init_lora_weights=False, target_modules=["q_proj"]))
+    foreign.save_pretrained(root / "foreign")
+    return root
+
+
+@pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # PEFT asks for it
+def test_adapters_on_one_base_are_arms_and_one_of_another_base_is_named(here: Path, adapters: Path) -> None:
+    (here / "adapters").symlink_to(adapters)
+    names = [f'models = "hf/runs/a-s0+adapters/{arm}-s{{seed}}"' for arm in "ab"]
+    found = answer(str(spec(here, *names, seeds="[0, 1, 2]")), "--out", "adapters-out")
+    assert found["seeds"] == 3
+    assert found["rate_treatment"] is not None
+    table = 'models = { 0 = "hf/runs/a-s0+adapters/b-s0", 1 = "hf/runs/a-s0+adapters/b-s1", 2 = "hf/runs/a-s0+adapters/foreign" }'
+    found = answer(str(spec(here, names[0], table, seeds="[0, 1, 2]")), "--out", "foreign-out")
+    (failure,) = found["failures"]
+    assert "b-s2" in failure
+    assert "adapters/foreign: this adapter does not fit the base model" in failure
+    assert found["seeds"] == 2, "the others went on"
