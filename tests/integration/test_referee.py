@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch", reason="a study needs the train extra")
 transformers = pytest.importorskip("transformers", reason="a study needs the train extra")
 
 from adhere.errors import AdhereError, SpecError  # noqa: E402
+from adhere.models.fake import endpoint  # noqa: E402
 from adhere.progress import Silent  # noqa: E402
 from adhere.study.design.command import command_settings, fill_in  # noqa: E402
 from adhere.study.run.command import run_command  # noqa: E402
@@ -273,6 +274,25 @@ def test_a_name_that_the_server_does_not_have_fails_by_arm_and_seed(here: Path) 
         found = answer(str(spec(here, *urls)), "--out", "gone")
     assert any("b" in failure and "s2" in failure for failure in found["failures"])
     assert found["seeds"] == 4
+
+
+def test_a_server_that_says_another_model_answered_is_named(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    completed = endpoint._completion_of
+
+    def renamed(name: str, *rest: Any) -> dict[str, Any]:
+        served = {"b-s1": "org/base-model", "a-s0": "org/a-s0-2026-11-01"}.get(name, name)
+        return completed(name, *rest) | {"model": served}
+
+    monkeypatch.setattr(endpoint, "_completion_of", renamed)
+    models = {
+        f"{arm}-s{seed}": FakeModel(answer=lambda text, arm=arm: f"{arm} {text}") for arm in "ab" for seed in SEEDS
+    }
+    with FakeEndpoint(models) as server:
+        urls = [f'models = "{server.url}#{arm}-s{{seed}}"' for arm in "ab"]
+        answer(str(spec(here, *urls)), "--out", "renamed")
+    warnings = json.loads((here / "renamed" / "result.json").read_text())["warnings"]
+    said = [line for line in warnings if "the server says" in line]
+    assert said == ["b (seed 1): asked for b-s1, and the server says that org/base-model answered"]
 
 
 def test_answers_that_do_not_cover_the_suite_withhold_the_verdict(here: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 
@@ -191,7 +191,12 @@ def make_result(study: StudyInputs, *, parameters: int, command: str) -> StudyRe
             for (arm, seed), run in runs.items()
         },
         settings=_settings(spec),
-        warnings=[*(frozen.warnings if frozen else ()), *_of_sources(study), *_warnings(stored)],
+        warnings=[
+            *(frozen.warnings if frozen else ()),
+            *_of_sources(study),
+            *_of_served(study, stored),
+            *_warnings(stored),
+        ],
         environment={**_environment(engine), **({"command": command} if command else {})},
         minutes=stored.minutes,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -535,6 +540,27 @@ def _of_sources(study: StudyInputs) -> list[str]:
             else []
         ),
     ]
+
+
+def _of_served(study: StudyInputs, stored: _Records) -> Iterator[str]:
+    """Tell where an endpoint says that another model answered than the one that was asked for."""
+    for key, source in study.sources.items():
+        run = stored.runs.get(key)
+        wanted = source.name.partition("#")[2] or source.name.partition("/")[2]
+        if run is None or source.kind != "model" or source.weights is not None or not wanted:
+            continue
+        others = [name for name in run.served if not _is_same_model(name, wanted)]
+        if others:
+            yield f"{_label(*key)}: asked for {wanted}, and the server says that {', '.join(others)} answered"
+
+
+def _is_same_model(served: str, wanted: str) -> bool:
+    """Tell whether a server's own name of a model is the one that was asked for.
+
+    Providers add a date or a version (`gpt-4o-2024-08-06`); gateways leave the maker out.
+    """
+    said, asked = (name.rpartition("/")[2].casefold().partition(":")[0] for name in (served, wanted))
+    return said.startswith(asked) or asked.startswith(said)
 
 
 def _warnings(stored: _Records) -> list[str]:

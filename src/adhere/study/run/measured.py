@@ -75,6 +75,7 @@ class Measurement(Record, frozen=True):
         drawn: Where several answers a prompt were drawn, the outcomes of each draw; `passes` and the lists beside it
             are of the first.
         answers_sha256: Of all answers, to see that two checkpoints are not one; empty in older records.
+        served: The models that an endpoint says answered, where it does; empty elsewhere and in older records.
     """
 
     version: int
@@ -99,6 +100,7 @@ class Measurement(Record, frozen=True):
     drawn: list[DrawOutcomes] = []
     answers_sha256: str = ""
     responding: list[bool | None] = []
+    served: list[str] = []
 
     @property
     def sound(self) -> list[bool | None]:
@@ -181,6 +183,7 @@ def collect_run(
         drawn=[_draw_outcomes(answers, prompts, draw, responds) for draw in range(answers.draws * (answers.draws > 1))],
         answers_sha256=content_hash([[*key, one.text] for key, one in sorted(answers.responses.items())]),
         responding=[responds.get((prompt.id, 0)) for prompt in prompts],
+        served=sorted({one.served_model for one in answers.responses.values() if one.served_model}),
     )  # fmt: skip
 
 
