@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adhere.constraints.base import Constraint, kind, param
     from adhere.errors import AdhereError
+    from adhere.integrations.trl.callback import callback
     from adhere.pipeline.api import check, check_many, compare, constraint, evaluate, judge, judge_many
     from adhere.pipeline.responding import responsive
     from adhere.rewards import judge_reward
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "AdhereError", "Constraint", "ConstraintRef", "Prompt", "Response", "Suite", "Turn", "Verdict", "check",
-    "check_many", "check_rows", "compare", "constraint", "evaluate", "judge", "judge_many", "judge_reward", "kind",
-    "load_suite", "param", "responsive",
+    "AdhereError", "Constraint", "ConstraintRef", "Prompt", "Response", "Suite", "Turn", "Verdict", "callback",
+    "check", "check_many", "check_rows", "compare", "constraint", "evaluate", "judge", "judge_many", "judge_reward",
+    "kind", "load_suite", "param", "responsive",
 ]  # fmt: skip
 _HOMES = {
     **dict.fromkeys(
@@ -32,6 +33,7 @@ _HOMES = {
     **dict.fromkeys(("ConstraintRef", "Prompt", "Response", "Turn", "Verdict"), "adhere.schema"),
     "AdhereError": "adhere.errors",
     "Suite": "adhere.suites",
+    "callback": "adhere.integrations.trl.callback",
     "check_rows": "adhere.rewards.check",
     "judge_reward": "adhere.rewards",
     "responsive": "adhere.pipeline.responding",

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from adhere.models.fake.endpoint import FakeEndpoint, FakeModel
 from adhere.store.run import Run
 from command_line import run_here
@@ -132,3 +134,27 @@ def test_kinds_are_printed_when_asked_for(tmp_path: Path) -> None:
 def test_endpoint_options_are_refused_for_models_on_this_machine(tmp_path: Path) -> None:
     done = run("scripted/echo", "--limit", 3, "--out", tmp_path, "--rpm", 5, code=2)
     assert "endpoint options do not apply" in done.stderr
+
+
+def test_trackers_have_the_main_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for one: `tests/unit/train/test_recipe_run.py` reads those of others back."""
+    from adhere.train.recipe import tracking
+
+    told: list[tuple[str, dict[str, float]]] = []
+
+    class Told:
+        def log(self, stage: str, row: dict[str, float]) -> None:
+            told.append((stage, row))
+
+        def close(self) -> None:
+            told.append(("closed", {}))
+
+    monkeypatch.setitem(tracking.TRACKERS, "told", lambda name, directory: Told())
+    done = run_here("eval", "scripted/echo", "--suite", "core", "--limit", "4", "--out", tmp_path, "--track", "told")
+    assert done.returncode == 0, done.stderr
+    (model, numbers), last = told
+    assert (model, last[0]) == ("scripted/echo", "closed")
+    assert {"core/prompts_passed", "core/prompts_passed_low", "core/coverage"} <= set(numbers)
+    assert all(0 <= number <= 1 for number in numbers.values())
+    refused = run_here("eval", "scripted/echo", "--suite", "core", "--limit", "4", "--out", tmp_path, "--track", "tole")
+    assert (refused.returncode, "There are trackio" in refused.stderr) == (2, True)

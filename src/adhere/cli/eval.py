@@ -12,6 +12,7 @@ from adhere.cli.endpoint import endpoint_given, endpoint_options
 from adhere.cli.gates import GateFiles, Gates, gate_options
 from adhere.cli.given import Asking, Number, asking_options
 from adhere.cli.offer import model_names
+from adhere.cli.track import Trackers
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
 
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     help="Of --fail-if-worse-than, as a share: 0.02 are two points.",
 )
 @gate_options
+@click.option("--track", multiple=True, metavar="TRACKER", help="Also log to trackio, wandb, mlflow or tensorboard.")
 @click.option("--details", is_flag=True, help="Print families and kinds of constraint, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a run.")
 def command(
@@ -117,6 +119,7 @@ def command(
     baseline: Path | None,
     margin: float,
     gate_files: GateFiles,
+    track: tuple[str, ...],
     details: bool,
     as_json: bool,
 ) -> None:
@@ -162,6 +165,7 @@ def command(
         progress.say(_sampling_words(suite, sampling, asking.draws))
     gates = Gates(fail_below, baseline, margin, gate_files)
     lacking = []
+    trackers = Trackers(track, out)
     for name in models:
         through = endpoint if is_endpoint(name) or endpoint_given(endpoint) else None
         opened: Callable[[], Model] = partial(
@@ -191,8 +195,10 @@ def command(
                 if summary.coverage < asking.min_coverage:
                     lacking.append(f"{directory}: {_lacks(run, asking.min_coverage)}")
                 gates.hold(run, progress)
+                trackers.log(name, suite.name, summary)
         finally:
             model.close()
+    trackers.close()
     gates.finish(lacking)
 
 

@@ -8,8 +8,8 @@ import adhere
 
 def test_the_exported_names_are_these():
     assert adhere.__all__ == [
-        "AdhereError", "Constraint", "ConstraintRef", "Prompt", "Response", "Suite", "Turn", "Verdict", "check",
-        "check_many", "check_rows", "compare", "constraint", "evaluate", "judge", "judge_many", "judge_reward", "kind",
+        "AdhereError", "Constraint", "ConstraintRef", "Prompt", "Response", "Suite", "Turn", "Verdict", "callback",
+        "check", "check_many", "check_rows", "compare", "constraint", "evaluate", "judge", "judge_many", "judge_reward", "kind",
         "load_suite", "param", "responsive",
     ]  # fmt: skip
     for name in adhere.__all__:

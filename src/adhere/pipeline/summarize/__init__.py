@@ -2,6 +2,7 @@
 
 summary.py     the whole Summary; the counts must add up
 counts.py      outcomes -> counts, rates, intervals: the one place that divides
+tracked.py     what trackers are given
 measures.py    what a suite's way of asking shows beside pass rates: by level, turn, variant, role and depth
 """
 

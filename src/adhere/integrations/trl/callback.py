@@ -1,0 +1,169 @@
+"""Checkpoints measured while they are trained: `adhere.callback(suite, every=…)` for trainers of TRL and transformers.
+
+The model in memory answers the suite by transformers' `generate`; the answers are a Run of their own for each step, in
+OUTPUT_DIR/adhere. Its numbers go wherever the trainer's own go, and into `trainer.state.log_history`:
+
+    adhere/prompts_passed         share of prompts passed (strict), with _low and _high, its 95 % interval
+    adhere/constraints_passed     share of constraints passed (strict)
+    adhere/sound, /responds       shares that pass by more than the letter, and that respond
+    adhere/coverage               share of answers that passed or failed
+
+What was not measured is left out. Answers are greedy unless the suite says otherwise, so training draws the same random
+numbers with the callback as without it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from adhere.errors import UsageError
+from adhere.extras import need
+from adhere.pipeline.api import evaluate
+from adhere.pipeline.summarize.tracked import tracked_numbers
+from adhere.schema import EngineInfo, Json, content_hash
+from adhere.store.run import Run
+from adhere.suites import Suite, load
+from adhere.suites.own import suite_of
+
+
+def callback(
+    suite: Any,
+    every: int = 100,
+    *,
+    limit: int | None = None,
+    out: Path | str | None = None,
+    max_new_tokens: int | None = None,
+    at_start: bool = True,
+) -> Any:
+    """Return a `TrainerCallback` that measures the model every so many steps, and when training ends.
+
+    In one process, or in several that hold whole weights (the first one measures, the others wait).
+
+    Args:
+        suite: A name, a Suite, or a list or DataFrame of prompts, as `adhere.evaluate` takes it.
+        every: Optimizer steps between two measurements, at least 1.
+        limit: Only so many prompts, an even share of each slice.
+        out: Where the Runs are stored [OUTPUT_DIR/adhere].
+        max_new_tokens: Longer answers are cut [the suite's own limit].
+        at_start: Measure the model before the first step, too.
+
+    Raises:
+        UsageError: `every` is below 1, or the suite cannot be used.
+        UnknownName: No such suite.
+        MissingExtra: transformers is not installed.
+    """
+    if every < 1:
+        raise UsageError(f"every is a number of steps, at least 1; got {every}")
+    loaded = load(suite) if isinstance(suite, str) else suite if isinstance(suite, Suite) else suite_of(suite)
+    loaded.cut(limit).insist_on_no_episodes("measure the checkpoint with adhere eval")
+    transformers = need("transformers", extra="train")
+
+    class Measuring(transformers.TrainerCallback):  # type: ignore[name-defined]  # a base class of an extra
+        """Measures a model while it is trained; `runs` has the Runs, by step."""
+
+        def __init__(self) -> None:
+            self.runs: dict[int, Run] = {}
+
+        def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+            _refuse_cut_weights(args)
+            if at_start and state.global_step == 0:
+                self._measure(args, state, control, given)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+            if state.global_step % every == 0:
+                self._measure(args, state, control, given)
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+            self._measure(args, state, control, given)
+
+        def _measure(self, args: Any, state: Any, control: Any, given: dict[str, Any]) -> None:
+            if not state.is_world_process_zero or state.global_step in self.runs:
+                return
+            folder = Path(args.output_dir) / "adhere" if out is None else Path(out)
+            run = _measured(given, state.global_step, loaded.cut(limit), folder, max_new_tokens)
+            self.runs[state.global_step] = run
+            _log(run, self, (args, state, control), model=given["model"])
+
+    return Measuring()
+
+
+def _refuse_cut_weights(args: Any) -> None:
+    """Refuse weights that no process holds whole: one of them alone cannot answer.
+
+    Raises:
+        UsageError: They are cut by FSDP or DeepSpeed.
+    """
+    if getattr(args, "fsdp", None) or getattr(args, "deepspeed", None):
+        raise UsageError(
+            "adhere.callback measures a model that one process holds whole; FSDP and DeepSpeed cut its weights. Save "
+            "checkpoints and measure them: adhere eval hf/CHECKPOINT --suite SUITE"
+        )
+
+
+def _measured(given: dict[str, Any], step: int, suite: Suite, out: Path, max_new_tokens: int | None) -> Run:
+    """Ask the model in memory and return the sealed Run; the model is left in the mode that it was in."""
+    import torch
+    import transformers
+
+    from adhere.models.local.generate import TOGETHER, GenerateModel
+
+    model, tokenizer = given["model"], given.get("processing_class") or given.get("tokenizer")
+    if getattr(tokenizer, "chat_template", None) is None:
+        raise UsageError("adhere.callback asks by the tokenizer's chat template, and the trainer's tokenizer has none")
+    rows = TOGETHER.get(model.device.type, 1)
+    settings: dict[str, Json] = {
+        "decoder": "generate", "device": str(model.device), "rows": rows,
+        "batch_invariant": "yes" if rows == 1 else "no", "step": step, "weights": _fingerprint(model),
+    }  # fmt: skip
+    precision = str(model.dtype).removeprefix("torch.")
+    engine = EngineInfo("transformers", transformers.__version__, precision, None, settings)
+    was_training, cached = model.training, getattr(model.config, "use_cache", None)
+    model.eval()
+    try:
+        model.config.use_cache = True
+        with torch.no_grad():
+            asked = GenerateModel(model, tokenizer, name=f"training/step-{step}", engine=engine)
+            return evaluate(asked, suite, out, max_new_tokens=max_new_tokens)
+    finally:
+        model.config.use_cache = cached
+        model.train(was_training)
+
+
+def _fingerprint(model: Any) -> str:
+    """Return a hash of each parameter's sum and norm: other weights at the same step are another Run."""
+    parts = [
+        [name, float(weight.detach().float().sum()), float(weight.detach().float().norm())]
+        for name, weight in model.named_parameters()
+    ]
+    return hashlib.sha256(content_hash(parts).encode()).hexdigest()[:16]
+
+
+def _log(run: Run, own: Any, event: tuple[Any, Any, Any], *, model: Any) -> None:
+    """Do what `Trainer.log` does: into the history, and to every other callback of the trainer.
+
+    Callbacks are not given their trainer, so its other callbacks are those of the handler that is calling.
+    """
+    args, state, control = event
+    numbers = {f"adhere/{name}": value for name, value in tracked_numbers(run.summary()).items()}
+    state.log_history.append({**numbers, "epoch": state.epoch, "step": state.global_step})
+    for other in _neighbours():
+        if other is not own:
+            other.on_log(args, state, control, logs=dict(numbers), model=model)
+
+
+def _neighbours() -> list[Any]:
+    from transformers.trainer_callback import CallbackHandler
+
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the interpreter's own name
+    while frame is not None:
+        if isinstance(handler := frame.f_locals.get("self"), CallbackHandler):
+            return list(handler.callbacks)
+        frame = frame.f_back
+    return []
+
+
+__all__ = ["callback"]
