@@ -84,7 +84,7 @@ def callback(
             if not state.is_world_process_zero or state.global_step in self.runs:
                 return
             folder = Path(args.output_dir) / "adhere" if out is None else Path(out)
-            run = _measured(given, state.global_step, loaded.cut(limit), folder, max_new_tokens)
+            run = _measure_model(given, state.global_step, loaded.cut(limit), folder, max_new_tokens)
             self.runs[state.global_step] = run
             _log(run, self, (args, state, control), model=given["model"])
 
@@ -104,7 +104,7 @@ def _refuse_cut_weights(args: Any) -> None:
         )
 
 
-def _measured(given: dict[str, Any], step: int, suite: Suite, out: Path, max_new_tokens: int | None) -> Run:
+def _measure_model(given: dict[str, Any], step: int, suite: Suite, out: Path, max_new_tokens: int | None) -> Run:
     """Ask the model in memory and return the sealed Run; the model is left in the mode that it was in."""
     import torch
     import transformers
