@@ -346,8 +346,11 @@ def _marker(direction: Direction, x: str, y: int) -> Markup:
     return element("svg", inner, x=x, y=y, overflow="visible", class_=f"marker {direction}")
 
 
-def curve(lines: Sequence[Line], *, name: str, is_rate: bool) -> Markup:
-    """Lines over optimizer steps. A rate is drawn from 0 to 100 %; anything else between its own extremes."""
+def curve(lines: Sequence[Line], *, name: str, is_rate: bool, labels: Sequence[str] = ()) -> Markup:
+    """Draw lines over optimizer steps, or over what `labels` names, evenly spaced.
+
+    A rate is drawn from 0 to 100 %; anything else between its own extremes.
+    """
     height, head, foot = 132, 14, 20
     values = [value for line in lines for value in line.values if value is not None]
     low, high = (0.0, 1.0) if is_rate else _range(values)
@@ -395,9 +398,17 @@ def curve(lines: Sequence[Line], *, name: str, is_rate: bool) -> Markup:
         preserveAspectRatio="none",
         overflow="visible",
     )
+    shown = dict(enumerate(labels)) if labels else {0: "step 1", steps - 1: str(steps)}
     feet = [
-        element("text", "step 1", x="0", y=bottom + 16, class_="tick"),
-        element("text", str(steps), x="100%", y=bottom + 16, text_anchor="end", class_="tick"),
+        element(
+            "text",
+            label,
+            x=f"{across(index) / 10:g}%",
+            y=bottom + 16,
+            text_anchor="start" if index == 0 else "end" if index == steps - 1 else "middle",
+            class_="tick",
+        )
+        for index, label in shown.items()
     ]
     return _picture(bottom + foot, name, *grid, plot, *feet, class_="curve")
 

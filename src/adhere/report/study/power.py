@@ -11,7 +11,13 @@ from adhere.report.pieces.numbers import count, decimal, percent, points
 from adhere.report.pieces.text_table import heading, paragraph, text_table
 from adhere.study.outcome.designs import EFFECTS, Components, Design, PowerRow
 
-HEADINGS = ("seeds", "prompts", COULD_FIND, *(f"{100 * effect:g} points" for effect in EFFECTS), "hours")
+HEADINGS = (
+    "seeds",
+    "prompts",
+    COULD_FIND,
+    *(f"{100 * effect:g} {'point' if effect == EFFECTS[0] else 'points'}" for effect in EFFECTS),
+    "hours",
+)
 NOTE = (
     f"{COULD_FIND}: the difference that the interval excludes 0 for in 80 of 100 studies. Under each true difference: "
     "how often it does. Verdicts also ask that no single seed decides, so a little less is answered. Hours: seeds like "
@@ -91,5 +97,5 @@ def _chart(rows: Sequence[PowerRow]) -> object:
     """Power over the effects, a line a number of seeds, at the most prompts."""
     most = max(row.prompts for row in rows)
     lines = [Line(row.power, 1 + place % 7) for place, row in enumerate(row for row in rows if row.prompts == most)]
-    shown = ", ".join(f"{100 * effect:g}" for effect in EFFECTS)
-    return curve(lines, name=f"Power for true differences of {shown} points, on {most} prompts", is_rate=True)
+    labels = [f"{100 * effect:g} {'point' if effect == EFFECTS[0] else 'points'}" for effect in EFFECTS]
+    return curve(lines, name=f"Power for each true difference, on {most} prompts", is_rate=True, labels=labels)
