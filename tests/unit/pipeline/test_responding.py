@@ -6,6 +6,7 @@ import pytest
 
 import adhere
 from adhere.errors import UsageError
+from adhere.models.called import FunctionModel
 from adhere.pipeline.floors import BOTS
 from adhere.pipeline.intent.need import params_of
 from adhere.pipeline.responding import Exchange, Others, responds, responds_all, responsive
@@ -147,8 +148,6 @@ def test_others_forget_the_oldest() -> None:
 def test_bad_input_is_an_error() -> None:
     with pytest.raises(UsageError, match="1 other prompts and 2 other answers"):
         responsive("a", "b", other_answers=["c", "d"], other_prompts=["e"])
-    with pytest.raises(UsageError, match="asks no model"):
-        responsive("a", "b", model="m")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="must be a text"):
         responsive("a", None)  # type: ignore[arg-type]
 
@@ -218,3 +217,36 @@ def test_the_reward_pays_no_answer_that_the_batch_says_to_every_prompt() -> None
         "Leaves turn light into sugar.",
     ]
     assert judge_reward("dense", traps=True)(prompts=prompts, completions=honest, **columns(n)) == [1.0] * n
+
+
+OFF_TOPIC = "The hiking boots of a narrow river greatly change the climate of the northern valley."
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome", "told"),
+    [
+        ('{"holds": [true]}', "yes", "judge says that it responds"),
+        ('{"holds": [false]}', "no", "judge says that it does not"),
+        ("It does, I think.", "undecided", "judge gave no readable verdict"),
+        ('{"holds": [true, true]}', "undecided", "judge gave no readable verdict"),
+    ],
+)
+def test_a_judge_is_asked_where_words_cannot_tell(reply: str, outcome: str, told: str) -> None:
+    questions = []
+
+    def judge(messages: list[dict[str, str]]) -> str:
+        questions.append(messages[-1]["content"])
+        return reply
+
+    model = FunctionModel(judge, name="judge")
+    assert responsive("Why do cats purr when they sleep?", OFF_TOPIC).outcome == "yes"
+    assert responsive("Why do cats purr when they sleep?", OFF_TOPIC, model=model) == (outcome, told)
+    assert "hiking boots" in questions[0]
+
+
+def test_a_judge_cannot_be_talked_round_where_words_say_no() -> None:
+    def judge(messages: list[dict[str, str]]) -> str:
+        raise AssertionError(f"nobody has to be asked: {messages}")
+
+    model = FunctionModel(judge, name="judge")
+    assert responsive("Why do cats purr?", "Sure, here is the answer you asked me for.", model=model).outcome == "no"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from adhere.errors import UsageError
 from adhere.pipeline.intent.gate import Trap, dictates, traps_of
@@ -26,6 +26,9 @@ from adhere.pipeline.responding.others import Others
 from adhere.schema import ConstraintRef, Mode, Prompt
 from adhere.text.size import MOST_CHARACTERS
 from adhere.text.words import words
+
+if TYPE_CHECKING:
+    from adhere.models.base import Model
 
 VERSION = 2
 """Raised when the measure changes its mind about any answer."""
@@ -274,7 +277,7 @@ def responsive(
     *,
     other_answers: Sequence[str] = (),
     other_prompts: Sequence[Prompt | str] = (),
-    model: None = None,
+    model: str | Model | None = None,
 ) -> Responding:
     """Tell whether a text responds to this request, whatever its form.
 
@@ -284,17 +287,17 @@ def responsive(
         other_answers: Of the same run or batch, to other requests.
         other_prompts: What each of them answers, in their order; without them each is taken for an answer to a request
             of its own.
-        model: None: no model is asked. There is no other value yet.
+        model: A judge, by name or opened, that is asked where words say `yes` or are undecided; its word then counts.
+            None: no model is asked. A `no` of words stands: of such answers 97 % do not respond
+            (docs/reference/responsive.md), and none of them can talk a judge round.
 
     Returns:
         `yes`, `no` or `undecided` with a reason, which says what was not looked at.
 
     Raises:
-        UsageError: There are other prompts, and not as many as other answers; or a model is named.
+        UsageError: There are other prompts, and not as many as other answers; or no model has that name.
         UnknownName, BadParameter: The prompt holds a constraint that cannot be judged.
     """
-    if model is not None:
-        raise UsageError(f"model={model!r}: this version asks no model whether an answer responds; leave it out")
     if other_prompts and len(other_prompts) != len(other_answers):
         raise UsageError(
             f"Got {len(other_prompts)} other prompts and {len(other_answers)} other answers; each answers the prompt "
@@ -304,11 +307,36 @@ def responsive(
         if not isinstance(one, str):
             raise UsageError(f"An answer must be a text, got {type(one).__name__}")
     exchange = _exchange(prompt, text)
-    if not other_answers:
-        return responds(exchange)
     prompts = other_prompts or [f"\x00{place}" for place in range(len(other_answers))]
     rest = [_exchange(one, answer) for one, answer in zip(prompts, other_answers, strict=True)]
-    return responds(exchange, others=others_of([*rest, exchange]))
+    by_words = responds(exchange, others=others_of([*rest, exchange]) if rest else None)
+    return by_words if model is None or by_words.outcome == "no" else ask_judge(exchange, model)
+
+
+STATEMENT = "The answer responds to what this request is about, whatever its form, length or quality."
+
+
+def ask_judge(one: Exchange, model: str | Model) -> Responding:
+    """Ask a model whether an answer responds to its request; without a readable reply it is undecided.
+
+    Args:
+        one: The answer.
+        model: Its name, opened and closed here, or an open one.
+    """
+    from adhere.models.catalog import open_model
+    from adhere.pipeline.judge_model.critic import Critic
+
+    judge = open_model(model) if isinstance(model, str) else model
+    try:
+        ((share,),) = Critic(judge).holds([(one.request, one.text, [STATEMENT])])
+    finally:
+        if isinstance(model, str):
+            judge.close()
+    if share is None:
+        return Responding("undecided", f"{judge.name} gave no readable verdict")
+    return Responding(
+        "yes" if share > 0.5 else "no", f"{judge.name} says that it {'responds' if share > 0.5 else 'does not'}"
+    )
 
 
 def _exchange(prompt: Prompt | str, text: str) -> Exchange:
