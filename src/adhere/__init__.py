@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from adhere.errors import AdhereError
     from adhere.integrations.trl.callback import callback
     from adhere.pipeline.api import check, check_many, compare, constraint, evaluate, judge, judge_many
-    from adhere.pipeline.responding import responsive
+    from adhere.pipeline.responding.ask import responsive
     from adhere.rewards import judge_reward
     from adhere.rewards.check import check_rows
     from adhere.schema import ConstraintRef, Prompt, Response, Turn, Verdict
@@ -36,7 +36,7 @@ _HOMES = {
     "callback": "adhere.integrations.trl.callback",
     "check_rows": "adhere.rewards.check",
     "judge_reward": "adhere.rewards",
-    "responsive": "adhere.pipeline.responding",
+    "responsive": "adhere.pipeline.responding.ask",
     "load_suite": "adhere.suites",
 }
 

@@ -9,7 +9,8 @@ from adhere.errors import UsageError
 from adhere.models.called import FunctionModel
 from adhere.pipeline.floors import BOTS
 from adhere.pipeline.intent.need import params_of
-from adhere.pipeline.responding import Exchange, Others, responds, responds_all, responsive
+from adhere.pipeline.responding import Exchange, Others, responds, responds_all
+from adhere.pipeline.responding.ask import responsive
 from adhere.pipeline.responding.content import request_of
 from adhere.pipeline.summarize import summarize
 from adhere.rewards import judge_reward

@@ -1,6 +1,7 @@
 """Whether an answer responds to its request, whatever its form.
 
 respond.py      one answer, or all of a run
+ask.py          `adhere.responsive`: one text, and a judge model if it is named
 content.py      what an answer says of its own
 others.py       whether it is what is said to every request
 language.py     whether it left its request's language
@@ -17,11 +18,10 @@ from adhere.pipeline.responding.respond import (
     read,
     responds,
     responds_all,
-    responsive,
 )
 from adhere.pipeline.responding.style import style_leaks
 
 __all__ = [
-    "Exchange", "Others", "Responding", "add_to", "others_of", "read", "responds", "responds_all", "responsive",
+    "Exchange", "Others", "Responding", "add_to", "others_of", "read", "responds", "responds_all",
     "share_alike", "style_leaks",
 ]  # fmt: skip
