@@ -83,6 +83,7 @@ WORKS: dict[str, int] = {
     "audit no.such:reward": 2,
     "list models": 0,
     "explain length:at_most": 0,
+    "rules AGENTS.md session.json": 0,
     "list stages": 0,
     "list runs": 0,
     f"doctor {RUN}": 0,
@@ -124,6 +125,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int | N
     (here / "recipe.toml").write_text((ROOT / "examples" / "qwen2.5-smoke.toml").read_text())
     (here / "rows.jsonl").write_text('{"key": "a", "response": "b"}\n')
     (here / "rows.parquet").write_bytes(b"PAR1")
+    (here / "AGENTS.md").write_text("- Never use sudo.\n")
+    said = [{"role": "user", "content": "Go on."}, {"role": "assistant", "content": "Done."}]
+    (here / "session.json").write_text(json.dumps({"messages": said}))
     (here / "page.md").write_text("| Model | MMLU |\n|---|---|\n| Qwen2.5-7B | 74.2 |\n")
     (here / "page.html").write_text("<table><tr><td>Qwen2.5-7B</td><td>74.2</td></tr></table>")
     (here / "page.pdf").write_bytes(b"%PDF-1.4\n")
