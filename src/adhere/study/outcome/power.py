@@ -44,7 +44,7 @@ def components_of(directory: Path) -> Components:
         raise UsageError(f"{directory} holds no {RESULT}: no study has finished there")
     result = decode(read_regular(directory / RESULT), StudyResult)
     spec = convert(result.spec, StudySpec)
-    with _evaluated(directory) as place:
+    with evaluations_in(directory) as place:
         own = load_asked(place, sha256=result.suite_sha256, is_ours=not spec.asked)[""]
         runs = stored_evaluations(place, result.runs)[""]
     evaluations = Evaluations(runs, own.prompts, result.seeds, counts=spec.verdict.counts)
@@ -56,7 +56,7 @@ def components_of(directory: Path) -> Components:
 
 
 @contextmanager
-def _evaluated(directory: Path) -> Iterator[Path]:
+def evaluations_in(directory: Path) -> Iterator[Path]:
     """Give the folder of a study's evaluations: its own, or one to which its packed records are unpacked."""
     if (directory / "evaluations").is_dir():
         yield directory
