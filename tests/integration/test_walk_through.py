@@ -76,6 +76,7 @@ def run(clone: Path) -> Callable[[str], str]:
     [
         ("A kind of constraint", 4, {"docs/reference/constraints.md"}),
         ("A published suite", 4, set()),
+        ("A provider", 3, set()),
         ("A page", 5, set()),
     ],
 )
@@ -97,6 +98,7 @@ def test_following_the_guide(title: str, most: int, made: set[str], clone: Path,
     named = {
         "A kind of constraint": "a kind of constraint",
         "A published suite": "a published suite",
+        "A provider": "a provider",
         "A page": "a page",
     }
     assert f"| {named[title]} | {len(changed)} |" in GUIDE.read_text(encoding="utf-8")

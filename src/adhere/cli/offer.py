@@ -12,9 +12,10 @@ from typing import TypeVar
 import click
 
 from adhere.errors import MissingModel
+from adhere.models.http.providers import PROVIDERS
 from adhere.progress import Progress
 
-PREFIXES = ("hf/", "http://", "https://", "openai/", "openrouter/", "scripted/echo")
+PREFIXES = ("hf/", "http://", "https://", *(f"{name}/" for name in sorted(PROVIDERS)), "scripted/echo")
 T = TypeVar("T")
 
 

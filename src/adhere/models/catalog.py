@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adhere.errors import MissingModel, UnknownName, UsageError, nearest
 from adhere.extras import install_command, need
 from adhere.models.base import Model
+from adhere.models.http.providers import PROVIDERS
 from adhere.models.local.fetch import EMBEDDED, gguf_path, model_dir, model_home
 from adhere.models.wrap.names import known_methods, open_wrapped, steer_factor, wrapped_form
 
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from adhere.models.http.batch import BatchModel, Form
     from adhere.models.http.options import EndpointOptions
 
-PROVIDERS = ("local", "hf", "openrouter", "openai", "anthropic", "gemini", "scripted", "vllm")
+PREFIXES = ("local", "hf", *PROVIDERS, "scripted", "vllm")
 ENGINES = ("openvino", "transformers")
-REMOTE = frozenset({"http:", "https:", "openrouter", "openai", "anthropic", "gemini"})
+REMOTE = frozenset({"http:", "https:", *PROVIDERS})
 
 
 def is_endpoint(name: str) -> bool:
@@ -138,7 +139,7 @@ def _open_here(name: str, here: Here, say: Callable[[str], None]) -> Model:
             from adhere.models.fake.scripted import open_scripted
 
             return open_scripted(name)
-    known = ", ".join(f"{provider}/…" for provider in PROVIDERS)
+    known = ", ".join(f"{provider}/…" for provider in PREFIXES)
     raise UnknownName(f"Unknown provider {provider!r} in model {name!r}.{_suggest(name)} Providers: {known}")
 
 
@@ -179,7 +180,7 @@ def _suggest(name: str) -> str:
     provider, slash, _ = name.partition("/")
     short = {embedded.removeprefix("local/"): embedded for embedded in EMBEDDED}
     begun = [full for part, full in short.items() if f"{part}-".startswith(f"{name}-")]
-    found = nearest(provider, PROVIDERS)
+    found = nearest(provider, PREFIXES)
     if name.startswith(("/", ".", "~")) or Path(name).is_dir():
         found = f" Weights in a directory are hf/PATH: hf/{name}."
     elif not slash and begun:
@@ -329,10 +330,10 @@ def known_models(cache: Path | None = None) -> list[dict[str, str]]:
             "about": "starts `vllm serve`, asks, and stops it; a vLLM of its own environment in $ADHERE_VLLM",
         },
         {"name": "BASE_URL#NAME", "state": "–", "about": "any server with OpenAI's chat completions"},
-        {"name": "openrouter/AUTHOR/SLUG", "state": "–", "about": "OpenRouter; key in $OPENROUTER_API_KEY"},
-        {"name": "openai/NAME", "state": "–", "about": "OpenAI; key in $OPENAI_API_KEY"},
-        {"name": "anthropic/NAME", "state": "–", "about": "Anthropic's own API; key in $ANTHROPIC_API_KEY"},
-        {"name": "gemini/NAME", "state": "–", "about": "Gemini's own API; key in $GEMINI_API_KEY"},
+        *(
+            {"name": f"{one.name}/{one.model}", "state": "–", "about": f"{one.about}; key in ${one.variable}"}
+            for one in PROVIDERS.values()
+        ),
         {
             "name": "METHOD(MODEL)",
             "state": "–",

@@ -18,6 +18,7 @@ from adhere.errors import UsageError
 from adhere.integrations.shared.conversations import Conversation, conversations
 from adhere.integrations.shared.messages import answer
 from adhere.integrations.shared.scoring import STRICT, floor_columns
+from adhere.models.http.providers import PROVIDERS
 from adhere.schema import write_atomic
 from adhere.store.manifest import slug
 from adhere.store.run import Run
@@ -25,14 +26,7 @@ from adhere.store.summary import Measure, Rate
 
 SCHEMA_VERSION = "0.3.0"
 _RATES = ("prompt_strict", "prompt_loose", "instruction_strict", "instruction_loose")
-_MAKERS = {
-    "hf": "",
-    "openrouter": "",
-    "openai": "openai",
-    "anthropic": "anthropic",
-    "gemini": "google",
-    "local": "local",
-}
+_MAKERS = {"hf": "", "local": "local", **{one.name: one.maker for one in PROVIDERS.values()}}
 
 
 def write(run: Run, out: Path) -> tuple[list[Path], list[str]]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from adhere.errors import UnknownName, nearest
 from adhere.models.http.native import ANTHROPIC, GEMINI, Native
+from adhere.models.http.providers import PROVIDERS
 from adhere.schema import Json
 
 Batching = Literal["openai", "anthropic"]
@@ -90,7 +91,7 @@ DIALECTS = {
         Dialect("sglang", about="Reasoning arrives as reasoning_content."),
     )
 }
-_HOSTS = {"openrouter.ai": "openrouter", "api.openai.com": "openai", "api.anthropic.com": "anthropic"}
+_HOSTS = {one.host: one.name for one in PROVIDERS.values() if one.hosts_dialect and one.name in DIALECTS}
 _OWNERS = {
     "vllm": "vllm",
     "llamacpp": "llama.cpp",

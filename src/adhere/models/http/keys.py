@@ -13,14 +13,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from adhere.errors import UsageError
+from adhere.models.http.providers import PROVIDERS
 
-# Providers by name: base URL and the variable that its key is in.
-PROVIDERS = {
-    "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "openai": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-    "gemini": ("https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY"),
-}
 OTHER_VARIABLE = "ADHERE_API_KEY"
 """The key for a base URL that is given in full. Bound to it by `ADHERE_API_KEY_FOR=BASE_URL`, unless it is loopback."""
 
@@ -146,7 +140,7 @@ def address(name: str) -> Address:
         UsageError: It is neither.
     """
     if name in PROVIDERS:
-        return Address(PROVIDERS[name][0], name)
+        return Address(PROVIDERS[name].base_url, name)
     try:
         parts = urlsplit(name)
         has_host = bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -188,7 +182,7 @@ def key_for(where: Address, environment: Mapping[str, str] | None = None) -> Key
     environment = os.environ if environment is None else environment
     base_url, provider = where
     if provider:
-        variable = PROVIDERS[provider][1]
+        variable = PROVIDERS[provider].variable
         if not environment.get(variable):
             raise UsageError(f"{provider} needs a key: set ${variable}")
         return Key(_sendable(environment[variable], variable), base_url=base_url, variable=variable)
