@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 # The program is started hundreds of times by the tests: compiled once, even where the environment forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart study test test-unit test-houses test-slow test-engines wheel-test dist check format docs clean
+.PHONY: quickstart study test test-unit test-houses test-slow test-engines wheel-test dist release-check check format docs clean
 
 quickstart: $(STAMPS)/train  ## train and compare five arms from one small model; prints the report's path. "SEEDS=3,": seed 3; SEEDS=3: three seeds
 	$(BIN)/adhere fetch local/smollm2-135m
@@ -43,6 +43,10 @@ wheel-test:  ## builds the wheel twice, looks into it, installs it in a bare env
 
 dist:  ## a wheel that another machine builds to the same hash
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+release-check: check docs dist wheel-test  ## all of a release but the tag and the upload; needs PyPI
+	$(BIN)/python -m pytest -q tests/unit/docs tests/integration/test_documented.py
+	@echo "Ready: tag v$$(sed -n 's/^__version__ = "\(.*\)"/\1/p' src/adhere/__init__.py) and push it (docs/release.md)"
 
 check: $(STAMPS)/dev  ## lint, types, layers
 	$(BIN)/ruff format --check .

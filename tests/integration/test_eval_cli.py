@@ -158,3 +158,27 @@ def test_trackers_have_the_main_numbers(tmp_path: Path, monkeypatch: pytest.Monk
     assert all(0 <= number <= 1 for number in numbers.values())
     refused = run_here("eval", "scripted/echo", "--suite", "core", "--limit", "4", "--out", tmp_path, "--track", "tole")
     assert (refused.returncode, "There are trackio" in refused.stderr) == (2, True)
+
+
+def test_a_failed_connection_leaves_no_empty_run(tmp_path: Path) -> None:
+    """One that was begun before stays, with its answers."""
+    with FakeEndpoint({"m": FakeModel()}) as endpoint:
+        name, port = f"{endpoint.url}#m", endpoint.port
+        done = run_here("eval", name, "--suite", "core", "--limit", "2", "--out", tmp_path)
+        assert done.returncode == 0, done.stderr
+    (kept,) = tmp_path.iterdir()
+    for limit in ("2", "3"):
+        run_here(
+            "eval",
+            f"http://127.0.0.1:{port}/v1#m",
+            "--suite",
+            "core",
+            "--limit",
+            limit,
+            "--out",
+            tmp_path,
+            "--wait",
+            "0",
+        )
+    assert list(tmp_path.iterdir()) == [kept]
+    assert Run.load(kept).is_sealed

@@ -19,6 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
+from adhere.errors import AdhereError
 from adhere.models.base import Model
 from adhere.pipeline.check import check
 from adhere.pipeline.judge import verifier_version
@@ -30,7 +31,7 @@ from adhere.progress import Progress, Silent, Step
 from adhere.schema import VIEWS, EngineInfo, Mode, Prompt, Response, Sampling, Verdict
 from adhere.store.run import MOST_KEYS, EpisodeStep, Key, Run, RunSpec, alone, alone_in_turn, is_held
 from adhere.store.sharded import ShardedRun, load_run
-from adhere.store.shelf import SHARDED
+from adhere.store.shelf import SHARDED, discard_if_empty
 from adhere.store.summary import Summary, SummarySums
 from adhere.suites.base import Suite
 from adhere.text.reasoning import own_tags
@@ -105,9 +106,25 @@ async def evaluate(
     Raises:
         RunMismatch: `directory` holds another Run.
         ResourceError: The disk is full; what was stored is safe.
+        AdhereError: Nobody answers. A Run that this call began and that has no answer is not left behind.
     """
     prompts, spec = asked.suite.prompts, asked.run_spec(model)
     answers = spec.draws * sum(len(prompt.turns) for prompt in prompts)
+    is_new = not (directory / "manifest.json").exists()
+    try:
+        return await _evaluate_whole(model, asked, directory, answers, recheck=recheck, user=user, progress=progress)
+    except AdhereError:
+        if is_new:
+            discard_if_empty(directory)
+        raise
+
+
+async def _evaluate_whole(
+    model: Model, asked: EvalSpec, directory: Path, answers: int, *, recheck: bool, user: Model | None,
+    progress: Progress,
+) -> Run:  # fmt: skip
+    """In shards where there are too many answers for one Run."""
+    prompts = asked.suite.prompts
     if (directory / SHARDED).exists() or (answers > MOST_KEYS and not (directory / "manifest.json").exists()):
         return await _evaluate_shards(model, asked, directory, recheck=recheck, user=user, progress=progress)
     return await _evaluate_run(model, asked, prompts, directory, recheck=recheck, user=user, progress=progress)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -126,3 +127,16 @@ __all__ = [
     "shelf",
     "state_word",
 ]
+
+
+def discard_if_empty(directory: Path) -> bool:
+    """Remove a Run in which nothing was answered, spent or sent; tell whether it was one.
+
+    Only what was asked may lie in it: an answer, a ledger or the id of a batch keeps it.
+    """
+    files = [file for file in directory.rglob("*") if file.is_file()]
+    asked_alone = {file.name for file in files if file.stat().st_size} <= {"manifest.json", "prompts.jsonl"}
+    if not (directory / "manifest.json").is_file() or not asked_alone:
+        return False
+    shutil.rmtree(directory)
+    return True
