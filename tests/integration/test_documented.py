@@ -150,7 +150,8 @@ def play(page: str, wheel: Path, hub: str, tiny: str, folder: Path) -> None:
     work.mkdir()
     for name, text in saved_files(page).items():
         (work / name).write_text(text.replace("8742", str(port)), encoding="utf-8")
-    models = {name: FakeModel(listing={"pricing": {"prompt": "1e-9", "completion": "1e-9"}}) for name in MODELS}
+    prices = {"pricing": {"prompt": "1e-9", "completion": "1e-9"}}
+    models = {name: FakeModel(answer=lambda _: "A cup of tea.", listing=prices) for name in MODELS}
     with FakeEndpoint(models) as endpoint:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("ADHERE", "PYTHON"))},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -42,6 +43,7 @@ def command(target: str, rows: Path | None, html: Path | None, as_json: bool) ->
 
         reward = as_reward(world_env(target), target)
     else:
+        sys.path.insert(0, str(Path.cwd()))  # as `python -m` has it: a reward lies where its author works
         reward = open_reward(target)
     known = read_audit_rows(rows) if rows is not None else world_rows(reward) or own_rows()
     found = audit(reward, known, progress=for_terminal())
