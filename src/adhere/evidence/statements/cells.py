@@ -19,6 +19,7 @@ from adhere.evidence.statements.wording import Wording, stem
 Finding = Literal["supported", "denied"]
 Pair = tuple[Mention, Mention, Figure]
 MOST_CELLS = 400
+MOST_OTHER_WORDS = 7  # of a statement that a table supports, beside labels, names and what stands around it
 _SHOT = re.compile(r"[- ]?shots?\b", re.IGNORECASE)
 _OF = re.compile(r"\bof\b|/", re.IGNORECASE)
 _REFERENCE, _ENDS, _SAME = (pattern("order", name) for name in ("reference", "ends", "same"))
@@ -129,6 +130,8 @@ class _Case:
             own = [v for r, c, v in self.pairs if r.start == row and c.start == column]
             if not any(_equals(number, value) for value in own):
                 return self._by_order("pairing", own, is_right=False if own else None)
+        if len([word for word in self.stated.bare if "~" + word not in self.grid.around]) > MOST_OTHER_WORDS:
+            return None  # it says more than a table can
         cells = [v for _, _, v in self.pairs if any(_equals(q, v) for q in self.numbers)]
         return self._by_order("cell", cells, is_right=self._said_order() is not False)
 

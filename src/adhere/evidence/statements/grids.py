@@ -82,9 +82,11 @@ class Grid:
 
     def loosely_named(self, stated: Wording, axis: Axis) -> Iterator[Mention]:
         """The labels of several words of which a statement has each, in whatever order (`#Total Params`)."""
-        words = [(start, end, stem(token)) for start, end, token in stated.tokens]
+        words = [(s, e, stem(part)) for s, e, token in stated.tokens for part in re.split(r"[-/]", token) if part]
         for own, position, label in self.labels:
             wanted = [stem(word) for word in re.findall(r"[^\W\d_]{3,}", _PARENTHESIS.sub(" ", label))]
+            unit = re.search(r"\((?=\w*\d)(\w{3,})\)$", label)  # `Carbon Emitted(tCO2eq)`: its unit says as much
+            wanted = [*wanted[1:], stem(unit[1])] if unit and len(wanted) == 2 else wanted
             if own == axis and len(wanted) > 1:
                 places = [next(((s, e) for s, e, word in words if _is_like(word, want)), (-1, -1)) for want in wanted]
                 if min(places) >= (0, 0):
@@ -96,13 +98,15 @@ class Grids:
 
     def __init__(self, sheets: Iterable[Sheet]) -> None:
         self.grids = [Grid(sheet) for sheet in sheets]
-        self._places: dict[str, set[tuple[int, Axis, int, bool]]] = defaultdict(set)
+        self._places: dict[str, set[tuple[int, Axis, int, frozenset[str]]]] = defaultdict(set)
         for number, grid in enumerate(self.grids):
             for axis, position, label in grid.labels:
                 shown = without_pictures(label)
-                for text, is_exact in ((shown, True), (_PARENTHESIS.sub(" ", shown).strip(), False)):
+                bare = _PARENTHESIS.sub(" ", shown).strip()
+                beside = frozenset(stem(word) for word in re.findall(r"[^\W\d_]{3,}", shown.replace(bare, " ")))
+                for text, told in ((shown, frozenset[str]()), (bare, beside)):
                     for key in label_keys(text):
-                        self._places[key].add((number, axis, position, is_exact))
+                        self._places[key].add((number, axis, position, told))
 
     def mentions(self, stated: Wording) -> dict[int, list[Mention]]:
         """The labels that a statement names, by table; a label inside a longer one is not meant."""
@@ -115,20 +119,21 @@ class Grids:
                     continue
                 start, end = piece[0][0], piece[-1][1]
                 for key in _keys_of_words(stated.text[start:end]):
-                    for number, axis, position, is_exact in sorted(self._places.get(key, ()), key=lambda p: not p[3]):
-                        found[number].setdefault((axis, position), Mention(start, end, axis, position, is_exact))
+                    for number, axis, position, beside in sorted(self._places.get(key, ()), key=lambda p: len(p[3])):
+                        mention = Mention(start, end, axis, position, beside <= stated.stems)
+                        found[number].setdefault((axis, position), mention)
         for number, places in found.items():
             axes = {axis for axis, _ in places}
             for missing in ("row", "column"):
                 if missing not in axes:
                     loose = self.grids[number].loosely_named(stated, missing)
                     places.update({(m.axis, m.position): m for m in loose})
-        return {number: _outermost(list(places.values())) for number, places in found.items()}
+        return {number: _told_apart(_outermost(list(places.values()))) for number, places in found.items()}
 
 
 def label_keys(label: str) -> set[str]:
     """The keys of a label: as a name, and its words without their endings."""
-    texts = {label, benchmark_name(label).name if is_known(label) else label}
+    texts = {label, benchmark_name(label).name if is_known(label) and not _PARENTHESIS.search(label) else label}
     keys = {key for text in texts for key in (benchmark_key(text), name_key(text), _stems(text))}
     keys |= {"~average"} if is_role("aggregate", label) else set()
     return (keys | ({"~speed"} if _SPEED.search(label) else set())) - {""}
@@ -137,14 +142,16 @@ def label_keys(label: str) -> set[str]:
 def _keys_of_words(text: str) -> set[str]:
     """The keys under which a piece of a statement may name a label."""
     text = text.removesuffix("'s").removesuffix("’s")
-    keys = {benchmark_key(text), name_key(text), _stems(text)} - {""}
+    keys = {benchmark_key(text), _stems(text)} - {""}
+    keys |= {name_key(text)} if not text.islower() or any(char.isdigit() for char in text) else set()
     keys |= {"~average"} if _AVERAGE.fullmatch(text) else set()
     return keys | ({"~speed"} if text.lower() in _SPEEDS else set())
 
 
 def _stems(text: str) -> str:
-    words = re.findall(r"[^\W\d_]{3,}", text)
-    return "~" + "".join(stem(word) for word in words) if words and text.replace(" ", "").isalpha() else ""
+    words = text.split()
+    is_plain = all(len(word) >= 3 and word.isalpha() for word in words)
+    return "~" + "".join(stem(word) for word in words) if words and is_plain else ""
 
 
 def _is_like(word: str, label: str) -> bool:
@@ -153,7 +160,7 @@ def _is_like(word: str, label: str) -> bool:
 
 
 def _keys_around(text: str) -> Iterator[str]:
-    for word in re.findall(r"[\w.+@-]*[\w+]", text):
+    for word in re.findall(r"[A-Za-z0-9.+@-]*[A-Za-z0-9+]|[^\W\da-zA-Z_]+", text):
         yield from (benchmark_key(word), name_key(word), "~" + stem(word))
 
 
@@ -162,3 +169,16 @@ def _outermost(mentions: list[Mention]) -> list[Mention]:
         return other.start <= one.start and one.end <= other.end and other.end - other.start > one.end - one.start
 
     return sorted(one for one in mentions if not any(is_inside(one, other) for other in mentions))
+
+
+def _told_apart(mentions: list[Mention]) -> list[Mention]:
+    """Of labels that one piece of a statement names, those that it names in full; none on both axes."""
+    exact = {(m.start, m.axis) for m in mentions if m.is_exact}
+    kept = [m for m in mentions if m.is_exact or (m.start, m.axis) not in exact]
+    spans = {axis: {(m.start, m.end) for m in kept if m.axis == axis} for axis in ("row", "column")}
+    twice = spans["row"] & spans["column"]
+    if twice and spans["row"] - twice:
+        kept = [m for m in kept if m.axis == "column" or (m.start, m.end) not in twice]
+    elif twice and spans["column"] - twice:
+        kept = [m for m in kept if m.axis == "row" or (m.start, m.end) not in twice]
+    return kept

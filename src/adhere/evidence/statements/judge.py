@@ -69,6 +69,8 @@ class Sources:
 
     def _has(self, number: Quantity) -> bool:
         """Whether any source prints a number, whatever of."""
+        if number.unit == "date":
+            return any(agrees(number, other) for other in self.numbers)
         for scale in (1.0, 100.0, 0.01):
             low, high = ((number.value + sign * number.half) * scale + sign * EPSILON for sign in (-1, 1))
             first, last = (bisect.bisect_left(self.numbers, end, key=lambda q: q.value) for end in (low, high))
@@ -119,7 +121,8 @@ def clauses(text: str) -> list[str]:
     if min(len(one.split()), len(other.split())) < 3:
         return []
     names = [name for name in wording(one).names if name.is_sure]
-    return [one, other if not names or any(n.is_sure for n in wording(other).names) else f"{names[0].text} {other}"]
+    has_subject = any(name.is_sure for name in wording(other).names) and not other[0].isdigit()
+    return [one, other if not names or has_subject else f"{names[0].text} {other}"]
 
 
 def _judge(statement: Statement, text: str, sources: Sources) -> Assessment:

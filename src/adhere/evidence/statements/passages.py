@@ -14,7 +14,7 @@ from typing import NamedTuple
 from adhere.errors import AdhereError
 from adhere.evidence.claims.printed import plain
 from adhere.evidence.read.document import Document, Table
-from adhere.evidence.statements.wording import search_words, wording
+from adhere.evidence.statements.wording import names_in, search_words
 
 MAX_LETTERS = 4_000  # of a passage; a longer one is no sentence
 BESIDE = 2  # sentences on each side
@@ -53,9 +53,7 @@ def passages_of(document: Document) -> Iterator[Passage]:
 
 def subjects_of(document: Document) -> list[str]:
     """What a document speaks of all the time, so that its sentences leave it out: the names in one of eight of them."""
-    counted = Counter(
-        name.text for s in document.sentences for name in wording(s.text[:MAX_LETTERS]).names if name.is_sure
-    )
+    counted = Counter(name.text for s in document.sentences for name in names_in(s.text[:MAX_LETTERS]) if name.is_sure)
     least = max(3, len(document.sentences) / 8)
     return [name for name, count in counted.most_common(3) if count >= least]
 

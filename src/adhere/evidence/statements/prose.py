@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from adhere.evidence.claims.names import benchmark_key
 from adhere.evidence.statements.lexicon import pattern
 from adhere.evidence.statements.passages import Passage
 from adhere.evidence.statements.quantities import Quantity, agrees, is_counted, is_derived, is_specific
-from adhere.evidence.statements.wording import Name, Wording, opposes, quantifiers, stem, wording
+from adhere.evidence.statements.wording import (
+    BEGINNING,
+    Name,
+    Wording,
+    are_opposites,
+    opposes,
+    quantifiers,
+    stem,
+    wording,
+)
 
 Standing = Literal["supported", "denied", "near", "far"]
 QUOTED = 0.6  # of a statement's words in their order, where the passage has each that tells: a quotation
@@ -54,8 +64,9 @@ class _Comparison:
         self.stated, self.passage = stated, passage
         self.source, self.near, self.around = wording(passage.text), wording(passage.near), wording(passage.context)
         texts = ((self.source, 1.0), (self.near, 0.7), (self.around, 0.5))
-        self.covered = _coverage(stated.bare, texts, rarity)
-        self.related = _coverage(stated.stems, texts, rarity)
+        shares = {word: next((counts for text, counts in texts if _has(word, text)), 0.0) for word in stated.stems}
+        self.covered = _coverage(stated.bare, shares, rarity)
+        self.related = _coverage(stated.stems, shares, rarity)
         self.ordered = _in_order(stated, self.source)
         self.numbers = [number for number in stated.numbers if not number.is_inner]
         self.names = [name for name in stated.names if name.is_sure]
@@ -74,7 +85,8 @@ class _Comparison:
     def _standing(self) -> tuple[Standing, str, str]:
         if not self.lacking and not self.absent:
             return self._complete()
-        if self.covered >= DENIED and not self.absent and self._own_facts():
+        least = COVERED if self._names_the_same() else DENIED
+        if self.covered >= least and not self.absent and self._own_facts():
             instead = self._instead(self.lacking[0])
             if instead is not None:
                 return "denied", "number", instead.text
@@ -88,29 +100,64 @@ class _Comparison:
         """Numbers and names are all there: does the passage say the same of them?"""
         stated, source = self.stated, self.source
         against = opposes(stated, source)
-        if self._is_swapped():
-            return "denied", "pairing", "them the other way round"
-        if against:
-            is_said = (self.numbers and self.covered >= DENIED) or self.ordered >= 0.8
-            return ("denied", "direction", "the opposite") if is_said and against == "way" else ("near", "words", "")
-        begins = next((name for name in stated.names if not name.is_sure), None)
-        is_begun = begins is None or any(stem(begins.text) in text.stems for text in (source, self.near, self.around))
-        if quantifiers(stated) - quantifiers(source):
-            return "near", "words", ""
-        is_whole = all(_has(word, source) for word in stated.bare)
-        if is_whole and len(stated.stems) >= 3 and self.ordered >= QUOTED:
+        if self.ordered == 1.0 and against != "not":
+            return "supported", "quotation", ""
+        turned = "them the other way round" if self._is_swapped() else self._turned()
+        is_repeated = (self.numbers and self.covered >= DENIED) or self.ordered >= REPEATED
+        if turned or (against == "way" and is_repeated):
+            return "denied", "direction" if against or not self._is_swapped() else "pairing", turned or "the opposite"
+        is_open = against or self._is_crossed() or self._is_strange() or quantifiers(stated) - quantifiers(source)
+        is_whole = all(_has(word, source) for word in stated.bare) and len(stated.stems) >= 3
+        if not is_open and is_whole and self.ordered >= QUOTED:
             return "supported", "quotation", ""
         least = SPECIFIC if any(is_specific(number) for number in self.numbers) else COVERED
-        if self.numbers and self.covered >= least and self._own_facts() and is_begun and not self._has_rival():
+        is_near = self.covered >= least and self._own_facts() and not self._has_rival()
+        if not is_open and self.numbers and is_near:
             return "supported", "numbers and names", ""
         return ("near" if self.related >= RELATED else "far"), "words", ""
+
+    def _is_strange(self) -> bool:
+        """Whether a word with a capital at the beginning of a sentence stands nowhere around: it may be a name."""
+        unsure = [stem(name.text) for name in self.stated.names if not name.is_sure]
+        return any(all(word not in t.stems for t in (self.source, self.near, self.around)) for word in unsure)
+
+    def _changes(self) -> Iterator[tuple[list[str], list[str]]]:
+        """The words in which a statement that repeats the passage differs from it, place by place."""
+        if self.ordered >= REPEATED:
+            one, other = ([stem(token) for _, _, token in text.tokens] for text in (self.stated, self.source))
+            for tag, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+                if tag == "replace" and b - a <= 3 and d - c <= 3:
+                    own, theirs = self.stated.tokens[a:b], self.source.tokens[c:d]
+                    yield [token for _, _, token in own], [token for _, _, token in theirs]
+
+    def _turned(self) -> str:
+        """The word for which a statement that repeats the passage has its opposite; empty where there is none."""
+        for own, theirs in self._changes():
+            for word, other in itertools.product(own, theirs):
+                if are_opposites(word, other):
+                    return f"“{other}” instead of “{word}”"
+        return ""
+
+    def _is_crossed(self) -> bool:
+        """Whether two names stand in the other order than in the passage, where order says who is meant."""
+        if self.ordered < REPEATED and not _COMPARES.search(self.stated.text):
+            return False
+        theirs = [name.key for name in self.source.names]
+        own = [name.key for name in self.names if name.key in theirs]
+        rest = iter(theirs)
+        return not all(key in rest for key in own)
 
     def _stands(self, number: Quantity) -> bool:
         """Whether the passage prints a number, of the same thing, or two numbers that it follows from."""
         for text in (self.source, self.near):
             if any(agrees(number, other) and _same_noun(number, other) for other in text.numbers):
                 return True
-        return is_derived(number, self.stated.text, self.source.numbers)
+        return self._follows(number)
+
+    def _follows(self, number: Quantity) -> bool:
+        """Whether a number follows from two of the passage."""
+        source = self.source
+        return is_derived(number, self.stated.text, source.numbers, is_less=source.ways == {-1})
 
     def _own_facts(self) -> bool:
         """Whether a number of the statement, or what stands in its place, is in the passage itself, not around it."""
@@ -118,7 +165,7 @@ class _Comparison:
             return True
         return any(
             number in self.lacking or any(agrees(number, o) for o in self.source.numbers) for number in self.numbers
-        ) or any(is_derived(number, self.stated.text, self.source.numbers) for number in self.numbers)
+        ) or any(map(self._follows, self.numbers))
 
     def _instead(self, number: Quantity) -> Quantity | None:
         """The number that a passage prints where a statement has another: of the same unit, between the same words."""
@@ -134,6 +181,11 @@ class _Comparison:
             if shared >= 0.4 and (best is None or shared > best[0]):
                 best = shared, other
         return best[1] if best else None
+
+    def _names_the_same(self) -> bool:
+        """Whether the passage counts what the statement counts, by the same two words: `training pairs`."""
+        behind = [_behind(number, self.stated) for number in self.lacking]
+        return any(len(own) == 2 and own == _behind(o, self.source) for own in behind for o in self.source.numbers)
 
     def _other_name(self, name: Name) -> str:
         """The name for which a statement that repeats the passage has another; not one that it compares with."""
@@ -170,7 +222,7 @@ class _Comparison:
 
     def _has_rival(self) -> bool:
         """Whether the passage has another number of the same thing that stands nearer to the statement's words."""
-        if self.covered >= 0.85:
+        if self.ordered >= 0.8:
             return False
         for number in self.numbers:
             alike = [
@@ -181,26 +233,23 @@ class _Comparison:
             own = [o for o in alike if agrees(number, o)]
             if len(alike) > 1 and own and len(self.numbers) < len(alike):
                 words = self.stated.stems
-                nearness = {o: len(words & _around(o, self.source)) for o in alike}
-                if max(nearness.values()) > nearness[own[0]] or nearness[own[0]] == min(nearness.values()):
+                near = [len(words & _around(other, self.source)) for other in alike if other is not own[0]]
+                if max(near) + 2 > len(words & _around(own[0], self.source)):
                     return True
         return False
 
 
-def _coverage(words: Iterable[str], texts: Sequence[tuple[Wording, float]], rarity: Mapping[str, float]) -> float:
+def _coverage(words: Iterable[str], shares: Mapping[str, float], rarity: Mapping[str, float]) -> float:
     """The share of words that stand in texts; rare ones, and some texts, count more."""
-    total = shared = 0.0
-    for word in words:
-        weight = rarity.get(word, UNKNOWN)
-        total += weight
-        shared += weight * next((counts for text, counts in texts if _has(word, text)), 0.0)
-    return shared / total if total else 1.0
+    weights = {word: rarity.get(word, UNKNOWN) for word in words}
+    total = sum(weights.values())
+    return sum(weight * shares[word] for word, weight in weights.items()) / total if total else 1.0
 
 
 def _has(word: str, text: Wording) -> bool:
     if word in text.stems or word in text.keys:
         return True
-    return len(word) >= 4 and any(word[:5] == other[:5] and abs(len(word) - len(other)) <= 4 for other in text.stems)
+    return len(word) >= BEGINNING and word[:BEGINNING] in text.beginnings
 
 
 def _in_order(stated: Wording, source: Wording) -> float:
@@ -250,6 +299,11 @@ def _is_written_out(letters: str, text: Wording) -> bool:
 def _place_of(name: Name, source: Wording) -> int:
     found = source.text.lower().find(name.text.lower())
     return found if found >= 0 else next((other.start for other in source.names if other.key == name.key), -1)
+
+
+def _behind(number: Quantity, text: Wording) -> list[str]:
+    """The stems of the two words behind a number."""
+    return [stem(token) for start, _, token in text.tokens if start >= number.end and token[0].isalpha()][:2]
 
 
 def _around(number: Quantity, text: Wording) -> set[str]:

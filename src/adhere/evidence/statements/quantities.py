@@ -225,11 +225,14 @@ def is_counted(number: Quantity) -> bool:
     return number.noun.endswith("s")
 
 
-def is_derived(number: Quantity, statement: str, sources: tuple[Quantity, ...]) -> bool:
-    """Whether a number follows from two of a passage: a share (256 of 331), a ratio, a difference."""
+def is_derived(number: Quantity, statement: str, sources: tuple[Quantity, ...], *, is_less: bool) -> bool:
+    """Whether a number follows from two of a passage: a share (256 of 331), a ratio, a difference.
+
+    `is_less` says that the passage speaks of less: "reduces it by 10 times" is then a tenth.
+    """
     printed = [q for q in sources if not q.is_inner and q.unit != "date"][:MOST_SOURCES]
     times = [q for q in printed if q.unit == "times" and q.value > 1]
-    if number.unit == "share" and any(_fits(number, q, 1 / q.value) for q in times):
+    if is_less and number.unit == "share" and any(_fits(number, q, 1 / q.value) for q in times):
         return True
     pairs = [(a, b) for a in printed for b in printed if a is not b and a.unit == b.unit and a.value > b.value > 0]
     if number.unit == "share" or (number.unit == "%" and not _GAP.search(statement)):

@@ -11,6 +11,7 @@ from adhere.evidence.claims.names import benchmark_key, family_of, is_known, loo
 from adhere.evidence.statements.lexicon import data, pattern, words
 from adhere.evidence.statements.quantities import Quantity, quantities
 
+BEGINNING = 5  # letters by which a word is known as another form of one
 MOST_TOKENS = 400  # of a passage; what stands beyond is not compared
 _TOKEN = re.compile(r"[A-Za-zÀ-ÿΑ-ωЀ-ӿ\d][\w.+@'’/-]*[\w+]|[A-Za-zÀ-ÿ\d]|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _VERSION = re.compile(
@@ -57,6 +58,7 @@ class Wording(NamedTuple):
     names: tuple[Name, ...]
     keys: frozenset[str]
     numbers: tuple[Quantity, ...]
+    beginnings: frozenset[str]
     ways: frozenset[int]
     is_negative: bool
 
@@ -91,7 +93,7 @@ def _is_name(token: str, *, is_first: bool) -> bool:
         return False
     if any(char.isdigit() for char in token) or any(char.isupper() for part in token.split("-") for char in part[1:]):
         return True
-    return (token[0].isupper() and not is_first) or (is_known(token) and not token.islower())
+    return token[0].isupper() and (not is_first or is_known(token))
 
 
 def _names(text: str, found: Sequence[tuple[int, int, str]]) -> Iterator[Name]:
@@ -113,7 +115,12 @@ def _names(text: str, found: Sequence[tuple[int, int, str]]) -> Iterator[Name]:
         yield Name(start, last, shown, name_key(shown), looks_like_model(shown), is_name)
 
 
-@functools.lru_cache(maxsize=1 << 13)
+def names_in(text: str) -> tuple[Name, ...]:
+    """The names of a text, in its order."""
+    return tuple(_names(text, tokens(text)))
+
+
+@functools.lru_cache(maxsize=1 << 14)
 def wording(text: str) -> Wording:
     """Read a text."""
     found = tokens(text)
@@ -143,15 +150,16 @@ def wording(text: str) -> Wording:
     ways = frozenset(
         way for at, _, word in found if (way := _way(word.lower())) and not any(a <= at < b for a, b in bounds)
     )
-    return Wording(
-        text, tuple(found), frozenset(stems), frozenset(bare), names, keys, numbers, ways, bool(_NEGATIVE.search(text))
-    )
+    heads = frozenset(word[:BEGINNING] for word in stems)
+    is_negative = bool(_NEGATIVE.search(text))
+    told = (frozenset(stems), frozenset(bare), names, keys, numbers, heads, ways, is_negative)
+    return Wording(text, tuple(found), *told)
 
 
 def _keys(text: str, found: Sequence[tuple[int, int, str]]) -> Iterator[str]:
     """The keys of everything in a text that may be a name: of one to three words, and of the parts of one."""
     for at, (start, end, token) in enumerate(found):
-        if token.islower() and not any(char.isdigit() for char in token) and not is_known(token):
+        if token.islower() and token.isalpha():
             continue
         yield from (name_key(token), benchmark_key(token))
         if "-" in token or "/" in token:
@@ -174,9 +182,17 @@ def _way(word: str) -> int:
 _STEMMED = {stem(word): way for word, way in _WAYS.items()}
 
 
+def are_opposites(word: str, other: str) -> bool:
+    """Whether two words say opposite things: `rises` and `falls`, `with` and `without`."""
+    ways = _way(word.lower()), _way(other.lower())
+    pair = {stem(word), stem(other)}
+    return ways[0] * ways[1] < 0 or any(pair == {stem(each) for each in both} for both in _OPPOSITES)
+
+
 def quantifiers(text: Wording) -> frozenset[str]:
     """The words of a text that say how many it is true of: all, most, only, none."""
-    return frozenset(_QUANTIFIERS[word] for word in re.findall(r"[a-z]+", text.text.lower()) if word in _QUANTIFIERS)
+    found = {_QUANTIFIERS[word] for word in re.findall(r"[a-z]+", text.text.lower()) if word in _QUANTIFIERS}
+    return frozenset(found - ({"only"} if text.numbers else set()))  # "only 5": no more than emphasis
 
 
 def opposes(stated: Wording, source: Wording) -> str:
