@@ -1,9 +1,8 @@
 """Hold labelled statements against their sources and count what was called rightly.
 
     python -m benchmarks.claims.statements dev              # the half that the rules were made on
-    python -m benchmarks.claims.statements frozen           # the half that nobody looked at
+    python -m benchmarks.claims.statements frozen           # the half that nobody looked at until 935458cd
     python -m benchmarks.claims.statements dev --wrong      # each statement that was called otherwise than labelled
-    python -m benchmarks.claims.statements dev frozen --calibrate    # writes calibration.json, by cross-validation
 
 The statements are ours; their sources are read from ADHERE_DATA and ADHERE_PAPERS (../shared/data, ../shared/papers).
 """

@@ -108,8 +108,8 @@ class _Case:
         left = [q for q in self.numbers if not any(_equals(q, value) for value in cells)]
         if not left:
             return self._paired()
-        found = self._difference(left)
-        if found is not None:
+        is_gap, found = self._difference(left)
+        if is_gap or found is not None:
             return found
         places = {(row.start, column.start) for row, column, _ in self.pairs}
         is_told = len(places) == 1 if len(self.numbers) == 1 else len(left) < len(self.numbers) <= len(places)
@@ -132,23 +132,24 @@ class _Case:
                 return self._by_order("pairing", own, is_right=False if own else None)
         if len([word for word in self.stated.bare if "~" + word not in self.grid.around]) > MOST_OTHER_WORDS:
             return None  # it says more than a table can
-        cells = [v for _, _, v in self.pairs if any(_equals(q, v) for q in self.numbers)]
+        self.pairs = [pair for pair in self.pairs if any(_equals(q, pair[2]) for q in self.numbers)]
+        cells = [value for _, _, value in self.pairs]
         return self._by_order("cell", cells, is_right=self._said_order() is not False)
 
-    def _difference(self, left: Sequence[Quantity]) -> Reading | None:
-        """A number that is the difference of two cells of one measure."""
+    def _difference(self, left: Sequence[Quantity]) -> tuple[bool, Reading | None]:
+        """Whether a number is the difference of two cells of one measure, and what that says."""
         if len(left) != 1 or not _DIFFERENCE.search(self.text):
-            return None
+            return False, None
         cells = [value for _, _, value in self.pairs]
         pairs = [(a, b) for a in cells for b in cells if a is not b and (a.row == b.row or a.column == b.column)]
         gaps = [abs(a.printed.value - b.printed.value) for a, b in pairs]
         for pair, gap in zip(pairs, gaps, strict=True):
             if abs(gap - left[0].value) <= left[0].half + EPSILON:
-                return self._by_order("difference", pair, is_right=self._said_order())
+                return True, self._by_order("difference", pair, is_right=self._said_order())
         if len({*map(id, cells)}) == 2 and pairs:
             said = f"the table prints {_as_printed(pairs[0])}, {gaps[0]:.4g} apart"
-            return Reading("denied", "difference", pairs[0], said)
-        return None
+            return True, Reading("denied", "difference", pairs[0], said)
+        return False, None
 
     def _said_order(self) -> bool | None:
         """Whether the order that the statement says is the table's; None where it says none."""
@@ -187,7 +188,7 @@ class _Case:
     def _is_extreme(self) -> bool | None:
         """`the highest on X`: against all others of the line."""
         best, worst = bool(_BEST.search(self.text)), bool(_WORST.search(self.text))
-        if best == worst or not self.grid.sheet.models_in:
+        if best == worst or not self.grid.sheet.models_in or any(v.role != "score" for _, _, v in self.pairs):
             return None
         on_rows, verdicts = self.grid.sheet.models_in == "rows", []
         for _, _, own in self.pairs:

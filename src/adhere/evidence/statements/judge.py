@@ -21,6 +21,8 @@ from adhere.evidence.statements.quantities import Quantity, agrees, quantities
 from adhere.evidence.statements.wording import Wording, search_words, wording
 
 MOST_QUOTES = 3
+# A passage that has this share of the words speaks of the statement, be a name or a number absent from all sources.
+TOLD, NUMBERED = 0.7, 0.55
 MAX_QUOTED = 600
 _ORDER = {"supported": 0, "denied": 1, "near": 2, "far": 3}
 
@@ -51,12 +53,12 @@ class Sources:
             documents, passages, Search(passages), grids, rarity, sorted(numbers.values(), key=lambda q: q.value)
         )
 
-    def absent(self, stated: Wording) -> str:
-        """The first name or number of a statement that no source has; empty where each stands somewhere."""
+    def absent(self, stated: Wording) -> tuple[str, bool]:
+        """The first name or number of a statement that no source has, and whether it is a name; empty without one."""
         for name in stated.names:
             words = [word for word in search_words(name.text) if word]
             if name.is_sure and not (name.key in self.rarity or all(word in self.rarity for word in words)):
-                return name.text
+                return name.text, True
         for number in stated.numbers:
             if (
                 not number.is_inner
@@ -64,8 +66,8 @@ class Sources:
                 and number.unit not in {"share", "times"}
                 and not self._has(number)
             ):
-                return number.text
-        return ""
+                return number.text, False
+        return "", False
 
     def _has(self, number: Quantity) -> bool:
         """Whether any source prints a number, whatever of."""
@@ -155,8 +157,9 @@ def _verdict(
             return _from_table(reading.finding, statement, reading, sources)
     if first and first.standing == "denied":
         return _from_passage("denied", statement, first)
-    absent = sources.absent(stated)
-    if absent:
+    absent, is_name = sources.absent(stated)
+    is_told = any(found.related >= (TOLD if is_name else NUMBERED) for found in matches)
+    if absent and not is_told:
         return Assessment(statement, "not found", "names", _quotes(matches[:1]), f"no source has {absent}")
     if max((found.related for found in matches), default=0.0) < RELATED:
         return Assessment(statement, "not found", "nothing", (), "no passage of the sources speaks of it")

@@ -7,7 +7,7 @@ some thousand passages. Words are cut by `wording`, so that names, numbers and C
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -25,8 +25,8 @@ MAX_WORDS = 40  # of a search
 class Passage(NamedTuple):
     """A piece of a source: a sentence, a row of a table with its header, a caption or a note.
 
-    `near` are the sentences beside it, `context` what says whereof all this is: the title, headings, the document's
-    subjects.
+    `near` are the sentences beside it, `context` what says whereof all this is: its paragraph, the title, headings, the
+    document's subjects. `around` is the part of it by which it is looked for.
     """
 
     file: str
@@ -35,16 +35,23 @@ class Passage(NamedTuple):
     near: str = ""
     context: str = ""
     kind: str = "sentence"
+    around: str = ""
 
 
 def passages_of(document: Document) -> Iterator[Passage]:
     """Every passage of a document."""
     name, about, sentences = document.name, " . ".join([document.title, *subjects_of(document)]), document.sentences
+    paragraphs: dict[int, str] = defaultdict(str)
+    for sentence in sentences:
+        paragraphs[sentence.paragraph] += (
+            f" {sentence.text}" if len(paragraphs[sentence.paragraph]) < MAX_LETTERS else ""
+        )
     for place, sentence in enumerate(sentences):
         beside = sentences[max(0, place - BESIDE) : place] + sentences[place + 1 : place + 1 + BESIDE]
         near = " ".join(other.text for other in beside if other.paragraph == sentence.paragraph)
-        context = " . ".join([about, *sentence.headings[-2:], sentence.lead])
-        yield Passage(name, sentence.line, sentence.text[:MAX_LETTERS], near[:MAX_LETTERS], context)
+        heads = " . ".join([about, *sentence.headings[-2:]])
+        context = " . ".join([about, *sentence.headings[-2:], paragraphs[sentence.paragraph]])
+        yield Passage(name, sentence.line, sentence.text[:MAX_LETTERS], near[:MAX_LETTERS], context, "sentence", heads)
     for note in document.notes:
         yield Passage(name, note.line, note.text[:MAX_LETTERS], "", about, "note")
     for table in document.tables:
@@ -90,7 +97,7 @@ class Search:
         except sqlite3.OperationalError as error:
             raise AdhereError(f"This Python's SQLite has no FTS5, by which passages are ranked ({error}).") from error
         rows = (
-            (number, " ".join(search_words(passage.text)), " ".join(search_words(passage.context)))
+            (number, " ".join(search_words(passage.text)), " ".join(search_words(passage.around)))
             for number, passage in enumerate(passages)
         )
         self._database.executemany("INSERT INTO passages(rowid, words, around) VALUES (?, ?, ?)", rows)

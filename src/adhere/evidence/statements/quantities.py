@@ -29,6 +29,7 @@ _GAP, _RATE = pattern("numbers", "gap"), pattern("numbers", "rate")
 _OF = re.compile(r"(?:out\s+of\s+(?:the\s+)?$|\s+(?:out\s+)?of\s+(?:the\s+|all\s+)?\w+\s+\w+s\b)", re.IGNORECASE)
 _SIZE = re.compile(r"(?<![\d.])\d+(?:\.\d+)?[bm](?![a-z])", re.IGNORECASE)
 _JOINED = re.compile(r"\s*(?:to|and|or|–|-|,|至|到)\s*")
+_NOTHING = frozenset({"ones", "others", "was", "is", "has", "does", "this", "its", "less", "across"})
 MOST_SOURCES = 12  # numbers of a passage of which two are put together
 
 
@@ -222,7 +223,7 @@ def is_specific(number: Quantity) -> bool:
 
 def is_counted(number: Quantity) -> bool:
     """Whether what stands behind a number is a plural, and so what it counts."""
-    return number.noun.endswith("s")
+    return number.noun.endswith("s") and number.noun not in _NOTHING
 
 
 def is_derived(number: Quantity, statement: str, sources: tuple[Quantity, ...], *, is_less: bool) -> bool:

@@ -111,6 +111,8 @@ def _names(text: str, found: Sequence[tuple[int, int, str]]) -> Iterator[Name]:
         if family_of(token):
             while passed < len(found) and text[last : found[passed][0]] == " " and _VERSION.fullmatch(found[passed][2]):
                 last, passed, is_name = found[passed][1], passed + 1, True
+        elif is_name and not is_known(token) and (version := re.match(r" \d\.\d(?![\d.%])", text[last:])):
+            last, passed = last + version.end(), passed + 1  # `Apache 2.0`
         shown = text[start:last]
         yield Name(start, last, shown, name_key(shown), looks_like_model(shown), is_name)
 
