@@ -28,6 +28,7 @@ QUOTED = 0.6  # of a statement's words in their order, where the passage has eac
 COVERED = 0.4  # of its words, where its numbers and names are all there …
 SPECIFIC = 0.25  # … and one of the numbers is a date or has three figures
 DENIED = 0.6  # of its words, where one number or one name is another
+NAMELESS = 0.4  # … in their order, where no name says whereof
 REPEATED = 0.7  # of its words in their order, where one name is another
 RELATED = 0.3
 UNKNOWN = 4.0  # the weight of a word that no source has
@@ -89,7 +90,8 @@ class _Comparison:
             return self._complete()
         stands = len(self.numbers) - len(self.lacking)
         least = COVERED if self._names_the_same() or (stands > 1 and len(self.lacking) == 1) else DENIED
-        if self.covered >= least and not self.absent and self._own_facts():
+        is_of_subject = self.names or self.ordered >= NAMELESS
+        if self.covered >= least and not self.absent and is_of_subject and self._own_facts():
             instead = self._instead(self.lacking[0])
             if instead is not None:
                 return "denied", "number", instead.text
@@ -197,7 +199,7 @@ class _Comparison:
                 continue
             if number.unit in {"%", "share"} and agrees(number, other._replace(value=_whole(other) - other.value)):
                 return None  # "fails on a third" where "68 %" succeed
-            if not _same_noun(number, other):
+            if not _same_noun(number, other) or (is_counted(number) and stem(other.noun) != stem(number.noun)):
                 continue
             shared = len(own & _around(other, self.source)) / max(len(own), 1)
             if shared >= 0.4 and (best is None or shared > best[0]):
