@@ -59,12 +59,33 @@ def patterns_of(written: str) -> tuple[tuple[str, ...], ...]:
 
 def matches(run: Run, written: Iterable[str]) -> bool:
     """Tell whether a command is one of those that the patterns name."""
-    return any(_matches(form, pattern) for text in written for pattern in patterns_of(text) for form in run.forms)
+    by_program, globs = _by_program(tuple(written))
+    for form in run.forms:
+        if any(_matches(form, pattern) for pattern in by_program.get(form[0], ())):
+            return True
+        if any(fnmatchcase(form[0], pattern[0]) and _matches(form, pattern) for pattern in globs):
+            return True
+    return False
+
+
+_Patterns = tuple[tuple[str, ...], ...]
+
+
+@functools.lru_cache(maxsize=512)
+def _by_program(written: tuple[str, ...]) -> tuple[dict[str, list[tuple[str, ...]]], _Patterns]:
+    """The patterns by their program, and those whose program is a glob."""
+    by_program: dict[str, list[tuple[str, ...]]] = {}
+    globs: list[tuple[str, ...]] = []
+    for pattern in (one for text in written for one in patterns_of(text)):
+        if re.search(r"[*?\[]", pattern[0]):
+            globs.append(pattern)
+        else:
+            by_program.setdefault(pattern[0], []).append(pattern)
+    return by_program, tuple(globs)
 
 
 def _matches(form: Sequence[str], pattern: Sequence[str]) -> bool:
-    if not fnmatchcase(form[0], pattern[0]):
-        return False
+    """Whether a form of the pattern's program has its words and options."""
     wanted = [word for word in pattern[1:] if word.startswith("-") and word != "--"]
     own = form[1 : form.index("--")] if "--" in form[1:] else form[1:]
     if any(word in _REHEARSALS and word not in wanted for word in own) or (own == ("-n",) and form[0] == "make"):
