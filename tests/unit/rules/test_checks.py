@@ -70,6 +70,7 @@ CASES: list[Case] = [
     (ASK, [say("May I push?"), user("yes"), run("git push")], "kept"),
     (ASK, [user("please push it"), run("git push")], "kept"),
     (ASK, [say("May I push?"), run("git push")], "broken"),
+    (ASK, [user("Fix it, but do not push."), run("git push")], "broken"),
     (LOG, [A], "broken"),
     (LOG, [A, edit("CHANGELOG.md", "a", "b")], "kept"),
     (LOG, [edit("docs/x.md", "a", "b")], "untriggered"),

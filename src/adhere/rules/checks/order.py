@@ -5,6 +5,7 @@ Each gives occasions: places where the rule applied, and what came of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -143,7 +144,7 @@ def before(check: Before, acts: Acts) -> Iterator[Occasion]:
 
 def _precedes(act: Act, met: Met, *, done: Act | None, maybe: Act | None, stale: Act | None) -> Occasion:
     if done is not None:
-        return _keeping(f"{_did(done)} came first", (done, act))
+        return _keeping(f"{_did(done)} before it", (done, act))
     if maybe is not None:
         return _open(f"the log does not show whether {_doubt(maybe)}", (maybe, act))
     if met is None:
@@ -238,7 +239,7 @@ def asks_before(check: AsksBefore, acts: Acts) -> Iterator[Occasion]:
             asked, answered = act, act.kind == "call"
         elif act.kind == "user":
             answered = asked is not None
-            if check.granted and meets(Event(user=check.granted), act):
+            if _is_granted(check.granted, act.text or ""):
                 asked, answered = act, True
         met = meets(check.event, act)
         if met is True:
@@ -248,6 +249,17 @@ def asks_before(check: AsksBefore, acts: Acts) -> Iterator[Occasion]:
             )
         elif met is None and not answered:
             yield _open(f"the log does not show whether {_doubt(act)}", (act,))
+
+
+def _is_granted(words: Sequence[str], text: str) -> bool:
+    """Whether a user asks for it, and does not bar it: `do not push` grants nothing."""
+    for word in words:
+        stem = re.escape(word)
+        wanted = re.search(rf"(?<!\w){stem}", text, re.IGNORECASE)
+        barred = re.search(rf"(?:don't|don’t|not|never|without|no) (?:\w+ ){{0,2}}{stem}", text, re.IGNORECASE)
+        if wanted and not barred:
+            return True
+    return False
 
 
 def at_most(check: AtMost, acts: Acts) -> Iterator[Occasion]:

@@ -29,6 +29,18 @@ _ONLY_EDIT = re.compile(
     r"^(?:you (?:may|should|must|can) )?only (?:ever )?(?:edit|modify|change|touch|write(?: to)?|work (?:in|on))\b(.+)|^(?:edit|modify|change|touch) only\b(.+)",
     re.IGNORECASE,
 )
+_OUTSIDE = re.compile(r"(?:edit|modify|change|touch|write|create)\w*(?: \w+)* outside(?: of)? (.+)", re.IGNORECASE)
+_ON_REQUEST = re.compile(
+    r"^only (?:ever )?(.+?) (?:when|if|after|once) (?:i|the user|asked|explicitly|you are|you're)\b.*", re.IGNORECASE
+)
+_FAILING = re.compile(
+    r"(.+?) (?:with|while|when|if)(?: any| the)? (?:failing|broken|red|tests? (?:is|are)? ?(?:fail|broken|red))",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(
+    r"(?:every|each|any|all) (?:code )?changes? (?:to|in) (.+?) (?:needs?|requires?|must have|must come with|must be accompanied by) (.+)",
+    re.IGNORECASE,
+)
 _ASK = re.compile(
     r"(?<!\w)(?:ask|check with|confirm with|get (?:explicit )?(?:approval|permission|confirmation)|request (?:approval|permission)|seek (?:approval|permission))\b.*?\b(?:before|prior to|first before)\b(.+)",
     re.IGNORECASE,
@@ -53,7 +65,7 @@ _INSTEAD = (
     re.compile(r"(?P<use>.+?) (?:must|should) be used (?:instead of|rather than) (?P<avoid>.+)", re.IGNORECASE),
 )
 _LINK = re.compile(
-    r"(?<!\w)(before|after|when|whenever|if|every time|each time|once|without|until|unless|prior to|while)\b(?: you| you've| you have| ever| any time)?\s+",
+    r"(?<!\w)(before|after|when|whenever|if|every time|each time|(?<!least )once|without|until|unless|prior to|while)\b(?: you| you've| you have| ever| any time)?\s+",
     re.IGNORECASE,
 )
 _STALE = frozenset({"@tests", "@lint", "@format", "@typecheck", "@build"})
@@ -71,7 +83,7 @@ class _Clauses(NamedTuple):
 def clause_check(said: str) -> Check | None:
     """The check of a statement about what is done; None: it is none that a program decides."""
     said = said.strip().rstrip(".!")
-    for make in (_asks, _instead, _only, _passive, _tool, _commit_path, _read_first):
+    for make in (_asks, _instead, _only, _special, _passive, _tool, _commit_path, _read_first):
         if (check := make(said)) is not None:
             return check
     return _order_check(said)
@@ -131,6 +143,30 @@ def _only(said: str) -> Check | None:
     match = _ONLY_EDIT.match(said)
     paths = paths_in(match[1] or match[2]) if match else ()
     return Never(Event(edits=("**", *(f"!{path}" for path in paths)))) if paths else None
+
+
+def _special(said: str) -> Check | None:
+    """Edits outside a folder, acts on request only, commits with failing tests, a changelog's entry for each change."""
+    barred = _NOT.match(said)
+    if barred is not None:
+        rest = said[barred.end() :]
+        outside = _OUTSIDE.match(rest)
+        if outside is not None:
+            paths = paths_in(outside[1])
+            return Never(Event(edits=("**", *(f"!{path}" for path in paths)))) if paths else None
+        failing = _FAILING.match(rest)
+        event = event_of(failing[1]) if failing is not None else None
+        return (
+            Before(Event(command=("@tests",), status="passes"), event, since=_ANY_EDIT) if event is not None else None
+        )
+    asked = _ON_REQUEST.match(said)
+    event = event_of(asked[1]) if asked is not None else None
+    if asked is not None and event is not None:
+        return AsksBefore(event, granted=_grants(asked[1]))
+    entry = _ENTRY.match(said)
+    if entry is not None and (sources := paths_in(entry[1])) and (targets := paths_in(entry[2])):
+        return Does(Event(edits=targets), when=Event(edits=sources))
+    return None
 
 
 def _passive(said: str) -> Check | None:
@@ -273,7 +309,12 @@ def _plain(said: str) -> Check | None:  # noqa: PLR0911 - one return a form
     if barred is not None:
         rest = said[barred.end() :]
         event = event_of(rest)
-        if event is None or event.done or event.asks:
+        if (
+            event is None
+            or event.done
+            or event.asks
+            or re.search(r"(?<!\w)(?:full|whole|entire|all)(?: \w+)? tests?", rest)
+        ):
             return None
         if event.command and is_path(codes_of(rest)[0] if codes_of(rest) else "") and not commands_in(rest):
             return None

@@ -9,8 +9,9 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from adhere.rules.checks.spec import After, Before, Check, Does, Rule
+from adhere.rules.checks.spec import After, Before, Check, Does, Event, Never, Rule
 from adhere.rules.compile.clauses import clause_check
+from adhere.rules.compile.events import paths_in
 from adhere.rules.compile.statements import Statement, statements_of
 from adhere.rules.compile.texts import text_check
 
@@ -22,7 +23,7 @@ _SHOULD = re.compile(
 )
 _MAY = re.compile(r"(?<!\w)(?:may|can|optional\w*|feel free|allowed to|you could)(?!\w)", re.IGNORECASE)
 _TELLS = re.compile(
-    r"(?<!\w)(?:always|never|must|should|shall|do not|don't|don’t|avoid|prefer|ensure|make sure|required?|only|forbidden|not allowed|cannot|before|after|whenever|no longer|mandatory|refrain|instead of|rather than|need to|have to|remember)(?!\w)",
+    r"(?<!\w)(?:always|never|must|should|shall|do not|don't|don’t|avoid|prefer|ensure|make sure|required?|only|forbidden|not allowed|cannot|before|after|whenever|no longer|mandatory|refrain|instead of|rather than|need to|have to|remember|needs?|when you|if you|also update)(?!\w)",
     re.IGNORECASE,
 )
 _VERBS = frozenset(
@@ -77,6 +78,13 @@ def tells(text: str, lead: str = "") -> bool:
 def checks_of(one: Statement) -> list[Check]:
     """The checks of a statement; one that requires several commands has one for each. Empty: none that we know."""
     for said in _readings(one):
+        both = re.match(
+            r"(?:never|do not|don't|must not) read (?:or|and) (?:write|edit|modify|change)\w*(?: to)? (.+)",
+            said,
+            re.IGNORECASE,
+        )
+        if both is not None and (paths := paths_in(both[1])):
+            return [Never(Event(reads=paths)), Never(Event(edits=paths))]
         check = text_check(said, heading=one.heading) or clause_check(said)
         if check is not None:
             return _apart(check, said)

@@ -28,6 +28,11 @@ _ENDINGS = (
     "ini|cfg|env|sql|proto|css|scss|html|xml|sh|bash|gradle|csv|svg|png|snap|ipynb|tf|graphql|prisma|pem|key|rst|mod|sum"
 )
 
+_WORDS_TOO = frozenset(
+    "go make find just task time fly head touch which node act bundle fd nx cat echo ls kill mix turbo".split()
+)
+"""Programs whose names are words of English, too: they are programs in code only."""
+
 
 class Phrase(msgspec.Struct, forbid_unknown_fields=True):
     """A row of `phrases.toml`."""
@@ -95,9 +100,30 @@ def commands_in(text: str) -> tuple[str, ...]:
 
 
 def event_of(text: str) -> Event | None:
-    """The event that a phrase names; None: none that is known."""
+    """The event that a phrase names, or one of those that it joins by `or`; None: none that is known."""
     bare = text.strip(" .,;:!")
-    commands = commands_in(bare)
+    parts = re.split(r",? or ", bare)
+    if len(parts) > 1 and not codes_of(bare):
+        events = [_event_of(part) for part in parts]
+        if all(one is not None and one.command and not one.on for one in events):
+            return Event(
+                command=tuple(dict.fromkeys(text for one in events if one is not None for text in one.command))
+            )
+    return _event_of(bare)
+
+
+def _bare_programs(text: str) -> tuple[str, ...]:
+    """`npm or yarn` without backticks, after `use` or `run`."""
+    match = re.match(
+        r"(?:us(?:e|ing)|run(?:ning)?|call(?:ing)?)? ?((?:[a-z0-9-]+(?:, (?:or |and )?| or | and )?)+)(?: (?:commands?|here|anywhere|directly|in this repo\w*))?$",
+        text,
+    )
+    words = re.split(r",? (?:or|and) |, ", match[1].strip()) if match else []
+    return tuple(words) if words and all(word in _PROGRAMS - _WORDS_TOO for word in words) else ()
+
+
+def _event_of(bare: str) -> Event | None:
+    commands = commands_in(bare) or _bare_programs(bare)
     paths = paths_in(bare)
     if commands and not re.match(r"(?:reading|read|see|consult)\b", bare, re.IGNORECASE):
         return Event(command=commands)
@@ -108,7 +134,7 @@ def event_of(text: str) -> Event | None:
     ):
         return Event(reads=paths)
     if paths and (how := _how(bare)) is not None:
-        return Event(edits=paths, how=how)
+        return Event(edits=paths, how="any" if re.search(r" to `", bare) else how)
     for pattern, event in _phrases():
         if pattern.search(bare):
             if event.edits and paths:

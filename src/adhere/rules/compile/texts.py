@@ -14,7 +14,7 @@ Of = Literal["replies", "final", "files", "commits", "branches"]
 _NUMBERS = {word: number for number, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _NUMBER = rf"(\d[\d,]*|{'|'.join(_NUMBERS)})"
 _LIMIT = re.compile(
-    rf"(?:(?:under|below|within|at most|up to|no (?:more|longer) than|not (?:exceed|more than|longer than)|fewer than|less than|max(?:imum)?(?: of)?|limit\w*(?: \w+)? to|exceed(?:s|ing)?|over|longer than|more than|keep to|<=?|≤)\s*)+{_NUMBER}\s*-?\s*(words?|sentences?|lines?|characters?|chars?|columns?|paragraphs?|bullets?|bullet points)"
+    rf"(?:(?:under|below|within|at most|up to|no (?:more|longer) than|not (?:exceed|more than|longer than)|fewer than|less than|max(?:imum)?(?: of)?|limit\w*(?: \w+){{0,4}} to|exceed(?:s|ing)?|over|longer than|more than|keep to|<=?|≤)\s*)+{_NUMBER}\s*-?\s*(words?|sentences?|lines?|characters?|chars?|columns?|paragraphs?|bullets?|bullet points)"
     rf"|{_NUMBER}\s*-?\s*(words?|sentences?|lines?|characters?|chars?|columns?|paragraphs?) (?:or (?:fewer|less)|max(?:imum)?|at most|limit)",
     re.IGNORECASE,
 )
@@ -192,7 +192,7 @@ def _ends(said: str, of: Of | None) -> Check | None:
     """Begin or end with a text."""
     pieces = [one for one in [*codes_of(said), *re.findall(r"[\"“]([^\"”]+)[\"”]", said)] if one]
     begins = re.search(
-        r"(?<!\w)(?:begin|start|prefix|open)(?:s|ed|ing)?(?: each| every| all| your| it| them| the)?(?: \w+){0,4}? with(?!\w)|(?<!\w)must be prefixed|(?<!\w)prefix(?:ed)?(?!\w)",
+        r"(?<!\w)(?:begin|start|prefix|open)(?:s|ed|ing)?(?: each| every| all| your| it| them| the)?(?: \w+){0,4}? with(?!\w)|(?<!\w)must be prefixed|(?<!\w)prefix(?:ed)?(?!\w)|(?<!\w)branch\w*(?: names?)? (?:must|should) be (?:named|called)(?!\w)",
         said,
         re.IGNORECASE,
     )
@@ -206,7 +206,13 @@ def _ends(said: str, of: Of | None) -> Check | None:
     if of == "commits" and "conventional" in said.lower():
         return None
     is_barred = _NOT.search(said) is not None
-    texts = tuple(re.sub(r"<[^>]*>$|\{[^}]*\}$", "", one) for one in pieces)
+    if re.search(r"(?<!\w)(?:such as|like|e\.g\.|for example)(?!\w)", said, re.IGNORECASE):
+        return (
+            Text(of="commits", shape="ticket")
+            if of == "commits" and re.search(r"(?<!\w)(?:ticket|issue|jira)", said, re.IGNORECASE)
+            else None
+        )
+    texts = tuple(re.sub(r"<[^>]*>$|\{[^}]*\}$|\.{3}$|…$|\*+$", "", one) for one in pieces)
     if is_barred and begins:
         return (
             None
@@ -248,6 +254,8 @@ def _shapes(said: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one re
         r"(?:no|not|without|omit)(?: end (?:\w+ )?with)?(?: an?| the)?(?: trailing)? (?:period|full stop)", low
     ):
         return Text(of="commits", shape="imperative-ending", first_line=True)
+    if of == "commits" and re.search(r"lower[- ]?case", low) and not _NOT.search(said):
+        return Text(of="commits", constraint=ConstraintRef("case:lower"), first_line=True)
     if of == "commits" and re.search(r"capitali[sz]", low) and not _NOT.search(said):
         return Text(of="commits", shape="capital", first_line=True)
     return None
@@ -269,6 +277,8 @@ def _forbidden_words(said: str, of: Of | None) -> Check | None:  # noqa: PLR0911
     )
     if verb is None:
         return None
+    if of is None and quoted and re.search(r"(?<!\w)(?:say|mention|words?|phrases?|write)(?!\w)", said, re.IGNORECASE):
+        of = "replies"
     if of in {"replies", "final", "commits"} and (quoted or codes):
         return Text(of=of, without=tuple(quoted or codes), words=True)
     plain = [one for one in codes if not is_command(one) and not is_path(one) and not one.startswith("-")]
