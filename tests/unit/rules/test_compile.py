@@ -15,7 +15,7 @@ from adhere.rules.compile.compile import compile_file
 SAID: list[tuple[str, dict[str, Any] | None]] = [
     (
         "Always run the tests before committing.",
-        {"kind": "before", "first": {"command": ["@tests"], "status": "passes"}, "then": {"command": ["git commit"]}},
+        {"kind": "before", "first": {"command": ["@tests"]}, "then": {"command": ["git commit"]}},
     ),
     (
         "Before pushing, run `make check`.",

@@ -69,7 +69,7 @@ def _edit(event: Event, act: Act) -> Met:  # noqa: PLR0911 - one return a condit
         return None if act.ran is not False and _mentions(act.text or "", event.edits) else False
     if act.kind != "edit" or act.ran is False or event.by not in {"any", act.by}:
         return False
-    if event.how not in {"any", act.how}:
+    if event.how not in {"any", act.how} or ("**" in event.edits and _is_restored(act)):
         return False
     if not path_matches(act.path, event.edits):
         return None if may_match(act.path, event.edits, tree=act.tree or not act.sure) else False
@@ -78,6 +78,11 @@ def _edit(event: Event, act: Act) -> Met:  # noqa: PLR0911 - one return a condit
     if event.has:
         return None if act.added is None else event.has in act.added
     return act.ran
+
+
+def _is_restored(act: Act) -> bool:
+    """Whether git put a file back as it was: no edit, where any edit is meant."""
+    return act.run is not None and act.run.words[:2] in {("git", "checkout"), ("git", "restore")}
 
 
 def _mentions(text: str, patterns: Sequence[str]) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from adhere.rules.checks.spec import After, AsksBefore, Before, Check, Does, Event, Instead, Never
-from adhere.rules.compile.events import codes_of, commands_in, event_of, is_command, is_path, paths_in
+from adhere.rules.compile.events import bare_programs, codes_of, commands_in, event_of, is_command, is_path, paths_in
 from adhere.rules.shell.patterns import groups, patterns_of
 
 _NOT = re.compile(
@@ -21,6 +23,23 @@ _PASSIVE_NOT = re.compile(
     r"(.+?) (?:must|should|may|can|is|are) (?:never|not)(?: to)? be (edited|modified|changed|touched|deleted|removed|committed|pushed|run|used|created|overwritten|hand-edited|renamed)\b(?: (?:by hand|manually|directly))?",
     re.IGNORECASE,
 )
+_NEEDS_TEST = re.compile(
+    r"(?:every|each|all|any|new)\b.{0,60}\b(?:comes? with|gets?|has|have|needs?|requires?) (?:a|an|their own|its own) (?:\w+ )?(?:test|spec)\b",
+    re.IGNORECASE,
+)
+_TESTS = (
+    "tests/**",
+    "test/**",
+    "spec/**",
+    "__tests__/**",
+    "test_*",
+    "*_test.*",
+    "*.test.*",
+    "*.spec.*",
+    "*_spec.*",
+    "tests.py",
+)
+_FORBIDDEN = re.compile(r"(.+?) (?:is|are) (?:forbidden|banned|not allowed|prohibited|not permitted)\b", re.IGNORECASE)
 _READ_ONLY = re.compile(
     r"(.+?) (?:is|are) (?:read[- ]only|generated|auto-?generated|off[- ]limits|frozen|vendored|immutable)\b",
     re.IGNORECASE,
@@ -29,9 +48,18 @@ _ONLY_EDIT = re.compile(
     r"^(?:you (?:may|should|must|can) )?only (?:ever )?(?:edit|modify|change|touch|write(?: to)?|work (?:in|on))\b(.+)|^(?:edit|modify|change|touch) only\b(.+)",
     re.IGNORECASE,
 )
+_LAST_EDIT = re.compile(r"(?<!\w)(?:after|since) (?:the|your|any) (?:last|final) (?:edit|change)", re.IGNORECASE)
 _OUTSIDE = re.compile(r"(?:edit|modify|change|touch|write|create)\w*(?: \w+)* outside(?: of)? (.+)", re.IGNORECASE)
+_ONLY_THEN = re.compile(
+    r"^(\w+)(?: \w+)? only (?:when|if|after|once) (?:i|the user|asked|explicitly|told)\b.*|^(\w+)(?: \w+)? only on request",
+    re.IGNORECASE,
+)
 _ON_REQUEST = re.compile(
     r"^only (?:ever )?(.+?) (?:when|if|after|once) (?:i|the user|asked|explicitly|you are|you're)\b.*", re.IGNORECASE
+)
+_COMMITS_ALONE = re.compile(
+    r"commit\w*(?: (?:anything|changes|code|yourself|directly|straight|to|on|the|any|or push|your|work|main|master|`main`|`master`|branch|and push))*$",
+    re.IGNORECASE,
 )
 _FAILING = re.compile(
     r"(.+?) (?:with|while|when|if)(?: any| the)? (?:failing|broken|red|tests? (?:is|are)? ?(?:fail|broken|red))",
@@ -51,6 +79,10 @@ _UNASKED = re.compile(
 )
 _INSTEAD = (
     re.compile(
+        r"(?:with|by|through) (?P<use>`[^`]+`|[\w-]+),? (?:and )?(?:not|never) (?:with |by |through )?(?P<avoid>`[^`]+`|[\w-]+)$",
+        re.IGNORECASE,
+    ),
+    re.compile(
         r"(?:use|prefer|run|call|choose|favor|favour|pick|stick (?:to|with))\s+(?P<use>.+?),?\s+(?:instead of|rather than|over|not|and not|and never|never|, not|in place of|in preference to)\s+(?P<avoid>.+)",
         re.IGNORECASE,
     ),
@@ -65,7 +97,7 @@ _INSTEAD = (
     re.compile(r"(?P<use>.+?) (?:must|should) be used (?:instead of|rather than) (?P<avoid>.+)", re.IGNORECASE),
 )
 _LINK = re.compile(
-    r"(?<!\w)(before|after|when|whenever|if|every time|each time|(?<!least )once|without|until|unless|prior to|while)\b(?: you| you've| you have| ever| any time)?\s+",
+    r"(?<!\w)(before|after|when|whenever|if|every time|each time|once(?= you| the| it| all| every)|without|until|unless|prior to|while)\b(?: you| you've| you have| ever| any time)?\s+",
     re.IGNORECASE,
 )
 _STALE = frozenset({"@tests", "@lint", "@format", "@typecheck", "@build"})
@@ -118,7 +150,9 @@ def _instead(said: str) -> Check | None:
             continue
         use, avoid = _usable(match["use"]), _usable(match["avoid"])
         if use is not None and avoid is not None:
-            return Instead(use, avoid)
+            return Instead(use, avoid) if use != avoid else None
+        if avoid is not None and re.search(r"instead of|rather than", said):
+            return Never(avoid)
     return None
 
 
@@ -145,7 +179,7 @@ def _only(said: str) -> Check | None:
     return Never(Event(edits=("**", *(f"!{path}" for path in paths)))) if paths else None
 
 
-def _special(said: str) -> Check | None:
+def _special(said: str) -> Check | None:  # noqa: PLR0911 - one return a form
     """Edits outside a folder, acts on request only, commits with failing tests, a changelog's entry for each change."""
     barred = _NOT.match(said)
     if barred is not None:
@@ -163,6 +197,30 @@ def _special(said: str) -> Check | None:
     event = event_of(asked[1]) if asked is not None else None
     if asked is not None and event is not None:
         return AsksBefore(event, granted=_grants(asked[1]))
+    then = _ONLY_THEN.match(said)
+    event = event_of(then[1] or then[2]) if then is not None else None
+    if then is not None and event is not None:
+        return AsksBefore(event, granted=_grants(then[1] or then[2]))
+    if re.match(r"(?:commit|work|push)\w* on .*never on `?(?:main|master)`?", said, re.IGNORECASE):
+        return Never(Event(command=("git commit",), on=("main", "master")))
+    if re.match(
+        r"(?:stage|add|commit) (?:files )?(?:only )?(?:by (?:name|path)|named files|explicit)", said, re.IGNORECASE
+    ):
+        return Never(Event(command=("git add -A", "git add .", "git add --all", "git commit -a")))
+    tool = re.match(
+        r"(format|search|lint)\w* (?:the code |code |files )?(?:with|by) (.+)|use (.+) (?:for|to) (search)",
+        said,
+        re.IGNORECASE,
+    )
+    used = _usable(tool[2] or tool[3]) if tool is not None else None
+    if tool is not None and used is not None:
+        is_search = (tool[1] or tool[4]).lower() == "search"
+        return Instead(used, Event(command=("grep", "egrep"))) if is_search else Does(used)
+    if _NEEDS_TEST.match(said):
+        return Does(
+            Event(edits=_TESTS),
+            when=Event(edits=("**/*.*", "!*.md", "!*.txt", "!*.json", *(f"!{one}" for one in _TESTS))),
+        )
     entry = _ENTRY.match(said)
     if entry is not None and (sources := paths_in(entry[1])) and (targets := paths_in(entry[2])):
         return Does(Event(edits=targets), when=Event(edits=sources))
@@ -182,9 +240,24 @@ def _passive(said: str) -> Check | None:
             return Never(Event(command=tuple(f"git add {path}" for path in paths)))
         if commands := commands_in(match[1]):
             return Never(Event(command=commands))
+    match = _FORBIDDEN.match(said)
+    named = bare_programs(f"use {re.sub(r' ?[(][^)]*[)]', '', match[1])}") if match is not None else ()
+    if (
+        match is not None
+        and (event := _usable(match[1]) or _event_named(match[1]) or (Event(command=named) if named else None))
+        is not None
+    ):
+        return Never(event)
     match = _READ_ONLY.match(said)
     paths = paths_in(match[1]) if match else ()
     return Never(Event(edits=paths)) if paths else None
+
+
+def _event_named(text: str) -> Event | None:
+    """Commands or paths that a text names in code."""
+    if commands := commands_in(text):
+        return Event(command=commands)
+    return Event(edits=paths) if (paths := paths_in(text)) else None
 
 
 def _tool(said: str) -> Check | None:
@@ -228,7 +301,8 @@ def _cut(said: str) -> _Clauses | None:
         rest = said[match.end() :]
         place = _comma(rest)
         return None if place is None else _Clauses(rest[place:].strip(" ,:"), link, rest[:place])
-    return _Clauses(said[: match.start()].strip(" ,;"), link, said[match.end() :])
+    other = re.split(r", (?=so|and|because)|;", said[match.end() :])[0]
+    return _Clauses(said[: match.start()].strip(" ,;"), link, other)
 
 
 def _comma(text: str) -> int | None:
@@ -243,20 +317,39 @@ def _order_check(said: str) -> Check | None:
     if clauses is None:
         return _plain(said)
     main, link, other = clauses
+    if _LAST_EDIT.search(said) and (check := _after_last(said, main, other)) is not None:
+        return check
     barred = _NOT.match(main)
     event = event_of(main[barred.end() :] if barred else _LEAD.sub("", main))
     second = event_of(other)
-    if event is None or (second is None and link != "unless"):
+    if event is None or event == second or (second is None and link != "unless"):
+        return None
+    if re.search(r"(?<!\w)(?:say|claim|state|mention|tell|write that)(?!\w)", main) or (
+        link == "if" and re.search(r"not|n't", other)
+    ):
         return None
     if barred is not None:
         return _bars(event, link, second)
     return _requirement(event, link, second, passes=bool(_REQUIRED_TO_PASS.search(main)))
 
 
+def _after_last(said: str, main: str, other: str) -> Check | None:
+    """Run the tests before committing, after your last edit: nothing changes between the run and the commit."""
+    events = [event_of(part) for part in (_LEAD.sub("", main), other)]
+    run = next((one for one in events if one is not None and one.command), None)
+    if run is None or re.match(r"(?:if|when)\b", said, re.IGNORECASE):
+        return None
+    run = replace(run, status="passes") if _REQUIRED_TO_PASS.search(said) else run
+    then = event_of("committing") if re.search(r"(?<!\w)commit", said) else None
+    paths = paths_in(said)
+    edits = Event(edits=paths) if paths else _ANY_EDIT
+    return Before(run, then, since=edits) if then is not None else After(edits, run)
+
+
 def _bars(event: Event, link: str, second: Event | None) -> Check | None:
     if link in {"without", "until", "before", "unless"} and second is not None:
-        first = _passing(second)
-        return AsksBefore(event) if second.asks else Before(first, event, since=_since(first))
+        first = replace(second, status="passes") if second.command else second
+        return AsksBefore(event) if second.asks else Before(first, event)
     if link in {"when", "whenever", "if", "while"} and second is not None and not second.done:
         return None
     return Never(event)
@@ -267,11 +360,11 @@ def _requirement(  # noqa: PLR0911 - one return a link
 ) -> Check | None:
     if second is None:
         return None
-    event = _passing(event) if passes or link in {"before", "prior to"} else event
+    event = replace(event, status="passes") if passes and event.command else event
     if link in {"before", "prior to"}:
         if event.asks:
             return AsksBefore(second)
-        return Before(event, second, since=_since(event)) if not second.done else After(_ANY_EDIT, event)
+        return Before(event, second) if not second.done else After(_ANY_EDIT, event)
     if link in {"after", "once", "every time", "each time"}:
         return After(second, event)
     if link in {"when", "whenever", "if", "while"}:
@@ -279,13 +372,6 @@ def _requirement(  # noqa: PLR0911 - one return a link
             return After(_ANY_EDIT, event) if _since(event) else Does(event)
         return After(second, event) if event.command and _since(event) else Does(event, when=second)
     return None
-
-
-def _passing(event: Event) -> Event:
-    """Checks that have to come first have to pass."""
-    if event.command and (set(event.command) & _STALE):
-        return Event(command=event.command, status="passes")
-    return event
 
 
 def _since(event: Event) -> Event | None:
@@ -308,6 +394,11 @@ def _plain(said: str) -> Check | None:  # noqa: PLR0911 - one return a form
     barred = _NOT.match(said)
     if barred is not None:
         rest = said[barred.end() :]
+        if re.match(r"commit\w*\b", rest, re.IGNORECASE) and not _COMMITS_ALONE.match(rest):
+            return None
+        options = [one for one in codes_of(rest) if re.fullmatch(r"--?[A-Za-z][\w-]*", one)]
+        if options and "--no-verify" not in options and len(options) == len(codes_of(rest)):
+            return Never(Event(command=tuple(f"* {one}" for one in options)))
         event = event_of(rest)
         if (
             event is None
@@ -323,6 +414,8 @@ def _plain(said: str) -> Check | None:  # noqa: PLR0911 - one return a form
     is_strong = bare != said or re.match(r"(?:run|use|execute|update|read|create|write)\b", said, re.IGNORECASE)
     event = event_of(bare)
     if event is None or not is_strong or event.done or event.asks or (event.edits and "**" in event.edits):
+        return None
+    if re.search(r"(?<!\w)(?:never|not|forbidden|only)(?!\w)", bare):
         return None
     if re.match(r"(?:run|execute|use)\b", bare, re.IGNORECASE) and event.command:
         return Does(event)

@@ -9,13 +9,14 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from adhere.rules.checks.spec import After, Before, Check, Does, Event, Never, Rule
+from adhere.rules.checks.spec import After, Before, Check, Does, Event, Instead, Never, Rule
 from adhere.rules.compile.clauses import clause_check
 from adhere.rules.compile.events import paths_in
 from adhere.rules.compile.statements import Statement, statements_of
 from adhere.rules.compile.texts import text_check
 
 Modality = Literal["must", "should", "may"]
+_CLAUSES = re.compile(r";\s+|,? and (?=(?:don't|do not|never|no) )|, (?=(?:never|do not|don't) )")
 UNDECIDED = "no program decides this; a person or a model has to read it"
 _SHOULD = re.compile(
     r"(?<!\w)(?:should|prefer|try to|ideally|aim|recommend\w*|when possible|where possible|if possible|consider|generally|favor|favour)(?!\w)",
@@ -53,10 +54,10 @@ def compile_statements(statements: Iterable[Statement]) -> tuple[Rule, ...]:
     rules: list[Rule] = []
     names: set[str] = set()
     for one in statements:
-        if not tells(one.text, one.lead):
+        checks: list[Check | None] = [*checks_of(one)]
+        if not checks and not tells(one.text, one.lead):
             continue
         modality = _modality(f"{one.lead} {one.text}")
-        checks: list[Check | None] = [*checks_of(one)]
         for check in checks or [None]:
             why = "" if check is not None else UNDECIDED
             rules.append(Rule(_name(one.text, names), one.text, one.file, one.line, check, why, one.scope, modality))
@@ -77,6 +78,18 @@ def tells(text: str, lead: str = "") -> bool:
 
 def checks_of(one: Statement) -> list[Check]:
     """The checks of a statement; one that requires several commands has one for each. Empty: none that we know."""
+    if _DESCRIBES.match(one.text) and not _TELLS.search(one.text):
+        return []
+    clauses = [part for part in _CLAUSES.split(one.text) if part.strip()]
+    if (
+        len(clauses) > 1
+        and not isinstance(clause_check(one.text), Instead)
+        and " on `main`" not in one.text
+        and " on main" not in one.text
+    ):
+        parts = [checks_of(one._replace(text=part.strip())) for part in clauses]
+        loose = [check for check in parts[0] if isinstance(check, Does) and re.match(r"use\b", one.text, re.IGNORECASE)]
+        return [check for part in parts for check in part if check not in loose]
     for said in _readings(one):
         both = re.match(
             r"(?:never|do not|don't|must not) read (?:or|and) (?:write|edit|modify|change)\w*(?: to)? (.+)",
@@ -115,6 +128,12 @@ def _readings(one: Statement) -> Iterator[str]:
     )
     text = re.sub(r"\s*\((?:[^()`]*)\)\s*$", "", text)
     lead = one.lead.rstrip(": ")
+    if not lead and re.fullmatch(
+        r"(?:never|do not|don't|don’t|avoid|forbidden|not allowed|must not|no-gos?|prohibited|what not to do)[.!:]?",
+        one.heading,
+        re.IGNORECASE,
+    ):
+        lead = "Never"
     if (
         lead
         and re.match(r"(?:never|do not|don't|avoid|you must not|must not|must never)\b", lead, re.IGNORECASE)
@@ -130,7 +149,11 @@ def _readings(one: Statement) -> Iterator[str]:
     if lead and re.match(r"(?:before|after|when|whenever)\b", lead, re.IGNORECASE):
         yield f"{lead}, {text[0].lower()}{text[1:]}"
     label, mark, rest = text.partition(": ")
-    if mark and len(label.split()) <= 4 and "`" not in label:
+    if (
+        mark
+        and "`" not in label
+        and (len(label.split()) <= 4 or re.match(r"(?:never|always|use|do not|don't|no|run)\b", rest))
+    ):
         yield rest
 
 

@@ -13,9 +13,10 @@ from adhere.rules.checks.spec import Event, How
 from adhere.schema import convert
 
 PHRASES_FILE = Path(__file__).with_name("phrases.toml")
+_RAN = re.compile(r"(?<!\w)(?:run|running|call|calling|execute|executing|invoke)\w* (?:the )?`([^`]+)`", re.IGNORECASE)
 _CODE = re.compile(r"`([^`]+)`")
 _PROGRAMS = frozenset(
-    "git npm npx pnpm yarn bun node deno pip pip3 pipx uv uvx poetry pipenv python python3 pytest tox nox ruff black isort mypy pyright flake8 pylint "
+    "cd git npm npx pnpm yarn bun node deno pip pip3 pipx uv uvx poetry pipenv python python3 pytest tox nox ruff black isort mypy pyright flake8 pylint "
     "eslint prettier tsc jest vitest mocha cargo rustc rustfmt go gofmt make just task docker docker-compose podman kubectl helm terraform mvn gradle gradlew rspec "
     "bundle rails rake ruby gem php composer dotnet swift gh glab curl wget ssh scp rm mv cp sed awk grep egrep rg find fd cat ls echo sudo chmod chown kill pkill "
     "bash sh zsh brew apt apt-get bazel cmake ninja ctest mix elixir flutter dart alembic prisma psql mysql sqlite3 redis-cli aws gcloud az vercel "
@@ -28,6 +29,9 @@ _ENDINGS = (
     "ini|cfg|env|sql|proto|css|scss|html|xml|sh|bash|gradle|csv|svg|png|snap|ipynb|tf|graphql|prisma|pem|key|rst|mod|sum"
 )
 
+_SMALL = frozenset(
+    "the a an any your you all every each of to in at last final first again without code file files existing".split()
+)
 _WORDS_TOO = frozenset(
     "go make find just task time fly head touch which node act bundle fd nx cat echo ls kill mix turbo".split()
 )
@@ -96,7 +100,8 @@ def paths_in(text: str) -> tuple[str, ...]:
 
 def commands_in(text: str) -> tuple[str, ...]:
     """The commands that a text names in code."""
-    return tuple(dict.fromkeys(one for one in codes_of(text) if is_command(one)))
+    ran = {one.strip() for one in _RAN.findall(text) if not is_path(one) and re.match(r"[A-Za-z][\w.-]*(?: |$)", one)}
+    return tuple(dict.fromkeys(one for one in codes_of(text) if is_command(one) or one in ran))
 
 
 def event_of(text: str) -> Event | None:
@@ -112,18 +117,19 @@ def event_of(text: str) -> Event | None:
     return _event_of(bare)
 
 
-def _bare_programs(text: str) -> tuple[str, ...]:
+def bare_programs(text: str) -> tuple[str, ...]:
     """`npm or yarn` without backticks, after `use` or `run`."""
     match = re.match(
         r"(?:us(?:e|ing)|run(?:ning)?|call(?:ing)?)? ?((?:[a-z0-9-]+(?:, (?:or |and )?| or | and )?)+)(?: (?:commands?|here|anywhere|directly|in this repo\w*))?$",
         text,
     )
     words = re.split(r",? (?:or|and) |, ", match[1].strip()) if match else []
-    return tuple(words) if words and all(word in _PROGRAMS - _WORDS_TOO for word in words) else ()
+    known = _PROGRAMS if re.match(r"us|run|call", text) else _PROGRAMS - _WORDS_TOO
+    return tuple(words) if words and all(word in known for word in words) else ()
 
 
-def _event_of(bare: str) -> Event | None:
-    commands = commands_in(bare) or _bare_programs(bare)
+def _event_of(bare: str) -> Event | None:  # noqa: PLR0911 - one return a form
+    commands = commands_in(bare) or bare_programs(bare)
     paths = paths_in(bare)
     if commands and not re.match(r"(?:reading|read|see|consult)\b", bare, re.IGNORECASE):
         return Event(command=commands)
@@ -136,10 +142,24 @@ def _event_of(bare: str) -> Event | None:
     if paths and (how := _how(bare)) is not None:
         return Event(edits=paths, how="any" if re.search(r" to `", bare) else how)
     for pattern, event in _phrases():
-        if pattern.search(bare):
+        match = pattern.search(bare)
+        if (
+            match is not None
+            and event.edits == ("**",)
+            and event.how == "any"
+            and not paths
+            and not _is_all(match, bare)
+        ):
+            continue
+        if match is not None:
             if event.edits and paths:
                 return msgspec.structs.replace(event, edits=paths)
             return event
+    bare_run = re.fullmatch(
+        r"(?:run|call|execute|invoke)(?:ning|ing)? ([a-z][a-z0-9_-]+[a-rt-z0-9])(?: yourself| directly)?", bare
+    )
+    if bare_run is not None and bare_run[1] not in {"it", "them", "everything", "anything", "code", "commands"}:
+        return Event(command=(bare_run[1],))
     return (
         Event(edits=paths)
         if paths
@@ -148,6 +168,12 @@ def _event_of(bare: str) -> Event | None:
         and not re.match(r"[a-z]+ing\b", bare)
         else None
     )
+
+
+def _is_all(match: re.Match[str], text: str) -> bool:
+    """Whether a phrase is all of a text but small words: "change the version number" is about more than changes."""
+    rest = f"{text[: match.start()]} {text[match.end() :]}"
+    return not set(re.findall(r"[a-z_]+", rest.lower())) - _SMALL
 
 
 def _how(text: str) -> How | None:
@@ -162,4 +188,14 @@ def _how(text: str) -> How | None:
     return next((how for pattern, how in verbs if re.search(rf"(?<!\w)(?:{pattern})\b", text, re.IGNORECASE)), None)
 
 
-__all__ = ["PHRASES_FILE", "codes_of", "commands_in", "event_of", "is_command", "is_path", "paths_in", "pattern_of"]
+__all__ = [
+    "PHRASES_FILE",
+    "bare_programs",
+    "codes_of",
+    "commands_in",
+    "event_of",
+    "is_command",
+    "is_path",
+    "paths_in",
+    "pattern_of",
+]

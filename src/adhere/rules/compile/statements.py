@@ -110,37 +110,56 @@ def _of_text(text: str, file: str, scope: tuple[str, ...], *, offset: int = 0) -
     """Statements of a text: items of lists with their continued lines, sentences of paragraphs."""
     heading, own = "", scope
     leads: list[tuple[int, str]] = []  # sentences with a colon, and how far they are indented
-    block: list[str] = []
-    start, fenced = 0, False
+    block: list[tuple[int, str]] = []
+    fenced = False
     for number, line in enumerate([*text.splitlines(), ""], start=1 + offset):
         if _FENCE.match(line):
             fenced = not fenced
         is_text = not (fenced or _FENCE.match(line) or line.lstrip().startswith(("|", "<!--", ">")))
         title, bullet = _HEADING.match(line), _BULLET.match(line)
         if block and (title or bullet or not line.strip() or not is_text):
-            yield from _of_block(block, leads, Statement("", file, start, heading, own))
+            yield from _of_block(block, leads, Statement("", file, 0, heading, own))
             block = []
         if title and is_text:
             heading, leads = _bare(title[1]), []
             named = _SCOPE_HEADING.search(title[1])
             own = (_pattern(named[1] or named[2]),) if named and _is_path(named[1] or named[2]) else scope
         elif line.strip() and is_text:
-            start = start if block else number
-            block.append(line if bullet else line.strip())
+            block.append((number, line if bullet else line.strip()))
+        elif not fenced and line.lstrip().startswith("|"):
+            yield from _of_table_row(line, Statement("", file, number, heading, own))
 
 
-def _of_block(block: list[str], leads: list[tuple[int, str]], place: Statement) -> Iterator[Statement]:
+def _of_table_row(line: str, place: Statement) -> Iterator[Statement]:
+    """The sentences of a table's last column; a ruler has none."""
+    cells = [_bare(cell) for cell in line.strip().strip("|").split("|")]
+    if cells and not set(cells[-1]) <= set(":- "):
+        yield from (place._replace(text=one.strip()) for one in _SENTENCE.split(cells[-1]) if one.strip())
+
+
+def _of_block(block: list[tuple[int, str]], leads: list[tuple[int, str]], place: Statement) -> Iterator[Statement]:
     """The statements of one item or paragraph; one that ends in a colon leads those indented below it."""
-    bullet = _BULLET.match(block[0])
+    first = block[0][1]
+    bullet = _BULLET.match(first)
     depth = len(bullet[1].expandtabs(4)) if bullet else -1
     while leads and leads[-1][0] >= depth:
         leads.pop()
     lead = leads[-1][1] if leads and bullet else ""
-    bare = _bare(_BULLET.sub("", " ".join(block), count=1))
-    said = [one.strip() for one in _SENTENCE.split(bare) if one.strip()]
-    yield from (place._replace(text=one, lead=lead) for one in said)
-    if said and said[-1].endswith(":"):
-        leads.append((depth, said[-1]))
+    pieces = [_bare(_BULLET.sub("", text, count=1)) for _, text in block]
+    joined, starts = "", []
+    for piece in pieces:
+        starts.append(len(joined))
+        joined += f"{piece} "
+    at, last = 0, ""
+    for one in _SENTENCE.split(joined):
+        if one.strip():
+            at = joined.index(one, at)
+            row = max(number for number, start in enumerate(starts) if start <= at)
+            last = one.strip()
+            yield place._replace(text=last, line=block[row][0], lead=lead)
+            at += len(one)
+    if last.endswith(":"):
+        leads.append((depth, last))
 
 
 def _bare(text: str) -> str:

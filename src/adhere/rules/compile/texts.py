@@ -14,17 +14,17 @@ Of = Literal["replies", "final", "files", "commits", "branches"]
 _NUMBERS = {word: number for number, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _NUMBER = rf"(\d[\d,]*|{'|'.join(_NUMBERS)})"
 _LIMIT = re.compile(
-    rf"(?:(?:under|below|within|at most|up to|no (?:more|longer) than|not (?:exceed|more than|longer than)|fewer than|less than|max(?:imum)?(?: of)?|limit\w*(?: \w+){{0,4}} to|exceed(?:s|ing)?|over|longer than|more than|keep to|<=?|≤)\s*)+{_NUMBER}\s*-?\s*(words?|sentences?|lines?|characters?|chars?|columns?|paragraphs?|bullets?|bullet points)"
+    rf"(?:(?:under|below|within|at most|up to|no (?:more|longer) than|not (?:exceed|more than|longer than)|fewer than|less than|shorter than|max(?:imum)?(?: of)?|limit\w*(?: \w+){{0,4}} to|exceed(?:s|ing)?|over|longer than|more than|keep to|<=?|≤)\s*)+{_NUMBER}\s*-?\s*(words?|sentences?|lines?|characters?|chars?|columns?|paragraphs?|bullets?|bullet points)"
     rf"|{_NUMBER}\s*-?\s*(words?|sentences?|lines?|characters?|chars?|columns?|paragraphs?) (?:or (?:fewer|less)|max(?:imum)?|at most|limit)",
     re.IGNORECASE,
 )
 _LANGUAGES = "English German French Spanish Italian Portuguese Dutch Polish Russian Japanese Chinese Korean Turkish Arabic Hindi Swedish".split()
 _REPLIES = re.compile(
-    r"(?<!\w)(?:repl(?:y|ies)|respon(?:d|se|ses)|answers?|messages? to (?:the user|me)|summar(?:y|ies)|explanations?|chat|talk(?:ing)? to|(?:final )?reports?|say|start(?:ing)? with|sentences?|tone|address)(?!\w)",
+    r"(?<!\w)(?:repl(?:y|ies)|respon(?:d|se|ses)|answers?|messages? to (?:the user|me)|summar(?:y|ies)|explanations?|chat|talk(?:ing)? to|(?:final )?reports?|say|tone)(?!\w)",
     re.IGNORECASE,
 )
 _FINAL = re.compile(
-    r"(?<!\w)(?:final (?:reply|response|answer|message|report|summary)|summar(?:y|ies)|when (?:you(?:'re| are) )?(?:done|finished)|at the end of (?:a|the|each|every) (?:task|turn))",
+    r"(?<!\w)(?:(?:final|closing|last) (?:repl(?:y|ies)|responses?|answers?|messages?|reports?|summar(?:y|ies))|reports?|summar(?:y|ies)|when (?:you(?:'re| are) )?(?:done|finished)|at the end of (?:a|the|each|every) (?:task|turn))",
     re.IGNORECASE,
 )
 _COMMITS = re.compile(
@@ -88,7 +88,9 @@ def _subject(said: str, heading: str) -> Of | None:
         if _FINAL.search(where):
             return "final"
         if _REPLIES.search(where) or re.search(
-            r"(?<!\w)(?:communicat|style of repl|responses|tone)", where, re.IGNORECASE
+            r"(?<!\w)(?:communicat|style of repl|responses?|tone|repl(?:y|ies)|answers?|messages?|talking|chat)",
+            where,
+            re.IGNORECASE,
         ):
             return "replies"
         if where is said and (_FILES.search(where) or paths_in(where)):
@@ -117,11 +119,13 @@ def _emoji_and_marks(said: str, of: Of | None) -> Check | None:
     """No emoji, headings, tables, bullets, blocks of code."""
     if not _NOT.search(said):
         return None
+    if re.search(r"(?<!\w)exclamation (?:marks?|points?)", said, re.IGNORECASE) and of in {"replies", "final", None}:
+        return Text(of=of or "replies", constraint=ConstraintRef("punctuation:no_exclamation"))
     things = {
         "emoji": r"emojis?",
         "headings": r"headings?|headers",
         "tables": r"tables?",
-        "bullets": r"bullet(?:s|[- ]points?)|bulleted lists?",
+        "bullets": r"bullet(?:s|[- ]points?)|bulleted lists?|bullet lists?",
         "code": r"code blocks?",
     }
     named = tuple(
@@ -138,12 +142,14 @@ def _emoji_and_marks(said: str, of: Of | None) -> Check | None:
 
 def _limits(said: str, of: Of | None) -> Check | None:
     match = _LIMIT.search(said)
+    if match is not None and of is None and "word" in match[0].lower():
+        of = "final"
     if match is None or of is None or re.search(r"(?<!\w)at least", said, re.IGNORECASE):
         return None
     digits = (match[1] or match[3]).replace(",", "").lower()
     limit = int(digits) if digits.isdigit() else _NUMBERS[digits]
     unit = (match[2] or match[4]).lower()
-    if re.search(rf"(?<!\w)(?:under|below|fewer than|less than)\s*{_NUMBER}", match[0], re.IGNORECASE):
+    if re.search(rf"(?<!\w)(?:under|below|fewer than|less than|shorter than)\s*{_NUMBER}", match[0], re.IGNORECASE):
         limit -= 1
     if unit.startswith(("word", "sentence", "paragraph")):
         kinds = {"word": ("length:at_most", "limit"), "sente": ("compose", ""), "parag": ("compose", "")}
@@ -237,6 +243,13 @@ def _shapes(said: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one re
     low = said.lower()
     if re.search(r"(?<!\w)conventional[ -]commits?(?!\w)", low) and not _NOT.search(said):
         return Text(of="commits", shape="conventional", first_line=True)
+    prefixes = [re.split(r"…|<|\*|\{|\.\.\.", one)[0] for one in codes_of(said) if "/" in one]
+    form = next((one for one in codes_of(said) if re.match(r"<?[a-z]+>?(?:\(<?\w+>?\))?!?: \S", one)), None)
+    if form is not None and (of == "commits" or re.match(r"messages?\b", low)) and not _NOT.search(said):
+        is_type = form.lstrip("<").startswith("type")
+        return Text(of="commits", shape="conventional", first_line=True) if is_type else None
+    if of == "branches" and prefixes and all(prefixes) and not _NOT.search(said):
+        return Text(of="branches", begins=tuple(prefixes))
     if of == "branches" and "kebab" in low:
         return Text(of="branches", shape="kebab")
     if of == "branches" and ("snake_case" in low or "snake case" in low):
@@ -270,23 +283,34 @@ def _forbidden_words(said: str, of: Of | None) -> Check | None:  # noqa: PLR0911
         r"(?<!\w)(?:unless|instead of|rather than|before|without asking|until)(?!\w)", said, re.IGNORECASE
     ):
         return None
-    verb = re.search(
-        r"(?<!\w)(?:us(?:e|ing)|say(?:ing)?|writ(?:e|ing)|add(?:ing)?|includ(?:e|ing)|put(?:ting)?|leav(?:e|ing)|contain\w*|mention\w*|introduc\w*|commit(?:ting)?|words?|phrases?|apologi[sz]e|no)(?!\w)",
+    verb = re.match(r"(?:never|no) `", said, re.IGNORECASE) or re.search(
+        r"(?<!\w)(?:us(?:e|ing)|call(?:ing)?|apologi[sz]e|say(?:ing)?|writ(?:e|ing)|add(?:ing)?|includ(?:e|ing)|put(?:ting)?|leav(?:e|ing)|contain\w*|mention\w*|introduc\w*|commit(?:ting)?|words?|phrases?|apologi[sz]e|no)(?!\w)",
         said,
         re.IGNORECASE,
     )
-    if verb is None:
+    if re.search(r"(?<!\w)apologi[sz]", said, re.IGNORECASE):
+        return Text(of="replies", without=("sorry", "apologies", "apologize", "apologise"), words=True)
+    if verb is None or ("`" in said and barred.start() > said.index("`")):
         return None
     if of is None and quoted and re.search(r"(?<!\w)(?:say|mention|words?|phrases?|write)(?!\w)", said, re.IGNORECASE):
         of = "replies"
     if of in {"replies", "final", "commits"} and (quoted or codes):
         return Text(of=of, without=tuple(quoted or codes), words=True)
-    plain = [one for one in codes if not is_command(one) and not is_path(one) and not one.startswith("-")]
+    if re.search(r"(?<!\w)(?:commit|push|work)\w* (?:directly )?(?:on|to)(?!\w)", said, re.IGNORECASE):
+        return None
+    plain = [
+        one
+        for one in codes
+        if not is_command(one) and not is_path(one) and re.search(r"[A-Za-z]{2}", one) and not one.startswith("-")
+    ]
+    codes = [one for one in codes if not is_path(one)]
     if (
         plain
         and len(plain) == len(codes)
         and not quoted
-        and re.search(r"us(?:e|ing)|writ|add|includ|put|leav|contain|introduc|commit|no ", said, re.IGNORECASE)
+        and re.search(
+            r"us(?:e|ing)|call|never `|writ|add|includ|put|leav|contain|introduc|commit|no ", said, re.IGNORECASE
+        )
     ):
         if all(re.fullmatch(r"[A-Za-z]\w*", one) and one[0].isupper() and one[1:].islower() for one in plain):
             return (
@@ -302,8 +326,8 @@ def _forbidden_words(said: str, of: Of | None) -> Check | None:  # noqa: PLR0911
         files = _paths(said)
         is_word = all(re.fullmatch(r"\w+", one) for one in plain)
         return Text(of="files", paths=_CODE_FILES if files == ("**",) else files, without=tuple(plain), words=is_word)
-    if re.search(r"(?<!\w)(?:TODO|FIXME)s?(?!\w)", said):
-        return Text(of="files", paths=_CODE_FILES, without=tuple(re.findall(r"TODO|FIXME", said)))
+    if re.search(r"(?<!\w)(?:TODO|FIXME|XXX)s?(?!\w)", said):
+        return Text(of="files", without=tuple(re.findall(r"TODO|FIXME|XXX", said)))
     return None
 
 

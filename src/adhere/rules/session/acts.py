@@ -51,6 +51,7 @@ _FAILED = re.compile(
     r"|--- FAIL|Tests:.*\bfailed\b|test result: FAILED",
     re.MULTILINE,
 )
+_BRANCH_SHOWN = re.compile(r"^\[([^\s\]]+) (?:\(root-commit\) )?[0-9a-f]{6,}\]|^On branch (\S+)", re.MULTILINE)
 _PASSED = re.compile(
     r"\b[1-9]\d* (?:passed|passing|tests? passed|examples?, 0 failures)\b|^OK\b|^ok\s+\S|^PASS\b|test result: ok"
     r"|All tests passed|BUILD SUCCESS",
@@ -115,6 +116,7 @@ class _Reader:
         self.session, self.repo = session, repo
         self.root = session.cwd
         self.branch = session.branch
+        self.has_branch = False
         self.files = Files()
         self.has_results = any(isinstance(one, Call) and one.result is not None for one in session.events)
 
@@ -231,6 +233,9 @@ class _Reader:
             return
         code = call.exit_code if call.exit_code is not None else 1 if call.state == "failed" else None
         runs = list(runs_of(text, code, repo=self.repo))
+        shown = _BRANCH_SHOWN.search(call.result or "")
+        if shown is not None and any(run.words[:1] == ("git",) for run in runs) and not _switches(runs):
+            self.branch = shown[1] or shown[2]
         for run in runs:
             happened = ran if ran is not True else run.known.ran
             act = Act(call.line, "command", text, happened, run.known.passed, run, agent=call.agent)
@@ -277,14 +282,22 @@ class _Reader:
 
     def _of_git(self, act: Act, run: Run) -> Iterator[Act]:
         if matches(run, ("git commit",)) and act.passed is not False:
+            if act.branch and act.branch not in {"main", "master"} and not self.has_branch:
+                self.has_branch = True
+                yield Act(act.line, "branch", act.branch, act.ran, act.passed, agent=act.agent)
             for text in _messages(run):
                 yield Act(act.line, "commit", text, act.ran, act.passed, branch=act.branch, agent=act.agent)
         name = _new_branch(run.words)
         if name and act.passed is not False:
+            self.has_branch = True
             yield Act(act.line, "branch", name, act.ran, act.passed, sure=run.fixed, agent=act.agent)
 
     def _below(self, path: str, cwd: str) -> str:
         return below(path, cwd=cwd, root=self.root) if path else ""
+
+
+def _switches(runs: list[Run]) -> bool:
+    return any(run.words[:2] in {("git", "checkout"), ("git", "switch")} for run in runs)
 
 
 def _ran(call: Call, *, has_results: bool) -> bool | None:

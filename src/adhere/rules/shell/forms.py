@@ -40,6 +40,10 @@ _RUNNER_VALUES = frozenset(
     "-n --name -C --source --filter".split()
 )
 _SCRIPTS = ("npm", "pnpm", "yarn", "bun")
+_BINARIES = frozenset(
+    "vitest jest tsc eslint prettier playwright mocha cypress biome vite next turbo nx oxlint stylelint "
+    "webpack ava".split()
+)
 _SHORT = frozenset({"test", "start", "stop", "restart"})
 _VERSION = re.compile(r"(?<=[a-z])\d+(\.\d+)*$")
 
@@ -148,7 +152,7 @@ def _unwrap(words: tuple[str, ...]) -> tuple[str, ...] | None:  # noqa: PLR0911 
         marks = [place for place, word in enumerate(words) if word in {"-exec", "-execdir", "-ok"}]
         return words[marks[0] + 1 :] or None if marks else None
     if name in _SCRIPTS and len(words) > 1:
-        return _script_form(words)
+        return words[1:] if words[1] in _BINARIES else _script_form(words)
     return None
 
 

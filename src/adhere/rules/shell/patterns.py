@@ -24,7 +24,8 @@ _VALUED = {
     "git": ("-C", "-c", "--git-dir", "--work-tree"), "docker": ("--context", "-H"), "gh": ("-R", "--repo"),
     "kubectl": ("-n", "--namespace", "--context"), "npm": ("--prefix", "-w", "--workspace"), "make": ("-C", "-f", "-I"),
     "pnpm": ("-C", "--dir", "--filter", "-F"), "yarn": ("--cwd",), "cargo": ("--manifest-path", "--color"),
-    "go": ("-C",), "terraform": (), "uv": ("--directory", "--project"), "poetry": ("-C", "--directory"),
+    "go": ("-C",), "terraform": (), "uv": ("--directory", "--project"),
+    "pip": ("-r", "-c", "-e", "-i", "--requirement", "--editable", "--index-url"), "poetry": ("-C", "--directory"),
 }  # fmt: skip
 
 
@@ -88,7 +89,7 @@ def _matches(form: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether a form of the pattern's program has its words and options."""
     wanted = [word for word in pattern[1:] if word.startswith("-") and word != "--"]
     own = form[1 : form.index("--")] if "--" in form[1:] else form[1:]
-    if any(word in _REHEARSALS and word not in wanted for word in own) or (own == ("-n",) and form[0] == "make"):
+    if any(word in _REHEARSALS and not wanted for word in own) or (own == ("-n",) and form[0] == "make"):
         return False
     if not all(_has_option(own, option) for option in wanted):
         return False

@@ -33,11 +33,15 @@ def is_spans(row: Row) -> bool:
 def read_spans(rows: Numbered, name: str) -> Iterator[Session]:
     """A session a conversation or trace, its spans by when they ended, calls behind the answer that made them."""
     spans = [(line, span) for line, row in rows for span in _spans(row)]
+    conversations: dict[str, str] = {}  # by trace: spans of tools often name the trace alone
+    for _, span in spans:
+        if named := _fields(span.get("attributes")).get("gen_ai.conversation.id"):
+            conversations.setdefault(_trace(span), str(named))
     groups: dict[str, list[tuple[int, Row, dict[str, Any]]]] = {}
     for line, span in spans:
         fields = _fields(span.get("attributes"))
         if any(key.startswith("gen_ai.") for key in fields):
-            groups.setdefault(_group(span, fields), []).append((line, span, fields))
+            groups.setdefault(conversations.get(_trace(span)) or _trace(span), []).append((line, span, fields))
     for number, group in enumerate(groups.values(), start=1):
         group.sort(key=lambda one: (_time(one[1], "end"), one[0]))
         yield _session(group, name if number == 1 else f"{name}#{number}")
@@ -69,10 +73,9 @@ def _value(value: Any) -> Any:
     return next(iter(value.values()), None)
 
 
-def _group(span: Row, fields: Mapping[str, Any]) -> str:
+def _trace(span: Row) -> str:
     context = span.get("context")
-    trace = span.get("traceId") or (context.get("trace_id") if isinstance(context, Mapping) else None)
-    return str(fields.get("gen_ai.conversation.id") or trace or "")
+    return str(span.get("traceId") or (context.get("trace_id") if isinstance(context, Mapping) else None) or "")
 
 
 def _time(span: Row, which: str) -> str:
