@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from adhere.cli.given import Number
+from adhere.cli.offer import model_names
 from adhere.progress import for_terminal
 from adhere.terminal import columns, show
+
+if TYPE_CHECKING:
+    from adhere.rules.checks.spec import Rule
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -56,9 +61,15 @@ class _Spread(click.Command):
     help="Exit 6 where the share of rules kept, among triggered, lies below RATE with its whole interval.",
 )
 @click.option("--junit", type=_FILE, metavar="F", help="Write the gates of --fail-below as JUnit's XML.")
+@click.option(
+    "--model",
+    metavar="MODEL",
+    shell_complete=model_names,
+    help="With compile: a model proposes checks for what is left. The rule file's text is sent to it.",
+)
 def command(
     rules: str, sessions: tuple[Path, ...], against: tuple[Path, ...], repo: Path | None, as_json: bool,
-    html: Path | None, least: float | None, junit: Path | None,
+    html: Path | None, least: float | None, junit: Path | None, model: str | None,
 ) -> None:  # fmt: skip
     """Hold sessions of agents against the rules that they were told: each is kept, broken, untriggered or undecided.
 
@@ -74,14 +85,16 @@ def command(
     from adhere.errors import UsageError
 
     if rules in {"compile", "list"}:
-        _of_file(rules, sessions)
+        _of_file(rules, sessions, model)
         return
+    if model is not None:
+        raise UsageError("--model proposes checks: adhere rules compile FILE --model MODEL")
     if junit is not None and least is None:
         raise UsageError("--junit writes gates: say --fail-below, too")
     _examine(Path(rules), sessions, against, repo, as_json=as_json, html=html, least=least, junit=junit)
 
 
-def _of_file(word: str, files: tuple[Path, ...]) -> None:
+def _of_file(word: str, files: tuple[Path, ...], model: str | None) -> None:
     """`compile` and `list`."""
     from adhere.errors import UsageError
     from adhere.report.rules.text import rule_list
@@ -94,10 +107,29 @@ def _of_file(word: str, files: tuple[Path, ...]) -> None:
     if word == "list":
         show(rule_list(rules, width=columns()))
         return
+    if model is not None:
+        rules = _propose(rules, model)
     open_rules = sum(rule.check is None for rule in rules)
     for_terminal().say(f"{len(rules)} rules, {len(rules) - open_rules} with a check. Read them before you use them")
     head = f"# Compiled from {files[0].name} by adhere rules compile. Read and correct it: a check is what is measured."
     show(rules_toml(rules, head=head).rstrip("\n"))
+
+
+def _propose(rules: tuple[Rule, ...], name: str) -> tuple[Rule, ...]:
+    """Let a model propose checks for what is left, and say what was not taken."""
+    from adhere.models.catalog import open_model
+    from adhere.rules.compile.propose import propose
+
+    asked = sum(rule.check is None for rule in rules)
+    for_terminal().say(f"Sent to {name}: the sentences of {asked} rules without a check, nothing else")
+    model = open_model(name)
+    try:
+        outcome = propose(rules, model)
+    finally:
+        model.close()
+    for rule, why in outcome.refused.items():
+        for_terminal().say(f"Not taken: {rule}: {why}")
+    return outcome.rules
 
 
 def _examine(
