@@ -33,7 +33,7 @@ ENDINGS = (".jsonl", ".json", ".ndjson", ".eval", ".jsonl.gz", ".jsonl.zst", ".l
 FORMATS = (
     'Claude Code, Codex, Gemini CLI, OpenAI Responses and Chat, inspect, OpenTelemetry, adhere\'s runs, {"messages"}'
 )
-_RUN_FILE = "manifest.json"
+_RUN_FILES = ("manifest.json", "shards.json")
 
 _READERS: tuple[tuple[Callable[[Row], bool], Callable[[Numbered, str], Iterator[Session]]], ...] = (
     (is_codex, read_codex),
@@ -55,6 +55,20 @@ def read_sessions(path: Path) -> Iterator[Session]:
     if path.is_dir():
         yield from _of_folder(path)
         return
+    count = 0
+    for session in _of_file(path):
+        count += 1
+        yield session
+    if not count:
+        raise SpecError(f"{path}: no session is in it. Known are {FORMATS}")
+
+
+def _of_file(path: Path) -> Iterator[Session]:
+    """The sessions of one file; none where it is another file of JSON.
+
+    Raises:
+        SpecError: No session is in it, and lines of it cannot be read.
+    """
     if path.suffix == ".eval":
         yield from read_inspect_zip(path)
         return
@@ -63,22 +77,36 @@ def read_sessions(path: Path) -> Iterator[Session]:
     for session in _of_rows(rows, str(path)):
         count += 1
         yield session
-    if not count:
+    if not count and rows.gaps:
         raise SpecError(f"{path}: no session is in it{rows.told()}. Known are {FORMATS}")
 
 
 def _of_folder(path: Path) -> Iterator[Session]:
-    if (path / _RUN_FILE).is_file() or (path / "sharded.json").is_file():
+    """The sessions of a run, or of the runs and files below a folder; a file without any is passed over."""
+    if _is_run(path):
         sessions = list(read_run(path))
         if not sessions:
             raise SpecError(f"{path}: this run has no episode, so nobody called a tool in it. Give a run of a world")
         yield from sessions
         return
+    runs = [one.parent for name in _RUN_FILES for one in sorted(path.rglob(name))]
+    for run in runs:
+        yield from read_run(run)
     files = sorted(one for one in path.rglob("*") if one.is_file() and one.name.endswith(ENDINGS))
-    if not files:
-        raise UsageError(f"{path}: no file below it ends in {', '.join(ENDINGS)}. Give files of sessions")
+    count = len(runs)
     for file in files:
-        yield from read_sessions(file)
+        if not any(run in file.parents for run in runs):
+            for session in _of_file(file):
+                count += 1
+                yield session
+    if not count:
+        raise UsageError(
+            f"{path}: no session is below it. Known are {FORMATS}, in files that end in {', '.join(ENDINGS)}"
+        )
+
+
+def _is_run(path: Path) -> bool:
+    return any((path / name).is_file() for name in _RUN_FILES)
 
 
 class _Rows:

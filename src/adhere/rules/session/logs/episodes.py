@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from adhere.calls import written_calls
 from adhere.rules.session.logs.messages import Numbered, Row, read_one
 from adhere.rules.session.model import Session
 from adhere.store.sharded import load_run
@@ -41,12 +42,27 @@ def read_run(directory: Path) -> Iterator[Session]:
 
 def _session(row: Row, name: str, *, start: int) -> Session:
     session = Session(name, "episode", agent="adhere world", task=str(row["prompt_id"]))
-    return read_one([_as_message(one) for one in row["steps"] if isinstance(one, Mapping)], session, start=start)
+    return read_one(list(_messages([one for one in row["steps"] if isinstance(one, Mapping)])), session, start=start)
 
 
-def _as_message(step: Row) -> Row:
-    """Our messages name a tool's call `call_id`."""
-    return {**step, "tool_call_id": step.get("call_id")}
+def _messages(steps: list[Row]) -> Iterator[Row]:
+    """Messages as APIs have them; calls that were written as text, and what the world said to them, become calls."""
+    waiting: list[str] = []
+    for number, step in enumerate(steps):
+        text = str(step.get("content") or "")
+        written = written_calls(text)[1] if step.get("role") == "assistant" and not step.get("calls") else ()
+        if written:
+            waiting = [f"step {number}: {call.id}" for call in written]
+            calls = [
+                {"id": key, "name": call.name, "arguments": call.arguments}
+                for key, call in zip(waiting, written, strict=True)
+            ]
+            yield {"role": "assistant", "content": "", "calls": calls}
+        elif waiting and step.get("role") == "user":
+            yield from ({"role": "tool", "tool_call_id": key, "content": text} for key in waiting)
+            waiting = []
+        else:
+            yield {**step, "tool_call_id": step.get("call_id")}  # our messages name a tool's call `call_id`
 
 
 __all__ = ["is_episode_row", "read_rows", "read_run"]

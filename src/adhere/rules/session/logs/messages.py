@@ -140,7 +140,7 @@ def _take_part(recorder: Recorder, line: int, part: Row, agent: str) -> None:
 
 def _take_calls(recorder: Recorder, line: int, item: Row, agent: str) -> None:
     listed = item.get("tool_calls") or item.get("calls") or []
-    listed = listed if isinstance(listed, list) else []
+    listed = list(listed) if isinstance(listed, list | tuple) else []
     if isinstance(item.get("function_call"), Mapping):
         listed = [*listed, {"function": item["function_call"]}]
     for call in listed:
