@@ -31,3 +31,19 @@ def test_every_report_explains_its_words() -> None:
         found = re.search(r"glossary\((\[[^\]]*\])\)", path.read_text(encoding="utf-8"))
         assert found, path.name
         assert set(re.findall(r'"([^"]+)"', found[1])) <= GLOSSARY.keys(), path.name
+
+
+def test_one_thing_has_one_word() -> None:
+    """Other words for what `MEASURES` and `COULD_FIND` name are in no table, page or line of ours."""
+    others = re.compile(
+        r"prompts strict|instructions? strict|constraints strict|kept every instruction|kept whole|single instructions kept|\"finds\"|smallest found"
+    )
+    sources = [*(ROOT / "src" / "adhere").rglob("*.py"), *(ROOT / "src" / "adhere").rglob("*.jinja")]
+    assert len(sources) > 500
+    strays = {
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in sources
+        if any(room in path.parts for room in ("report", "cli", "serve"))
+        and (found := others.search(path.read_text(encoding="utf-8")))
+    }
+    assert strays == set()
