@@ -179,6 +179,7 @@ def _statements(
 
     found = examine_statements(documents, sources, given=given, reviewers=reviewers)
     names = " ".join(path.name for path in (*documents, Path("--sources"), *sources))
+    names += f" --statements {given.name}" if given else ""
     pages = ((tsv, statements_tsv), (html, statements_html))
     written = [(path, make(found)) for path, make in pages if path is not None]
     if markdown is not None:

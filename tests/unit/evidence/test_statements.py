@@ -9,7 +9,7 @@ import pytest
 
 from adhere.evidence.claims.sheets import sheets_of
 from adhere.evidence.read.documents import parse_document
-from adhere.evidence.statements.assessments import Assessment, Statement
+from adhere.evidence.statements.assessments import VERDICTS, Assessment, Statement
 from adhere.evidence.statements.contradictions import contradictions
 from adhere.evidence.statements.extract import extract, why_none
 from adhere.evidence.statements.grids import Grids
@@ -173,6 +173,16 @@ def test_a_count_of_benchmarks_is_held_against_the_table() -> None:
     document = parse_document(text.encode(), name="foo.md")
     (one,) = contradictions(document, extract(document).statements, Grids(sheets_of(document)))
     assert one.reason.endswith("BarLM-7B is ahead in 1 of 2")
+
+
+def test_confidence_is_a_frequency_of_at_least_30_labels() -> None:
+    from adhere.evidence.statements.calibration import LEAST, frequencies, with_confidence
+
+    said = {verdict: of >= LEAST for verdict, (_, of) in frequencies().items()}
+    assert said == {"supported": True, "denied": True, "partly": False, "not found": True}
+    statement = Statement("A is 5.", "a.md", 1)
+    shown = {v: with_confidence(Assessment(statement, v, "words", (), "")).confidence for v in VERDICTS}
+    assert shown == {"supported": 0.97, "denied": 0.87, "partly": None, "not found": 0.55, "cannot tell": None}
 
 
 def answers(verdicts: list[tuple[str, str]]) -> ScriptedModel:

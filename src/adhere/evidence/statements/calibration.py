@@ -25,4 +25,4 @@ def with_confidence(assessment: Assessment) -> Assessment:
     right, of = frequencies().get(assessment.verdict, (0, 0))
     if assessment.verdict == "cannot tell" or of < LEAST:
         return assessment
-    return msgspec.structs.replace(assessment, confidence=round(right / of, 3))
+    return msgspec.structs.replace(assessment, confidence=round(right / of, 2))

@@ -21,6 +21,7 @@ from adhere.evidence.statements.quantities import Quantity, agrees, quantities
 from adhere.evidence.statements.wording import Wording, search_words, wording
 
 MOST_QUOTES = 3
+MEASURED = frozenset({"s", "bytes", "money"})  # a number with such a unit is another one without it
 # A passage that has this share of the words speaks of the statement, be a name or a number absent from all sources.
 TOLD, NUMBERED = 0.7, 0.55
 MAX_QUOTED = 600
@@ -76,7 +77,8 @@ class Sources:
         for scale in (1.0, 100.0, 0.01):
             low, high = ((number.value + sign * number.half) * scale + sign * EPSILON for sign in (-1, 1))
             first, last = (bisect.bisect_left(self.numbers, end, key=lambda q: q.value) for end in (low, high))
-            if any(agrees(number, other) for other in self.numbers[first:last]):
+            same = (q for q in self.numbers[first:last] if number.unit not in MEASURED or q.unit == number.unit)
+            if any(agrees(number, other) for other in same):
                 return True
         return False
 
@@ -163,7 +165,7 @@ def _verdict(
         return Assessment(statement, "not found", "names", _quotes(matches[:1]), f"no source has {absent}")
     if max((found.related for found in matches), default=0.0) < RELATED:
         return Assessment(statement, "not found", "nothing", (), "no passage of the sources speaks of it")
-    reason = "a passage speaks of it, but a program cannot compare the two"
+    reason = "the nearest passage shares words with it; a program cannot compare the two"
     return Assessment(statement, "cannot tell", "words", _quotes(matches[:1]), reason)
 
 

@@ -20,7 +20,7 @@ MEANINGS = {
     "denied": "a source prints another number, name or order in their place",
     "partly": "one part stands in the sources, another nowhere",
     "not found": "a name or number stands in no source, or no passage speaks of it; it may be true",
-    "cannot tell": "a passage speaks of it; only a reader can compare the two",
+    "cannot tell": "a passage shares its words; only a reader can compare the two",
 }
 
 
