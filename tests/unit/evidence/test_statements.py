@@ -6,6 +6,7 @@ import json
 import time
 
 import pytest
+from tests.unit.evidence.test_reading import one_page_pdf
 
 from adhere.evidence.claims.sheets import sheets_of
 from adhere.evidence.read.documents import parse_document
@@ -138,6 +139,15 @@ def test_the_verdict_of_programs(text: str, wanted: str, sources: Sources) -> No
 def test_evidence_is_the_line_of_the_source(sources: Sources) -> None:
     (quote,) = verdict("FooLM-7B scores 60.2 on MMLU.", sources).evidence
     assert (quote.line, quote.quote) == (9, "| FooLM-7B | 61.2 | 55.0 | 7B |")
+
+
+def test_a_pdf_is_a_source_like_any_other() -> None:
+    pytest.importorskip("pdfplumber")
+    lines = ["FooLM was trained on 18 trillion tokens with a batch size", "of 512, and tested on October 14, 2025."]
+    held = Sources.of([parse_document(one_page_pdf(lines), name="foo.pdf", suffix=".pdf")])
+    assert verdict("FooLM was trained on 18T tokens.", held).verdict == "supported"
+    assert verdict("FooLM was trained on 20T tokens.", held).verdict == "denied"
+    assert verdict("FooLM was trained with a batch size of 512.", held).verdict == "supported"
 
 
 def test_sentences_that_assert_nothing_are_counted_with_their_reason() -> None:

@@ -53,8 +53,7 @@ def why_none(text: str) -> str:
     """Why a sentence is no statement: a question, a plan, talk of the text itself …; empty where it is one."""
     read = wording(text)
     said = {
-        "fragment": (len(text.split()) < LEAST_WORDS and not re.search(r"[\u3040-\u9fff]{6,}", text))
-        or _is_title(text),
+        "fragment": _is_short(text) or _is_title(text),
         "question": text.rstrip("\"'”’ )").endswith("?"),
         "citation": bool(_CITATION.search(text)) and len(text.split()) < 40,
         "plan": bool(_PLAN.search(text)),
