@@ -177,3 +177,60 @@ def test_only_sessions_of_this_repository_are_found(tmp_path: Path, monkeypatch:
     found = own_sessions(repo)
     assert [path.name for path in found] == ["a.jsonl", "rollout-1.jsonl"]
     assert munged in str(found[0])
+
+
+def test_a_streamed_message_is_one_and_grows(tmp_path: Path) -> None:
+    base = {"type": "assistant", "sessionId": "s", "cwd": ROOT}
+    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls"}}
+    texts = [["I wi"], ["I will look."], ["I will look.", call], ["I will look.", call, "And then?"], ["I will look."]]
+    rows = [
+        {
+            **base,
+            "uuid": str(number),
+            "message": {
+                "id": "m",
+                "role": "assistant",
+                "content": [{"type": "text", "text": one} if isinstance(one, str) else one for one in parts],
+            },
+        }
+        for number, parts in enumerate(texts)
+    ]
+    path = tmp_path / "g.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    acts = acts_of(next(read_sessions(path)))
+    assert [act.text for act in acts if act.kind == "reply"] == ["I will look.", "And then?"]
+    assert sum(act.kind == "command" for act in acts) == 1
+
+
+def test_codex_says_it_once_as_event_and_item_and_again_if_it_says_it_again(tmp_path: Path) -> None:
+    def event(kind: str, text: str) -> dict[str, object]:
+        return {"timestamp": "t", "type": "event_msg", "payload": {"type": kind, "message": text}}
+
+    def item(text: str) -> dict[str, object]:
+        return {
+            "timestamp": "t",
+            "type": "response_item",
+            "payload": {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]},
+        }
+
+    rows = [
+        event("user_message", "Go"),
+        event("agent_message", "Done."),
+        item("Done."),
+        event("user_message", "Go on"),
+        event("agent_message", "More."),
+        event("user_message", "x"),
+        event("agent_message", "Done."),
+        item("Done."),
+    ]
+    path = tmp_path / "e.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    acts = acts_of(next(read_sessions(path)))
+    assert [act.text for act in acts] == ["Go", "Done.", "Go on", "More.", "x", "More."]
+
+
+def test_what_a_file_says_of_refusals_refuses_nothing(tmp_path: Path) -> None:
+    text = "# Notes on permissions and how they are asked for in the tool\nThe tool use was rejected by user."
+    for name in ("claude.jsonl", "chat.jsonl", "codex.jsonl"):
+        acts = acts_of(session(tmp_path, [user("x"), run("cat notes.md", text)], name))
+        assert [act.ran for act in acts if act.kind == "command"] == [True]

@@ -30,7 +30,7 @@ class Recorder:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._calls: dict[str, Call] = {}
-        self._texts: dict[str, Speech] = {}
+        self._texts: dict[str, list[Speech]] = {}
         self._waiting: dict[str, list[Call]] = {}
 
     def say(self, line: int, who: Who, text: str, *, agent: str = "", key: str = "") -> None:
@@ -46,16 +46,16 @@ class Recorder:
         if not text.strip():
             return
         if key:
-            known = self._texts.get(key)
-            if known is not None and (known.text == text or known.text.startswith(text)):
+            known = self._texts.setdefault(key, [])
+            if any(one.text.startswith(text) for one in known):
                 return
-            if known is not None and text.startswith(known.text):
-                known.text = text
+            if (begun := next((one for one in known if text.startswith(one.text)), None)) is not None:
+                begun.text = text
                 return
         said = Speech(line, who, text, agent)
         self.session.events.append(said)
         if key:
-            self._texts[key] = said
+            self._texts[key].append(said)
 
     def call(self, line: int, key: str, tool: str, arguments: Any, *, agent: str = "", cwd: str = "") -> Call:
         """Add a call, once for each `key`; a later record with more arguments completes it."""
@@ -138,7 +138,7 @@ def _exit_code(text: str) -> int | None:
 
 
 def _state(text: str, error: Failed, exit_code: int | None) -> State:
-    head = text[:160]
+    head = text[: 60 if error is None else 160]  # without a mark of failure it may be what a file says
     if (error is not False or len(text) < 300) and _INTERRUPTED.search(head):
         return "interrupted"
     if error is not False and exit_code is None and _REJECTED.search(head):

@@ -131,12 +131,12 @@ def _take_assistant(recorder: Recorder, line: int, row: Row, message: Row, agent
     if not is_notice and not recorder.session.model:
         recorder.session.model = str(message.get("model") or "")
     key = str(message.get("id") or row.get("uuid") or "")
-    for place, part in enumerate(parts):
+    for part in parts:
         if not isinstance(part, Mapping):
             continue
         if part.get("type") == "text" and isinstance(part.get("text"), str):
             who: Who = "notice" if is_notice else "assistant"
-            recorder.say(line, who, part["text"], agent=agent, key=f"{key}:{place}:{part['text'][:24]}" if key else "")
+            recorder.say(line, who, str(part["text"]), agent=agent, key=key)
         elif part.get("type") in {"tool_use", "server_tool_use"}:
             recorder.call(
                 line,

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from adhere.rules.session.logs.messages import Numbered, Row, take, text_of
-from adhere.rules.session.model import Call, Session, Speech, State
+from adhere.rules.session.model import Session, Speech, State, Who
 from adhere.rules.session.record import Recorder
 
+NEAR = 5
+"""An event and an item that say the same stand behind each other, with so many notices between them at most."""
 _ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 _EVENTS = re.compile(r"^(thread|turn|item)\.(started|completed|updated|failed)$")
 _TOLD = re.compile(
@@ -85,7 +86,10 @@ def _take_item(recorder: Recorder, line: int, item: Row) -> None:
             recorder.session.cwd = recorder.session.cwd or (cwd[1] if cwd else "")
             recorder.say(line, "notice", text)
         else:
-            recorder.say(line, "user", text)
+            _say(recorder, line, "user", text)
+        return
+    if item.get("type") == "message" and item.get("role") == "assistant":
+        _say(recorder, line, "assistant", text_of(item.get("content")))
         return
     take(recorder, line, item)
 
@@ -115,14 +119,19 @@ def _take_message(recorder: Recorder, line: int, payload: Row) -> None:
                 exit_code=code,
                 state="rejected" if payload.get("status") == "declined" else None,
             )
-    elif kind == "agent_message" and not _name_of(recorder, payload.get("message")):
-        recorder.say(line, "assistant", text_of(payload.get("message")), key=f"event:{text_of(payload.get('message'))}")
+    elif kind in {"agent_message", "user_message"}:
+        _say(recorder, line, "user" if kind == "user_message" else "assistant", text_of(payload.get("message")))
 
 
-def _name_of(recorder: Recorder, text: Any) -> bool:
-    """Whether the items have it already, or will: a rollout holds every reply as an item, too."""
-    del text
-    return any(isinstance(one, Speech | Call) for one in recorder.session.events)
+def _say(recorder: Recorder, line: int, who: Who, text: str) -> None:
+    """Add what was said, once where an event and an item say it behind each other."""
+    events = [one for one in recorder.session.events[-NEAR:] if not (isinstance(one, Speech) and one.who == "notice")]
+    last = events[-1] if events else None
+    if who == "user" and _TOLD.match(text):
+        who = "notice"
+    is_said = isinstance(last, Speech) and last.who == who and last.text.strip() == text.strip()
+    if not is_said:
+        recorder.say(line, who, text)
 
 
 def _take_event(recorder: Recorder, line: int, row: Row) -> None:
