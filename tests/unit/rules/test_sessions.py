@@ -220,8 +220,8 @@ def test_codex_says_it_once_as_event_and_item_and_again_if_it_says_it_again(tmp_
         event("user_message", "Go on"),
         event("agent_message", "More."),
         event("user_message", "x"),
-        event("agent_message", "Done."),
-        item("Done."),
+        event("agent_message", "More."),
+        item("More."),
     ]
     path = tmp_path / "e.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
