@@ -179,5 +179,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "A.md").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SpecError, match="UTF-8"):
         compile_file(tmp_path / "A.md")
+    with pytest.raises(SpecError, match="a folder"):
+        compile_file(tmp_path)
     with pytest.raises(SpecError, match="no such file"):
         compile_file(tmp_path / "B.md")

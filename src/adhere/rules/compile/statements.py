@@ -78,6 +78,8 @@ def _of_file(path: Path, root: Path, scope: tuple[str, ...], seen: set[Path], de
     if path in seen or deep > DEEPEST:
         return
     seen.add(path)
+    if path.is_dir():
+        raise SpecError(f"{path}: a folder. Give a rule file, as {path.name}/AGENTS.md")
     try:
         if path.stat().st_size > MOST_BYTES:
             raise SpecError(f"{path}: larger than {MOST_BYTES // 10**6} MB; a file of rules is not")
